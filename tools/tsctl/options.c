@@ -6,7 +6,7 @@
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
-#include "tools/tsctl/out.h"
+#include "tools/tsctl/screen/out.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * The environment of a recorded command: ours first, the user's kept.
  */
 #include "test/unit/harness.h"
-#include "tools/tsctl/environ.h"
+#include "tools/tsctl/record/environ.h"
 
 static struct ts_environ *make(char *const *base)
 {

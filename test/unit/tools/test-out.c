@@ -4,7 +4,7 @@
  */
 #include "replay/report/names.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/out.h"
+#include "tools/tsctl/screen/out.h"
 
 #include "proto/abi/record.h"
 

@@ -2,8 +2,8 @@
 /* Names that are cut stay distinct. */
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/out.h"
-#include "tools/tsctl/shorten.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/shorten.h"
 
 static void free_all(char **texts, size_t n)
 {

@@ -2,7 +2,7 @@
 /* Tables: their columns' widths, and what a terminal of a given width loses. */
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/table.h"
+#include "tools/tsctl/screen/table.h"
 
 #include <pty.h>
 #include <termios.h>

@@ -3,7 +3,7 @@
  * Times as a person gives them: exact to the nanosecond, refused where they are no time.
  */
 #include "test/unit/harness.h"
-#include "tools/tsctl/times.h"
+#include "tools/tsctl/screen/times.h"
 
 static void check_ns(const char *text, uint64_t want)
 {

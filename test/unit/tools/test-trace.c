@@ -7,7 +7,7 @@
 #include "replay/report/rowsums.h"
 #include "test/unit/harness.h"
 #include "test/unit/tools/synthetic.h"
-#include "tools/tsctl/traceinfo.h"
+#include "tools/tsctl/trace/traceinfo.h"
 
 #include <sys/mman.h>
 

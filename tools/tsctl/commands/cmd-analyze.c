@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl analyze: a page on where the time went and what to do about it, each with the numbers and stacks that say so.
+ */
+#include "proto/rpc/json.h"
+#include "replay/report/clockjson.h"
+#include "replay/report/codes.h"
+#include "replay/report/doubtsjson.h"
+#include "replay/report/errorsjson.h"
+#include "replay/report/hostcode.h"
+#include "replay/report/rowsums.h"
+#include "replay/report/stackjson.h"
+#include "replay/report/timelinejson.h"
+#include "replay/state/analysis.h"
+#include "replay/state/clocks.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_LISTED 5u
+#define MAX_LISTED     65536u
+/* From here on a GPU is busy: no idle time explains it. */
+#define BUSY_SHARE 0.8
+/* A host that is late by less cannot launch faster; by more it does something else. */
+#define LAUNCH_GAP_NS UINT64_C(50000)
+/* Functions that a line names. */
+#define MAX_CODE 3u
+/* Fewer samples say little of shares. */
+#define FEW_SAMPLES 3u
+/* Of the whole: a finding that can gain less is left out of the text. */
+#define LEAST_GAIN 0.01
+
+struct asked {
+	const char *session;
+	unsigned long long limit;
+	bool json, stacks, all;
+};
+
+struct teller {
+	const struct asked *asked;
+	struct ts_resolver *resolver;
+	const struct ts_timeline *timeline;
+	const struct ts_analysis *analysis;
+	const struct ts_occupancies *occupancies;
+	const Ts__Rpc__TraceStats *launched; /* kernels, with who launched them */
+	struct ts_pool *pool;
+	size_t next;	  /* of the occupancies: both lists go by time */
+	bool is_modelled; /* of ts_clocks_are_modelled() */
+};
+
+/* ---- the verdict -------------------------------------------------------------------------------- */
+
+/* Of the device that had the most to do. */
+static const struct ts_timeline_device *busiest(const struct ts_timeline *timeline)
+{
+	const struct ts_timeline_device *found = NULL;
+
+	for (size_t i = 0; i < timeline->n_devices; i++)
+		if (!found || timeline->devices[i].busy_ns > found->busy_ns)
+			found = &timeline->devices[i];
+	return found;
+}
+
+static const char *find_verdict(const struct ts_timeline *timeline, bool is_modelled)
+{
+	const struct ts_timeline_device *device = busiest(timeline);
+	uint64_t all_ns = timeline->to_ns - timeline->from_ns, late_ns;
+
+	if (!device || !all_ns)
+		return "unknown";
+	if ((double)device->busy_ns >= BUSY_SHARE * (double)all_ns)
+		return device->ns[TS_TIMELINE_COPY] > device->ns[TS_TIMELINE_COMPUTE]
+			       ? "copy_bound"
+			       : "compute_bound";
+	late_ns = device->idle_ns[TS_TIMELINE_HOST] + device->idle_ns[TS_TIMELINE_CALL] +
+		  device->idle_ns[TS_TIMELINE_DISPATCH];
+	if (device->idle_ns[TS_TIMELINE_DEPENDENCY] > late_ns)
+		return "waiting";
+	if (device->idle_ns[TS_TIMELINE_UNKNOWN] > late_ns)
+		return "unknown";
+	if (is_modelled)
+		return "model_clock";
+	return late_ns / device->n_ops < LAUNCH_GAP_NS ? "launch_bound" : "host_bound";
+}
+
+static const struct {
+	const char *verdict, *text;
+} verdicts[] = {
+	{"compute_bound", "Compute-bound: kernels keep the GPU busy. Look at the kernels below."},
+	{"copy_bound",
+	 "Copy-bound: the GPU is busy with copies. Copy less, from pinned memory, and\n"
+	 "beside kernels in streams of their own."},
+	{"launch_bound",
+	 "Launch-bound: the GPU is over with each thing before the next is launched. Launch\n"
+	 "fewer and larger kernels, or graphs (cudaGraphLaunch)."},
+	{"host_bound",
+	 "Host-bound: the GPU stands still while the host does something else. `tsctl gaps`\n"
+	 "tells what; launch ahead of what the host waits for."},
+	{"waiting", "Waiting: the GPU stands still for what runs elsewhere. `tsctl graph\n"
+		    "--critical-path` tells for what."},
+	{"model_clock", "No verdict: idle times and waits are not those of a real GPU."},
+	{"unknown", "Nothing can be said of where the time went: too little is recorded."},
+};
+
+/* ---- the message -------------------------------------------------------------------------------- */
+
+static const char *const advices[TS_ANALYSIS_FINDINGS] = {
+	[TS_ANALYSIS_TINY_COPY] = "put them together, or have a kernel write what it needs: a copy "
+				  "costs its call, however small",
+	[TS_ANALYSIS_PAGEABLE_COPY] =
+		"allocate the host's side with cudaMallocHost or register it: "
+		"pageable memory is copied twice, and the call waits",
+	[TS_ANALYSIS_REDUNDANT_SYNC] = "leave them out: all that had been launched was over",
+	[TS_ANALYSIS_LEGACY_STREAM] = "use streams made with cudaStreamNonBlocking, or build with "
+				      "--default-stream per-thread: the default stream waits for "
+				      "all others, and they for it",
+	[TS_ANALYSIS_SERIALISED] =
+		"look for what makes them wait for each other: the default stream, "
+		"events, kernels that fill the device",
+};
+
+/* `of` NULL: of all devices. */
+static bool is_example(const struct ts_analysis_group *group, uint32_t finding,
+		       const struct ts_timeline_device *of)
+{
+	return group->finding == finding && (!of || group->device == of->device);
+}
+
+static void add_examples(struct teller *teller, uint32_t finding,
+			 const struct ts_timeline_device *of, Ts__Rpc__AnalysisFinding *message)
+{
+	const struct ts_analysis *analysis = teller->analysis;
+	size_t max = (size_t)teller->asked->limit;
+
+	message->examples = ts_pool_alloc(teller->pool, max, sizeof(*message->examples));
+	for (size_t i = 0; i < analysis->n_groups && message->n_examples < max; i++) {
+		const struct ts_analysis_group *group = &analysis->groups[i];
+		Ts__Rpc__AnalysisExample *example;
+
+		if (!is_example(group, finding, of))
+			continue;
+		example = ts_pool_alloc(teller->pool, 1, sizeof(*example));
+		ts__rpc__analysis_example__init(example);
+		TS_RPC_SET(example, count, group->sum.count);
+		TS_RPC_SET(example, ns, group->sum.ns);
+		TS_RPC_SET(example, bytes, group->sum.bytes);
+		TS_RPC_SET(example, session, group->session);
+		example->stack = ts_stackjson_make(teller->resolver, teller->pool, group->session,
+						   group->stack, group->time_ns);
+		message->examples[message->n_examples++] = example;
+	}
+}
+
+static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
+			const struct ts_timeline_device *of)
+{
+	for (size_t i = 0; i < analysis->n_groups; i++)
+		if (is_example(&analysis->groups[i], finding, of))
+			return true;
+	return false;
+}
+
+/* At most; see the message. */
+static uint64_t gain_of(const struct teller *teller, uint32_t finding,
+			const struct ts_analysis_sum *sum)
+{
+	uint64_t all_ns = teller->timeline->to_ns - teller->timeline->from_ns, ns = sum->ns;
+
+	if (finding == TS_ANALYSIS_PAGEABLE_COPY)
+		ns /= 2;
+	else if (finding == TS_ANALYSIS_SERIALISED)
+		ns = teller->analysis->findings[TS_ANALYSIS_SERIALISED].ns;
+	return ns < all_ns ? ns : all_ns;
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+	const Ts__Rpc__AnalysisFinding *x = *(Ts__Rpc__AnalysisFinding *const *)a;
+	const Ts__Rpc__AnalysisFinding *y = *(Ts__Rpc__AnalysisFinding *const *)b;
+
+	if (x->gain_ns != y->gain_ns)
+		return x->gain_ns < y->gain_ns ? 1 : -1;
+	return strcmp(x->finding, y->finding);
+}
+
+static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *name,
+					     uint32_t finding, const struct ts_timeline_device *of,
+					     const struct ts_analysis_sum *sum)
+{
+	Ts__Rpc__AnalysisFinding *message = ts_pool_alloc(teller->pool, 1, sizeof(*message));
+
+	ts__rpc__analysis_finding__init(message);
+	message->finding = (char *)name;
+	TS_RPC_SET(message, count, sum->count);
+	TS_RPC_SET(message, ns, sum->ns);
+	TS_RPC_SET(message, bytes, sum->bytes);
+	TS_RPC_SET(message, gain_ns, gain_of(teller, finding, sum));
+	message->advice = (char *)advices[finding];
+	add_examples(teller, finding, of, message);
+	return message;
+}
+
+static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	report->findings =
+		ts_pool_alloc(teller->pool, TS_ANALYSIS_FINDINGS + teller->timeline->n_devices,
+			      sizeof(*report->findings));
+	for (uint32_t i = 0; i < TS_ANALYSIS_FINDINGS; i++)
+		if (i != TS_ANALYSIS_SERIALISED && teller->analysis->findings[i].count)
+			report->findings[report->n_findings++] =
+				add_finding(teller, ts_analysis_finding_name(i), i, NULL,
+					    &teller->analysis->findings[i]);
+	for (uint32_t in = 0; in < teller->timeline->n_devices; in++) {
+		const struct ts_timeline_device *device = &teller->timeline->devices[in];
+		struct ts_analysis_sum sum = {.ns = device->busy_ns};
+
+		for (size_t i = 0; i < teller->timeline->n_streams; i++)
+			sum.count += teller->timeline->streams[i].in == in;
+		/* Streams that never had anything to do at one time do not hold each other up. */
+		if (sum.count > 1 && device->max_at_once == 1 &&
+		    has_example(teller->analysis, TS_ANALYSIS_SERIALISED, device))
+			report->findings[report->n_findings++] =
+				add_finding(teller,
+					    ts_analysis_finding_name(TS_ANALYSIS_SERIALISED),
+					    TS_ANALYSIS_SERIALISED, device, &sum);
+	}
+	qsort(report->findings, report->n_findings, sizeof(*report->findings), compare_findings);
+}
+
+static Ts__Rpc__Occupancy *find_occupancy(struct teller *teller, uint32_t name)
+{
+	size_t n = teller->occupancies->n_kernels;
+
+	for (size_t tried = 0; tried < n; tried++) {
+		size_t i = (teller->next + tried) % n;
+
+		if (teller->occupancies->kernels[i].name != name)
+			continue;
+		teller->next = i + 1;
+		return ts_timelinejson_occupancy(teller->pool, &teller->occupancies->kernels[i]);
+	}
+	return NULL;
+}
+
+static void add_launchers(const struct teller *teller, Ts__Rpc__AnalysisKernel *kernel)
+{
+	const Ts__Rpc__TraceStats *stats = teller->launched;
+
+	for (size_t i = 0; i < stats->n_kernels; i++) {
+		const Ts__Rpc__Aggregate *sum = stats->kernels[i];
+
+		if (strcmp(sum->name, kernel->name) != 0)
+			continue;
+		kernel->n_launched_by = sum->n_launched_by;
+		kernel->launched_by = sum->launched_by;
+		TS_RPC_SET(kernel, launch_sites, sum->launch_sites);
+		return;
+	}
+}
+
+static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	const struct ts_analysis *analysis = teller->analysis;
+	size_t max = (size_t)teller->asked->limit;
+
+	report->kernels = ts_pool_alloc(teller->pool, max, sizeof(*report->kernels));
+	for (size_t i = 0; i < analysis->n_groups && report->n_kernels < max; i++) {
+		const struct ts_analysis_group *group = &analysis->groups[i];
+		Ts__Rpc__AnalysisKernel *kernel;
+		const char *name;
+
+		if (group->finding != TS_ANALYSIS_FINDINGS)
+			continue;
+		kernel = ts_pool_alloc(teller->pool, 1, sizeof(*kernel));
+		ts__rpc__analysis_kernel__init(kernel);
+		name = ts_resolver_kernel_name(teller->resolver, group->stack);
+		kernel->name = ts_pool_copy(teller->pool, name ? name : "unknown kernel");
+		TS_RPC_SET(kernel, count, group->sum.count);
+		TS_RPC_SET(kernel, ns, group->sum.ns);
+		kernel->occupancy = find_occupancy(teller, group->stack);
+		add_launchers(teller, kernel);
+		report->kernels[report->n_kernels++] = kernel;
+	}
+}
+
+static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+{
+	const struct ts_timeline *timeline = teller->timeline;
+	Ts__Rpc__TimelineDevice *devices =
+		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*devices));
+
+	ts__rpc__analysis_report__init(report);
+	report->verdict = (char *)find_verdict(timeline, teller->is_modelled);
+	TS_RPC_SET(report, start_ns, timeline->from_ns);
+	TS_RPC_SET(report, end_ns, timeline->to_ns);
+	report->devices =
+		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*report->devices));
+	for (uint32_t i = 0; i < timeline->n_devices; i++) {
+		ts_timelinejson_device(teller->resolver, teller->pool, timeline, i, false,
+				       &devices[i]);
+		report->devices[report->n_devices++] = &devices[i];
+	}
+	ts_timelinejson_occupancies(teller->pool, teller->occupancies, report->devices,
+				    report->n_devices);
+	add_kernels(teller, report);
+	TS_RPC_SET(report, kernels_ns, teller->analysis->kernels.ns);
+	add_findings(teller, report);
+	TS_RPC_SET(report, syncs, teller->analysis->syncs.count);
+	TS_RPC_SET(report, syncs_ns, teller->analysis->syncs.ns);
+	TS_RPC_SET(report, damaged, teller->analysis->is_damaged || timeline->is_damaged);
+	report->doubts = ts_doubtsjson_make(teller->pool, &timeline->doubts);
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
+static void print_devices(const Ts__Rpc__AnalysisReport *report)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+
+	for (size_t i = 0; i < report->n_devices; i++) {
+		const Ts__Rpc__TimelineDevice *device = report->devices[i];
+		char name[32] = "GPU, unknown which";
+
+		if (device->has_device)
+			snprintf(name, sizeof(name), "GPU %" PRIu32, device->device);
+		printf("%s: busy %.1f %% (compute %.1f %%, copies %.1f %%, both at once %.1f %%)\n",
+		       name, percent(device->busy_ns, all_ns), percent(device->compute_ns, all_ns),
+		       percent(device->copy_ns, all_ns), percent(device->overlap_ns, all_ns));
+		printf("%*s  idle %.1f %%", (int)strlen(name), "",
+		       percent(device->idle_ns, all_ns));
+		for (size_t j = 0; j < device->n_idle; j++)
+			printf("%s %s %.1f %%", j ? "," : ":", device->idle[j]->cause,
+			       percent(device->idle[j]->ns, all_ns));
+		putchar('\n');
+	}
+}
+
+static void add_occupancy(struct ts_table *table, const Ts__Rpc__Occupancy *occupancy)
+{
+	if (!occupancy) {
+		for (int cell = 0; cell < 3; cell++)
+			ts_table_add(table, "");
+		return;
+	}
+	if (occupancy->share < 0.001)
+		ts_table_add(table, "< 0.1 %");
+	else
+		ts_table_addf(table, "<= %.1f %%", 100 * occupancy->share);
+	ts_table_add(table, occupancy->limit);
+	ts_table_addf(table, "%.3g", occupancy->waves);
+}
+
+static void print_kernels(const Ts__Rpc__AnalysisReport *report)
+{
+	static const char *const headings[] = {"SHARE",	    "TOTAL",	  "COUNT", "MEAN",
+					       "OCCUPANCY", "LIMITED BY", "WAVES", "KERNEL"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_kernels || ts_table_new("rrrRrLRl", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	for (size_t i = 0; i < report->n_kernels; i++) {
+		const Ts__Rpc__AnalysisKernel *kernel = report->kernels[i];
+		const char *launchers =
+			ts_text_launchers(&pool, kernel->n_launched_by, kernel->launched_by,
+					  kernel->launch_sites);
+
+		ts_table_addf(table, "%.1f %%", percent(kernel->ns, report->kernels_ns));
+		ts_table_add(table, ts_out_duration(figure, kernel->ns));
+		ts_table_add(table, ts_out_count(figure, kernel->count));
+		ts_table_add(table,
+			     ts_out_duration(figure,
+					     kernel->count ? kernel->ns / kernel->count : 0));
+		add_occupancy(table, kernel->occupancy);
+		ts_table_add(table, kernel->name);
+		if (*launchers)
+			ts_table_note(table, ts_pool_printf(&pool, "by %s", launchers));
+	}
+	printf("\n%sKernels%s that took the most time\n", ts_term_style(stdout, TS_STYLE_BOLD),
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+	ts_table_print(table, stdout, 2, false);
+}
+
+static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding,
+			  uint64_t all_ns)
+{
+	static const char *const texts[][2] = {
+		{"tiny_copy", "copies of less than 4 KiB between host and device"},
+		{"pageable_copy", "copies from or to pageable memory"},
+		{"redundant_sync", "waits for a GPU that had nothing left to do"},
+		{"legacy_stream", "operations that waited by the default stream's rule"},
+		{"serialised_streams", "streams that never worked at once"},
+	};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
+
+	printf("\n%sUp to %.0f %% of the time%s: %s ", ts_term_style(stdout, TS_STYLE_BOLD),
+	       percent(finding->gain_ns, all_ns), ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_count(count, finding->count));
+	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
+		if (!strcmp(texts[i][0], finding->finding))
+			fputs(texts[i][1], stdout);
+	printf(": %s", ts_out_duration(took, finding->ns));
+	if (finding->bytes)
+		printf(", %s", ts_out_bytes(bytes, finding->bytes));
+	printf("\n");
+	ts_text_paragraph(stdout, ts_pool_printf(&pool, "%s.", finding->advice), 2);
+	for (size_t i = 0; i < finding->n_examples; i++) {
+		const Ts__Rpc__AnalysisExample *example = finding->examples[i];
+
+		printf("  %s time%s, %s%s\n", ts_out_count(count, example->count),
+		       example->count == 1 ? "" : "s", ts_out_duration(took, example->ns),
+		       example->stack ? ", from" : ", from no recorded stack");
+		if (asked->stacks && example->stack)
+			ts_text_stack(example->stack, 6);
+	}
+}
+
+/* What to do comes first, and what brings the most. */
+static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisReport *report)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+	size_t n_small = 0;
+
+	for (size_t i = 0; i < report->n_findings; i++) {
+		const Ts__Rpc__AnalysisFinding *finding = report->findings[i];
+
+		if (!asked->all && (double)finding->gain_ns < LEAST_GAIN * (double)all_ns)
+			n_small++;
+		else
+			print_finding(asked, finding, all_ns);
+	}
+	if (!report->n_findings)
+		puts("\nNo wasted waits, no tiny or pageable copies, no streams that hold each other "
+		     "up.");
+	else if (n_small)
+		printf("\n%zu finding%s of less than 1 %% of the time %s left out: --all lists %s.\n",
+		       n_small, n_small == 1 ? "" : "s", n_small == 1 ? "is" : "are",
+		       n_small == 1 ? "it" : "them");
+}
+
+/* Sorted: below a percent none is worth a word. */
+static void print_host_code(const Ts__Rpc__AnalysisReport *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_host_code && i < MAX_CODE; i++) {
+		const Ts__Rpc__AnalysisCode *code = report->host_code[i];
+		char text[256];
+
+		if (percent(code->ns, report->host_ns) < 1)
+			break;
+		ts_code_text(code->function, code->file, code->line, text, sizeof(text));
+		fputs(i ? ", " : "Meanwhile the host ran ", stdout);
+		ts_out_text(stdout, text);
+		printf(" %.0f %%", percent(code->ns, report->host_ns));
+		if (code->samples < FEW_SAMPLES)
+			printf(" (from %" PRIu64 " sample%s)", code->samples,
+			       code->samples == 1 ? "" : "s");
+	}
+	if (i)
+		puts(".");
+}
+
+static void print_report(const struct asked *asked, const struct ts_source *source,
+			 const Ts__Rpc__AnalysisReport *report)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, source->path);
+	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (!report->n_devices) {
+		puts(": no operation of a GPU there; `tsctl info` tells what is.");
+		ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
+		return;
+	}
+	printf(": %s from the first operation of a GPU to the last\n",
+	       ts_out_duration(figure, report->end_ns - report->start_ns));
+	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
+		if (!strcmp(verdicts[i].verdict, report->verdict))
+			puts(verdicts[i].text);
+	print_host_code(report);
+	if (!strcmp(report->verdict, "model_clock"))
+		ts_text_model_clock(stdout);
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
+	print_findings(asked, report);
+	putchar('\n');
+	print_devices(report);
+	ts_text_clocks(report->clocks);
+	ts_text_doubts(stdout, "", report->doubts);
+	if (report->syncs)
+		printf("The host waited %s time%s for a GPU, %s in all.\n",
+		       ts_out_count(count, report->syncs), report->syncs == 1 ? "" : "s",
+		       ts_out_duration(figure, report->syncs_ns));
+	print_kernels(report);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int read_launched(struct ts_resolver *resolver, const struct ts_source *source,
+			 struct ts_pool *pool, Ts__Rpc__TraceStats *ret_stats)
+{
+	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
+						      .session = source->session};
+	int r = ts_row_sums_read(&sums, resolver, &options, NULL, ts_no_memory, NULL, NULL);
+
+	if (!r)
+		ts_row_sums_message(&sums, pool, 0, ret_stats);
+	return r;
+}
+
+static int tell(const struct asked *asked, struct ts_source *source)
+{
+	struct ts_resolver_options names = {.session = source->session, .launchers = true};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = NULL;
+	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = NULL;
+	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
+	struct teller teller = {.asked = asked, .pool = &pool};
+	Ts__Rpc__ClockBounds *clocks = NULL;
+	Ts__Rpc__TraceStats launched;
+	Ts__Rpc__AnalysisReport report;
+	bool damaged = false;
+	int status, r;
+
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &names, &resolver);
+	if (!r)
+		r = ts_timeline_read(source->reader, &options, &timeline);
+	if (!r)
+		r = ts_analysis_read(source->reader, source->session, &analysis);
+	if (!r)
+		r = ts_occupancies_read(source->reader, source->session, 0, 0, &occupancies);
+	if (!r)
+		r = read_launched(resolver, source, &pool, &launched);
+	if (!r)
+		r = ts_clockjson_make(source->reader, source->session, &pool, &clocks);
+	if (r) {
+		ts_source_unwatch(source);
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	teller.resolver = resolver;
+	teller.timeline = timeline;
+	teller.is_modelled = ts_clocks_are_modelled(source->reader, source->session);
+	teller.analysis = analysis;
+	teller.occupancies = occupancies;
+	teller.launched = &launched;
+	make_report(&teller, &report);
+	report.clocks = clocks;
+	if (!strcmp(report.verdict, "host_bound"))
+		r = ts_hostcode_make(resolver, &pool, source->session, (size_t)asked->limit,
+				     &report);
+	r = r ? r
+	      : ts_errorsjson_make(resolver, &pool, source->session, &report.n_errors,
+				   &report.errors, &report.failed_calls, &damaged);
+	ts_source_unwatch(source);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	report.has_failed_calls = report.failed_calls != 0;
+	if (ts_source_n_halves(source))
+		TS_RPC_SET(&report, host_half_only, ts_source_n_halves(source));
+	if (asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(asked, source, &report);
+		ts_source_tell_halves(source);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (status || !report.damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int run_analyze(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"limit", required_argument, NULL, 'n'}, {"no-stacks", no_argument, NULL, 'S'},
+		{"all", no_argument, NULL, 'a'},	 {"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},	 {0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct asked asked = {.limit = DEFAULT_LISTED, .stacks = true};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
+		if (option == 'n') {
+			if (ts_parse_number(optarg, 0, MAX_LISTED, &asked.limit)) {
+				ts_complain("--limit %s: it is a number of lines, at most %u",
+					    optarg, MAX_LISTED);
+				return TS_EXIT_BAD;
+			}
+		} else if (option == 's') {
+			asked.session = optarg;
+		} else if (option == 'S') {
+			asked.stacks = false;
+		} else if (option == 'a') {
+			asked.all = true;
+		} else if (option == 'j') {
+			asked.json = true;
+		} else {
+			return TS_EXIT_BAD;
+		}
+	}
+	if (ts_one_trace(argc, asked.session, "analyze", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return tell(&asked, &source);
+}
+
+const struct ts_command ts_command_analyze = {
+	.name = "analyze",
+	.summary = "find where the time went and what to do about it",
+	.help = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Prints whether kernels, copies, launches or the host took the time; what is\n"
+		"worth changing: waits for nothing, tiny copies, copies of pageable memory,\n"
+		"streams that hold each other up, with their stacks, the largest possible gain\n"
+		"first; and the kernels that took the most time, with who launches them. If the\n"
+		"host is late and the trace has samples, the functions that it ran are named.\n"
+		"\n"
+		"  -n, --limit N     kernels, and stacks of each finding (default: 5)\n"
+		"      --all         print findings of less than 1 % of the time, too\n"
+		"      --no-stacks   print no stacks\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --json        print one JSON object\n"
+		"\n"
+		"example: tsctl analyze run.sbt\n",
+	.run = run_analyze,
+};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl cut: a window of a trace as a trace of its own.
+ */
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/copyout.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+struct cut {
+	const char *output, *session, *range;
+	struct ts_time from, to;
+	bool has_from, has_to;
+	struct ts_source source;
+};
+
+static void cut_deinit(struct cut *cut)
+{
+	ts_source_deinit(&cut->source);
+}
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain(
+		"%s %s: it is a time from the trace's start, like 1500 (ns) or 12.5ms, or @NS of "
+		"the clock",
+		option, text);
+	return -EINVAL;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_RANGE
+};
+
+static int apply_option(struct cut *cut, int option)
+{
+	switch (option) {
+	case OPT_FROM:
+		cut->has_from = true;
+		return parse_time("--from", optarg, &cut->from);
+	case OPT_TO:
+		cut->has_to = true;
+		return parse_time("--to", optarg, &cut->to);
+	case OPT_RANGE:
+		cut->range = optarg;
+		return 0;
+	case 'o':
+		cut->output = optarg;
+		return 0;
+	case 's':
+		cut->session = optarg;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(struct cut *cut, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"range", required_argument, NULL, OPT_RANGE},
+		{"output", required_argument, NULL, 'o'},
+		{"session", required_argument, NULL, 's'},
+		{0},
+	};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":o:s:", longs)) != -1)
+		if (apply_option(cut, option))
+			return -EINVAL;
+	if (argc - optind != (cut->session ? 0 : 1)) {
+		ts_complain("takes one trace file or one session: `tsctl cut --from 1s --to 2s -o "
+			    "part.sbt run.sbt`");
+		return -EINVAL;
+	}
+	if (!cut->output) {
+		ts_complain("where to? name the new trace with -o, like -o part.sbt");
+		return -EINVAL;
+	}
+	if (cut->range && (cut->has_from || cut->has_to)) {
+		ts_complain("--range tells the window already: leave --from and --to out");
+		return -EINVAL;
+	}
+	if (!cut->range && !cut->has_from && !cut->has_to) {
+		ts_complain("which part? tell --from and --to, or --range");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The window of the first range of that name. */
+static int find_range(struct cut *cut, struct ts_sbt_copy_options *options)
+{
+	struct ts_sbt_cursor_options types = {.types = TS_ROW_BIT(TS_ROW_RANGE),
+					      .session = cut->source.session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_reader *reader = cut->source.reader;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &types, &cursor);
+
+	while (!r || r == TS_SBT_E_CORRUPT) {
+		const char *name;
+
+		r = ts_sbt_cursor_next(cursor, &row);
+		name = r ? NULL : ts_sbt_reader_string(reader, row.range->name, NULL);
+		if (!name || strcmp(name, cut->range))
+			continue;
+		options->from_ns = row.range->start_ns;
+		options->to_ns = ts_row_end_ns(row.schema, row.any);
+		return 0;
+	}
+	if (r == TS_SBT_E_END)
+		ts_complain(
+			"%s has no range called %s that is over; `tsctl view --type range` lists them",
+			cut->source.path, cut->range);
+	else
+		ts_source_complain(cut->source.path, r, ts_sbt_reader_error(reader));
+	return -ENOENT;
+}
+
+static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(cut->source.reader);
+
+	if (cut->range)
+		return find_range(cut, options);
+	if (cut->has_from)
+		options->from_ns = ts_time_absolute(&cut->from, origin_ns);
+	if (!cut->has_to)
+		return 0;
+	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	options->to_ns = ts_time_absolute(&cut->to, origin_ns);
+	options->to_ns = options->to_ns ? options->to_ns : 1;
+	if (options->to_ns >= options->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
+
+/* A trace of nothing is a mistake in the window. */
+static int check_window(const struct cut *cut, const struct ts_sbt_copy_options *options)
+{
+	char duration[TS_OUT_FIGURE_BYTES];
+	struct ts_sbt_summary summary;
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(cut->source.reader);
+
+	if (ts_sbt_reader_summary(cut->source.reader, cut->source.session, &summary) ||
+	    !summary.earliest_ns ||
+	    (options->from_ns <= summary.latest_ns &&
+	     (!options->to_ns || options->to_ns >= summary.earliest_ns)))
+		return 0;
+	ts_complain("%s has nothing in that window: it lasts %s", cut->source.path,
+		    ts_out_duration(duration, summary.latest_ns - origin_ns));
+	return -EINVAL;
+}
+
+static int run_cut(int argc, char **argv)
+{
+	ts_cleanup(cut_deinit) struct cut cut = {0};
+	struct ts_sbt_copy_options options = {.has_window = true};
+	struct ts_sbt_copy_source source = {0};
+	struct ts_sbt_copy_report report = {0};
+	int status;
+
+	if (parse(&cut, argc, argv) ||
+	    ts_source_open(&cut.source, cut.session ? NULL : argv[optind], cut.session) ||
+	    set_window(&cut, &options) || check_window(&cut, &options))
+		return TS_EXIT_BAD;
+	options.session = cut.source.session;
+	source.reader = cut.source.reader;
+	source.name = cut.source.path;
+	status = ts_copy_out(&source, 1, &options, cut.output, &report);
+	if (status == TS_EXIT_BAD)
+		return status;
+	return ts_copy_out_tell(cut.output, &report) ? TS_EXIT_BAD : status;
+}
+
+const struct ts_command ts_command_cut = {
+	.name = "cut",
+	.summary = "write a part of a trace as a trace",
+	.help = "usage: tsctl cut [--from TIME] [--to TIME] -o OUT FILE | --session N\n"
+		"       tsctl cut --range NAME -o OUT FILE\n"
+		"\n"
+		"Writes the rows that touch a window of FILE to OUT, with the times that they\n"
+		"had. An operation is kept whole: its call comes with its device rows, wherever\n"
+		"they lie. So do the rows that say what was there at the window's start:\n"
+		"contexts, streams, modules, live allocations, open ranges, and clock snapshots\n"
+		"around it. Stacks, threads, modules and symbols are those that rows refer to.\n"
+		"What was captured for replay is left out.\n"
+		"Exits 0, 1 if FILE is damaged (OUT has what could be read), or 2.\n"
+		"\n"
+		"      --from TIME, --to TIME\n"
+		"                    from the trace's start: 1500 (ns), 12.5ms; @NS of the clock\n"
+		"      --range NAME  the first range of the application's (NVTX) of that name\n"
+		"  -o, --output OUT  the new trace; an existing file is refused\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"\n"
+		"example: tsctl cut --from 2s --to 2.5s -o step.sbt run.sbt\n",
+	.run = run_cut,
+};

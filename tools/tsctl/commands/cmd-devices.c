@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl devices: what a recorded program would run on here, and what could trace it.
+ */
+#include "proto/abi/base.h"
+#include "replay/vgpu/vgpu.h"
+#include "tools/tsctl/machine/gpu.h"
+#include "tools/tsctl/machine/kernel.h"
+#include "tools/tsctl/machine/seccomp.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <stdio.h>
+
+static const char virtual_note[] =
+	"The virtual GPU computes kernels on the CPU, from their PTX; how long they take follows from a model "
+	"of the device, not from this machine.";
+
+static void fill_shapes(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
+{
+	const struct ts_vgpu_shape *shape;
+	size_t n = 0;
+
+	while (ts_vgpu_shape_at(n))
+		n++;
+	info->virtual_shapes = ts_pool_alloc(pool, n + 1, sizeof(*info->virtual_shapes));
+	for (size_t i = 0; i < n; i++) {
+		Ts__Rpc__VirtualShape *message = ts_pool_alloc(pool, 1, sizeof(*message));
+		char bytes[TS_OUT_FIGURE_BYTES];
+
+		shape = ts_vgpu_shape_at(i);
+		ts__rpc__virtual_shape__init(message);
+		message->spec = ts_pool_copy(pool, shape->key);
+		message->description =
+			ts_pool_printf(pool, "%s: compute capability %u.%u, %u SMs, %s",
+				       shape->name, shape->cc_major, shape->cc_minor, shape->n_sm,
+				       ts_out_bytes(bytes, shape->memory_bytes));
+		info->virtual_shapes[info->n_virtual_shapes++] = message;
+	}
+	info->virtual_note = (char *)virtual_note;
+}
+
+static void print_devices(const Ts__Rpc__DevicesInfo *info)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char bytes[TS_OUT_FIGURE_BYTES];
+
+	if (!info->n_devices || ts_table_new("rlrrl", &table))
+		return;
+	ts_table_addf(table, "DEVICE");
+	ts_table_addf(table, "CC");
+	ts_table_addf(table, "SMS");
+	ts_table_addf(table, "MEMORY");
+	ts_table_addf(table, "NAME");
+	for (size_t i = 0; i < info->n_devices; i++) {
+		const Ts__Rpc__DeviceInfo *device = info->devices[i];
+
+		ts_table_addf(table, "%u", device->device);
+		ts_table_addf(table, "%s",
+			      device->compute_capability ? device->compute_capability : "?");
+		ts_table_addf(table, "%u", device->multiprocessors);
+		ts_table_addf(table, "%s", ts_out_bytes(bytes, device->memory_bytes));
+		ts_table_addf(table, "%s", device->name ? device->name : "unknown");
+	}
+	ts_table_print(table, stdout, 2, false);
+}
+
+static void print_driver(const Ts__Rpc__DevicesInfo *info)
+{
+	if (info->driver) {
+		fputs("Driver: ", stdout);
+		ts_out_text(stdout, info->driver);
+		if (info->has_driver_version)
+			printf(", CUDA %u.%u", info->driver_version / 1000,
+			       info->driver_version % 1000 / 10);
+		if (info->driver_error) {
+			fputs("; ", stdout);
+			ts_out_text(stdout, info->driver_error);
+		}
+		putchar('\n');
+	} else {
+		puts("Driver: none here (no libcuda.so.1); `tsctl record --vgpu` needs none");
+	}
+	if (info->driver && !info->n_devices && !info->driver_error)
+		puts("  it sees no device");
+	print_devices(info);
+}
+
+static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
+{
+	if (cupti->found) {
+		fputs("CUPTI:  ", stdout);
+		ts_out_text(stdout, cupti->path ? cupti->path : "found");
+		printf(", version %u\n", cupti->version);
+	} else {
+		puts("CUPTI:  not on the loader's path; the copy beside a program's own CUDA runtime is found\n"
+		     "        when it runs; TRACESMITH_CUPTI names another");
+	}
+	if (cupti->injection_path) {
+		fputs("Held:   CUDA_INJECTION64_PATH is set to ", stdout);
+		ts_out_text(stdout, cupti->injection_path);
+		puts(": what runs with it is that tool's to trace");
+	}
+}
+
+static void print_events(const Ts__Rpc__KernelEventsInfo *events)
+{
+	ts_out_text(stdout, events->missing ? events->missing : "yes");
+	if (events->absent) {
+		fputs(", without ", stdout);
+		ts_out_text(stdout, events->absent);
+	}
+	putchar('\n');
+}
+
+static void print_kernel(const Ts__Rpc__DevicesInfo *info)
+{
+	printf("Kernel: events for `tsctl record --kernel-events`:%s\n",
+	       info->n_kernel_events ? "" : " unknown (no tracesmithd answers)");
+	for (size_t i = 0; i < info->n_kernel_events; i++) {
+		const Ts__Rpc__KernelEventsInfo *events = info->kernel_events[i];
+
+		printf("  %-8s ", events->name);
+		print_events(events);
+	}
+	if (info->system) {
+		fputs("System: calls of processes that nobody preloaded, for `tsctl record --system`: ",
+		      stdout);
+		print_events(info->system);
+	}
+}
+
+static int run_devices(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	Ts__Rpc__DevicesInfo info = TS__RPC__DEVICES_INFO__INIT;
+	bool json = false;
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
+		if (option != 'j')
+			return TS_EXIT_BAD;
+		json = true;
+	}
+	if (optind < argc) {
+		ts_complain("takes no argument: `%s`", argv[optind]);
+		return TS_EXIT_BAD;
+	}
+	ts_gpu_fill_driver(&pool, &info);
+	ts_gpu_fill_cupti(&pool, &info);
+	ts_kernel_fill(&pool, &info);
+	ts_seccomp_fill(&pool, &info);
+	fill_shapes(&pool, &info);
+	if (json)
+		return ts_json_print(&info.base);
+	print_driver(&info);
+	print_cupti(info.cupti);
+	print_kernel(&info);
+	ts_seccomp_print(info.seccomp);
+	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
+	     "clock=host among them: what operations took here, not what the model says):");
+	for (size_t i = 0; i < info.n_virtual_shapes; i++)
+		printf("  %-8s %s\n", info.virtual_shapes[i]->spec,
+		       info.virtual_shapes[i]->description);
+	printf("Settings, of all that the spec makes (h200:2,link=25GB/s):\n%s%s\n",
+	       ts_vgpu_spec_help, virtual_note);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+const struct ts_command ts_command_devices = {
+	.name = "devices",
+	.summary = "list GPUs, real and virtual, and what can trace them",
+	.is_minor = true,
+	.help = "usage: tsctl devices [--json]\n"
+		"\n"
+		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
+		"that would trace them, another tool that holds them, the shapes that the virtual\n"
+		"GPU can take, the kernel events that can be recorded, and a seccomp filter in\n"
+		"force, with the system calls that TraceSmith makes then.\n"
+		"\n"
+		"  --json  print one JSON object\n"
+		"\n"
+		"example: tsctl devices\n",
+	.run = run_devices,
+};

@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl diff: what changed between two builds of a program, by one trace or several of each.
+ */
+#include "replay/state/diff.h"
+
+#include "proto/rpc/json.h"
+#include "replay/report/doubtsjson.h"
+#include "replay/report/names.h"
+#include "replay/report/pool.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_LISTED 10u
+#define MAX_LISTED     (1u << 20)
+#define ALPHA	       0.01
+#define LEAST_PERCENT  1u
+/* With one run a side: the clock of a GPU moves by one or two percent from run to run. */
+#define LEAST_PERCENT_OF_ONE 3u
+
+struct asked {
+	unsigned long long limit, least_percent;
+	bool json, mangled, wide, check, calls, has_least;
+};
+
+struct telling {
+	const struct asked *asked;
+	const struct ts_diff *diff;
+	struct ts_source *sources[2];
+	size_t n_runs[2];
+	struct ts_demangler *demangler;
+	struct ts_pool pool;
+};
+
+/* ---- the message ------------------------------------------------------------------------------ */
+
+static char *copy_kind_name(struct ts_pool *pool, uint32_t kind)
+{
+	const char *name = ts_name_memcpy_kind(kind);
+
+	return name ? ts_pool_copy(pool, name) : ts_pool_printf(pool, "kind %" PRIu32, kind);
+}
+
+static char *sized_name(struct ts_pool *pool, const char *what, uint32_t size_class)
+{
+	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES];
+
+	if (!size_class)
+		return ts_pool_printf(pool, "%s, 0 B", what);
+	if (size_class >= 64)
+		return ts_pool_printf(pool, "%s, %s or more", what,
+				      ts_out_bytes(from, UINT64_C(1) << 63));
+	return ts_pool_printf(pool, "%s, %s to %s", what,
+			      ts_out_bytes(from, UINT64_C(1) << (size_class - 1)),
+			      ts_out_bytes(to, UINT64_C(1) << size_class));
+}
+
+static char *name_text(struct telling *telling, const struct ts_diff_name *name)
+{
+	struct ts_pool *pool = &telling->pool;
+	const char *call;
+
+	switch (name->type) {
+	case TS_ROW_KERNEL:
+		return ts_pool_copy(pool, ts_demangle(telling->demangler, name->name));
+	case TS_ROW_MEMCPY:
+		return sized_name(pool, copy_kind_name(pool, name->kind), name->size_class);
+	case TS_ROW_MEMSET:
+		return sized_name(pool, "memset", name->size_class);
+	default:
+		call = ts_name_api(name->kind >> 16, name->kind & UINT16_MAX);
+		return call ? ts_pool_copy(pool, call)
+			    : ts_pool_printf(pool, "call %" PRIu32, name->kind & UINT16_MAX);
+	}
+}
+
+static Ts__Rpc__DiffSide *make_side(struct ts_pool *pool, const struct ts_diff_side *side)
+{
+	Ts__Rpc__DiffSide *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__diff_side__init(message);
+	TS_RPC_SET(message, count, side->count);
+	TS_RPC_SET(message, total_ns, side->total_ns);
+	TS_RPC_SET(message, min_ns, side->min_ns);
+	TS_RPC_SET(message, median_ns, side->median_ns);
+	TS_RPC_SET(message, max_ns, side->max_ns);
+	return message;
+}
+
+static Ts__Rpc__LaunchConfig *make_config(struct ts_pool *pool, const struct ts_diff_config *config)
+{
+	Ts__Rpc__LaunchConfig *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__launch_config__init(message);
+	TS_RPC_SET(message, grid_x, config->grid[0]);
+	TS_RPC_SET(message, grid_y, config->grid[1]);
+	TS_RPC_SET(message, grid_z, config->grid[2]);
+	TS_RPC_SET(message, block_x, config->block[0]);
+	TS_RPC_SET(message, block_y, config->block[1]);
+	TS_RPC_SET(message, block_z, config->block[2]);
+	TS_RPC_SET(message, cluster_x, config->cluster[0]);
+	TS_RPC_SET(message, cluster_y, config->cluster[1]);
+	TS_RPC_SET(message, cluster_z, config->cluster[2]);
+	TS_RPC_SET(message, dynamic_shared_bytes, config->dynamic_shared_bytes);
+	return message;
+}
+
+static Ts__Rpc__DiffName *make_name(struct telling *telling, const struct ts_diff_name *name)
+{
+	Ts__Rpc__DiffName *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	unsigned verdict = name->verdict;
+
+	ts__rpc__diff_name__init(message);
+	message->type = ts_pool_copy(&telling->pool, ts_row_schema(name->type)->name);
+	message->name = name_text(telling, name);
+	message->verdict = ts_pool_copy(&telling->pool, ts_diff_verdict_name(verdict));
+	message->before = make_side(&telling->pool, &name->sides[0]);
+	message->after = make_side(&telling->pool, &name->sides[1]);
+	if (verdict == TS_DIFF_SAME || verdict == TS_DIFF_SLOWER || verdict == TS_DIFF_FASTER) {
+		TS_RPC_SET(message, p, name->p);
+		TS_RPC_SET(message, slower_share, name->slower_share);
+	}
+	if (name->has_config[0])
+		message->config_before = make_config(&telling->pool, &name->configs[0]);
+	if (name->has_config[1])
+		message->config_after = make_config(&telling->pool, &name->configs[1]);
+	return message;
+}
+
+static Ts__Rpc__DiffOperation *make_operation(struct telling *telling, const struct ts_diff_op *op)
+{
+	const struct ts_diff_name *name = &telling->diff->names[op->name];
+	Ts__Rpc__DiffOperation *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+
+	ts__rpc__diff_operation__init(message);
+	message->type = ts_pool_copy(&telling->pool, ts_row_schema(name->type)->name);
+	message->name = name_text(telling, name);
+	TS_RPC_SET(message, session, op->session);
+	TS_RPC_SET(message, stream, op->stream);
+	if (op->op_id[0]) {
+		TS_RPC_SET(message, op_id_before, op->op_id[0]);
+		TS_RPC_SET(message, duration_before_ns, op->duration_ns[0]);
+		TS_RPC_SET(message, wait_before_ns, op->wait_ns[0]);
+	}
+	if (op->op_id[1]) {
+		TS_RPC_SET(message, op_id_after, op->op_id[1]);
+		TS_RPC_SET(message, duration_after_ns, op->duration_ns[1]);
+		TS_RPC_SET(message, wait_after_ns, op->wait_ns[1]);
+	}
+	return message;
+}
+
+static Ts__Rpc__DiffTotal *make_total(struct telling *telling, unsigned side)
+{
+	const struct ts_diff_total *total = &telling->diff->totals[side];
+	Ts__Rpc__DiffTotal *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	size_t n = total->n_runs;
+
+	ts__rpc__diff_total__init(message);
+	message->path = telling->sources[side][0].path;
+	TS_RPC_SET(message, runs, (uint32_t)n);
+	TS_RPC_SET(message, operations, ts_diff_of_run(total->n_ops, n));
+	TS_RPC_SET(message, operations_ns, ts_diff_of_run(total->ops_ns, n));
+	TS_RPC_SET(message, span_ns, ts_diff_of_run(total->span_ns, n));
+	TS_RPC_SET(message, kernels, ts_diff_of_run(total->n_of[0], n));
+	TS_RPC_SET(message, kernels_ns, ts_diff_of_run(total->ns_of[0], n));
+	TS_RPC_SET(message, copies, ts_diff_of_run(total->n_of[1], n));
+	TS_RPC_SET(message, copies_ns, ts_diff_of_run(total->ns_of[1], n));
+	TS_RPC_SET(message, sets, ts_diff_of_run(total->n_of[2], n));
+	TS_RPC_SET(message, sets_ns, ts_diff_of_run(total->ns_of[2], n));
+	TS_RPC_SET(message, busy_ns, ts_diff_of_run(total->busy_ns, n));
+	TS_RPC_SET(message, alone, total->n_alone);
+	TS_RPC_SET(message, not_aligned, total->n_not_aligned);
+	if (total->is_damaged)
+		TS_RPC_SET(message, damaged, true);
+	message->doubts = ts_doubtsjson_make(&telling->pool, &total->doubts);
+	return message;
+}
+
+static void make_report(struct telling *telling, Ts__Rpc__DiffReport *ret_report)
+{
+	const struct ts_diff *diff = telling->diff;
+
+	ts__rpc__diff_report__init(ret_report);
+	ret_report->before = make_total(telling, 0);
+	ret_report->after = make_total(telling, 1);
+	TS_RPC_SET(ret_report, aligned, diff->n_aligned);
+	ret_report->names =
+		ts_pool_alloc(&telling->pool, diff->n_names + 1, sizeof(*ret_report->names));
+	for (size_t i = 0; i < diff->n_names; i++)
+		ret_report->names[ret_report->n_names++] = make_name(telling, &diff->names[i]);
+	if (diff->has_first)
+		ret_report->first_difference = make_operation(telling, &diff->first);
+	ret_report->slower =
+		ts_pool_alloc(&telling->pool, diff->n_slower + 1, sizeof(*ret_report->slower));
+	if (diff->lost_overlap || diff->gained_overlap)
+		ret_report->overlap =
+			ts_pool_copy(&telling->pool, diff->lost_overlap ? "lost" : "gained");
+	if (diff->has_host_clock)
+		TS_RPC_SET(ret_report, host_clock, true);
+	for (size_t i = 0; i < diff->n_slower; i++)
+		ret_report->slower[ret_report->n_slower++] =
+			make_operation(telling, &diff->slower[i]);
+}
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+static const char *change_text(uint64_t before, uint64_t after, char text[TS_OUT_FIGURE_BYTES])
+{
+	double percent = before ? 100 * ((double)after / (double)before - 1) : 0;
+
+	if (percent > -0.05 && percent < 0.05)
+		return "";
+	snprintf(text, TS_OUT_FIGURE_BYTES, "%+.1f %%", percent);
+	return text;
+}
+
+static void print_side(const char *what, const Ts__Rpc__DiffTotal *total)
+{
+	printf("  %s  ", what);
+	ts_out_text(stdout, total->path);
+	if (total->runs > 1)
+		printf(" and %" PRIu32 " more: a run on the average", total->runs - 1);
+	putchar('\n');
+}
+
+static void add_total(struct ts_table *table, const char *what, uint64_t n_before, uint64_t n_after,
+		      uint64_t ns_before, uint64_t ns_after)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!n_before && !n_after)
+		return;
+	ts_table_add(table, what);
+	ts_table_add(table, ts_out_count(figure, n_before));
+	ts_table_add(table, ts_out_count(figure, n_after));
+	ts_table_add(table, change_text(n_before, n_after, figure));
+	ts_table_add(table, ts_out_duration(figure, ns_before));
+	ts_table_add(table, ts_out_duration(figure, ns_after));
+	ts_table_add(table, change_text(ns_before, ns_after, figure));
+}
+
+static double overlap_of(const Ts__Rpc__DiffTotal *total)
+{
+	return total->operations_ns
+		       ? 100 * (1 - (double)total->busy_ns / (double)total->operations_ns)
+		       : 0;
+}
+
+/* How much was done, and in what time: what a user looks for first. */
+static void print_totals(const Ts__Rpc__DiffReport *report)
+{
+	static const char *const cells[] = {"", "BEFORE", "AFTER", "", "TIME BEFORE", "AFTER", ""};
+	const Ts__Rpc__DiffTotal *a = report->before, *b = report->after;
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+
+	print_side("before", a);
+	print_side("after ", b);
+	putchar('\n');
+	if (ts_table_new("lrrrrrr", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	add_total(table, "kernels", a->kernels, b->kernels, a->kernels_ns, b->kernels_ns);
+	add_total(table, "copies", a->copies, b->copies, a->copies_ns, b->copies_ns);
+	add_total(table, "sets", a->sets, b->sets, a->sets_ns, b->sets_ns);
+	add_total(table, "in all", a->operations, b->operations, a->operations_ns,
+		  b->operations_ns);
+	add_total(table, "first to last", a->operations, b->operations, a->span_ns, b->span_ns);
+	ts_table_print(table, stdout, 2, false);
+	if (report->overlap)
+		printf("  Overlap %s: %.0f %% of the work ran beside other work, and now %.0f %%.\n",
+		       report->overlap, overlap_of(a), overlap_of(b));
+}
+
+static void heading(const char *text)
+{
+	printf("\n%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), text,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+}
+
+static int add_name(struct ts_table *table, const Ts__Rpc__DiffReport *report,
+		    const Ts__Rpc__DiffName *name)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+	size_t runs[2] = {report->before->runs, report->after->runs};
+	uint64_t before = ts_diff_of_run(name->before->total_ns, runs[0]);
+	uint64_t after = ts_diff_of_run(name->after->total_ns, runs[1]);
+	uint64_t n_before = ts_diff_of_run(name->before->count, runs[0]);
+	uint64_t n_after = ts_diff_of_run(name->after->count, runs[1]);
+
+	ts_table_add(table, name->verdict);
+	if (n_before == n_after)
+		ts_table_add(table, ts_out_count(figure, n_before));
+	else
+		ts_table_addf(table, "%" PRIu64 " -> %" PRIu64, n_before, n_after);
+	ts_table_addf(table, "%s%s", after < before ? "-" : "+",
+		      ts_out_duration(figure, after < before ? before - after : after - before));
+	ts_table_add(table,
+		     name->before->count ? ts_out_duration(figure, name->before->median_ns) : "");
+	ts_table_add(table,
+		     name->after->count ? ts_out_duration(figure, name->after->median_ns) : "");
+	ts_table_add(table, name->after->count ? change_text(name->before->median_ns,
+							     name->after->median_ns, figure)
+					       : "");
+	if (name->has_p)
+		ts_table_addf(table, "%.2g", name->p);
+	else
+		ts_table_add(table, "");
+	return ts_table_add(table, name->name);
+}
+
+/* How much a time of the host has to change, if these are such. */
+static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
+{
+	uint32_t runs = report->before->runs < report->after->runs ? report->before->runs
+								   : report->after->runs;
+
+	if ((calls || report->host_clock) && runs < TS_SPREAD_MIN_RUNS)
+		printf("  These are times of the host. They vary from run to run: with fewer than "
+		       "%u traces on a side,\n  slower and faster mean %u times or more.\n",
+		       TS_SPREAD_MIN_RUNS, TS_SPREAD_HOST_FACTOR);
+}
+
+/* Of the GPU, or of the host; those alone that changed. */
+static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
+{
+	static const char *const cells[] = {"",	     "COUNT", "IN ALL", "MEDIAN BEFORE",
+					    "AFTER", "",      "P",	"NAME"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	size_t n_same = 0, n_few = 0, n_listed = 0, n_more = 0;
+
+	if (ts_table_new("lrrrrrrl", &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	for (size_t i = 0; i < report->n_names; i++) {
+		const Ts__Rpc__DiffName *name = report->names[i];
+
+		if (calls != !strcmp(name->type, "api"))
+			continue;
+		if (!strcmp(name->verdict, "same") || !strcmp(name->verdict, "few"))
+			n_same++, n_few += !strcmp(name->verdict, "few");
+		else if (asked->limit && n_listed == asked->limit)
+			n_more++;
+		else if (++n_listed)
+			add_name(table, report, name);
+	}
+	if (!n_listed && !n_same)
+		return;
+	if (calls && !asked->calls) {
+		printf("\nCalls of the host: %zu of %zu functions changed; --calls lists them.\n",
+		       n_listed + n_more, n_listed + n_more + n_same);
+		return;
+	}
+	heading(calls ? "Calls" : "GPU operations");
+	if (n_listed)
+		ts_table_print(table, stdout, 2, asked->wide);
+	if (n_more)
+		printf("  %zu more: --limit 0 lists them\n", n_more);
+	print_trust(report, calls);
+	if (!n_same)
+		return;
+	printf("  %zu name%s without a provable change", n_same, n_same == 1 ? "" : "s");
+	if (n_few)
+		printf(", %zu for want of durations: less than %u in a trace", n_few,
+		       TS_DIFF_MIN_SAMPLES);
+	putchar('\n');
+}
+
+static void print_config(const Ts__Rpc__LaunchConfig *config)
+{
+	printf("<<<%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32,
+	       config->grid_x, config->grid_y, config->grid_z, config->block_x, config->block_y,
+	       config->block_z);
+	if (config->dynamic_shared_bytes)
+		printf(", %" PRIu32, config->dynamic_shared_bytes);
+	printf(">>>");
+	if (config->cluster_x > 1 || config->cluster_y > 1 || config->cluster_z > 1)
+		printf(" in clusters of %" PRIu32 "x%" PRIu32 "x%" PRIu32, config->cluster_x,
+		       config->cluster_y, config->cluster_z);
+}
+
+static void print_configs(const struct asked *asked, const Ts__Rpc__DiffReport *report)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < report->n_names; i++) {
+		const Ts__Rpc__DiffName *name = report->names[i];
+
+		if ((!name->config_before && !name->config_after) ||
+		    (asked->limit && n == asked->limit))
+			continue;
+		if (!n++)
+			heading("Launched otherwise");
+		printf("  ");
+		ts_out_text(stdout, name->name);
+		printf(": ");
+		if (name->config_before && !name->config_after) {
+			printf("no more ");
+			print_config(name->config_before);
+		} else if (!name->config_before) {
+			printf("now ");
+			print_config(name->config_after);
+			printf(" too");
+		} else {
+			print_config(name->config_before);
+			printf(" -> ");
+			print_config(name->config_after);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_first(const Ts__Rpc__DiffReport *report)
+{
+	const Ts__Rpc__DiffOperation *first = report->first_difference;
+	char alone_a[TS_OUT_FIGURE_BYTES], alone_b[TS_OUT_FIGURE_BYTES], pairs[TS_OUT_FIGURE_BYTES];
+	uint64_t left = report->before->not_aligned + report->after->not_aligned;
+
+	heading("Operation by operation");
+	printf("  %s pairs, %s in the first trace alone, %s in the second\n",
+	       ts_out_count(pairs, report->aligned), ts_out_count(alone_a, report->before->alone),
+	       ts_out_count(alone_b, report->after->alone));
+	if (left)
+		printf("  %s were not laid side by side: there are too many, or they differ too "
+		       "much\n",
+		       ts_out_count(pairs, left));
+	if (!first)
+		return;
+	printf("  They first differ in stream %" PRIu32 " of session %" PRIu32 ": ", first->stream,
+	       first->session);
+	if (first->has_op_id_before)
+		printf("op %" PRIu64 " of the first trace, ", first->op_id_before);
+	if (first->has_op_id_after)
+		printf("op %" PRIu64 " of the second, ", first->op_id_after);
+	ts_out_text(stdout, first->name);
+	putchar('\n');
+}
+
+static void print_slower(const struct asked *asked, const Ts__Rpc__DiffReport *report)
+{
+	static const char *const cells[] = {"LONGER BY", "WAITED", "THEN", "RAN",
+					    "THEN",	 "OP",	   "THEN", "NAME"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_slower || ts_table_new("rrrrrrrl", &table))
+		return;
+	heading("What took longer than its counterpart");
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	for (size_t i = 0; i < report->n_slower; i++) {
+		const Ts__Rpc__DiffOperation *op = report->slower[i];
+
+		ts_table_add(table,
+			     ts_out_duration(figure, op->duration_after_ns + op->wait_after_ns -
+							     op->duration_before_ns -
+							     op->wait_before_ns));
+		ts_table_add(table, ts_out_duration(figure, op->wait_before_ns));
+		ts_table_add(table, ts_out_duration(figure, op->wait_after_ns));
+		ts_table_add(table, ts_out_duration(figure, op->duration_before_ns));
+		ts_table_add(table, ts_out_duration(figure, op->duration_after_ns));
+		ts_table_addf(table, "%" PRIu64, op->op_id_before);
+		ts_table_addf(table, "%" PRIu64, op->op_id_after);
+		ts_table_add(table, op->name);
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+}
+
+static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *report)
+{
+	print_totals(report);
+	print_names(asked, report, false);
+	print_configs(asked, report);
+	print_names(asked, report, true);
+	print_first(report);
+	print_slower(asked, report);
+	ts_text_doubts(stdout, " before", report->before->doubts);
+	ts_text_doubts(stdout, " after", report->after->doubts);
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+/* Anything but the same, or better. */
+static bool has_finding(const struct asked *asked, const struct ts_diff *diff)
+{
+	const unsigned bad = 1u << TS_DIFF_SLOWER | 1u << TS_DIFF_GONE | 1u << TS_DIFF_NEW |
+			     1u << TS_DIFF_MORE | 1u << TS_DIFF_FEWER | 1u << TS_DIFF_CONFIG;
+
+	if (diff->lost_overlap)
+		return true;
+	for (size_t i = 0; i < diff->n_names; i++)
+		if ((bad >> diff->names[i].verdict & 1) &&
+		    (asked->calls || diff->names[i].type != TS_ROW_API))
+			return true;
+	return false;
+}
+
+static int complain_damage(const struct telling *telling)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling->n_runs[side]; i++) {
+			const struct ts_sbt_error *error =
+				ts_sbt_reader_error(telling->sources[side][i].reader);
+
+			if (!telling->diff->totals[side].is_damaged || !error->code)
+				continue;
+			ts_source_complain(telling->sources[side][i].path, TS_SBT_E_CORRUPT, error);
+			return TS_EXIT_BAD;
+		}
+	return TS_EXIT_OK;
+}
+
+static void watch(struct telling *telling, struct ts_progress *progress)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling->n_runs[side]; i++)
+			ts_source_watch_reader(telling->sources[side][i].reader, progress);
+}
+
+static int tell(struct telling *telling)
+{
+	struct ts_diff_options options = {.alpha = ALPHA,
+					  .least = (double)telling->asked->least_percent / 100,
+					  .max_slower = (size_t)telling->asked->limit};
+	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
+	struct ts_diff_runs runs[2];
+	Ts__Rpc__DiffReport report;
+	struct ts_progress progress;
+	unsigned side;
+	size_t run;
+	int status, r;
+
+	for (side = 0; side < 2; side++) {
+		struct ts_sbt_reader **readers =
+			ts_pool_alloc(&telling->pool, telling->n_runs[side], sizeof(*readers));
+
+		for (run = 0; run < telling->n_runs[side]; run++)
+			readers[run] = telling->sources[side][run].reader;
+		runs[side] = (struct ts_diff_runs){readers, telling->n_runs[side]};
+	}
+	ts_progress_init(&progress, "reading rows:", 0);
+	watch(telling, &progress);
+	r = ts_diff_read(runs, &options, &diff, &side, &run);
+	watch(telling, NULL);
+	ts_progress_deinit(&progress);
+	if (r) {
+		ts_source_complain(telling->sources[side][run].path, r,
+				   ts_sbt_reader_error(runs[side].readers[run]));
+		return TS_EXIT_BAD;
+	}
+	telling->diff = diff;
+	make_report(telling, &report);
+	if (telling->asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(telling->asked, &report);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	status = status ? status : complain_damage(telling);
+	return status || !telling->asked->check || !has_finding(telling->asked, diff)
+		       ? status
+		       : TS_EXIT_FINDING;
+}
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 'n':
+		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
+			return 0;
+		ts_complain("--limit %s: it is a number of lines, 0 to %u", optarg, MAX_LISTED);
+		return -EINVAL;
+	case 'l':
+		asked->has_least = true;
+		if (!ts_parse_number(optarg, 0, 1000, &asked->least_percent))
+			return 0;
+		ts_complain("--least %s: it is a whole number of percent, 0 to 1000", optarg);
+		return -EINVAL;
+	case 'c':
+		asked->check = true;
+		return 0;
+	case 'a':
+		asked->calls = true;
+		return 0;
+	case 'm':
+		asked->mangled = true;
+		return 0;
+	case 'w':
+		asked->wide = true;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* BEFORE AFTER, or BEFORE ... vs AFTER ... */
+static int open_sources(struct telling *telling, char **paths, size_t n)
+{
+	size_t n_before = n == 2 ? 1 : 0, first_after = 1;
+	int status = TS_EXIT_OK;
+
+	for (size_t i = 0; i < n && !n_before; i++)
+		if (!strcmp(paths[i], "vs")) {
+			n_before = i;
+			first_after = i + 1;
+		}
+	if (!n_before || first_after >= n || n_before > TS_DIFF_MAX_RUNS ||
+	    n - first_after > TS_DIFF_MAX_RUNS) {
+		ts_complain("takes two traces, or up to %u a side with `vs` between: "
+			    "`tsctl diff a1.sbt a2.sbt vs b1.sbt b2.sbt`",
+			    TS_DIFF_MAX_RUNS);
+		return TS_EXIT_BAD;
+	}
+	for (unsigned side = 0; side < 2; side++) {
+		size_t first = side ? first_after : 0, n_runs = side ? n - first_after : n_before;
+
+		telling->sources[side] =
+			ts_pool_alloc(&telling->pool, n_runs, sizeof(*telling->sources[side]));
+		for (size_t i = 0; !status && i < n_runs; i++) {
+			telling->n_runs[side]++;
+			status = ts_source_open(&telling->sources[side][i], paths[first + i], NULL);
+		}
+	}
+	return status;
+}
+
+static int run_diff(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"limit", required_argument, NULL, 'n'}, {"least", required_argument, NULL, 'l'},
+		{"check", no_argument, NULL, 'c'},	 {"calls", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},	 {"wide", no_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},	 {0},
+	};
+	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT_OF_ONE};
+	struct telling telling = {.asked = &asked, .pool = TS_TSCTL_POOL};
+	int option, status = TS_EXIT_OK;
+
+	while ((option = ts_option_next(argc, argv, ":n:wj", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	/* Without one names stay as they are. */
+	if (!asked.mangled)
+		(void)ts_demangler_new(&telling.demangler);
+	status = open_sources(&telling, argv + optind, (size_t)(argc - optind));
+	if (!asked.has_least && telling.n_runs[0] > 1 && telling.n_runs[1] > 1)
+		asked.least_percent = LEAST_PERCENT;
+	if (!status)
+		status = tell(&telling);
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < telling.n_runs[side]; i++)
+			ts_source_deinit(&telling.sources[side][i]);
+	ts_pool_deinit(&telling.pool);
+	ts_demangler_free(telling.demangler);
+	return status;
+}
+
+const struct ts_command ts_command_diff = {
+	.name = "diff",
+	.summary = "compare runs of a program: what changed, and is it chance",
+	.help = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
+		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
+		"\n"
+		"Compares traces of a program: how much the GPU did and how long it took; then\n"
+		"each kernel, and each kind and size of copy. `slower` and `faster` are more than\n"
+		"chance (Mann-Whitney, p below 0.01 for all names together), and the runs of the\n"
+		"two sides lie further apart than those of one side. Then operation by operation,\n"
+		"of the first runs: where they first do something else, and what took longer.\n"
+		"\n"
+		"Times of the host (calls; GPU work under clock=host) vary from run to run: with\n"
+		"fewer than 5 traces on a side, slower and faster mean 10 times or more.\n"
+		"A GPU at another clock is slower, too. Record both alike, several times.\n"
+		"\n"
+		"      --least N     percent by which a median has to move (default: 3 with one\n"
+		"                    trace on a side, else 1)\n"
+		"  -n, --limit N     lines of each list, 10 unless told; 0: names, no operations\n"
+		"      --check       exit with 1 where work of the GPU is slower, new, gone, done\n"
+		"                    more or fewer times, launched otherwise, or overlaps less\n"
+		"      --calls       list calls of the host, too; with --check they count\n"
+		"      --mangled     leave the names of kernels as the compiler made them\n"
+		"  -w, --wide        do not cut lines at the terminal's width\n"
+		"      --json        one JSON object, all names\n"
+		"\n"
+		"example: tsctl diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt\n",
+	.run = run_diff,
+};

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl gaps: why streams stood still between two operations.
+ */
+#include "proto/rpc/json.h"
+#include "replay/report/gapsjson.h"
+#include "replay/report/stackjson.h"
+#include "replay/state/clocks.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/neighbours.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#define DEFAULT_LISTED 10u
+#define MAX_LISTED     65536u
+#define DEFAULT_LEAST  10000u
+/* Of a gap, or of all of them: more are in the JSON. */
+#define MAX_PARTS  12u
+#define TEXT_BYTES 512u
+/* Fewer samples name code, but say little of shares. */
+#define FEW_SAMPLES 3u
+
+struct asked {
+	const char *session;
+	unsigned long long limit, op_id;
+	uint64_t least_ns;
+	bool json, stacks, mangled, all;
+};
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static size_t add_text(char *text, size_t n, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static size_t add_text(char *text, size_t n, const char *format, ...)
+{
+	va_list arguments;
+	int r;
+
+	va_start(arguments, format);
+	r = vsnprintf(text + n, TEXT_BYTES - n, format, arguments);
+	va_end(arguments);
+	return r < 0 ? n : n + (size_t)r < TEXT_BYTES ? n + (size_t)r : TEXT_BYTES - 1;
+}
+
+/* Names the thread that took the CPU, or woke this one. */
+static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
+{
+	const char *reason = part->reason ? part->reason : "unknown";
+	char waker[TS_OUT_THREAD_BYTES];
+
+	n = add_text(text, n, "off its CPU: %s", reason);
+	if (part->syscall && strcmp(part->syscall, reason))
+		n = add_text(text, n, " in %s", part->syscall);
+	if (part->file)
+		n = add_text(text, n, " %s", part->file);
+	ts_out_thread(waker, part->waker, part->waker_tid);
+	if (*waker && !part->waker_context)
+		n = add_text(text, n, ", for %s", waker);
+	else if (*waker)
+		n = add_text(text, n, ", woken by %s", waker);
+	else if (part->waker_context)
+		n = add_text(text, n, ", woken by an interrupt");
+	return n;
+}
+
+/* Few samples are printed with their number. */
+static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
+{
+	n = add_text(text, n, "running ");
+	n += ts_code_text(part->function, part->file, part->line, text + n, TEXT_BYTES - n);
+	if (n_samples == 1)
+		n = add_text(text, n, " (from 1 sample)");
+	else if (n_samples < FEW_SAMPLES)
+		n = add_text(text, n, " (from %" PRIu64 " of %" PRIu64 " samples)", part->samples,
+			     n_samples);
+	return n;
+}
+
+/* Those of the same time of the same thread. */
+static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *const *parts,
+			       size_t n)
+{
+	uint64_t n_samples = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (parts[i]->samples && parts[i]->tid == part->tid &&
+		    parts[i]->session == part->session && !strcmp(parts[i]->cause, part->cause))
+			n_samples += parts[i]->samples;
+	return n_samples;
+}
+
+/* `of_tid`: the thread that the line above names; 0: it names none. `n_samples`: of all the code of the thread. */
+static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_samples,
+		      char text[TEXT_BYTES])
+{
+	const char *cause = part->cause ? part->cause : "unknown";
+	char figure[TS_OUT_FIGURE_BYTES], thread[TS_OUT_THREAD_BYTES];
+	bool in_call = part->call && strcmp(cause, "call");
+	size_t n = 0;
+
+	text[0] = '\0';
+	if (part->tid && part->tid != of_tid)
+		n = add_text(text, n, "%s: ", ts_out_thread(thread, part->thread_name, part->tid));
+	if (!strcmp(cause, "off_cpu"))
+		n = off_cpu_text(part, text, n);
+	else if (!strcmp(cause, "page_fault"))
+		n = add_text(text, n, "page faults: %s, %s memory", part->fault, part->memory);
+	else if (!strcmp(cause, "syscall"))
+		n = add_text(text, n, "in the system call %s%s%s",
+			     part->syscall ? part->syscall : "?", part->file ? " " : "",
+			     part->file ? part->file : "");
+	else if (!strcmp(cause, "call"))
+		n = add_text(text, n, "in %s", part->call ? part->call : "a call");
+	else if (part->function)
+		n = own_code_text(part, n_samples, text, n);
+	else if (!strcmp(cause, "running"))
+		n = add_text(text, n, "running its own code");
+	else if (!strcmp(cause, "host"))
+		n = add_text(text, n, "in its own code, on a CPU or not");
+	else if (!strcmp(cause, "dependency"))
+		n = add_text(text, n, "waiting for stream %" PRIu32, part->stream);
+	else if (!strcmp(cause, "device"))
+		n = add_text(text, n, "the device had stream %" PRIu32, part->stream);
+	else if (!strcmp(cause, "block_io"))
+		n = add_text(text, n, "for a disk: %s %s", part->operation,
+			     part->disk ? part->disk : "?");
+	else if (!strcmp(cause, "reclaim"))
+		n = add_text(text, n, "freeing memory to get some: %s", part->reason);
+	else if (!strcmp(cause, "dispatch"))
+		n = add_text(text, n, "on its way to the device");
+	else
+		n = add_text(text, n, "%s", cause);
+	if (part->has_event)
+		n = add_text(text, n, ", event 0x%" PRIx64, part->event);
+	if (part->has_op_id)
+		n = add_text(text, n, ", op %" PRIu64, part->op_id);
+	if (in_call)
+		n = add_text(text, n, ", in %s", part->call);
+	if (part->runnable_ns && part->waker_context)
+		add_text(text, n, " (then %s without a CPU)",
+			 ts_out_duration(figure, part->runnable_ns));
+	if (part->queued_ns)
+		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
+}
+
+/* Parts of the time `of_ns`. `of_tid`: as in part_text(). */
+static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *parts, size_t n,
+			uint64_t of_ns, uint32_t of_tid, unsigned indent)
+{
+	uint64_t more_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const Ts__Rpc__GapPart *part = parts[i];
+		char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES], text[TEXT_BYTES];
+
+		if (i >= MAX_PARTS && !asked->all) {
+			more_ns += part->ns;
+			continue;
+		}
+		part_text(part, of_tid, part->function ? samples_beside(part, parts, n) : 0, text);
+		printf("%*s%10s %5.1f %%  ", (int)indent, "", ts_out_duration(figure, part->ns),
+		       of_ns ? 100.0 * (double)part->ns / (double)of_ns : 0);
+		ts_out_text(stdout, text);
+		if (part->count > 1)
+			printf(", %s times", ts_out_count(count, part->count));
+		putchar('\n');
+		if (part->n_waker_did) {
+			bool is_io = !strcmp(part->waker_did[0]->cause, "block_io");
+
+			if (is_io)
+				printf("%*sof that it waited\n", (int)indent + 12, "");
+			else
+				printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
+				       part->waker ? part->waker : "?", part->waker_tid);
+			print_parts(asked, part->waker_did, part->n_waker_did, part->ns,
+				    is_io ? part->tid : part->waker_tid, indent + 8);
+		}
+	}
+	if (n > MAX_PARTS && !asked->all) {
+		char figure[TS_OUT_FIGURE_BYTES];
+
+		printf("%*s%10s          in %zu more: --all lists them\n", (int)indent, "",
+		       ts_out_duration(figure, more_ns), n - MAX_PARTS);
+	}
+}
+
+static void print_streams(const Ts__Rpc__GapsReport *report)
+{
+	static const char *const cells[] = {"SESSION", "DEVICE", "STREAM", "OPERATIONS", "SPAN",
+					    "BUSY",    "GAPS",	 "IN ALL", "MOSTLY"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_streams || ts_table_new("rrrRrrrrl", &table))
+		return;
+	putchar('\n');
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	for (size_t i = 0; i < report->n_streams; i++) {
+		const Ts__Rpc__GapStream *stream = report->streams[i];
+		const Ts__Rpc__GapPart *most = NULL;
+
+		for (size_t j = 0; j < stream->n_causes; j++)
+			if (!most || stream->causes[j]->ns > most->ns)
+				most = stream->causes[j];
+		ts_table_addf(table, "%u", stream->session);
+		ts_table_addf(table, "%u", stream->device);
+		ts_table_addf(table, "%u", stream->stream);
+		ts_table_add(table, ts_out_count(figure, stream->operations));
+		ts_table_add(table, ts_out_duration(figure, stream->span_ns));
+		ts_table_add(table, ts_out_duration(figure, stream->busy_ns));
+		ts_table_add(table, ts_out_count(figure, stream->gaps));
+		ts_table_add(table, ts_out_duration(figure, stream->gaps_ns));
+		if (most)
+			ts_table_addf(table, "%s %.0f %%", most->cause,
+				      100.0 * (double)most->ns / (double)stream->gaps_ns);
+		else
+			ts_table_add(table, "");
+	}
+	ts_table_print(table, stdout, 2, false);
+}
+
+static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__Rpc__Gap *gap)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+	uint64_t ns = gap->start_ns > origin_ns ? gap->start_ns - origin_ns : 0;
+
+	printf("\n  %s", ts_out_duration(figure, gap->end_ns - gap->start_ns));
+	printf(" at %s s, session %u, stream %u, before op %" PRIu64 " ",
+	       ts_out_seconds(figure, ns), gap->session, gap->stream, gap->op_id);
+	ts_out_text(stdout, gap->name ? gap->name : "");
+	if (gap->has_tid) {
+		printf(": %s by thread ", gap->call ? gap->call : "called");
+		ts_out_text(stdout, gap->thread_name ? gap->thread_name : "");
+		printf("/%u", gap->tid);
+	}
+	for (size_t i = 0; i < gap->n_unsure; i++)
+		printf("%s%s", i ? ", " : " (unsure: ", gap->unsure[i]);
+	printf("%s\n", gap->n_unsure ? ")" : "");
+	print_parts(asked, gap->parts, gap->n_parts, gap->end_ns - gap->start_ns, gap->tid, 4);
+	if (asked->stacks && gap->stack) {
+		puts("    called at");
+		ts_text_stack(gap->stack, 6);
+	}
+}
+
+static void print_report(const struct asked *asked, const struct ts_source *source,
+			 const Ts__Rpc__GapsReport *report)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	char gaps_ns[TS_OUT_FIGURE_BYTES], least_ns[TS_OUT_FIGURE_BYTES], gaps[TS_OUT_FIGURE_BYTES];
+	char counted[TS_OUT_COUNTED_BYTES];
+
+	ts_out_count(gaps, report->gaps);
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, source->path);
+	printf("%s: %s of %s or more, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_counted(counted, report->gaps, "gap"),
+	       ts_out_duration(least_ns, report->least_ns),
+	       ts_out_duration(gaps_ns, report->gaps_ns));
+	print_streams(report);
+	ts_neighbours_print(source->reader, report);
+	if (report->n_parts) {
+		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		       ts_term_style(stdout, TS_STYLE_PLAIN));
+		print_parts(asked, report->parts, report->n_parts,
+			    report->gaps_ns - report->not_looked_at_ns, 0, 2);
+	}
+	if (report->n_longest)
+		printf("\n%sThe longest%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		       ts_term_style(stdout, TS_STYLE_PLAIN), report->n_longest, gaps);
+	for (size_t i = 0; i < report->n_longest; i++)
+		print_gap(asked, origin_ns, report->longest[i]);
+	if (report->not_looked_at)
+		printf("\n%" PRIu64 " gaps, the shortest, were not looked at: there are too many. "
+		       "--least leaves shorter ones out.\n",
+		       report->not_looked_at);
+	if (report->doubts)
+		putchar('\n');
+	if (ts_clocks_are_modelled(source->reader, source->session))
+		ts_text_model_clock(stdout);
+	ts_text_doubts(stdout, "", report->doubts);
+}
+
+static int tell(const struct asked *asked, struct ts_source *source)
+{
+	struct ts_gaps_options wanted = {.session = source->session,
+					 .least_ns = asked->op_id ? 0 : asked->least_ns,
+					 .op_id = asked->op_id,
+					 .max_longest = (size_t)asked->limit};
+	struct ts_resolver_options options = {.mangled = asked->mangled,
+					      .session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_codes_freep) struct ts_codes *codes = NULL;
+	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	Ts__Rpc__GapsReport report;
+	int status, r;
+
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &options, &resolver);
+	r = r ? r : ts_codes_new(resolver, &codes);
+	if (!r) {
+		wanted.code = ts_codes_find(codes);
+		r = ts_gaps_read(source->reader, &wanted, &gaps);
+	}
+	ts_source_unwatch(source);
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	ts_gapsjson_make(resolver, codes, gaps, wanted.least_ns, asked->json || asked->stacks,
+			 &pool, &report);
+	if (asked->json) {
+		status = ts_json_print(&report.base);
+	} else {
+		print_report(asked, source, &report);
+		status = ts_finish_output(TS_EXIT_OK);
+	}
+	if (status || !gaps->is_damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 'l':
+		if (!ts_time_parse(optarg, &asked->least_ns))
+			return 0;
+		ts_complain("--least %s: it is nanoseconds, or a time with a unit, like 50us",
+			    optarg);
+		return -EINVAL;
+	case 'n':
+		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
+			return 0;
+		ts_complain("--limit %s: it is a number of gaps, at most %u", optarg, MAX_LISTED);
+		return -EINVAL;
+	case 'o':
+		if (!ts_parse_number(optarg, 1, UINT64_MAX, &asked->op_id))
+			return 0;
+		ts_complain("--op %s: it is the number of an operation, as `tsctl view` has it",
+			    optarg);
+		return -EINVAL;
+	case 's':
+		asked->session = optarg;
+		return 0;
+	case 'S':
+		asked->stacks = true;
+		return 0;
+	case 'a':
+		asked->all = true;
+		return 0;
+	case 'm':
+		asked->mangled = true;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_gaps(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"least", required_argument, NULL, 'l'},
+		{"limit", required_argument, NULL, 'n'},
+		{"op", required_argument, NULL, 'o'},
+		{"session", required_argument, NULL, 's'},
+		{"stacks", no_argument, NULL, 'S'},
+		{"all", no_argument, NULL, 'a'},
+		{"mangled", no_argument, NULL, 'm'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	struct asked asked = {.limit = DEFAULT_LISTED, .least_ns = DEFAULT_LEAST};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.session, "gaps", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+		return TS_EXIT_BAD;
+	return tell(&asked, &source);
+}
+
+const struct ts_command ts_command_gaps = {
+	.name = "gaps",
+	.summary = "tell why streams of the GPU stood still: who was late, and why",
+	.help = "usage: tsctl gaps [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Tells why a stream stood still between two operations. Each nanosecond has one\n"
+		"cause. Before the second one was called for: what its thread did, that is off\n"
+		"its CPU (why, and who woke it), in page faults, in system calls, in calls of the\n"
+		"vendor's, or running, and which function. From then on: what another stream did\n"
+		"that it had to wait for, a taken engine (inferred), its own call, its way to the\n"
+		"device. What the thread was woken by is followed as far as was recorded. All\n"
+		"that needs a trace recorded with --kernel-events. A cause begins with its\n"
+		"thread, NAME/TID, unless the line above names that thread.\n"
+		"\n"
+		"      --least TIME  shorter gaps do not count; 10us unless told\n"
+		"      --op N        the gap before one operation alone, however short: its op_id\n"
+		"  -n, --limit N     gaps that are listed, the longest first; 10 unless told\n"
+		"      --all         all causes, where else the first 12 are listed\n"
+		"      --stacks      with the host stack of each call\n"
+		"      --mangled     leave the names of kernels as the compiler made them\n"
+		"  -s, --session N   a session of the daemon, by number or pid\n"
+		"      --json        one JSON object\n"
+		"\n"
+		"example: tsctl gaps --least 100us run.sbt\n",
+	.run = run_gaps,
+};

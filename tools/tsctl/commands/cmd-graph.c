@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl graph: what waited for what, and the chain of it that took the longest: the critical path.
+ */
+#include "proto/rpc/json.h"
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/doubtsjson.h"
+#include "replay/report/graphjson.h"
+#include "replay/state/graph.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/trace/outfile.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_LISTED 20u
+#define MAX_LISTED     1000000u
+
+enum format {
+	FORMAT_UNSET,
+	FORMAT_TEXT,
+	FORMAT_DOT,
+	FORMAT_JSON
+};
+
+struct asked {
+	struct ts_asking asking;
+	const char *output;
+	enum format format;
+	bool path, has_from, has_to;
+	struct ts_time from, to;
+	unsigned long long limit;
+};
+
+struct teller {
+	const struct asked *asked;
+	struct ts_sbt_reader *reader;
+	struct ts_resolver *resolver;
+	const struct ts_graph *graph;
+	uint64_t origin_ns; /* which the reader has to look for */
+	const char *path;
+	FILE *file;
+};
+
+/* ---- what all forms say ------------------------------------------------------------------------ */
+
+static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
+{
+	return time_ns > teller->origin_ns ? time_ns - teller->origin_ns : 0;
+}
+
+/* Draws no progress among lines that go to the same terminal. */
+static void step(struct ts_progress *progress, const FILE *file)
+{
+	if (file != stdout || !isatty(STDOUT_FILENO))
+		ts_progress_add(progress, 1);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------- */
+
+struct printer {
+	const struct asked *asked;
+	FILE *file;
+	struct ts_json json;
+	uint64_t n_nodes; /* of the graph, by its summary */
+	struct ts_progress progress;
+	int r;
+};
+
+static void put(struct printer *printer, const ProtobufCMessage *message)
+{
+	int r = ts_json_message(&printer->json, message);
+
+	if (!printer->r)
+		printer->r = r;
+	ts_json_raw(&printer->json, "\n");
+	fwrite(printer->json.data, 1, printer->json.n_bytes, printer->file);
+	step(&printer->progress, printer->file);
+	ts_json_clear(&printer->json);
+}
+
+/* Nodes come before edges, those before steps, and the summary last: also in parts of the list. */
+static int put_list(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__GraphList *list = (const void *)body;
+	struct printer *printer = data;
+
+	for (size_t i = 0; i < list->n_nodes; i++)
+		put(printer, &list->nodes[i]->base);
+	for (size_t i = 0; i < list->n_edges; i++)
+		put(printer, &list->edges[i]->base);
+	for (size_t i = 0; i < list->n_steps; i++)
+		put(printer, &list->steps[i]->base);
+	if (list->summary) {
+		printer->n_nodes = list->summary->nodes;
+		put(printer, &list->summary->base);
+	}
+	if (!printer->r)
+		return TS_EXIT_OK;
+	ts_complain("cannot print it as JSON: %s", strerror(-printer->r));
+	return TS_EXIT_BAD;
+}
+
+static int ask_json(const struct asked *asked, struct ts_asking *asking, struct ts_outfile *out)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Graph graph = TS__RPC__QUERY__GRAPH__INIT;
+	struct printer printer = {.asked = asked, .file = out->file};
+	Ts__Rpc__Moment from, to;
+	int status;
+
+	if (asked->has_from)
+		graph.from = ts_ask_moment(&asked->from, &from);
+	if (asked->has_to)
+		graph.to = ts_ask_moment(&asked->to, &to);
+	TS_RPC_SET(&graph, path, asked->path);
+	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
+	query.graph = &graph;
+	asking->tell = put_list;
+	asking->data = &printer;
+	ts_progress_init(&printer.progress, "writing lines:", 0);
+	status = ts_ask(asking, &query);
+	ts_progress_deinit(&printer.progress);
+	ts_json_deinit(&printer.json);
+	/* Of a damaged trace there is a graph, of one that cannot be read there is none. */
+	if (status && !asking->is_damaged)
+		return status;
+	if (ts_outfile_finish(out))
+		return TS_EXIT_BAD;
+	if (!printer.n_nodes)
+		ts_complain("no call and no operation of a GPU there; `tsctl info` tells what is");
+	return status;
+}
+
+/* ---- DOT ---------------------------------------------------------------------------------------- */
+
+/* A quoted string of DOT's; backslashes are its own. */
+static void put_quoted(FILE *file, const char *text)
+{
+	putc('"', file);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', file);
+		putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+	}
+	putc('"', file);
+}
+
+static void put_dot_node(struct teller *teller, uint32_t i)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[i];
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], slack[TS_OUT_FIGURE_BYTES];
+	const char *name = ts_graphjson_name(teller->resolver, &pool, node), *label;
+
+	ts_out_seconds(start, from_origin(teller, node->start_ns));
+	ts_out_duration(took, node->end_ns - node->start_ns);
+	ts_out_duration(slack, teller->graph->slack_ns[i]);
+	label = ts_pool_printf(&pool, "%s%s (%s %" PRIu64 ") at %s s, %s, slack %s",
+			       node->kind == TS_GRAPH_RETURN ? "return of " : "",
+			       name && *name ? name : ts_graphjson_kind(node->kind),
+			       node->kind == TS_GRAPH_OP ? "stream" : "thread",
+			       (uint64_t)(node->kind == TS_GRAPH_OP ? node->stream : node->thread),
+			       start, took, slack);
+	fprintf(teller->file, "\tn%" PRIu32 " [shape=%s%s%s, label=", i,
+		node->kind == TS_GRAPH_OP ? "box" : "ellipse", node->unsure ? ", style=dashed" : "",
+		node->is_critical ? ", color=red, penwidth=2" : "");
+	put_quoted(teller->file, label ? label : "?");
+	fputs("];\n", teller->file);
+}
+
+static void put_dot_edges(const struct teller *teller, uint32_t to)
+{
+	const struct ts_graph *graph = teller->graph;
+	const struct ts_graph_node *node = &graph->nodes[to];
+
+	for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++) {
+		const struct ts_graph_edge *edge = &graph->edges[i];
+		bool is_critical = graph->nodes[edge->from].is_critical && node->is_critical &&
+				   ts_graph_binding(node) == i;
+
+		if (teller->asked->path && !is_critical)
+			continue;
+		fprintf(teller->file, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"%s%s];\n",
+			edge->from, to, ts_graph_edge_name(edge->kind),
+			edge->is_inferred ? ", style=dashed" : "",
+			is_critical ? ", color=red, penwidth=2" : "");
+	}
+}
+
+static void tell_dot(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	struct ts_progress progress;
+
+	ts_progress_init(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes);
+	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		if (!teller->asked->path || graph->nodes[i].is_critical)
+			put_dot_node(teller, i);
+		step(&progress, teller->file);
+	}
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		put_dot_edges(teller, i);
+		step(&progress, teller->file);
+	}
+	ts_progress_deinit(&progress);
+	fputs("}\n", teller->file);
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct ts_graph_step *x = *(struct ts_graph_step *const *)a;
+	const struct ts_graph_step *y = *(struct ts_graph_step *const *)b;
+	uint64_t x_ns = x->to_ns - x->from_ns, y_ns = y->to_ns - y->from_ns;
+
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The parts of the path, the largest first. */
+static size_t sort_parts(const struct ts_graph *graph, uint32_t sorted[TS_GRAPH_PARTS])
+{
+	size_t n = 0;
+
+	for (uint32_t part = TS_GRAPH_PARTS; part--;) {
+		size_t at = n;
+
+		if (!graph->parts_ns[part])
+			continue;
+		for (; at && graph->parts_ns[sorted[at - 1]] < graph->parts_ns[part]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = part;
+		n++;
+	}
+	return n;
+}
+
+static void tell_parts(struct teller *teller)
+{
+	const struct ts_graph *graph = teller->graph;
+	uint64_t all_ns = graph->to_ns - graph->from_ns;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_COUNTED_BYTES];
+	uint32_t sorted[TS_GRAPH_PARTS];
+	size_t n = sort_parts(graph, sorted);
+
+	ts_out_text(teller->file, teller->path);
+	fprintf(teller->file, ": critical path of %s in %s", ts_out_duration(figure, all_ns),
+		ts_out_counted(count, graph->n_path, "step"));
+	fprintf(teller->file, " (%s,", ts_out_counted(count, graph->n_nodes, "node"));
+	fprintf(teller->file, " %s)\n", ts_out_counted(count, graph->n_edges, "edge"));
+	for (size_t i = 0; i < n; i++) {
+		const char *part = ts_graph_part_name(sorted[i]);
+		uint64_t ns = graph->parts_ns[sorted[i]];
+
+		fprintf(teller->file, "  %10s %5.1f %%  %-7s  %s\n", ts_out_duration(figure, ns),
+			all_ns ? 100.0 * (double)ns / (double)all_ns : 0, ts_text_part(part),
+			ts_text_part_sum(part));
+	}
+	if (graph->n_unsure)
+		fprintf(teller->file,
+			"%s waited for more than is known: a step may belong to another one.\n",
+			ts_out_counted(count, graph->n_unsure, "operation"));
+	if (graph->is_modelled)
+		ts_text_model_clock(teller->file);
+	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
+}
+
+static void add_step(struct teller *teller, struct ts_table *table,
+		     const struct ts_graph_step *step)
+{
+	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	const char *name = ts_graphjson_name(teller->resolver, &pool, node);
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	ts_table_add(table, ts_out_seconds(figure, from_origin(teller, step->from_ns)));
+	ts_table_add(table, ts_out_duration(figure, step->to_ns - step->from_ns));
+	ts_table_add(table, ts_text_part(ts_graph_part_name(step->part)));
+	ts_table_addf(table, "%" PRIu64, node->op_id);
+	if (node->kind == TS_GRAPH_OP)
+		ts_table_addf(table, "%" PRIu32, node->stream);
+	else
+		ts_table_add(table, "");
+	ts_table_addf(table, "%s%s",
+		      step->part == TS_GRAPH_HOST_GAP || step->part == TS_GRAPH_WAIT ? "before "
+										     : "",
+		      name ? name : "");
+}
+
+static int tell_text(struct teller *teller)
+{
+	static const char *const headings[] = {"TIME (s)", "TOOK", "STEP", "OP", "STREAM", "NAME"};
+	const struct ts_graph *graph = teller->graph;
+	size_t n =
+		graph->n_path < teller->asked->limit ? graph->n_path : (size_t)teller->asked->limit;
+	ts_cleanup(ts_freep) const struct ts_graph_step **steps =
+		calloc(graph->n_path + 1, sizeof(*steps));
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+
+	if (!steps || ts_table_new("rrlrrl", &table))
+		return -ENOMEM;
+	tell_parts(teller);
+	for (size_t i = 0; i < graph->n_path; i++)
+		steps[i] = &graph->path[i];
+	qsort(steps, graph->n_path, sizeof(*steps), compare_steps);
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	for (size_t i = 0; i < n; i++)
+		add_step(teller, table, steps[i]);
+	if (!n)
+		return 0;
+	fprintf(teller->file, "\nLongest steps\n");
+	ts_table_print(table, teller->file, 2, false);
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
+		      struct ts_graph_options *options)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
+
+	if (asked->has_from)
+		options->from_ns = ts_time_absolute(&asked->from, origin_ns);
+	if (asked->has_to) {
+		options->to_ns = ts_time_absolute(&asked->to, origin_ns);
+		options->to_ns = options->to_ns ? options->to_ns : 1;
+	}
+	if (!asked->has_to || options->to_ns >= options->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
+
+static int tell(struct teller *teller)
+{
+	if (teller->asked->format != FORMAT_DOT)
+		return tell_text(teller);
+	tell_dot(teller);
+	return 0;
+}
+
+static int run(const struct asked *asked, struct ts_source *source, struct ts_outfile *out)
+{
+	struct ts_resolver_options names = {.session = source->session};
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
+	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
+	struct ts_graph_options options = {.session = source->session};
+	struct teller teller = {.asked = asked,
+				.reader = source->reader,
+				.origin_ns = ts_sbt_reader_origin_ns(source->reader),
+				.path = source->path,
+				.file = out->file};
+	int status, r;
+
+	if (set_window(asked, source->reader, &options))
+		return TS_EXIT_BAD;
+	ts_source_watch(source);
+	r = ts_resolver_new(source->reader, &names, &resolver);
+	if (!r)
+		r = ts_graph_read(source->reader, &options, &graph);
+	ts_source_unwatch(source);
+	if (r == TS_E_GRAPH_NODES) {
+		ts_complain(
+			"%s holds more than %zu calls and operations there; take a part of it with "
+			"--from and --to",
+			source->path, TS_GRAPH_MAX_NODES);
+		return TS_EXIT_BAD;
+	}
+	if (!r) {
+		teller.resolver = resolver;
+		teller.graph = graph;
+		r = tell(&teller);
+	}
+	if (r) {
+		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
+		return TS_EXIT_BAD;
+	}
+	status = ts_outfile_finish(out);
+	if (!graph->n_nodes)
+		ts_complain(
+			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
+			source->path);
+	if (status || !graph->is_damaged)
+		return status;
+	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
+	return TS_EXIT_BAD;
+}
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int parse_format(const char *text, enum format *ret_format)
+{
+	static const char *const names[] = {
+		[FORMAT_TEXT] = "text", [FORMAT_DOT] = "dot", [FORMAT_JSON] = "json"};
+
+	for (int i = FORMAT_TEXT; i <= FORMAT_JSON; i++)
+		if (!strcmp(text, names[i])) {
+			*ret_format = (enum format)i;
+			return 0;
+		}
+	ts_complain("--format %s: it is `dot` or `json`, or `text` with --critical-path", text);
+	return -EINVAL;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_PATH,
+	OPT_FORMAT,
+	OPT_SERVED,
+};
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case OPT_FORMAT:
+		return parse_format(optarg, &asked->format);
+	case 'j':
+		asked->format = FORMAT_JSON;
+		return 0;
+	case 'o':
+		asked->output = optarg;
+		return 0;
+	case 's':
+		asked->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
+		return 0;
+	case 'n':
+		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
+			return 0;
+		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
+		return -EINVAL;
+	case OPT_PATH:
+		asked->path = true;
+		return 0;
+	case OPT_FROM:
+		asked->has_from = true;
+		return parse_time("--from", optarg, &asked->from);
+	case OPT_TO:
+		asked->has_to = true;
+		return parse_time("--to", optarg, &asked->to);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_graph(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"format", required_argument, NULL, OPT_FORMAT},
+		{"json", no_argument, NULL, 'j'},
+		{"output", required_argument, NULL, 'o'},
+		{"critical-path", no_argument, NULL, OPT_PATH},
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"limit", required_argument, NULL, 'n'},
+		{"session", required_argument, NULL, 's'},
+		{"served", no_argument, NULL, OPT_SERVED},
+		{0},
+	};
+	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	ts_cleanup(ts_outfile_deinit) struct ts_outfile out = {0};
+	struct asked asked = {.limit = DEFAULT_LISTED};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":o:n:s:j", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.asking.session, "graph", ""))
+		return TS_EXIT_BAD;
+	if (asked.format == FORMAT_UNSET)
+		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
+	if (asked.format == FORMAT_TEXT && !asked.path) {
+		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
+		return TS_EXIT_BAD;
+	}
+	asked.asking.file = argv[optind];
+	if (asked.asking.served && asked.format != FORMAT_JSON) {
+		ts_complain("--served is of --format json: the daemon draws nothing");
+		return TS_EXIT_BAD;
+	}
+	if (asked.format == FORMAT_JSON)
+		return ts_outfile_open(&out, asked.output) ? TS_EXIT_BAD
+							   : ask_json(&asked, &asked.asking, &out);
+	if (ts_source_open(&source, asked.asking.session ? NULL : argv[optind],
+			   asked.asking.session) ||
+	    ts_outfile_open(&out, asked.output))
+		return TS_EXIT_BAD;
+	return run(&asked, &source, &out);
+}
+
+const struct ts_command ts_command_graph = {
+	.name = "graph",
+	.summary = "print the critical path, or the graph of what waited for what",
+	.help = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
+		"by events, behind their launches; calls in their threads, and what they waited\n"
+		"for.\n"
+		"\n"
+		"      --critical-path  the chain that led to the latest end, and what its time\n"
+		"                       went to: kernels, copies, launch latency, host, waiting\n"
+		"      --format FORMAT  dot (default; for Graphviz) or json: an object a line,\n"
+		"                       nodes with their slack, edges, the critical path and its\n"
+		"                       sums; text (default with --critical-path; requires it)\n"
+		"  -n, --limit N        longest steps that are listed as text (default: 20)\n"
+		"  -o, --output FILE    write to FILE (default: standard output)\n"
+		"      --from TIME, --to TIME\n"
+		"                       read this part, as with `tsctl view`\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
+		"      --json           the same as --format json\n"
+		"      --served         have the daemon answer; requires --json\n"
+		"\n"
+		"example: tsctl graph --critical-path run.sbt\n",
+	.run = run_graph,
+};

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl memory: how much memory was live over a trace, who held most of it, what was never freed.
+ */
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define DEFAULT_LISTED 10u
+#define MAX_LISTED     (1u << 20)
+
+struct asked {
+	unsigned long long limit;
+	unsigned long long address;
+	bool json, stacks, wide, has_address;
+};
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static void add_number(struct ts_table *table, bool is_known, uint32_t number)
+{
+	if (is_known)
+		ts_table_addf(table, "%" PRIu32, number);
+	else
+		ts_table_add(table, "");
+}
+
+static void print_groups(const Ts__Rpc__MemoryReport *report, bool wide)
+{
+	static const char *const cells[] = {"SESSION", "DEVICE", "PEAK",   "AT END", "ALLOCS",
+					    "FREES",   "POOL",	 "STREAM", "KIND"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!report->n_groups || ts_table_new("rrrrrrrrl", &table))
+		return;
+	putchar('\n');
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	for (size_t i = 0; i < report->n_groups; i++) {
+		const Ts__Rpc__MemoryGroup *group = report->groups[i];
+
+		ts_table_addf(table, "%u", group->session);
+		add_number(table, group->has_device, group->device);
+		ts_table_add(table, ts_out_bytes(figure, group->peak_bytes));
+		ts_table_add(table, ts_out_bytes(figure, group->live_bytes));
+		ts_table_add(table, ts_out_count(figure, group->allocs));
+		ts_table_add(table, ts_out_count(figure, group->frees));
+		if (group->has_pool)
+			ts_table_addf(table, "0x%" PRIx64, group->pool);
+		else
+			ts_table_add(table, "");
+		add_number(table, group->has_stream, group->stream);
+		ts_table_add(table, group->kind);
+	}
+	ts_table_print(table, stdout, 2, wide);
+}
+
+static void print_holders(const struct asked *asked, const char *title, uint64_t n, size_t n_listed,
+			  Ts__Rpc__MemoryHolder *const *holders)
+{
+	char bytes[TS_OUT_FIGURE_BYTES];
+
+	if (!n)
+		return;
+	printf("\n%s%s%s (%" PRIu64 ")\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
+	       ts_term_style(stdout, TS_STYLE_PLAIN), n);
+	for (size_t i = 0; i < n_listed; i++) {
+		const Ts__Rpc__MemoryHolder *holder = holders[i];
+
+		printf("  %10s  0x%012" PRIx64 "  ", ts_out_bytes(bytes, holder->bytes),
+		       holder->address);
+		ts_out_text(stdout, holder->kind);
+		if (holder->has_device)
+			printf(", device %u", holder->device);
+		if (holder->has_tid)
+			printf(", thread %u", holder->tid);
+		if (holder->op_id)
+			printf(", op %" PRIu64, holder->op_id);
+		putchar('\n');
+		if (asked->stacks && holder->stack)
+			ts_text_stack(holder->stack, 14);
+	}
+	if (n > n_listed)
+		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
+}
+
+/* Below the frame that allocated, a row for each that called it. */
+static void add_callers(struct ts_table *table, const Ts__Rpc__MemorySite *site)
+{
+	for (size_t i = 0; i < site->n_callers; i++) {
+		for (int column = 0; column < 3; column++)
+			ts_table_add(table, "");
+		ts_table_addf(table, "  < %s", site->callers[i]);
+	}
+}
+
+/* "4 x 16.00 MiB  make_leak (app.py:12)" */
+static void print_sites(const struct asked *asked, const char *title, uint64_t n_allocations,
+			size_t n, Ts__Rpc__MemorySite *const *sites)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	size_t n_listed = asked->limit && n > asked->limit ? (size_t)asked->limit : n;
+	char bytes[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+
+	if (!n || ts_table_new("rrll", &table))
+		return;
+	printf("\n%s%s%s (%s allocation%s)\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
+	       ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_count(count, n_allocations),
+	       n_allocations == 1 ? "" : "s");
+	ts_table_add(table, "BYTES");
+	ts_table_add(table, "TIMES");
+	ts_table_add(table, "KIND");
+	ts_table_add(table, "ALLOCATED BY");
+	for (size_t i = 0; i < n_listed; i++) {
+		const Ts__Rpc__MemorySite *site = sites[i];
+
+		ts_table_add(table, ts_out_bytes(bytes, site->total_bytes));
+		if (site->count > 1)
+			ts_table_addf(table, "%s x %s", ts_out_count(count, site->count),
+				      ts_out_bytes(bytes, site->bytes));
+		else
+			ts_table_add(table, "");
+		if (site->has_device)
+			ts_table_addf(table, "%s %" PRIu32, site->kind, site->device);
+		else
+			ts_table_add(table, site->kind);
+		ts_table_add(table, site->frame ? site->frame : "not known");
+		add_callers(table, site);
+	}
+	ts_table_print(table, stdout, 2, asked->wide);
+	if (n > n_listed)
+		printf("  and %zu more: --limit lists them\n", n - n_listed);
+}
+
+static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_COUNTED_BYTES];
+
+	printf("\n%s0x%" PRIx64 "%s, %s, from %s s", ts_term_style(stdout, TS_STYLE_BOLD),
+	       alive->address, ts_term_style(stdout, TS_STYLE_PLAIN),
+	       ts_out_bytes(figure, alive->bytes),
+	       ts_out_seconds(count,
+			      alive->start_ns > origin_ns ? alive->start_ns - origin_ns : 0));
+	if (alive->has_end_ns)
+		printf(" to %s s",
+		       ts_out_seconds(figure,
+				      alive->end_ns > origin_ns ? alive->end_ns - origin_ns : 0));
+	else
+		printf(", never freed");
+	printf(": %s ran meanwhile, %s\n", ts_out_counted(count, alive->kernel_count, "kernel"),
+	       ts_out_duration(figure, alive->kernel_ns));
+	for (size_t i = 0; i < alive->n_kernels; i++) {
+		const Ts__Rpc__MemoryKernel *kernel = alive->kernels[i];
+
+		printf("  %10s %10s times  ", ts_out_duration(figure, kernel->ns),
+		       ts_out_count(count, kernel->count));
+		ts_out_text_cut(stdout, kernel->name, 60);
+		putchar('\n');
+	}
+}
+
+/* Asked for an address: what lay there, and nothing else. */
+static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns)
+{
+	char figure[TS_OUT_COUNTED_BYTES];
+
+	if (!report->n_alive)
+		puts(": nothing was allocated there.");
+	else
+		printf(": %s there, one after the other\n",
+		       ts_out_counted(figure, report->alive_count, "allocation"));
+	for (size_t i = 0; i < report->n_alive; i++)
+		print_alive(report->alive[i], origin_ns);
+	if (report->n_alive < report->alive_count)
+		printf("\nand %" PRIu64 " more allocations later\n",
+		       report->alive_count - report->n_alive);
+}
+
+static void print_points(const Ts__Rpc__MemoryReport *report)
+{
+	static const char levels[] = " .:-=+*#%@";
+
+	if (!report->peak_bytes)
+		return;
+	printf("  over time  [");
+	for (size_t i = 0; i < report->n_points; i++) {
+		uint64_t bytes = report->points[i]->bytes;
+		/* Something is never shown as nothing. */
+		double level = (double)bytes / (double)report->peak_bytes * 9;
+
+		putchar(levels[!bytes ? 0 : level < 1 ? 1 : level < 9 ? (int)level : 9]);
+	}
+	puts("]");
+}
+
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
+{
+	const Ts__Rpc__MemoryReport *report = (const void *)body;
+	const struct asked *asked = data;
+	uint64_t origin_ns = about->origin_ns;
+	char figure[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, about->path);
+	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (asked->has_address) {
+		print_kernels(report, origin_ns);
+		return;
+	}
+	if (!report->n_groups && !report->unknown_frees && !report->misuse_count) {
+		puts(": no memory was allocated.");
+		ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
+		return;
+	}
+	printf(": at most %s", ts_out_bytes(figure, report->peak_bytes));
+	if (report->has_capacity_bytes)
+		printf(" of %s", ts_out_bytes(figure, report->capacity_bytes));
+	printf(" on devices");
+	if (report->has_peak_ns)
+		printf(", at %s s", ts_out_seconds(figure, report->peak_ns > origin_ns
+								   ? report->peak_ns - origin_ns
+								   : 0));
+	putchar('\n');
+	print_points(report);
+	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
+	print_groups(report, asked->wide);
+	/* One by one where stacks are asked for; else by who allocated. */
+	if (!asked->stacks) {
+		print_sites(asked, "At the peak", report->peak_allocations, report->n_peak_sites,
+			    report->peak_sites);
+		print_sites(asked, "Never freed, as far as was recorded",
+			    report->never_freed_allocations, report->n_never_freed_sites,
+			    report->never_freed_sites);
+	} else {
+		print_holders(asked, "Largest at the peak", report->peak_allocations,
+			      report->n_at_peak, report->at_peak);
+		print_holders(asked, "Never freed, as far as was recorded",
+			      report->never_freed_allocations, report->n_never_freed,
+			      report->never_freed);
+	}
+	if (report->unknown_frees)
+		printf("\n%s of memory whose allocation is not in the trace.\n",
+		       ts_out_counted(counted, report->unknown_frees, "free"));
+	if (report->lost_frees)
+		printf("\n%s at an address that was live: the free before is not in the trace.\n",
+		       ts_out_counted(counted, report->lost_frees, "allocation"));
+	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
+}
+
+static int ask(struct asked *asked, struct ts_asking *asking)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Memory memory = TS__RPC__QUERY__MEMORY__INIT;
+
+	TS_RPC_SET(&memory, limit, (uint32_t)asked->limit);
+	TS_RPC_SET(&memory, stacks, asked->json || asked->stacks);
+	if (asked->has_address)
+		TS_RPC_SET(&memory, address, asked->address);
+	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
+	query.memory = &memory;
+	asking->print = print_report;
+	asking->data = asked;
+	return ts_ask(asking, &query);
+}
+
+enum {
+	OPT_SERVED = 256,
+	OPT_KERNELS,
+};
+
+static int run_memory(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"limit", required_argument, NULL, 'n'},
+		{"session", required_argument, NULL, 's'},
+		{"stacks", no_argument, NULL, 'S'},
+		{"wide", no_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},
+		{"served", no_argument, NULL, OPT_SERVED},
+		{"kernels", required_argument, NULL, OPT_KERNELS},
+		{0},
+	};
+	struct asked asked = {.limit = DEFAULT_LISTED};
+	struct ts_asking asking = {.is_one = true};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
+		if (option == 'n') {
+			if (ts_parse_number(optarg, 0, MAX_LISTED, &asked.limit)) {
+				ts_complain("--limit %s: it is a number of allocations, at most %u",
+					    optarg, MAX_LISTED);
+				return TS_EXIT_BAD;
+			}
+		} else if (option == 's')
+			asking.session = optarg;
+		else if (option == 'S')
+			asked.stacks = true;
+		else if (option == 'w')
+			asked.wide = true;
+		else if (option == 'j')
+			asking.json = asked.json = true;
+		else if (option == OPT_SERVED)
+			asking.served = true;
+		else if (option == OPT_KERNELS) {
+			char *end = optarg;
+
+			errno = 0;
+			asked.address = strtoull(optarg, &end, 0);
+			asked.has_address = true;
+			if (errno || *end || !isdigit((unsigned char)*optarg)) {
+				ts_complain("--kernels %s: it is an address, as 0x7f0000000000",
+					    optarg);
+				return TS_EXIT_BAD;
+			}
+		} else
+			return TS_EXIT_BAD;
+	}
+	if (ts_one_trace(argc, asking.session, "memory", ""))
+		return TS_EXIT_BAD;
+	asking.file = argv[optind];
+	return ask(&asked, &asking);
+}
+
+const struct ts_command ts_command_memory = {
+	.name = "memory",
+	.summary = "print who held memory at its peak and what was never freed",
+	.help = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Prints how much memory was live at most, by device, kind, pool and allocating\n"
+		"stream; who held it then, by the code that allocated it; what was never freed.\n"
+		"Calls that failed come first. Memory counts from the call that allocated it to\n"
+		"the call that freed it. Then come copies, sets and frees of memory that had been\n"
+		"freed (kernels' accesses are not recorded), and pools that grew with room left.\n"
+		"\n"
+		"  -n, --limit N     allocations that are listed (default: 10)\n"
+		"      --stacks      list allocations one by one, with the stack of each call\n"
+		"      --wide        cut no names\n"
+		"  -s, --session N   read a session of the daemon: its number or pid\n"
+		"      --kernels ADDRESS   instead: the kernels that ran while the memory at\n"
+		"                    ADDRESS was allocated, by name; they need not have used it\n"
+		"      --served      have the daemon answer\n"
+		"      --json        print one JSON object, with the stacks\n"
+		"\n"
+		"example: tsctl memory --stacks run.sbt\n",
+	.run = run_memory,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl repair: makes a trace whose end is torn a finished one, in place.
+ */
+#include "sbt/repair.h"
+#include "sbt/verify.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int print_json(const char *path, const struct ts_sbt_repair_report *report,
+		      const struct ts_sbt_verify_report *verified, uint64_t bytes_before)
+{
+	Ts__Rpc__RepairReport message = TS__RPC__REPAIR_REPORT__INIT;
+	struct ts_sbt_error first = verified->first;
+
+	message.path = (char *)path;
+	TS_RPC_SET(&message, changed, !report->was_finished);
+	TS_RPC_SET(&message, bytes_before, bytes_before);
+	TS_RPC_SET(&message, bytes_cut, report->cut_bytes);
+	TS_RPC_SET(&message, bytes_after, report->file_bytes);
+	TS_RPC_SET(&message, blocks, report->n_blocks);
+	TS_RPC_SET(&message, rows, report->n_rows);
+	if (verified->n_findings)
+		message.error = first.text;
+	return ts_json_print(&message.base);
+}
+
+static int print_report(const char *path, const struct ts_sbt_repair_report *report,
+			const struct ts_sbt_verify_report *verified)
+{
+	char blocks[TS_OUT_FIGURE_BYTES], rows[TS_OUT_FIGURE_BYTES], cut[TS_OUT_FIGURE_BYTES];
+
+	if (verified->n_findings) {
+		ts_complain("%s is finished, but damaged at byte %" PRIu64
+			    ": %s; repair does not mend that; the rest can be read",
+			    path, verified->first.off, verified->first.text);
+		return TS_EXIT_OK;
+	}
+	ts_out_text(stdout, path);
+	if (report->was_finished)
+		printf(": nothing to repair, it was finished\n");
+	else
+		printf(": finished now; kept %s block%s with %s row%s, cut off %s\n",
+		       ts_out_count(blocks, report->n_blocks), report->n_blocks == 1 ? "" : "s",
+		       ts_out_count(rows, report->n_rows), report->n_rows == 1 ? "" : "s",
+		       ts_out_bytes(cut, report->cut_bytes));
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+static void show_progress(uint64_t done_bytes, uint64_t file_bytes, void *data)
+{
+	struct ts_progress *progress = data;
+
+	progress->total = file_bytes;
+	ts_progress_step(progress, done_bytes);
+}
+
+static int run_repair(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	struct ts_sbt_repair_report report = {0};
+	struct ts_sbt_verify_report verified = {0};
+	struct ts_sbt_error error = {0};
+	struct ts_progress progress;
+	ts_cleanup(ts_closep) int fd = -1;
+	off_t bytes_before;
+	bool json = false;
+	int option, r;
+
+	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
+		if (option != 'j')
+			return TS_EXIT_BAD;
+		json = true;
+	}
+	if (argc - optind != 1) {
+		ts_complain("takes one trace file: `tsctl repair run.sbt`");
+		return TS_EXIT_BAD;
+	}
+	fd = ts_source_open_file(argv[optind], O_RDWR);
+	if (fd < 0)
+		return TS_EXIT_BAD;
+	bytes_before = lseek(fd, 0, SEEK_END);
+	r = ts_sbt_repair(fd, &report, &error);
+	if (r == -EBUSY) {
+		ts_complain("%s is still being written; repair it when its writer is gone",
+			    argv[optind]);
+		return TS_EXIT_BAD;
+	}
+	if (r) {
+		ts_source_complain(argv[optind], r, &error);
+		return TS_EXIT_BAD;
+	}
+	if (report.was_finished) {
+		ts_progress_init(&progress, "verifying", 0);
+		r = ts_sbt_verify(fd,
+				  &(struct ts_sbt_verify_options){.on_progress = show_progress,
+								  .data = &progress},
+				  &verified);
+		ts_progress_deinit(&progress);
+		if (r) {
+			ts_source_complain(argv[optind], r, &verified.first);
+			return TS_EXIT_BAD;
+		}
+	}
+	if (json)
+		r = print_json(argv[optind], &report, &verified,
+			       bytes_before > 0 ? (uint64_t)bytes_before : 0);
+	else
+		r = print_report(argv[optind], &report, &verified);
+	return r ? r : verified.n_findings ? TS_EXIT_FINDING : TS_EXIT_OK;
+}
+
+const struct ts_command ts_command_repair = {
+	.name = "repair",
+	.summary = "finish a trace file whose end was cut off",
+	.is_minor = true,
+	.help = "usage: tsctl repair [--json] FILE\n"
+		"\n"
+		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"
+		"what follows the last whole block and appends an index and an end marker.\n"
+		"Nothing before that is changed. Damage in the middle of a finished file is\n"
+		"reported, not mended; the rest can be read. Exits 0 if FILE is finished and\n"
+		"whole, 1 if finished but damaged, 2 if it is no trace or still being written.\n"
+		"\n"
+		"  --json  print one JSON object\n"
+		"\n"
+		"example: tsctl repair run.sbt && tsctl verify run.sbt\n",
+	.run = run_repair,
+};

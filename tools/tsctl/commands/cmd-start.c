@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl start, tsctl stop: recording on and off in processes that run on. One request to each daemon, for each
+ * process that was named or for all.
+ */
+#include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/tsctl.h"
+
+#define TIMEOUT_MS 5000u
+
+struct switching {
+	bool stop, json, quiet;
+	const char *kernel_events; /* NULL: as before */
+	const char *capture;	   /* NULL: recording itself */
+	uint32_t *pids;
+	size_t n_pids;
+	Ts__Rpc__Switched sum;
+	size_t n_recordings; /* that will hold to it */
+	bool failed;
+};
+
+static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint32_t pid,
+	       uint32_t *ret_n)
+{
+	Ts__Rpc__Request__Switch wish = TS__RPC__REQUEST__SWITCH__INIT;
+	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
+	Ts__Rpc__Answer *answer = NULL;
+	int r;
+
+	wish.has_pid = pid != 0;
+	wish.pid = pid;
+	TS_RPC_SET(&wish, timeout_ms, TIMEOUT_MS);
+	wish.kernel_events = (char *)(uintptr_t)switching->kernel_events;
+	wish.capture = (char *)(uintptr_t)switching->capture;
+	if (switching->stop) {
+		request.body_case = TS__RPC__REQUEST__BODY_STOP;
+		request.stop = &wish;
+	} else {
+		request.body_case = TS__RPC__REQUEST__BODY_START;
+		request.start = &wish;
+	}
+	r = ts_client_call(daemon->client, &request, TIMEOUT_MS + TS_CLIENT_TIMEOUT_DEFAULT_MS,
+			   &answer, NULL);
+	if (!r && answer->body_case != TS__RPC__ANSWER__BODY_SWITCHED)
+		r = -EPROTO;
+	if (r == -ECONNRESET) {
+		/* It ended meanwhile, and with it what it recorded. */
+	} else if (r) {
+		ts_complain("the daemon at %s: %s", daemon->path, ts_client_error(daemon->client));
+		switching->failed = true;
+	} else {
+		*ret_n += answer->switched->sessions;
+		switching->sum.sessions += answer->switched->sessions;
+		switching->sum.changed += answer->switched->changed;
+		switching->sum.timed_out += answer->switched->timed_out;
+		switching->n_recordings += daemon->is_recording || answer->switched->has_system;
+	}
+	if (answer)
+		ts__rpc__answer__free_unpacked(answer, NULL);
+	return r;
+}
+
+/* 0: all. */
+static uint32_t ask_all(struct switching *switching, struct ts_live *live, uint32_t pid)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < live->n_daemons; i++)
+		(void)ask(switching, &live->daemons[i], pid, &n);
+	return n;
+}
+
+static void print_sum(const struct switching *switching)
+{
+	const Ts__Rpc__Switched *sum = &switching->sum;
+	const char *done = switching->capture ? (switching->stop ? "window closes" : "window opens")
+			   : switching->stop  ? "stopped"
+					      : "started";
+
+	if (!sum->sessions)
+		printf("%s: no process yet, but what begins in %zu recording%s\n", done,
+		       switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
+	else if (sum->changed == sum->sessions)
+		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
+	else
+		printf("%s: %u of %u processes; the others were so before\n", done, sum->changed,
+		       sum->sessions);
+}
+
+static int conclude(struct switching *switching)
+{
+	Ts__Rpc__Switched *sum = &switching->sum;
+	int r = TS_EXIT_OK;
+
+	sum->has_sessions = sum->has_changed = sum->has_timed_out = 1;
+	if (!sum->sessions && (switching->n_pids || !switching->n_recordings)) {
+		if (!switching->failed && !switching->n_pids)
+			ts_complain("no process is being recorded; `tsctl record` records one");
+		return TS_EXIT_BAD;
+	}
+	if (switching->json)
+		r = ts_json_print(&sum->base);
+	else if (!switching->quiet)
+		print_sum(switching);
+	if (!switching->json)
+		r = ts_finish_output(TS_EXIT_OK);
+	if (sum->timed_out) {
+		ts_complain("%u of them did not say that it is done (stopped by a debugger?); it "
+			    "will be when they go on",
+			    sum->timed_out);
+		return TS_EXIT_FINDING;
+	}
+	return switching->failed ? TS_EXIT_BAD : r;
+}
+
+static int run(int argc, char **argv, bool stop)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
+					      {"quiet", no_argument, NULL, 'q'},
+					      {"kernel-events", required_argument, NULL, 'k'},
+					      {"capture", required_argument, NULL, 'c'},
+					      {0}};
+	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
+	struct switching switching = {.stop = stop, .sum = TS__RPC__SWITCHED__INIT};
+	int option, r;
+
+	while ((option = ts_option_next(argc, argv, ":jq", longs)) != -1) {
+		if (option == 'j')
+			switching.json = true;
+		else if (option == 'q')
+			switching.quiet = true;
+		else if (option == 'c' && !strcmp(optarg, "replay"))
+			switching.capture = optarg;
+		else if (option == 'c') {
+			ts_complain("--capture %s: it is `replay`", optarg);
+			return TS_EXIT_BAD;
+		} else if (option == 'k' && !stop)
+			switching.kernel_events = optarg;
+		else if (option == 'k') {
+			ts_complain("--kernel-events is what `tsctl start` takes");
+			return TS_EXIT_BAD;
+		} else
+			return TS_EXIT_BAD;
+	}
+	if (switching.capture && switching.kernel_events) {
+		ts_complain("--capture and --kernel-events are set by a command each");
+		return TS_EXIT_BAD;
+	}
+	r = ts_live_parse_pids(argc - optind, argv + optind, &switching.pids, &switching.n_pids);
+	if (!r)
+		r = ts_live_new(&live);
+	if (r) {
+		if (r != -EINVAL)
+			ts_complain("%s", strerror(-r));
+		free(switching.pids);
+		return TS_EXIT_BAD;
+	}
+	if (!switching.n_pids)
+		(void)ask_all(&switching, live, 0);
+	for (size_t i = 0; i < switching.n_pids; i++)
+		if (!ask_all(&switching, live, switching.pids[i]) && !switching.failed) {
+			ts_complain("process %u is not being recorded; `tsctl sessions` lists "
+				    "those that are",
+				    switching.pids[i]);
+			switching.failed = true;
+		}
+	free(switching.pids);
+	return conclude(&switching);
+}
+
+static int run_start(int argc, char **argv)
+{
+	return run(argc, argv, false);
+}
+
+static int run_stop(int argc, char **argv)
+{
+	return run(argc, argv, true);
+}
+
+const struct ts_command ts_command_start = {
+	.name = "start",
+	.summary = "start recording in running processes that are stopped",
+	.help = "usage: tsctl start [OPTION ...] [PID ...]\n"
+		"\n"
+		"Starts recording in processes that `tsctl stop`, `tsctl record --start-later` or\n"
+		"TRACESMITH_START_LATER=1 stopped: in those named, or in all of yours that\n"
+		"`tsctl sessions` lists, and in those that the recordings will get. Returns when\n"
+		"it is done.\n"
+		"\n"
+		"  --capture replay      open a window in processes of `tsctl record --capture\n"
+		"                        window`: their next calls are captured for replay, and\n"
+		"                        memory as it is then\n"
+		"  --kernel-events LIST  record these of the daemon's kernel events, from this\n"
+		"                        length on: sched:1ms,syscalls\n"
+		"  --json                print one JSON object\n"
+		"  -q, --quiet           print nothing if all went well\n"
+		"\n"
+		"example: tsctl start 4711\n",
+	.run = run_start,
+};
+
+const struct ts_command ts_command_stop = {
+	.name = "stop",
+	.summary = "stop recording in running processes, which run on",
+	.help = "usage: tsctl stop [OPTION ...] [PID ...]\n"
+		"\n"
+		"Stops recording in the processes named, or in all of yours that `tsctl sessions`\n"
+		"lists. They run on at nearly their own speed and stay sessions of their trace;\n"
+		"`tsctl start` starts it again. What they do meanwhile counts as no loss; the\n"
+		"trace has the time from stop to start. Returns when what was recorded is stored.\n"
+		"\n"
+		"  --capture replay  close the window that `tsctl start --capture replay` opened\n"
+		"  --json            print one JSON object\n"
+		"  -q, --quiet       print nothing if all went well\n"
+		"\n"
+		"example: tsctl stop\n",
+	.run = run_stop,
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl status: whether a daemon runs, and what it is recording.
+ */
+#include "proto/abi/handshake.h"
+#include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <stdio.h>
+
+/* A daemon that is not there is an answer, not a failure. */
+static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
+{
+	const char *why = r == -ENOENT	       ? "no daemon has made it"
+			  : r == -ECONNREFUSED ? "its daemon is gone"
+					       : strerror(-r);
+
+	snprintf(text, n_text, "%s: %s", ts_client_default_path(), why);
+	TS_RPC_SET(status, running, 0);
+	status->error = text;
+	status->control_socket = (char *)ts_client_default_path();
+}
+
+static void print_line(const char *title, const char *text)
+{
+	printf("%-13s", title);
+	ts_out_text(stdout, text);
+	putchar('\n');
+}
+
+static void print_disk(const char *title, bool has_most, uint64_t n_bytes, uint64_t most)
+{
+	char text[TS_OUT_FIGURE_BYTES], text_most[TS_OUT_FIGURE_BYTES];
+
+	printf("%-13s%s", title, ts_out_bytes(text, n_bytes));
+	if (has_most)
+		printf(" of %s", ts_out_bytes(text_most, most));
+	putchar('\n');
+}
+
+/* Those that the service lacks, with what that costs. */
+static void print_capabilities(const Ts__Rpc__Status *status)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < status->n_capabilities; i++) {
+		const Ts__Rpc__Capability *capability = status->capabilities[i];
+
+		if (capability->present)
+			continue;
+		if (!any)
+			puts("capabilities that it lacks:");
+		fputs("  ", stdout);
+		ts_out_text(stdout, capability->name ? capability->name : "?");
+		fputs(": ", stdout);
+		ts_out_text(stdout, capability->cost ? capability->cost : "?");
+		putchar('\n');
+		any = true;
+	}
+}
+
+static int print_status(const Ts__Rpc__Status *status)
+{
+	char text[TS_OUT_FIGURE_BYTES];
+
+	if (!status->running) {
+		printf("tracesmithd: not running (");
+		ts_out_text(stdout, status->error ? status->error : "");
+		puts(")\nTraces need none: `tsctl record` and a preloaded libtsinject.so start their own.");
+		return ts_finish_output(TS_EXIT_OK);
+	}
+	fputs("tracesmithd: running, version ", stdout);
+	ts_out_text(stdout, status->version ? status->version : "?");
+	printf(", pid %u, up %s\n", status->pid, ts_out_duration(text, status->uptime_ns));
+	print_line("mode:", status->mode ? status->mode : "?");
+	print_line("control:",
+		   status->control_socket ? status->control_socket : ts_client_default_path());
+	print_line("inject:", status->inject_socket ? status->inject_socket : TS_INJECT_SOCKET);
+	if (status->directory)
+		print_line("directory:", status->directory);
+	printf("sessions:    %u live, %s in all, %s refused\n", status->sessions_live,
+	       ts_out_count(text, status->sessions_total),
+	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
+	if (status->has_system)
+		print_line("other processes:",
+			   status->system ? "their calls, seen from outside" : "not seen");
+	if (status->system_missing)
+		print_line("  missing:", status->system_missing);
+	if (status->kernel_events)
+		print_line("kernel:",
+			   *status->kernel_events ? status->kernel_events : "no events can be had");
+	if (status->kernel_events_missing)
+		print_line("  missing:", status->kernel_events_missing);
+	print_capabilities(status);
+	printf("written:     %s rows, %s\n", ts_out_count(text, status->rows_written),
+	       ts_out_bytes((char[TS_OUT_FIGURE_BYTES]){0}, status->bytes_written));
+	if (status->has_disk_bytes)
+		print_disk("your traces:", status->has_disk_bytes_most, status->disk_bytes,
+			   status->disk_bytes_most);
+	if (status->has_disk_bytes_all)
+		print_disk("all traces:", status->has_disk_bytes_all_most, status->disk_bytes_all,
+			   status->disk_bytes_all_most);
+	if (status->n_sessions) {
+		putchar('\n');
+		ts_live_print(status->n_sessions, status->sessions);
+	}
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+static int run_status(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	Ts__Rpc__Status absent = TS__RPC__STATUS__INIT;
+	ts_cleanup(ts_client_freep) struct ts_client *client = NULL;
+	Ts__Rpc__Answer *answer = NULL;
+	const Ts__Rpc__Status *status = &absent;
+	char text[256];
+	bool json = false;
+	int option, r;
+
+	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
+		if (option != 'j')
+			return TS_EXIT_BAD;
+		json = true;
+	}
+	if (optind < argc) {
+		ts_complain("takes no argument: `%s`", argv[optind]);
+		return TS_EXIT_BAD;
+	}
+	r = ts_client_connect(NULL, &client);
+	if (r) {
+		fill_absent(&absent, r, text, sizeof(text));
+	} else {
+		r = ts_client_status(client, &answer);
+		if (r || answer->body_case != TS__RPC__ANSWER__BODY_STATUS) {
+			ts_complain("the daemon at %s does not answer: %s",
+				    ts_client_default_path(),
+				    r ? ts_client_error(client) : "it sent something else");
+			if (!r)
+				ts__rpc__answer__free_unpacked(answer, NULL);
+			return TS_EXIT_BAD;
+		}
+		status = answer->status;
+	}
+	r = json ? ts_json_print(&status->base) : print_status(status);
+	if (answer)
+		ts__rpc__answer__free_unpacked(answer, NULL);
+	return r;
+}
+
+const struct ts_command ts_command_status = {
+	.name = "status",
+	.summary = "print whether a daemon runs and what it records",
+	.is_minor = true,
+	.help = "usage: tsctl status [--json]\n"
+		"\n"
+		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
+		"it is, which of your sessions it records, and which Linux capabilities a service\n"
+		"lacks, with what each costs. If no daemon runs, it prints that, and exits 0.\n"
+		"\n"
+		"  --json  print one JSON object\n"
+		"\n"
+		"example: tsctl status\n",
+	.run = run_status,
+};

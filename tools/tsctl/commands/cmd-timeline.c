@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
+ */
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+
+#define DEFAULT_WIDTH 100u
+#define MIN_WIDTH     20u
+#define MAX_WIDTH     10000u
+#define LABEL_COLUMNS 24u
+#define RULER_COLUMNS 16u /* from one time to the next */
+/* Behind the columns: " 100.0 %". */
+#define SHARE_COLUMNS 8u
+
+struct asked {
+	struct ts_asking asking;
+	struct ts_time from, to;
+	bool has_from, has_to, ascii;
+	unsigned long long width; /* 0: the terminal's */
+};
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+/* From a little to all of a column's time. Compute and copies differ without colours, too. */
+static const char *const compute_blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+static const char *const copy_blocks[] = {"\u2591", "\u2592", "\u2593"};
+static const char *const compute_letters[] = {".", ":", "+", "#"};
+static const char *const copy_letters[] = {"-", "=", "%"};
+
+static const char *glyph(const char *const *glyphs, size_t n, uint64_t ns, uint64_t part_ns)
+{
+	/* A whole part's time, and what only a lie makes more of it. */
+	if (ns >= part_ns)
+		return glyphs[n - 1];
+	return glyphs[(size_t)((double)ns / (double)part_ns * (double)n) % n];
+}
+
+static void print_column(const struct asked *asked, const Ts__Rpc__TimelinePart *part,
+			 uint64_t part_ns)
+{
+	bool is_copy = part->copy_ns > part->compute_ns;
+	const char *text;
+
+	if (!part->copy_ns && !part->compute_ns) {
+		putchar(' ');
+		return;
+	}
+	if (is_copy)
+		text = asked->ascii ? glyph(copy_letters, TS_ARRAY_LEN(copy_letters), part->copy_ns,
+					    part_ns)
+				    : glyph(copy_blocks, TS_ARRAY_LEN(copy_blocks), part->copy_ns,
+					    part_ns);
+	else
+		text = asked->ascii ? glyph(compute_letters, TS_ARRAY_LEN(compute_letters),
+					    part->compute_ns, part_ns)
+				    : glyph(compute_blocks, TS_ARRAY_LEN(compute_blocks),
+					    part->compute_ns, part_ns);
+	printf("%s%s%s", ts_term_style(stdout, is_copy ? TS_STYLE_YELLOW : TS_STYLE_GREEN), text,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+}
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
+static void print_stream(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
+			 const Ts__Rpc__TimelineStream *stream, bool many_sessions)
+{
+	char label[512];
+	size_t columns;
+	int n;
+
+	if (stream->has_stream)
+		n = snprintf(label, sizeof(label), "stream %" PRIu32, stream->stream);
+	else
+		n = snprintf(label, sizeof(label), "no stream");
+	if (stream->name)
+		n += snprintf(label + n, sizeof(label) - (size_t)n, " %.200s", stream->name);
+	if (many_sessions)
+		snprintf(label + n, sizeof(label) - (size_t)n, " (%" PRIu32 ")", stream->session);
+	columns = ts_out_width(label);
+	fputs("  ", stdout);
+	ts_out_text_cut(stdout, label, LABEL_COLUMNS - 3);
+	printf("%*s|", columns < LABEL_COLUMNS - 3 ? (int)(LABEL_COLUMNS - 3 - columns) : 0, "");
+	for (size_t i = 0; i < stream->n_parts; i++)
+		print_column(asked, stream->parts[i], report->part_ns);
+	printf("|%5.1f %%\n", percent(stream->busy_ns, report->end_ns - report->start_ns));
+}
+
+/* Below the streams: when their first and last columns and every tenth of a line are. */
+static void print_ruler(const Ts__Rpc__TimelineReport *report, size_t n_columns, uint64_t origin_ns)
+{
+	size_t at = 0;
+
+	printf("%*s", (int)LABEL_COLUMNS, "");
+	while (at < n_columns) {
+		uint64_t ns = report->start_ns + at * report->part_ns;
+		char mark[TS_OUT_FIGURE_BYTES + 1] = "|";
+		size_t n;
+
+		ts_out_duration(mark + 1, ns > origin_ns ? ns - origin_ns : 0);
+		n = strlen(mark);
+		if (at + n > n_columns)
+			break;
+		at += n;
+		fputs(mark, stdout);
+		n = at % RULER_COLUMNS ? RULER_COLUMNS - at % RULER_COLUMNS : 0;
+		if (at + n < n_columns)
+			printf("%*s", (int)n, "");
+		at += n;
+	}
+	putchar('\n');
+}
+
+static void print_device(const struct asked *asked, const Ts__Rpc__TimelineReport *report,
+			 const Ts__Rpc__TimelineDevice *device, uint64_t origin_ns,
+			 bool many_sessions)
+{
+	uint64_t all_ns = report->end_ns - report->start_ns;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (device->has_device)
+		printf("GPU %" PRIu32, device->device);
+	else
+		printf("GPU, unknown which");
+	if (device->name) {
+		fputs(": ", stdout);
+		ts_out_text(stdout, device->name);
+	}
+	putchar('\n');
+	for (size_t i = 0; i < device->n_streams; i++)
+		print_stream(asked, report, device->streams[i], many_sessions);
+	if (device->n_streams)
+		print_ruler(report, device->streams[0]->n_parts, origin_ns);
+	printf("  busy %.1f %% (%s): compute %.1f %%", percent(device->busy_ns, all_ns),
+	       ts_out_duration(figure, device->busy_ns), percent(device->compute_ns, all_ns));
+	printf(", copies %.1f %%, both at once %.1f %%\n", percent(device->copy_ns, all_ns),
+	       percent(device->overlap_ns, all_ns));
+	printf("  operations at once while busy: %.2f on average, %" PRIu32 " at most\n",
+	       device->mean_at_once, device->max_at_once);
+	if (device->occupancy) {
+		printf("  occupancy at most %.1f %% on average; limited mostly by: ",
+		       100 * device->occupancy->share);
+		ts_out_text(stdout, device->occupancy->limit);
+		putchar('\n');
+	}
+	printf("  idle %.1f %% (%s)", percent(device->idle_ns, all_ns),
+	       ts_out_duration(figure, device->idle_ns));
+	for (size_t i = 0; i < device->n_idle; i++) {
+		fputs(i ? ", " : ": ", stdout);
+		ts_out_text(stdout, device->idle[i]->cause);
+		printf(" %.1f %%", percent(device->idle[i]->ns, all_ns));
+	}
+	putchar('\n');
+}
+
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
+{
+	const Ts__Rpc__TimelineReport *report = (const void *)body;
+	const struct asked *asked = data;
+	uint64_t origin_ns = about->origin_ns;
+	bool many_sessions = about->many_sessions;
+	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES], part[TS_OUT_FIGURE_BYTES];
+
+	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
+	ts_out_text(stdout, about->path);
+	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
+	if (!report->n_devices) {
+		puts(": no operation of a GPU in that time.");
+		return;
+	}
+	printf(": %s s to %s s, a column is %s\n",
+	       ts_out_seconds(from,
+			      report->start_ns > origin_ns ? report->start_ns - origin_ns : 0),
+	       ts_out_seconds(to, report->end_ns > origin_ns ? report->end_ns - origin_ns : 0),
+	       ts_out_duration(part, report->part_ns));
+	for (size_t i = 0; i < report->n_devices; i++)
+		print_device(asked, report, report->devices[i], origin_ns, many_sessions);
+	if (asked->ascii)
+		puts("Part of a column's time: compute .:+#  copies -=%");
+	else
+		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
+		     "\u2588  copies \u2591\u2592\u2593");
+	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
+	     "      way; dependency, waiting for another; end, nothing was launched any more.\n"
+	     "      `tsctl gaps` names the causes.");
+	ts_text_clocks(report->clocks);
+	ts_text_doubts(stdout, "", report->doubts);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* As the C library would tell it, for whom tsctl has no other use. */
+static bool is_utf8_locale(void)
+{
+	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(variables); i++) {
+		const char *value = secure_getenv(variables[i]);
+
+		if (value && *value)
+			return strstr(value, "UTF-8") || strstr(value, "utf8") ||
+			       strstr(value, "utf-8");
+	}
+	return false;
+}
+
+static uint32_t n_columns(const struct asked *asked)
+{
+	unsigned int width = ts_term_width(stdout);
+
+	if (asked->width)
+		return (uint32_t)asked->width;
+	if (!width)
+		return DEFAULT_WIDTH;
+	return width > LABEL_COLUMNS + SHARE_COLUMNS + MIN_WIDTH + 1
+		       ? width - LABEL_COLUMNS - SHARE_COLUMNS - 1
+		       : MIN_WIDTH;
+}
+
+static int ask(struct asked *asked)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Timeline timeline = TS__RPC__QUERY__TIMELINE__INIT;
+	Ts__Rpc__Moment from, to;
+
+	if (asked->has_from)
+		timeline.from = ts_ask_moment(&asked->from, &from);
+	if (asked->has_to)
+		timeline.to = ts_ask_moment(&asked->to, &to);
+	TS_RPC_SET(&timeline, parts, n_columns(asked));
+	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
+	query.timeline = &timeline;
+	asked->asking.is_one = true;
+	asked->asking.print = print_report;
+	asked->asking.data = asked;
+	return ts_ask(&asked->asking, &query);
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_ASCII,
+	OPT_SERVED,
+};
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int apply_option(struct asked *asked, int option)
+{
+	switch (option) {
+	case 'w':
+		if (!ts_parse_number(optarg, 1, MAX_WIDTH, &asked->width))
+			return 0;
+		ts_complain("--width %s: it is a number of columns, at most %u", optarg, MAX_WIDTH);
+		return -EINVAL;
+	case 's':
+		asked->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
+		return 0;
+	case 'j':
+		asked->asking.json = true;
+		return 0;
+	case OPT_ASCII:
+		asked->ascii = true;
+		return 0;
+	case OPT_FROM:
+		asked->has_from = true;
+		return parse_time("--from", optarg, &asked->from);
+	case OPT_TO:
+		asked->has_to = true;
+		return parse_time("--to", optarg, &asked->to);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int run_timeline(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"width", required_argument, NULL, 'w'},
+		{"ascii", no_argument, NULL, OPT_ASCII},
+		{"session", required_argument, NULL, 's'},
+		{"served", no_argument, NULL, OPT_SERVED},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	struct asked asked = {.ascii = !is_utf8_locale()};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":w:s:j", longs)) != -1)
+		if (apply_option(&asked, option))
+			return TS_EXIT_BAD;
+	if (ts_one_trace(argc, asked.asking.session, "timeline", ""))
+		return TS_EXIT_BAD;
+	asked.asking.file = argv[optind];
+	return ask(&asked);
+}
+
+const struct ts_command ts_command_timeline = {
+	.name = "timeline",
+	.summary = "draw what streams did over time, and how busy the GPU was",
+	.help = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Draws a line for each stream: how much of each column's time it ran kernels or\n"
+		"copies. Below each GPU: how busy it was, how much ran at once, the occupancy\n"
+		"that its kernels can reach (by grid, registers, shared memory and blocks: an\n"
+		"upper bound), and why it was idle.\n"
+		"\n"
+		"      --from TIME, --to TIME\n"
+		"                     draw this part, as with `tsctl view` (default: from the\n"
+		"                     first operation to the end of the last)\n"
+		"  -w, --width N      columns of a line (default: the terminal's)\n"
+		"      --ascii        draw with letters (default: blocks if the locale is UTF-8)\n"
+		"  -s, --session N    read a session of the daemon: its number or pid\n"
+		"      --served       have the daemon answer\n"
+		"      --json         print one JSON object, with the columns' times\n"
+		"\n"
+		"example: tsctl timeline --from 1.2s --to 1.3s run.sbt\n",
+	.run = run_timeline,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl version: this build's version, and those of the formats and protocols that it speaks.
+ */
+#include "proto/abi/record.h"
+#include "proto/rpc/frame.h"
+#include "sbt/reader.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <stdio.h>
+
+static int run_version(int argc, char **argv)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	Ts__Rpc__Version version = TS__RPC__VERSION__INIT;
+	char format[32], abi[32];
+	bool json = false;
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
+		if (option != 'j')
+			return TS_EXIT_BAD;
+		json = true;
+	}
+	if (optind < argc) {
+		ts_complain("takes no argument: `%s`", argv[optind]);
+		return TS_EXIT_BAD;
+	}
+	snprintf(format, sizeof(format), "SBT %u.%u", TS_SBT_MAJOR, TS_SBT_MINOR);
+	snprintf(abi, sizeof(abi), "%u.%u", TS_ABI_MAJOR, TS_ABI_MINOR);
+	version.version = (char *)TSCTL_VERSION;
+	version.format = format;
+	version.abi = abi;
+	TS_RPC_SET(&version, rpc, TS_FRAME_VERSION);
+	if (json)
+		return ts_json_print(&version.base);
+	printf("TraceSmith %s\ntrace format  %s\nring abi      %s\ncontrol rpc   %u\n",
+	       version.version, format, abi, version.rpc);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+const struct ts_command ts_command_version = {
+	.name = "version",
+	.summary = "print versions: of tsctl, the trace format, the protocols",
+	.is_minor = true,
+	.help = "usage: tsctl version [--json]\n"
+		"\n"
+		"Prints this build's version, and those of the trace format, of the shared-memory\n"
+		"interface and of the control protocol that it speaks.\n"
+		"\n"
+		"  --json  print one JSON object\n"
+		"\n"
+		"example: tsctl version --json\n",
+	.run = run_version,
+};

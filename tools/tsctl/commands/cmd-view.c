@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl view: the rows of a trace in the order of time, or their sums.
+ */
+#include "replay/report/names.h"
+#include "replay/report/rowjson.h"
+#include "replay/report/rowsums.h"
+#include "replay/report/rowwalk.h"
+#include "replay/report/stackjson.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/screen/texts.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/trace/viewrow.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#define STEP_ROWS	 4096u
+#define LAUNCHER_COLUMNS 120u /* of a terminal from which on who launched has a column */
+
+/* start(): what was asked for cannot be, and that was said. Not an errno, nor the reader's. */
+#define VIEW_E_USAGE INT_MIN
+
+/* Rows that are the recording's own business: in no sum, and shown to a person only when asked for. */
+#define OWN_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
+/* A single sample says little: it is summed, and shown only when asked for. */
+#define QUIET_TYPES (OWN_TYPES | TS_ROW_BIT(TS_ROW_SAMPLE))
+
+struct view {
+	/* asked for */
+	struct ts_asking asking;
+	struct ts_time from, to;
+	bool has_from, has_to;
+	uint64_t limit;		       /* rows; 0: all */
+	uint64_t types;		       /* 0: all */
+	char *names[TS_ROW_EVENT_END]; /* of these types */
+	size_t n_names;
+	bool stats, stacks, longest, mangled, wide, json;
+	Ts__Rpc__RowFilter filter;
+	bool is_filtered;
+
+	/* at work */
+	struct ts_source source;
+	struct ts_resolver *resolver;
+	struct ts_row_walk walk;
+	struct ts_progress progress;
+	uint64_t origin_ns;
+	struct ts_viewrow line;
+	uint64_t n_rows; /* seen */
+	struct ts_json json_text;
+};
+
+static void view_deinit(struct view *view)
+{
+	ts_json_deinit(&view->json_text);
+	ts_viewrow_deinit(&view->line);
+	ts_row_walk_deinit(&view->walk);
+	ts_resolver_free(view->resolver);
+	ts_source_deinit(&view->source);
+}
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+{
+	if (!ts_time_parse_moment(text, ret_time))
+		return 0;
+	ts_complain(
+		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; "
+		"or @ and a time of the clock, as JSON gives it",
+		option, text);
+	return -EINVAL;
+}
+
+static int complain_type(const char *name)
+{
+	const char *near = NULL;
+	char all[512] = "";
+	size_t least = 3, n = 0;
+
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+		size_t distance = schema ? ts_edit_distance(name, schema->name) : SIZE_MAX;
+
+		if (distance < least) {
+			least = distance;
+			near = schema->name;
+		}
+		if (schema && n < sizeof(all))
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
+					      schema->name);
+	}
+	if (near)
+		ts_complain("there is no type of row `%s`; did you mean `%s`?", name, near);
+	else
+		ts_complain("there is no type of row `%s`; the types are %s", name, all);
+	return -EINVAL;
+}
+
+static int parse_types(struct view *view, const char *text)
+{
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+		char name[32];
+		unsigned int type;
+
+		if (!n) {
+			ts_complain("--type %s: a name is missing; like kernel,memcpy", text);
+			return -EINVAL;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
+		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
+		if (!type || !(TS_ROW_BIT(type) & TS_ROW_EVENTS))
+			return complain_type(name);
+		if (!(view->types & TS_ROW_BIT(type)))
+			view->names[view->n_names++] = (char *)(uintptr_t)ts_row_schema(type)->name;
+		view->types |= TS_ROW_BIT(type);
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+static int parse_limit(struct view *view, const char *text)
+{
+	unsigned long long limit;
+
+	if (ts_parse_number(text, 1, UINT64_MAX, &limit)) {
+		ts_complain("--limit %s: it is a number of rows, at least 1", text);
+		return -EINVAL;
+	}
+	view->limit = limit;
+	return 0;
+}
+
+enum {
+	OPT_FROM = 256,
+	OPT_TO,
+	OPT_TYPE,
+	OPT_STATS,
+	OPT_STACKS,
+	OPT_NAME,
+	OPT_STREAM,
+	OPT_DEVICE,
+	OPT_THREAD,
+	OPT_ERRORS,
+	OPT_OPS,
+	OPT_SORT,
+	OPT_MANGLED,
+	OPT_WIDE,
+	OPT_SERVED
+};
+
+static int parse_id(const char *option, const char *text, uint32_t *ret_id)
+{
+	unsigned long long id;
+
+	if (ts_parse_number(text, 0, UINT32_MAX - 1, &id)) {
+		ts_complain("%s %s: it is a number, as the rows have it", option, text);
+		return -EINVAL;
+	}
+	*ret_id = (uint32_t)id;
+	return 0;
+}
+
+static int parse_sort(struct view *view, const char *text)
+{
+	if (strcmp(text, "time") && strcmp(text, "duration")) {
+		ts_complain("--sort %s: rows are sorted by `time` or by `duration`", text);
+		return -EINVAL;
+	}
+	view->longest = !strcmp(text, "duration");
+	return 0;
+}
+
+/* What the rows have to be beyond their type and time. */
+static int apply_filter(struct view *view, int option)
+{
+	Ts__Rpc__RowFilter *filter = &view->filter;
+
+	view->is_filtered = true;
+	switch (option) {
+	case OPT_NAME:
+		filter->name = optarg;
+		return 0;
+	case OPT_STREAM:
+		filter->has_stream = 1;
+		return parse_id("--stream", optarg, &filter->stream);
+	case OPT_DEVICE:
+		filter->has_device = 1;
+		return parse_id("--device", optarg, &filter->device);
+	case OPT_THREAD:
+		filter->thread = optarg;
+		return 0;
+	case OPT_ERRORS:
+		TS_RPC_SET(filter, errors, 1);
+		return 0;
+	case OPT_OPS:
+	default:
+		filter->has_first_op = filter->has_last_op = 1;
+		return ts_ops_parse(optarg, &filter->first_op, &filter->last_op);
+	}
+}
+
+static int apply_option(struct view *view, int option)
+{
+	switch (option) {
+	case OPT_NAME:
+	case OPT_STREAM:
+	case OPT_DEVICE:
+	case OPT_THREAD:
+	case OPT_ERRORS:
+	case OPT_OPS:
+		return apply_filter(view, option);
+	case OPT_SORT:
+		return parse_sort(view, optarg);
+	case OPT_FROM:
+		view->has_from = true;
+		return parse_time("--from", optarg, &view->from);
+	case OPT_TO:
+		view->has_to = true;
+		return parse_time("--to", optarg, &view->to);
+	case OPT_TYPE:
+		return parse_types(view, optarg);
+	case OPT_STATS:
+		view->stats = true;
+		return 0;
+	case OPT_STACKS:
+		view->stacks = true;
+		return 0;
+	case OPT_MANGLED:
+		view->mangled = true;
+		return 0;
+	case OPT_WIDE:
+		view->wide = true;
+		return 0;
+	case 'n':
+		return parse_limit(view, optarg);
+	case 's':
+		view->asking.session = optarg;
+		return 0;
+	case OPT_SERVED:
+		view->asking.served = true;
+		return 0;
+	case 'j':
+		view->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(struct view *view, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"from", required_argument, NULL, OPT_FROM},
+		{"to", required_argument, NULL, OPT_TO},
+		{"type", required_argument, NULL, OPT_TYPE},
+		{"limit", required_argument, NULL, 'n'},
+		{"stats", no_argument, NULL, OPT_STATS},
+		{"stacks", no_argument, NULL, OPT_STACKS},
+		{"name", required_argument, NULL, OPT_NAME},
+		{"stream", required_argument, NULL, OPT_STREAM},
+		{"device", required_argument, NULL, OPT_DEVICE},
+		{"thread", required_argument, NULL, OPT_THREAD},
+		{"errors", no_argument, NULL, OPT_ERRORS},
+		{"ops", required_argument, NULL, OPT_OPS},
+		{"sort", required_argument, NULL, OPT_SORT},
+		{"mangled", no_argument, NULL, OPT_MANGLED},
+		{"wide", no_argument, NULL, OPT_WIDE},
+		{"served", no_argument, NULL, OPT_SERVED},
+		{"session", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	int option;
+
+	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
+		if (apply_option(view, option))
+			return -EINVAL;
+	if (ts_one_trace(argc, view->asking.session, "view", ""))
+		return -EINVAL;
+	if (view->longest && view->stats) {
+		ts_complain("--sort duration is of rows; the sums of --stats are sorted by time");
+		return -EINVAL;
+	}
+	if (view->longest && view->limit > TS_ROW_LONGEST_MAX) {
+		ts_complain("--limit: --sort duration lists at most %u rows", TS_ROW_LONGEST_MAX);
+		return -EINVAL;
+	}
+	if (view->asking.served && !view->json) {
+		ts_complain("--served is of --json: the daemon makes no tables");
+		return -EINVAL;
+	}
+	view->asking.file = argv[optind];
+	return 0;
+}
+
+/* ---- the pass over the rows --------------------------------------------------------------------- */
+
+/* Times of the trace and of the clock can only be compared once the trace is open. */
+static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
+{
+	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+	if (view->has_from && (view->from.ns || view->from.is_absolute))
+		rows->from_ns = ts_time_absolute(&view->from, view->origin_ns);
+	if (!view->has_to)
+		return 0;
+	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	rows->to_ns = ts_time_absolute(&view->to, view->origin_ns);
+	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
+	if (rows->to_ns >= rows->from_ns)
+		return 0;
+	ts_complain("--to lies before --from");
+	return -EINVAL;
+}
+
+static void step_read(void *data, uint64_t n_rows)
+{
+	struct view *view = data;
+
+	ts_progress_step(&view->progress, n_rows);
+}
+
+static int start(struct view *view, struct ts_sbt_cursor_options *rows)
+{
+	struct ts_sbt_reader *reader = view->source.reader;
+	struct ts_resolver_options names = {.mangled = view->mangled,
+					    .session = view->source.session};
+	int r;
+
+	view->origin_ns = ts_sbt_reader_origin_ns(reader);
+	rows->types = view->types ? view->types
+				  : TS_ROW_EVENTS & ~(view->stats ? OWN_TYPES : QUIET_TYPES);
+	rows->session = view->source.session;
+	if (set_window(view, rows))
+		return VIEW_E_USAGE;
+	names.from_ns = rows->from_ns;
+	/* A person wants to know who asked for it. */
+	names.launchers = true;
+	r = ts_resolver_new(reader, &names, &view->resolver);
+	if (r || view->stats)
+		return r;
+	r = ts_row_walk_init(&view->walk, view->resolver, rows,
+			     view->is_filtered ? &view->filter : NULL,
+			     view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
+	if (r || !view->longest)
+		return r;
+	return ts_row_walk_longest(&view->walk,
+				   view->limit ? (size_t)view->limit : TS_ROW_LONGEST_DEFAULT,
+				   step_read, view);
+}
+
+/* ---- rows as JSON ------------------------------------------------------------------------------- */
+
+static void step(struct view *view, uint64_t n)
+{
+	if (n % STEP_ROWS == 0 && !isatty(STDOUT_FILENO))
+		ts_progress_step(&view->progress, n);
+}
+
+static int tell_rows(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__RowList *list = (const void *)body;
+	struct view *view = data;
+
+	for (size_t i = 0; i < list->n_rows; i++) {
+		const ProtobufCMessage *row = ts_rowjson_message(list->rows[i]);
+
+		ts_json_clear(&view->json_text);
+		if (!row || ts_json_message(&view->json_text, row)) {
+			ts_complain("a row cannot be printed as JSON");
+			return TS_EXIT_BAD;
+		}
+		ts_json_raw(&view->json_text, "\n");
+		/* Who reads us may have gone: there is no use in going on. */
+		if (fwrite(view->json_text.data, 1, view->json_text.n_bytes, stdout) !=
+		    view->json_text.n_bytes)
+			return TS_EXIT_BAD;
+		step(view, ++view->n_rows);
+	}
+	return TS_EXIT_OK;
+}
+
+static int tell_stats(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	return ts_json_print(body);
+}
+
+static int view_json(struct view *view)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Query__Rows rows = TS__RPC__QUERY__ROWS__INIT;
+	Ts__Rpc__Query__Stats stats = TS__RPC__QUERY__STATS__INIT;
+	Ts__Rpc__Moment from, to;
+	int status;
+
+	if (view->has_from)
+		stats.from = rows.from = ts_ask_moment(&view->from, &from);
+	if (view->has_to)
+		stats.to = rows.to = ts_ask_moment(&view->to, &to);
+	stats.n_types = rows.n_types = view->n_names;
+	stats.types = rows.types = view->names;
+	TS_RPC_SET(&rows, limit, view->limit);
+	TS_RPC_SET(&rows, mangled, view->mangled);
+	TS_RPC_SET(&rows, stacks, view->stacks);
+	TS_RPC_SET(&rows, longest_first, view->longest);
+	stats.filter = rows.filter = view->is_filtered ? &view->filter : NULL;
+	TS_RPC_SET(&stats, limit, view->limit);
+	TS_RPC_SET(&stats, mangled, view->mangled);
+	if (view->stats) {
+		query.body_case = TS__RPC__QUERY__BODY_STATS;
+		query.stats = &stats;
+	} else {
+		query.body_case = TS__RPC__QUERY__BODY_ROWS;
+		query.rows = &rows;
+	}
+	view->asking.is_one = view->stats;
+	view->asking.tell = view->stats ? tell_stats : tell_rows;
+	view->asking.data = view;
+	ts_progress_init(&view->progress, "reading rows:", 0);
+	status = ts_ask(&view->asking, &query);
+	ts_progress_deinit(&view->progress);
+	return ts_finish_output(status);
+}
+
+/* ---- rows for people ---------------------------------------------------------------------------- */
+
+static int view_rows(struct view *view)
+{
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = 0;
+
+	ts_viewrow_init(&view->line, view->resolver, view->wide, view->stacks);
+	while (!view->limit || n < view->limit) {
+		r = ts_row_walk_next(&view->walk, &row);
+		if (r)
+			break;
+		if (!view->n_rows++)
+			ts_viewrow_heading(&view->line);
+		ts_viewrow_print(&view->line, &row);
+		if (ferror(stdout))
+			return 0;
+		step(view, ++n);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	    "Copies",
+						     "Sets",	  "Waits",	    "On CPU",
+						     "Off CPU",	  "Page faults",    "System calls",
+						     "Block I/O", "Want of memory", "GPU drivers",
+						     "Ranges"};
+
+/* A column where there is room for it, else a line of its own. */
+static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, bool is_column)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	const char *text =
+		ts_text_launchers(&pool, sum->n_launched_by, sum->launched_by, sum->launch_sites);
+
+	if (is_column)
+		ts_table_add(table, text);
+	ts_table_add(table, sum->name);
+	if (!is_column && *text)
+		ts_table_note(table, ts_pool_printf(&pool, "by %s", text));
+}
+
+static void print_sum(const struct view *view, const char *title, size_t n,
+		      Ts__Rpc__Aggregate *const *messages, uint64_t all_ns, bool bytes)
+{
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	static const char *const headings[] = {"SHARE",	 "TOTAL", "COUNT", "MEAN",
+					       "MEDIAN", "P99",	  "MAX"};
+	const unsigned int width = view->wide ? 0 : ts_term_width(stdout);
+	char text[TS_OUT_FIGURE_BYTES], columns[16];
+	bool launched = false;
+
+	for (size_t i = 0; i < n; i++)
+		launched = launched || messages[i]->n_launched_by;
+	launched = launched && (!width || width >= LAUNCHER_COLUMNS);
+	snprintf(columns, sizeof(columns), "rrrRrRR%s%sl", bytes ? "r" : "", launched ? "s" : "");
+	if (!n || ts_table_new(columns, &table))
+		return;
+	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
+		ts_table_add(table, headings[i]);
+	if (bytes)
+		ts_table_add(table, "BYTES");
+	if (launched)
+		ts_table_add(table, "LAUNCHED BY");
+	ts_table_add(table, "NAME");
+	for (size_t i = 0; i < n; i++) {
+		const Ts__Rpc__Aggregate *sum = messages[i];
+
+		ts_table_addf(table, "%.1f %%",
+			      all_ns ? 100 * (double)sum->total_ns / (double)all_ns : 0.0);
+		ts_table_add(table, ts_out_duration(text, sum->total_ns));
+		ts_table_add(table, ts_out_count(text, sum->count));
+		ts_table_add(table, ts_out_duration(text, sum->mean_ns));
+		ts_table_add(table, ts_out_duration(text, sum->median_ns));
+		ts_table_add(table, ts_out_duration(text, sum->p99_ns));
+		ts_table_add(table, ts_out_duration(text, sum->max_ns));
+		if (bytes)
+			ts_table_add(table, ts_out_bytes(text, sum->bytes));
+		add_launcher(table, sum, launched);
+	}
+	printf("%s%s%s\n", ts_term_style(stdout, TS_STYLE_BOLD), title,
+	       ts_term_style(stdout, TS_STYLE_PLAIN));
+	ts_table_print(table, stdout, 2, view->wide);
+}
+
+static void print_sums(struct view *view, const struct ts_row_sums *sums)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	Ts__Rpc__TraceStats stats;
+
+	ts_row_sums_message(sums, &pool, view->limit, &stats);
+	const struct {
+		size_t n;
+		Ts__Rpc__Aggregate **messages;
+	} lists[TS_SUM_COUNT] = {
+		[TS_SUM_KERNELS] = {stats.n_kernels, stats.kernels},
+		[TS_SUM_API] = {stats.n_api, stats.api},
+		[TS_SUM_COPIES] = {stats.n_copies, stats.copies},
+		[TS_SUM_MEMSETS] = {stats.n_memsets, stats.memsets},
+		[TS_SUM_SYNCS] = {stats.n_syncs, stats.syncs},
+		[TS_SUM_ON_CPU] = {stats.n_on_cpu, stats.on_cpu},
+		[TS_SUM_OFF_CPU] = {stats.n_off_cpu, stats.off_cpu},
+		[TS_SUM_FAULTS] = {stats.n_page_faults, stats.page_faults},
+		[TS_SUM_SYSCALLS] = {stats.n_syscalls, stats.syscalls},
+		[TS_SUM_BLOCK_IO] = {stats.n_block_io, stats.block_io},
+		[TS_SUM_PRESSURE] = {stats.n_pressure, stats.pressure},
+		[TS_SUM_DRIVERS] = {stats.n_drivers, stats.drivers},
+		[TS_SUM_RANGES] = {stats.n_ranges, stats.ranges},
+	};
+
+	for (int i = 0; i < TS_SUM_COUNT; i++) {
+		if (lists[i].n && view->n_rows++)
+			putchar('\n');
+		print_sum(view, sum_titles[i], lists[i].n, lists[i].messages,
+			  ts_aggregates_total_ns(sums->of[i]),
+			  i == TS_SUM_COPIES || i == TS_SUM_MEMSETS);
+	}
+}
+
+static int view_stats(struct view *view, const struct ts_sbt_cursor_options *rows)
+{
+	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
+	int r = ts_row_sums_read(&sums, view->resolver, rows,
+				 view->is_filtered ? &view->filter : NULL, ts_no_memory, step_read,
+				 view);
+
+	ts_progress_deinit(&view->progress);
+	if (!r)
+		print_sums(view, &sums);
+	view->walk.is_damaged = sums.is_damaged;
+	view->walk.damage = sums.damage;
+	return r;
+}
+
+/* Nothing to show, and whose fault that is. */
+static void print_none(struct view *view)
+{
+	char duration[TS_OUT_FIGURE_BYTES];
+	struct ts_sbt_summary summary;
+
+	if (view->filter.errors)
+		printf("No call returned an error%s",
+		       view->has_from || view->has_to ? " in that window" : "");
+	else
+		printf("No rows%s%s",
+		       view->is_filtered ? " of that kind"
+		       : view->types	 ? " of that type"
+		       : view->stats	 ? " to sum up"
+					 : "",
+		       view->has_from || view->has_to ? " in that window" : "");
+	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
+		printf("; the trace lasts %s",
+		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
+							 ? summary.latest_ns - view->origin_ns
+							 : 0));
+	puts(".");
+}
+
+/* Sums of a part look like sums of the whole. */
+static void print_missing(const struct view *view)
+{
+	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
+		printf("This file is %s: what lay in the lost part is not counted.\n",
+		       view->walk.is_damaged ? "damaged" : "cut off");
+}
+
+static int run_view(int argc, char **argv)
+{
+	ts_cleanup(view_deinit) struct view view = {.filter = TS__RPC__ROW_FILTER__INIT};
+	struct ts_sbt_cursor_options rows = {0};
+	const struct ts_sbt_error *lost;
+	int r, status;
+
+	if (parse(&view, argc, argv))
+		return TS_EXIT_BAD;
+	if (view.json)
+		return view_json(&view);
+	if (ts_source_open(&view.source, argv[optind], view.asking.session))
+		return TS_EXIT_BAD;
+	ts_progress_init(&view.progress, "reading rows:", 0);
+	r = start(&view, &rows);
+	if (!r)
+		r = view.stats ? view_stats(&view, &rows) : view_rows(&view);
+	ts_progress_deinit(&view.progress);
+	if (r == VIEW_E_USAGE)
+		return TS_EXIT_BAD;
+	if (!r && !view.n_rows)
+		print_none(&view);
+	if (!r && view.stats)
+		print_missing(&view);
+	if (!r)
+		ts_source_tell_halves(&view.source);
+	status = ts_finish_output(TS_EXIT_OK);
+	if (status)
+		return status;
+	if (r || view.walk.is_damaged) {
+		ts_source_complain(view.source.path, r ? r : TS_SBT_E_CORRUPT,
+				   r ? ts_sbt_reader_error(view.source.reader) : &view.walk.damage);
+		return TS_EXIT_BAD;
+	}
+	lost = ts_sbt_reader_lost_definitions(view.source.reader);
+	if (lost) {
+		ts_source_complain(view.source.path, lost->code, lost);
+		return TS_EXIT_BAD;
+	}
+	return TS_EXIT_OK;
+}
+
+const struct ts_command ts_command_view = {
+	.name = "view",
+	.summary = "list rows in the order of time, or sums by kernel and its launcher",
+	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
+		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
+		"than 144 columns, is a device row's stream, else the thread.\n"
+		"\n"
+		"      --from TIME, --to TIME   rows that touch this window\n"
+		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
+		"      --name TEXT      with TEXT in the name; with * or ? a pattern of all of it\n"
+		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   only of these\n"
+		"      --errors         only calls that returned an error\n"
+		"      --sort duration  list the longest first (-n, default: 100)\n"
+		"  -n, --limit N        list at most N rows (with --stats: names in each table)\n"
+		"      --stacks         print the stack that called or launched each\n"
+		"      --stats          print sums instead: by kernel, call, copy, range, sample\n"
+		"      --mangled        leave the names of kernels as the compiler made them\n"
+		"      --wide           print all columns; cut no names\n"
+		"  -s, --session N      read a session of the daemon: its number or pid\n"
+		"      --served         have the daemon answer; requires --json\n"
+		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
+		"\n"
+		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
+	.run = run_view,
+};

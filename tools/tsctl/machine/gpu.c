@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks the CUDA driver and CUPTI what they are. Whatever is preloaded or put first on the library path answers,
+ * which is what a traced program would meet too: the virtual GPU among others.
+ */
+#include "tools/tsctl/machine/gpu.h"
+
+#include "proto/abi/base.h"
+#include "proto/abi/vendor/cuda_driver.h"
+#include "proto/rpc/json.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+
+#define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+#define CUPTI_ENVIRONMENT     "TRACESMITH_CUPTI"
+
+#define MAX_DEVICES	      256
+
+struct driver {
+	int (*init)(unsigned int flags);
+	int (*version)(int *ret_version);
+	int (*count)(int *ret_count);
+	int (*get)(int *ret_device, int ordinal);
+	int (*name)(char *ret_name, int n, int device);
+	int (*attribute)(int *ret_value, int attribute, int device);
+	int (*memory)(size_t *ret_bytes, int device);
+	int (*uuid)(struct ts_cu_uuid *ret_uuid, int device);
+};
+
+/* Where a loaded library lies. */
+static char *library_path(struct ts_pool *pool, void *library)
+{
+	struct link_map *map;
+
+	if (dlinfo(library, RTLD_DI_LINKMAP, &map))
+		return NULL;
+	return ts_pool_copy(pool, map->l_name);
+}
+
+static const char *result_text(int result)
+{
+	static const struct {
+		int result;
+		const char *text;
+	} texts[] = {
+#define TEXT(suffix, value, name, text) {value, #name ": " text},
+		TS_CU_RESULTS(TEXT)
+#undef TEXT
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
+		if (texts[i].result == result)
+			return texts[i].text;
+	return "an unknown error";
+}
+
+static bool find_symbols(void *library, struct driver *driver)
+{
+	const struct {
+		const char *name;
+		void *function;
+	} symbols[] = {
+		{"cuInit", &driver->init},
+		{"cuDriverGetVersion", &driver->version},
+		{"cuDeviceGetCount", &driver->count},
+		{"cuDeviceGet", &driver->get},
+		{"cuDeviceGetName", &driver->name},
+		{"cuDeviceGetAttribute", &driver->attribute},
+		{"cuDeviceTotalMem_v2", &driver->memory},
+		{"cuDeviceGetUuid", &driver->uuid},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++) {
+		void *symbol = dlsym(library, symbols[i].name);
+
+		if (!symbol)
+			return false;
+		memcpy(symbols[i].function, &symbol, sizeof(symbol));
+	}
+	return true;
+}
+
+static uint32_t attribute(const struct driver *driver, int attribute, int device)
+{
+	int value = 0;
+
+	return driver->attribute(&value, attribute, device) || value < 0 ? 0 : (uint32_t)value;
+}
+
+static char *uuid_text(struct ts_pool *pool, const struct ts_cu_uuid *uuid)
+{
+	char hex[33];
+
+	for (int i = 0; i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)uuid->bytes[i]);
+	return ts_pool_printf(pool, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12,
+			      hex + 16, hex + 20);
+}
+
+static void fill_device(struct ts_pool *pool, const struct driver *driver, int ordinal,
+			Ts__Rpc__DeviceInfo *info)
+{
+	struct ts_cu_uuid uuid;
+	char name[256] = "";
+	size_t bytes = 0;
+	int device;
+
+	ts__rpc__device_info__init(info);
+	TS_RPC_SET(info, device, (uint32_t)ordinal);
+	if (driver->get(&device, ordinal))
+		return;
+	if (!driver->name(name, sizeof(name) - 1, device))
+		info->name = ts_pool_copy(pool, name);
+	TS_RPC_SET(info, virtual_, !strncmp(name, "TraceSmith Virtual GPU", 22));
+	if (!driver->uuid(&uuid, device))
+		info->uuid = uuid_text(pool, &uuid);
+	if (!driver->memory(&bytes, device))
+		TS_RPC_SET(info, memory_bytes, bytes);
+	info->compute_capability = ts_pool_printf(
+		pool, "%u.%u",
+		attribute(driver, TS_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+		attribute(driver, TS_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+	TS_RPC_SET(info, multiprocessors,
+		   attribute(driver, TS_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+	TS_RPC_SET(info, core_clock_khz,
+		   attribute(driver, TS_CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device));
+	TS_RPC_SET(info, copy_engines,
+		   attribute(driver, TS_CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, device));
+	TS_RPC_SET(info, threads_per_warp,
+		   attribute(driver, TS_CU_DEVICE_ATTRIBUTE_WARP_SIZE, device));
+	TS_RPC_SET(info, l2_cache_bytes,
+		   attribute(driver, TS_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device));
+}
+
+static void fill_devices(struct ts_pool *pool, const struct driver *driver,
+			 Ts__Rpc__DevicesInfo *info)
+{
+	int count = 0, version = 0, r;
+
+	if (!driver->version(&version) && version > 0)
+		TS_RPC_SET(info, driver_version, (uint32_t)version);
+	r = driver->init(0);
+	if (!r)
+		r = driver->count(&count);
+	if (r) {
+		info->driver_error = ts_pool_copy(pool, result_text(r));
+		return;
+	}
+	if (count > MAX_DEVICES)
+		count = MAX_DEVICES;
+	info->devices = ts_pool_alloc(pool, (size_t)count + 1, sizeof(*info->devices));
+	for (int i = 0; i < count; i++) {
+		info->devices[i] = ts_pool_alloc(pool, 1, sizeof(**info->devices));
+		fill_device(pool, driver, i, info->devices[i]);
+		info->n_devices++;
+	}
+}
+
+void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
+{
+	const char *injection = secure_getenv(INJECTION_ENVIRONMENT);
+	struct driver driver;
+	void *library;
+
+	/* Nobody's tool, ours included, is to start in a process that only asks. */
+	info->cupti = ts_pool_alloc(pool, 1, sizeof(*info->cupti));
+	ts__rpc__cupti_info__init(info->cupti);
+	if (injection && *injection)
+		info->cupti->injection_path = ts_pool_copy(pool, injection);
+	unsetenv(INJECTION_ENVIRONMENT);
+	/* Never unloaded: the driver does not take that well. */
+	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		info->driver_error = ts_pool_copy(pool, dlerror());
+		return;
+	}
+	info->driver = library_path(pool, library);
+	if (find_symbols(library, &driver))
+		fill_devices(pool, &driver, info);
+	else
+		info->driver_error = ts_pool_copy(pool, "it lacks functions that CUDA 11 has");
+}
+
+/* As the shim looks for it, but for what only the traced process knows: its own cudart's neighbour. */
+static void *load_cupti(void)
+{
+	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11",
+					    "libcupti.so",
+					    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+	const char *given = secure_getenv(CUPTI_ENVIRONMENT);
+	void *library = NULL;
+
+	for (size_t i = 0; !library && i < TS_ARRAY_LEN(names); i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library && given && *given)
+		library = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+void ts_gpu_fill_cupti(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
+{
+	int (*get_version)(uint32_t * ret_version);
+	void *library = load_cupti(), *symbol;
+	uint32_t version;
+
+	TS_RPC_SET(info->cupti, found, library != NULL);
+	if (!library)
+		return;
+	info->cupti->path = library_path(pool, library);
+	symbol = dlsym(library, "cuptiGetVersion");
+	memcpy(&get_version, &symbol, sizeof(symbol));
+	if (symbol && !get_version(&version))
+		TS_RPC_SET(info->cupti, version, version);
+}

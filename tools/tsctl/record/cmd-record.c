@@ -1,0 +1,848 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl record: runs a command with the shim preloaded and a daemon of its own that writes one file for
+ * all its processes. The command is the user's: it keeps its terminal, its signals and its exit status,
+ * and whatever happens to the recording, it runs to its end.
+ */
+#include "proto/abi/capture.h"
+#include "proto/abi/handshake.h"
+#include "proto/client/places.h"
+#include "replay/vgpu/vgpu.h"
+#include "sbt/reader.h"
+#include "sbt/writer.h"
+#include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/record/environ.h"
+#include "tools/tsctl/record/launch.h"
+#include "tools/tsctl/record/program.h"
+#include "tools/tsctl/record/recorder.h"
+#include "tools/tsctl/record/recordsummary.h"
+#include "tools/tsctl/record/rotation.h"
+#include "tools/tsctl/record/why.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/source.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+#define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
+#define RING_SIZE_ENVIRONMENT "TRACESMITH_RING_SIZE"
+#define MAX_COMMAND_BYTES     4096
+
+struct record {
+	/* asked for */
+	const char *output;	   /* NULL: by program and pid */
+	const char *vgpu;	   /* NULL: not; else the spec */
+	uint64_t ring_bytes;	   /* 0: the shim's default */
+	uint64_t limit_ns;	   /* 0: to the command's end */
+	uint64_t quantum_ns;	   /* 0: none */
+	const char *kernel_events; /* NULL: none */
+	const char *capture;	   /* NULL: timing; else as the shim takes it */
+	struct ts_rotation rotation;
+	bool no_stacks, native_stacks, no_symbols, lossless, start_later, quiet, force;
+	bool system;	/* other processes too */
+	char **command; /* ends with NULL; empty: other processes alone */
+
+	/* at work */
+	struct ts_program program;
+	char path[PATH_MAX];
+	char inject[PATH_MAX], daemon[PATH_MAX], vgpu_directory[PATH_MAX];
+	char *injection_held; /* by whom, in our own environment */
+	struct ts_environ *environment;
+	struct ts_recorder *recorder;
+	struct ts_launch launch;
+	pid_t pid;     /* the command's; the launch forgets it when it ended */
+	sigset_t mask; /* the caller's */
+	struct sigaction child_action;
+	int signal_fd, timer_fd;
+	bool recording;
+	char empty_hint[TS_WHY_BYTES];
+	int status; /* of the command, once it ended */
+};
+
+static void record_deinit(struct record *record)
+{
+	ts_launch_deinit(&record->launch);
+	ts_recorder_free(record->recorder);
+	ts_environ_free(record->environment);
+	free(record->injection_held);
+	ts_closep(&record->signal_fd);
+	ts_closep(&record->timer_fd);
+}
+
+static int parse_vgpu(struct record *record, const char *text)
+{
+	struct ts_vgpu_spec spec;
+	char message[256];
+
+	record->vgpu = text ? text : TS_VGPU_SPEC_DEFAULT;
+	if (!ts_vgpu_spec_parse(record->vgpu, &spec, message, sizeof(message)))
+		return 0;
+	ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", record->vgpu, message);
+	return -EINVAL;
+}
+
+static int parse_stacks(struct record *record, const char *text)
+{
+	record->no_stacks = !strcmp(text, "none");
+	record->native_stacks = !strcmp(text, "native");
+	if (record->no_stacks || record->native_stacks || !strcmp(text, "python"))
+		return 0;
+	ts_complain("--stacks %s: it is `python`, `native` or `none`", text);
+	return -EINVAL;
+}
+
+static int parse_symbols(struct record *record, const char *text)
+{
+	record->no_symbols = !strcmp(text, "none");
+	if (record->no_symbols || !strcmp(text, "end"))
+		return 0;
+	ts_complain("--symbols %s: it is `end` or `none`", text);
+	return -EINVAL;
+}
+
+static int parse_capture(struct record *record, const char *text)
+{
+	struct ts_capture_wish wish;
+
+	record->capture = NULL;
+	if (!ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &wish)) {
+		record->capture = wish.max_bytes ? text : NULL;
+		return 0;
+	}
+	ts_complain("--capture %s: it is `timing`, `replay` or `window`; with a limit, "
+		    "`replay:SIZE` (512M); a window opens by `,launches=A..B`, `,signal=usr1`, "
+		    "`,range=NAME` and `tsctl start --capture replay`",
+		    text);
+	return -EINVAL;
+}
+
+/* What a replay needs from the first call on. */
+static int check_capture(const struct record *record)
+{
+	const char *other = record->start_later	    ? "--start-later"
+			    : record->rotation.size ? "--rotate-size"
+			    : record->rotation.age  ? "--rotate-age"
+			    : record->rotation.keep_last_size || record->rotation.keep_last_age
+				    ? "--keep-last"
+				    : NULL;
+
+	if (!record->capture || !other)
+		return 0;
+	ts_complain(
+		"--capture replay or window cannot be had with %s: a replay needs all that was captured "
+		"from the process's start, in one file",
+		other);
+	return -EINVAL;
+}
+
+static int parse_ring_size(struct record *record, const char *text)
+{
+	unsigned long long bytes;
+
+	if (ts_parse_bytes(text, TS_RING_MIN_BYTES, TS_RING_MAX_BYTES, &bytes) ||
+	    !ts_is_power_of_two(bytes)) {
+		ts_complain("--ring-size %s: it is a power of two from 64K to 256M", text);
+		return -EINVAL;
+	}
+	record->ring_bytes = bytes;
+	return 0;
+}
+
+static int parse_output(struct record *record, const char *text)
+{
+	record->output = text;
+	if (*text && strcmp(text, "-"))
+		return 0;
+	ts_complain("-o %s: a trace is a file, not a stream: name one, like run.sbt",
+		    *text ? text : "''");
+	return -EINVAL;
+}
+
+/* The shim would go on with its default and have nobody to tell. */
+static int check_environment(const struct record *record)
+{
+	const char *text = secure_getenv(RING_SIZE_ENVIRONMENT);
+	unsigned long long bytes;
+
+	if (record->ring_bytes || !text || !ts_parse_bytes(text, 0, UINT64_MAX, &bytes))
+		return 0;
+	ts_complain(RING_SIZE_ENVIRONMENT
+		    "=%s: it is a number of bytes, like 1M; or use --ring-size",
+		    text);
+	return -EINVAL;
+}
+
+/* Seconds where no unit is given. */
+static int parse_limit(struct record *record, const char *text)
+{
+	char with_unit[64];
+	size_t n = strlen(text);
+	bool bare = n && (isdigit((unsigned char)text[n - 1]) || text[n - 1] == '.');
+
+	snprintf(with_unit, sizeof(with_unit), "%s%s", text, bare ? "s" : "");
+	if (ts_time_parse(with_unit, &record->limit_ns) || !record->limit_ns ||
+	    record->limit_ns > UINT64_C(1000000000) * UINT32_MAX) {
+		ts_complain(
+			"-d %s: it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
+			text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The daemon knows best what it can do; what it would not understand is said here. */
+static int parse_quantum(struct record *record, const char *text)
+{
+	if (!ts_time_parse(text, &record->quantum_ns) && record->quantum_ns &&
+	    record->quantum_ns <= TS_SBT_MAX_QUANTUM_NS)
+		return 0;
+	ts_complain("--quantum %s: it is a time like 100ns, from 1ns to 1ms", text);
+	return -EINVAL;
+}
+
+static int parse_kernel_events(struct record *record, const char *text)
+{
+	static const char *const names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
+					    "block", "memory", "driver", "samples"};
+	size_t n, n_name, i;
+
+	record->kernel_events = text ? text : "all";
+	for (const char *at = record->kernel_events;; at += n + 1) {
+		char threshold[32];
+		uint64_t ns;
+
+		n = strcspn(at, ",");
+		n_name = strcspn(at, ":,");
+		for (i = 0; i < TS_ARRAY_LEN(names); i++)
+			if (strlen(names[i]) == n_name && !strncmp(names[i], at, n_name))
+				break;
+		snprintf(threshold, sizeof(threshold), "%.*s",
+			 n > n_name ? (int)(n - n_name - 1) : 0, at + n_name + (n > n_name));
+		if (i == TS_ARRAY_LEN(names) || n - n_name >= sizeof(threshold) ||
+		    strchr(threshold, '.') ||
+		    (n > n_name && (i < 1 || i > 3 || strcmp(threshold, "count")) &&
+		     ts_time_parse(threshold, &ns))) {
+			ts_complain(
+				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
+				"`syscalls`, `stacks`, `block`, `memory`, `driver` and `samples`, each with a threshold "
+				"if need be, like sched:10us; the first three can be counted, like "
+				"sched:count",
+				record->kernel_events);
+			return -EINVAL;
+		}
+		if (!at[n])
+			return strlen(record->kernel_events) < 160 ? 0 : -EINVAL;
+	}
+}
+
+enum {
+	OPT_CAPTURE = 256,
+	OPT_DUMP_ON,
+	OPT_KEEP,
+	OPT_KEEP_LAST,
+	OPT_ROTATE_AGE,
+	OPT_ROTATE_SIZE,
+	OPT_KERNEL_EVENTS,
+	OPT_LOSSLESS,
+	OPT_QUANTUM,
+	OPT_RING_SIZE,
+	OPT_STACKS,
+	OPT_SYMBOLS,
+	OPT_START_LATER,
+	OPT_SYSTEM,
+	OPT_VGPU
+};
+
+static int apply_rotation(struct ts_rotation *rotation, int option)
+{
+	switch (option) {
+	case OPT_DUMP_ON:
+		return ts_rotation_parse_dump_on(rotation, optarg);
+	case OPT_KEEP:
+		return ts_rotation_parse_keep(rotation, optarg);
+	case OPT_KEEP_LAST:
+		return ts_rotation_parse_keep_last(rotation, optarg);
+	case OPT_ROTATE_AGE:
+		return ts_rotation_parse_age(rotation, optarg);
+	default:
+		return ts_rotation_parse_size(rotation, optarg);
+	}
+}
+
+static int apply_option(struct record *record, int option)
+{
+	switch (option) {
+	case OPT_DUMP_ON:
+	case OPT_KEEP:
+	case OPT_KEEP_LAST:
+	case OPT_ROTATE_AGE:
+	case OPT_ROTATE_SIZE:
+		return apply_rotation(&record->rotation, option);
+	case 'o':
+		return parse_output(record, optarg);
+	case 'd':
+		return parse_limit(record, optarg);
+	case 'f':
+		record->force = true;
+		return 0;
+	case 'q':
+		record->quiet = true;
+		return 0;
+	case OPT_CAPTURE:
+		return parse_capture(record, optarg);
+	case OPT_KERNEL_EVENTS:
+		return parse_kernel_events(record, optarg);
+	case OPT_LOSSLESS:
+		record->lossless = true;
+		return 0;
+	case OPT_QUANTUM:
+		return parse_quantum(record, optarg);
+	case OPT_RING_SIZE:
+		return parse_ring_size(record, optarg);
+	case OPT_STACKS:
+		return parse_stacks(record, optarg);
+	case OPT_SYMBOLS:
+		return parse_symbols(record, optarg);
+	case OPT_START_LATER:
+		record->start_later = true;
+		return 0;
+	case OPT_SYSTEM:
+		record->system = true;
+		return 0;
+	case OPT_VGPU:
+		return parse_vgpu(record, optarg);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(struct record *record, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"vgpu", optional_argument, NULL, OPT_VGPU},
+		{"capture", required_argument, NULL, OPT_CAPTURE},
+		{"stacks", required_argument, NULL, OPT_STACKS},
+		{"symbols", required_argument, NULL, OPT_SYMBOLS},
+		{"kernel-events", optional_argument, NULL, OPT_KERNEL_EVENTS},
+		{"system", no_argument, NULL, OPT_SYSTEM},
+		{"lossless", no_argument, NULL, OPT_LOSSLESS},
+		{"start-later", no_argument, NULL, OPT_START_LATER},
+		{"quantum", required_argument, NULL, OPT_QUANTUM},
+		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
+		{"rotate-size", required_argument, NULL, OPT_ROTATE_SIZE},
+		{"rotate-age", required_argument, NULL, OPT_ROTATE_AGE},
+		{"keep", required_argument, NULL, OPT_KEEP},
+		{"keep-last", required_argument, NULL, OPT_KEEP_LAST},
+		{"dump-on", required_argument, NULL, OPT_DUMP_ON},
+		{"duration", required_argument, NULL, 'd'},
+		{"force", no_argument, NULL, 'f'},
+		{"quiet", no_argument, NULL, 'q'},
+		{0},
+	};
+	int option;
+
+	/* "+": what follows the command's name is the command's. */
+	while ((option = ts_option_next(argc, argv, "+:o:d:fq", longs)) != -1)
+		if (apply_option(record, option))
+			return -EINVAL;
+	record->command = argv + optind;
+	if (optind == argc && !record->system) {
+		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
+		return -EINVAL;
+	}
+	return check_environment(record)
+		       ?: check_capture(record)
+				  ?: ts_rotation_check(&record->rotation, record->output);
+}
+
+static void complain_command(const struct record *record, int r)
+{
+	const char *word = record->command[0];
+	struct ts_vgpu_spec spec;
+	char message[256];
+
+	/* `--vgpu small ./app`: a value that may be left out has to be tied to its option. */
+	if (r == -ENOENT && record->vgpu && !strcmp(record->vgpu, TS_VGPU_SPEC_DEFAULT) &&
+	    !ts_vgpu_spec_parse(word, &spec, message, sizeof(message)))
+		ts_complain("cannot run `%s`: there is no such command; did you mean --vgpu=%s?",
+			    word, word);
+	else
+		ts_complain("cannot run `%s`: %s", word,
+			    r == -ENOENT ? "there is no such command" : strerror(-r));
+}
+
+/* Says why and returns -errno where something that recording needs is not there. */
+static int find_parts(struct record *record)
+{
+	int r = *record->command ? ts_program_find(record->command[0], &record->program) : 0;
+
+	if (r) {
+		complain_command(record, r);
+		return r;
+	}
+	if (!ts_places_has_proc()) {
+		ts_complain("recording needs /proc, which is not mounted here: `mount -t proc proc "
+			    "/proc`");
+		return -ENOENT;
+	}
+	r = ts_path_daemon(record->daemon);
+	if (r) {
+		ts_complain(
+			"there is no tracesmithd at %s; build or install it, or name it in " TS_DAEMON_ENVIRONMENT,
+			record->daemon);
+		return r;
+	}
+	r = ts_path_inject(record->inject);
+	if (r) {
+		ts_complain(
+			"there is no libtsinject.so at %s; build or install it, or name it in " TS_INJECT_ENVIRONMENT,
+			record->inject);
+		return r;
+	}
+	if (strpbrk(record->inject, " :")) {
+		ts_complain(
+			"cannot preload %s: the loader takes no path with a blank or a colon; move it",
+			record->inject);
+		return -EINVAL;
+	}
+	r = record->vgpu ? ts_path_vgpu(record->vgpu_directory) : 0;
+	if (r)
+		ts_complain(
+			"the virtual GPU's libcuda.so.1 is not in %s; build or install it, or name its "
+			"directory in " TS_VGPU_DIR_ENVIRONMENT,
+			record->vgpu_directory);
+	return r;
+}
+
+static int build_environment(struct record *record)
+{
+	char number[32];
+	struct ts_environ *env;
+	const char *injection;
+	int r = ts_environ_new(environ, &record->environment);
+
+	if (r)
+		return r;
+	env = record->environment;
+	injection = ts_environ_get(env, INJECTION_ENVIRONMENT);
+	if (injection && *injection && strcmp(injection, record->inject)) {
+		record->injection_held = strdup(injection);
+		if (!record->injection_held)
+			return -ENOMEM;
+	}
+	r = ts_environ_preload(env, record->inject);
+	if (!r)
+		r = ts_environ_allow_asan(env);
+	if (!r)
+		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
+				   ts_recorder_socket(record->recorder));
+	/* All processes go into the recording's file. */
+	ts_environ_unset(env, TS_OUTPUT_ENVIRONMENT);
+	if (!r)
+		r = ts_environ_set(env, "TRACESMITH_STACKS",
+				   record->no_stacks	   ? "none"
+				   : record->native_stacks ? "native"
+							   : "python");
+	if (!r && record->capture)
+		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
+	/* Known before the daemon has the session: no ring may fill up meanwhile. */
+	if (!r && record->lossless)
+		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
+	if (!r && record->start_later)
+		r = ts_environ_set(env, TS_LATER_ENVIRONMENT, "1");
+	snprintf(number, sizeof(number), "%" PRIu64, record->ring_bytes);
+	if (!r && record->ring_bytes)
+		r = ts_environ_set(env, RING_SIZE_ENVIRONMENT, number);
+	if (!r && record->vgpu)
+		r = ts_environ_prepend(env, "LD_LIBRARY_PATH", record->vgpu_directory, ":");
+	if (!r && record->vgpu)
+		r = ts_environ_set(env, "TRACESMITH_VGPU", record->vgpu);
+	return r;
+}
+
+/* The trace's absolute path: the daemon has a working directory of its own. */
+static int choose_path(struct record *record)
+{
+	const char *slash = strrchr(record->program.path, '/');
+	const char *name = slash ? slash + 1 : record->program.path;
+	char directory[PATH_MAX] = "", base[NAME_MAX + 1];
+	int n;
+
+	snprintf(base, sizeof(base), "%.*s", NAME_MAX, *name ? name : "system");
+	ts_output_clean(base);
+	if ((!record->output || record->output[0] != '/') && !getcwd(directory, sizeof(directory)))
+		return -errno;
+	if (record->output)
+		n = snprintf(record->path, sizeof(record->path), "%s%s%s", directory,
+			     *directory ? "/" : "", record->output);
+	else
+		n = snprintf(record->path, sizeof(record->path), "%s/tracesmith-%s-%d.sbt",
+			     directory, base, record->launch.pid ? record->launch.pid : getpid());
+	return n < (int)sizeof(record->path) ? 0 : -ENAMETOOLONG;
+}
+
+/* Its writer holds a lock on the first byte. A file that we may not open is none of our recordings. */
+static bool is_being_written(const char *path)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	return fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+/*
+ * Deletes a file that a daemon made before it failed to start: the next run would find it in its place. Nothing was there before,
+ * but another recording may have come since: a file with a session, or one that is being written, stays.
+ */
+static void remove_failed(const struct record *record)
+{
+	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
+	ts_cleanup(ts_closep) int fd =
+		open(record->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+	    is_being_written(record->path))
+		return;
+	if (ts_sbt_reader_open(fd, &reader, NULL) || !ts_sbt_reader_n_sessions(reader))
+		unlink(record->path);
+}
+
+/* An earlier trace is only replaced when asked for, and nothing that is not a regular file ever is. */
+static int clear_path(const struct record *record)
+{
+	const char *shown = record->output ? record->output : record->path;
+	struct stat status;
+	int r;
+
+	if (lstat(record->path, &status)) {
+		r = -errno;
+		if (r != -ENOENT)
+			ts_complain("cannot write %s: %s", shown, strerror(-r));
+		return r == -ENOENT ? 0 : r;
+	}
+	if (!S_ISREG(status.st_mode)) {
+		ts_complain("%s exists and is not a regular file; name another with -o", shown);
+		return -EEXIST;
+	}
+	if (!record->force) {
+		ts_complain("%s exists; name another file with -o, or replace it with --force",
+			    shown);
+		return -EEXIST;
+	}
+	if (is_being_written(record->path)) {
+		ts_complain("%s is still being written by another recording; name another with -o",
+			    shown);
+		return -EBUSY;
+	}
+	/* Else they would pass for pieces of the new recording. */
+	r = ts_source_unlink_before(record->path);
+	if (!r && unlink(record->path))
+		r = -errno;
+	if (r) {
+		ts_complain("cannot replace %s: %s", shown, strerror(-r));
+		return r;
+	}
+	return 0;
+}
+
+/*
+ * Signals are blocked and read from a descriptor rather than handled, so that what the command inherits
+ * is exactly what we were given.
+ */
+static int watch_signals(struct record *record)
+{
+	static const int numbers[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+	sigset_t watched;
+
+	sigemptyset(&watched);
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
+		sigaddset(&watched, numbers[i]);
+	/* A caller that ignores SIGCHLD would have the kernel reap the command behind our back. */
+	sigaction(SIGCHLD, &usual, &record->child_action);
+	sigprocmask(SIG_BLOCK, &watched, &record->mask);
+	record->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	return record->signal_fd < 0 ? -errno : 0;
+}
+
+static int start_timer(struct record *record)
+{
+	struct itimerspec limit = {
+		.it_value = {.tv_sec = (time_t)(record->limit_ns / 1000000000u),
+			     .tv_nsec = (long)(record->limit_ns % 1000000000u)},
+	};
+
+	if (!record->limit_ns)
+		return 0;
+	record->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (record->timer_fd < 0 || timerfd_settime(record->timer_fd, 0, &limit, NULL))
+		return -errno;
+	return 0;
+}
+
+/* As a person would read it; for the trace's metadata, no shell ever sees it. */
+static void join_command(const struct record *record, char *text, size_t n_text)
+{
+	size_t at = 0;
+
+	snprintf(text, n_text, "%s", *record->command ? "" : "tsctl record --system");
+	for (char **word = record->command; *word && at < n_text; word++)
+		at += (size_t)snprintf(text + at, n_text - at, "%s%s",
+				       word == record->command ? "" : " ", *word);
+}
+
+/* Everything up to the command's first instruction. */
+static int start(struct record *record)
+{
+	char command[MAX_COMMAND_BYTES];
+	struct ts_recorder_options options = {.daemon = record->daemon,
+					      .output = record->path,
+					      .command = command,
+					      .empty_hint = record->empty_hint,
+					      .stacks = !record->no_stacks,
+					      .symbols = !record->no_symbols,
+					      .lossless = record->lossless,
+					      .start_later = record->start_later,
+					      .quantum_ns = record->quantum_ns,
+					      .rotate_size = record->rotation.size,
+					      .rotate_age = record->rotation.age,
+					      .keep = record->rotation.keep,
+					      .keep_last_size = record->rotation.keep_last_size,
+					      .keep_last_age = record->rotation.keep_last_age,
+					      .dump_on_mark = record->rotation.dump_mark,
+					      .kernel_events = record->kernel_events,
+					      .system = record->system};
+	int r = find_parts(record);
+
+	if (r)
+		return r;
+	r = ts_recorder_new(&record->recorder);
+	if (!r)
+		r = build_environment(record);
+	if (!r)
+		r = watch_signals(record);
+	if (!r && *record->command)
+		r = ts_launch_prepare(&record->launch, record->command,
+				      ts_environ_strings(record->environment), &record->mask,
+				      &record->child_action);
+	record->pid = record->launch.pid;
+	if (!r)
+		r = choose_path(record);
+	if (r) {
+		ts_complain("could not prepare the recording: %s", strerror(-r));
+		return r;
+	}
+	r = clear_path(record);
+	if (r)
+		return r;
+	join_command(record, command, sizeof(command));
+	if (*record->command)
+		ts_why_hint(&record->program, record->vgpu, record->injection_held,
+			    record->empty_hint);
+	else
+		snprintf(record->empty_hint, sizeof(record->empty_hint),
+			 "no process called the libraries of a GPU");
+	r = ts_recorder_start(record->recorder, &options);
+	if (r) {
+		ts_complain("could not start recording: %s", ts_recorder_error(record->recorder));
+		/* Ends the daemon, which may still write. */
+		ts_recorder_free(record->recorder);
+		record->recorder = NULL;
+		remove_failed(record);
+		return r;
+	}
+	record->recording = true;
+	if (ts_recorder_kernel_missing(record->recorder))
+		ts_complain("kernel events are missing: %s; the rest is recorded",
+			    ts_recorder_kernel_missing(record->recorder));
+	if (ts_recorder_system_missing(record->recorder)) {
+		ts_complain("calls of other processes are not seen: %s%s",
+			    ts_recorder_system_missing(record->recorder),
+			    *record->command ? "; the command is recorded" : "");
+		if (!*record->command) {
+			unlink(record->path);
+			return -ENOTSUP;
+		}
+	}
+	r = start_timer(record);
+	if (!r && *record->command)
+		r = ts_launch_go(&record->launch);
+	if (r) {
+		ts_complain("cannot run `%s`: %s", record->command[0], strerror(-r));
+		unlink(record->path);
+	}
+	return r;
+}
+
+/* How the command ended, where that is worth a word. */
+static const char *end_text(const struct record *record, char *text, size_t n_text)
+{
+	const char *name;
+	int number;
+
+	if (record->launch.pid || !WIFSIGNALED(record->status))
+		return NULL;
+	number = WTERMSIG(record->status);
+	name = sigabbrev_np(number);
+	if (name)
+		snprintf(text, n_text, "killed by SIG%s", name);
+	else
+		snprintf(text, n_text, "killed by signal %d", number);
+	return text;
+}
+
+/* Ends the recording, once. The command may run on. */
+static void finish(struct record *record)
+{
+	Ts__Rpc__Answer *answer;
+	char end[64];
+	struct ts_record_summary summary = {.path = record->path,
+					    .output = record->output,
+					    .rotation = &record->rotation,
+					    .end = end_text(record, end, sizeof(end)),
+					    .empty_hint = record->empty_hint,
+					    .quiet = record->quiet};
+
+	if (!record->recording)
+		return;
+	record->recording = false;
+	if (ts_recorder_finish(record->recorder, record->pid, summary.end, &answer)) {
+		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
+			    ts_recorder_error(record->recorder), record->path);
+		return;
+	}
+	summary.summary = answer->summary;
+	ts_record_summary_tell(&summary);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+}
+
+/* A signal for the terminal's whole group (SI_KERNEL) has reached the command already. */
+static void take_signal(struct record *record)
+{
+	struct signalfd_siginfo info;
+
+	while (read(record->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if ((int)info.ssi_signo == record->rotation.dump_signal && record->recording)
+			ts_recorder_dump(record->recorder);
+		else if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && record->launch.pid)
+			kill(record->launch.pid, (int)info.ssi_signo);
+}
+
+/* True once the command has ended. */
+static bool command_ended(struct record *record)
+{
+	pid_t pid = waitpid(record->launch.pid, &record->status, WNOHANG);
+
+	if (pid != record->launch.pid && !(pid < 0 && errno == ECHILD))
+		return false;
+	record->launch.pid = 0;
+	return true;
+}
+
+static void wait_for_command(struct record *record)
+{
+	while (!command_ended(record)) {
+		struct pollfd fds[] = {
+			{.fd = record->signal_fd, .events = POLLIN},
+			{.fd = record->recording ? record->timer_fd : -1, .events = POLLIN},
+			{.fd = record->recording ? ts_recorder_fd(record->recorder) : -1,
+			 .events = POLLIN},
+		};
+
+		if (poll(fds, TS_ARRAY_LEN(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			take_signal(record);
+		/* Time is up, or the daemon went away: either ends the recording, not the command. */
+		if (fds[1].revents || fds[2].revents)
+			finish(record);
+	}
+}
+
+/* There is no command: until the time is up, or somebody says so. */
+static void wait_for_end(struct record *record)
+{
+	struct signalfd_siginfo info;
+
+	while (record->recording) {
+		struct pollfd fds[] = {
+			{.fd = record->signal_fd, .events = POLLIN},
+			{.fd = record->timer_fd, .events = POLLIN},
+			{.fd = ts_recorder_fd(record->recorder), .events = POLLIN},
+		};
+
+		if (poll(fds, TS_ARRAY_LEN(fds), -1) < 0)
+			continue;
+		while (read(record->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			if ((int)info.ssi_signo == record->rotation.dump_signal)
+				ts_recorder_dump(record->recorder);
+			else if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGUSR1 &&
+				 info.ssi_signo != SIGUSR2)
+				fds[1].revents = POLLIN;
+		if (fds[1].revents || fds[2].revents)
+			finish(record);
+	}
+}
+
+static int run_record(int argc, char **argv)
+{
+	ts_cleanup(record_deinit) struct record record = {.launch = TS_LAUNCH_INIT,
+							  .signal_fd = -1,
+							  .timer_fd = -1};
+
+	if (parse(&record, argc, argv))
+		return TS_EXIT_BAD;
+	if (start(&record))
+		return TS_EXIT_NOT_STARTED;
+	if (!*record.command) {
+		wait_for_end(&record);
+		return 0;
+	}
+	wait_for_command(&record);
+	finish(&record);
+	if (WIFSIGNALED(record.status))
+		return TS_EXIT_SIGNAL + WTERMSIG(record.status);
+	return WEXITSTATUS(record.status);
+}
+
+const struct ts_command ts_command_record = {
+	.name = "record",
+	.alias = "profile",
+	.summary = "run a command and record what it does on the GPU",
+	.help = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
+		"\n"
+		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file.\n"
+		"Exits as COMMAND does (128 plus the signal that ended it), or 125: not started.\n"
+		"\n"
+		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
+		"  -f, --force; -q, --quiet   replace FILE if it exists; no summary at the end\n"
+		"  -d, --duration TIME   stop recording after TIME (10, 500ms); COMMAND runs on\n"
+		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
+		"      --stacks KIND     host stacks: python (default), native or none\n"
+		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
+		"      --kernel-events[=L]   all, or sched, faults, syscalls, stacks, block,\n"
+		"                        memory, driver, samples; sched:10us, :count, samples:1ms\n"
+		"      --system          calls of all other processes; COMMAND may be left out\n"
+		"      --capture LEVEL   timing, replay[:1G] or window[:1G][,launches=A..B]\n"
+		"      --lossless        when a ring is full, wait for space instead of dropping\n"
+		"      --start-later     record nothing before `tsctl start`\n"
+		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
+		"      --quantum TIME    round the host's times (100ns to 1ms): fewer bytes\n"
+		"      --rotate-size S, --rotate-age T, --keep N   another file each 1G, 10m;\n"
+		"      --keep-last S|T   keep the newest N; or the last of all (64M, 30s) alone\n"
+		"      --dump-on WHAT    keep what there is at mark:NAME, SIGUSR1, SIGUSR2\n"
+		"\n"
+		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",
+	.run = run_record,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Explains emptiness. An empty trace is the commonest first experience with any profiler; each branch
+ * here is one of its known causes.
+ */
+#include "tools/tsctl/record/why.h"
+
+#include "proto/abi/base.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Begins what is only true where nobody did. */
+#define NOBODY "no process of the command"
+
+static const char *advice(const char *reason)
+{
+	static const struct {
+		const char *reason, *advice;
+	} advices[] = {
+		{"no_cupti",
+		 "; install CUPTI (it comes with the CUDA toolkit) or name it in TRACESMITH_CUPTI"},
+		{"cupti_held", "; end the other profiler and record again"},
+		{"injection_held", "; unset CUDA_INJECTION64_PATH and record again"},
+		{"cupti_too_old", "; install a newer CUPTI"},
+		{"no_memory", "; a smaller --ring-size needs less"},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(advices); i++)
+		if (!strcmp(advices[i].reason, reason))
+			return advices[i].advice;
+	return "";
+}
+
+static bool have_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (driver)
+		dlclose(driver);
+	return driver != NULL;
+}
+
+void ts_why_hint(const struct ts_program *program, bool vgpu, const char *injection_path,
+		 char text[TS_WHY_BYTES])
+{
+	struct ts_program interpreter = {0};
+
+	if (program->is_privileged) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"%.512s runs with other privileges than its caller's, so the loader ignores "
+			"LD_PRELOAD: record what it starts instead",
+			program->path);
+		return;
+	}
+	if (program->script_interpreter[0])
+		ts_program_inspect(program->script_interpreter, &interpreter);
+	if (program->is_static || interpreter.is_static) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"%.512s is statically linked, so preloading cannot reach it: link it dynamically",
+			program->is_static ? program->path : program->script_interpreter);
+		return;
+	}
+	if (vgpu && program->has_static_cudart) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"%.512s has the CUDA runtime linked in (nvcc's default), which the virtual "
+			"GPU does not serve: relink it with `nvcc -cudart shared`",
+			program->path);
+		return;
+	}
+	if (injection_path) {
+		snprintf(text, TS_WHY_BYTES,
+			 NOBODY " initialised CUDA, or CUDA_INJECTION64_PATH gave it to "
+				"another tool (%.512s): unset that and record again",
+			 injection_path);
+		return;
+	}
+	snprintf(
+		text, TS_WHY_BYTES, NOBODY " initialised CUDA%s",
+		vgpu || have_driver()
+			? ""
+			: "; there is no libcuda.so.1 here: `tsctl record --vgpu` uses the virtual GPU");
+}
+
+void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
+{
+	if (why->reason && *why->reason) {
+		bool said = why->reason_text && *why->reason_text;
+		bool named = why->reason_program && *why->reason_program;
+
+		snprintf(text, TS_WHY_BYTES, "%.64s%s%.512s%s", named ? why->reason_program : "",
+			 named ? ": " : "", said ? why->reason_text : why->reason,
+			 advice(why->reason));
+	} else if (why->n_halves && why->n_halves == why->n_sessions) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"host half only: calls were seen from outside, and nothing of what the GPU "
+			"did; what is preloaded tells both");
+	} else if (why->n_unjoined) {
+		snprintf(text, TS_WHY_BYTES,
+			 "%" PRIu64 " call%s made whose work on the GPU was not reported%s%.200s%s",
+			 why->n_unjoined, why->n_unjoined == 1 ? " was" : "s were",
+			 why->end ? ": the program was " : "", why->end ? why->end : "",
+			 why->end ? " first" : "");
+	} else if (why->n_annotations) {
+		snprintf(
+			text, TS_WHY_BYTES,
+			"nothing was launched, copied or set; the application's own marks, ranges and "
+			"counters are there");
+	} else if (why->n_sessions && why->stopped) {
+		snprintf(text, TS_WHY_BYTES,
+			 "nothing was launched, copied or set while recording was on; "
+			 "`tsctl start` starts what was stopped or is to start later");
+	} else if (why->n_sessions) {
+		bool more = why->hint && *why->hint && strncmp(why->hint, NOBODY, strlen(NOBODY));
+
+		snprintf(text, TS_WHY_BYTES,
+			 "CUDA was initialised, but nothing was launched, copied or set%s%.900s",
+			 more ? "; " : "", more ? why->hint : "");
+	} else {
+		snprintf(text, TS_WHY_BYTES, "%.1000s",
+			 why->hint && *why->hint ? why->hint : "no process initialised CUDA");
+	}
+}

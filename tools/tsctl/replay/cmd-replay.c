@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tsctl replay: runs the operations of a trace again, here or by the daemon. Here are its options, and what becomes of the messages
+ * that come of it; each kind of them is printed by a file of its own.
+ */
+#include "replay/emulate/emulate.h"
+#include "replay/vgpu/executor.h"
+#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replaydebug.h"
+#include "tools/tsctl/replay/replayprogress.h"
+#include "tools/tsctl/screen/jsonout.h"
+#include "tools/tsctl/tsctl.h"
+
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MAX_LISTED  1000000u
+#define MAX_SECONDS 100000000u
+#define TOLD_MS	    200u
+
+/* The first one runs unless told otherwise. */
+static const struct executor {
+	const char *name;
+	bool has_what_if; /* in virtual time */
+	bool computes;
+	bool looks_inside; /* of kernels */
+	bool is_served;
+	const struct ts_executor *device;
+} executors[] = {
+	{"emulate", .has_what_if = true, .is_served = true},
+	{"vgpu", .computes = true, .looks_inside = true, .is_served = true},
+	{"cuda", .computes = true, .device = &ts_exec_cuda},
+};
+
+struct command {
+	struct ts_replay_asked asked;
+	const struct executor *executor;
+	struct ts_replayprogress progress;
+	bool is_progress_asked, is_help_asked;
+};
+
+static volatile int cancelled;
+
+static void on_signal(int signal)
+{
+	cancelled = signal;
+}
+
+/* ---- what comes of it --------------------------------------------------------------------------- */
+
+static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress *from)
+{
+	struct ts_underway_now now = {
+		.doing = from->doing,
+		.session = from->session,
+		.replay = from->replay,
+		.done = from->done,
+		.all = from->all,
+		.op_id = from->op_id,
+	};
+
+	snprintf(now.operation, sizeof(now.operation), "%s",
+		 from->operation ? from->operation : "");
+	ts_replayprogress_tell(&command->progress, &now);
+}
+
+/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_BAD (not to its end), TS_EXIT_DIFFERS. */
+static int status_of(const Ts__Rpc__ReplayResult *result)
+{
+	if (!strcmp(result->verdict, "nondeterministic") || result->n_findings)
+		return TS_EXIT_FINDING;
+	if (!strcmp(result->verdict, "unfinished"))
+		return TS_EXIT_BAD;
+	return strcmp(result->verdict, "differs") ? TS_EXIT_OK : TS_EXIT_DIFFERS;
+}
+
+static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *answer)
+{
+	const ProtobufCMessage *message = answer->emulated	 ? &answer->emulated->base
+					  : answer->plan	 ? &answer->plan->base
+					  : answer->capture_plan ? &answer->capture_plan->base
+								 : &answer->result->base;
+
+	if (command->asked.json)
+		return ts_json_print(message);
+	if (answer->emulated)
+		ts_replayemulate_print(answer->emulated);
+	else if (answer->plan)
+		ts_replayplan_print(answer->plan);
+	else if (answer->capture_plan)
+		ts_replaydry_print(answer->capture_plan);
+	else
+		ts_replayexec_print(answer->result);
+	return ts_finish_output(TS_EXIT_OK);
+}
+
+/* Ends with TS_EXIT_BAD alone: of another session there may be something to tell. */
+static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;
+	struct command *command = data;
+	int status;
+
+	(void)about;
+	if (!ts_replaywhole(answer)) {
+		ts_replayprogress_wipe(&command->progress);
+		ts_complain("the daemon's answer makes no sense: a part is missing, or is none");
+		return TS_EXIT_BAD;
+	}
+	if (answer->progress) {
+		show_progress(command, answer->progress);
+		return TS_EXIT_OK;
+	}
+	ts_replayprogress_wipe(&command->progress);
+	if (answer->complaint) {
+		ts_complain("%s", answer->complaint);
+		return answer->failed ? TS_EXIT_BAD : TS_EXIT_OK;
+	}
+	if (answer->result) {
+		status = status_of(answer->result);
+		if (status > command->asked.status)
+			command->asked.status = status;
+	}
+	return print(command, answer);
+}
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+enum {
+	OPT_ON = 256,
+	OPT_MODE,
+	OPT_STREAM,
+	OPT_OPS,
+	OPT_FROM,
+	OPT_TO,
+	OPT_WHAT_IF,
+	OPT_REPEAT,
+	OPT_CHECK,
+	OPT_COMPARE_EVERY,
+	OPT_TIME_LIMIT,
+	OPT_SCHEDULES,
+	OPT_DEBUG,
+	OPT_SEED,
+	OPT_UNORDERED_BLOCKS,
+	OPT_SERVED,
+	OPT_PROGRESS,
+};
+
+static int find_executor(const char *name, struct command *command)
+{
+	char names[128] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
+		if (!strcmp(name, executors[i].name)) {
+			command->executor = &executors[i];
+			command->asked.query.executor = (char *)(uintptr_t)executors[i].name;
+			command->asked.asking.device = executors[i].device;
+			return 0;
+		}
+	if (!strcmp(name, "hip")) {
+		ts_complain("--on hip cannot be: captures have no code of HIP's devices in this "
+			    "version; `--on emulate` does without");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++) {
+		n += strlen(executors[i].name) + 4;
+		if (n >= sizeof(names))
+			break;
+		strcat(names, i ? ", `" : "`");
+		strcat(names, executors[i].name);
+		strcat(names, "`");
+	}
+	ts_complain("--on %s: there is no such executor; there are %s", name, names);
+	return -EINVAL;
+}
+
+static int parse_time(const char *option, const char *text, Ts__Rpc__Moment *moment,
+		      Ts__Rpc__Moment **ret_moment)
+{
+	struct ts_time time;
+
+	if (!ts_time_parse_moment(text, &time)) {
+		*ret_moment = ts_ask_moment(&time, moment);
+		return 0;
+	}
+	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
+		    "12.5ms; or @ and a time of the clock, as JSON gives it",
+		    option, text);
+	return -EINVAL;
+}
+
+static int parse_mode(const char *text, struct ts_replay_asked *asked)
+{
+	if (strcmp(text, "full") && strcmp(text, "dry-run")) {
+		ts_complain("--mode %s: it is `full` or `dry-run`", text);
+		return -EINVAL;
+	}
+	if (text[0] == 'd')
+		TS_RPC_SET(&asked->query, dry_run, true);
+	return 0;
+}
+
+static int parse_ops(const char *text, struct ts_replay_asked *asked)
+{
+	uint64_t from, to;
+
+	if (ts_ops_parse(text, &from, &to))
+		return -EINVAL;
+	TS_RPC_SET(&asked->query, first_op, from);
+	TS_RPC_SET(&asked->query, last_op, to);
+	return 0;
+}
+
+static int parse_stream(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long stream;
+
+	if (ts_parse_number(text, 0, UINT32_MAX, &stream)) {
+		ts_complain("--stream %s: it is a stream's number, as `tsctl view` has it", text);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, stream, (uint32_t)stream);
+	return 0;
+}
+
+static int parse_repeat(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, 1000000, &n)) {
+		ts_complain("--repeat %s: it is how often to replay, from 1 on", text);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, repeat, (uint32_t)n);
+	return 0;
+}
+
+static int parse_schedules(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, 1000000, &n)) {
+		ts_complain("--schedules %s: it is how many orders to try, from 1 on", text);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, schedules, (uint32_t)n);
+	return 0;
+}
+
+static int parse_compare_every(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, UINT32_MAX, &n)) {
+		ts_complain("--compare-every %s: it is after how many operations that write memory "
+			    "it is compared, from 1 on",
+			    text);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, compare_every, n);
+	return 0;
+}
+
+static int parse_time_limit(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 1, MAX_SECONDS, &n)) {
+		ts_complain("--time-limit %s: it is how many seconds a replay may take", text);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, time_limit_ns, n * 1000000000);
+	return 0;
+}
+
+static int parse_limit(const char *text, struct ts_replay_asked *asked)
+{
+	unsigned long long n;
+
+	if (ts_parse_number(text, 0, MAX_LISTED, &n)) {
+		ts_complain("--limit %s: it is a number of steps, at most %u", text, MAX_LISTED);
+		return -EINVAL;
+	}
+	TS_RPC_SET(&asked->query, limit, (uint32_t)n);
+	return 0;
+}
+
+/* Those with a value of their own; 1: it is none of them. */
+static int apply_value(struct command *command, int option)
+{
+	struct ts_replay_asked *asked = &command->asked;
+
+	switch (option) {
+	case OPT_ON:
+		return find_executor(optarg, command);
+	case OPT_MODE:
+		return parse_mode(optarg, asked);
+	case OPT_STREAM:
+		return parse_stream(optarg, asked);
+	case OPT_OPS:
+		return parse_ops(optarg, asked);
+	case OPT_FROM:
+		return parse_time("--from", optarg, &asked->from, &asked->query.from);
+	case OPT_TO:
+		return parse_time("--to", optarg, &asked->to, &asked->query.to);
+	case OPT_WHAT_IF:
+		command->is_help_asked = !strcmp(optarg, "help");
+		return command->is_help_asked ? 0 : ts_replayemulate_add(asked, optarg);
+	case 'n':
+		return parse_limit(optarg, asked);
+	case OPT_CHECK:
+		return ts_replaycheck_parse(asked, optarg);
+	case OPT_REPEAT:
+		return parse_repeat(optarg, asked);
+	case OPT_COMPARE_EVERY:
+		return parse_compare_every(optarg, asked);
+	case OPT_TIME_LIMIT:
+		return parse_time_limit(optarg, asked);
+	case OPT_SCHEDULES:
+		return parse_schedules(optarg, asked);
+	case OPT_SEED:
+		return ts_replayschedule_parse(asked, optarg);
+	default:
+		return 1;
+	}
+}
+
+static int apply_option(struct command *command, int option)
+{
+	struct ts_replay_asked *asked = &command->asked;
+	int r = apply_value(command, option);
+
+	if (r <= 0)
+		return r;
+	switch (option) {
+	case OPT_DEBUG:
+		asked->debug = true;
+		return 0;
+	case OPT_UNORDERED_BLOCKS:
+		TS_RPC_SET(&asked->query, unordered_blocks, true);
+		return 0;
+	case OPT_SERVED:
+		asked->asking.served = true;
+		return 0;
+	case OPT_PROGRESS:
+		command->is_progress_asked = true;
+		return 0;
+	case 's':
+		asked->asking.session = optarg;
+		return 0;
+	case 'j':
+		asked->json = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int read_environment(struct ts_replay_asked *asked)
+{
+	const char *threads = secure_getenv("TRACESMITH_VGPU_THREADS");
+
+	if (!ts_vgpu_threads_parse(threads, &asked->asking.n_threads))
+		return 0;
+	ts_complain("TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d", threads,
+		    TS_VGPU_MAX_THREADS);
+	return -EINVAL;
+}
+
+/* Whether what was asked goes together. */
+static int check_asked(const struct ts_replay_asked *asked, const struct executor *executor)
+{
+	const Ts__Rpc__Query__Replay *query = &asked->query;
+	bool is_full = executor->looks_inside && !query->dry_run;
+
+	if (query->n_what_if && (!executor->has_what_if || query->dry_run)) {
+		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
+		return -EINVAL;
+	}
+	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
+	    !executor->computes) {
+		ts_complain(
+			"%s is for `--on vgpu` and `--on cuda`: virtual time comes out the same "
+			"each time",
+			query->repeat	       ? "--repeat"
+			: query->compare_every ? "--compare-every"
+					       : "--time-limit");
+		return -EINVAL;
+	}
+	if ((query->n_check || query->schedules) && !is_full) {
+		ts_complain("%s is for `--on vgpu --mode full`: nothing else sees into kernels",
+			    query->n_check ? "--check" : "--schedules");
+		return -EINVAL;
+	}
+	if ((query->has_seed || query->unordered_blocks) && !query->schedules) {
+		ts_complain("%s is for `--schedules`",
+			    query->has_seed ? "--seed" : "--unordered-blocks");
+		return -EINVAL;
+	}
+	if (query->schedules && query->repeat && query->compare_every) {
+		ts_complain("--schedules goes with --repeat or with --compare-every: where orders "
+			    "differ, memory is compared where the host waited for all there was");
+		return -EINVAL;
+	}
+	if (asked->debug && (!is_full || query->n_check || query->schedules || query->repeat ||
+			     query->compare_every || asked->json)) {
+		ts_complain("--debug is for `--on vgpu --mode full`, and goes with a selection "
+			    "(--ops, --stream, --from, --to) and --time-limit alone");
+		return -EINVAL;
+	}
+	if (asked->asking.served && (asked->debug || !executor->is_served)) {
+		ts_complain("--served does not go with %s%s: what runs for the daemon has no "
+			    "terminal and no device",
+			    asked->debug ? "--debug" : "--on ", asked->debug ? "" : executor->name);
+		return -EINVAL;
+	}
+	if (query->n_decisions && query->schedules != 1) {
+		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
+			    "seed");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static const struct option longs[] = {
+	{"on", required_argument, NULL, OPT_ON},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"stream", required_argument, NULL, OPT_STREAM},
+	{"ops", required_argument, NULL, OPT_OPS},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"to", required_argument, NULL, OPT_TO},
+	{"what-if", required_argument, NULL, OPT_WHAT_IF},
+	{"limit", required_argument, NULL, 'n'},
+	{"repeat", required_argument, NULL, OPT_REPEAT},
+	{"check", optional_argument, NULL, OPT_CHECK},
+	{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
+	{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
+	{"schedules", required_argument, NULL, OPT_SCHEDULES},
+	{"debug", no_argument, NULL, OPT_DEBUG},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
+	{"served", no_argument, NULL, OPT_SERVED},
+	{"progress", no_argument, NULL, OPT_PROGRESS},
+	{"session", required_argument, NULL, 's'},
+	{"json", no_argument, NULL, 'j'},
+	{0},
+};
+
+/* With the signals that end it caught, once: what was found up to then is told. The debugger is ended as often as it is asked. */
+static int run_asked(struct command *command)
+{
+	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
+	struct ts_replay_asked *asked = &command->asked;
+	struct sigaction action = {
+		.sa_handler = on_signal,
+		.sa_flags = asked->debug ? 0 : (int)SA_RESETHAND,
+	};
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	int status;
+
+	/* While there is no other thread. What is in a stranger's trace is not to stay in the user's cache of compiled code. */
+	if (command->executor->device)
+		setenv("CUDA_CACHE_DISABLE", "1", 0);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	asked->asking.cancel = &cancelled;
+	if (asked->debug)
+		return ts_replaydebug_run(asked);
+	ts_replayprogress_init(&command->progress, command->is_progress_asked);
+	if (!asked->asking.served && ts_replayprogress_is_wanted(&command->progress))
+		(void)ts_underway_new(ts_replayprogress_tell, &command->progress, TOLD_MS,
+				      &underway);
+	asked->asking.underway = underway;
+	asked->asking.tell = tell;
+	asked->asking.data = command;
+	if (asked->json)
+		TS_RPC_SET(&asked->query, points, true);
+	query.body_case = TS__RPC__QUERY__BODY_REPLAY;
+	query.replay = &asked->query;
+	status = ts_ask(&asked->asking, &query);
+	ts_replayprogress_wipe(&command->progress);
+	if (!status)
+		status = asked->status;
+	return cancelled && (!status || status == TS_EXIT_BAD) ? TS_EXIT_SIGNAL + cancelled
+							       : status;
+}
+
+/* What is neither a file nor an option is meant to be one, if a wrong one. */
+static bool is_check_list(const char *word)
+{
+	unsigned long long number;
+
+	return ts_replaycheck_is_list(word) ||
+	       (*word != '-' && access(word, F_OK) && !strpbrk(word, "./") &&
+		ts_parse_number(word, 0, UINT64_MAX, &number));
+}
+
+static int run_replay(int argc, char **argv)
+{
+	static char all_checks[] = "all";
+	struct command command = {.asked = {.pool = TS_TSCTL_POOL}, .executor = &executors[0]};
+	struct ts_replay_asked *asked = &command.asked;
+	int option, status = TS_EXIT_BAD;
+	bool is_bad = false;
+
+	ts__rpc__query__replay__init(&asked->query);
+	asked->query.executor = (char *)(uintptr_t)executors[0].name;
+	while (!is_bad && (option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
+		/* Its value may be left out, or be a word of its own. */
+		if (option == OPT_CHECK && !optarg)
+			optarg = optind < argc && is_check_list(argv[optind]) ? argv[optind++]
+									      : all_checks;
+		is_bad = apply_option(&command, option);
+	}
+	if (!is_bad && command.is_help_asked) {
+		fputs(ts_emulate_edit_help, stdout);
+		status = ts_finish_output(TS_EXIT_OK);
+	} else if (!is_bad && !ts_one_trace(argc, asked->asking.session, "replay", "") &&
+		   !check_asked(asked, command.executor) && !read_environment(asked)) {
+		asked->asking.file = argv[optind];
+		status = run_asked(&command);
+	}
+	ts_pool_deinit(&asked->pool);
+	if (ts_exec_cuda_is_left()) {
+		(void)fflush(NULL);
+		_exit(status);
+	}
+	return status;
+}
+
+const struct ts_command ts_command_replay = {
+	.name = "replay",
+	.summary = "run a trace again: what if, races, results that depend on an order",
+	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
+		"\n"
+		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
+		"2 if it did not end in time, 3 if one is not as captured. Ctrl-C ends it early.\n"
+		"\n"
+		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
+		"                         `record --capture replay` kept, on the virtual GPU;\n"
+		"                         cuda: on a real one, which runs the file's own code\n"
+		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
+		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
+		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
+		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
+		"      --check[=LIST]     vgpu: find races, init (reads of what nobody wrote),\n"
+		"                         bounds, order (of operations), all; exits 1 on a find\n"
+		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
+		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
+		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
+		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: these alone\n"
+		"  -n, --limit N          steps of the critical path that are listed; 10\n"
+		"  -s, --session N        a session of the daemon, by number or pid\n"
+		"      --served           have the daemon do it, by a process without rights\n"
+		"      --json, --progress one JSON object; how far it is, on stderr\n"
+		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
+	.run = run_replay,
+};
