@@ -16,9 +16,9 @@
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/json.h"
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "replay/report/query.h"
-#include "replay/report/underway.h"
+#include "replay/report/replay/underway.h"
 
 #define NICENESS 10
 /* How far a replay is. */

@@ -5,7 +5,7 @@
  */
 #include <sys/mman.h>
 
-#include "replay/report/resolve.h"
+#include "replay/report/names/resolve.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"
 #include "tools/export/names.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/report/signature.h"
+#include "replay/report/names/signature.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

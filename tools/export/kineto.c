@@ -4,7 +4,7 @@
  * metadata are named as its readers expect. Written row by row; memory follows from the number of threads and streams. Format:
  * Google's "Trace Event Format"; the shape is that of files that kineto itself writes.
  */
-#include "replay/report/openranges.h"
+#include "replay/report/rows/openranges.h"
 #include "replay/state/memory.h"
 #include "tools/export/annotated.h"
 #include "tools/export/kineto-lines.h"

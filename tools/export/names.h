@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "tools/export/export.h"
 
 #define TS_EXPORT_NAMES_OF_NUMBERS                                                            \

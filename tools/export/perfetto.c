@@ -5,7 +5,7 @@
  */
 #include "tools/export/perfetto.h"
 
-#include "replay/report/openranges.h"
+#include "replay/report/rows/openranges.h"
 
 #include <inttypes.h>
 

@@ -12,7 +12,7 @@
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"
 #include "daemon/util/map.h"
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 
 #define KERNEL_ROWS	   65536u
 #define KERNEL_MAX_THREADS 65536u

@@ -5,7 +5,7 @@
  */
 #include "test/unit/harness.h"
 
-#include "replay/report/called.h"
+#include "replay/report/names/called.h"
 #include "sbt/writer.h"
 
 #include <sys/mman.h>

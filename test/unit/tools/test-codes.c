@@ -4,8 +4,8 @@
  */
 #include "test/unit/harness.h"
 
-#include "replay/report/codeplace.h"
-#include "replay/report/codes.h"
+#include "replay/report/stacks/codeplace.h"
+#include "replay/report/stacks/codes.h"
 #include "test/unit/tools/sampled.h"
 
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /*
  * Figures, tables and text for a terminal.
  */
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/out.h"
 

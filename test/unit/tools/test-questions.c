@@ -2,8 +2,8 @@
 /*
  * Medians of durations, and which frames text leaves out.
  */
-#include "replay/report/durations.h"
-#include "replay/report/frames.h"
+#include "replay/report/rows/durations.h"
+#include "replay/report/stacks/frames.h"
 #include "test/unit/harness.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /*
  * A trace of known rows, through names, JSON and sums.
  */
-#include "replay/report/aggregate.h"
-#include "replay/report/rowjson.h"
-#include "replay/report/rowsums.h"
+#include "replay/report/rows/aggregate.h"
+#include "replay/report/rows/rowjson.h"
+#include "replay/report/rows/rowsums.h"
 #include "test/unit/harness.h"
 #include "test/unit/tools/synthetic.h"
 #include "tools/tsctl/trace/traceinfo.h"

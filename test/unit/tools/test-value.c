@@ -2,7 +2,7 @@
 /* Values are printed in their type, and a kernel's signature gives the types and places of its parameters. */
 #include "test/unit/harness.h"
 
-#include "replay/report/signature.h"
+#include "replay/report/names/signature.h"
 #include "tools/tsctl/replay/replay.h"
 
 #include <float.h>

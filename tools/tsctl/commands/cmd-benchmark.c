@@ -5,7 +5,7 @@
  */
 #include "proto/client/places.h"
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "replay/report/pool.h"
 #include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/machine/benchload.h"

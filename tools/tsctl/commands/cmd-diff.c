@@ -5,8 +5,8 @@
 #include "replay/state/diff.h"
 
 #include "proto/rpc/json.h"
-#include "replay/report/doubtsjson.h"
-#include "replay/report/names.h"
+#include "replay/report/answers/doubtsjson.h"
+#include "replay/report/names/names.h"
 #include "replay/report/pool.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"

@@ -3,8 +3,8 @@
  * tsctl gaps: why streams stood still between two operations.
  */
 #include "proto/rpc/json.h"
-#include "replay/report/gapsjson.h"
-#include "replay/report/stackjson.h"
+#include "replay/report/answers/gapsjson.h"
+#include "replay/report/stacks/stackjson.h"
 #include "replay/state/clocks.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"

@@ -4,8 +4,8 @@
  */
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/doubtsjson.h"
-#include "replay/report/graphjson.h"
+#include "replay/report/answers/doubtsjson.h"
+#include "replay/report/answers/graphjson.h"
 #include "replay/state/graph.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"

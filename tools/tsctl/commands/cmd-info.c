@@ -3,7 +3,7 @@
  * tsctl info: what a trace holds, on a page.
  */
 #include "proto/rpc/json.h"
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"

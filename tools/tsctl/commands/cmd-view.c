@@ -2,11 +2,11 @@
 /*
  * tsctl view: the rows of a trace in the order of time, or their sums.
  */
-#include "replay/report/names.h"
-#include "replay/report/rowjson.h"
-#include "replay/report/rowsums.h"
-#include "replay/report/rowwalk.h"
-#include "replay/report/stackjson.h"
+#include "replay/report/names/names.h"
+#include "replay/report/rows/rowjson.h"
+#include "replay/report/rows/rowsums.h"
+#include "replay/report/rows/rowwalk.h"
+#include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"

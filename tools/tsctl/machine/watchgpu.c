@@ -7,8 +7,8 @@
 
 #include "proto/abi/clock.h"
 #include "proto/rpc/json.h"
-#include "replay/report/aggregate.h"
-#include "replay/report/timelinejson.h"
+#include "replay/report/answers/timelinejson.h"
+#include "replay/report/rows/aggregate.h"
 #include "replay/state/memory.h"
 #include "tools/tsctl/trace/source.h"
 

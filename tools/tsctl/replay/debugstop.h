@@ -2,7 +2,7 @@
 /* Where the debugger stops: a line of the PTX or of the source, a function; and under which condition. */
 #pragma once
 
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 #include "replay/vgpu/ptx/debug.h"
 
 #define TS_DEBUGSTOP_TESTS 4u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `tsctl replay` was asked: cmd-replay.c reads the options. What comes of it are messages (replay/report/replay.h), worked out here
- * or by the daemon, and printed by these.
+ * What `tsctl replay` was asked: cmd-replay.c reads the options. What comes of it are messages (replay/report/replay/replay.h), worked
+ * out here or by the daemon, and printed by these.
  */
 #pragma once
 

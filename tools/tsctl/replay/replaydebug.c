@@ -5,13 +5,13 @@
  */
 #include "tools/tsctl/replay/replaydebug.h"
 
-#include "replay/report/replay.h"
+#include "replay/report/replay/replay.h"
 #include "tools/tsctl/replay/debugstop.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
 
-#include "replay/report/names.h"
+#include "replay/report/names/names.h"
 
 #include <ctype.h>
 #include <errno.h>

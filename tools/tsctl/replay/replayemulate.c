@@ -4,7 +4,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"
-#include "replay/report/replay.h"
+#include "replay/report/replay/replay.h"
 #include "tools/tsctl/replay/replay.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/report/underway.h"
+#include "replay/report/replay/underway.h"
 
 struct ts_replayprogress {
 	bool is_asked; /* --progress */

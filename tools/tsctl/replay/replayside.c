@@ -4,7 +4,7 @@
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/texts.h"
 
-#include "replay/report/stackjson.h"
+#include "replay/report/stacks/stackjson.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

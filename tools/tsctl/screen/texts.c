@@ -5,8 +5,8 @@
 #include "tools/tsctl/screen/texts.h"
 
 #include "proto/abi/base.h"
-#include "replay/report/frames.h"
-#include "replay/report/stackjson.h"
+#include "replay/report/stacks/frames.h"
+#include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"

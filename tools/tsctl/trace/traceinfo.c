@@ -4,14 +4,14 @@
  * it says nothing, of losses, pauses and samples alone.
  */
 #include "tools/tsctl/trace/traceinfo.h"
-#include "replay/report/clockjson.h"
+#include "replay/report/answers/clockjson.h"
 
 #include "proto/abi/capture.h"
 #include "proto/rpc/json.h"
-#include "replay/report/aggregate.h"
-#include "replay/report/ended.h"
-#include "replay/report/errorsjson.h"
-#include "replay/report/names.h"
+#include "replay/report/answers/errorsjson.h"
+#include "replay/report/names/names.h"
+#include "replay/report/replay/ended.h"
+#include "replay/report/rows/aggregate.h"
 #include "replay/state/doubts.h"
 #include "tools/tsctl/record/why.h"
 #include "tools/tsctl/trace/sampleinfo.h"

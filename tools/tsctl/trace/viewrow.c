@@ -6,8 +6,8 @@
 #include "tools/tsctl/trace/viewrow.h"
 
 #include "proto/abi/base.h"
-#include "replay/report/names.h"
-#include "replay/report/stackjson.h"
+#include "replay/report/names/names.h"
+#include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/shorten.h"
 #include "tools/tsctl/screen/term.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "replay/report/resolve.h"
+#include "replay/report/names/resolve.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gaps of streams as the message of proto/rpc/tracesmith.proto: names for ids, parts below the parts that they explain.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/report/stacks/codes.h"
+#include "replay/state/gaps.h"
+
+/* Fills `ret_report` from the pool. `codes`: that gave the numbers of code. `stacks`: with the stacks of the calls. */
+void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_codes *codes,
+		      const struct ts_gaps *gaps, uint64_t least_ns, bool stacks,
+		      struct ts_pool *pool, Ts__Rpc__GapsReport *ret_report);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the graph of replay/state to messages, an element at a time.
+ */
+#include "replay/report/answers/graphjson.h"
+#include "replay/report/answers/doubtsjson.h"
+
+#include "proto/rpc/json.h"
+#include "replay/report/answers/statejson.h"
+#include "replay/report/stacks/stackjson.h"
+
+char *ts_graphjson_name(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_graph_node *node)
+{
+	struct ts_state_op op = {.type = node->type, .session = node->session};
+
+	if (node->kind != TS_GRAPH_OP) {
+		op.domain = (uint16_t)(node->name >> 16);
+		op.cbid = (uint16_t)node->name;
+	} else if (node->type == TS_ROW_KERNEL) {
+		op.row.kernel.name = node->name;
+	} else if (node->type == TS_ROW_MEMCPY) {
+		op.row.memcpy_.copy_kind = (uint8_t)node->name;
+	}
+	return ts_statejson_op_name(resolver, pool, &op);
+}
+
+const char *ts_graphjson_kind(uint32_t kind)
+{
+	return kind == TS_GRAPH_OP ? "operation" : kind == TS_GRAPH_CALL ? "call" : "return";
+}
+
+Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
+				      const struct ts_graph *graph, uint32_t i)
+{
+	const struct ts_graph_node *node = &graph->nodes[i];
+	const struct ts_row_schema *schema = ts_row_schema(node->type);
+	Ts__Rpc__GraphNode *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__graph_node__init(message);
+	message->type = ts_pool_copy(pool, "node");
+	TS_RPC_SET(message, node, i);
+	message->kind = ts_pool_copy(pool, ts_graphjson_kind(node->kind));
+	if (node->kind == TS_GRAPH_OP && schema)
+		message->of = ts_pool_copy(pool, schema->name);
+	message->name = ts_graphjson_name(resolver, pool, node);
+	TS_RPC_SET(message, session, node->session);
+	TS_RPC_SET(message, op_id, node->op_id);
+	TS_RPC_SET(message, start_ns, node->start_ns);
+	TS_RPC_SET(message, end_ns, node->end_ns);
+	TS_RPC_SET(message, slack_ns, graph->slack_ns[i]);
+	TS_RPC_SET(message, critical, node->is_critical);
+	ts_stackjson_thread(resolver, pool, node->session, node->thread, &message->tid,
+			    &message->has_tid, &message->thread_name);
+	if (node->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, node->device);
+	if (node->context != TS_NO_DEVICE)
+		TS_RPC_SET(message, context, node->context);
+	if (node->stream != TS_NO_DEVICE)
+		TS_RPC_SET(message, stream, node->stream);
+	message->n_unsure = ts_statejson_unsure(pool, node->unsure, &message->unsure);
+	return message;
+}
+
+Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_graph *graph,
+				      uint32_t to, uint32_t i)
+{
+	const struct ts_graph_edge *edge = &graph->edges[i];
+	Ts__Rpc__GraphEdge *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__graph_edge__init(message);
+	message->type = (char *)"edge";
+	message->kind = (char *)ts_graph_edge_name(edge->kind);
+	TS_RPC_SET(message, from, edge->from);
+	TS_RPC_SET(message, to, to);
+	TS_RPC_SET(message, release_ns, edge->release_ns);
+	if (edge->kind == TS_GRAPH_EVENT)
+		TS_RPC_SET(message, event, ts_graph_event(graph, i));
+	TS_RPC_SET(message, binding, ts_graph_binding(&graph->nodes[to]) == i);
+	TS_RPC_SET(message, inferred, edge->is_inferred);
+	return message;
+}
+
+Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_pool *pool,
+				      const struct ts_graph *graph,
+				      const struct ts_graph_step *step)
+{
+	const struct ts_graph_node *node = &graph->nodes[step->node];
+	Ts__Rpc__GraphStep *message = ts_pool_alloc(pool, 1, sizeof(*message));
+	char *thread_name;
+
+	ts__rpc__graph_step__init(message);
+	message->type = ts_pool_copy(pool, "step");
+	message->part = ts_pool_copy(pool, ts_graph_part_name(step->part));
+	TS_RPC_SET(message, start_ns, step->from_ns);
+	TS_RPC_SET(message, end_ns, step->to_ns);
+	TS_RPC_SET(message, node, step->node);
+	message->name = ts_graphjson_name(resolver, pool, node);
+	TS_RPC_SET(message, session, node->session);
+	TS_RPC_SET(message, op_id, node->op_id);
+	ts_stackjson_thread(resolver, pool, node->session, node->thread, &message->tid,
+			    &message->has_tid, &thread_name);
+	if (node->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, node->device);
+	if (node->stream != TS_NO_DEVICE)
+		TS_RPC_SET(message, stream, node->stream);
+	return message;
+}
+
+static uint64_t n_steps_of(const struct ts_graph *graph, uint32_t part)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < graph->n_path; i++)
+		n += graph->path[i].part == part;
+	return n;
+}
+
+Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct ts_graph *graph)
+{
+	Ts__Rpc__GraphPart *parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*parts));
+	Ts__Rpc__GraphSummary *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+	ts__rpc__graph_summary__init(message);
+	message->type = (char *)"summary";
+	TS_RPC_SET(message, start_ns, graph->from_ns);
+	TS_RPC_SET(message, end_ns, graph->to_ns);
+	TS_RPC_SET(message, nodes, graph->n_nodes);
+	TS_RPC_SET(message, edges, graph->n_edges);
+	TS_RPC_SET(message, unsure, graph->n_unsure);
+	TS_RPC_SET(message, damaged, graph->is_damaged);
+	if (graph->is_modelled)
+		TS_RPC_SET(message, model_clock, true);
+	message->doubts = ts_doubtsjson_make(pool, &graph->doubts);
+	message->parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*message->parts));
+	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
+		uint64_t n = n_steps_of(graph, part);
+
+		if (!n)
+			continue;
+		ts__rpc__graph_part__init(&parts[part]);
+		parts[part].part = (char *)ts_graph_part_name(part);
+		TS_RPC_SET(&parts[part], ns, graph->parts_ns[part]);
+		TS_RPC_SET(&parts[part], steps, n);
+		message->parts[message->n_parts++] = &parts[part];
+	}
+	return message;
+}

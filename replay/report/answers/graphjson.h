@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes, edges and the critical path of a graph as messages of proto/rpc/tracesmith.proto, each from the pool.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/state/graph.h"
+
+Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
+				      const struct ts_graph *graph, uint32_t i);
+/* The i-th edge, which leads to the node `to`. */
+Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_graph *graph,
+				      uint32_t to, uint32_t i);
+Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_pool *pool,
+				      const struct ts_graph *graph,
+				      const struct ts_graph_step *step);
+Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct ts_graph *graph);
+
+/* What a node is called; from the pool, NULL where it has no name. */
+char *ts_graphjson_name(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_graph_node *node);
+const char *ts_graphjson_kind(uint32_t kind); /* "operation", "call", "return" */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory over time as the message of proto/rpc/tracesmith.proto.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/report/stacks/launchsite.h"
+#include "replay/state/during.h"
+#include "replay/state/memory.h"
+
+/* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
+void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, size_t max, bool stacks,
+			Ts__Rpc__MemoryReport *report);
+/* Adds who allocated: of all holders in `memory`. -ENOMEM. */
+int ts_memoryjson_sites(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report);
+/* The same of some holders. */
+void ts_memoryjson_make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
+			      const struct ts_memory_holders *holders, size_t *ret_n,
+			      Ts__Rpc__MemorySite ***ret_messages);
+/* And into it, at most max_kernels of each allocation. */
+void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
+			 const struct ts_during *during, size_t max_kernels,
+			 Ts__Rpc__MemoryReport *report);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that was named after it had been freed, and pools, in messages.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/state/misuse.h"
+
+/* Fills its fields of the report, from the pool. */
+void ts_misusejson_fill(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_misuses *misuses, bool stacks,
+			Ts__Rpc__MemoryReport *report);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A timeline as the message of proto/rpc/tracesmith.proto.
+ */
+#pragma once
+
+#include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/report/names/resolve.h"
+#include "replay/report/pool.h"
+#include "replay/state/occupancy.h"
+#include "replay/state/timeline.h"
+
+/* Fill the message from the pool. `in`: which of the devices; `streams`: with theirs. */
+void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
+			  const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report);
+void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
+			    const struct ts_timeline *timeline, uint32_t in, bool streams,
+			    Ts__Rpc__TimelineDevice *message);
+
+/* NULL where nothing can be said of any of its launches. */
+Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
+					      const struct ts_occupancy_sum *sum);
+/* Of the devices of a timeline, whose messages are made. A device that several processes use counts the first one's. */
+void ts_timelinejson_occupancies(struct ts_pool *pool, const struct ts_occupancies *occupancies,
+				 Ts__Rpc__TimelineDevice *const *devices, size_t n_devices);

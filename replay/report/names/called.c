@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names by what they are of, sorted once and searched. A stream is named by its handle; rows tell streams by CUPTI's ids,
+ * and the `stream` rows lead from one to the other where the name itself does not.
+ */
+#include "replay/report/names/called.h"
+
+/* Of handles that are still to be looked for among the `stream` rows. */
+#define MAX_STREAM_ROWS (1u << 20)
+
+struct entry {
+	uint64_t object;
+	uint32_t session;
+	uint32_t kind;
+	uint32_t domain;
+	uint32_t name;
+	uint64_t order; /* later ones supersede */
+};
+
+struct ts_called {
+	struct entry *entries;
+	size_t n, n_allocated;
+};
+
+static uint64_t stream_object(uint32_t context, uint32_t stream)
+{
+	return (uint64_t)context << 32 | stream;
+}
+
+static int compare_keys(const struct entry *a, const struct entry *b)
+{
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->domain != b->domain)
+		return a->domain < b->domain ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int r = compare_keys(x, y);
+
+	return r ? r : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int add(struct ts_called *called, const struct entry *entry)
+{
+	if (called->n == called->n_allocated) {
+		size_t n = called->n_allocated ? called->n_allocated * 2 : 64;
+		struct entry *grown = realloc(called->entries, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		called->entries = grown;
+		called->n_allocated = n;
+	}
+	called->entries[called->n++] = *entry;
+	return 0;
+}
+
+/* The last entry with this key, or NULL. Sorted entries only. */
+static const struct entry *find(const struct ts_called *called, const struct entry *key)
+{
+	size_t low = 0, high = called->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_keys(&called->entries[middle], key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || compare_keys(&called->entries[low - 1], key))
+		return NULL;
+	return &called->entries[low - 1];
+}
+
+static void sort(struct ts_called *called)
+{
+	if (called->n)
+		qsort(called->entries, called->n, sizeof(*called->entries), compare);
+}
+
+static int take_names(struct ts_called *called, struct ts_sbt_reader *reader, bool *ret_by_handle)
+{
+	size_t n = ts_sbt_reader_n_names(reader);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct ts_sbt_name *name = ts_sbt_reader_name_at(reader, i);
+		struct entry entry = {
+			.object = name->row.object,
+			.session = name->session,
+			.kind = name->row.kind,
+			.domain = name->row.kind == TS_NAME_CATEGORY ? name->row.domain : 0,
+			.name = name->row.name,
+			.order = i,
+		};
+
+		/* Until its ids are known, a stream's entry is of a kind that nobody asks for. */
+		if (entry.kind == TS_NAME_STREAM && name->row.stream != TS_NO_DEVICE)
+			entry.object = stream_object(name->row.context, name->row.stream);
+		else if (entry.kind == TS_NAME_STREAM)
+			entry.kind = UINT32_MAX;
+		*ret_by_handle = *ret_by_handle || entry.kind == UINT32_MAX;
+		r = add(called, &entry);
+	}
+	sort(called);
+	return r;
+}
+
+/* From handles to ids: entries that are found are added behind those that are sorted already. */
+static int take_streams(struct ts_called *called, struct ts_sbt_reader *reader)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_STREAM)};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_called found = {0};
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	for (size_t i = 0; !r && i < MAX_STREAM_ROWS && !ts_sbt_cursor_next(cursor, &row); i++) {
+		struct entry key = {.object = row.stream->handle,
+				    .session = row.session,
+				    .kind = UINT32_MAX};
+		const struct entry *name = find(called, &key);
+
+		if (!name)
+			continue;
+		key = *name;
+		key.kind = TS_NAME_STREAM;
+		key.object = stream_object(row.stream->context, row.stream->stream);
+		r = add(&found, &key);
+	}
+	for (size_t i = 0; !r && i < found.n; i++)
+		r = add(called, &found.entries[i]);
+	free(found.entries);
+	sort(called);
+	return r;
+}
+
+int ts_called_new(struct ts_sbt_reader *reader, struct ts_called **ret_called)
+{
+	struct ts_called *called = calloc(1, sizeof(*called));
+	bool by_handle = false;
+	int r;
+
+	if (!called)
+		return -ENOMEM;
+	r = take_names(called, reader, &by_handle);
+	if (!r && by_handle)
+		r = take_streams(called, reader);
+	if (r) {
+		ts_called_free(called);
+		return r;
+	}
+	*ret_called = called;
+	return 0;
+}
+
+void ts_called_free(struct ts_called *called)
+{
+	if (!called)
+		return;
+	free(called->entries);
+	free(called);
+}
+
+uint32_t ts_called_find(const struct ts_called *called, uint32_t session, enum ts_name_kind kind,
+			uint32_t domain, uint64_t object)
+{
+	const struct entry key = {.object = object,
+				  .session = session,
+				  .kind = kind,
+				  .domain = domain};
+	const struct entry *found = called ? find(called, &key) : NULL;
+
+	return found ? found->name : 0;
+}
+
+uint32_t ts_called_stream(const struct ts_called *called, uint32_t session, uint32_t context,
+			  uint32_t stream)
+{
+	uint32_t name =
+		ts_called_find(called, session, TS_NAME_STREAM, 0, stream_object(context, stream));
+
+	/* Where its context could not be told when it was named. */
+	return name ? name
+		    : ts_called_find(called, session, TS_NAME_STREAM, 0, stream_object(0, stream));
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches are looked at from the difference back to the allocation. A pool's allocation holds many arrays, so the highest pointer
+ * that is not above the address counts, and of equal ones the latest that has a type. A pointer without a type that is higher than
+ * all others leaves the type unknown: the array may be another one.
+ */
+#include "replay/report/replay/element.h"
+
+#include "replay/report/names/signature.h"
+#include "replay/report/replay/sidejson.h"
+
+#include <string.h>
+
+/* Launches that are looked at: the arguments of each are read from the trace. */
+#define MAX_LAUNCHES	   4096u
+#define MAX_ARGUMENT_BYTES 65536u
+
+struct search {
+	struct ts_replay *replay;
+	const struct ts_row_operation *buffer;
+	uint64_t address;
+	struct ts_exec_content content;
+	/* The parameters of the last function that was looked at. */
+	uint64_t function;
+	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
+	size_t n_parameters;
+	/* The highest pointer so far, and whether it has a type. */
+	uint64_t pointer;
+	bool found, is_const;
+	struct ts_element element;
+};
+
+static bool is_better(const struct search *search, const struct ts_signature_parameter *parameter,
+		      uint64_t pointer)
+{
+	if (!search->pointer || pointer != search->pointer)
+		return pointer > search->pointer;
+	/* A kernel that writes there counts before one that only reads. */
+	return !search->found || (search->is_const && !parameter->is_const);
+}
+
+/* Any word of the arguments may be a pointer, also in a struct. One that is higher and without a type leaves none known. */
+static void look_at_words(struct search *search)
+{
+	uint64_t word;
+
+	for (size_t at = 0; at + sizeof(word) <= search->content.n; at += sizeof(word)) {
+		memcpy(&word, search->content.bytes + at, sizeof(word));
+		if (word < search->buffer->dst || word > search->address || word <= search->pointer)
+			continue;
+		search->pointer = word;
+		search->found = false;
+	}
+}
+
+static void look_at_parameter(struct search *search, const struct ts_row_operation *launch,
+			      uint32_t i)
+{
+	const struct ts_signature_parameter *parameter = &search->parameters[i];
+	uint64_t pointer, element, offset;
+
+	if (!parameter->is_placed || !parameter->is_pointer || !parameter->has_type ||
+	    parameter->offset + sizeof(pointer) > search->content.n)
+		return;
+	memcpy(&pointer, search->content.bytes + parameter->offset, sizeof(pointer));
+	if (pointer < search->buffer->dst || pointer > search->address ||
+	    !is_better(search, parameter, pointer))
+		return;
+	offset = search->address - pointer;
+	element = (uint64_t)parameter->type.bytes * parameter->type.n_parts;
+	search->found = true;
+	search->is_const = parameter->is_const;
+	search->pointer = pointer;
+	search->element = (struct ts_element){
+		.type = parameter->type,
+		.address = search->address - offset % parameter->type.bytes,
+		.index = offset / element,
+		.part = (uint32_t)(offset % element / parameter->type.bytes),
+		.sequence = launch->sequence,
+		.parameter = i + 1,
+	};
+}
+
+static void look_at_launch(struct search *search, const struct ts_row_operation *launch)
+{
+	const char *name;
+
+	if (!launch->content)
+		return;
+	if (launch->object != search->function) {
+		name = ts_sidejson_signature(search->replay, launch);
+		search->n_parameters = name ? ts_signature_parse(name, search->parameters) : 0;
+		search->function = launch->object;
+	}
+	if (ts_exec_program_content(search->replay->program, launch->content, MAX_ARGUMENT_BYTES,
+				    &search->content))
+		return;
+	look_at_words(search);
+	for (uint32_t i = 0; i < search->n_parameters; i++)
+		look_at_parameter(search, launch, i);
+}
+
+bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *difference,
+		     const struct ts_row_operation *buffer, struct ts_element *ret_element)
+{
+	const struct ts_exec_program *program = replay->program;
+	uint64_t last = difference->sequence ? difference->sequence : program->end;
+	struct search search = {
+		.replay = replay,
+		.buffer = buffer,
+		.address = difference->address,
+	};
+	uint32_t n = 0;
+
+	for (uint64_t i = last < program->n ? last : program->n;
+	     i > buffer->sequence && n < MAX_LAUNCHES; i--)
+		if (program->operations[i - 1].kind == TS_OPERATION_LAUNCH) {
+			look_at_launch(&search, &program->operations[i - 1]);
+			n++;
+		}
+	ts_exec_content_deinit(&search.content);
+	*ret_element = search.element;
+	return search.found;
+}
+
+/* Whether so many bytes in front of the one that differs lie in front of it on the device as well. */
+static bool is_in_row(const struct ts_replay *replay, const struct ts_exec_difference *difference,
+		      uint64_t before)
+{
+	const struct ts_row_operation *copy;
+
+	if (difference->kind != TS_EXEC_RESULT_READ)
+		return true;
+	copy = &replay->program->operations[difference->sequence - 1];
+	return copy->bytes && difference->offset % copy->bytes >= before;
+}
+
+bool ts_element_values(const struct ts_replay *replay, const struct ts_exec_difference *difference,
+		       const struct ts_element *element, char ret_expected[TS_VALUE_TEXT_BYTES],
+		       char ret_found[TS_VALUE_TEXT_BYTES])
+{
+	uint32_t before = (uint32_t)(difference->address - element->address);
+	uint32_t n = element->type.bytes - before;
+	uint8_t expected[8], found[8];
+
+	if (before > difference->n_before || n > difference->n ||
+	    !is_in_row(replay, difference, before))
+		return false;
+	memcpy(expected, difference->before + difference->n_before - before, before);
+	memcpy(found, expected, before);
+	memcpy(expected + before, difference->expected, n);
+	memcpy(found + before, difference->found_bytes, n);
+	ts_value_print(&element->type, expected, ret_expected);
+	ts_value_print(&element->type, found, ret_found);
+	return true;
+}

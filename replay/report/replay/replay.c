@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all requests to replay have in common: which executor answers, of which sessions, what is said while it runs and where it
+ * cannot.
+ */
+#include "replay/report/replay/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_LISTED 1000000u
+#define TEXT_BYTES 1024u
+
+/* The table: what a name of the request stands for. */
+static const struct ts_executor *const executors[] = {&ts_exec_vgpu};
+
+const struct ts_executor *ts_replay_executor(const char *name)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
+		if (!strcmp(executors[i]->name, name))
+			return executors[i];
+	return NULL;
+}
+
+int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer)
+{
+	ts_underway_hush(replay->options->underway);
+	return replay->options->give(replay->options->data, TS__RPC__ANSWER__BODY_REPLAY,
+				     &answer->base);
+}
+
+int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
+{
+	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;
+	char text[TEXT_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	answer.complaint = text;
+	if (failed)
+		TS_RPC_SET(&answer, failed, true);
+	return ts_replay_give(replay, &answer);
+}
+
+static bool is_interrupted(const struct ts_replay *replay)
+{
+	const volatile int *cancel = replay->options->cancel;
+
+	return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
+}
+
+int ts_replay_step(void *data, uint64_t done, uint64_t all)
+{
+	struct ts_replay *replay = data;
+
+	replay->now.done = done;
+	replay->now.all = all;
+	ts_underway_note(replay->options->underway, &replay->now);
+	return is_interrupted(replay) ? -ECANCELED : 0;
+}
+
+uint64_t ts_replay_from_ns(const struct ts_replay *replay)
+{
+	return ts_query_ns(replay->reader, replay->asked->from);
+}
+
+uint64_t ts_replay_to_ns(const struct ts_replay *replay)
+{
+	return ts_query_ns(replay->reader, replay->asked->to);
+}
+
+int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program)
+{
+	const struct ts_exec_query query = {
+		.has_ops = asked->has_first_op || asked->has_last_op,
+		.has_stream = asked->has_stream,
+		.has_from = asked->from,
+		.has_to = asked->to,
+		.first_op = asked->first_op,
+		.last_op = asked->has_last_op ? asked->last_op : UINT64_MAX,
+		.stream = asked->stream,
+		.from_ns = asked->from ? ts_query_ns(program->reader, asked->from) : 0,
+		.to_ns = asked->to ? ts_query_ns(program->reader, asked->to) : 0,
+	};
+
+	if (!query.has_ops && !query.has_stream && !query.has_from && !query.has_to)
+		return 0;
+	return ts_exec_program_select(program, &query);
+}
+
+char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
+		    const char *refused)
+{
+	if (r == TS_EXEC_E_REFUSED)
+		return ts_pool_copy(pool, refused);
+	if (r == TS_EXEC_E_NOTHING)
+		return ts_pool_printf(pool, "%s: session %u: no captured operation is selected",
+				      path, session);
+	if (r == TS_EXEC_E_TOO_MANY)
+		return ts_pool_printf(pool,
+				      "%s: session %u: more than %u captured operations, which is "
+				      "the limit; capture a part of the program with `tsctl record "
+				      "--capture window`",
+				      path, session, TS_EXEC_MAX_OPERATIONS);
+	return r == -ECANCELED ? ts_pool_copy(pool, "interrupted") : NULL;
+}
+
+bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations)
+{
+	const Ts__Rpc__Query__Replay *asked = replay->asked;
+
+	if (n_operations)
+		return false;
+	/* Of a stream, calls that wait for others are no answer. */
+	return asked->has_stream || (!n_calls && (asked->has_first_op || asked->has_last_op ||
+						  asked->from || asked->to));
+}
+
+static void replay_deinit(struct ts_replay *replay)
+{
+	ts_check_free(replay->check);
+	ts_exec_explored_deinit(&replay->explored);
+	ts_exec_results_deinit(&replay->results);
+	ts_exec_program_free(replay->program);
+	ts_resolver_free(replay->resolver);
+	ts_state_map_deinit(&replay->functions);
+	ts_pool_deinit(&replay->pool);
+}
+
+/* Of one session. TS_EXEC_E_NOT_CAPTURED: it has nothing to be replayed. 1: it was complained of. */
+static int exec_session(struct ts_replay *replay, uint32_t session)
+{
+	char *why;
+	int r = ts_exec_program_new(replay->reader, session, &replay->program);
+
+	if (r == TS_EXEC_E_NOT_CAPTURED)
+		return r;
+	replay->now.session = session;
+	r = r ?: ts_replay_select(replay->asked, replay->program);
+	if (!r)
+		r = replay->asked->dry_run ? ts_replay_exec_plan(replay) : ts_replay_exec(replay);
+	why = ts_replay_why(&replay->pool, replay->path, session, r,
+			    *replay->first.text ? replay->first.text : replay->last.text);
+	return why ? ts_replay_complain(replay, true, "%s", why) ?: 1 : r;
+}
+
+static int exec_sessions(struct ts_replay *replay)
+{
+	struct ts_sbt_reader *reader = replay->reader;
+	const struct ts_replay begin = *replay;
+	bool any = false;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ts_sbt_reader_n_sessions(reader); i++) {
+		uint32_t session = ts_sbt_reader_session_at(reader, i)->session;
+		bool is_said;
+
+		if (replay->in_file && session != replay->in_file)
+			continue;
+		r = exec_session(replay, session);
+		any |= r != TS_EXEC_E_NOT_CAPTURED;
+		r = r == TS_EXEC_E_NOT_CAPTURED ? 0 : r;
+		is_said = replay->is_said;
+		replay_deinit(replay);
+		*replay = begin;
+		replay->is_said = is_said;
+		if (is_interrupted(replay))
+			break;
+	}
+	if (!any && !r)
+		return ts_replay_complain(
+			replay, true,
+			"%s: nothing was captured to be replayed, as `tsctl record --capture replay` "
+			"does, or it was left out, as `tsctl cut`, `dump` and `merge` do",
+			replay->path);
+	return r == 1 ? 0 : r;
+}
+
+/* What a request can have that no option of tsctl's makes. */
+static bool is_odd(const Ts__Rpc__Query__Replay *asked)
+{
+	if (asked->n_decisions > TS_EXEC_MAX_DECISIONS || asked->limit > MAX_LISTED)
+		return true;
+	/* Check points lie elsewhere where orders are tried. */
+	if (asked->schedules && asked->repeat && asked->compare_every)
+		return true;
+	for (size_t i = 0; i < asked->n_decisions; i++)
+		if (asked->decisions[i]->last < asked->decisions[i]->first ||
+		    (i && asked->decisions[i]->first <= asked->decisions[i - 1]->last))
+			return true;
+	return asked->first_op > (asked->has_last_op ? asked->last_op : UINT64_MAX);
+}
+
+static int dispatch(struct ts_replay *replay, const char *name)
+{
+	if (is_odd(replay->asked))
+		return TS_QUERY_E_UNKNOWN;
+	if (!strcmp(name, "emulate"))
+		return replay->asked->dry_run ? ts_replay_plan(replay) : ts_replay_emulate(replay);
+	replay->executor = ts_replay_executor(name);
+	if (!replay->executor && replay->options->device &&
+	    !strcmp(replay->options->device->name, name))
+		replay->executor = replay->options->device;
+	if (replay->executor)
+		return exec_sessions(replay);
+	return ts_replay_complain(replay, true, "--on %s: this cannot be replayed on here", name);
+}
+
+int ts_replay_query(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
+		    const struct ts_query_options *options, struct ts_query_end *end)
+{
+	const Ts__Rpc__Query__Replay *asked = query->replay;
+	struct ts_replay replay = {
+		.asked = asked,
+		.reader = reader,
+		.path = query->path ? query->path : "",
+		.in_file = session,
+		.limit = asked->has_limit ? asked->limit : TS_REPLAY_DEFAULT_LISTED,
+		.options = options,
+		.end = end,
+		.pool = {.no_memory = options->no_memory},
+	};
+	int r = dispatch(&replay, asked->executor ? asked->executor : "emulate");
+
+	if (r == -ECANCELED)
+		r = ts_replay_complain(&replay, true, "interrupted");
+	replay_deinit(&replay);
+	return r;
+}

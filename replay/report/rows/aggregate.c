@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of rows by name, in a hash table of as many names as there are. Rows of one name come in runs, so the
+ * last one found is tried first.
+ */
+#include "replay/report/rows/aggregate.h"
+
+#include "proto/abi/base.h"
+#include "proto/rpc/json.h"
+#include "replay/report/rows/durations.h"
+
+#include <ctype.h>
+
+#define MAX_SITES 3u   /* that are told */
+#define ALL_SITES 256u /* that are told apart: a search goes through all */
+
+/* Who launched it, and how often. */
+struct site {
+	char *frame, *callers[TS_LAUNCH_SITE_CALLERS];
+	uint64_t count;
+};
+
+struct aggregate {
+	char *name; /* NULL: a free slot */
+	char *only; /* of names that are one but for numbers: while one alone has come */
+	uint64_t count, total_ns, min_ns, max_ns, bytes;
+	struct ts_durations durations;
+	struct site *sites;
+	size_t n_sites;
+};
+
+struct ts_aggregates {
+	struct aggregate *slots;
+	size_t n_slots, n; /* a power of two; at most half of them taken */
+	struct aggregate *last;
+	bool durations;
+	bool numbered; /* names that differ in numbers alone are one */
+};
+
+int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
+{
+	struct ts_aggregates *aggregates = calloc(1, sizeof(*aggregates));
+
+	if (!aggregates)
+		return -ENOMEM;
+	aggregates->durations = durations;
+	aggregates->n_slots = 256;
+	aggregates->slots = calloc(aggregates->n_slots, sizeof(*aggregates->slots));
+	if (!aggregates->slots) {
+		free(aggregates);
+		return -ENOMEM;
+	}
+	*ret_aggregates = aggregates;
+	return 0;
+}
+
+static void site_deinit(struct site *site)
+{
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		free(site->callers[i]);
+	free(site->frame);
+}
+
+void ts_aggregates_free(struct ts_aggregates *aggregates)
+{
+	if (!aggregates)
+		return;
+	for (size_t i = 0; i < aggregates->n_slots; i++) {
+		struct aggregate *slot = &aggregates->slots[i];
+
+		for (size_t j = 0; j < slot->n_sites; j++)
+			site_deinit(&slot->sites[j]);
+		free(slot->sites);
+		ts_durations_deinit(&slot->durations);
+		free(slot->name);
+		free(slot->only);
+	}
+	free(aggregates->slots);
+	free(aggregates);
+}
+
+void ts_aggregates_freep(struct ts_aggregates **aggregates)
+{
+	ts_aggregates_free(*aggregates);
+}
+
+static struct aggregate *find(struct aggregate *slots, size_t n_slots, const char *name)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (const char *at = name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+	for (;; hash++) {
+		struct aggregate *slot = &slots[hash & (n_slots - 1)];
+
+		if (!slot->name || !strcmp(slot->name, name))
+			return slot;
+	}
+}
+
+static int grow(struct ts_aggregates *aggregates)
+{
+	size_t n_slots = 2 * aggregates->n_slots;
+	struct aggregate *slots = calloc(n_slots, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < aggregates->n_slots; i++)
+		if (aggregates->slots[i].name)
+			*find(slots, n_slots, aggregates->slots[i].name) = aggregates->slots[i];
+	free(aggregates->slots);
+	aggregates->slots = slots;
+	aggregates->n_slots = n_slots;
+	aggregates->last = NULL;
+	return 0;
+}
+
+static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more,
+	       struct aggregate **ret_slot)
+{
+	struct aggregate *slot = aggregates->last;
+
+	if (!slot || strcmp(slot->name, name)) {
+		if (2 * aggregates->n >= aggregates->n_slots && grow(aggregates))
+			return -ENOMEM;
+		slot = find(aggregates->slots, aggregates->n_slots, name);
+		if (!slot->name) {
+			slot->name = strdup(name);
+			if (!slot->name)
+				return -ENOMEM;
+			slot->min_ns = UINT64_MAX;
+			aggregates->n++;
+		}
+		aggregates->last = slot;
+	}
+	*ret_slot = slot;
+	slot->count += more->count;
+	slot->total_ns += more->total_ns;
+	slot->bytes += more->bytes;
+	if (more->min_ns < slot->min_ns)
+		slot->min_ns = more->min_ns;
+	if (more->max_ns > slot->max_ns)
+		slot->max_ns = more->max_ns;
+	return 0;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static bool is_site(const struct site *a, const struct ts_launch_site *b)
+{
+	if (strcmp(a->frame, b->frame) != 0)
+		return false;
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		if (compare_text(a->callers[i], b->callers[i]))
+			return false;
+	return true;
+}
+
+static int copy_site(struct site *site, const struct ts_launch_site *from)
+{
+	bool is_whole;
+
+	*site = (struct site){.frame = strdup(from->frame), .count = 1};
+	is_whole = site->frame != NULL;
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS && from->callers[i]; i++) {
+		site->callers[i] = strdup(from->callers[i]);
+		is_whole = is_whole && site->callers[i];
+	}
+	if (is_whole)
+		return 0;
+	site_deinit(site);
+	return -ENOMEM;
+}
+
+static int add_site(struct aggregate *aggregate, const struct ts_launch_site *site)
+{
+	struct site *grown;
+	int r;
+
+	for (size_t i = 0; i < aggregate->n_sites; i++) {
+		if (!is_site(&aggregate->sites[i], site))
+			continue;
+		aggregate->sites[i].count++;
+		return 0;
+	}
+	if (aggregate->n_sites == ALL_SITES)
+		return 0;
+	grown = reallocarray(aggregate->sites, aggregate->n_sites + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	aggregate->sites = grown;
+	r = copy_site(&grown[aggregate->n_sites], site);
+	aggregate->n_sites += !r;
+	return r;
+}
+
+int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
+			       const struct ts_launch_site *site, uint64_t duration_ns,
+			       uint64_t bytes)
+{
+	struct aggregate one = {.count = 1,
+				.total_ns = duration_ns,
+				.min_ns = duration_ns,
+				.max_ns = duration_ns,
+				.bytes = bytes};
+	struct aggregate *slot;
+	int r = add(aggregates, name, &one, &slot);
+
+	if (!r && aggregates->durations)
+		r = ts_durations_add(&slot->durations, duration_ns);
+	return !r && site ? add_site(slot, site) : r;
+}
+
+/* Numbers that are words become N: "epoch 3, step 12" is "epoch N, step N", and "conv2d" stays. */
+static void replace_numbers(const char *name, char ret_name[TS_RESOLVER_NAME_BYTES])
+{
+	size_t n = 0;
+
+	for (const char *at = name; *at && n + 1 < TS_RESOLVER_NAME_BYTES;) {
+		size_t n_digits = strspn(at, "0123456789");
+		bool begins = at == name || !isalnum((unsigned char)at[-1]);
+
+		if (n_digits && begins && !isalpha((unsigned char)at[n_digits])) {
+			ret_name[n++] = 'N';
+			at += n_digits;
+		} else {
+			ret_name[n++] = *at++;
+		}
+	}
+	ret_name[n] = 0;
+}
+
+int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
+			       uint64_t duration_ns)
+{
+	struct aggregate one = {.count = 1,
+				.total_ns = duration_ns,
+				.min_ns = duration_ns,
+				.max_ns = duration_ns};
+	char merged[TS_RESOLVER_NAME_BYTES];
+	struct aggregate *slot;
+	int r;
+
+	replace_numbers(name, merged);
+	aggregates->numbered = true;
+	r = add(aggregates, merged, &one, &slot);
+	if (r)
+		return r;
+	if (slot->count == 1) {
+		slot->only = strdup(name);
+		if (!slot->only)
+			return -ENOMEM;
+	} else if (slot->only && strcmp(slot->only, name)) {
+		free(slot->only);
+		slot->only = NULL;
+	}
+	return aggregates->durations ? ts_durations_add(&slot->durations, duration_ns) : 0;
+}
+
+int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
+		      uint64_t bytes)
+{
+	return ts_aggregates_add_launched(aggregates, name, NULL, duration_ns, bytes);
+}
+
+int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
+			    const struct ts_sbt_total *total, const char *name)
+{
+	struct aggregate more = {.count = total->count,
+				 .total_ns = total->duration_ns,
+				 .min_ns = total->min_ns,
+				 .max_ns = total->max_ns,
+				 .bytes = total->bytes};
+	struct aggregate *slot;
+	_Alignas(uint64_t) uint8_t row[TS_ROW_MAX_BYTES];
+	struct ts_sbt_row named = {.type = total->type,
+				   .schema = ts_row_schema(total->type),
+				   .any = row};
+	char buffer[TS_RESOLVER_NAME_BYTES];
+
+	ts_sbt_total_row(total, row);
+	return add(aggregates, name ? name : ts_resolver_name(resolver, &named, buffer), &more,
+		   &slot);
+}
+
+uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
+{
+	uint64_t total_ns = 0;
+
+	for (size_t i = 0; i < aggregates->n_slots; i++)
+		if (aggregates->slots[i].name)
+			total_ns += aggregates->slots[i].total_ns;
+	return total_ns;
+}
+
+/* By total time, then by count, then by name: the order does not depend on the hash. */
+static int compare(const void *a, const void *b)
+{
+	const struct aggregate *x = *(const struct aggregate *const *)a;
+	const struct aggregate *y = *(const struct aggregate *const *)b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* Within what came: the middle of a part may lie beyond. */
+static uint64_t percentile(const struct aggregate *aggregate, double percent)
+{
+	uint64_t ns = ts_durations_at(&aggregate->durations, percent);
+
+	return ns < aggregate->min_ns	? aggregate->min_ns
+	       : ns > aggregate->max_ns ? aggregate->max_ns
+					: ns;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	if (strcmp(x->frame, y->frame) != 0)
+		return strcmp(x->frame, y->frame);
+	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS; i++)
+		if (compare_text(x->callers[i], y->callers[i]))
+			return compare_text(x->callers[i], y->callers[i]);
+	return 0;
+}
+
+static void set_sites(const struct aggregate *aggregate, struct ts_pool *pool,
+		      Ts__Rpc__Aggregate *message)
+{
+	size_t n = aggregate->n_sites < MAX_SITES ? aggregate->n_sites : MAX_SITES;
+
+	if (!aggregate->n_sites)
+		return;
+	qsort(aggregate->sites, aggregate->n_sites, sizeof(*aggregate->sites), compare_sites);
+	TS_RPC_SET(message, launch_sites, aggregate->n_sites);
+	message->launched_by = ts_pool_alloc(pool, n, sizeof(*message->launched_by));
+	for (size_t i = 0; i < n; i++) {
+		Ts__Rpc__LaunchSite *site = ts_pool_alloc(pool, 1, sizeof(*site));
+
+		ts__rpc__launch_site__init(site);
+		site->frame = ts_pool_copy(pool, aggregate->sites[i].frame);
+		TS_RPC_SET(site, count, aggregate->sites[i].count);
+		site->callers = ts_pool_alloc(pool, TS_LAUNCH_SITE_CALLERS, sizeof(char *));
+		for (; site->n_callers < TS_LAUNCH_SITE_CALLERS &&
+		       aggregate->sites[i].callers[site->n_callers];
+		     site->n_callers++)
+			site->callers[site->n_callers] =
+				ts_pool_copy(pool, aggregate->sites[i].callers[site->n_callers]);
+		message->launched_by[message->n_launched_by++] = site;
+	}
+}
+
+void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_pool *pool,
+			    size_t max, size_t *ret_n, Ts__Rpc__Aggregate ***ret_messages)
+{
+	const struct aggregate **sorted = ts_pool_alloc(pool, aggregates->n + 1, sizeof(*sorted));
+	Ts__Rpc__Aggregate **messages;
+	size_t n = 0;
+
+	for (size_t i = 0; i < aggregates->n_slots; i++)
+		if (aggregates->slots[i].name)
+			sorted[n++] = &aggregates->slots[i];
+	qsort(sorted, n, sizeof(*sorted), compare);
+	if (max && n > max)
+		n = max;
+	messages = ts_pool_alloc(pool, n + 1, sizeof(*messages));
+	for (size_t i = 0; i < n; i++) {
+		Ts__Rpc__Aggregate *message = ts_pool_alloc(pool, 1, sizeof(*message));
+
+		ts__rpc__aggregate__init(message);
+		message->name =
+			ts_pool_copy(pool, sorted[i]->only ? sorted[i]->only : sorted[i]->name);
+		if (aggregates->numbered && !sorted[i]->only)
+			TS_RPC_SET(message, numbered, true);
+		TS_RPC_SET(message, count, sorted[i]->count);
+		TS_RPC_SET(message, total_ns, sorted[i]->total_ns);
+		TS_RPC_SET(message, mean_ns, sorted[i]->total_ns / sorted[i]->count);
+		TS_RPC_SET(message, min_ns, sorted[i]->min_ns);
+		TS_RPC_SET(message, max_ns, sorted[i]->max_ns);
+		if (sorted[i]->bytes)
+			TS_RPC_SET(message, bytes, sorted[i]->bytes);
+		if (aggregates->durations) {
+			TS_RPC_SET(message, median_ns, percentile(sorted[i], 50));
+			TS_RPC_SET(message, p95_ns, percentile(sorted[i], 95));
+			TS_RPC_SET(message, p99_ns, percentile(sorted[i], 99));
+		}
+		set_sites(sorted[i], pool, message);
+		messages[i] = message;
+	}
+	*ret_n = n;
+	*ret_messages = messages;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions are told apart by their name and file, and found by a hash of both. Of each the lines are counted, so that the one
+ * with the most samples stands for it.
+ */
+#include "replay/report/stacks/codes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "replay/report/stacks/codeplace.h"
+#include "replay/state/map.h"
+
+struct line {
+	uint32_t line;
+	uint64_t count;
+};
+
+struct code {
+	char *function;	  /* owned */
+	const char *file; /* the reader's; NULL: not known */
+	struct line *lines;
+	size_t n_lines;
+};
+
+struct stack {
+	uint32_t code; /* a number; 0: not known */
+	uint32_t line; /* an index */
+};
+
+struct ts_codes {
+	struct ts_resolver *resolver;
+	struct ts_gaps_code find;
+	struct code *codes;
+	struct stack *stacks;
+	size_t n_codes, n_stacks, n_codes_allocated, n_stacks_allocated;
+	struct ts_state_map code_by_hash, stack_by_id;
+};
+
+static void *grow(void *array, size_t n, size_t bytes, size_t *n_allocated)
+{
+	size_t wanted = *n_allocated ? 2 * *n_allocated : 64;
+	void *grown;
+
+	if (n < *n_allocated)
+		return array;
+	grown = reallocarray(array, wanted, bytes);
+	if (grown)
+		*n_allocated = wanted;
+	return grown;
+}
+
+static uint64_t hash_of(uint64_t hash, const char *text)
+{
+	while (text && *text)
+		hash = (hash ^ (unsigned char)*text++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Takes `function`, in any case. */
+static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
+{
+	uint64_t hash = hash_of(hash_of(UINT64_C(0xcbf29ce484222325), function) + 1, file);
+	struct code *grown;
+	uint32_t i;
+	int r;
+
+	while ((i = ts_state_map_find(&codes->code_by_hash, 0, hash)) != TS_STATE_MAP_NONE &&
+	       (!is_same(codes->codes[i].function, function) ||
+		!is_same(codes->codes[i].file, file)))
+		hash++;
+	*ret_number = i + 1;
+	if (i != TS_STATE_MAP_NONE) {
+		free(function);
+		return 0;
+	}
+	grown = grow(codes->codes, codes->n_codes, sizeof(*grown), &codes->n_codes_allocated);
+	if (grown)
+		codes->codes = grown;
+	r = grown ? ts_state_map_set(&codes->code_by_hash, 0, hash, (uint32_t)codes->n_codes)
+		  : -ENOMEM;
+	if (r) {
+		free(function);
+		return r;
+	}
+	grown[codes->n_codes++] = (struct code){.function = function, .file = file};
+	*ret_number = (uint32_t)codes->n_codes;
+	return 0;
+}
+
+static int line_of(struct code *code, uint32_t line, uint32_t *ret_index)
+{
+	struct line *grown;
+
+	for (size_t i = 0; i < code->n_lines; i++)
+		if (code->lines[i].line == line) {
+			*ret_index = (uint32_t)i;
+			return 0;
+		}
+	grown = reallocarray(code->lines, code->n_lines + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	code->lines = grown;
+	*ret_index = (uint32_t)code->n_lines;
+	grown[code->n_lines++] = (struct line){.line = line};
+	return 0;
+}
+
+static int look_up(struct ts_codes *codes, uint32_t session, uint32_t id, uint64_t time_ns,
+		   struct stack *ret_stack)
+{
+	struct ts_codeplace place;
+	char *function;
+	int r;
+
+	*ret_stack = (struct stack){0};
+	if (!ts_codeplace_of(codes->resolver, session, id, time_ns, NULL, &place) ||
+	    (!place.function && !place.module))
+		return 0;
+	function = place.function ? strndup(place.function, (size_t)place.function_bytes)
+				  : strdup(ts_codeplace_base(place.module));
+	if (!function)
+		return -ENOMEM;
+	r = number_of(codes, function, place.file, &ret_stack->code);
+	return r ? r : line_of(&codes->codes[ret_stack->code - 1], place.line, &ret_stack->line);
+}
+
+static int find(void *data, uint32_t session, uint32_t id, uint64_t time_ns, uint32_t *ret_number)
+{
+	struct ts_codes *codes = data;
+	uint32_t i = ts_state_map_find(&codes->stack_by_id, session, id);
+	struct stack *grown;
+	int r = 0;
+
+	if (i == TS_STATE_MAP_NONE) {
+		grown = grow(codes->stacks, codes->n_stacks, sizeof(*grown),
+			     &codes->n_stacks_allocated);
+		if (!grown)
+			return -ENOMEM;
+		codes->stacks = grown;
+		i = (uint32_t)codes->n_stacks;
+		r = look_up(codes, session, id, time_ns, &grown[i]);
+		r = r ? r : ts_state_map_set(&codes->stack_by_id, session, id, i);
+		if (r)
+			return r;
+		codes->n_stacks++;
+	}
+	*ret_number = codes->stacks[i].code;
+	if (*ret_number)
+		codes->codes[*ret_number - 1].lines[codes->stacks[i].line].count++;
+	return 0;
+}
+
+int ts_codes_new(struct ts_resolver *resolver, struct ts_codes **ret_codes)
+{
+	struct ts_codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return -ENOMEM;
+	codes->resolver = resolver;
+	codes->find = (struct ts_gaps_code){.find = find, .data = codes};
+	*ret_codes = codes;
+	return 0;
+}
+
+void ts_codes_free(struct ts_codes *codes)
+{
+	if (!codes)
+		return;
+	for (size_t i = 0; i < codes->n_codes; i++) {
+		free(codes->codes[i].function);
+		free(codes->codes[i].lines);
+	}
+	free(codes->codes);
+	free(codes->stacks);
+	ts_state_map_deinit(&codes->code_by_hash);
+	ts_state_map_deinit(&codes->stack_by_id);
+	free(codes);
+}
+
+void ts_codes_freep(struct ts_codes **codes)
+{
+	ts_codes_free(*codes);
+}
+
+const struct ts_gaps_code *ts_codes_find(struct ts_codes *codes)
+{
+	return &codes->find;
+}
+
+bool ts_codes_at(const struct ts_codes *codes, uint32_t number, struct ts_code *ret_code)
+{
+	const struct code *code;
+	uint64_t most = 0;
+
+	if (!number || number > codes->n_codes)
+		return false;
+	code = &codes->codes[number - 1];
+	*ret_code = (struct ts_code){.function = code->function, .file = code->file};
+	for (size_t i = 0; i < code->n_lines; i++)
+		if (code->lines[i].count > most ||
+		    (code->lines[i].count == most && code->lines[i].line < ret_code->line)) {
+			most = code->lines[i].count;
+			ret_code->line = code->lines[i].line;
+		}
+	return true;
+}
+
+size_t ts_code_text(const char *function, const char *file, uint32_t line, char *text,
+		    size_t n_bytes)
+{
+	int n = file && line ? snprintf(text, n_bytes, "%s (%s:%" PRIu32 ")", function,
+					ts_codeplace_base(file), line)
+		: file	     ? snprintf(text, n_bytes, "%s (%s)", function, ts_codeplace_base(file))
+			     : snprintf(text, n_bytes, "%s", function);
+
+	return n < 0 ? 0 : (size_t)n < n_bytes ? (size_t)n : n_bytes - 1;
+}
