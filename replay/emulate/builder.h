@@ -5,7 +5,7 @@
 #pragma once
 
 #include "replay/emulate/program.h"
-#include "replay/state/samedevice.h"
+#include "replay/state/overview/samedevice.h"
 
 struct ts_emulate_waited {
 	uint32_t call, type, context, stream, session, event;

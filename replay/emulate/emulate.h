@@ -26,7 +26,7 @@
  */
 #pragma once
 
-#include "replay/state/graph.h"
+#include "replay/state/graph/graph.h"
 
 #ifdef __cplusplus
 extern "C" {

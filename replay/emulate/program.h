@@ -7,8 +7,8 @@
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/emulate/emulate.h"
+#include "replay/state/graph/room.h"
 #include "replay/state/map.h"
-#include "replay/state/room.h"
 
 #define TS_EMULATE_NONE UINT32_MAX
 /* No time is longer: sums of two of them do not overflow. */

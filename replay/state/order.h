@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include "replay/state/checkpoint/pack.h"
 #include "replay/state/machine.h"
 #include "replay/state/map.h"
-#include "replay/state/pack.h"
 
 /* What was issued under one id: an operation, or all that one launch of a graph makes. */
 struct ts_order_group {

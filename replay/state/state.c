@@ -4,7 +4,7 @@
  * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
  */
 #include "replay/state/builder.h"
-#include "replay/state/checkpoint.h"
+#include "replay/state/checkpoint/checkpoint.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 

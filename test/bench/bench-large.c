@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "replay/state/checkpoint.h"
+#include "replay/state/checkpoint/checkpoint.h"
 #include "sbt/reader.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "replay/state/diff.h"
-#include "replay/state/gaps.h"
-#include "replay/state/graph.h"
+#include "replay/state/compare/diff.h"
+#include "replay/state/gaps/gaps.h"
+#include "replay/state/graph/graph.h"
+#include "replay/state/overview/timeline.h"
 #include "replay/state/state.h"
-#include "replay/state/timeline.h"
 #include "sbt/reader.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"

@@ -5,7 +5,7 @@
  * Google's "Trace Event Format"; the shape is that of files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
-#include "replay/state/memory.h"
+#include "replay/state/memory/memory.h"
 #include "tools/export/annotated.h"
 #include "tools/export/kineto-lines.h"
 #include "tools/export/kineto-waits.h"

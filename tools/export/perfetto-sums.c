@@ -5,8 +5,8 @@
  */
 #include "tools/export/perfetto.h"
 
-#include "replay/state/memory.h"
-#include "replay/state/room.h"
+#include "replay/state/graph/room.h"
+#include "replay/state/memory/memory.h"
 
 #define NONE TS_STATE_MAP_NONE
 

@@ -8,7 +8,7 @@
 #include "replay/report/answers/memoryjson.h"
 #include "replay/report/names/names.h"
 #include "replay/report/stacks/stackjson.h"
-#include "replay/state/errors.h"
+#include "replay/state/overview/errors.h"
 
 #define MAX_SUSPECTS 3u /* that are told */
 /* Errors for want of memory whose holders are told: each reads the trace once more. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What replay/state/errors.h found, with names and stacks.
+ * What replay/state/overview/errors.h found, with names and stacks.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
 #include "replay/report/stacks/codes.h"
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 /* Fills `ret_report` from the pool. `codes`: that gave the numbers of code. `stacks`: with the stacks of the calls. */
 void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_codes *codes,

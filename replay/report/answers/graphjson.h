@@ -7,7 +7,7 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
-#include "replay/state/graph.h"
+#include "replay/state/graph/graph.h"
 
 Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
 				      const struct ts_graph *graph, uint32_t i);

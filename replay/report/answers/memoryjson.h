@@ -8,8 +8,8 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
 #include "replay/report/stacks/launchsite.h"
-#include "replay/state/during.h"
-#include "replay/state/memory.h"
+#include "replay/state/memory/during.h"
+#include "replay/state/memory/memory.h"
 
 /* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,

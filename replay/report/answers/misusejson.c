@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What replay/state/misuse.h found, with names and stacks.
+ * What replay/state/memory/misuse.h found, with names and stacks.
  */
 #include "replay/report/answers/misusejson.h"
 

@@ -7,7 +7,7 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
-#include "replay/state/misuse.h"
+#include "replay/state/memory/misuse.h"
 
 /* Fills its fields of the report, from the pool. */
 void ts_misusejson_fill(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -8,7 +8,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names/names.h"
 #include "replay/report/stacks/stackjson.h"
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 #include <inttypes.h>
 

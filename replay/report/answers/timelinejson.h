@@ -8,7 +8,7 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
 #include "replay/state/occupancy.h"
-#include "replay/state/timeline.h"
+#include "replay/state/overview/timeline.h"
 
 /* Fill the message from the pool. `in`: which of the devices; `streams`: with theirs. */
 void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -4,7 +4,7 @@
  */
 #include "replay/report/rows/rowfilter.h"
 
-#include "replay/state/errors.h"
+#include "replay/state/overview/errors.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

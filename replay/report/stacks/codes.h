@@ -6,7 +6,7 @@
 #pragma once
 
 #include "replay/report/names/resolve.h"
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 struct ts_codes;
 

@@ -9,7 +9,7 @@
 
 #include "proto/rpc/json.h"
 #include "replay/report/stacks/codes.h"
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 /* Shorter gaps have nothing to do with what the host does; as `tsctl gaps`. */
 #define LEAST_GAP_NS UINT64_C(10000)

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/analysis.h"
+#include "replay/state/overview/analysis.h"
 #include "sbt/writer.h"
 
 #define BEGIN_NS UINT64_C(1000000)

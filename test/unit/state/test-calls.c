@@ -3,7 +3,7 @@
 #include "test/unit/harness.h"
 
 #include "replay/state/calls.h"
-#include "replay/state/ids.h"
+#include "replay/state/graph/ids.h"
 #include "replay/state/machine.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "replay/state/checkpoint.h"
+#include "replay/state/checkpoint/checkpoint.h"
 #include "sbt/writer.h"
 #include "test/unit/state/program.h"
 

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <sys/mman.h>
 
-#include "replay/state/align.h"
-#include "replay/state/counterparts.h"
-#include "replay/state/diff.h"
-#include "replay/state/ranks.h"
-#include "replay/state/spread.h"
+#include "replay/state/compare/align.h"
+#include "replay/state/compare/counterparts.h"
+#include "replay/state/compare/diff.h"
+#include "replay/state/compare/ranks.h"
+#include "replay/state/compare/spread.h"
 #include "sbt/writer.h"
 
 static uint64_t seed = 1;

@@ -6,12 +6,12 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/diff.h"
-#include "replay/state/gaps.h"
-#include "replay/state/graph.h"
-#include "replay/state/memory.h"
+#include "replay/state/compare/diff.h"
+#include "replay/state/gaps/gaps.h"
+#include "replay/state/graph/graph.h"
+#include "replay/state/memory/memory.h"
+#include "replay/state/overview/timeline.h"
 #include "replay/state/state.h"
-#include "replay/state/timeline.h"
 #include "sbt/writer.h"
 
 #define N_OPS 40u

@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 #include "sbt/writer.h"
 
 #define SESSION_PID 500

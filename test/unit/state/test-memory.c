@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/memory.h"
+#include "replay/state/memory/memory.h"
 #include "sbt/writer.h"
 
 #define PINNED 2

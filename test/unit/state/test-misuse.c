@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "proto/abi/vendor/cupti_cbid.h"
-#include "replay/state/misuse.h"
+#include "replay/state/memory/misuse.h"
 #include "sbt/writer.h"
 
 #define PAGEABLE 1

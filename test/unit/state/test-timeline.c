@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/timeline.h"
+#include "replay/state/overview/timeline.h"
 #include "sbt/writer.h"
 
 #define BEGIN_NS UINT64_C(1000)

@@ -2,7 +2,7 @@
 /*
  * tsctl diff: what changed between two builds of a program, by one trace or several of each.
  */
-#include "replay/state/diff.h"
+#include "replay/state/compare/diff.h"
 
 #include "proto/rpc/json.h"
 #include "replay/report/answers/doubtsjson.h"

@@ -6,7 +6,7 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/answers/doubtsjson.h"
 #include "replay/report/answers/graphjson.h"
-#include "replay/state/graph.h"
+#include "replay/state/graph/graph.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"

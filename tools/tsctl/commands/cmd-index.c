@@ -3,7 +3,7 @@
  * tsctl index: has checkpoints made of a trace and stored in it, so that the state at any instant is told at once.
  */
 #include "proto/rpc/json.h"
-#include "replay/state/checkpoint.h"
+#include "replay/state/checkpoint/checkpoint.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"

@@ -6,8 +6,8 @@
 
 #include "replay/state/limit.h"
 #include "replay/state/map.h"
-#include "replay/state/misuse.h"
-#include "replay/state/spans.h"
+#include "replay/state/memory/misuse.h"
+#include "replay/state/memory/spans.h"
 
 #ifdef __cplusplus
 extern "C" {

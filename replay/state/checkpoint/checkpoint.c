@@ -7,7 +7,7 @@
  * The head says what is known of the trace as a whole: a fingerprint of the blocks that were read, and the calls that nothing ever
  * answers, which nobody has to wait for then.
  */
-#include "replay/state/checkpoint.h"
+#include "replay/state/checkpoint/checkpoint.h"
 
 #include "replay/state/builder.h"
 

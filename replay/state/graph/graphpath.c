@@ -3,9 +3,9 @@
  * Nodes are put in the order of when they could go on: operations and calls when they began, returns when they returned. Whatever
  * leads backwards in it is a lie of some clock or id and is dropped; what is left has no cycle.
  */
-#include "replay/state/graphpath.h"
+#include "replay/state/graph/graphpath.h"
 
-#include "replay/state/room.h"
+#include "replay/state/graph/room.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * The calls in their order. Launches since the last wait lie in a ring for each session that has any.
  */
-#include "replay/state/errors.h"
+#include "replay/state/overview/errors.h"
 
 #include <errno.h>
 #include <stdlib.h>

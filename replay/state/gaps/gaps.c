@@ -3,12 +3,12 @@
  * Finds gaps as operations begin (the state machine tells them so), and for each until when which cause can hold. Then
  * blame.c goes through what threads did.
  */
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "replay/state/blame.h"
+#include "replay/state/gaps/blame.h"
 #include "replay/state/map.h"
 
 /* It began when another one was over: how near counts as "when". */

@@ -2,7 +2,7 @@
 /*
  * Open addressing over keys without padding. Parts are only ever added, so their numbers hold.
  */
-#include "replay/state/parts.h"
+#include "replay/state/gaps/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  * that waits returns when the pass comes to its end, by when all that it can have waited for has begun: so nodes lie in the order of
  * time as they are added, each with all its edges.
  */
-#include "replay/state/graph.h"
+#include "replay/state/graph/graph.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/clocks.h"
-#include "replay/state/graphpath.h"
-#include "replay/state/ids.h"
-#include "replay/state/room.h"
+#include "replay/state/graph/graphpath.h"
+#include "replay/state/graph/ids.h"
+#include "replay/state/graph/room.h"
 
 #include <errno.h>
 #include <stdlib.h>

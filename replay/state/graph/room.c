@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in large pages: see room.h. */
-#include "replay/state/room.h"
+#include "replay/state/graph/room.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * The first pass keeps what is live and finds the peak; the second goes to the peak again and stops there, so that who held it
  * need not be remembered for every peak that is passed on the way.
  */
-#include "replay/state/memory.h"
+#include "replay/state/memory/memory.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/map.h"

@@ -3,7 +3,7 @@
  * Measured on a busy machine: of two sets of three runs of one program, the host's times of one name or another lay apart in 4 to 9 of
  * 100 pairs of sets; of two sets of five in 2 of 1000, of eight in none of 4000. Single runs differed by up to 6 times.
  */
-#include "replay/state/spread.h"
+#include "replay/state/compare/spread.h"
 
 void ts_spread_add(struct ts_spread *spread, double value)
 {

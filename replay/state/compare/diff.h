@@ -23,9 +23,9 @@
  */
 #pragma once
 
+#include "replay/state/compare/spread.h"
 #include "replay/state/doubts.h"
 #include "replay/state/limit.h"
-#include "replay/state/spread.h"
 
 #ifdef __cplusplus
 extern "C" {

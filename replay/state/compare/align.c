@@ -3,7 +3,7 @@
  * Runs of the same program differ little and far between, so the search starts where the sequences part and looks at what is
  * nearest first. It is quadratic in how far it has to look, hence the bounds.
  */
-#include "replay/state/align.h"
+#include "replay/state/compare/align.h"
 
 #include <stdbool.h>
 

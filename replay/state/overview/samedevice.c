@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices by UUID: see samedevice.h. */
-#include "replay/state/samedevice.h"
+#include "replay/state/overview/samedevice.h"
 
 #include <string.h>
 

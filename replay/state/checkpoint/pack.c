@@ -2,7 +2,7 @@
 /*
  * Rows as bytes: by their type's columns, in the order of the schema, times from the checkpoint's.
  */
-#include "replay/state/pack.h"
+#include "replay/state/checkpoint/pack.h"
 
 static bool is_time(const struct ts_column *column)
 {

@@ -3,7 +3,7 @@
  * The normal approximation, which from five values on is good to a few percent of p; equal values share their ranks, and the
  * variance says so.
  */
-#include "replay/state/ranks.h"
+#include "replay/state/compare/ranks.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /*
  * One node a range, on as many levels as a coin says. What is cut in two by a newer range becomes two.
  */
-#include "replay/state/spans.h"
+#include "replay/state/memory/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Within graph.h: from nodes and edges as they were found to the graph, in order, with slack and critical path. */
 #pragma once
 
-#include "replay/state/graph.h"
+#include "replay/state/graph/graph.h"
 
 /* Of what happens at one instant: a return, the next call, what it launches. */
 static inline uint32_t ts_graph_rank(const struct ts_graph_node *node)

@@ -3,19 +3,19 @@
  * Each trace is read once: durations are gathered by name, operations of devices by stream. What is known of both is put
  * together at the end.
  */
-#include "replay/state/diff.h"
+#include "replay/state/compare/diff.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "replay/state/align.h"
 #include "replay/state/clocks.h"
-#include "replay/state/counterparts.h"
+#include "replay/state/compare/align.h"
+#include "replay/state/compare/counterparts.h"
+#include "replay/state/compare/ranks.h"
+#include "replay/state/compare/spread.h"
 #include "replay/state/map.h"
-#include "replay/state/ranks.h"
-#include "replay/state/spread.h"
 #include "sbt/intern.h"
 
 #define NONE	     TS_STATE_MAP_NONE

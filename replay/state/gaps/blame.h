@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "replay/state/parts.h"
+#include "replay/state/gaps/parts.h"
 
 /* A gap as the first pass leaves it. Of the times each is at least the one before. */
 struct ts_blame_gap {

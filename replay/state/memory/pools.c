@@ -4,7 +4,7 @@
  * let go. Its holes are counted when that was worst so far, at most MAX_LOOKS times: each look goes over the spans of all pools,
  * MAX_VISITS at most.
  */
-#include "replay/state/pools.h"
+#include "replay/state/memory/pools.h"
 
 #include <errno.h>
 #include <stdlib.h>

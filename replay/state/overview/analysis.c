@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings are looked for as operations and waits are told; what they have in common is counted by stack. */
-#include "replay/state/analysis.h"
+#include "replay/state/overview/analysis.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/map.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First the allocations that covered the address, then the kernels, each held against all of them: they are few. */
-#include "replay/state/during.h"
+#include "replay/state/memory/during.h"
 
 #include "replay/state/map.h"
-#include "replay/state/memory.h"
+#include "replay/state/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

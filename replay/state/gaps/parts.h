@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "replay/state/gaps.h"
+#include "replay/state/gaps/gaps.h"
 
 /* A part as it grows. */
 struct ts_parts_entry {

@@ -5,7 +5,7 @@
  * to the innermost of them, in every window that is open on the thread: of each gap there is one before its call, one in it,
  * and, on the threads that woke another one, one for as long as that was blocked.
  */
-#include "replay/state/blame.h"
+#include "replay/state/gaps/blame.h"
 
 #include <errno.h>
 #include <stdlib.h>

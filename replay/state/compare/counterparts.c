@@ -3,7 +3,7 @@
  * All pairs of a session's streams are candidates, the best are taken first. In how many names two agree is counted by
  * walking both their sorted tallies.
  */
-#include "replay/state/counterparts.h"
+#include "replay/state/compare/counterparts.h"
 
 #include "proto/abi/base.h"
 

@@ -4,13 +4,13 @@
  * rows of those alone, says whether it is. The first goes by operation ids where it can: rows of CUPTI's and of the host's are a
  * little out of order, their ids are not.
  */
-#include "replay/state/misuse.h"
+#include "replay/state/memory/misuse.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
-#include "replay/state/memory.h"
-#include "replay/state/pools.h"
-#include "replay/state/spans.h"
+#include "replay/state/memory/memory.h"
+#include "replay/state/memory/pools.h"
+#include "replay/state/memory/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>

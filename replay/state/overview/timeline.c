@@ -3,14 +3,14 @@
  * Operations come in the order of their start, so that the time that several cover together is the sum of what each adds
  * behind the latest end before it.
  */
-#include "replay/state/timeline.h"
+#include "replay/state/overview/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/state/map.h"
-#include "replay/state/samedevice.h"
+#include "replay/state/overview/samedevice.h"
 
 #define NONE TS_STATE_MAP_NONE
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids by sixteens: see ids.h. */
-#include "replay/state/ids.h"
+#include "replay/state/graph/ids.h"
 
 #include <errno.h>
 #include <stdlib.h>
