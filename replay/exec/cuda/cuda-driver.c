@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the vendor's driver, as the loader finds it for any other program. */
-#include "replay/exec/cuda-driver.h"
+#include "replay/exec/cuda/cuda-driver.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Modules, their functions and variables, launches, on a real device. The driver believes what an image says of its own length, so
  * that is looked at first. Where variables lie is the driver's to choose: they count as moved.
  */
-#include "replay/exec/cuda-internal.h"
+#include "replay/exec/cuda/cuda-internal.h"
 
 #define FATBIN_MAGIC	   0xba55ed50u
 #define ENTRY_HEADER_BYTES 64u

@@ -5,7 +5,7 @@
  * lengths, images. Whoever waits asks again and again, so that a replay can be interrupted though a kernel cannot.
  */
 #include "proto/abi/clock.h"
-#include "replay/exec/cuda-internal.h"
+#include "replay/exec/cuda/cuda-internal.h"
 #include "replay/exec/fault.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * its time is over, and makes the device give up what runs. It also ends kernels that wait for memory which nothing in the replay
  * writes: the program's threads stored it while the kernel ran.
  */
-#include "replay/exec/vgpu-internal.h"
+#include "replay/exec/vgpu/vgpu-internal.h"
 
 #include <time.h>
 

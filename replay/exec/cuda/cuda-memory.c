@@ -4,7 +4,7 @@
  * reads it there. What cannot lie where it was lies elsewhere, and is looked up by the address that it had; of what kernels are
  * handed, words that are such an address are changed, and of what is copied to the device none is, but counted.
  */
-#include "replay/exec/cuda-internal.h"
+#include "replay/exec/cuda/cuda-internal.h"
 
 #define STAGING_BYTES (UINT64_C(16) << 20)
 #define MAX_SLICES    65536u

@@ -4,7 +4,7 @@
  * before it starts, then reserved one after the other, and what it gave is compared. Memory comes by whole granules, when the
  * first allocation in them does, and goes with the last.
  */
-#include "replay/exec/cuda-internal.h"
+#include "replay/exec/cuda/cuda-internal.h"
 
 #include <sys/mman.h>
 

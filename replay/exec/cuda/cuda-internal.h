@@ -2,7 +2,7 @@
 /* What the parts of the executor on real devices share. */
 #pragma once
 
-#include "replay/exec/cuda-driver.h"
+#include "replay/exec/cuda/cuda-driver.h"
 #include "replay/exec/exec.h"
 #include "replay/exec/layout.h"
 #include "replay/exec/objects.h"

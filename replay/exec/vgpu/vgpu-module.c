@@ -3,7 +3,7 @@
  * Modules, their functions and variables, launches. A module's variables lie where the program was told that they do; of which
  * it never asked lie where it had nothing.
  */
-#include "replay/exec/vgpu-internal.h"
+#include "replay/exec/vgpu/vgpu-internal.h"
 
 #define MAX_GRID_Y    65535u
 #define MAX_BLOCK_Z   64u

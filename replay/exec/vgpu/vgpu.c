@@ -6,7 +6,7 @@
  */
 #include "replay/exec/fault.h"
 #include "replay/exec/schedule.h"
-#include "replay/exec/vgpu-internal.h"
+#include "replay/exec/vgpu/vgpu-internal.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

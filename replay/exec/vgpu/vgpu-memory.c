@@ -6,7 +6,7 @@
  */
 #include <sys/mman.h>
 
-#include "replay/exec/vgpu-internal.h"
+#include "replay/exec/vgpu/vgpu-internal.h"
 
 #define STAGING_TRIES 64u
 
