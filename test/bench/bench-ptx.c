@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "replay/vgpu/ptx/ops.h"
+#include "replay/vgpu/ptx/lanes/ops.h"
 #include "test/bench/bench.h"
 
 #define BYTES (1u << 20)

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "replay/vgpu/ptx/syntax.h"
+#include "replay/vgpu/ptx/parse/syntax.h"
 
 struct ts_ptx_warp;
 struct ts_ptx_insn;

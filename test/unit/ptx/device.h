@@ -10,7 +10,7 @@
 #include TS_TEST_DEVICE
 #else
 
-#include "replay/vgpu/ptx/ops.h"
+#include "replay/vgpu/ptx/lanes/ops.h"
 #include "test/unit/harness.h"
 
 #define DEVICE_BASE  UINT64_C(0x200000000)

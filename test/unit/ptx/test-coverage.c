@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "replay/vgpu/ptx/decode.h"
+#include "replay/vgpu/ptx/decode/decode.h"
 
 static bool covered[F_N][TY_N];
 static char *names; /* one a line, each between newlines */

@@ -4,8 +4,8 @@
  * shape, type and layout, from and to memory with strides of its own, where only the matrices are known and not the fragments.
  * Elements are small whole numbers, so that every sum is exact and must be met to the last bit.
  */
-#include "replay/vgpu/ptx/convert.h"
-#include "replay/vgpu/ptx/half.h"
+#include "replay/vgpu/ptx/lanes/convert.h"
+#include "replay/vgpu/ptx/lanes/half.h"
 #include "test/unit/ptx/device.h"
 
 struct shape {

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "replay/vgpu/ptx/half.h"
+#include "replay/vgpu/ptx/lanes/half.h"
 #include "test/unit/ptx/device.h"
 
 #define HEAD90		    ".version 8.6\n.target sm_90\n.address_size 64\n"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Decodes the video instructions: scalar ones on whole registers and SIMD ones on all parts of theirs. Of the SIMD ones compilers emit
+ * vabsdiff2 and vabsdiff4, the others come from inline assembly. Selectors (%r1.b0, %r1.h10) and masks are not PTX that this parses.
+ */
+#include "replay/vgpu/ptx/decode/decode.h"
+
+#define O (d->stmt->operands)
+
+static int ts_ptx_video_emit(struct ts_ptx_decoder *d, uint32_t aux, uint32_t n_sources)
+{
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_VIDEO, TY_NONE);
+	uint32_t *fields[] = {&in.a, &in.b, &in.c};
+	int r = ts_ptx_done(d, n_sources + 1);
+
+	for (uint32_t i = 0; i < n_sources && !r; i++)
+		r = ts_ptx_src(d, &O[i + 1], TY_U32, fields[i]);
+	if (!r && n_sources < 3)
+		r = ts_ptx_pool_value(d->image, 0, CLASS_32, &in.c);
+	if (!r)
+		r = ts_ptx_dst(d, &O[0], CLASS_32, &in.dst);
+	in.aux = aux;
+	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
+}
+
+static uint32_t ts_ptx_mod_signs(struct ts_ptx_decoder *d, uint32_t n, bool *ret_known)
+{
+	static const uint32_t flags[] = {TS_PTX_VIDEO_SIGNED_D, TS_PTX_VIDEO_SIGNED_A,
+					 TS_PTX_VIDEO_SIGNED_B};
+	uint32_t aux = 0;
+
+	*ret_known = true;
+	for (uint32_t i = 3 - n; i < 3; i++) {
+		enum ts_ptx_type type = ts_ptx_mod_type(d);
+
+		*ret_known &= type == TY_U32 || type == TY_S32;
+		aux |= type == TY_S32 ? flags[i] : 0;
+	}
+	return aux;
+}
+
+static uint32_t ts_ptx_mod_video_cmp(struct ts_ptx_decoder *d)
+{
+	static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+	uint32_t i = 0;
+
+	while (i < 6 && !ts_ptx_mod(d, names[i]))
+		i++;
+	return i;
+}
+
+/* The second operation, with c. True: there is one. */
+static bool ts_ptx_mod_second(struct ts_ptx_decoder *d, uint32_t *aux)
+{
+	static const char *const names[] = {"add", "min", "max"};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		if (!ts_ptx_mod(d, names[i]))
+			continue;
+		*aux |= (i + 1) << TS_PTX_VIDEO_SECOND_SHIFT;
+		return true;
+	}
+	return false;
+}
+
+static int ts_ptx_decode_video(struct ts_ptx_decoder *d)
+{
+	static const struct {
+		const char *name;
+		enum ts_ptx_video op;
+		uint32_t parts;
+	} names[] = {
+		{"vadd", VIDEO_ADD, 1},		 {"vsub", VIDEO_SUB, 1},
+		{"vabsdiff", VIDEO_ABSDIFF, 1},	 {"vmin", VIDEO_MIN, 1},
+		{"vmax", VIDEO_MAX, 1},		 {"vshl", VIDEO_SHL, 1},
+		{"vshr", VIDEO_SHR, 1},		 {"vset", VIDEO_SET, 1},
+		{"vadd2", VIDEO_ADD, 2},	 {"vsub2", VIDEO_SUB, 2},
+		{"vavrg2", VIDEO_AVRG, 2},	 {"vabsdiff2", VIDEO_ABSDIFF, 2},
+		{"vmin2", VIDEO_MIN, 2},	 {"vmax2", VIDEO_MAX, 2},
+		{"vset2", VIDEO_SET, 2},	 {"vadd4", VIDEO_ADD, 4},
+		{"vsub4", VIDEO_SUB, 4},	 {"vavrg4", VIDEO_AVRG, 4},
+		{"vabsdiff4", VIDEO_ABSDIFF, 4}, {"vmin4", VIDEO_MIN, 4},
+		{"vmax4", VIDEO_MAX, 4},	 {"vset4", VIDEO_SET, 4},
+	};
+	uint32_t i = 0, aux, n = 2, cmp;
+	bool known, second;
+
+	while (strlen(names[i].name) != d->mods[0].n ||
+	       memcmp(names[i].name, d->mods[0].text, d->mods[0].n))
+		i++;
+	aux = ts_ptx_mod_signs(d, names[i].op == VIDEO_SET ? 2 : 3, &known);
+	aux |= (uint32_t)names[i].op | names[i].parts << TS_PTX_VIDEO_PARTS_SHIFT;
+	if (names[i].op == VIDEO_SET) {
+		cmp = ts_ptx_mod_video_cmp(d);
+		known &= cmp < 6;
+		aux |= cmp << TS_PTX_VIDEO_CMP_SHIFT;
+	} else if (ts_ptx_mod(d, "sat")) {
+		aux |= TS_PTX_VIDEO_SAT;
+	}
+	if (names[i].op == VIDEO_SHL || names[i].op == VIDEO_SHR) {
+		bool wrap = ts_ptx_mod(d, "wrap");
+
+		known &= wrap || ts_ptx_mod(d, "clamp");
+		known &= !(aux & TS_PTX_VIDEO_SIGNED_B);
+		aux |= wrap ? TS_PTX_VIDEO_WRAP : 0;
+	}
+	second = ts_ptx_mod_second(d, &aux);
+	/* SIMD ones only sum, and without a sum name a c to merge with, of which nothing stays. */
+	if (names[i].parts > 1) {
+		known &= !second || aux >> TS_PTX_VIDEO_SECOND_SHIFT == 1;
+		n = 3;
+	} else if (second) {
+		n = 3;
+	}
+	return known ? ts_ptx_video_emit(d, aux, n) : ts_ptx_unsupported(d);
+}
+
+/* vmad: a * b + c, shifted. The sum's own width is 64 bits and more; the result is the low word, or saturated. */
+static int ts_ptx_decode_vmad(struct ts_ptx_decoder *d)
+{
+	bool known;
+	uint32_t aux = ts_ptx_mod_signs(d, 3, &known) | VIDEO_MAD | 1u << TS_PTX_VIDEO_PARTS_SHIFT;
+
+	if (ts_ptx_mod(d, "sat"))
+		aux |= TS_PTX_VIDEO_SAT;
+	if (ts_ptx_mod(d, "shr7"))
+		aux |= 7u << TS_PTX_VIDEO_SCALE_SHIFT;
+	else if (ts_ptx_mod(d, "shr15"))
+		aux |= 15u << TS_PTX_VIDEO_SCALE_SHIFT;
+	return known ? ts_ptx_video_emit(d, aux, 3) : ts_ptx_unsupported(d);
+}
+
+const struct ts_ptx_mnemonic ts_ptx_mnemonics_video[] = {
+	{"vadd", ts_ptx_decode_video},	    {"vsub", ts_ptx_decode_video},
+	{"vabsdiff", ts_ptx_decode_video},  {"vmin", ts_ptx_decode_video},
+	{"vmax", ts_ptx_decode_video},	    {"vshl", ts_ptx_decode_video},
+	{"vshr", ts_ptx_decode_video},	    {"vset", ts_ptx_decode_video},
+	{"vmad", ts_ptx_decode_vmad},	    {"vadd2", ts_ptx_decode_video},
+	{"vsub2", ts_ptx_decode_video},	    {"vavrg2", ts_ptx_decode_video},
+	{"vabsdiff2", ts_ptx_decode_video}, {"vmin2", ts_ptx_decode_video},
+	{"vmax2", ts_ptx_decode_video},	    {"vset2", ts_ptx_decode_video},
+	{"vadd4", ts_ptx_decode_video},	    {"vsub4", ts_ptx_decode_video},
+	{"vavrg4", ts_ptx_decode_video},    {"vabsdiff4", ts_ptx_decode_video},
+	{"vmin4", ts_ptx_decode_video},	    {"vmax4", ts_ptx_decode_video},
+	{"vset4", ts_ptx_decode_video},	    {NULL, NULL},
+};

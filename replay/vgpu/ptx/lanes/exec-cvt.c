@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * cvt, and mov between words and their parts. The conversions that programs are full of are lane loops here, rounding to nearest
+ * as the host does; everything else goes through convert.c, value by value.
+ */
+#include "replay/vgpu/ptx/lanes/convert.h"
+#include "replay/vgpu/ptx/lanes/half.h"
+#include "replay/vgpu/ptx/lanes/lanes.h"
+
+TS_PTX_OP1(f32_s32, float, float, uint32_t, int32_t, a)
+TS_PTX_OP1(f32_u32, float, float, uint32_t, uint32_t, a)
+TS_PTX_OP1(f64_f32, double, double, float, float, a)
+TS_PTX_OP1(f32_f64, float, float, double, double, ts_ptx_canonical((float)a))
+TS_PTX_OP1(f64_s32, double, double, uint32_t, int32_t, a)
+TS_PTX_OP1(s64_s32, uint64_t, int64_t, uint32_t, int32_t, a)
+TS_PTX_OP1(u64_u32, uint64_t, uint64_t, uint32_t, uint32_t, a)
+TS_PTX_OP1(u32_u64, uint32_t, uint32_t, uint64_t, uint64_t, a)
+TS_PTX_OP1(f32_f16, uint32_t, uint32_t, uint32_t, uint16_t,
+	   ts_ptx_bits(ts_ptx_canonical(ts_ptx_from_f16(a))))
+TS_PTX_OP1(f16_f32, uint32_t, uint32_t, float, float, ts_ptx_to_f16(a))
+
+static inline int32_t truncate_s32(float a)
+{
+	float clamped = a >= -0x1p31f ? (a < 0x1p31f ? a : 0) : 0;
+	int32_t r = (int32_t)clamped;
+
+	r = a < -0x1p31f ? INT32_MIN : r;
+	return a >= 0x1p31f ? INT32_MAX : r;
+}
+
+TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
+
+/* Integers of any width to any: cut to the source's width, then to the target's, extended as each one's sign says. */
+static inline uint32_t cut32(uint32_t v, uint32_t mode)
+{
+	uint32_t shift = mode & 127, up = v << (shift & 31);
+
+	return mode & 128 ? (uint32_t)((int32_t)up >> (shift & 31)) : up >> (shift & 31);
+}
+
+static inline uint64_t cut64(uint64_t v, uint32_t mode)
+{
+	uint32_t shift = mode & 127;
+	uint64_t up = v << (shift & 63);
+
+	return mode & 128 ? (uint64_t)((int64_t)up >> (shift & 63)) : up >> (shift & 63);
+}
+
+TS_PTX_OP1(int_32_32, uint32_t, uint32_t, uint32_t, uint32_t,
+	   cut32(cut32(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_64_32, uint64_t, uint64_t, uint32_t, uint32_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_32_64, uint32_t, uint32_t, uint64_t, uint64_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+TS_PTX_OP1(int_64_64, uint64_t, uint64_t, uint64_t, uint64_t,
+	   cut64(cut64(a, in->aux), in->aux >> 8))
+
+static inline uint64_t load(const struct ts_ptx_warp *w, uint32_t ref, bool is_64, int lane)
+{
+	return is_64 ? ((const uint64_t *)ts_ptx_slot(w, ref))[lane]
+		     : ((const uint32_t *)ts_ptx_slot(w, ref))[lane];
+}
+
+static inline void store(const struct ts_ptx_warp *w, uint32_t ref, bool is_64, int lane,
+			 uint64_t v)
+{
+	if (is_64)
+		((uint64_t *)ts_ptx_slot(w, ref))[lane] = v;
+	else
+		((uint32_t *)ts_ptx_slot(w, ref))[lane] = (uint32_t)v;
+}
+
+static int cvt(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		uint64_t v = load(w, in->a, in->flags & INSN_SRC64, i);
+
+		store(w, in->dst, in->flags & INSN_DST64, i, ts_ptx_convert(v, in->aux));
+	}
+	return 0;
+}
+
+/* d = {a in the upper half, b in the lower one}: cvt to f16x2, bf16x2 and the 8-bit pairs. */
+static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	enum ts_ptx_type to = TS_PTX_CVT_TO(in->aux);
+	const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);
+	uint32_t *d = ts_ptx_result(w, in);
+	uint32_t aux = (in->aux & ~31u) | (uint32_t)(to == TY_F16X2 ? TY_F16 : TY_BF16);
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+
+		if (to == TY_F16X2 || to == TY_BF16X2) {
+			d[i] = (uint32_t)ts_ptx_convert(a[i], aux) << 16 |
+			       (uint32_t)ts_ptx_convert(b[i], aux);
+		} else {
+			bool e5m2 = to == TY_E5M2X2, half = TS_PTX_CVT_FROM(in->aux) == TY_F16X2;
+			float hi =
+				half ? ts_ptx_from_f16((uint16_t)(a[i] >> 16)) : ts_ptx_float(a[i]);
+			float lo = half ? ts_ptx_from_f16((uint16_t)a[i]) : ts_ptx_float(b[i]);
+
+			if (in->aux & TS_PTX_CVT_RELU) {
+				hi = hi < 0 ? 0 : hi;
+				lo = lo < 0 ? 0 : lo;
+			}
+			d[i] = (uint32_t)ts_ptx_to_fp8(hi, e5m2, true) << 8 |
+			       ts_ptx_to_fp8(lo, e5m2, true);
+		}
+	}
+	return 0;
+}
+
+/* f16x2 from a pair of 8-bit floats. */
+static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	bool e5m2 = TS_PTX_CVT_FROM(in->aux) == TY_E5M2X2;
+	const uint32_t *a = ts_ptx_slot(w, in->a);
+	uint32_t *d = ts_ptx_result(w, in);
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		float lo = ts_ptx_from_fp8((uint8_t)a[i], e5m2);
+		float hi = ts_ptx_from_fp8((uint8_t)(a[i] >> 8), e5m2);
+
+		if (in->aux & TS_PTX_CVT_RELU) {
+			lo = lo < 0 ? 0 : lo;
+			hi = hi < 0 ? 0 : hi;
+		}
+		d[i] = ts_ptx_to_f16(lo) | (uint32_t)ts_ptx_to_f16(hi) << 16;
+	}
+	return 0;
+}
+
+/* d = c's low bits with a and b, saturated, below them; aux: the target's type, imm: its bits. */
+static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);
+	const uint32_t *c = in->c == TS_PTX_NONE ? NULL : ts_ptx_slot(w, in->c);
+	uint32_t *d = ts_ptx_result(w, in);
+	unsigned bits = (unsigned)in->imm;
+	int64_t low = in->aux ? -((int64_t)1 << (bits - 1)) : 0;
+	int64_t high = in->aux ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		int64_t x = (int32_t)a[i], y = (int32_t)b[i];
+		uint64_t field = (UINT64_C(1) << bits) - 1, r = c ? (uint64_t)c[i] << 2 * bits : 0;
+
+		x = x < low ? low : x > high ? high : x;
+		y = y < low ? low : y > high ? high : y;
+		d[i] = (uint32_t)(r | ((uint64_t)x & field) << bits | ((uint64_t)y & field));
+	}
+	return 0;
+}
+
+/* mov.bN d, {parts}: the list is in the operands, n parts of imm bits; flags of 64-bit slots in its high bits. */
+static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	unsigned bits = (unsigned)in->imm;
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		uint64_t v = 0;
+
+		for (uint32_t k = 0; k < in->n; k++) {
+			uint64_t part = load(w, list[k], bits == 64, i);
+
+			v |= (bits == 64 ? part : part & ((UINT64_C(1) << bits) - 1)) << bits * k;
+		}
+		store(w, in->dst, in->flags & INSN_DST64, i, v);
+	}
+	return 0;
+}
+
+/* mov.bN {parts}, a; a part that nobody wants has no slot. All of a is read before a part is written. */
+static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	unsigned bits = (unsigned)in->imm;
+
+	for (uint32_t left = m; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+		uint64_t v = load(w, in->a, in->flags & INSN_SRC64, i);
+
+		for (uint32_t k = 0; k < in->n; k++)
+			if (list[k] != TS_PTX_NONE)
+				store(w, list[k], false, i,
+				      v >> bits * k & ((UINT64_C(1) << bits) - 1));
+	}
+	return 0;
+}
+
+/* The common cases: 64 bits and their halves. */
+static int pack_2x32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	const uint32_t *lo = ts_ptx_slot(w, list[0]), *hi = ts_ptx_slot(w, list[1]);
+	uint64_t *d_ = ts_ptx_result(w, in);
+
+	TS_PTX_LOOP(m, uint64_t, uint64_t, , (uint64_t)hi[i] << 32 | lo[i])
+	return 0;
+}
+
+static int unpack_2x32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	const uint64_t *a = ts_ptx_slot(w, in->a);
+
+	for (uint32_t k = 0; k < 2; k++) {
+		uint32_t *d_;
+
+		if (list[k] == TS_PTX_NONE)
+			continue;
+		d_ = ts_ptx_slot(w, list[k]);
+		TS_PTX_LOOP(m, uint32_t, uint32_t, , a[i] >> 32 * k)
+	}
+	return 0;
+}
+
+void TS_PTX_FILL(cvt)(struct ts_ptx_optable *t)
+{
+	t->fn[F_CVT][TY_NONE] = cvt;
+	t->fn[F_CVT_FAST_F32_S32][TY_NONE] = f32_s32;
+	t->fn[F_CVT_FAST_F32_U32][TY_NONE] = f32_u32;
+	t->fn[F_CVT_FAST_S32_F32][TY_NONE] = s32_f32;
+	t->fn[F_CVT_FAST_F64_F32][TY_NONE] = f64_f32;
+	t->fn[F_CVT_FAST_F32_F64][TY_NONE] = f32_f64;
+	t->fn[F_CVT_FAST_F64_S32][TY_NONE] = f64_s32;
+	t->fn[F_CVT_FAST_S64_S32][TY_NONE] = s64_s32;
+	t->fn[F_CVT_FAST_U64_U32][TY_NONE] = u64_u32;
+	t->fn[F_CVT_FAST_U32_U64][TY_NONE] = u32_u64;
+	t->fn[F_CVT_FAST_F32_F16][TY_NONE] = f32_f16;
+	t->fn[F_CVT_FAST_F16_F32][TY_NONE] = f16_f32;
+	/* By the target's slot, then the source's. */
+	t->fn[F_CVT_INT][TY_B32] = int_32_32;
+	t->fn[F_CVT_INT][TY_B64] = int_64_32;
+	t->fn[F_CVT_INT][TY_U32] = int_32_64;
+	t->fn[F_CVT_INT][TY_U64] = int_64_64;
+	t->fn[F_CVT_PACK][TY_NONE] = cvt_pair;
+	t->fn[F_CVT_UNPACK][TY_NONE] = cvt_unpack;
+	t->fn[F_CVT_PACK_INT][TY_NONE] = cvt_pack_int;
+	t->fn[F_PACK][TY_NONE] = pack;
+	t->fn[F_UNPACK][TY_NONE] = unpack;
+	t->fn[F_PACK][TY_B64] = pack_2x32;
+	t->fn[F_UNPACK][TY_B64] = unpack_2x32;
+}

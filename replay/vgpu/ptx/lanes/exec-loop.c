@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The interpreter's loop: fetches, guards and dispatches. Uniform branches stay here; the rest of control flow is control.c. */
+#include "replay/vgpu/ptx/lanes/lanes.h"
+
+static int loop(struct ts_ptx_warp *w)
+{
+	const struct ts_ptx_insn *pc = w->pc;
+	uint64_t n_warp = 0, n_thread = 0;
+	uint32_t act = w->act;
+	int r;
+
+	for (;;) {
+		const struct ts_ptx_insn *in = pc;
+		uint32_t m = act & (*ts_ptx_pred(w, in->guard) ^ in->guard_xor);
+
+		n_warp++;
+		n_thread += (uint32_t)__builtin_popcount(m);
+		if (--w->slice < 0) {
+			w->pc = pc;
+			r = STOP_SLICE;
+			break;
+		}
+		if (in->kind == KIND_OP) {
+			pc++;
+			if (m && in->fn(w, in, m)) {
+				w->pc = in;
+				r = STOP_FAULT;
+				break;
+			}
+			continue;
+		}
+		if (in->kind == KIND_BRA) {
+			if (!m) {
+				pc++;
+				continue;
+			}
+			if (m == act) {
+				pc = ts_ptx_frame_of(w)->code->insns + in->target;
+				continue;
+			}
+		} else if (in->kind == KIND_JOIN) {
+			const struct ts_ptx_join *join = w->splits[w->current].join;
+
+			n_warp--;
+			n_thread -= (uint32_t)__builtin_popcount(m);
+			if (!join || join->pc != in) {
+				pc++;
+				continue;
+			}
+		}
+		w->pc = pc;
+		r = ts_ptx_control(w, in);
+		if (r) {
+			r--;
+			break;
+		}
+		pc = w->pc;
+		act = w->act;
+	}
+	w->n_warp_insns += n_warp;
+	w->n_thread_insns += n_thread;
+	return r;
+}
+
+void TS_PTX_FILL(loop)(struct ts_ptx_optable *t)
+{
+	t->loop = loop;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Atomics. Lanes take their turns in ascending order, from the one on that a scheduler chooses. A block runs on one thread at a
+ * time, so atomics on its shared memory need no host atomics; on device memory every one is a sequentially consistent
+ * compare-and-swap or better, which is at least what any .sem asks for, at any .scope.
+ */
+#include "replay/vgpu/ptx/lanes/half.h"
+#include "replay/vgpu/ptx/run/exec.h"
+
+static uint32_t ts_ptx_add_pair(uint32_t a, uint32_t b, bool bf16)
+{
+	uint16_t lo, hi;
+
+	if (bf16) {
+		lo = ts_ptx_to_bf16(ts_ptx_from_bf16((uint16_t)a) + ts_ptx_from_bf16((uint16_t)b));
+		hi = ts_ptx_to_bf16(ts_ptx_from_bf16((uint16_t)(a >> 16)) +
+				    ts_ptx_from_bf16((uint16_t)(b >> 16)));
+	} else {
+		lo = ts_ptx_to_f16(ts_ptx_from_f16((uint16_t)a) + ts_ptx_from_f16((uint16_t)b));
+		hi = ts_ptx_to_f16(ts_ptx_from_f16((uint16_t)(a >> 16)) +
+				   ts_ptx_from_f16((uint16_t)(b >> 16)));
+	}
+	return lo | (uint32_t)hi << 16;
+}
+
+static uint64_t ts_ptx_atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
+{
+	switch (type) {
+	case TY_F32: {
+		/* Atomic single precision sums in device memory flush denormals neither here nor, since Volta, there. */
+		float sum = ts_ptx_float((uint32_t)old) + ts_ptx_float((uint32_t)v);
+
+		return ts_ptx_bits(ts_ptx_canonical(sum));
+	}
+	case TY_F64:
+		return ts_ptx_bits64(ts_ptx_double(old) + ts_ptx_double(v));
+	case TY_F16X2:
+	case TY_BF16X2:
+		return ts_ptx_add_pair((uint32_t)old, (uint32_t)v, type == TY_BF16X2);
+	case TY_F16:
+	case TY_BF16:
+		return ts_ptx_add_pair((uint16_t)old, (uint16_t)v, type == TY_BF16) & 0xffff;
+	default:
+		return old + v;
+	}
+}
+
+static uint16_t ts_ptx_extreme_half(uint16_t a, uint16_t b, bool bf16, bool max)
+{
+	float x = bf16 ? ts_ptx_from_bf16(a) : ts_ptx_from_f16(a);
+	float y = bf16 ? ts_ptx_from_bf16(b) : ts_ptx_from_f16(b);
+
+	if (__builtin_isnan(x) && __builtin_isnan(y))
+		return 0x7fff;
+	if (__builtin_isnan(x) || __builtin_isnan(y))
+		return __builtin_isnan(x) ? b : a;
+	if (x == y) /* zeros: the negative one is less */
+		return max ? a & b : a | b;
+	return (x < y) != max ? a : b;
+}
+
+static uint32_t ts_ptx_extreme(uint32_t a, uint32_t b, enum ts_ptx_type type, bool max)
+{
+	bool bf16 = type == TY_BF16 || type == TY_BF16X2;
+
+	return ts_ptx_extreme_half((uint16_t)a, (uint16_t)b, bf16, max) |
+	       (uint32_t)ts_ptx_extreme_half((uint16_t)(a >> 16), (uint16_t)(b >> 16), bf16, max)
+		       << 16;
+}
+
+static bool ts_ptx_less(uint64_t a, uint64_t b, enum ts_ptx_type type)
+{
+	switch (type) {
+	case TY_S32:
+		return (int32_t)a < (int32_t)b;
+	case TY_S64:
+		return (int64_t)a < (int64_t)b;
+	case TY_U32:
+		return (uint32_t)a < (uint32_t)b;
+	default:
+		return a < b;
+	}
+}
+
+static uint64_t ts_ptx_atom_apply(uint64_t old, uint64_t v, uint32_t aux)
+{
+	enum ts_ptx_type type = TS_PTX_ATOM_TYPE(aux);
+
+	switch ((enum ts_ptx_atom)TS_PTX_ATOM_OP(aux)) {
+	case ATOM_ADD:
+		return ts_ptx_atom_add(old, v, type);
+	case ATOM_AND:
+		return old & v;
+	case ATOM_OR:
+		return old | v;
+	case ATOM_XOR:
+		return old ^ v;
+	case ATOM_EXCH:
+		return v;
+	case ATOM_MIN:
+	case ATOM_MAX:
+		if (ts_ptx_types[type].klass == 'f' || ts_ptx_types[type].klass == 'h')
+			return ts_ptx_extreme((uint32_t)old, (uint32_t)v, type,
+					      TS_PTX_ATOM_OP(aux) == ATOM_MAX);
+		if (TS_PTX_ATOM_OP(aux) == ATOM_MIN)
+			return ts_ptx_less(v, old, type) ? v : old;
+		return ts_ptx_less(old, v, type) ? v : old;
+	case ATOM_INC:
+		return (uint32_t)old >= (uint32_t)v ? 0 : (uint32_t)old + 1;
+	default:
+		return !(uint32_t)old || (uint32_t)old > (uint32_t)v ? (uint32_t)v
+								     : (uint32_t)old - 1;
+	}
+}
+
+#define SWAP_LOOP(T)                                                                            \
+	static uint64_t ts_ptx_swap_##T(void *at, uint64_t v, uint32_t aux, bool shared)        \
+	{                                                                                       \
+		T *p = at, old;                                                                 \
+                                                                                                \
+		if (shared) {                                                                   \
+			old = *p;                                                               \
+			*p = (T)ts_ptx_atom_apply(old, v, aux);                                 \
+			return old;                                                             \
+		}                                                                               \
+		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                     \
+		while (!__atomic_compare_exchange_n(p, &old, (T)ts_ptx_atom_apply(old, v, aux), \
+						    true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))  \
+			continue;                                                               \
+		return old;                                                                     \
+	}                                                                                       \
+	static uint64_t ts_ptx_cas_##T(void *at, uint64_t expected, uint64_t v)                 \
+	{                                                                                       \
+		T old = (T)expected;                                                            \
+                                                                                                \
+		(void)__atomic_compare_exchange_n((T *)at, &old, (T)v, false, __ATOMIC_SEQ_CST, \
+						  __ATOMIC_SEQ_CST);                            \
+		return old;                                                                     \
+	}
+SWAP_LOOP(uint16_t)
+SWAP_LOOP(uint32_t)
+SWAP_LOOP(uint64_t)
+
+static bool ts_ptx_is_shared(const struct ts_ptx_warp *w, const uint8_t *p)
+{
+	/* Numbers, since a block without shared memory has no pointer to compare with. */
+	return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
+}
+
+static uint64_t ts_ptx_atom_value(const struct ts_ptx_warp *w, uint32_t ref, uint32_t bytes,
+				  uint32_t i)
+{
+	return bytes == 8 ? ((const uint64_t *)ts_ptx_slot(w, ref))[i]
+			  : ((const uint32_t *)ts_ptx_slot(w, ref))[i];
+}
+
+static void ts_ptx_atom_answer(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+			       uint32_t bytes, uint32_t i, uint64_t old)
+{
+	if (in->dst == TS_PTX_NONE)
+		return;
+	if (bytes == 8)
+		((uint64_t *)ts_ptx_result(w, in))[i] = old;
+	else
+		((uint32_t *)ts_ptx_result(w, in))[i] = (uint32_t)old;
+}
+
+static int ts_ptx_atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
+	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
+
+	if (ts_ptx_addresses(w, in, m, bytes, true, p))
+		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	w->slice -= TS_PTX_SYNC_COST / 4;
+	w->n_watched++;
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
+		uint64_t v = ts_ptx_atom_value(w, in->b, bytes, i);
+		bool shared = ts_ptx_is_shared(w, p[i]);
+		uint64_t old = bytes == 8   ? ts_ptx_swap_uint64_t(p[i], v, in->aux, shared)
+			       : bytes == 4 ? ts_ptx_swap_uint32_t(p[i], v, in->aux, shared)
+					    : ts_ptx_swap_uint16_t(p[i], v, in->aux, shared);
+
+		ts_ptx_atom_answer(w, in, bytes, i, old);
+	}
+	return 0;
+}
+
+/* b: what is expected, c: the new value. */
+static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
+	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
+
+	if (ts_ptx_addresses(w, in, m, bytes, true, p))
+		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	ts_ptx_watch(w);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
+		uint64_t expected = ts_ptx_atom_value(w, in->b, bytes, i);
+		uint64_t v = ts_ptx_atom_value(w, in->c, bytes, i);
+		uint64_t old = bytes == 8   ? ts_ptx_cas_uint64_t(p[i], expected, v)
+			       : bytes == 4 ? ts_ptx_cas_uint32_t(p[i], expected, v)
+					    : ts_ptx_cas_uint16_t(p[i], expected, v);
+
+		ts_ptx_atom_answer(w, in, bytes, i, old);
+	}
+	return 0;
+}
+
+static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	uint32_t aux = list[2 * in->n], bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(aux)].bytes;
+	uint32_t old[8][TS_PTX_LANES];
+	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
+
+	if (ts_ptx_addresses(w, in, m, bytes * in->n, true, p))
+		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	w->slice -= TS_PTX_SYNC_COST / 4;
+	w->n_watched++;
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
+		bool shared = ts_ptx_is_shared(w, p[i]);
+
+		for (uint32_t k = 0; k < in->n; k++) {
+			uint64_t v = ts_ptx_atom_value(w, list[in->n + k], 4, i);
+			uint8_t *at = p[i] + k * bytes;
+
+			old[k][i] =
+				(uint32_t)(bytes == 4 ? ts_ptx_swap_uint32_t(at, v, aux, shared)
+						      : ts_ptx_swap_uint16_t(at, v, aux, shared));
+		}
+	}
+	for (uint32_t k = 0; k < in->n; k++) {
+		uint32_t *d = list[k] == TS_PTX_NONE ? NULL : ts_ptx_slot(w, list[k]);
+
+		for (uint32_t left = d ? m : 0; left; left &= left - 1)
+			d[__builtin_ctz(left)] = old[k][__builtin_ctz(left)];
+	}
+	return 0;
+}
+
+__extension__ typedef unsigned __int128 ts_ptx_u128;
+
+/* On x86-64 by hand: compilers call a library for it unless built for processors that all have it, which ours all do. */
+static ts_ptx_u128 ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
+{
+#ifdef __x86_64__
+	uint64_t lo = (uint64_t)expected, hi = (uint64_t)(expected >> 64);
+
+	__asm__ __volatile__("lock cmpxchg16b %0"
+			     : "+m"(*at), "+a"(lo), "+d"(hi)
+			     : "b"((uint64_t)v), "c"((uint64_t)(v >> 64))
+			     : "memory", "cc");
+	return (ts_ptx_u128)hi << 64 | lo;
+#else
+	return __sync_val_compare_and_swap(at, expected, v);
+#endif
+}
+
+static ts_ptx_u128 ts_ptx_swap_u128(ts_ptx_u128 *at, ts_ptx_u128 v)
+{
+	ts_ptx_u128 old = ts_ptx_cas_u128(at, 0, 0), seen;
+
+	while ((seen = ts_ptx_cas_u128(at, old, v)) != old)
+		old = seen;
+	return old;
+}
+
+static ts_ptx_u128 ts_ptx_u128_of(const struct ts_ptx_warp *w, const uint32_t *refs, uint32_t i)
+{
+	return (ts_ptx_u128)((const uint64_t *)ts_ptx_slot(w, refs[1]))[i] << 64 |
+	       ((const uint64_t *)ts_ptx_slot(w, refs[0]))[i];
+}
+
+static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const uint32_t *list = ts_ptx_operands(w, in);
+	enum ts_ptx_atom128 op = list[in->n];
+	ts_ptx_u128 old[TS_PTX_LANES];
+	uint8_t *p[TS_PTX_LANES];
+	uint32_t first;
+
+	if (ts_ptx_addresses(w, in, m, 16, op != TS_PTX_ATOM128_LOAD, p))
+		return STOP_FAULT;
+	first = ts_ptx_first_lane(w, in, m, p);
+	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
+	ts_ptx_watch(w);
+	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
+		uint32_t i = ts_ptx_next_lane(left, first);
+		ts_ptx_u128 *at = (ts_ptx_u128 *)(void *)p[i];
+
+		old[i] = op == TS_PTX_ATOM128_LOAD ? ts_ptx_cas_u128(at, 0, 0)
+			 : op == TS_PTX_ATOM128_STORE
+				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list, i))
+			 : op == TS_PTX_ATOM128_EXCH
+				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list + 2, i))
+				 : ts_ptx_cas_u128(at, ts_ptx_u128_of(w, list + 2, i),
+						   ts_ptx_u128_of(w, list + 4, i));
+	}
+	for (uint32_t left = op == TS_PTX_ATOM128_STORE ? 0 : m; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		((uint64_t *)ts_ptx_slot(w, list[0]))[i] = (uint64_t)old[i];
+		((uint64_t *)ts_ptx_slot(w, list[1]))[i] = (uint64_t)(old[i] >> 64);
+	}
+	return 0;
+}
+
+void ts_ptx_fill_atom(struct ts_ptx_optable *t)
+{
+	t->fn[F_ATOM][TY_NONE] = ts_ptx_atom_op;
+	t->fn[F_ATOM_CAS][TY_NONE] = ts_ptx_atom_cas;
+	t->fn[F_ATOM_VECTOR][TY_NONE] = ts_ptx_atom_vector;
+	t->fn[F_ATOM128][TY_NONE] = ts_ptx_atom128;
+}

@@ -1,0 +1,753 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs kernels: an engine's workers take blocks in ascending order, keep a few resident at once, and give each warp of each
+ * resident block its turn. A worker takes a further block only when those it has did not finish within their turn, so that
+ * ordinary kernels run block after block in warm caches, and blocks that wait for others get company.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replay/vgpu/ptx/run/engine.h"
+
+#define MAX_ENGINE_THREADS 256
+
+const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine)
+{
+	return &engine->host;
+}
+
+void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n)
+{
+	struct ts_ptx_engine *e = worker->engine;
+
+	if (!e->host.print)
+		return;
+	pthread_mutex_lock(&e->print_lock);
+	e->host.print(e->host.userdata, text, n);
+	pthread_mutex_unlock(&e->print_lock);
+}
+
+static uint64_t ts_ptx_monotonic_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A fault that is no instruction's: the run's limits. */
+static void ts_ptx_stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind,
+			    const char *why)
+{
+	struct ts_ptx_fault *f = &worker->fault;
+
+	if (!f->kind) {
+		*f = (struct ts_ptx_fault){.kind = kind};
+		(void)snprintf(f->kernel, sizeof(f->kernel), "%s", worker->kernel->info.name);
+		(void)snprintf(f->message, sizeof(f->message), "%s: %s, in kernel %s",
+			       ts_ptx_fault_name(kind), why, f->kernel);
+	}
+	atomic_store(&worker->engine->stop, true);
+}
+
+static void ts_ptx_block_free(struct ts_ptx_block *b)
+{
+	if (!b)
+		return;
+	free(b->warps);
+	free(b->shared);
+	free(b->local);
+	free(b);
+}
+
+static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32_t n_threads)
+{
+	uint32_t n_warps = (n_threads + TS_PTX_LANES - 1) / TS_PTX_LANES;
+	size_t local = (size_t)n_warps * TS_PTX_LANES * e->local_stride;
+
+	if (n_warps > b->warps_capacity) {
+		free(b->warps);
+		b->warps_capacity = 0;
+		b->warps = calloc(n_warps, sizeof(*b->warps));
+		if (!b->warps)
+			return -ENOMEM;
+		b->warps_capacity = n_warps;
+		b->n_placed = 0;
+	}
+	if (e->shared_bytes > b->shared_capacity) {
+		free(b->shared);
+		b->shared_capacity = 0;
+		b->shared = aligned_alloc(128, TS_PTX_SHARED_REACH(e->shared_bytes));
+		if (!b->shared)
+			return -ENOMEM;
+		memset(b->shared, 0, TS_PTX_SHARED_REACH(e->shared_bytes));
+		b->shared_capacity = e->shared_bytes;
+	}
+	if (local > b->local_capacity) {
+		free(b->local);
+		b->local_capacity = 0;
+		/* Untouched pages cost nothing, so deep stacks need no second thought. */
+		b->local = calloc(1, local);
+		if (!b->local)
+			return -ENOMEM;
+		b->local_capacity = local;
+	}
+	b->shared_bytes = e->shared_bytes;
+	b->local_stride = e->local_stride;
+	b->n_threads = n_threads;
+	b->n_warps = n_warps;
+	return 0;
+}
+
+/* Where each thread is in its block. Blocks are taken again, mostly for others of the same shape. */
+static void ts_ptx_block_place(struct ts_ptx_block *b, const uint32_t shape[3])
+{
+	uint32_t x = 0, y = 0, z = 0;
+
+	if (b->n_placed >= b->n_warps && b->placed_x == shape[0] && b->placed_y == shape[1])
+		return;
+	for (uint32_t k = 0; k < b->n_warps; k++)
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
+			b->warps[k].tid[0][i] = x;
+			b->warps[k].tid[1][i] = y;
+			b->warps[k].tid[2][i] = z;
+			if (++x < shape[0])
+				continue;
+			x = 0;
+			if (++y < shape[1])
+				continue;
+			y = 0;
+			z++;
+		}
+	b->placed_x = shape[0];
+	b->placed_y = shape[1];
+	b->n_placed = b->n_warps;
+}
+
+static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uint64_t index)
+{
+	struct ts_ptx_engine *e = worker->engine;
+	const struct ts_ptx_launch *l = e->launch;
+	uint32_t n_threads = l->block[0] * l->block[1] * l->block[2];
+	int r = ts_ptx_block_room(e, b, n_threads);
+
+	if (r)
+		return r;
+	b->worker = worker;
+	b->index = index;
+	b->ctaid[0] = (uint32_t)(index % l->grid[0]);
+	b->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
+	b->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+	b->n_live = n_threads;
+	for (; b->barriers_used; b->barriers_used &= b->barriers_used - 1)
+		b->barriers[__builtin_ctz(b->barriers_used)] = (struct ts_ptx_barrier){0};
+	/* Cooperative groups keep barriers there and rely on zeros at first. */
+	if (worker->kernel->code->uses_reserved_shared)
+		memset(b->shared + b->shared_bytes - TS_PTX_RESERVED_SHARED, 0,
+		       TS_PTX_RESERVED_SHARED);
+	ts_ptx_block_place(b, l->block);
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct ts_ptx_warp *w = &b->warps[k];
+		uint32_t n = n_threads - k * TS_PTX_LANES;
+
+		w->block = b;
+		w->worker = worker;
+		w->index = k;
+		w->bank[1] = worker->image->pool;
+		w->n_warp_insns = w->n_thread_insns = 0;
+		r = ts_ptx_warp_start(w, worker->kernel->code, n < 32 ? (1u << n) - 1 : UINT32_MAX);
+		if (r) {
+			b->n_warps = k;
+			return -ENOMEM;
+		}
+	}
+	if (worker->observer)
+		b->observed = worker->observer->block_begin(
+			worker->observer->userdata, index, b->shared_bytes,
+			worker->kernel->code->uses_reserved_shared ? TS_PTX_RESERVED_SHARED : 0);
+	return worker->observer && !b->observed ? -ENOMEM : 0;
+}
+
+void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *b)
+{
+	if (b->observed)
+		worker->observer->block_end(worker->observer->userdata, b->observed);
+	b->observed = NULL;
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct ts_ptx_warp *w = &b->warps[k];
+
+		if (w->base)
+			ts_ptx_warp_drop(w);
+	}
+	worker->n_blocks--;
+	atomic_fetch_sub(&worker->engine->n_resident, 1);
+	b->next = worker->spare;
+	worker->spare = b;
+}
+
+void ts_ptx_deadlock(struct ts_ptx_block *b)
+{
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct ts_ptx_warp *w = &b->warps[k];
+		struct ts_ptx_split *s = &w->splits[0];
+		uint32_t lane;
+
+		if (!w->n_splits)
+			continue;
+		lane = (uint32_t)__builtin_ctz(s->mask);
+		w->current = 0;
+		if (s->state == SPLIT_BARRIER)
+			(void)ts_ptx_fault(w, s->pc - 1, lane, TS_PTX_FAULT_DEADLOCK,
+					   "barrier %u waits for threads that do not come: every "
+					   "thread of the block waits",
+					   s->barrier);
+		else
+			(void)ts_ptx_fault(
+				w, s->pc, lane, TS_PTX_FAULT_DEADLOCK,
+				"lanes 0x%08x wait for the others of member mask 0x%08x, "
+				"which do not come",
+				s->mask, s->members);
+		return;
+	}
+}
+
+/* One turn of each warp. 0: go on; 1: the block is done; -1: it faulted. */
+static int ts_ptx_block_pass(struct ts_ptx_block *b)
+{
+	int (*loop)(struct ts_ptx_warp *) = b->worker->image->ops->loop;
+	bool ran = false, left = false, spins = true;
+
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct ts_ptx_warp *w = &b->warps[k];
+		int stop;
+
+		if (!w->n_splits)
+			continue;
+		if (!ts_ptx_warp_choose(w, true)) {
+			left = true;
+			continue;
+		}
+		ran = true;
+		w->slice = TS_PTX_SLICE;
+		w->n_watched = 0;
+		stop = b->worker->debugger ? ts_ptx_debug_turn(w, loop) : loop(w);
+		if (stop == STOP_FAULT)
+			return -1;
+		if (stop == STOP_SLICE) {
+			ts_ptx_split_store(w);
+			spins &= w->n_watched >= TS_PTX_SPINNING;
+			if (w->n_watched >= TS_PTX_SPINNING)
+				(void)ts_ptx_warp_break(w);
+		} else {
+			spins = false;
+		}
+		left |= w->n_splits != 0;
+	}
+	if (left && !ran) {
+		/* Lanes that wait at joins may be the ones that the others wait for. */
+		for (uint32_t k = 0; k < b->n_warps; k++)
+			ran |= ts_ptx_warp_break(&b->warps[k]);
+	}
+	if (left && !ran) {
+		ts_ptx_deadlock(b);
+		return -1;
+	}
+	b->spins = spins && ran;
+	return !left;
+}
+
+void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n)
+{
+	uint64_t n_insns = 0;
+
+	for (struct ts_ptx_warp *w = warps; w != warps + n; w++) {
+		n_insns += w->n_warp_insns;
+		worker->stats.thread_insns += w->n_thread_insns;
+		w->n_warp_insns = w->n_thread_insns = 0;
+	}
+	worker->stats.warp_insns += n_insns;
+	worker->unreported += n_insns;
+}
+
+/* Counts this thread as one that only watches, or as active. */
+static void set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
+{
+	struct ts_ptx_watch *watch = worker->launch->watch;
+
+	if (watch && only_watches != worker->only_watches)
+		atomic_fetch_add(&watch->n_active, only_watches ? -1u : 1u);
+	worker->only_watches = only_watches;
+}
+
+/* What writes nothing can only wait for what another writes: memory of its own threads is as it was. */
+static void note_watching(struct ts_ptx_worker *worker, bool spins)
+{
+	const struct ts_ptx_launch *l = worker->launch;
+	const struct ts_ptx_stats *stats = &worker->stats;
+	uint64_t done = stats->atomics + stats->global_bytes_written + stats->shared_bytes_written +
+			stats->barriers + stats->blocks;
+
+	if (!spins || done != worker->done)
+		worker->watching = 0;
+	else
+		worker->watching += worker->unreported > TS_PTX_SYNC_COST ? worker->unreported
+									  : TS_PTX_SYNC_COST;
+	worker->done = done;
+	set_only_watches(worker, worker->watching > l->max_watching_insns);
+	if (worker->only_watches &&
+	    (!l->watch || atomic_load_explicit(&l->watch->ends, memory_order_relaxed)))
+		ts_ptx_stop_for(worker, TS_PTX_FAULT_WAITS,
+				"all threads do nothing but wait for memory to change");
+}
+
+void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
+{
+	struct ts_ptx_engine *e = worker->engine;
+	const struct ts_ptx_launch *l = e->launch;
+	uint64_t total;
+
+	if (l->max_warp_insns) {
+		total = atomic_fetch_add(&e->n_insns, worker->unreported) + worker->unreported;
+		if (total > l->max_warp_insns)
+			ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET,
+					"the budget of warp instructions is spent");
+	}
+	if (l->max_watching_insns)
+		note_watching(worker, spins);
+	worker->unreported = 0;
+	if (l->deadline_ns && ts_ptx_monotonic_ns() > l->deadline_ns)
+		ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
+	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
+		ts_ptx_stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
+}
+
+bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
+{
+	struct ts_ptx_engine *e = worker->engine;
+	uint32_t n = atomic_load_explicit(&e->n_resident, memory_order_relaxed);
+	struct ts_ptx_block *b;
+	uint64_t index;
+
+	do {
+		if (n >= e->max_resident ||
+		    atomic_load_explicit(&e->next_block, memory_order_relaxed) >= e->n_blocks)
+			return false;
+	} while (!atomic_compare_exchange_weak(&e->n_resident, &n, n + 1));
+	index = atomic_fetch_add(&e->next_block, 1);
+	if (index >= e->n_blocks) {
+		atomic_fetch_sub(&e->n_resident, 1);
+		return false;
+	}
+	b = worker->spare;
+	if (b)
+		worker->spare = b->next;
+	else
+		b = calloc(1, sizeof(*b));
+	if (b)
+		worker->n_blocks++;
+	else
+		atomic_fetch_sub(&e->n_resident, 1);
+	if (!b || ts_ptx_block_start(worker, b, ts_ptx_block_at(e, index))) {
+		if (b)
+			ts_ptx_block_end(worker, b);
+		ts_ptx_stop_for(worker, TS_PTX_FAULT_NO_MEMORY,
+				"the host has no memory for a block");
+		return false;
+	}
+	b->next = NULL;
+	**end = b;
+	*end = &b->next;
+	return true;
+}
+
+static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
+{
+	struct ts_ptx_engine *e = worker->engine;
+	struct ts_ptx_block **end = &worker->blocks;
+	uint32_t turns = 0;
+
+	while (!atomic_load_explicit(&e->stop, memory_order_relaxed)) {
+		struct ts_ptx_block *b = worker->blocks;
+		int r = 0;
+
+		/* All that are here had a turn and none ended: give them company. */
+		if (!b || turns >= worker->n_blocks) {
+			turns = 0;
+			if (!ts_ptx_take_block(worker, &end) && !b)
+				break;
+			b = worker->blocks;
+		}
+		for (int pass = 0; pass < TS_PTX_BLOCK_PASSES && !r && !(pass && b->spins); pass++)
+			r = ts_ptx_block_pass(b);
+		ts_ptx_collect(worker, b->warps, b->n_warps);
+		if (r < 0)
+			atomic_store(&e->stop, true);
+		else
+			ts_ptx_charge(worker, !r && b->spins);
+		if (r < 0)
+			break;
+		worker->blocks = b->next;
+		if (!worker->blocks)
+			end = &worker->blocks;
+		if (r) {
+			worker->stats.blocks++;
+			ts_ptx_block_end(worker, b);
+			turns = 0;
+			/* The next in line, for the one that went. */
+			if (!worker->blocks || worker->n_blocks < 2)
+				(void)ts_ptx_take_block(worker, &end);
+		} else {
+			b->next = NULL;
+			*end = b;
+			end = &b->next;
+			turns++;
+		}
+	}
+}
+
+static void ts_ptx_work(struct ts_ptx_worker *worker)
+{
+	if (worker->scheduler)
+		ts_ptx_work_scheduled(worker);
+	else
+		ts_ptx_work_in_order(worker);
+	if (worker->debugger)
+		worker->debugger->end(worker->debugger->userdata,
+				      worker->fault.kind ? &worker->fault : NULL);
+	while (worker->blocks) {
+		struct ts_ptx_block *b = worker->blocks;
+
+		worker->blocks = b->next;
+		ts_ptx_block_end(worker, b);
+	}
+}
+
+static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
+{
+	struct ts_ptx_engine *e = worker->engine;
+
+	worker->launch = e->launch;
+	worker->kernel = e->launch->kernel;
+	worker->image = worker->kernel->image;
+	worker->params = e->launch->params;
+	worker->params_bytes = worker->kernel->info.params_bytes;
+	worker->dynamic_offset = e->dynamic_offset;
+	memset(worker->ranges, 0, sizeof(worker->ranges));
+	memset(&worker->stats, 0, sizeof(worker->stats));
+	worker->fault.kind = TS_PTX_FAULT_NONE;
+	worker->unreported = worker->watching = worker->done = 0;
+	worker->observer = e->observer;
+	worker->scheduler = e->scheduler;
+	worker->debugger = e->debugger;
+	worker->observing = 0;
+	worker->only_watches = true;
+	set_only_watches(worker, false);
+#if defined(__SSE2__)
+	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
+	uint32_t mode = __builtin_ia32_stmxcsr();
+
+	__builtin_ia32_ldmxcsr(0x1f80);
+	ts_ptx_work(worker);
+	__builtin_ia32_ldmxcsr(mode);
+#else
+	ts_ptx_work(worker);
+#endif
+	set_only_watches(worker, true);
+}
+
+static void *ts_ptx_thread(void *arg)
+{
+	struct ts_ptx_worker *worker = arg;
+	struct ts_ptx_engine *e = worker->engine;
+	uint64_t seen = 0;
+
+	pthread_mutex_lock(&e->lock);
+	while (!e->quitting) {
+		if (!e->open || seen == e->generation) {
+			pthread_cond_wait(&e->work, &e->lock);
+			continue;
+		}
+		seen = e->generation;
+		e->n_inside++;
+		pthread_mutex_unlock(&e->lock);
+		ts_ptx_worker_run(worker);
+		pthread_mutex_lock(&e->lock);
+		if (!--e->n_inside)
+			pthread_cond_signal(&e->idle);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+int ts_ptx_engine_new(const struct ts_ptx_host *host, uint32_t n_threads,
+		      struct ts_ptx_engine **ret_engine)
+{
+	struct ts_ptx_engine *e;
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!host || !host->resolve)
+		return -EINVAL;
+	if (!n_threads)
+		n_threads = n_cpus > 0 ? (uint32_t)n_cpus : 1;
+	if (n_threads > MAX_ENGINE_THREADS)
+		n_threads = MAX_ENGINE_THREADS;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->host = *host;
+	e->n_threads = n_threads;
+	e->workers = calloc(n_threads, sizeof(*e->workers));
+	e->threads = calloc(n_threads, sizeof(*e->threads));
+	if (!e->workers || !e->threads) {
+		free(e->workers);
+		free(e->threads);
+		free(e);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n_threads; i++) {
+		e->workers[i].engine = e;
+		e->workers[i].index = i;
+	}
+	e->n_started = 1;
+	(void)pthread_mutex_init(&e->lock, NULL);
+	(void)pthread_mutex_init(&e->print_lock, NULL);
+	(void)pthread_cond_init(&e->work, NULL);
+	(void)pthread_cond_init(&e->idle, NULL);
+	*ret_engine = e;
+	return 0;
+}
+
+static void ts_ptx_worker_deinit(struct ts_ptx_worker *worker)
+{
+	while (worker->spare) {
+		struct ts_ptx_block *b = worker->spare;
+
+		worker->spare = b->next;
+		ts_ptx_block_free(b);
+	}
+	for (int i = 0; i < TS_PTX_SIZE_CLASSES; i++) {
+		while (worker->free_frames[i]) {
+			struct ts_ptx_frame *f = worker->free_frames[i];
+
+			worker->free_frames[i] = f->next_free;
+			free(f);
+		}
+	}
+	while (worker->free_joins) {
+		struct ts_ptx_join *j = worker->free_joins;
+
+		worker->free_joins = j->parent;
+		free(j);
+	}
+}
+
+void ts_ptx_engine_free(struct ts_ptx_engine *e)
+{
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->lock);
+	e->quitting = true;
+	pthread_cond_broadcast(&e->work);
+	pthread_mutex_unlock(&e->lock);
+	for (uint32_t i = 1; i < e->n_started; i++)
+		(void)pthread_join(e->threads[i], NULL);
+	for (uint32_t i = 0; i < e->n_threads; i++)
+		ts_ptx_worker_deinit(&e->workers[i]);
+	(void)pthread_mutex_destroy(&e->lock);
+	(void)pthread_mutex_destroy(&e->print_lock);
+	(void)pthread_cond_destroy(&e->work);
+	(void)pthread_cond_destroy(&e->idle);
+	free(e->workers);
+	free(e->threads);
+	free(e);
+}
+
+int ts_ptx_engine_observe(struct ts_ptx_engine *e, const struct ts_ptx_observer *observer)
+{
+	if (e->n_threads > 1)
+		return -EINVAL;
+	e->observer = observer;
+	return 0;
+}
+
+int ts_ptx_engine_schedule(struct ts_ptx_engine *e, const struct ts_ptx_scheduler *scheduler)
+{
+	if (scheduler && e->n_threads > 1)
+		return -EINVAL;
+	e->scheduler = scheduler;
+	return 0;
+}
+
+int ts_ptx_engine_debug(struct ts_ptx_engine *e, const struct ts_ptx_debugger *debugger)
+{
+	if (e->n_threads > 1)
+		return -EINVAL;
+	e->debugger = debugger;
+	return 0;
+}
+
+static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
+			       struct ts_ptx_error *error)
+{
+	const struct ts_ptx_kernel_info *k = &l->kernel->info;
+	uint64_t n_threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	uint64_t n_blocks = (uint64_t)l->grid[0] * l->grid[1];
+	uint64_t shared = (uint64_t)k->static_shared_bytes + l->dynamic_shared_bytes;
+
+	if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX ||
+	    l->grid[1] > 65535 || l->grid[2] > 65535)
+		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
+				   "kernel %s: a grid of %u x %u x %u blocks", k->name, l->grid[0],
+				   l->grid[1], l->grid[2]);
+	n_blocks *= l->grid[2];
+	if (!n_threads || l->block[0] > TS_PTX_MAX_THREADS || l->block[1] > TS_PTX_MAX_THREADS ||
+	    l->block[2] > 64 || n_threads > TS_PTX_MAX_THREADS ||
+	    (k->max_threads && n_threads > k->max_threads))
+		return ts_ptx_fail(
+			error, TS_PTX_E_LAUNCH, 0,
+			"kernel %s: a block of %u x %u x %u threads, where %u are the most",
+			k->name, l->block[0], l->block[1], l->block[2],
+			k->max_threads ? k->max_threads : TS_PTX_MAX_THREADS);
+	if (k->required_block[0] && memcmp(k->required_block, l->block, sizeof(l->block)))
+		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
+				   "kernel %s requires blocks of %u x %u x %u", k->name,
+				   k->required_block[0], k->required_block[1],
+				   k->required_block[2]);
+	if ((uint64_t)k->required_cluster[0] * k->required_cluster[1] * k->required_cluster[2] > 1)
+		return ts_ptx_fail(error, TS_PTX_E_UNSUPPORTED, k->line,
+				   "kernel %s requires clusters of %u x %u x %u blocks: there are "
+				   "only clusters of one",
+				   k->name, k->required_cluster[0], k->required_cluster[1],
+				   k->required_cluster[2]);
+	if (shared > TS_PTX_MAX_SHARED_BYTES)
+		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
+				   "kernel %s: %llu bytes of shared memory", k->name,
+				   (unsigned long long)shared);
+	if (l->params_bytes < k->params_bytes)
+		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
+				   "kernel %s takes %u bytes of parameters, not %zu", k->name,
+				   k->params_bytes, l->params_bytes);
+	if (l->cooperative && l->max_resident && n_blocks > l->max_resident)
+		return ts_ptx_fail(
+			error, TS_PTX_E_LAUNCH, 0,
+			"kernel %s: a cooperative launch of %llu blocks, of which %u fit", k->name,
+			(unsigned long long)n_blocks, l->max_resident);
+	*ret_n_blocks = n_blocks;
+	return 0;
+}
+
+static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
+			   uint64_t n_blocks)
+{
+	const struct ts_ptx_kernel *k = l->kernel;
+	uint32_t stack = k->info.recursive || k->code->open_stack
+				 ? (l->stack_bytes ? l->stack_bytes : 4096)
+				 : 0;
+	uint64_t local = (uint64_t)k->info.local_bytes + stack;
+
+	e->launch = l;
+	e->n_blocks = n_blocks;
+	e->block_step = 0;
+	e->max_resident = l->max_resident ? l->max_resident : TS_PTX_MAX_RESIDENT;
+	e->local_stride =
+		(uint32_t)((local > TS_PTX_MAX_LOCAL_BYTES ? TS_PTX_MAX_LOCAL_BYTES : local) + 15) &
+		~15u;
+	e->dynamic_offset = (k->info.static_shared_bytes + 15u) & ~15u;
+	e->shared_bytes = k->info.static_shared_bytes;
+	if (l->dynamic_shared_bytes)
+		e->shared_bytes = e->dynamic_offset + l->dynamic_shared_bytes;
+	if (k->code->uses_reserved_shared)
+		e->shared_bytes = ((e->shared_bytes + 15u) & ~15u) + TS_PTX_RESERVED_SHARED;
+	atomic_store(&e->next_block, 0);
+	atomic_store(&e->n_resident, 0);
+	atomic_store(&e->n_insns, 0);
+	atomic_store(&e->stop, false);
+}
+
+static void ts_ptx_start_helpers(struct ts_ptx_engine *e)
+{
+	while (e->n_started < e->n_threads) {
+		uint32_t i = e->n_started;
+
+		/* Fewer helpers only mean a slower run. */
+		if (pthread_create(&e->threads[i], NULL, ts_ptx_thread, &e->workers[i]))
+			break;
+		e->n_started++;
+	}
+}
+
+static void ts_ptx_add_stats(struct ts_ptx_stats *to, const struct ts_ptx_stats *from)
+{
+	uint64_t *a = (uint64_t *)to;
+	const uint64_t *b = (const uint64_t *)from;
+
+	_Static_assert(sizeof(*to) % sizeof(uint64_t) == 0, "only counters");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
+		a[i] += b[i];
+}
+
+int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
+	       struct ts_ptx_stats *ret_stats, struct ts_ptx_fault *ret_fault,
+	       struct ts_ptx_error *error)
+{
+	uint64_t n_blocks = 0;
+	bool parallel;
+	int r;
+
+	if (error)
+		*error = (struct ts_ptx_error){0};
+	if (!l->kernel)
+		return -EINVAL;
+	r = ts_ptx_check_launch(l, &n_blocks, error);
+	if (r)
+		return r;
+	ts_ptx_prepare(e, l, n_blocks);
+	parallel = e->n_threads > 1 && n_blocks > 1 &&
+		   n_blocks * l->block[0] * l->block[1] * l->block[2] >= 256;
+	for (uint32_t i = 0; i < e->n_threads; i++) {
+		e->workers[i].fault.kind = TS_PTX_FAULT_NONE;
+		memset(&e->workers[i].stats, 0, sizeof(e->workers[i].stats));
+	}
+	if (parallel) {
+		ts_ptx_start_helpers(e);
+		pthread_mutex_lock(&e->lock);
+		e->open = true;
+		e->generation++;
+		pthread_cond_broadcast(&e->work);
+		pthread_mutex_unlock(&e->lock);
+	}
+	if (e->observer)
+		e->observer->begin(e->observer->userdata, l);
+	if (e->debugger)
+		e->debugger->begin(e->debugger->userdata, l);
+	ts_ptx_worker_run(&e->workers[0]);
+	if (e->observer)
+		e->observer->end(e->observer->userdata,
+				 e->workers[0].fault.kind ? &e->workers[0].fault : NULL);
+	if (parallel) {
+		pthread_mutex_lock(&e->lock);
+		e->open = false;
+		while (e->n_inside)
+			pthread_cond_wait(&e->idle, &e->lock);
+		pthread_mutex_unlock(&e->lock);
+	}
+	if (ret_stats) {
+		*ret_stats = (struct ts_ptx_stats){0};
+		for (uint32_t i = 0; i < e->n_threads; i++)
+			ts_ptx_add_stats(ret_stats, &e->workers[i].stats);
+	}
+	for (uint32_t i = 0; i < e->n_threads; i++) {
+		if (!e->workers[i].fault.kind)
+			continue;
+		if (ret_fault)
+			*ret_fault = e->workers[i].fault;
+		return ts_ptx_fail(error, TS_PTX_E_FAULT, e->workers[i].fault.line, "%.255s",
+				   e->workers[i].fault.message);
+	}
+	if (ret_fault)
+		*ret_fault = (struct ts_ptx_fault){0};
+	return 0;
+}

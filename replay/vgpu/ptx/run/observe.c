@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Looking on at kernels: in an image that is looked on at, what accesses memory or orders threads is called through the functions
+ * here, which tell the observer first. Other images have nothing of it.
+ */
+#include <errno.h>
+
+#include "replay/vgpu/ptx/lanes/mem.h"
+
+struct ts_ptx_observed_family {
+	enum ts_ptx_family first, last;
+	ts_ptx_fn fn;
+};
+
+static const struct ts_ptx_observer *ts_ptx_observer_of(const struct ts_ptx_warp *w)
+{
+	return w->worker->observer;
+}
+
+/* What an access is, beside reading or writing. */
+static uint32_t ts_ptx_access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				    bool strong)
+{
+	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
+
+	return (strong ? TS_PTX_ACCESS_STRONG : 0) |
+	       (code->origins[in->index].releases ? TS_PTX_ACCESS_RELEASE : 0);
+}
+
+static void ts_ptx_tell_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
+			      const uint64_t generic[TS_PTX_LANES], uint32_t shared, uint32_t lanes)
+{
+	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+
+	if (!lanes)
+		return;
+	access->lanes = lanes;
+	access->flags = (access->flags & ~TS_PTX_ACCESS_SHARED) | shared;
+	for (uint32_t i = 0; i < TS_PTX_LANES; i++)
+		access->address[i] = shared ? generic[i] & UINT32_MAX : generic[i];
+	observer->access(observer->userdata, w->block->observed, access);
+}
+
+void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
+		     uint8_t *const host[TS_PTX_LANES])
+{
+	uint32_t flags = w->worker->observing & ~TS_PTX_OBSERVING, global = 0, shared = 0;
+	struct ts_ptx_access access = {
+		.place = ts_ptx_frame_of(w)->code->first_place + in->index,
+		.warp = w->index,
+		.bytes = bytes,
+		.values = w->worker->observed_values,
+	};
+	uint64_t generic[TS_PTX_LANES];
+
+	/* An atomic one that writes has read, too. */
+	access.flags = flags | (write ? TS_PTX_ACCESS_WRITE : TS_PTX_ACCESS_READ);
+	if (w->worker->observed_atomic)
+		access.flags |= TS_PTX_ACCESS_READ;
+	for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
+		generic[i] = in->space == SP_SHARED ? TS_PTX_WINDOW_SHARED | (uint32_t)address[i]
+						    : address[i];
+		access.host[i] = host[i];
+		if (!(m >> i & 1) || in->space == SP_LOCAL || in->space == SP_PARAM ||
+		    in->space == SP_CONST)
+			continue;
+		if (generic[i] < TS_PTX_WINDOW(0))
+			global |= 1u << i;
+		else if (generic[i] >> 32 == TS_PTX_WINDOW_SHARED >> 32)
+			shared |= 1u << i;
+	}
+	ts_ptx_tell_lanes(w, &access, generic, 0, global);
+	ts_ptx_tell_lanes(w, &access, generic, TS_PTX_ACCESS_SHARED, shared);
+}
+
+static uint32_t ts_ptx_element_bytes(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
+{
+	return ts_ptx_frame_of(w)->code->observed_bytes[in->index];
+}
+
+/* Elements that the program drops are not accessed, as far as an observer is concerned. */
+static void ts_ptx_observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+				    uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
+{
+	uint64_t address[TS_PTX_LANES], at[TS_PTX_LANES];
+	const uint32_t *refs = in->n > 1 ? ts_ptx_operands(w, in) : NULL;
+	uint8_t *bytes[TS_PTX_LANES] = {0};
+
+	ts_ptx_lane_addresses(w, in, address);
+	for (uint32_t k = 0, end; k < in->n; k = end + 1) {
+		for (end = k; end < in->n && !(refs && refs[end] == TS_PTX_NONE); end++)
+			;
+		if (end == k)
+			continue;
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++) {
+			at[i] = address[i] + k * element_bytes;
+			if (m >> i & 1)
+				bytes[i] = host[i] + k * element_bytes;
+		}
+		ts_ptx_observed(w, in, m, at, (end - k) * element_bytes, false, bytes);
+	}
+}
+
+static int ts_ptx_observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	struct ts_ptx_worker *worker = w->worker;
+	struct ts_ptx_stats stats = worker->stats;
+	uint32_t element_bytes = ts_ptx_element_bytes(w, in) & 15;
+	uint8_t *host[TS_PTX_LANES];
+	int r;
+
+	if (!worker->observer)
+		return in->inner(w, in, m);
+	r = ts_ptx_addresses(w, in, m, element_bytes * in->n, false, host);
+	if (!r) {
+		worker->observing =
+			TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
+		ts_ptx_observe_elements(w, in, m, element_bytes, host);
+		worker->observing = 0;
+	}
+	/* They are counted where they are carried out. */
+	worker->stats = stats;
+	return r ? r : in->inner(w, in, m);
+}
+
+static int ts_ptx_observe_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	struct ts_ptx_worker *worker = w->worker;
+	struct ts_ptx_stats stats = worker->stats;
+	uint32_t bytes = ts_ptx_element_bytes(w, in) & 15;
+	uint32_t slot_bytes = ts_ptx_element_bytes(w, in) & 16 ? 8 : 4;
+	uint8_t values[TS_PTX_LANES][TS_PTX_OBSERVED_BYTES], *host[TS_PTX_LANES];
+	int r;
+
+	if (!worker->observer)
+		return in->inner(w, in, m);
+	for (uint32_t k = 0; k < in->n; k++) {
+		const uint8_t *from =
+			ts_ptx_slot(w, in->n == 1 ? in->b : ts_ptx_operands(w, in)[k]);
+
+		for (uint32_t i = 0; i < TS_PTX_LANES; i++)
+			memcpy(values[i] + (size_t)k * bytes, from + (size_t)i * slot_bytes, bytes);
+	}
+	worker->observed_values = (const uint8_t(*)[TS_PTX_OBSERVED_BYTES])values;
+	worker->observing = TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
+	r = ts_ptx_addresses(w, in, m, bytes * in->n, true, host);
+	worker->observing = 0;
+	worker->observed_values = NULL;
+	worker->stats = stats;
+	return r ? r : in->inner(w, in, m);
+}
+
+static int ts_ptx_observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			       uint32_t flags, bool atomic)
+{
+	int r;
+
+	if (!w->worker->observer)
+		return in->inner(w, in, m);
+	w->worker->observing = TS_PTX_OBSERVING | flags;
+	w->worker->observed_atomic = atomic;
+	r = in->inner(w, in, m);
+	w->worker->observing = 0;
+	w->worker->observed_atomic = false;
+	return r;
+}
+
+/* Copies and matrices: what they name is reached one end after the other. */
+static int ts_ptx_observe_plain(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	return ts_ptx_observe_with(w, in, m, 0, false);
+}
+
+static int ts_ptx_observe_atomic(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	return ts_ptx_observe_with(w, in, m, ts_ptx_access_flags(w, in, true), true);
+}
+
+/* Arrivals and waits: release and acquire where PTX says nothing else. */
+static int ts_ptx_observe_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	bool first = in->aux == TS_PTX_MBARRIER_INIT;
+
+	return ts_ptx_observe_with(w, in, m, TS_PTX_ACCESS_STRONG | TS_PTX_ACCESS_RELEASE, !first);
+}
+
+static int ts_ptx_observe_fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+{
+	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+
+	if (observer)
+		observer->fence(observer->userdata, w->block->observed, w->index, m);
+	return in->inner(w, in, m);
+}
+
+static int ts_ptx_observe_warp_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				       uint32_t m)
+{
+	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+
+	(void)in;
+	if (observer)
+		observer->warp_sync(observer->userdata, w->block->observed, w->index, m);
+	return 0;
+}
+
+static const struct ts_ptx_observed_family ts_ptx_families[] = {
+	{F_LD, F_LD64, ts_ptx_observe_load},
+	{F_ST, F_ST64, ts_ptx_observe_store},
+	{F_FENCE, F_FENCE, ts_ptx_observe_fence},
+	{F_CP_ASYNC, F_CP_ASYNC, ts_ptx_observe_plain},
+	{F_CP_BULK, F_CP_BULK, ts_ptx_observe_plain},
+	{F_WMMA_LOAD, F_STMATRIX, ts_ptx_observe_plain},
+	{F_ATOM, F_ATOM_VECTOR, ts_ptx_observe_atomic},
+	{F_MBARRIER, F_MBARRIER, ts_ptx_observe_mbarrier},
+};
+
+/* The size of what an instruction moves, and 16 where it lies in slots of 64 bits. */
+static void ts_ptx_observe_insn(const struct ts_ptx_optable *ops, struct ts_ptx_insn *in,
+				uint8_t *ret_bytes)
+{
+	if (in->kind == KIND_WARP_BARRIER) {
+		in->inner = in->fn;
+		in->fn = ts_ptx_observe_warp_barrier;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(ts_ptx_families) / sizeof(ts_ptx_families[0]); i++) {
+		const struct ts_ptx_observed_family *family = &ts_ptx_families[i];
+
+		for (uint32_t f = family->first; f <= (uint32_t)family->last; f++)
+			for (uint32_t type = 0; type < TY_N; type++) {
+				if (!in->fn || ops->fn[f][type] != in->fn)
+					continue;
+				*ret_bytes = (uint8_t)(ts_ptx_types[type].bytes |
+						       (f == F_ST64 ? 16 : 0));
+				in->inner = in->fn;
+				in->fn = family->fn;
+				return;
+			}
+	}
+}
+
+int ts_ptx_image_observe(struct ts_ptx_image *image)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < image->n_codes; i++) {
+		struct ts_ptx_code *code = &image->codes[i];
+
+		if (code->observed_bytes)
+			return 0;
+		code->observed_bytes = ts_ptx_arena_get(&image->arena, code->n_insns + 1u);
+		if (!code->observed_bytes)
+			return -ENOMEM;
+		code->first_place = n;
+		n += code->n_insns;
+		for (uint32_t k = 0; k < code->n_insns; k++)
+			ts_ptx_observe_insn(image->ops, &code->insns[k], &code->observed_bytes[k]);
+	}
+	return 0;
+}
+
+void ts_ptx_image_site(const struct ts_ptx_image *image, uint32_t place,
+		       struct ts_ptx_site *ret_site)
+{
+	*ret_site = (struct ts_ptx_site){.function = ""};
+	for (uint32_t i = 0; i < image->n_codes; i++) {
+		const struct ts_ptx_code *code = &image->codes[i];
+		const struct ts_ptx_origin *origin;
+
+		if (place - code->first_place >= code->n_insns)
+			continue;
+		origin = &code->origins[place - code->first_place];
+		ret_site->function = code->name;
+		ret_site->line = origin->line;
+		ret_site->source_line = origin->source_line;
+		for (const struct ts_ptx_file *file = code->files; file && origin->source_line;
+		     file = file->next)
+			if (file->number == origin->source_file)
+				ret_site->source_file = file->path;
+		return;
+	}
+}
+
+const struct ts_ptx_image *ts_ptx_kernel_image(const struct ts_ptx_kernel *kernel)
+{
+	return kernel->image;
+}
