@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "tools/export/collect.h"
+#include "tools/export/profile/collect.h"
 #include "tools/export/text.h"
 
 /* A file that frames lie in. */

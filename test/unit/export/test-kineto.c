@@ -4,8 +4,8 @@
  */
 #include "proto/abi/vendor/cupti_activity.h"
 #include "test/unit/harness.h"
-#include "tools/export/kineto-events.h"
-#include "tools/export/kineto-waits.h"
+#include "tools/export/kineto/kineto-events.h"
+#include "tools/export/kineto/kineto-waits.h"
 
 #define SESSION	 3u
 #define CONTEXT	 1u

@@ -5,7 +5,7 @@
  */
 #include "test/unit/harness.h"
 #include "tools/export/perfetto.pb-c.h"
-#include "tools/export/tracks.h"
+#include "tools/export/perfetto/tracks.h"
 
 #define ORIGIN_NS UINT64_C(1000)
 #define MAX_FOUND 4096u

@@ -4,7 +4,7 @@
  */
 #include "test/unit/harness.h"
 
-#include "tools/export/flows.h"
+#include "tools/export/perfetto/flows.h"
 
 #define N_OPS	 200000u
 #define N_READER (4u * N_OPS)

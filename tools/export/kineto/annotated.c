@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges know the one around them, so that an operation needs to remember the innermost alone. */
-#include "tools/export/annotated.h"
+#include "tools/export/kineto/annotated.h"
 
 #include <errno.h>
 #include <stdlib.h>

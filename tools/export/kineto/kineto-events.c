@@ -3,7 +3,7 @@
  * Most of what a trace becomes as JSON is numbers and the same few words: the words are copied, the numbers made digit by digit
  * into one large buffer. Texts are looked at once; those that need escapes go the long way round, through proto/rpc/json.h.
  */
-#include "tools/export/kineto-events.h"
+#include "tools/export/kineto/kineto-events.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "tools/export/export.h"
 #include "tools/export/keyed.h"
-#include "tools/export/kineto-events.h"
+#include "tools/export/kineto/kineto-events.h"
 
 /* Lanes of a stream: its operations, from the second on where they overlap; those of waits; those where annotations cross. */
 #define TS_LINES_LANES	     64u

@@ -3,7 +3,7 @@
  * Processes, threads, GPUs and streams of a trace as kineto numbers them. A GPU is a process with its device's number, a stream a thread
  * with its own; what further sessions and lanes need has numbers beyond any stream's.
  */
-#include "tools/export/kineto-lines.h"
+#include "tools/export/kineto/kineto-lines.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /*
  * Packets of slices are put together by hand, for there are four to a launch of a kernel; the others by protobuf-c.
  */
-#include "tools/export/tracks.h"
+#include "tools/export/perfetto/tracks.h"
 
 #include "tools/export/perfetto.pb-c.h"
 

@@ -3,7 +3,7 @@
  * What becomes counters: how busy the engines of a device were in equal parts of the time, and how much of its memory was
  * live after each allocation and each free.
  */
-#include "tools/export/perfetto.h"
+#include "tools/export/perfetto/perfetto.h"
 
 #include "replay/state/graph/room.h"
 #include "replay/state/memory/memory.h"

@@ -3,7 +3,7 @@
  * A trace for Perfetto: each row in the order of time becomes a slice, an instant or a count on the track of where it happened.
  * A call and what it made the GPU do are joined by a flow that carries the operation's number, so neither waits for the other.
  */
-#include "tools/export/perfetto.h"
+#include "tools/export/perfetto/perfetto.h"
 
 #include "replay/report/rows/openranges.h"
 

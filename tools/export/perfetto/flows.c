@@ -3,7 +3,7 @@
  * What is remembered of a call has a slot by its operation's number. Where two want the same slot, and where a kernel came before its
  * call, the long number is taken; a slot that could no longer tell which of it a kernel's call took gives no short ones any more.
  */
-#include "tools/export/flows.h"
+#include "tools/export/perfetto/flows.h"
 
 #define N_SLOTS 65536u
 /* Short ones are 1 to this, two bytes at most; long ones follow. */

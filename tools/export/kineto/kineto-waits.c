@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A short queue of waits, and two tables: the last record of each event, and the handle of each number of the vendor's. */
-#include "tools/export/kineto-waits.h"
+#include "tools/export/kineto/kineto-waits.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracks of processes, threads, devices and streams, made when something happens there. */
-#include "tools/export/perfetto.h"
+#include "tools/export/perfetto/perfetto.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /*
  * From samples and from times off a processor to sums by stack. Nothing joins the rows: each has its stack and thread.
  */
-#include "tools/export/collect.h"
+#include "tools/export/profile/collect.h"
 
 #include "tools/export/eras.h"
 

@@ -4,7 +4,7 @@
  * ahead. Where each call came from is noted by its operation id in pages of consecutive ids, of which the
  * newest tens of millions are kept: no queue of a GPU's is as long.
  */
-#include "tools/export/collect.h"
+#include "tools/export/profile/collect.h"
 
 #include "tools/export/eras.h"
 

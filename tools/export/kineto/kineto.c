@@ -6,9 +6,9 @@
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/memory.h"
-#include "tools/export/annotated.h"
-#include "tools/export/kineto-lines.h"
-#include "tools/export/kineto-waits.h"
+#include "tools/export/kineto/annotated.h"
+#include "tools/export/kineto/kineto-lines.h"
+#include "tools/export/kineto/kineto-waits.h"
 
 #include <inttypes.h>
 

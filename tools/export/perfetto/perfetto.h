@@ -7,9 +7,9 @@
 
 #include "replay/state/map.h"
 #include "tools/export/eras.h"
-#include "tools/export/flows.h"
 #include "tools/export/frames.h"
-#include "tools/export/tracks.h"
+#include "tools/export/perfetto/flows.h"
+#include "tools/export/perfetto/tracks.h"
 
 /* Where rows belong. The same place is the same track. */
 enum ts_place_kind {
