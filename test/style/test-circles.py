@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check-circles.py and check-rooms.py find what they are there to find: small trees, compiled here, with and without a circle."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECK = os.path.join(HERE, 'check-circles.py')
+COMPILER = ['cc']
+
+# a uses b, b uses c; LINK closes the circle or does not.
+CHAIN = {
+    'sbt/a.c': 'int b(void); int a(void); int a(void) { return b(); }',
+    'sbt/read/b.c': 'extern int (*c)(void); int b(void); int b(void) { return c(); }',
+    'sbt/c.c': 'int one(void) { return 1; } int (*c)(void) = one;',
+    'sbt/d.c': 'int a(void); int d(void); int d(void) { return a(); }',
+}
+CIRCLE = {**CHAIN, 'sbt/c.c': 'int a(void); int (*c)(void) = a;'}
+TEXT = 'a.c -> read/b.c: b\n    c.c -> a.c: a\n    read/b.c -> c.c: c'
+
+
+class Circles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = folder.name
+        self.build = os.path.join(self.top, 'build')
+        self.write('modules.txt', '')
+        self.write('known-circles.txt', '')
+
+    def write(self, name, text):
+        path = os.path.join(self.top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.top, name), encoding='utf-8') as stream:
+            return stream.read()
+
+    def compile(self, sources, flags=()):
+        entries = []
+        for name, text in sources.items():
+            self.write(name, text)
+            output = '%s/lib.a.p/%s.o' % (name.split('/')[0], os.path.basename(name))
+            os.makedirs(os.path.join(self.build, os.path.dirname(output)), exist_ok=True)
+            argv = COMPILER + list(flags) + ['-O1', '-fPIC', '-c', '-o', output, os.path.join('..', name)]
+            subprocess.run(argv, cwd=self.build, check=True)
+            entries.append({'directory': self.build, 'command': ' '.join(argv), 'file': os.path.join('..', name), 'output': output})
+        self.write('build/compile_commands.json', json.dumps(entries))
+
+    def check(self, *options):
+        result = subprocess.run([sys.executable, CHECK, self.build, '--tree', self.top, '--lists', self.top] + list(options),
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return result.returncode, result.stdout.decode()
+
+    def test_a_chain_passes(self):
+        self.compile(CHAIN)
+        self.assertEqual(self.check(), (0, ''))
+        self.assertEqual(self.check('--list'), (0, 'no circles\n'))
+
+    def test_a_circle_of_calls_and_data_fails_with_its_symbols(self):
+        self.compile(CIRCLE)
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertEqual(text, 'new circle: sbt: a circle of 3 files: a.c c.c read/b.c\n    %s\n' % TEXT)
+        self.assertEqual(self.check('--list'), (0, 'sbt: a circle of 3 files: a.c c.c read/b.c\n    %s\n' % TEXT))
+
+    def test_a_circle_over_two_folders_fails(self):
+        self.compile({'sbt/a.c': 'int b(void); int a(void) { return b(); }', 'replay/b.c': 'int a(void); int b(void) { return a(); }'})
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn('.: a circle of 2 files: replay/b.c sbt/a.c', text)
+
+    def test_a_symbol_is_that_of_its_own_library(self):
+        self.compile({'sbt/a.c': 'int b(void); int a(void) { return b(); }', 'sbt/b.c': 'int b(void) { return 0; }',
+                      'replay/b.c': 'int a(void); int b(void) { return a(); }'})
+        self.assertEqual(self.check(), (0, ''))
+
+    def test_a_listed_module_may_be_a_circle(self):
+        self.compile(CIRCLE)
+        self.write('modules.txt', 'sbt/a.c sbt/read/b.c sbt/c.c: for this test\n')
+        self.assertEqual(self.check(), (0, ''))
+        self.write('modules.txt', 'sbt/a.c sbt/read/b.c: for this test\n')
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn('a circle of 3 files', text)
+
+    def test_a_listed_module_needs_a_reason_and_a_circle(self):
+        self.compile(CHAIN)
+        self.write('modules.txt', 'sbt/a.c sbt/read/b.c\n')
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn('the reason', text)
+        self.assertIn('are no circle: remove the line', text)
+
+    def test_a_listed_circle_passes_also_after_a_move(self):
+        self.compile(CIRCLE)
+        self.write('known-circles.txt', 'sbt: a.c b.c c.c\n')
+        self.assertEqual(self.check(), (0, ''))
+
+    def test_a_listed_circle_that_grew_fails(self):
+        self.compile({**CIRCLE, 'sbt/c.c': 'int d(void); int (*c)(void) = d;'})
+        self.write('known-circles.txt', 'sbt: a.c b.c c.c\n')
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn('new circle: sbt: a circle of 4 files', text)
+        self.check('--update')
+        self.assertEqual(self.check()[0], 1)
+
+    def test_a_listed_circle_that_is_gone_or_smaller_fails_until_the_update(self):
+        self.compile({**CIRCLE, 'sbt/e.c': 'int e(void) { return 0; }'})
+        self.write('known-circles.txt', 'sbt: a.c b.c c.c e.c\n')
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn('update the list', text)
+        self.assertEqual(self.check('--update'), (0, ''))
+        self.assertIn('\nsbt: a.c b.c c.c\n', self.read('known-circles.txt'))
+        self.compile(CHAIN)
+        self.assertEqual(self.check()[0], 1)
+        self.assertEqual(self.check('--update'), (0, ''))
+        self.assertNotIn('sbt', self.read('known-circles.txt'))
+
+    def test_a_build_that_cannot_answer_is_skipped(self):
+        self.compile(CHAIN, ['-flto'])
+        status, text = self.check()
+        self.assertEqual(status, 77)
+        self.assertIn('skipped: ', text)
+
+
+class Rooms(unittest.TestCase):
+    def setUp(self):
+        sys.path.insert(0, HERE)
+        self.rooms = __import__('check-rooms')
+
+    def test_a_room_of_more_than_25_files_is_found(self):
+        names = ['sbt/read/%d.c' % i for i in range(25)] + ['sbt/read/README.md', 'sbt/read/meson.build']
+        self.assertEqual(self.rooms.rooms(names), {})
+        self.assertEqual(self.rooms.rooms(names + ['sbt/read/more.h']), {'sbt/read': 26})
+        self.assertEqual(self.rooms.rooms(['test/unit/%d.c' % i for i in range(30)]), {})
+
+    def test_the_list_may_only_shrink(self):
+        self.assertEqual(list(self.rooms.compare({'sbt': 30}, {'sbt': 30})), [])
+        self.assertIn('at most 25', ''.join(self.rooms.compare({'sbt': 26}, {})))
+        self.assertIn('at most 30', ''.join(self.rooms.compare({'sbt': 31}, {'sbt': 30})))
+        self.assertIn('update the list', ''.join(self.rooms.compare({'sbt': 29}, {'sbt': 30})))
+        self.assertIn('update the list', ''.join(self.rooms.compare({}, {'sbt': 30})))
+
+
+if __name__ == '__main__':
+    if '--' in sys.argv:
+        COMPILER = sys.argv[sys.argv.index('--') + 1:]
+        del sys.argv[sys.argv.index('--'):]
+    unittest.main()
