@@ -48,7 +48,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run([doxygen, '-'], cwd=folder, text=True, check=False, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, input=text + '\nGENERATE_HTML = NO\nGENERATE_XML = YES\n',
-                                env=dict(os.environ, SOURCE=tree.root(), BUILD=folder))
+                                env=dict(os.environ, SOURCE=tree.root(), BUILD=folder,
+                                         GENERATED=os.path.abspath(build)))
         findings = result.stdout.splitlines()
         if result.returncode or not os.path.exists(os.path.join(folder, 'reference', 'xml', 'index.xml')):
             findings.append('doxygen ended with status %d and made nothing' % result.returncode)

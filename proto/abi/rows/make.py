@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what repeats the fields of rows, made from rows.table: make.py WHAT TABLE [--depfile FILE] [INPUT].
+
+The build runs it when it is configured, and again when the table or a generator changes.
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True  # no caches beside the sources
+
+import document
+import schema
+import table
+
+MAKERS = {
+    'rows': schema.generate_rows,
+    'columns': schema.generate_columns,
+    'format': document.generate,
+}
+
+
+def write_depfile(path, source):
+    """FILE.d says what FILE is made from."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    names = [source] + sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith('.py'))
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write('%s: %s\n' % (os.path.basename(path)[:-2], ' '.join(names)))
+
+
+def main():
+    what, source, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if rest and rest[0] == '--depfile':
+        write_depfile(rest[1], source)
+        rest = rest[2:]
+    try:
+        lines = MAKERS[what](table.read(source), *rest)
+    except table.Error as error:
+        sys.exit(str(error))
+    sys.stdout.write('\n'.join(lines) + '\n')
+
+
+if __name__ == '__main__':
+    main()
