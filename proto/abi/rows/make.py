@@ -10,10 +10,12 @@ import sys
 sys.dont_write_bytecode = True  # no caches beside the sources
 
 import document
+import records
 import schema
 import table
 
 MAKERS = {
+    'records': records.generate,
     'rows': schema.generate_rows,
     'columns': schema.generate_columns,
     'format': document.generate,
