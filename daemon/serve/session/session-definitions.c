@@ -2,6 +2,7 @@
 /*
  * From a session's definition arena to its trace: where the arena's reader puts what it found.
  */
+#include "daemon/generated-definitions.h"
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"
 
@@ -84,16 +85,13 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 		       uint32_t *ret_id)
 {
 	struct ts_session *s = data;
-	struct ts_row_thread row = {
-		.start_ns = session_host_time(s, thread->time),
-		.tid = thread->tid,
-		.name = name,
-	};
+	struct ts_row_thread row;
 	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
 	if (!ts_session_charge(s, 0))
 		return 0;
+	definition_thread(thread, session_host_time(s, thread->time), name, &row);
 	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
 	if (!r)
 		ts_session_kernel_thread(s, thread->tid, *ret_id);
@@ -102,43 +100,18 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 
 static int sink_device(void *data, const struct ts_definition_device *device, uint32_t name)
 {
-	struct ts_row_device row = {
-		.device = device->device,
-		.name = name,
-		.memory_bytes = device->memory_bytes,
-		.memory_bandwidth_kb_per_s = device->memory_bandwidth_kb_per_s,
-		.compute_capability_major = device->compute_capability_major,
-		.compute_capability_minor = device->compute_capability_minor,
-		.n_multiprocessors = device->n_multiprocessors,
-		.core_clock_khz = device->core_clock_khz,
-		.n_copy_engines = device->n_copy_engines,
-		.threads_per_warp = device->threads_per_warp,
-		.max_warps_per_multiprocessor = device->max_warps_per_multiprocessor,
-		.max_blocks_per_multiprocessor = device->max_blocks_per_multiprocessor,
-		.max_shared_bytes_per_multiprocessor = device->max_shared_bytes_per_multiprocessor,
-		.max_registers_per_multiprocessor = device->max_registers_per_multiprocessor,
-		.l2_cache_bytes = device->l2_cache_bytes,
-		.flags = device->definition.flags,
-	};
+	struct ts_row_device row;
 
-	memcpy(row.uuid, device->uuid, sizeof(row.uuid));
+	definition_device(device, name, &row);
 	return sink_added(data, ts_session_add_row(data, TS_ROW_DEVICE, &row));
 }
 
 static int sink_module(void *data, const struct ts_definition_module *module, uint32_t path)
 {
 	struct ts_session *s = data;
-	struct ts_row_module row = {
-		.start_ns = session_host_time(s, module->time),
-		.address = module->start,
-		.address_end = module->end,
-		.bias = module->bias,
-		.path = path,
-		.flags = module->definition.flags,
-		.n_build_id_bytes = module->n_build_id_bytes,
-	};
+	struct ts_row_module row;
 
-	memcpy(row.build_id, module->build_id, sizeof(row.build_id));
+	definition_module(module, session_host_time(s, module->time), path, &row);
 	return sink_added(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
 }
 
@@ -146,16 +119,9 @@ static int sink_name(void *data, const struct ts_definition_name *definition, ui
 		     uint32_t name)
 {
 	struct ts_session *s = data;
-	struct ts_row_name row = {
-		.start_ns = session_host_time(s, definition->time),
-		.object = definition->object,
-		.kind = definition->definition.flags,
-		.domain = domain,
-		.name = name,
-		.context = definition->context,
-		.stream = definition->stream,
-	};
+	struct ts_row_name row;
 
+	definition_name(definition, session_host_time(s, definition->time), domain, name, &row);
 	return sink_added(s, ts_session_add_row(s, TS_ROW_NAME, &row));
 }
 

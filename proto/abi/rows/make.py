@@ -9,6 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True  # no caches beside the sources
 
+import convert
 import document
 import records
 import schema
@@ -18,6 +19,8 @@ MAKERS = {
     'records': records.generate,
     'rows': schema.generate_rows,
     'columns': schema.generate_columns,
+    'convert': convert.generate_records,
+    'definitions': convert.generate_definitions,
     'format': document.generate,
 }
 
