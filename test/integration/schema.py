@@ -6,7 +6,7 @@ import re
 import control
 import harness
 
-SOURCE = os.path.join(harness.SOURCE, 'proto', 'rpc', 'tracesmith.proto')
+SOURCE = os.path.join(harness.BUILD, 'proto', 'rpc', 'tracesmith.proto')
 FIELD = re.compile(r'^\s*(optional|repeated|required)?\s*(map<\s*\w+\s*,\s*(\w+)\s*>|[\w.]+)\s+(\w+)\s*=\s*(\d+)\s*[;\[]')
 VARINTS = {'uint32', 'uint64', 'int32', 'int64', 'sint32', 'sint64', 'bool'}
 FIXED = {'double': 8, 'fixed64': 8, 'sfixed64': 8, 'float': 4, 'fixed32': 4, 'sfixed32': 4}

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True  # no caches beside the sources
 
 import convert
 import document
+import messages
 import records
 import schema
 import table
@@ -21,6 +22,8 @@ MAKERS = {
     'columns': schema.generate_columns,
     'convert': convert.generate_records,
     'definitions': convert.generate_definitions,
+    'messages': messages.generate_proto,
+    'steps': messages.generate_steps,
     'format': document.generate,
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as JSON. For each type of row a plan is made once: for each field of its message, where the value
- * comes from. Printing a row then walks the plan, without looking at a name again.
+ * Rows as JSON. For each type of row a plan is made once, as the table of rows says: for each field of its message, where the
+ * value comes from. Printing a row then walks the plan, without looking at a name.
  */
 #include "replay/report/rows/rowjson.h"
 
@@ -12,11 +12,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MAX_FIELDS   48
-#define NUMBER_BYTES 24
+#define MAX_FIELDS    48
+#define NUMBER_BYTES  24
+#define MESSAGE_BYTES 1024
 
 enum source {
-	FROM_NOTHING,
 	FROM_COLUMN,
 	FROM_TYPE,
 	FROM_START,
@@ -29,7 +29,6 @@ enum source {
 	FROM_API_EXPECTS,
 	FROM_API_ERROR,
 	FROM_KERNEL_NAME,
-	FROM_ARGUMENTS_KERNEL,
 	FROM_STACK,
 	FROM_STREAM_NAME,
 	FROM_CATEGORY_NAME,
@@ -41,7 +40,7 @@ enum source {
 
 struct step {
 	const ProtobufCFieldDescriptor *field;
-	const struct ts_column *column; /* FROM_COLUMN, FROM_NAMED_NUMBER, FROM_FLAG */
+	const struct ts_column *column; /* where one column is all that it takes */
 	const char *(*name)(uint32_t number);
 	enum source source;
 	uint64_t nothing; /* the column's value that stands for none */
@@ -63,123 +62,24 @@ struct ts_rowjson {
 	union {
 		ProtobufCMessage base;
 		max_align_t align;
-		unsigned char bytes[1024];
+		unsigned char bytes[MESSAGE_BYTES];
 	} message;
 	/* What the message points to, until the next one. */
 	char name[TS_RESOLVER_NAME_BYTES];
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
-	size_t n_unfilled, n_unshown;
 };
 
-static const ProtobufCMessageDescriptor *const descriptors[TS_ROW_EVENT_END] = {
-	[TS_ROW_API] = &ts__rpc__api_row__descriptor,
-	[TS_ROW_KERNEL] = &ts__rpc__kernel_row__descriptor,
-	[TS_ROW_MEMCPY] = &ts__rpc__memcpy_row__descriptor,
-	[TS_ROW_MEMSET] = &ts__rpc__memset_row__descriptor,
-	[TS_ROW_SYNC] = &ts__rpc__sync_row__descriptor,
-	[TS_ROW_ALLOC] = &ts__rpc__memory_row__descriptor,
-	[TS_ROW_FREE] = &ts__rpc__memory_row__descriptor,
-	[TS_ROW_EVENT] = &ts__rpc__event_row__descriptor,
-	[TS_ROW_STREAM_WAIT] = &ts__rpc__event_row__descriptor,
-	[TS_ROW_STREAM] = &ts__rpc__object_row__descriptor,
-	[TS_ROW_CONTEXT] = &ts__rpc__object_row__descriptor,
-	[TS_ROW_GRAPH_LAUNCH] = &ts__rpc__graph_launch_row__descriptor,
-	[TS_ROW_MARK] = &ts__rpc__annotation_row__descriptor,
-	[TS_ROW_RANGE] = &ts__rpc__annotation_row__descriptor,
-	[TS_ROW_COUNTER] = &ts__rpc__counter_row__descriptor,
-	[TS_ROW_CLOCK] = &ts__rpc__clock_row__descriptor,
-	[TS_ROW_LOSS] = &ts__rpc__loss_row__descriptor,
-	[TS_ROW_OVERHEAD] = &ts__rpc__overhead_row__descriptor,
-	[TS_ROW_GPU_MODULE] = &ts__rpc__gpu_module_row__descriptor,
-	[TS_ROW_YIELD] = &ts__rpc__yield_row__descriptor,
-	[TS_ROW_RANGE_BEGIN] = &ts__rpc__annotation_row__descriptor,
-	[TS_ROW_PAUSE] = &ts__rpc__pause_row__descriptor,
-	[TS_ROW_OFF_CPU] = &ts__rpc__off_cpu_row__descriptor,
-	[TS_ROW_PAGE_FAULT] = &ts__rpc__page_fault_row__descriptor,
-	[TS_ROW_SYSCALL] = &ts__rpc__syscall_row__descriptor,
-	[TS_ROW_ACCESS] = &ts__rpc__access_row__descriptor,
-	[TS_ROW_ARGUMENTS] = &ts__rpc__arguments_row__descriptor,
-	[TS_ROW_BLOCK_IO] = &ts__rpc__block_io_row__descriptor,
-	[TS_ROW_OPERATION] = &ts__rpc__operation_row__descriptor,
-	[TS_ROW_PRESSURE] = &ts__rpc__pressure_row__descriptor,
-	[TS_ROW_DRIVER] = &ts__rpc__driver_row__descriptor,
-	[TS_ROW_SAMPLE] = &ts__rpc__sample_row__descriptor,
-};
-
-/* Fields that every row has, or that are not a column of the same name. */
-static const struct {
-	unsigned int type; /* 0: any */
-	const char *field;
+/* A step as the table of rows tells it: the field and the column by their places. */
+struct told {
+	uint8_t field, column;
 	enum source source;
-} sources[] = {
-	{0, "type", FROM_TYPE},
-	{0, "start_ns", FROM_START},
-	{0, "end_ns", FROM_END},
-	{0, "session", FROM_SESSION},
-	{0, "tid", FROM_TID},
-	{0, "thread_name", FROM_THREAD_NAME},
-	{0, "stack", FROM_STACK},
-	{0, "stream_name", FROM_STREAM_NAME},
-	{0, "category_name", FROM_CATEGORY_NAME},
-	{TS_ROW_RANGE, "end_tid", FROM_END_TID},
-	{TS_ROW_COUNTER, "integer", FROM_INTEGER},
-	{0, "payload_u64", FROM_PAYLOAD},
-	{0, "payload_i64", FROM_PAYLOAD},
-	{0, "payload_f64", FROM_PAYLOAD},
-	{TS_ROW_API, "name", FROM_ROW_NAME},
-	{TS_ROW_API, "expects_device", FROM_API_EXPECTS},
-	{TS_ROW_API, "error", FROM_API_ERROR},
-	{TS_ROW_KERNEL, "name", FROM_KERNEL_NAME},
-	{TS_ROW_SAMPLE, "name", FROM_ROW_NAME},
-	{TS_ROW_ARGUMENTS, "kernel", FROM_ARGUMENTS_KERNEL},
-};
-
-/* Numbers that a field shows by name; where the field is called otherwise than the column, both. */
-static const struct {
-	unsigned int type; /* 0: any */
-	const char *field, *column;
 	const char *(*name)(uint32_t number);
-} named[] = {
-	{TS_ROW_API, "domain", "domain", ts_name_api_domain},
-	{TS_ROW_MEMCPY, "kind", "copy_kind", ts_name_memcpy_kind},
-	{TS_ROW_SYNC, "kind", "sync_type", ts_name_sync_type},
-	{TS_ROW_MEMSET, "kind", "memory_kind", ts_name_memory_kind},
-	{TS_ROW_ALLOC, "kind", "memory_kind", ts_name_memory_kind},
-	{TS_ROW_FREE, "kind", "memory_kind", ts_name_memory_kind},
-	{TS_ROW_OVERHEAD, "kind", "overhead_kind", ts_name_overhead_kind},
-	{TS_ROW_OPERATION, "kind", "kind", ts_name_operation_kind},
-	{TS_ROW_RANGE, "action", "action", ts_name_range_action},
-	{TS_ROW_RANGE_BEGIN, "action", "action", ts_name_range_action},
-	{TS_ROW_OFF_CPU, "reason", "reason", ts_name_off_cpu_reason},
-	{TS_ROW_OFF_CPU, "waker_context", "waker_context", ts_name_waker_context},
-	{TS_ROW_PAGE_FAULT, "fault", "fault", ts_name_fault_kind},
-	{TS_ROW_PAGE_FAULT, "memory", "memory", ts_name_fault_memory},
-	{TS_ROW_BLOCK_IO, "operation", "operation", ts_name_block_operation},
-	{TS_ROW_PRESSURE, "kind", "kind", ts_name_pressure_kind},
-	{TS_ROW_DRIVER, "kind", "kind", ts_name_driver_kind},
-	{0, "syscall", "syscall", ts_name_syscall},
-	{0, "action", "action", ts_name_object_action},
-	{0, "reason", "reason", ts_name_loss_reason},
-	{0, "clock", "clock", ts_name_clock},
-	{TS_ROW_PAUSE, "cause", "cause", ts_name_pause_cause},
-	{TS_ROW_ACCESS, "access", "access", ts_name_access_kind},
+	uint64_t nothing;
+	bool has_nothing;
+	uint32_t flag;
 };
 
-/* Bits of the column `flags` that a field tells; it is there where they are set. */
-static const struct {
-	unsigned int type;
-	const char *field;
-	uint32_t flag;
-} flags[] = {
-	{TS_ROW_OFF_CPU, "open", TS_OFF_CPU_OPEN},
-	{TS_ROW_BLOCK_IO, "open", TS_BLOCK_IO_OPEN},
-	{TS_ROW_BLOCK_IO, "sync", TS_BLOCK_IO_SYNC},
-	{TS_ROW_BLOCK_IO, "readahead", TS_BLOCK_IO_READAHEAD},
-	{TS_ROW_BLOCK_IO, "metadata", TS_BLOCK_IO_METADATA},
-	{TS_ROW_PRESSURE, "open", TS_PRESSURE_OPEN},
-	{TS_ROW_DRIVER, "open", TS_DRIVER_OPEN},
-	{TS_ROW_SAMPLE, "kernel", TS_SAMPLE_KERNEL},
-};
+#include "replay/report/generated-steps.h"
 
 static const struct ts_column *find_column(const struct ts_row_schema *schema, const char *name)
 {
@@ -189,130 +89,24 @@ static const struct ts_column *find_column(const struct ts_row_schema *schema, c
 	return NULL;
 }
 
-/* Of the kernel's rows, where most columns mean something for some rows only. */
-static bool kernel_value_of_nothing(const struct ts_column *column, uint64_t *ret_value)
-{
-	static const char *const zero_is_some[] = {"result", "cpu",    "end_cpu",   "reason",
-						   "fault",  "memory", "operation", "kind"};
-
-	*ret_value = !strcmp(column->name, "syscall") ? TS_NO_SYSCALL
-		     : !strcmp(column->name, "fd")    ? UINT64_MAX
-						      : 0;
-	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_some); i++)
-		if (!strcmp(column->name, zero_is_some[i]))
-			return false;
-	return true;
-}
-
-/* 0 and TS_NO_DEVICE often stand for nothing; such a number is not shown. */
-static bool value_of_nothing(const struct ts_row_schema *schema, const struct ts_column *column,
-			     uint64_t *ret_value)
-{
-	static const char *const zero_is_none[] = {"graph",	   "graph_node", "pool",
-						   "handle",	   "range_id",	 "event",
-						   "color",	   "category",	 "payload",
-						   "payload_type", "value_type"};
-
-	*ret_value = 0;
-	/* Of each only some columns mean anything. */
-	if (schema->type == TS_ROW_OPERATION)
-		return strcmp(column->name, "kind") != 0;
-	if (TS_ROW_BIT(schema->type) & TS_ROW_KERNELS)
-		return kernel_value_of_nothing(column, ret_value);
-	if (schema->type == TS_ROW_ARGUMENTS)
-		return true;
-	switch (column->role) {
-	case TS_ROLE_DEVICE:
-	case TS_ROLE_STREAM:
-		*ret_value = TS_NO_DEVICE;
-		return true;
-	case TS_ROLE_CONTEXT:
-	case TS_ROLE_OP:
-	case TS_ROLE_TIME:
-		return true;
-	default:
-		break;
-	}
-	for (size_t i = 0; i < TS_ARRAY_LEN(zero_is_none); i++)
-		if (!strcmp(column->name, zero_is_none[i]))
-			return true;
-	return false;
-}
-
-static void plan_step(struct step *step, const struct ts_row_schema *schema)
-{
-	const char *name = step->field->name;
-
-	for (size_t i = 0; i < TS_ARRAY_LEN(sources); i++) {
-		if (strcmp(sources[i].field, name) ||
-		    (sources[i].type && sources[i].type != schema->type))
-			continue;
-		step->source = sources[i].source;
-		return;
-	}
-	for (size_t i = 0; i < TS_ARRAY_LEN(named); i++) {
-		if (strcmp(named[i].field, name) ||
-		    (named[i].type && named[i].type != schema->type))
-			continue;
-		step->column = find_column(schema, named[i].column);
-		step->name = named[i].name;
-		step->source = step->column ? FROM_NAMED_NUMBER : FROM_NOTHING;
-		if (step->column)
-			step->has_nothing = value_of_nothing(schema, step->column, &step->nothing);
-		return;
-	}
-	for (size_t i = 0; i < TS_ARRAY_LEN(flags); i++) {
-		if (strcmp(flags[i].field, name) || flags[i].type != schema->type)
-			continue;
-		step->column = find_column(schema, "flags");
-		step->flag = flags[i].flag;
-		step->source = FROM_FLAG;
-		return;
-	}
-	step->column = find_column(schema, name);
-	if (!step->column)
-		return;
-	step->source = FROM_COLUMN;
-	step->has_nothing = value_of_nothing(schema, step->column, &step->nothing);
-}
-
-/* A column is shown by the field of its name; these are shown by others. */
-static bool is_shown_otherwise(const struct ts_column *column)
-{
-	return column->role == TS_ROLE_THREAD || !strcmp(column->name, "flags");
-}
-
-static void make_plan(struct ts_rowjson *rowjson, unsigned int type)
+static void make_plan(struct plan *plan, unsigned int type)
 {
 	const struct ts_row_schema *schema = ts_row_schema(type);
-	struct plan *plan = &rowjson->plans[type];
-	const ProtobufCMessageDescriptor *descriptor = descriptors[type];
 
-	if (!schema || !descriptor || descriptor->n_fields > MAX_FIELDS ||
-	    descriptor->sizeof_message > sizeof(rowjson->message))
-		return;
-	plan->descriptor = descriptor;
-	for (unsigned int i = 0; i < ts__rpc__row__descriptor.n_fields; i++)
-		if (ts__rpc__row__descriptor.fields[i].descriptor == descriptor)
-			plan->row_case =
-				(Ts__Rpc__Row__RowCase)ts__rpc__row__descriptor.fields[i].id;
-	rowjson->n_unfilled += !plan->row_case;
-	for (unsigned int i = 0; i < descriptor->n_fields; i++) {
-		struct step step = {.field = &descriptor->fields[i]};
+	plan->descriptor = messages[type].descriptor;
+	plan->row_case = messages[type].row_case;
+	plan->n_steps = messages[type].n_told;
+	for (unsigned int i = 0; i < plan->n_steps; i++) {
+		const struct told *told = &messages[type].told[i];
 
-		plan_step(&step, schema);
-		if (step.source != FROM_NOTHING)
-			plan->steps[plan->n_steps++] = step;
-		/* Messages that two types share have fields of either. */
-		else if (descriptor != &ts__rpc__object_row__descriptor &&
-			 descriptor != &ts__rpc__annotation_row__descriptor)
-			rowjson->n_unfilled++;
+		plan->steps[i] = (struct step){.field = &plan->descriptor->fields[told->field],
+					       .column = &schema->columns[told->column],
+					       .name = told->name,
+					       .source = told->source,
+					       .nothing = told->nothing,
+					       .has_nothing = told->has_nothing,
+					       .flag = told->flag};
 	}
-	for (unsigned int i = 0; i < schema->n_columns; i++)
-		if (!is_shown_otherwise(&schema->columns[i]) &&
-		    !protobuf_c_message_descriptor_get_field_by_name(descriptor,
-								     schema->columns[i].name))
-			rowjson->n_unshown++;
 }
 
 int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
@@ -325,7 +119,7 @@ int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
 	rowjson->resolver = resolver;
 	rowjson->pool = pool;
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
-		make_plan(rowjson, type);
+		make_plan(&rowjson->plans[type], type);
 	*ret_rowjson = ts_take_ptr(rowjson);
 	return 0;
 }
@@ -340,16 +134,6 @@ void ts_rowjson_free(struct ts_rowjson *rowjson)
 void ts_rowjson_freep(struct ts_rowjson **rowjson)
 {
 	ts_rowjson_free(*rowjson);
-}
-
-size_t ts_rowjson_n_unfilled(const struct ts_rowjson *rowjson)
-{
-	return rowjson->n_unfilled;
-}
-
-size_t ts_rowjson_n_unshown(const struct ts_rowjson *rowjson)
-{
-	return rowjson->n_unshown;
 }
 
 static void *member(struct ts_rowjson *rowjson, unsigned int offset)
@@ -528,11 +312,8 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 		break;
 	case FROM_KERNEL_NAME:
 		set_text(rowjson, step->field,
-			 ts_resolver_kernel_name(rowjson->resolver, row->kernel->name));
-		break;
-	case FROM_ARGUMENTS_KERNEL:
-		set_text(rowjson, step->field,
-			 ts_resolver_kernel_name(rowjson->resolver, row->arguments->kernel));
+			 ts_resolver_kernel_name(rowjson->resolver,
+						 (uint32_t)ts_column_get(step->column, row->any)));
 		break;
 	case FROM_STACK:
 		set_stack(rowjson, step, row);
@@ -556,8 +337,6 @@ static void run_step(struct ts_rowjson *rowjson, const struct step *step, size_t
 	case FROM_FLAG:
 		if (ts_column_get(step->column, row->any) & step->flag)
 			set_number(rowjson, step->field, 1);
-		break;
-	case FROM_NOTHING:
 		break;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as JSON: fills the row message of proto/rpc/tracesmith.proto from the columns of sbt/schema.h by
- * matching their names, and prints it from its descriptor. Neither a new column nor a new field needs a
- * change here, as long as both are called the same.
+ * Rows as JSON: fills the row message of proto/rpc/tracesmith.proto from the columns of sbt/schema.h, as
+ * proto/abi/rows/rows.table says, and prints it from its descriptor. Neither a new column nor a new field needs a
+ * change here.
  */
 #pragma once
 
@@ -31,8 +31,3 @@ int ts_rowjson_make(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
 		    Ts__Rpc__Row *ret_message);
 /* The message in it, of whatever type; NULL: of one that this version does not know. */
 const ProtobufCMessage *ts_rowjson_message(const Ts__Rpc__Row *row);
-
-/* Fields of all messages that no column fills; for the test that holds schema and messages together. */
-size_t ts_rowjson_n_unfilled(const struct ts_rowjson *rowjson);
-/* Columns that no field shows. */
-size_t ts_rowjson_n_unshown(const struct ts_rowjson *rowjson);

@@ -66,18 +66,6 @@ static void check_json(struct opened *opened, unsigned int type, bool stacks, co
 	free(got);
 }
 
-TS_TEST(schema_and_messages_agree)
-{
-	struct opened opened = open_synthetic(1, false, false);
-	struct ts_rowjson *rowjson = NULL;
-
-	ts_check_int(ts_rowjson_new(opened.resolver, NULL, &rowjson), 0);
-	ts_check_int(ts_rowjson_n_unfilled(rowjson), 0);
-	ts_check_int(ts_rowjson_n_unshown(rowjson), 0);
-	ts_rowjson_free(rowjson);
-	close_synthetic(&opened);
-}
-
 TS_TEST(every_type_of_row_prints)
 {
 	struct opened opened = open_synthetic(3, false, false);
