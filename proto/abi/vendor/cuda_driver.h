@@ -903,3 +903,13 @@ struct ts_cu_memcpy_node_params {
 	void *ctx;
 	struct ts_cu_memcpy_3d copy_params;
 };
+
+/*
+ * Arguments of cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some have a context behind them. Where it is a graph or an event that is
+ * new, `params` is its handle.
+ */
+struct ts_cu_graph_exec_set_params_params {
+	void *graph_exec;
+	void *node;
+	const void *params;
+};

@@ -1,0 +1,457 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes C from the tables of a vendor's calls, *.calls beside this file.
+
+usage: calls.py check TABLE ...               reports the first bad line as FILE:LINE: TEXT
+       calls.py ids TABLE ...                 the lists of callback ids
+       calls.py params TABLE                  the structures of arguments
+       calls.py functions TABLE               prototypes of the exported functions
+       calls.py facade TABLE SECTION          the exported functions of one section
+       calls.py refused TABLE                 the names that the facade refuses
+Everything goes to standard output.
+
+A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
+
+    cuMemcpyHtoDAsync_v2 id=277 ptsz=421 MEMCPY certain capture=ordered
+        memory=copy(dst_device,src_host,byte_count)
+        (uint64_t dst_device, const void *src_host, size_t byte_count, void *stream)
+        = copy_htod_async
+
+    NAME             the exported function
+    id=N             the callback id; id=N@VERSION where callback names end in _vVERSION
+    ptsz=N, ptds=N   the id of the form NAME_ptsz or NAME_ptds, for programs with per-thread default streams
+    LAUNCH ...       the class, enum ts_cupti_class; every call with an id has one
+    untraced         the id has no place in the list of traced calls
+    quiet            the shim asks for no callback: the call is frequent and changes nothing that it records
+    certain          a successful call makes device rows, if its amount is not 0 and the direction of a copy is known
+    launches, waits  what a capture's window counts as a launch, and as an order between streams
+    capture=MODE     ordered, before, after: captured, and when; harmless: a replay does without; lacked: a replay misses it
+    effect=EFFECT    record, wait, graph, host: put into a stream; create-stream, begin-capture, end-capture
+    memory=ACCESS    copy(DST,SRC,BYTES) copy2d(DST,DPITCH,SRC,SPITCH,WIDTH,HEIGHT) set(DST,N*ELEMENT)
+                     set2d(DST,PITCH,WIDTH,HEIGHT) free(AT) alloc(AT,BYTES) pinned(AT,BYTES) managed(AT,BYTES)
+    anytime          the facade serves it before the driver is initialised
+    kernel=ARGUMENT  the argument that names the kernel of a launch
+    local            its arguments have no structure in the header of structures
+    (ARGUMENTS)      the arguments in C, in the vendor's order
+    = WORK           the facade: a function that takes all arguments in order, or an expression; `...` stands for all
+                     arguments, @name for "NAME". In the per-thread form `stream` is per_thread(stream), @own is true
+                     and not false, @stream is TS_CU_STREAM_PER_THREAD and not NULL, @form is _ptsz and not empty
+    = hand           the facade's function is written by hand
+    = refused        the facade has it, and refuses it by the vendor's code
+
+[SECTION] is the facade's file that has the functions of WORK and includes the functions made of them. A call without `=` is
+known by its id and not exported.
+"""
+import re
+import sys
+
+COLUMNS = 100
+CLASSES = ('LAUNCH', 'GRAPH_LAUNCH', 'MEMCPY', 'MEMSET', 'ALLOC', 'FREE', 'SYNC', 'EVENT', 'STREAM',
+           'MODULE', 'GRAPH', 'CONTEXT', 'QUERY', 'OTHER')
+FLAGS = ('untraced', 'quiet', 'certain', 'launches', 'waits', 'anytime', 'local')
+FORMS = ('ptsz', 'ptds')
+CAPTURES = {'ordered': 'TS_CAPTURE_ORDERED', 'before': 'TS_CAPTURE_BEFORE', 'after': 'TS_CAPTURE_AFTER',
+            'harmless': 'HARMLESS', 'lacked': 'LACKED'}
+# The arguments that an effect looks for by their names.
+EFFECTS = {'record': ('stream', 'event'), 'wait': ('stream', 'event'), 'graph': ('stream', 'graph_exec'),
+           'host': (), 'create-stream': ('stream',), 'begin-capture': (), 'end-capture': ()}
+# How many arguments an access names.
+ACCESSES = {'copy': 3, 'copy2d': 6, 'set': 2, 'set2d': 4, 'free': 1, 'alloc': 2, 'pinned': 2, 'managed': 2}
+
+
+class Interface:
+    """How an interface's names are made."""
+
+    def __init__(self, word, ids, enum, header, library):
+        self.word = word        # what a comment calls it
+        self.ids = ids          # the macro of its list of ids, without the S
+        self.enum = enum        # the prefix of its ids
+        self.header = header    # what the structures of arguments need
+        self.library = library  # the prefix of the facade's macro
+
+
+INTERFACES = {
+    'cuda-driver': Interface('driver', 'TS_CUPTI_DRIVER', 'TS_CUPTI_DRIVER_CBID_', 'cuda_driver.h', 'CU'),
+    'cuda-runtime': Interface('runtime', 'TS_CUPTI_RUNTIME', 'TS_CUPTI_RUNTIME_CBID_', 'cuda_runtime.h', 'CUDA'),
+}
+
+
+class Bad(Exception):
+    """A line of a table that cannot be what its author meant."""
+
+
+class Form:
+    """One exported form of a call: the plain one, or that for per-thread default streams."""
+
+    def __init__(self, call, suffix, number, version):
+        self.suffix = suffix
+        self.number = number
+        self.symbol = call.name + suffix
+        self.callback = self.symbol + ('_v' + version if version else '')
+
+
+class Call:
+    """An entry of a table."""
+
+    def __init__(self, place, section, name):
+        self.place = place
+        self.section = section
+        self.name = name
+        self.kind = None
+        self.forms = []
+        self.flags = set()
+        self.values = {}
+        self.arguments = None  # [(declaration, name)]
+        self.work = None
+
+    @property
+    def ids(self):
+        return [form for form in self.forms if form.number is not None]
+
+    def names(self):
+        return [name for _, name in self.arguments or []]
+
+    def declaration(self, name):
+        return dict((known, text) for text, known in self.arguments)[name]
+
+    def structure(self):
+        return 'struct %s_params' % structure_word(self.name)
+
+    def served(self):
+        return self.work not in (None, 'hand', 'refused')
+
+    def per_thread(self):
+        return self.forms[1] if len(self.forms) > 1 else None
+
+
+def structure_word(name):
+    """cuMemcpyHtoDAsync_v2: ts_cu_memcpy_htod_async."""
+    name = re.sub(r'_v\d+$', '', re.sub(r'_pt[sd][sz]$', '', name))
+    name = re.sub(r'([HD])to([HD])', lambda match: '_%sto%s' % (match[1].lower(), match[2].lower()), name)
+    name = re.sub(r'(\d)D', r'\1d', name)
+    name = re.sub(r'([a-z0-9])([A-Z])', r'\1_\2', name)
+    return 'ts_' + re.sub(r'([A-Z]+)([A-Z][a-z])', r'\1_\2', name).lower()
+
+
+def split_arguments(text):
+    """The declarations of a parameter list; no argument has a comma of its own."""
+    out = []
+    for declaration in (part.strip() for part in text.split(',')):
+        match = re.fullmatch(r'[\w *]*?(\w+)', declaration)
+        if not match or declaration == match[1]:
+            raise ValueError('not an argument: "%s"' % declaration)
+        out.append((declaration, match[1]))
+    return out
+
+
+def parse_head(call, text):
+    for word in text.split():
+        key, equals, value = word.partition('=')
+        if not equals:
+            if word in CLASSES and call.kind is None:
+                call.kind = word
+            elif word in FLAGS:
+                call.flags.add(word)
+            else:
+                raise ValueError('unknown word "%s"' % word)
+        elif key == 'id' or key in FORMS:
+            match = re.fullmatch(r'(\d+)(?:@(\d+))?', value)
+            if not match:
+                raise ValueError('%s is no id: "%s"' % (key, value))
+            if (key == 'id') != (not call.forms) or len(call.forms) > 1:
+                raise ValueError('one id, then at most one of another form')
+            call.forms.append(Form(call, '' if key == 'id' else '_' + key, int(match[1]), match[2]))
+        elif key in ('capture', 'effect', 'memory', 'kernel') and key not in call.values:
+            call.values[key] = value
+        else:
+            raise ValueError('unknown word "%s"' % word)
+
+
+def parse_entry(call, text):
+    text, _, work = re.sub(r'\s+', ' ', text).partition(' = ')
+    call.work = work.strip() or None
+    match = re.fullmatch(r'((?:[^( ]+(?:\([^()]*\))? ?)*)(?:\(([^()]*)\))?', text.strip())
+    if not match:
+        raise ValueError('cannot be read: "%s"' % text.strip())
+    parse_head(call, match[1])
+    if match[2] is not None:
+        call.arguments = split_arguments(match[2]) if match[2].strip() else []
+    if not call.forms:
+        if call.work not in ('refused', 'hand'):
+            raise ValueError('no id')
+        call.forms.append(Form(call, '', None, None))
+
+
+def check_access(call):
+    match = re.fullmatch(r'(\w+)\(([^()]*)\)', call.values['memory'])
+    if not match or match[1] not in ACCESSES:
+        raise ValueError('unknown access "%s"' % call.values['memory'])
+    names = match[2].split(',')
+    if len(names) != ACCESSES[match[1]]:
+        raise ValueError('%s takes %d arguments' % (match[1], ACCESSES[match[1]]))
+    for name in names:
+        name = re.sub(r'\*\d+$', '', name)
+        if name != 'NULL' and name not in call.names():
+            raise ValueError('no argument "%s"' % name)
+
+
+def check_entry(call):
+    values = call.values
+    if call.ids and call.kind is None:
+        raise ValueError('no class')
+    if values.get('capture', 'ordered') not in CAPTURES:
+        raise ValueError('unknown capture mode "%s"' % values['capture'])
+    if values.get('effect', 'host') not in EFFECTS:
+        raise ValueError('unknown effect "%s"' % values['effect'])
+    for name in EFFECTS[values.get('effect', 'host')] + ((values['kernel'],) if 'kernel' in values else ()):
+        if name not in call.names():
+            raise ValueError('no argument "%s"' % name)
+    if 'memory' in values:
+        check_access(call)
+    elif 'certain' in call.flags:
+        raise ValueError('certain without memory=')
+    if call.served() and call.arguments is None:
+        raise ValueError('no arguments')
+    if 'local' in call.flags and not call.arguments:
+        raise ValueError('local without arguments')
+
+
+def check_unique(calls):
+    seen = {}
+    for call in calls:
+        for form in call.forms:
+            keys = [('callback', form.callback)]
+            if form.number is not None:
+                keys.append(('id', form.number))
+            if call.work:
+                keys.append(('function', form.symbol))
+            for key in keys:
+                if key in seen:
+                    raise Bad('%s: %s %s is at %s, too' % (call.place, key[0], key[1], seen[key]))
+                seen[key] = call.place
+    for call in structures(calls):
+        first = seen.setdefault(('structure', call.structure()), call)
+        if first.arguments != call.arguments:
+            raise Bad('%s: %s has other arguments at %s' % (call.place, call.structure(), first.place))
+
+
+def read_entries(path):
+    """Yields (line number, text) with continuation lines joined."""
+    number, text = 0, ''
+    with open(path, encoding='utf-8') as stream:
+        for at, line in enumerate(stream, 1):
+            line = line.split('#')[0].rstrip()
+            if line[:1] in (' ', '\t') and text:
+                text += ' ' + line.strip()
+            elif line:
+                if text:
+                    yield number, text
+                number, text = at, line
+    if text:
+        yield number, text
+
+
+def read_table(path):
+    """The interface and the calls of a table; raises Bad."""
+    interface, section, calls = None, '', []
+    for number, text in read_entries(path):
+        place = '%s:%d' % (path, number)
+        try:
+            if text.startswith('interface '):
+                interface = INTERFACES[text.split()[1]]
+            elif text.startswith('['):
+                section = re.fullmatch(r'\[([a-z0-9-]*)\]', text)[1]
+            else:
+                name, _, rest = text.partition(' ')
+                if not re.fullmatch(r'[A-Za-z_]\w*', name):
+                    raise ValueError('no name of a function: "%s"' % name)
+                call = Call(place, section, name)
+                parse_entry(call, ' ' + rest)
+                check_entry(call)
+                calls.append(call)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Bad('%s: %s' % (place, error if isinstance(error, ValueError) else 'cannot be read')) from error
+    if interface is None:
+        raise Bad('%s:1: no interface' % path)
+    check_unique(calls)
+    return interface, calls
+
+
+def structures(calls):
+    return [call for call in calls if call.arguments and call.ids and 'local' not in call.flags]
+
+
+def split_statement(text):
+    """The pieces of a statement between which a line may end: after a comma, before ? and :."""
+    pieces = re.findall(r'(?:"[^"]*"|[^,"])+(?:, )?', text)
+    return [part for piece in pieces for part in re.split(r'(?<= )(?=[?:] )', piece) if part]
+
+
+def unit(pieces, at):
+    """The piece and, where it opens a bracket, all up to the one that closes it."""
+    text, depth = '', 0
+    for piece in pieces[at:]:
+        text += piece
+        depth += sum(piece.count(letter) for letter in '({') - sum(piece.count(letter) for letter in ')}')
+        if depth <= 0:
+            break
+    return text.rstrip()
+
+
+def fill(text, indent):
+    """Breaks a statement so that it fits, aligned below the innermost open bracket."""
+    lines, line, column, brackets = [], '', indent * 8, []
+    pieces = split_statement(text)
+    for at, piece in enumerate(pieces):
+        room = COLUMNS - column
+        opens = piece.count('(') > piece.count(')')
+        if line and (len(piece.rstrip()) > room or (opens and len(unit(pieces, at)) > room)):
+            lines.append(line.rstrip())
+            column = brackets[-1] if brackets else indent * 8 + 8
+            line = '\t' * (column // 8) + ' ' * (column % 8)
+        elif not line:
+            line = '\t' * indent
+        for letter in piece:
+            column += 1
+            if letter in '({':
+                brackets.append(column)
+            elif letter in ')}' and brackets:
+                brackets.pop()
+        line += piece
+    return '\n'.join(lines + [line.rstrip()])
+
+
+def banner(text):
+    return '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by proto/abi/vendor/calls.py: %s */' % text
+
+
+def prototype(call, form, before=''):
+    arguments = ', '.join(declaration for declaration, _ in call.arguments) or 'void'
+    return fill('%sint %s(%s)' % (before, form.symbol, arguments), 0)
+
+
+def print_ids(tables):
+    print(banner('callback ids by name, number and class.'))
+    print('#pragma once')
+    for interface, calls in tables:
+        for untraced in (False, True):
+            entries = sorted((form.number, form.callback, call.kind) for call in calls for form in call.ids
+                             if ('untraced' in call.flags) == untraced)
+            if not entries:
+                continue
+            print('\n#define %s_%sCBIDS(X) \\' % (interface.ids, 'UNTRACED_' if untraced else ''))
+            print(' \\\n'.join('\tX(%s, %d, %s)' % (name, number, kind) for number, name, kind in entries))
+
+
+def print_params(tables):
+    (interface, calls), = tables
+    print(banner('arguments of the %s\'s calls.' % interface.word))
+    print("""/*
+ * What function_params of a %s callback points to, for the calls whose arguments somebody reads
+ * or makes: the arguments in order, as the vendor lays them out. Each structure names the callback
+ * ids (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and are not
+ * read. Pointers are the caller's: read what they point to inside the callback only. Names and
+ * types follow cuda_driver.h's reading rules.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/abi/vendor/%s\"""" % (interface.word, interface.header))
+    named = {}
+    for call in structures(calls):
+        named.setdefault(call.structure(), []).append(call)
+    for name, users in named.items():
+        print('\n/* %s. */' % ', '.join(form.callback for call in users for form in call.ids))
+        print('%s {\n%s\n};' % (name, '\n'.join('\t%s;' % text for text, _ in users[0].arguments)))
+
+
+def print_functions(tables):
+    (interface, calls), = tables
+    print(banner('functions of the %s.' % interface.word))
+    print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
+    print('#include "proto/abi/vendor/%s"\n' % interface.header)
+    served = [call for call in calls if call.served()]
+    known = set()
+    for call in served:
+        for text, _ in call.arguments:
+            match = re.search(r'struct (?!ts_)\w+', text)
+            if match:
+                known.add(match[0])
+    for name in sorted(known):
+        print('%s;\n' % name)
+    for call in served:
+        for form in call.forms:
+            print(prototype(call, form) + ';')
+
+
+def print_refused(tables):
+    (interface, calls), = tables
+    print(banner('functions of the %s that are refused, in the order of strcmp().' % interface.word))
+    print('#pragma once\n')
+    names = sorted(form.symbol for call in calls if call.work == 'refused' for form in call.forms)
+    print('#define TS_%s_REFUSED(X) \\' % interface.library)
+    print(' \\\n'.join('\tX(%s)' % name for name in names))
+
+
+def work_of(call, form):
+    """The expression that serves a form of a call."""
+    work, names = call.work, call.names()
+    if re.fullmatch(r'\w+', work):
+        work += '(...)'
+    own = form.suffix != ''
+    if own and 'stream' in names and '@' not in work:
+        names = ['per_thread(stream)' if name == 'stream' else name for name in names]
+    for word, other, usual in (('@own', 'true', 'false'), ('@stream', 'TS_CU_STREAM_PER_THREAD', 'NULL'),
+                               ('@form', form.suffix, '')):
+        work = re.sub(word + r'\b', other if own else usual, work)
+    work = work.replace('@name', '"%s"' % form.symbol)
+    return re.sub(r'\.\.\.(, )?', lambda match: ', '.join(names) + (match[1] or '' if names else ''), work)
+
+
+def print_facade_function(interface, call, form):
+    print('\n%s\n{' % prototype(call, form, 'API '))
+    params = '&params' if call.arguments else 'NULL'
+    if call.arguments and 'local' in call.flags:
+        print('\tstruct {\n%s' % '\n'.join('\t\t%s;' % text for text, _ in call.arguments))
+        print('%s\n' % fill('} params = {%s};' % ', '.join(call.names()), 1))
+    elif call.arguments:
+        print('%s\n' % fill('%s params = {%s};' % (call.structure(), ', '.join(call.names())), 1))
+    kernel = call.values.get('kernel')
+    if interface.library == 'CU':
+        macro = 'CALL_ANYTIME' if 'anytime' in call.flags else 'CALL_NAMED' if kernel else 'CALL'
+        parts = [form.callback, params] + (['function_name(%s)' % kernel] if kernel else [])
+    else:
+        macro = 'RT_NAMED' if kernel else 'RT'
+        parts = [form.callback, '"%s"' % form.symbol, params] + (['symbol_name(%s)' % kernel] if kernel else [])
+    print('%s\n}' % fill('return %s(%s, %s);' % (macro, ', '.join(parts), work_of(call, form)), 1))
+
+
+def print_facade(tables, section):
+    (interface, calls), = tables
+    served = [call for call in calls if call.served() and call.section == section]
+    if not served:
+        raise Bad('no call is served in section [%s]' % section)
+    print(banner('for the file with the functions that these call.'))
+    for call in served:
+        for form in call.forms:
+            print_facade_function(interface, call, form)
+
+
+def main():
+    command, paths = sys.argv[1], sys.argv[2:]
+    section = [paths.pop()] if command == 'facade' else []
+    tables = [read_table(path) for path in paths]
+    if command != 'check':
+        {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
+         'refused': print_refused}[command](tables, *section)
+    return 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except Bad as bad:
+        print(bad, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of calls: those of the tree are good, and a bad line is refused by its place.
+
+usage: test-calls.py CALLS_PY TABLE ...
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+GOOD = """interface cuda-driver
+[memory]
+cuFoo id=1 ptsz=2 MEMCPY certain capture=ordered memory=copy(dst,src,n) effect=wait
+	(void *dst, const void *src, size_t n, void *event,
+	void *stream) = foo(..., @own)
+cuBar_v2 id=3 QUERY () = bar
+cuBaz = refused
+"""
+
+# A line that is appended, and what is said about it.
+BAD = (
+    ('cuNew id=3 QUERY', 'id 3 is at %s:6, too'),
+    ('cuNew id=9 ptds=1 QUERY', 'id 1 is at %s:3, too'),
+    ('cuFoo id=9 QUERY', 'callback cuFoo is at %s:3, too'),
+    ('cuFoo_ptsz id=9 QUERY () = foo', 'callback cuFoo_ptsz is at %s:3, too'),
+    ('cuBaz = refused', 'callback cuBaz is at %s:7, too'),
+    ('cuBar_v3 id=9 QUERY (int32_t x) = bar\ncuBar_v4 id=10 QUERY (int32_t y) = bar',
+     'struct ts_cu_bar_params has other arguments at %s:8'),
+    ('cuNew QUERY () = foo', 'no id'),
+    ('cuNew id=9 () = foo', 'no class'),
+    ('cuNew id=x QUERY', 'id is no id: "x"'),
+    ('cuNew ptsz=9 id=10 QUERY', 'one id, then at most one of another form'),
+    ('cuNew id=9 QUARRY', 'unknown word "QUARRY"'),
+    ('cuNew id=9 QUERY colour=red', 'unknown word "colour=red"'),
+    ('cuNew id=9 QUERY capture=sometimes', 'unknown capture mode "sometimes"'),
+    ('cuNew id=9 EVENT effect=boom', 'unknown effect "boom"'),
+    ('cuNew id=9 EVENT effect=record (void *event)', 'no argument "stream"'),
+    ('cuNew id=9 MEMCPY memory=copy(dst,src)', 'copy takes 3 arguments'),
+    ('cuNew id=9 FREE memory=free(at)  (void *it)', 'no argument "at"'),
+    ('cuNew id=9 FREE memory=lose(it)  (void *it)', 'unknown access "lose(it)"'),
+    ('cuNew id=9 MEMSET certain', 'certain without memory='),
+    ('cuNew id=9 QUERY (int) = foo', 'not an argument: "int"'),
+    ('cuNew id=9 QUERY (int x = foo', None),
+    ('cuNew id=9 QUERY = foo', 'no arguments'),
+    ('[Memory]', 'cannot be read'),
+    ('?', 'no name of a function: "?"'),
+)
+
+
+def check(script, path):
+    result = subprocess.run([sys.executable, script, 'check', path], stderr=subprocess.PIPE, check=False,
+                            encoding='utf-8')
+    return result.returncode, result.stderr.strip()
+
+
+def main():
+    script, tables = sys.argv[1], sys.argv[2:]
+    failures = ['%s: %s' % (path, said) for path in tables for code, said in [check(script, path)] if code or said]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'a.calls')
+        for line, wanted in (('', ''),) + BAD:
+            with open(path, 'w', encoding='utf-8') as stream:
+                stream.write(GOOD + line + '\n')
+            code, said = check(script, path)
+            at = '%s:%d: ' % (path, 8 + line.count('\n'))
+            if wanted is not None and wanted != '':
+                wanted = at + (wanted % path if '%s' in wanted else wanted)
+            if (code != (2 if line else 0)) or (said != wanted if wanted is not None else not said.startswith(at)):
+                failures.append('"%s": exits %d, reports "%s", not "%s"' % (line, code, said, wanted))
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures or len(BAD) < 20 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
