@@ -178,22 +178,6 @@ static int runtime_get_version(int32_t *runtime_version)
 	return 0;
 }
 
-API int cudaDriverGetVersion(int32_t *driver_version)
-{
-	struct ts_cuda_driver_get_version_params params = {driver_version};
-
-	return RT(cudaDriverGetVersion_v3020, "cudaDriverGetVersion", &params,
-		  driver_get_version(driver_version));
-}
-
-API int cudaRuntimeGetVersion(int32_t *runtime_version)
-{
-	struct ts_cuda_runtime_get_version_params params = {runtime_version};
-
-	return RT(cudaRuntimeGetVersion_v3020, "cudaRuntimeGetVersion", &params,
-		  runtime_get_version(runtime_version));
-}
-
 static int get_device_count(int32_t *count)
 {
 	int r = start();
@@ -277,62 +261,6 @@ static int init_device(int32_t device, uint32_t device_flags, uint32_t flags)
 	if (!r && after != context)
 		r = cuCtxSetCurrent(context);
 	return r;
-}
-
-API int cudaGetDeviceCount(int32_t *count)
-{
-	struct ts_cuda_get_device_count_params params = {count};
-
-	return RT(cudaGetDeviceCount_v3020, "cudaGetDeviceCount", &params, get_device_count(count));
-}
-
-API int cudaSetDevice(int32_t device)
-{
-	struct ts_cuda_set_device_params params = {device};
-
-	return RT(cudaSetDevice_v3020, "cudaSetDevice", &params, set_device(device));
-}
-
-API int cudaGetDevice(int32_t *device)
-{
-	struct ts_cuda_get_device_params params = {device};
-
-	return RT(cudaGetDevice_v3020, "cudaGetDevice", &params, get_device(device));
-}
-
-API int cudaSetDeviceFlags(uint32_t flags)
-{
-	struct ts_cuda_set_device_flags_params params = {flags};
-
-	return RT(cudaSetDeviceFlags_v3020, "cudaSetDeviceFlags", &params, set_device_flags(flags));
-}
-
-API int cudaGetDeviceFlags(uint32_t *flags)
-{
-	struct ts_cuda_get_device_flags_params params = {flags};
-
-	return RT(cudaGetDeviceFlags_v7000, "cudaGetDeviceFlags", &params, get_device_flags(flags));
-}
-
-API int cudaDeviceSynchronize(void)
-{
-	return RT(cudaDeviceSynchronize_v3020, "cudaDeviceSynchronize", NULL, device_synchronize());
-}
-
-API int cudaDeviceReset(void)
-{
-	return RT(cudaDeviceReset_v3020, "cudaDeviceReset", NULL, device_reset());
-}
-
-API int cudaInitDevice(int32_t device, uint32_t device_flags, uint32_t flags)
-{
-	struct {
-		int32_t device;
-		uint32_t device_flags, flags;
-	} params = {device, device_flags, flags};
-
-	return RT(cudaInitDevice_v12000, "cudaInitDevice", &params,
-		  init_device(device, device_flags, flags));
 }
 
 static int device_get_attribute(int32_t *value, int32_t attr, int32_t device)
@@ -430,38 +358,6 @@ static int device_get_pci_bus_id(char *pci_bus_id, int32_t len, int32_t device)
 	return r ? r : cuDeviceGetPCIBusId(pci_bus_id, len, device);
 }
 
-API int cudaDeviceGetAttribute(int32_t *value, int32_t attr, int32_t device)
-{
-	struct ts_cuda_device_get_attribute_params params = {value, attr, device};
-
-	return RT(cudaDeviceGetAttribute_v5000, "cudaDeviceGetAttribute", &params,
-		  device_get_attribute(value, attr, device));
-}
-
-API int cudaGetDeviceProperties(struct ts_cuda_device_prop *prop, int32_t device)
-{
-	struct ts_cuda_get_device_properties_params params = {prop, device};
-
-	return RT(cudaGetDeviceProperties_v12000, "cudaGetDeviceProperties", &params,
-		  get_device_properties(prop, device));
-}
-
-API int cudaDeviceGetByPCIBusId(int32_t *device, const char *pci_bus_id)
-{
-	struct ts_cuda_device_get_by_pci_bus_id_params params = {device, pci_bus_id};
-
-	return RT(cudaDeviceGetByPCIBusId_v4010, "cudaDeviceGetByPCIBusId", &params,
-		  device_get_by_pci_bus_id(device, pci_bus_id));
-}
-
-API int cudaDeviceGetPCIBusId(char *pci_bus_id, int32_t len, int32_t device)
-{
-	struct ts_cuda_device_get_pci_bus_id_params params = {pci_bus_id, len, device};
-
-	return RT(cudaDeviceGetPCIBusId_v4010, "cudaDeviceGetPCIBusId", &params,
-		  device_get_pci_bus_id(pci_bus_id, len, device));
-}
-
 static int device_set_limit(int32_t limit, size_t value)
 {
 	int r = ready();
@@ -495,47 +391,6 @@ static int device_get_stream_priority_range(int32_t *least_priority, int32_t *gr
 	int r = ready();
 
 	return r ? r : cuCtxGetStreamPriorityRange(least_priority, greatest_priority);
-}
-
-API int cudaDeviceSetLimit(int32_t limit, size_t value)
-{
-	struct ts_cuda_device_set_limit_params params = {limit, value};
-
-	return RT(cudaDeviceSetLimit_v3020, "cudaDeviceSetLimit", &params,
-		  device_set_limit(limit, value));
-}
-
-API int cudaDeviceGetLimit(size_t *value, int32_t limit)
-{
-	struct ts_cuda_device_get_limit_params params = {value, limit};
-
-	return RT(cudaDeviceGetLimit_v3020, "cudaDeviceGetLimit", &params,
-		  device_get_limit(value, limit));
-}
-
-API int cudaDeviceGetCacheConfig(int32_t *cache_config)
-{
-	struct ts_cuda_device_get_cache_config_params params = {cache_config};
-
-	return RT(cudaDeviceGetCacheConfig_v3020, "cudaDeviceGetCacheConfig", &params,
-		  device_get_cache_config(cache_config));
-}
-
-API int cudaDeviceSetCacheConfig(int32_t cache_config)
-{
-	struct ts_cuda_device_set_cache_config_params params = {cache_config};
-
-	return RT(cudaDeviceSetCacheConfig_v3020, "cudaDeviceSetCacheConfig", &params,
-		  device_set_cache_config(cache_config));
-}
-
-API int cudaDeviceGetStreamPriorityRange(int32_t *least_priority, int32_t *greatest_priority)
-{
-	struct ts_cuda_device_get_stream_priority_range_params params = {least_priority,
-									 greatest_priority};
-
-	return RT(cudaDeviceGetStreamPriorityRange_v5050, "cudaDeviceGetStreamPriorityRange",
-		  &params, device_get_stream_priority_range(least_priority, greatest_priority));
 }
 
 static int device_can_access_peer(int32_t *can_access_peer, int32_t device, int32_t peer_device)
@@ -576,41 +431,6 @@ static int device_disable_peer_access(int32_t peer_device)
 	return r ? r : cuCtxDisablePeerAccess(context);
 }
 
-API int cudaDeviceCanAccessPeer(int32_t *can_access_peer, int32_t device, int32_t peer_device)
-{
-	struct ts_cuda_device_can_access_peer_params params = {can_access_peer, device,
-							       peer_device};
-
-	return RT(cudaDeviceCanAccessPeer_v4000, "cudaDeviceCanAccessPeer", &params,
-		  device_can_access_peer(can_access_peer, device, peer_device));
-}
-
-API int cudaDeviceGetP2PAttribute(int32_t *value, int32_t attr, int32_t src_device,
-				  int32_t dst_device)
-{
-	struct ts_cuda_device_get_p2_p_attribute_params params = {value, attr, src_device,
-								  dst_device};
-
-	return RT(cudaDeviceGetP2PAttribute_v8000, "cudaDeviceGetP2PAttribute", &params,
-		  device_get_p2p_attribute(value, attr, src_device, dst_device));
-}
-
-API int cudaDeviceEnablePeerAccess(int32_t peer_device, uint32_t flags)
-{
-	struct ts_cuda_device_enable_peer_access_params params = {peer_device, flags};
-
-	return RT(cudaDeviceEnablePeerAccess_v4000, "cudaDeviceEnablePeerAccess", &params,
-		  device_enable_peer_access(peer_device, flags));
-}
-
-API int cudaDeviceDisablePeerAccess(int32_t peer_device)
-{
-	struct ts_cuda_device_disable_peer_access_params params = {peer_device};
-
-	return RT(cudaDeviceDisablePeerAccess_v4000, "cudaDeviceDisablePeerAccess", &params,
-		  device_disable_peer_access(peer_device));
-}
-
 static int profiler(bool on)
 {
 	int r = ready();
@@ -620,12 +440,4 @@ static int profiler(bool on)
 	return on ? cuProfilerStart() : cuProfilerStop();
 }
 
-API int cudaProfilerStart(void)
-{
-	return RT(cudaProfilerStart_v4000, "cudaProfilerStart", NULL, profiler(true));
-}
-
-API int cudaProfilerStop(void)
-{
-	return RT(cudaProfilerStop_v4000, "cudaProfilerStop", NULL, profiler(false));
-}
+#include "tools/vgpu/generated-cudart-context.h"

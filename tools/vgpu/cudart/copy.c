@@ -57,37 +57,6 @@ static int copy_async(void *dst, const void *src, size_t count, int32_t kind, vo
 	}
 }
 
-API int cudaMemcpy(void *dst, const void *src, size_t count, int32_t kind)
-{
-	struct ts_cuda_memcpy_params params = {dst, src, count, kind};
-
-	return RT(cudaMemcpy_v3020, "cudaMemcpy", &params, copy(dst, src, count, kind, false));
-}
-
-API int cudaMemcpy_ptds(void *dst, const void *src, size_t count, int32_t kind)
-{
-	struct ts_cuda_memcpy_params params = {dst, src, count, kind};
-
-	return RT(cudaMemcpy_ptds_v7000, "cudaMemcpy_ptds", &params,
-		  copy(dst, src, count, kind, true));
-}
-
-API int cudaMemcpyAsync(void *dst, const void *src, size_t count, int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_async_params params = {dst, src, count, kind, stream};
-
-	return RT(cudaMemcpyAsync_v3020, "cudaMemcpyAsync", &params,
-		  copy_async(dst, src, count, kind, stream, false));
-}
-
-API int cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count, int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_async_params params = {dst, src, count, kind, stream};
-
-	return RT(cudaMemcpyAsync_ptsz_v7000, "cudaMemcpyAsync_ptsz", &params,
-		  copy_async(dst, src, count, kind, stream, true));
-}
-
 /* Part of a device variable. */
 int symbol_part(const void *symbol, size_t count, size_t offset, void **ret_address)
 {
@@ -155,82 +124,6 @@ static int copy_from_symbol_async(void *dst, const void *symbol, size_t count, s
 	if (kind == TS_CUDA_MEMCPY_HOST_TO_DEVICE || kind == TS_CUDA_MEMCPY_HOST_TO_HOST)
 		return TS_CUDA_ERROR_INVALID_MEMCPY_DIRECTION;
 	return copy_async(dst, src, count, kind, stream, own);
-}
-
-API int cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
-			   int32_t kind)
-{
-	struct ts_cuda_memcpy_to_symbol_params params = {symbol, src, count, offset, kind};
-
-	return RT(cudaMemcpyToSymbol_v3020, "cudaMemcpyToSymbol", &params,
-		  copy_to_symbol(symbol, src, count, offset, kind, false));
-}
-
-API int cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count, size_t offset,
-				int32_t kind)
-{
-	struct ts_cuda_memcpy_to_symbol_params params = {symbol, src, count, offset, kind};
-
-	return RT(cudaMemcpyToSymbol_ptds_v7000, "cudaMemcpyToSymbol_ptds", &params,
-		  copy_to_symbol(symbol, src, count, offset, kind, true));
-}
-
-API int cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
-			     int32_t kind)
-{
-	struct ts_cuda_memcpy_from_symbol_params params = {dst, symbol, count, offset, kind};
-
-	return RT(cudaMemcpyFromSymbol_v3020, "cudaMemcpyFromSymbol", &params,
-		  copy_from_symbol(dst, symbol, count, offset, kind, false));
-}
-
-API int cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count, size_t offset,
-				  int32_t kind)
-{
-	struct ts_cuda_memcpy_from_symbol_params params = {dst, symbol, count, offset, kind};
-
-	return RT(cudaMemcpyFromSymbol_ptds_v7000, "cudaMemcpyFromSymbol_ptds", &params,
-		  copy_from_symbol(dst, symbol, count, offset, kind, true));
-}
-
-API int cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count, size_t offset,
-				int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_to_symbol_async_params params = {symbol, src,  count,
-							       offset, kind, stream};
-
-	return RT(cudaMemcpyToSymbolAsync_v3020, "cudaMemcpyToSymbolAsync", &params,
-		  copy_to_symbol_async(symbol, src, count, offset, kind, stream, false));
-}
-
-API int cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
-				     size_t offset, int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_to_symbol_async_params params = {symbol, src,  count,
-							       offset, kind, stream};
-
-	return RT(cudaMemcpyToSymbolAsync_ptsz_v7000, "cudaMemcpyToSymbolAsync_ptsz", &params,
-		  copy_to_symbol_async(symbol, src, count, offset, kind, stream, true));
-}
-
-API int cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
-				  int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_from_symbol_async_params params = {dst,	 symbol, count,
-								 offset, kind,	 stream};
-
-	return RT(cudaMemcpyFromSymbolAsync_v3020, "cudaMemcpyFromSymbolAsync", &params,
-		  copy_from_symbol_async(dst, symbol, count, offset, kind, stream, false));
-}
-
-API int cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count, size_t offset,
-				       int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy_from_symbol_async_params params = {dst,	 symbol, count,
-								 offset, kind,	 stream};
-
-	return RT(cudaMemcpyFromSymbolAsync_ptsz_v7000, "cudaMemcpyFromSymbolAsync_ptsz", &params,
-		  copy_from_symbol_async(dst, symbol, count, offset, kind, stream, true));
 }
 
 /* What a direction says about its sides. */
@@ -310,44 +203,6 @@ static int copy_2d_async(void *dst, size_t dpitch, const void *src, size_t spitc
 	return (own ? cuMemcpy2DAsync_v2_ptsz : cuMemcpy2DAsync_v2)(&c, stream);
 }
 
-API int cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-		     size_t height, int32_t kind)
-{
-	struct ts_cuda_memcpy2d_params params = {dst, dpitch, src, spitch, width, height, kind};
-
-	return RT(cudaMemcpy2D_v3020, "cudaMemcpy2D", &params,
-		  copy_2d(dst, dpitch, src, spitch, width, height, kind, false));
-}
-
-API int cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-			  size_t height, int32_t kind)
-{
-	struct ts_cuda_memcpy2d_params params = {dst, dpitch, src, spitch, width, height, kind};
-
-	return RT(cudaMemcpy2D_ptds_v7000, "cudaMemcpy2D_ptds", &params,
-		  copy_2d(dst, dpitch, src, spitch, width, height, kind, true));
-}
-
-API int cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-			  size_t height, int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy2d_async_params params = {dst,   dpitch, src,  spitch,
-						       width, height, kind, stream};
-
-	return RT(cudaMemcpy2DAsync_v3020, "cudaMemcpy2DAsync", &params,
-		  copy_2d_async(dst, dpitch, src, spitch, width, height, kind, stream, false));
-}
-
-API int cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch,
-			       size_t width, size_t height, int32_t kind, void *stream)
-{
-	struct ts_cuda_memcpy2d_async_params params = {dst,   dpitch, src,  spitch,
-						       width, height, kind, stream};
-
-	return RT(cudaMemcpy2DAsync_ptsz_v7000, "cudaMemcpy2DAsync_ptsz", &params,
-		  copy_2d_async(dst, dpitch, src, spitch, width, height, kind, stream, true));
-}
-
 int copy_fill_1d(struct ts_cu_memcpy_3d *c, void *dst, const void *src, size_t count, int32_t kind)
 {
 	struct ts_cuda_memcpy_3d_parms p = {
@@ -408,36 +263,6 @@ static int copy_3d_async(const struct ts_cuda_memcpy_3d_parms *p, void *stream, 
 	int r = copy_fill_3d(&c, p);
 
 	return r ? r : (own ? cuMemcpy3DAsync_v2_ptsz : cuMemcpy3DAsync_v2)(&c, stream);
-}
-
-API int cudaMemcpy3D(const struct ts_cuda_memcpy_3d_parms *p)
-{
-	struct ts_cuda_memcpy3d_params params = {p};
-
-	return RT(cudaMemcpy3D_v3020, "cudaMemcpy3D", &params, copy_3d(p, false));
-}
-
-API int cudaMemcpy3D_ptds(const struct ts_cuda_memcpy_3d_parms *p)
-{
-	struct ts_cuda_memcpy3d_params params = {p};
-
-	return RT(cudaMemcpy3D_ptds_v7000, "cudaMemcpy3D_ptds", &params, copy_3d(p, true));
-}
-
-API int cudaMemcpy3DAsync(const struct ts_cuda_memcpy_3d_parms *p, void *stream)
-{
-	struct ts_cuda_memcpy3d_async_params params = {p, stream};
-
-	return RT(cudaMemcpy3DAsync_v3020, "cudaMemcpy3DAsync", &params,
-		  copy_3d_async(p, stream, false));
-}
-
-API int cudaMemcpy3DAsync_ptsz(const struct ts_cuda_memcpy_3d_parms *p, void *stream)
-{
-	struct ts_cuda_memcpy3d_async_params params = {p, stream};
-
-	return RT(cudaMemcpy3DAsync_ptsz_v7000, "cudaMemcpy3DAsync_ptsz", &params,
-		  copy_3d_async(p, stream, true));
 }
 
 /* The primary contexts that two devices' memory belongs to. */
@@ -526,56 +351,6 @@ static int copy_3d_peer_async(const struct ts_cuda_memcpy_3d_peer_parms *p, void
 	return r ? r : (own ? cuMemcpy3DPeerAsync_ptsz : cuMemcpy3DPeerAsync)(&c, stream);
 }
 
-API int cudaMemcpyPeer(void *dst, int32_t dst_device, const void *src, int32_t src_device,
-		       size_t count)
-{
-	struct ts_cuda_memcpy_peer_params params = {dst, dst_device, src, src_device, count};
-
-	return RT(cudaMemcpyPeer_v4000, "cudaMemcpyPeer", &params,
-		  copy_peer(dst, dst_device, src, src_device, count));
-}
-
-API int cudaMemcpyPeerAsync(void *dst, int32_t dst_device, const void *src, int32_t src_device,
-			    size_t count, void *stream)
-{
-	struct ts_cuda_memcpy_peer_async_params params = {dst,	      dst_device, src,
-							  src_device, count,	  stream};
-
-	return RT(cudaMemcpyPeerAsync_v4000, "cudaMemcpyPeerAsync", &params,
-		  copy_peer_async(dst, dst_device, src, src_device, count, stream));
-}
-
-API int cudaMemcpy3DPeer(const struct ts_cuda_memcpy_3d_peer_parms *p)
-{
-	struct ts_cuda_memcpy3d_peer_params params = {p};
-
-	return RT(cudaMemcpy3DPeer_v4000, "cudaMemcpy3DPeer", &params, copy_3d_peer(p, false));
-}
-
-API int cudaMemcpy3DPeer_ptds(const struct ts_cuda_memcpy_3d_peer_parms *p)
-{
-	struct ts_cuda_memcpy3d_peer_params params = {p};
-
-	return RT(cudaMemcpy3DPeer_ptds_v7000, "cudaMemcpy3DPeer_ptds", &params,
-		  copy_3d_peer(p, true));
-}
-
-API int cudaMemcpy3DPeerAsync(const struct ts_cuda_memcpy_3d_peer_parms *p, void *stream)
-{
-	struct ts_cuda_memcpy3d_peer_async_params params = {p, stream};
-
-	return RT(cudaMemcpy3DPeerAsync_v4000, "cudaMemcpy3DPeerAsync", &params,
-		  copy_3d_peer_async(p, stream, false));
-}
-
-API int cudaMemcpy3DPeerAsync_ptsz(const struct ts_cuda_memcpy_3d_peer_parms *p, void *stream)
-{
-	struct ts_cuda_memcpy3d_peer_async_params params = {p, stream};
-
-	return RT(cudaMemcpy3DPeerAsync_ptsz_v7000, "cudaMemcpy3DPeerAsync_ptsz", &params,
-		  copy_3d_peer_async(p, stream, true));
-}
-
 static int set(void *dev_ptr, int32_t value, size_t count, bool own)
 {
 	int r = ready();
@@ -649,105 +424,4 @@ static int set_3d_async(struct ts_cuda_pitched_ptr pitched_dev_ptr, int32_t valu
 	return set_3d_with(pitched_dev_ptr, value, extent, stream, true, own);
 }
 
-API int cudaMemset(void *dev_ptr, int32_t value, size_t count)
-{
-	struct ts_cuda_memset_params params = {dev_ptr, value, count};
-
-	return RT(cudaMemset_v3020, "cudaMemset", &params, set(dev_ptr, value, count, false));
-}
-
-API int cudaMemset_ptds(void *dev_ptr, int32_t value, size_t count)
-{
-	struct ts_cuda_memset_params params = {dev_ptr, value, count};
-
-	return RT(cudaMemset_ptds_v7000, "cudaMemset_ptds", &params,
-		  set(dev_ptr, value, count, true));
-}
-
-API int cudaMemsetAsync(void *dev_ptr, int32_t value, size_t count, void *stream)
-{
-	struct ts_cuda_memset_async_params params = {dev_ptr, value, count, stream};
-
-	return RT(cudaMemsetAsync_v3020, "cudaMemsetAsync", &params,
-		  set_async(dev_ptr, value, count, stream, false));
-}
-
-API int cudaMemsetAsync_ptsz(void *dev_ptr, int32_t value, size_t count, void *stream)
-{
-	struct ts_cuda_memset_async_params params = {dev_ptr, value, count, stream};
-
-	return RT(cudaMemsetAsync_ptsz_v7000, "cudaMemsetAsync_ptsz", &params,
-		  set_async(dev_ptr, value, count, stream, true));
-}
-
-API int cudaMemset2D(void *dev_ptr, size_t pitch, int32_t value, size_t width, size_t height)
-{
-	struct ts_cuda_memset2d_params params = {dev_ptr, pitch, value, width, height};
-
-	return RT(cudaMemset2D_v3020, "cudaMemset2D", &params,
-		  set_2d(dev_ptr, pitch, value, width, height, false));
-}
-
-API int cudaMemset2D_ptds(void *dev_ptr, size_t pitch, int32_t value, size_t width, size_t height)
-{
-	struct ts_cuda_memset2d_params params = {dev_ptr, pitch, value, width, height};
-
-	return RT(cudaMemset2D_ptds_v7000, "cudaMemset2D_ptds", &params,
-		  set_2d(dev_ptr, pitch, value, width, height, true));
-}
-
-API int cudaMemset2DAsync(void *dev_ptr, size_t pitch, int32_t value, size_t width, size_t height,
-			  void *stream)
-{
-	struct ts_cuda_memset2d_async_params params = {dev_ptr, pitch,	value,
-						       width,	height, stream};
-
-	return RT(cudaMemset2DAsync_v3020, "cudaMemset2DAsync", &params,
-		  set_2d_async(dev_ptr, pitch, value, width, height, stream, false));
-}
-
-API int cudaMemset2DAsync_ptsz(void *dev_ptr, size_t pitch, int32_t value, size_t width,
-			       size_t height, void *stream)
-{
-	struct ts_cuda_memset2d_async_params params = {dev_ptr, pitch,	value,
-						       width,	height, stream};
-
-	return RT(cudaMemset2DAsync_ptsz_v7000, "cudaMemset2DAsync_ptsz", &params,
-		  set_2d_async(dev_ptr, pitch, value, width, height, stream, true));
-}
-
-API int cudaMemset3D(struct ts_cuda_pitched_ptr pitched_dev_ptr, int32_t value,
-		     struct ts_cuda_extent extent)
-{
-	struct ts_cuda_memset3d_params params = {pitched_dev_ptr, value, extent};
-
-	return RT(cudaMemset3D_v3020, "cudaMemset3D", &params,
-		  set_3d(pitched_dev_ptr, value, extent, false));
-}
-
-API int cudaMemset3D_ptds(struct ts_cuda_pitched_ptr pitched_dev_ptr, int32_t value,
-			  struct ts_cuda_extent extent)
-{
-	struct ts_cuda_memset3d_params params = {pitched_dev_ptr, value, extent};
-
-	return RT(cudaMemset3D_ptds_v7000, "cudaMemset3D_ptds", &params,
-		  set_3d(pitched_dev_ptr, value, extent, true));
-}
-
-API int cudaMemset3DAsync(struct ts_cuda_pitched_ptr pitched_dev_ptr, int32_t value,
-			  struct ts_cuda_extent extent, void *stream)
-{
-	struct ts_cuda_memset3d_async_params params = {pitched_dev_ptr, value, extent, stream};
-
-	return RT(cudaMemset3DAsync_v3020, "cudaMemset3DAsync", &params,
-		  set_3d_async(pitched_dev_ptr, value, extent, stream, false));
-}
-
-API int cudaMemset3DAsync_ptsz(struct ts_cuda_pitched_ptr pitched_dev_ptr, int32_t value,
-			       struct ts_cuda_extent extent, void *stream)
-{
-	struct ts_cuda_memset3d_async_params params = {pitched_dev_ptr, value, extent, stream};
-
-	return RT(cudaMemset3DAsync_ptsz_v7000, "cudaMemset3DAsync_ptsz", &params,
-		  set_3d_async(pitched_dev_ptr, value, extent, stream, true));
-}
+#include "tools/vgpu/generated-cudart-copy.h"

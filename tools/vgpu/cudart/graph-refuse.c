@@ -12,48 +12,11 @@ static int refuse_node(const char *name, atomic_bool *said)
 	return TS_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-API int cudaGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
-				 size_t num_dependencies, void *node_params)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		void *node_params;
-	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
-	static atomic_bool said;
+/* Each of these functions prints its line once. */
+#define REFUSED_NODE(name)                 \
+	({                                 \
+		static atomic_bool said_;  \
+		refuse_node(name, &said_); \
+	})
 
-	return RT(cudaGraphAddMemAllocNode_v11040, "cudaGraphAddMemAllocNode", &params,
-		  READY(refuse_node("cudaGraphAddMemAllocNode", &said)));
-}
-
-API int cudaGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
-				size_t num_dependencies, void *dptr)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		void *dptr;
-	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
-	static atomic_bool said;
-
-	return RT(cudaGraphAddMemFreeNode_v11040, "cudaGraphAddMemFreeNode", &params,
-		  READY(refuse_node("cudaGraphAddMemFreeNode", &said)));
-}
-
-API int cudaGraphConditionalHandleCreate(uint64_t *handle_out, void *graph,
-					 uint32_t default_launch_value, uint32_t flags)
-{
-	struct {
-		uint64_t *handle_out;
-		void *graph;
-		uint32_t default_launch_value;
-		uint32_t flags;
-	} params = {handle_out, graph, default_launch_value, flags};
-
-	return RT(cudaGraphConditionalHandleCreate_v12030, "cudaGraphConditionalHandleCreate",
-		  &params, READY(TS_CUDA_ERROR_NOT_SUPPORTED));
-}
+#include "tools/vgpu/generated-cudart-graph-refuse.h"

@@ -97,29 +97,6 @@ static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_
 	return launch(found, grid, block, args, shared_mem, stream, own);
 }
 
-API int cudaLaunchKernel(const void *func, struct ts_cuda_dim3 grid_dim,
-			 struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
-			 void *stream)
-{
-	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
-						      args, shared_mem, stream};
-
-	return RT_NAMED(cudaLaunchKernel_v7000, "cudaLaunchKernel", &params, symbol_name(func),
-			launch_kernel(func, grid_dim, block_dim, args, shared_mem, stream, false));
-}
-
-API int cudaLaunchKernel_ptsz(const void *func, struct ts_cuda_dim3 grid_dim,
-			      struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
-			      void *stream)
-{
-	struct ts_cuda_launch_kernel_params params = {func, grid_dim,	block_dim,
-						      args, shared_mem, stream};
-
-	return RT_NAMED(cudaLaunchKernel_ptsz_v7000, "cudaLaunchKernel_ptsz", &params,
-			symbol_name(func),
-			launch_kernel(func, grid_dim, block_dim, args, shared_mem, stream, true));
-}
-
 API int __cudaLaunchKernel(void *func, struct ts_cuda_dim3 grid_dim, struct ts_cuda_dim3 block_dim,
 			   void **args, size_t shared_mem, void *stream)
 {
@@ -160,32 +137,6 @@ static int launch_cooperative(const void *func, struct ts_cuda_dim3 grid, struct
 	return r ? launch_result(r, grid, block) : 0;
 }
 
-API int cudaLaunchCooperativeKernel(const void *func, struct ts_cuda_dim3 grid_dim,
-				    struct ts_cuda_dim3 block_dim, void **args, size_t shared_mem,
-				    void *stream)
-{
-	struct ts_cuda_launch_cooperative_kernel_params params = {func, grid_dim,   block_dim,
-								  args, shared_mem, stream};
-
-	return RT_NAMED(cudaLaunchCooperativeKernel_v9000, "cudaLaunchCooperativeKernel", &params,
-			symbol_name(func),
-			launch_cooperative(func, grid_dim, block_dim, args, shared_mem, stream,
-					   false));
-}
-
-API int cudaLaunchCooperativeKernel_ptsz(const void *func, struct ts_cuda_dim3 grid_dim,
-					 struct ts_cuda_dim3 block_dim, void **args,
-					 size_t shared_mem, void *stream)
-{
-	struct ts_cuda_launch_cooperative_kernel_params params = {func, grid_dim,   block_dim,
-								  args, shared_mem, stream};
-
-	return RT_NAMED(cudaLaunchCooperativeKernel_ptsz_v9000, "cudaLaunchCooperativeKernel_ptsz",
-			&params, symbol_name(func),
-			launch_cooperative(func, grid_dim, block_dim, args, shared_mem, stream,
-					   true));
-}
-
 static int launch_ex(const struct ts_cuda_launch_config *config, const void *func, void **args,
 		     bool own)
 {
@@ -216,45 +167,11 @@ static int launch_ex(const struct ts_cuda_launch_config *config, const void *fun
 	return r ? launch_result(r, config->grid_dim, config->block_dim) : 0;
 }
 
-API int cudaLaunchKernelExC(const struct ts_cuda_launch_config *config, const void *func,
-			    void **args)
-{
-	struct ts_cuda_launch_kernel_ex_c_params params = {config, func, args};
-
-	return RT_NAMED(cudaLaunchKernelExC_v11060, "cudaLaunchKernelExC", &params,
-			symbol_name(func), launch_ex(config, func, args, false));
-}
-
-API int cudaLaunchKernelExC_ptsz(const struct ts_cuda_launch_config *config, const void *func,
-				 void **args)
-{
-	struct ts_cuda_launch_kernel_ex_c_params params = {config, func, args};
-
-	return RT_NAMED(cudaLaunchKernelExC_ptsz_v11060, "cudaLaunchKernelExC_ptsz", &params,
-			symbol_name(func), launch_ex(config, func, args, true));
-}
-
 static int launch_host_func(void *stream, void *fn, void *user_data, bool own)
 {
 	int r = ready();
 
 	return r ? r : (own ? cuLaunchHostFunc_ptsz : cuLaunchHostFunc)(stream, fn, user_data);
-}
-
-API int cudaLaunchHostFunc(void *stream, void *fn, void *user_data)
-{
-	struct ts_cuda_launch_host_func_params params = {stream, fn, user_data};
-
-	return RT(cudaLaunchHostFunc_v10000, "cudaLaunchHostFunc", &params,
-		  launch_host_func(stream, fn, user_data, false));
-}
-
-API int cudaLaunchHostFunc_ptsz(void *stream, void *fn, void *user_data)
-{
-	struct ts_cuda_launch_host_func_params params = {stream, fn, user_data};
-
-	return RT(cudaLaunchHostFunc_ptsz_v10000, "cudaLaunchHostFunc_ptsz", &params,
-		  launch_host_func(stream, fn, user_data, true));
 }
 
 /* A kernel in the current context. */
@@ -347,50 +264,6 @@ static int func_get_param_info(const void *func, size_t index, size_t *offset, s
 	return r ? r : subject_result(cuFuncGetParamInfo(kernel, index, offset, bytes));
 }
 
-API int cudaFuncGetAttributes(struct ts_cuda_func_attributes *attr, const void *func)
-{
-	struct ts_cuda_func_get_attributes_params params = {attr, func};
-
-	return RT(cudaFuncGetAttributes_v3020, "cudaFuncGetAttributes", &params,
-		  func_get_attributes(attr, func));
-}
-
-API int cudaFuncSetAttribute(const void *func, int32_t attr, int32_t value)
-{
-	struct ts_cuda_func_set_attribute_params params = {func, attr, value};
-
-	return RT(cudaFuncSetAttribute_v9000, "cudaFuncSetAttribute", &params,
-		  func_set_attribute(func, attr, value));
-}
-
-API int cudaFuncSetCacheConfig(const void *func, int32_t cache_config)
-{
-	struct ts_cuda_func_set_cache_config_params params = {func, cache_config};
-
-	return RT(cudaFuncSetCacheConfig_v3020, "cudaFuncSetCacheConfig", &params,
-		  func_set_cache_config(func, cache_config));
-}
-
-API int cudaFuncGetName(const char **name, const void *func)
-{
-	struct ts_cuda_func_get_name_params params = {name, func};
-
-	return RT(cudaFuncGetName_v12030, "cudaFuncGetName", &params, func_get_name(name, func));
-}
-
-API int cudaFuncGetParamInfo(const void *func, size_t index, size_t *offset, size_t *bytes)
-{
-	struct {
-		const void *func;
-		size_t index;
-		size_t *offset;
-		size_t *bytes;
-	} params = {func, index, offset, bytes};
-
-	return RT(cudaFuncGetParamInfo_v12040, "cudaFuncGetParamInfo", &params,
-		  func_get_param_info(func, index, offset, bytes));
-}
-
 static int max_active_blocks(int32_t *num_blocks, const void *func, int32_t block_size,
 			     size_t dynamic_s_mem_size)
 {
@@ -425,38 +298,4 @@ static int available_dynamic_smem(size_t *dynamic_smem_size, const void *func, i
 									  num_blocks, block_size));
 }
 
-API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int32_t *num_blocks, const void *func,
-						      int32_t block_size, size_t dynamic_s_mem_size)
-{
-	struct ts_cuda_occupancy_max_active_blocks_per_multiprocessor_params params = {
-		num_blocks, func, block_size, dynamic_s_mem_size};
-
-	return RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor_v6050,
-		  "cudaOccupancyMaxActiveBlocksPerMultiprocessor", &params,
-		  max_active_blocks(num_blocks, func, block_size, dynamic_s_mem_size));
-}
-
-API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t *num_blocks,
-							       const void *func, int32_t block_size,
-							       size_t dynamic_s_mem_size,
-							       uint32_t flags)
-{
-	struct ts_cuda_occupancy_max_active_blocks_per_multiprocessor_with_flags_params params = {
-		num_blocks, func, block_size, dynamic_s_mem_size, flags};
-
-	return RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000,
-		  "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", &params,
-		  max_active_blocks_with_flags(num_blocks, func, block_size, dynamic_s_mem_size,
-					       flags));
-}
-
-API int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_smem_size, const void *func,
-						  int32_t num_blocks, int32_t block_size)
-{
-	struct ts_cuda_occupancy_available_dynamic_s_mem_per_block_params params = {
-		dynamic_smem_size, func, num_blocks, block_size};
-
-	return RT(cudaOccupancyAvailableDynamicSMemPerBlock_v10200,
-		  "cudaOccupancyAvailableDynamicSMemPerBlock", &params,
-		  available_dynamic_smem(dynamic_smem_size, func, num_blocks, block_size));
-}
+#include "tools/vgpu/generated-cudart-launch.h"

@@ -274,14 +274,6 @@ API int __cudaGetKernel(void **kernel, const void *host_function)
 	return r;
 }
 
-API int cudaGetKernel(void **kernel_ptr, const void *entry_func_addr)
-{
-	struct ts_cuda_get_kernel_params params = {kernel_ptr, entry_func_addr};
-
-	return RT(cudaGetKernel_v12000, "cudaGetKernel", &params,
-		  get_kernel(kernel_ptr, entry_func_addr));
-}
-
 static int get_func_by_symbol(void **function_ptr, const void *symbol_ptr)
 {
 	void *kernel;
@@ -295,14 +287,6 @@ static int get_func_by_symbol(void **function_ptr, const void *symbol_ptr)
 	if (!r)
 		r = cuKernelGetFunction(function_ptr, kernel);
 	return r == TS_CU_ERROR_INVALID_HANDLE ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION : r;
-}
-
-API int cudaGetFuncBySymbol(void **function_ptr, const void *symbol_ptr)
-{
-	struct ts_cuda_get_func_by_symbol_params params = {function_ptr, symbol_ptr};
-
-	return RT(cudaGetFuncBySymbol_v11000, "cudaGetFuncBySymbol", &params,
-		  get_func_by_symbol(function_ptr, symbol_ptr));
 }
 
 static int library_load_data(void **library, const void *code, int32_t *jit_options,
@@ -381,92 +365,4 @@ static int kernel_set_attribute_for_device(void *kernel, int32_t attr, int32_t v
 	return r ? r : cuKernelSetAttribute(attr, value, kernel, device);
 }
 
-API int cudaLibraryLoadData(void **library, const void *code, int32_t *jit_options,
-			    void **jit_options_values, uint32_t num_jit_options,
-			    int32_t *library_options, void **library_option_values,
-			    uint32_t num_library_options)
-{
-	struct ts_cuda_library_load_data_params params = {library,
-							  code,
-							  jit_options,
-							  jit_options_values,
-							  num_jit_options,
-							  library_options,
-							  library_option_values,
-							  num_library_options};
-
-	return RT(cudaLibraryLoadData_v12060, "cudaLibraryLoadData", &params,
-		  library_load_data(library, code, jit_options, jit_options_values, num_jit_options,
-				    library_options, library_option_values, num_library_options));
-}
-
-API int cudaLibraryLoadFromFile(void **library, const char *file_name, int32_t *jit_options,
-				void **jit_options_values, uint32_t num_jit_options,
-				int32_t *library_options, void **library_option_values,
-				uint32_t num_library_options)
-{
-	struct ts_cuda_library_load_from_file_params params = {
-		library,	 file_name,	  jit_options,		 jit_options_values,
-		num_jit_options, library_options, library_option_values, num_library_options};
-
-	return RT(cudaLibraryLoadFromFile_v12060, "cudaLibraryLoadFromFile", &params,
-		  library_load_from_file(library, file_name, jit_options, jit_options_values,
-					 num_jit_options, library_options, library_option_values,
-					 num_library_options));
-}
-
-API int cudaLibraryUnload(void *library)
-{
-	struct ts_cuda_library_unload_params params = {library};
-
-	return RT(cudaLibraryUnload_v12060, "cudaLibraryUnload", &params, library_unload(library));
-}
-
-API int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
-{
-	struct ts_cuda_library_get_kernel_params params = {kernel, library, name};
-
-	return RT(cudaLibraryGetKernel_v12060, "cudaLibraryGetKernel", &params,
-		  library_get_kernel(kernel, library, name));
-}
-
-API int cudaLibraryGetGlobal(void **dev_ptr, size_t *bytes, void *library, const char *name)
-{
-	struct ts_cuda_library_get_global_params params = {dev_ptr, bytes, library, name};
-
-	return RT(cudaLibraryGetGlobal_v12060, "cudaLibraryGetGlobal", &params,
-		  library_get_global(dev_ptr, bytes, library, name));
-}
-
-API int cudaLibraryGetManaged(void **dev_ptr, size_t *bytes, void *library, const char *name)
-{
-	struct ts_cuda_library_get_managed_params params = {dev_ptr, bytes, library, name};
-
-	return RT(cudaLibraryGetManaged_v12060, "cudaLibraryGetManaged", &params,
-		  library_get_managed(dev_ptr, bytes, library, name));
-}
-
-API int cudaLibraryGetKernelCount(uint32_t *count, void *lib)
-{
-	struct ts_cuda_library_get_kernel_count_params params = {count, lib};
-
-	return RT(cudaLibraryGetKernelCount_v12060, "cudaLibraryGetKernelCount", &params,
-		  library_get_kernel_count(count, lib));
-}
-
-API int cudaLibraryEnumerateKernels(void **kernels, uint32_t num_kernels, void *lib)
-{
-	struct ts_cuda_library_enumerate_kernels_params params = {kernels, num_kernels, lib};
-
-	return RT(cudaLibraryEnumerateKernels_v12060, "cudaLibraryEnumerateKernels", &params,
-		  library_enumerate_kernels(kernels, num_kernels, lib));
-}
-
-API int cudaKernelSetAttributeForDevice(void *kernel, int32_t attr, int32_t value, int32_t device)
-{
-	struct ts_cuda_kernel_set_attribute_for_device_params params = {kernel, attr, value,
-									device};
-
-	return RT(cudaKernelSetAttributeForDevice_v12060, "cudaKernelSetAttributeForDevice",
-		  &params, kernel_set_attribute_for_device(kernel, attr, value, device));
-}
+#include "tools/vgpu/generated-cudart-register.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of libcudart share. The runtime is a thin layer over libcuda's public functions, as NVIDIA's is: a
- * profiler sees the runtime's call and the driver's call nested in it. Public functions are written in one
- * pattern:
+ * profiler sees the runtime's call and the driver's call nested in it. The build makes the public functions from
+ * proto/abi/vendor/cuda_runtime.calls, in one pattern:
  *
  *	API int cudaMalloc(void **dev_ptr, size_t size)
  *	{
