@@ -179,13 +179,6 @@ static int init(uint32_t flags)
 	return r;
 }
 
-API int cuInit(uint32_t flags)
-{
-	struct ts_cu_init_params params = {flags};
-
-	return CALL_ANYTIME(cuInit, &params, init(flags));
-}
-
 /* The program ends: what is in the workers' hands is finished or left, so that nothing runs in unloaded code. */
 __attribute__((destructor)) static void shut_down(void)
 {
@@ -405,62 +398,6 @@ static int primary_get_state(int32_t dev, uint32_t *flags, int32_t *active)
 	return 0;
 }
 
-API int cuDevicePrimaryCtxRetain(void **pctx, int32_t dev)
-{
-	struct ts_cu_device_primary_ctx_retain_params params = {pctx, dev};
-
-	return CALL(cuDevicePrimaryCtxRetain, &params, primary_retain(pctx, dev));
-}
-
-API int cuDevicePrimaryCtxRelease(int32_t dev)
-{
-	struct ts_cu_device_primary_ctx_release_params params = {dev};
-
-	return CALL(cuDevicePrimaryCtxRelease, &params, primary_release(dev));
-}
-
-API int cuDevicePrimaryCtxRelease_v2(int32_t dev)
-{
-	struct ts_cu_device_primary_ctx_release_params params = {dev};
-
-	return CALL(cuDevicePrimaryCtxRelease_v2, &params, primary_release(dev));
-}
-
-API int cuDevicePrimaryCtxReset(int32_t dev)
-{
-	struct ts_cu_device_primary_ctx_reset_params params = {dev};
-
-	return CALL(cuDevicePrimaryCtxReset, &params, primary_reset(dev));
-}
-
-API int cuDevicePrimaryCtxReset_v2(int32_t dev)
-{
-	struct ts_cu_device_primary_ctx_reset_params params = {dev};
-
-	return CALL(cuDevicePrimaryCtxReset_v2, &params, primary_reset(dev));
-}
-
-API int cuDevicePrimaryCtxSetFlags(int32_t dev, uint32_t flags)
-{
-	struct ts_cu_device_primary_ctx_set_flags_params params = {dev, flags};
-
-	return CALL(cuDevicePrimaryCtxSetFlags, &params, primary_set_flags(dev, flags));
-}
-
-API int cuDevicePrimaryCtxSetFlags_v2(int32_t dev, uint32_t flags)
-{
-	struct ts_cu_device_primary_ctx_set_flags_params params = {dev, flags};
-
-	return CALL(cuDevicePrimaryCtxSetFlags_v2, &params, primary_set_flags(dev, flags));
-}
-
-API int cuDevicePrimaryCtxGetState(int32_t dev, uint32_t *flags, int32_t *active)
-{
-	struct ts_cu_device_primary_ctx_get_state_params params = {dev, flags, active};
-
-	return CALL(cuDevicePrimaryCtxGetState, &params, primary_get_state(dev, flags, active));
-}
-
 static int ctx_push_current(void *ctx)
 {
 	int r = check_ready();
@@ -563,46 +500,6 @@ static int ctx_create_with(void **pctx, const struct ctx_create_params *params, 
 	return ctx_create(pctx, flags, dev);
 }
 
-API int cuCtxCreate_v2(void **pctx, uint32_t flags, int32_t dev)
-{
-	struct {
-		void **pctx;
-		uint32_t flags;
-		int32_t dev;
-	} params = {pctx, flags, dev};
-
-	return CALL(cuCtxCreate_v2, &params, ctx_create(pctx, flags, dev));
-}
-
-API int cuCtxCreate_v3(void **pctx, void *create_params, int32_t n_params, uint32_t flags,
-		       int32_t dev)
-{
-	struct {
-		void **pctx;
-		void *create_params;
-		int32_t n_params;
-		uint32_t flags;
-		int32_t dev;
-	} params = {pctx, create_params, n_params, flags, dev};
-
-	return CALL(cuCtxCreate_v3, &params,
-		    n_params ? NOT_SERVED("contexts with execution affinity",
-					  "create it without parameters")
-			     : ctx_create(pctx, flags, dev));
-}
-
-API int cuCtxCreate_v4(void **pctx, void *create_params, uint32_t flags, int32_t dev)
-{
-	struct {
-		void **pctx;
-		void *create_params;
-		uint32_t flags;
-		int32_t dev;
-	} params = {pctx, create_params, flags, dev};
-
-	return CALL(cuCtxCreate_v4, &params, ctx_create_with(pctx, create_params, flags, dev));
-}
-
 static int ctx_destroy(void *ctx)
 {
 	struct context *context = ctx;
@@ -688,107 +585,4 @@ static int ctx_synchronize(void *ctx)
 	return r;
 }
 
-API int cuCtxDestroy(void *ctx)
-{
-	struct ts_cu_ctx_destroy_params params = {ctx};
-
-	return CALL(cuCtxDestroy, &params, ctx_destroy(ctx));
-}
-
-API int cuCtxDestroy_v2(void *ctx)
-{
-	struct ts_cu_ctx_destroy_params params = {ctx};
-
-	return CALL(cuCtxDestroy_v2, &params, ctx_destroy(ctx));
-}
-
-API int cuCtxPushCurrent(void *ctx)
-{
-	struct ts_cu_ctx_push_current_params params = {ctx};
-
-	return CALL(cuCtxPushCurrent, &params, ctx_push_current(ctx));
-}
-
-API int cuCtxPushCurrent_v2(void *ctx)
-{
-	struct ts_cu_ctx_push_current_params params = {ctx};
-
-	return CALL(cuCtxPushCurrent_v2, &params, ctx_push_current(ctx));
-}
-
-API int cuCtxPopCurrent(void **pctx)
-{
-	struct ts_cu_ctx_pop_current_params params = {pctx};
-
-	return CALL(cuCtxPopCurrent, &params, ctx_pop_current(pctx));
-}
-
-API int cuCtxPopCurrent_v2(void **pctx)
-{
-	struct ts_cu_ctx_pop_current_params params = {pctx};
-
-	return CALL(cuCtxPopCurrent_v2, &params, ctx_pop_current(pctx));
-}
-
-API int cuCtxSetCurrent(void *ctx)
-{
-	struct ts_cu_ctx_set_current_params params = {ctx};
-
-	return CALL(cuCtxSetCurrent, &params, ctx_set_current(ctx));
-}
-
-API int cuCtxGetCurrent(void **pctx)
-{
-	struct ts_cu_ctx_get_current_params params = {pctx};
-
-	return CALL(cuCtxGetCurrent, &params, ctx_get_current(pctx));
-}
-
-API int cuCtxGetDevice(int32_t *device)
-{
-	struct {
-		int32_t *device;
-	} params = {device};
-
-	return CALL(cuCtxGetDevice, &params, ctx_get_device(device, NULL));
-}
-
-API int cuCtxGetDevice_v2(int32_t *device, void *ctx)
-{
-	struct ts_cu_ctx_get_device_params params = {device, ctx};
-
-	return CALL(cuCtxGetDevice_v2, &params, ctx_get_device(device, ctx));
-}
-
-API int cuCtxGetFlags(uint32_t *flags)
-{
-	struct ts_cu_ctx_get_flags_params params = {flags};
-
-	return CALL(cuCtxGetFlags, &params, ctx_get_flags(flags));
-}
-
-API int cuCtxSetFlags(uint32_t flags)
-{
-	struct ts_cu_ctx_set_flags_params params = {flags};
-
-	return CALL(cuCtxSetFlags, &params, ctx_set_flags(flags));
-}
-
-API int cuCtxGetId(void *ctx, uint64_t *ctx_id)
-{
-	struct ts_cu_ctx_get_id_params params = {ctx, ctx_id};
-
-	return CALL(cuCtxGetId, &params, ctx_get_id(ctx, ctx_id));
-}
-
-API int cuCtxSynchronize(void)
-{
-	return CALL(cuCtxSynchronize, NULL, ctx_synchronize(NULL));
-}
-
-API int cuCtxSynchronize_v2(void *ctx)
-{
-	struct ts_cu_ctx_synchronize_params params = {ctx};
-
-	return CALL(cuCtxSynchronize_v2, &params, ctx_synchronize(ctx));
-}
+#include "tools/vgpu/generated-cuda-context.h"

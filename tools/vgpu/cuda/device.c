@@ -40,33 +40,12 @@ static int get_error_string(int32_t error, const char **str)
 	return TS_CU_ERROR_INVALID_VALUE;
 }
 
-API int cuGetErrorName(int32_t error, const char **str)
-{
-	struct ts_cu_get_error_name_params params = {error, str};
-
-	return CALL_ANYTIME(cuGetErrorName, &params, get_error_name(error, str));
-}
-
-API int cuGetErrorString(int32_t error, const char **str)
-{
-	struct ts_cu_get_error_string_params params = {error, str};
-
-	return CALL_ANYTIME(cuGetErrorString, &params, get_error_string(error, str));
-}
-
 static int driver_get_version(int32_t *driver_version)
 {
 	if (!driver_version)
 		return TS_CU_ERROR_INVALID_VALUE;
 	*driver_version = TS_CU_VERSION;
 	return 0;
-}
-
-API int cuDriverGetVersion(int32_t *driver_version)
-{
-	struct ts_cu_driver_get_version_params params = {driver_version};
-
-	return CALL_ANYTIME(cuDriverGetVersion, &params, driver_get_version(driver_version));
 }
 
 static int get(int32_t *device, int32_t ordinal)
@@ -299,72 +278,4 @@ static int get_pci_bus_id(char *pci_bus_id, int32_t len, int32_t dev)
 	return 0;
 }
 
-API int cuDeviceGet(int32_t *device, int32_t ordinal)
-{
-	struct ts_cu_device_get_params params = {device, ordinal};
-
-	return CALL(cuDeviceGet, &params, get(device, ordinal));
-}
-
-API int cuDeviceGetCount(int32_t *count)
-{
-	struct ts_cu_device_get_count_params params = {count};
-
-	return CALL(cuDeviceGetCount, &params, get_count(count));
-}
-
-API int cuDeviceGetName(char *name, int32_t len, int32_t dev)
-{
-	struct ts_cu_device_get_name_params params = {name, len, dev};
-
-	return CALL(cuDeviceGetName, &params, get_name(name, len, dev));
-}
-
-API int cuDeviceGetUuid(struct ts_cu_uuid *uuid, int32_t dev)
-{
-	struct ts_cu_device_get_uuid_params params = {uuid, dev};
-
-	return CALL(cuDeviceGetUuid, &params, get_uuid(uuid, dev));
-}
-
-API int cuDeviceGetUuid_v2(struct ts_cu_uuid *uuid, int32_t dev)
-{
-	struct ts_cu_device_get_uuid_params params = {uuid, dev};
-
-	return CALL(cuDeviceGetUuid_v2, &params, get_uuid(uuid, dev));
-}
-
-API int cuDeviceTotalMem_v2(size_t *bytes, int32_t dev)
-{
-	struct ts_cu_device_total_mem_params params = {bytes, dev};
-
-	return CALL(cuDeviceTotalMem_v2, &params, total_mem(bytes, dev));
-}
-
-API int cuDeviceComputeCapability(int32_t *major, int32_t *minor, int32_t dev)
-{
-	struct ts_cu_device_compute_capability_params params = {major, minor, dev};
-
-	return CALL(cuDeviceComputeCapability, &params, compute_capability(major, minor, dev));
-}
-
-API int cuDeviceGetAttribute(int32_t *pi, int32_t attrib, int32_t dev)
-{
-	struct ts_cu_device_get_attribute_params params = {pi, attrib, dev};
-
-	return CALL(cuDeviceGetAttribute, &params, get_attribute(pi, attrib, dev));
-}
-
-API int cuDeviceGetByPCIBusId(int32_t *dev, const char *pci_bus_id)
-{
-	struct ts_cu_device_get_by_pci_bus_id_params params = {dev, pci_bus_id};
-
-	return CALL(cuDeviceGetByPCIBusId, &params, get_by_pci_bus_id(dev, pci_bus_id));
-}
-
-API int cuDeviceGetPCIBusId(char *pci_bus_id, int32_t len, int32_t dev)
-{
-	struct ts_cu_device_get_pci_bus_id_params params = {pci_bus_id, len, dev};
-
-	return CALL(cuDeviceGetPCIBusId, &params, get_pci_bus_id(pci_bus_id, len, dev));
-}
+#include "tools/vgpu/generated-cuda-device.h"

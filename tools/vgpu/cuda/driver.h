@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of libcuda share: the objects behind the API's handles, the current context, and the one
- * pattern in which public functions are written:
+ * pattern in which the build makes public functions from proto/abi/vendor/cuda_driver.calls:
  *
  *	API int cuMemAlloc_v2(uint64_t *dev_ptr, size_t byte_size)
  *	{
- *		struct ts_cu_mem_alloc_params p = {dev_ptr, byte_size};
+ *		struct ts_cu_mem_alloc_params params = {dev_ptr, byte_size};
  *
- *		return CALL(cuMemAlloc_v2, &p, mem_alloc(dev_ptr, byte_size));
+ *		return CALL(cuMemAlloc_v2, &params, mem_alloc(dev_ptr, byte_size));
  *	}
  *
  * CALL tells a profiler before and after, with the vendor's callback id, name and parameters; the function

@@ -143,29 +143,6 @@ static int get_proc_address(const char *symbol, void **pfn, int32_t cuda_version
 	return found || symbol_status ? 0 : TS_CU_ERROR_NOT_FOUND;
 }
 
-API int cuGetProcAddress_v2(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags,
-			    int32_t *symbol_status)
-{
-	struct ts_cu_get_proc_address_params params = {symbol, pfn, cuda_version, flags,
-						       symbol_status};
-
-	return CALL_ANYTIME(cuGetProcAddress_v2, &params,
-			    get_proc_address(symbol, pfn, cuda_version, flags, symbol_status));
-}
-
-API int cuGetProcAddress(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags)
-{
-	struct {
-		const char *symbol;
-		void **pfn;
-		int32_t cuda_version;
-		uint64_t flags;
-	} params = {symbol, pfn, cuda_version, flags};
-
-	return CALL_ANYTIME(cuGetProcAddress, &params,
-			    get_proc_address(symbol, pfn, cuda_version, flags, NULL));
-}
-
 /* The library that calls; NULL: it is none of NVIDIA's closed ones, which cannot be linked anew. */
 static const char *closed_library(const void *caller)
 {
@@ -228,15 +205,6 @@ static int get_export_table(const void **pp_export_table, const struct ts_cu_uui
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
-API int cuGetExportTable(const void **pp_export_table, const struct ts_cu_uuid *export_table_id)
-{
-	struct ts_cu_get_export_table_params params = {pp_export_table, export_table_id};
-
-	return CALL_ANYTIME(cuGetExportTable, &params,
-			    get_export_table(pp_export_table, export_table_id,
-					     __builtin_return_address(0)));
-}
-
 /* Programs that are watched say what is of interest; nobody here waits for that. */
 static int profiler(void)
 {
@@ -245,12 +213,4 @@ static int profiler(void)
 	return context_current(&context);
 }
 
-API int cuProfilerStart(void)
-{
-	return CALL(cuProfilerStart, NULL, profiler());
-}
-
-API int cuProfilerStop(void)
-{
-	return CALL(cuProfilerStop, NULL, profiler());
-}
+#include "tools/vgpu/generated-cuda-entry.h"

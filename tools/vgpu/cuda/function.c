@@ -29,20 +29,6 @@ static int func_load(void *function)
 	return handle_is(function, HANDLE_FUNCTION) ? 0 : TS_CU_ERROR_INVALID_HANDLE;
 }
 
-API int cuFuncGetModule(void **module, void *func)
-{
-	struct ts_cu_func_get_module_params params = {module, func};
-
-	return CALL(cuFuncGetModule, &params, func_get_module(module, func));
-}
-
-API int cuFuncLoad(void *function)
-{
-	struct ts_cu_func_load_params params = {function};
-
-	return CALL(cuFuncLoad, &params, func_load(function));
-}
-
 static int func_is_loaded(int32_t *state, void *function)
 {
 	int r = func_load(function);
@@ -53,16 +39,6 @@ static int func_is_loaded(int32_t *state, void *function)
 		return TS_CU_ERROR_INVALID_VALUE;
 	*state = 1;
 	return 0;
-}
-
-API int cuFuncIsLoaded(int32_t *state, void *function)
-{
-	struct {
-		int32_t *state;
-		void *function;
-	} params = {state, function};
-
-	return CALL(cuFuncIsLoaded, &params, func_is_loaded(state, function));
 }
 
 /* The context that a call about a kernel on a device means: the device's primary one. */
@@ -244,48 +220,6 @@ static int kernel_set_cache_config(void *kernel, int32_t config, int32_t dev)
 	return r ? r : func_set_cache_config(f, config);
 }
 
-API int cuFuncGetAttribute(int32_t *pi, int32_t attrib, void *func)
-{
-	struct ts_cu_func_get_attribute_params params = {pi, attrib, func};
-
-	return CALL(cuFuncGetAttribute, &params, func_get_attribute(pi, attrib, func));
-}
-
-API int cuFuncSetAttribute(void *func, int32_t attrib, int32_t value)
-{
-	struct ts_cu_func_set_attribute_params params = {func, attrib, value};
-
-	return CALL(cuFuncSetAttribute, &params, func_set_attribute(func, attrib, value));
-}
-
-API int cuFuncSetCacheConfig(void *func, int32_t config)
-{
-	struct ts_cu_func_set_cache_config_params params = {func, config};
-
-	return CALL(cuFuncSetCacheConfig, &params, func_set_cache_config(func, config));
-}
-
-API int cuKernelGetAttribute(int32_t *pi, int32_t attrib, void *kernel, int32_t dev)
-{
-	struct ts_cu_kernel_get_attribute_params params = {pi, attrib, kernel, dev};
-
-	return CALL(cuKernelGetAttribute, &params, kernel_get_attribute(pi, attrib, kernel, dev));
-}
-
-API int cuKernelSetAttribute(int32_t attrib, int32_t val, void *kernel, int32_t dev)
-{
-	struct ts_cu_kernel_set_attribute_params params = {attrib, val, kernel, dev};
-
-	return CALL(cuKernelSetAttribute, &params, kernel_set_attribute(attrib, val, kernel, dev));
-}
-
-API int cuKernelSetCacheConfig(void *kernel, int32_t config, int32_t dev)
-{
-	struct ts_cu_kernel_set_cache_config_params params = {kernel, config, dev};
-
-	return CALL(cuKernelSetCacheConfig, &params, kernel_set_cache_config(kernel, config, dev));
-}
-
 static int param_info(const struct ts_vgpu_kernel *decl, size_t index, size_t *offset,
 		      size_t *bytes)
 {
@@ -317,27 +251,4 @@ static int kernel_get_param_info(void *kernel, size_t index, size_t *offset, siz
 	return param_info(&k->library->code->kernels[k->index], index, offset, bytes);
 }
 
-API int cuFuncGetParamInfo(void *func, size_t index, size_t *offset, size_t *bytes)
-{
-	struct {
-		void *func;
-		size_t index;
-		size_t *offset;
-		size_t *bytes;
-	} params = {func, index, offset, bytes};
-
-	return CALL(cuFuncGetParamInfo, &params, func_get_param_info(func, index, offset, bytes));
-}
-
-API int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *bytes)
-{
-	struct {
-		void *kernel;
-		size_t index;
-		size_t *offset;
-		size_t *bytes;
-	} params = {kernel, index, offset, bytes};
-
-	return CALL(cuKernelGetParamInfo, &params,
-		    kernel_get_param_info(kernel, index, offset, bytes));
-}
+#include "tools/vgpu/generated-cuda-function.h"

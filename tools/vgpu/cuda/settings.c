@@ -92,50 +92,6 @@ static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *great
 	return 0;
 }
 
-API int cuCtxSetLimit(int32_t limit, size_t value)
-{
-	struct ts_cu_ctx_set_limit_params params = {limit, value};
-
-	return CALL(cuCtxSetLimit, &params, ctx_set_limit(limit, value));
-}
-
-API int cuCtxGetLimit(size_t *pvalue, int32_t limit)
-{
-	struct ts_cu_ctx_get_limit_params params = {pvalue, limit};
-
-	return CALL(cuCtxGetLimit, &params, ctx_get_limit(pvalue, limit));
-}
-
-API int cuCtxGetCacheConfig(int32_t *pconfig)
-{
-	struct ts_cu_ctx_get_cache_config_params params = {pconfig};
-
-	return CALL(cuCtxGetCacheConfig, &params, ctx_get_cache_config(pconfig));
-}
-
-API int cuCtxSetCacheConfig(int32_t config)
-{
-	struct ts_cu_ctx_set_cache_config_params params = {config};
-
-	return CALL(cuCtxSetCacheConfig, &params, ctx_set_cache_config(config));
-}
-
-API int cuCtxGetApiVersion(void *ctx, uint32_t *version)
-{
-	struct ts_cu_ctx_get_api_version_params params = {ctx, version};
-
-	return CALL(cuCtxGetApiVersion, &params, ctx_get_api_version(ctx, version));
-}
-
-API int cuCtxGetStreamPriorityRange(int32_t *least_priority, int32_t *greatest_priority)
-{
-	struct ts_cu_ctx_get_stream_priority_range_params params = {least_priority,
-								    greatest_priority};
-
-	return CALL(cuCtxGetStreamPriorityRange, &params,
-		    ctx_get_stream_priority_range(least_priority, greatest_priority));
-}
-
 /* Every device reaches every other; what a program has enabled is noted so that its mistakes show. */
 static int device_can_access_peer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
 {
@@ -210,34 +166,4 @@ static int device_get_p2p_attribute(int32_t *value, int32_t attrib, int32_t src_
 	}
 }
 
-API int cuDeviceCanAccessPeer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
-{
-	struct ts_cu_device_can_access_peer_params params = {can_access_peer, dev, peer_dev};
-
-	return CALL(cuDeviceCanAccessPeer, &params,
-		    device_can_access_peer(can_access_peer, dev, peer_dev));
-}
-
-API int cuCtxEnablePeerAccess(void *peer_context, uint32_t flags)
-{
-	struct ts_cu_ctx_enable_peer_access_params params = {peer_context, flags};
-
-	return CALL(cuCtxEnablePeerAccess, &params, ctx_enable_peer_access(peer_context, flags));
-}
-
-API int cuCtxDisablePeerAccess(void *peer_context)
-{
-	struct ts_cu_ctx_disable_peer_access_params params = {peer_context};
-
-	return CALL(cuCtxDisablePeerAccess, &params, ctx_disable_peer_access(peer_context));
-}
-
-API int cuDeviceGetP2PAttribute(int32_t *value, int32_t attrib, int32_t src_device,
-				int32_t dst_device)
-{
-	struct ts_cu_device_get_p2_p_attribute_params params = {value, attrib, src_device,
-								dst_device};
-
-	return CALL(cuDeviceGetP2PAttribute, &params,
-		    device_get_p2p_attribute(value, attrib, src_device, dst_device));
-}
+#include "tools/vgpu/generated-cuda-settings.h"

@@ -7,22 +7,6 @@
 #include "test/unit/harness.h"
 #include "tools/vgpu/cudart/driver_api.h"
 
-/* What the runtime has no use for. */
-int cuDeviceGet(int32_t *device, int32_t ordinal);
-int cuDevicePrimaryCtxRelease_v2(int32_t device);
-int cuCtxCreate_v4(void **context, void *params, uint32_t flags, int32_t device);
-int cuCtxDestroy_v2(void *context);
-int cuCtxPushCurrent_v2(void *context);
-int cuCtxPopCurrent_v2(void **context);
-int cuCtxGetCurrent(void **context);
-int cuModuleLoadData(void **module, const void *image);
-int cuModuleUnload(void *module);
-int cuModuleGetFunction(void **function, void *module, const char *name);
-int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, void *module, const char *name);
-int cuPointerGetAttribute(void *data, int32_t attribute, uint64_t address);
-int cuGetErrorName(int32_t error, const char **name);
-int cuMemsetD32_v2(uint64_t address, uint32_t value, size_t n);
-
 static const char ptx[] =
 	".version 8.0\n.target sm_75\n.address_size 64\n"
 	".visible .global .align 4 .u32 answer = 42;\n"

@@ -11,11 +11,6 @@
 #include "tools/vgpu/cudart/driver_api.h"
 #include "tools/vgpu/hooks.h"
 
-int cuModuleLoadData(void **module, const void *image);
-int cuModuleGetFunction(void **function, void *module, const char *name);
-int cuMemsetD32Async(uint64_t address, uint32_t value, size_t n, void *stream);
-int cuGraphAddMemAllocNode(void **node, void *graph, const void **deps, size_t n, void *params);
-
 static const char ptx[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
 			  ".visible .entry work(.param .u64 a, .param .u32 b) { ret; }\n";
 

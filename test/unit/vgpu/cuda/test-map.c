@@ -6,38 +6,14 @@
 #include "test/unit/harness.h"
 #include "tools/vgpu/cudart/driver_api.h"
 
-struct prop {
-	int32_t type, handle_types;
-	struct ts_cu_mem_location location;
-	void *meta;
-	uint8_t flags[8];
-};
-
 struct ipc_handle {
 	char bytes[64];
 };
 
-int cuMemAddressReserve(uint64_t *ptr, size_t size, size_t alignment, uint64_t addr,
-			uint64_t flags);
-int cuMemAddressFree(uint64_t ptr, size_t size);
-int cuMemCreate(uint64_t *handle, size_t size, const struct prop *prop, uint64_t flags);
-int cuMemRelease(uint64_t handle);
-int cuMemMap(uint64_t ptr, size_t size, size_t offset, uint64_t handle, uint64_t flags);
-int cuMemUnmap(uint64_t ptr, size_t size);
-int cuMemSetAccess(uint64_t ptr, size_t size, const struct ts_cu_mem_access_desc *desc,
-		   size_t count);
-int cuMemGetAccess(uint64_t *flags, const struct ts_cu_mem_location *location, uint64_t ptr);
-int cuMemGetAllocationGranularity(size_t *granularity, const struct prop *prop, int32_t option);
-int cuMemGetAllocationPropertiesFromHandle(struct prop *prop, uint64_t handle);
-int cuMemRetainAllocationHandle(uint64_t *handle, void *address);
-int cuMemExportToShareableHandle(void *shareable, uint64_t handle, int32_t type, uint64_t flags);
-int cuIpcGetMemHandle(struct ipc_handle *handle, uint64_t address);
-int cuIpcOpenMemHandle_v2(uint64_t *address, struct ipc_handle handle, uint32_t flags);
-
 #define ok(call) ts_check_int(call, TS_CU_SUCCESS)
 #define G	 ((size_t)2 << 20)
 
-static struct prop prop = {
+static struct ts_cu_mem_allocation_prop prop = {
 	.type = TS_CU_MEM_ALLOCATION_TYPE_PINNED,
 	.location = {TS_CU_MEM_LOCATION_TYPE_DEVICE, 0},
 };
@@ -68,7 +44,7 @@ TS_TEST(segments_grow_by_mapping)
 	uint64_t base, memory[2], again;
 	size_t before, after, total;
 	static uint8_t in[1 << 16], out[1 << 16];
-	struct prop got;
+	struct ts_cu_mem_allocation_prop got;
 
 	begin();
 	for (size_t i = 0; i < sizeof(in); i++)
@@ -168,7 +144,7 @@ TS_TEST(access_may_be_to_read_only)
 TS_TEST(what_other_processes_would_share_is_refused)
 {
 	struct ipc_handle ipc = {.bytes = {0}};
-	struct prop shared = prop, host = prop;
+	struct ts_cu_mem_allocation_prop shared = prop, host = prop;
 	uint64_t memory, address;
 
 	begin();

@@ -16,50 +16,11 @@ static int refuse_node(void *graph, const char *name, atomic_bool *said)
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
-API int cuGraphAddMemAllocNode(void **graph_node, void *graph, const void **dependencies,
-			       size_t num_dependencies, void *node_params)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		void *node_params;
-	} params = {graph_node, graph, dependencies, num_dependencies, node_params};
-	static atomic_bool said;
+/* Each of these functions prints its line once. */
+#define REFUSED_NODE(graph, name)                 \
+	({                                        \
+		static atomic_bool said_;         \
+		refuse_node(graph, name, &said_); \
+	})
 
-	return CALL(cuGraphAddMemAllocNode, &params,
-		    refuse_node(graph, "cuGraphAddMemAllocNode", &said));
-}
-
-API int cuGraphAddMemFreeNode(void **graph_node, void *graph, const void **dependencies,
-			      size_t num_dependencies, uint64_t dptr)
-{
-	struct {
-		void **graph_node;
-		void *graph;
-		const void **dependencies;
-		size_t num_dependencies;
-		uint64_t dptr;
-	} params = {graph_node, graph, dependencies, num_dependencies, dptr};
-	static atomic_bool said;
-
-	return CALL(cuGraphAddMemFreeNode, &params,
-		    refuse_node(graph, "cuGraphAddMemFreeNode", &said));
-}
-
-API int cuGraphConditionalHandleCreate(uint64_t *handle_out, void *graph, void *ctx,
-				       uint32_t default_launch_value, uint32_t flags)
-{
-	struct {
-		uint64_t *handle_out;
-		void *graph;
-		void *ctx;
-		uint32_t default_launch_value;
-		uint32_t flags;
-	} params = {handle_out, graph, ctx, default_launch_value, flags};
-	static atomic_bool said;
-
-	return CALL(cuGraphConditionalHandleCreate, &params,
-		    refuse_node(graph, "cuGraphConditionalHandleCreate", &said));
-}
+#include "tools/vgpu/generated-cuda-graph-refuse.h"

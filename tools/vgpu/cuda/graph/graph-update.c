@@ -212,44 +212,4 @@ static int node_get_enabled(void *graph_exec, void *node, uint32_t *is_enabled)
 			  : TS_CU_ERROR_INVALID_VALUE;
 }
 
-API int cuGraphExecUpdate(void *graph_exec, void *graph, void **error_node, int32_t *update_result)
-{
-	struct {
-		void *graph_exec;
-		void *graph;
-		void **error_node;
-		int32_t *update_result;
-	} params = {graph_exec, graph, error_node, update_result};
-
-	return CALL(cuGraphExecUpdate, &params,
-		    exec_update_v1(graph_exec, graph, error_node, update_result));
-}
-
-API int cuGraphExecUpdate_v2(void *graph_exec, void *graph, void *result_info)
-{
-	struct ts_cu_graph_exec_update_params params = {graph_exec, graph, result_info};
-
-	return CALL(cuGraphExecUpdate_v2, &params, exec_update(graph_exec, graph, result_info));
-}
-
-API int cuGraphNodeSetEnabled(void *graph_exec, void *node, uint32_t is_enabled)
-{
-	struct {
-		void *graph_exec;
-		void *node;
-		uint32_t is_enabled;
-	} params = {graph_exec, node, is_enabled};
-
-	return CALL(cuGraphNodeSetEnabled, &params, node_set_enabled(graph_exec, node, is_enabled));
-}
-
-API int cuGraphNodeGetEnabled(void *graph_exec, void *node, uint32_t *is_enabled)
-{
-	struct {
-		void *graph_exec;
-		void *node;
-		uint32_t *is_enabled;
-	} params = {graph_exec, node, is_enabled};
-
-	return CALL(cuGraphNodeGetEnabled, &params, node_get_enabled(graph_exec, node, is_enabled));
-}
+#include "tools/vgpu/generated-cuda-graph-update.h"
