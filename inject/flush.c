@@ -277,7 +277,8 @@ static void *flush_main(void *data)
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
-		if (remote != control->flushes_done) {
+		/* Until this thread was there, the link's answered (ring/link.c). */
+		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 			ts_producer_wake_daemon(control);
 		}
