@@ -283,7 +283,7 @@ static int parse_kernel_events(struct ts_server_options *server, const char *tex
 {
 	char why[192];
 
-	return ts_kernel_wish_parse(text ? text : "all", &server->kernel_events, why, sizeof(why))
+	return ts_kernel_config_parse(text ? text : "all", &server->kernel_events, why, sizeof(why))
 		       ? usage_error("--kernel-events", why)
 		       : 0;
 }
@@ -419,12 +419,12 @@ static int check_kernel(void)
 	int r;
 
 	for (unsigned i = 0; ts_kernel_program_name(i); i++) {
-		const struct ts_kernel_wish wish = {.programs = 1u << i};
+		const struct ts_kernel_config config = {.programs = 1u << i};
 		struct ts_kernel_hub *hub = NULL;
 		const char *missing;
 
 		r = i == TS_BPF_SAMPLES ? ts_sampled_threads_try()
-					: ts_kernel_hub_new(&wish, false, &hub);
+					: ts_kernel_hub_new(&config, false, &hub);
 		missing = r ? strerror(-r) : hub ? ts_kernel_hub_missing(hub) : NULL;
 		printf("%s%s%s\n", missing && !r ? "" : ts_kernel_program_name(i),
 		       missing && r ? ": " : "", missing ? missing : "");

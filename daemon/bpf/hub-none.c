@@ -5,19 +5,20 @@
 #include <stdio.h>
 
 struct ts_kernel_hub {
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char missing[160];
 };
 
-int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub)
+int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
+		      struct ts_kernel_hub **ret_hub)
 {
 	struct ts_kernel_hub *hub = calloc(1, sizeof(*hub));
 	char names[96];
 
 	if (!hub)
 		return -ENOMEM;
-	hub->wish = *wish;
-	ts_kernel_wish_names(wish->programs & ~(1u << TS_BPF_SAMPLES), names, sizeof(names));
+	hub->config = *config;
+	ts_kernel_config_names(config->programs & ~(1u << TS_BPF_SAMPLES), names, sizeof(names));
 	if (*names)
 		snprintf(hub->missing, sizeof(hub->missing),
 			 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)",
@@ -33,12 +34,12 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 {
-	return hub->wish.programs & 1u << TS_BPF_SAMPLES;
+	return hub->config.programs & 1u << TS_BPF_SAMPLES;
 }
 
-const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
+const struct ts_kernel_config *ts_kernel_hub_config(const struct ts_kernel_hub *hub)
 {
-	return &hub->wish;
+	return &hub->config;
 }
 
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
@@ -53,7 +54,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process
 	return 0;
 }
 
-int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_config *config)
 {
 	return 0;
 }

@@ -25,7 +25,7 @@
 #define FEED_MIN_BYTES	(64u << 10)
 
 struct ts_kernel_hub {
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	struct ts_bpf_programs programs;
 	struct ring_buffer *ring; /* NULL: nothing is loaded */
 	pthread_t thread;
@@ -227,25 +227,26 @@ static void hub_try(struct ts_kernel_hub *hub)
 	}
 	if (!r)
 		return;
-	ts_kernel_wish_names(hub->programs.loaded, names, sizeof(names));
+	ts_kernel_config_names(hub->programs.loaded, names, sizeof(names));
 	snprintf(hub->programs.why, sizeof(hub->programs.why), "%s: they cannot be attached: %s",
 		 names, strerror(-r));
 	hub->programs.loaded = 0;
 }
 
-int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub)
+int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
+		      struct ts_kernel_hub **ret_hub)
 {
 	struct ts_kernel_hub *hub = calloc(1, sizeof(*hub));
 	int r;
 
 	if (!hub)
 		return ts_error_origin(-ENOMEM);
-	hub->wish = *wish;
+	hub->config = *config;
 	hub->keep = keep;
 	pthread_mutex_init(&hub->change, NULL);
 	pthread_mutex_init(&hub->reading, NULL);
 	pthread_cond_init(&hub->wanted, NULL);
-	r = ts_bpf_programs_load(&hub->programs, wish->programs & ~(1u << TS_BPF_SAMPLES));
+	r = ts_bpf_programs_load(&hub->programs, config->programs & ~(1u << TS_BPF_SAMPLES));
 	if (!r && hub->programs.loaded)
 		hub_try(hub);
 	if (!r && hub->programs.loaded)
@@ -279,12 +280,12 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub)
 {
-	return hub->programs.loaded | (hub->wish.programs & 1u << TS_BPF_SAMPLES);
+	return hub->programs.loaded | (hub->config.programs & 1u << TS_BPF_SAMPLES);
 }
 
-const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub)
+const struct ts_kernel_config *ts_kernel_hub_config(const struct ts_kernel_hub *hub)
 {
-	return &hub->wish;
+	return &hub->config;
 }
 
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
@@ -310,19 +311,19 @@ static int hub_find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
 }
 
 static struct ts_bpf_traced settings_of(const struct ts_kernel_feed *feed,
-					const struct ts_kernel_wish *wish)
+					const struct ts_kernel_config *config)
 {
 	uint64_t tick_ns = SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct ts_bpf_traced settings = {.session = feed->session,
-					 .programs = wish->programs & feed->hub->programs.loaded,
-					 .counted = wish->counted,
+					 .programs = config->programs & feed->hub->programs.loaded,
+					 .counted = config->counted,
 					 .uid = feed->process.uid,
 					 .gid = feed->process.gid,
 					 .start_ns = feed->process.start_ticks * tick_ns,
 					 .start_span_ns = tick_ns};
 
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
-		settings.threshold_ns[i] = wish->threshold_ns[i];
+		settings.threshold_ns[i] = config->threshold_ns[i];
 	return settings;
 }
 
@@ -330,7 +331,7 @@ static int feed_watch(const struct ts_kernel_feed *feed)
 {
 	struct ts_kernel_hub *hub = feed->hub;
 	uint32_t slot = feed->session % TS_BPF_SLOTS, key = (uint32_t)feed->process.pid;
-	struct ts_bpf_traced settings = settings_of(feed, &hub->wish);
+	struct ts_bpf_traced settings = settings_of(feed, &hub->config);
 	struct ts_bpf_lost none = {{0}};
 	int r;
 
@@ -354,7 +355,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process
 		return ts_error_origin(-ENOMEM);
 	feed->hub = hub;
 	feed->process = *process;
-	feed->counted = hub->wish.counted;
+	feed->counted = hub->config.counted;
 	feed->has_counted = feed->counted;
 	pthread_mutex_init(&feed->lock, NULL);
 	pthread_mutex_lock(&hub->change);
@@ -561,9 +562,9 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 }
 
 /* In every process of the feed. */
-static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_config *config)
 {
-	struct ts_bpf_traced changed = settings_of(feed, wish);
+	struct ts_bpf_traced changed = settings_of(feed, config);
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TRACED];
 	struct ts_bpf_traced settings;
 	uint32_t key = 0;
@@ -580,10 +581,10 @@ static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_w
 	}
 }
 
-int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish)
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_config *config)
 {
 	struct ts_kernel_hub *hub = feed->hub;
-	uint32_t programs = wish->programs & hub->programs.loaded;
+	uint32_t programs = config->programs & hub->programs.loaded;
 	bool quiet = !programs;
 	int r = 0;
 
@@ -593,10 +594,10 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wi
 		hub->attached = !r;
 	}
 	if (!feed->ended && !r) {
-		if (wish->counted)
+		if (config->counted)
 			__atomic_store_n(&feed->has_counted, true, __ATOMIC_RELAXED);
-		feed_set(feed, wish);
-		feed->counted = wish->counted;
+		feed_set(feed, config);
+		feed->counted = config->counted;
 		/* What is begun is not seen to end: it would seem to last until it is seen again. */
 		for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 			if (!(programs & 1u << open_notes[i].program))

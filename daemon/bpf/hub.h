@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/bpf/wish.h"
+#include "daemon/bpf/kernel-config.h"
 
 struct ts_kernel_hub;
 struct ts_kernel_feed;
@@ -20,14 +20,15 @@ struct ts_kernel_feed;
  * too, which misses all. `keep`: the programs stay attached when there is no feed, so that a first one begins at once. A
  * negative errno: memory or a thread could not be had.
  */
-int ts_kernel_hub_new(const struct ts_kernel_wish *wish, bool keep, struct ts_kernel_hub **ret_hub);
+int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
+		      struct ts_kernel_hub **ret_hub);
 /* All feeds are freed before. NULL is fine. */
 void ts_kernel_hub_free(struct ts_kernel_hub *hub);
 
-/* Those of the wish that are there, as bits of enum ts_bpf_program. */
+/* Those of the configuration that are there, as bits of enum ts_bpf_program. */
 uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub);
 /* What new feeds begin with. */
-const struct ts_kernel_wish *ts_kernel_hub_wish(const struct ts_kernel_hub *hub);
+const struct ts_kernel_config *ts_kernel_hub_config(const struct ts_kernel_hub *hub);
 /* In one line, what is not and why; NULL: all are. */
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 
@@ -52,7 +53,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process
  * From now on these, with these thresholds, of those that the hub has; none: nothing is watched. The programs are attached to
  * nothing while all feeds watch nothing. A negative errno: they could not be attached again.
  */
-int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_wish *wish);
+int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_config *config);
 /* Ends to watch. All that was seen can be taken then, with intervals that had not ended (their end_ns is 0). Idempotent. */
 void ts_kernel_feed_end(struct ts_kernel_feed *feed);
 void ts_kernel_feed_free(struct ts_kernel_feed *feed);

@@ -386,7 +386,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		why = r ? reason(r) : NULL;
 	}
 	if (why) {
-		ts_kernel_wish_names(asked, names, sizeof(names));
+		ts_kernel_config_names(asked, names, sizeof(names));
 		complain(programs, names, why);
 		return 0;
 	}

@@ -2,7 +2,7 @@
 /* The eBPF objects in the kernel: loaded, attached, detached. One thread at a time; libbpf. */
 #pragma once
 
-#include "daemon/bpf/wish.h"
+#include "daemon/bpf/kernel-config.h"
 
 #define TS_BPF_MAX_LINKS 4096
 #define TS_BPF_WHY_BYTES 512

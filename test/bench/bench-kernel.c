@@ -222,15 +222,15 @@ int main(int argc, char **argv)
 	uint64_t n_switches = ts_bench_count(argc, argv, 200000);
 	uint64_t n_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
 	struct measured token, compute;
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char why[256];
 	double one_ns;
 
-	if (ts_kernel_wish_parse(argc > 3 ? argv[3] : "sched", &wish, why, sizeof(why))) {
+	if (ts_kernel_config_parse(argc > 3 ? argv[3] : "sched", &config, why, sizeof(why))) {
 		fprintf(stderr, "bench-kernel: %s\n", why);
 		return 2;
 	}
-	if (ts_kernel_hub_new(&wish, false, &hub))
+	if (ts_kernel_hub_new(&config, false, &hub))
 		return 1;
 	if (!geteuid() && be_ordinary()) {
 		perror("bench-kernel: cannot become an ordinary user");

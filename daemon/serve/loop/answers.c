@@ -274,8 +274,8 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	TS_RPC_SET(&status, pid, (uint32_t)getpid());
 	status.mode = (char *)(uintptr_t)answer_mode(options->mode);
 	if (server->kernel) {
-		ts_kernel_wish_names(ts_kernel_hub_programs(server->kernel), kernel_events,
-				     sizeof(kernel_events));
+		ts_kernel_config_names(ts_kernel_hub_programs(server->kernel), kernel_events,
+				       sizeof(kernel_events));
 		status.kernel_events = kernel_events;
 		status.kernel_events_missing =
 			(char *)(uintptr_t)ts_kernel_hub_missing(server->kernel);

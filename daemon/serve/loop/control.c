@@ -537,7 +537,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
 	struct control_pending *pending;
 	struct control_trace observed;
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char why[TS_SERVER_WHY_BYTES];
 	int r;
 
@@ -546,7 +546,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	r = request->kernel_events
-		    ? ts_server_kernel_wish(server, request->kernel_events, &wish, why)
+		    ? ts_server_kernel_config(server, request->kernel_events, &config, why)
 		    : 0;
 	if (r) {
 		ts_client_connection_error(client, request_id, r, why);
@@ -580,7 +580,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
 			continue;
 		if (request->kernel_events)
-			ts_session_kernel_wish(peer->session, &wish);
+			ts_session_kernel_config(peer->session, &config);
 		pending->n_changed += ts_session_switch(peer->session, paused);
 		pending->waits[pending->n_waits].peer = peer->number;
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);

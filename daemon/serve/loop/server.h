@@ -50,7 +50,7 @@ struct ts_server_options {
 	unsigned n_metadata;
 	const char *
 		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
-	struct ts_kernel_wish kernel_events;
+	struct ts_kernel_config kernel_events;
 	bool system; /* service, record: calls of processes that nobody preloaded, too */
 	const char *dump_on_mark; /* its name asks for a dump; NULL: none does */
 	bool no_symbols;	  /* record: stacks are left without names */
@@ -137,8 +137,8 @@ struct ts_ended {
  * Kernel events as a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong.
  */
 #define TS_SERVER_WHY_BYTES 384
-int ts_server_kernel_wish(const struct ts_server *server, const char *text,
-			  struct ts_kernel_wish *ret_wish, char why[TS_SERVER_WHY_BYTES]);
+int ts_server_kernel_config(const struct ts_server *server, const char *text,
+			    struct ts_kernel_config *ret_config, char why[TS_SERVER_WHY_BYTES]);
 
 /*
  * Finds a session of a process that nobody preloaded and that `asker` may see, by the daemon's number, or by pid. Returns its

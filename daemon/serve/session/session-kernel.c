@@ -49,8 +49,8 @@ struct ts_session_kernel {
 	bool inner; /* the process has numbers of its own: it is in another pid namespace */
 	bool flowing;
 	bool quiet; /* recording is stopped */
-	struct ts_kernel_wish wish;
-	struct ts_kernel_wish *wanted;	  /* by another thread; taken from here atomically */
+	struct ts_kernel_config config;
+	struct ts_kernel_config *wanted;  /* by another thread; taken from here atomically */
 	uint64_t told[TS_BPF_N_PROGRAMS]; /* losses */
 	struct kernel_thread *threads;	  /* by hash of the number */
 	uint32_t n_threads, n_slots;
@@ -624,39 +624,39 @@ static int count_losses(struct ts_session *s)
 	return r;
 }
 
-void ts_session_kernel_wish(struct ts_session *s, const struct ts_kernel_wish *wish)
+void ts_session_kernel_config(struct ts_session *s, const struct ts_kernel_config *config)
 {
-	struct ts_kernel_wish *copy = s->kernel ? malloc(sizeof(*copy)) : NULL;
+	struct ts_kernel_config *copy = s->kernel ? malloc(sizeof(*copy)) : NULL;
 
 	if (!copy)
 		return;
-	*copy = *wish;
-	/* Pairs with follow_wish(). */
+	*copy = *config;
+	/* Pairs with follow_config(). */
 	free(__atomic_exchange_n(&s->kernel->wanted, copy, __ATOMIC_ACQ_REL));
 }
 
 /* What is to be watched: nothing while recording is stopped. */
-static void follow_wish(struct ts_session *s)
+static void follow_config(struct ts_session *s)
 {
-	/* Pairs with ts_session_kernel_wish(). */
-	struct ts_kernel_wish *wanted =
+	/* Pairs with ts_session_kernel_config(). */
+	struct ts_kernel_config *wanted =
 		__atomic_exchange_n(&s->kernel->wanted, NULL, __ATOMIC_ACQ_REL);
 	bool quiet = !s->ending && __atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) &
 					   TS_COMMAND_PAUSED;
-	struct ts_kernel_wish none = {0};
+	struct ts_kernel_config none = {0};
 	int r;
 
 	if (!wanted && quiet == s->kernel->quiet)
 		return;
 	if (wanted)
-		s->kernel->wish = *wanted;
+		s->kernel->config = *wanted;
 	free(wanted);
 	s->kernel->quiet = quiet;
 	ts_session_samples_enable(s->kernel->samples,
-				  !quiet && s->kernel->wish.programs & 1u << TS_BPF_SAMPLES);
+				  !quiet && s->kernel->config.programs & 1u << TS_BPF_SAMPLES);
 	if (!s->kernel->feed)
 		return;
-	r = ts_kernel_feed_change(s->kernel->feed, quiet ? &none : &s->kernel->wish);
+	r = ts_kernel_feed_change(s->kernel->feed, quiet ? &none : &s->kernel->config);
 	if (r)
 		ts_log(TS_LOG_WARNING, "pid %" PRIu32 " is recorded without kernel events: %s",
 		       s->row.pid, strerror(-r));
@@ -696,7 +696,7 @@ int ts_session_kernel_round(struct ts_session *s)
 
 	if (!s->kernel)
 		return 0;
-	follow_wish(s);
+	follow_config(s);
 	r = s->kernel->feed ? take_feed(s) : 0;
 	return r ?: ts_session_samples_round(s, s->kernel->samples);
 }
@@ -766,13 +766,13 @@ int ts_session_kernel_begin(struct ts_session *s)
 	kernel = calloc(1, sizeof(*kernel));
 	if (!kernel)
 		return ts_error_origin(-ENOMEM);
-	kernel->wish = *ts_kernel_hub_wish(s->options.kernel);
+	kernel->config = *ts_kernel_hub_config(s->options.kernel);
 	kernel->pid = (pid_t)s->row.pid;
 	r = ts_kernel_feed_new(s->options.kernel, &process, &kernel->feed);
 	if (r)
 		complain(s, "kernel events", r);
-	if (kernel->wish.programs & 1u << TS_BPF_SAMPLES) {
-		r = ts_session_samples_new(&process, kernel->wish.threshold_ns[TS_BPF_SAMPLES],
+	if (kernel->config.programs & 1u << TS_BPF_SAMPLES) {
+		r = ts_session_samples_new(&process, kernel->config.threshold_ns[TS_BPF_SAMPLES],
 					   &kernel->samples);
 		if (r)
 			complain(s, "samples", r);

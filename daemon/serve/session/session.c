@@ -149,19 +149,19 @@ static int session_start(struct ts_session *s)
 static void set_command(struct ts_session *s)
 {
 	struct ts_control *control = s->memory.control;
-	uint32_t wish = __atomic_load_n(&control->command, __ATOMIC_RELAXED);
+	uint32_t wanted = __atomic_load_n(&control->command, __ATOMIC_RELAXED);
 	uint32_t command = s->options.command;
 
-	if (!(wish & TS_COMMAND_STACKS))
+	if (!(wanted & TS_COMMAND_STACKS))
 		command &= ~(uint32_t)TS_COMMAND_STACKS;
-	command |= wish & TS_COMMAND_LOSSLESS;
+	command |= wanted & TS_COMMAND_LOSSLESS;
 	if (s->options.resumed)
 		command &= ~(uint32_t)TS_COMMAND_PAUSED;
 	if (s->options.resumed || !s->options.decides)
-		command |= wish & TS_COMMAND_PAUSED;
+		command |= wanted & TS_COMMAND_PAUSED;
 	__atomic_store_n(&control->command, command, __ATOMIC_RELAXED);
 	/* It is taken up when a flush is asked for. */
-	if ((command ^ wish) & TS_COMMAND_PAUSED)
+	if ((command ^ wanted) & TS_COMMAND_PAUSED)
 		ts_session_ask_flush(s, 0);
 }
 

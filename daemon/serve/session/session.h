@@ -13,7 +13,7 @@
 
 struct ts_session;
 struct ts_kernel_hub;
-struct ts_kernel_wish;
+struct ts_kernel_config;
 
 struct ts_session_options {
 	uint32_t command; /* TS_COMMAND_* to begin with */
@@ -59,7 +59,7 @@ bool ts_session_switch(struct ts_session *session, bool paused);
  */
 int ts_session_window(struct ts_session *session, bool open);
 /* Which kernel events it has from now on, of those that the hub has, and from what length. Nothing where it has none. */
-void ts_session_kernel_wish(struct ts_session *session, const struct ts_kernel_wish *wish);
+void ts_session_kernel_config(struct ts_session *session, const struct ts_kernel_config *config);
 
 /*
  * Asks that all committed so far be written, with `flush_ms` after the process flushed or that much

@@ -475,7 +475,7 @@ static void seal_asked(struct ts_observer *observer)
 }
 
 /* Returns whether that was all. */
-static bool take_wishes(struct ts_observer *observer)
+static bool take_requests(struct ts_observer *observer)
 {
 	ts_cleanup(ts_freep) pid_t *excluded = NULL;
 	size_t n_excluded;
@@ -572,7 +572,7 @@ static void *observer_thread(void *data)
 	for (;;) {
 		(void)epoll_wait(observer->epoll_fd, events, TS_ARRAY_LEN(events),
 				 observer->flowing ? FLOWING_MS : QUIET_MS);
-		if (take_wishes(observer))
+		if (take_requests(observer))
 			break;
 		look(observer);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);

@@ -27,44 +27,45 @@ static void feed_self(struct ts_kernel_hub *hub, struct ts_kernel_feed **ret_fee
 	ts_check_int(ts_kernel_feed_new(hub, &self, ret_feed), 0);
 }
 
-static void check_wish(const char *text, uint32_t programs, uint64_t sched_ns)
+static void check_config(const char *text, uint32_t programs, uint64_t sched_ns)
 {
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char why[192];
 
-	ts_check_int(ts_kernel_wish_parse(text, &wish, why, sizeof(why)), 0);
-	ts_check_int(wish.programs, programs);
-	ts_check_int(wish.threshold_ns[TS_BPF_SCHED], sched_ns);
+	ts_check_int(ts_kernel_config_parse(text, &config, why, sizeof(why)), 0);
+	ts_check_int(config.programs, programs);
+	ts_check_int(config.threshold_ns[TS_BPF_SCHED], sched_ns);
 }
 
-TS_TEST(wishes)
+TS_TEST(configs)
 {
-	check_wish("all", 255, 0);
-	check_wish("all:1us", 255, 1000);
-	check_wish("sched", 1, 0);
-	check_wish("faults,sched:500", 3, 500);
-	check_wish("stacks:5ms", 9, 0);
-	check_wish("syscalls,sched:2ms,faults:1s", 7, 2000000);
-	check_wish("all:1ms,sched:7ns", 255, 7);
-	check_wish("block:1ms", 16, 0);
-	check_wish("memory,driver:1us", 96, 0);
-	check_wish("samples", 128, 0);
+	check_config("all", 255, 0);
+	check_config("all:1us", 255, 1000);
+	check_config("sched", 1, 0);
+	check_config("faults,sched:500", 3, 500);
+	check_config("stacks:5ms", 9, 0);
+	check_config("syscalls,sched:2ms,faults:1s", 7, 2000000);
+	check_config("all:1ms,sched:7ns", 255, 7);
+	check_config("block:1ms", 16, 0);
+	check_config("memory,driver:1us", 96, 0);
+	check_config("samples", 128, 0);
 }
 
-TS_TEST(wishes_to_count)
+TS_TEST(configs_that_count)
 {
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char why[320];
 
-	ts_check_int(ts_kernel_wish_parse("sched:count,faults,syscalls:count,block", &wish, why,
-					  sizeof(why)),
+	ts_check_int(ts_kernel_config_parse("sched:count,faults,syscalls:count,block", &config, why,
+					    sizeof(why)),
 		     0);
-	ts_check_int(wish.programs, 1 | 2 | 4 | 16);
-	ts_check_int(wish.counted, 1 | 4);
+	ts_check_int(config.programs, 1 | 2 | 4 | 16);
+	ts_check_int(config.counted, 1 | 4);
 	/* The last word counts. */
-	ts_check_int(ts_kernel_wish_parse("sched:count,sched:1us", &wish, why, sizeof(why)), 0);
-	ts_check_int(wish.counted, 0);
-	ts_check_int(ts_kernel_wish_parse("sched:count,stacks", &wish, why, sizeof(why)), -EINVAL);
+	ts_check_int(ts_kernel_config_parse("sched:count,sched:1us", &config, why, sizeof(why)), 0);
+	ts_check_int(config.counted, 0);
+	ts_check_int(ts_kernel_config_parse("sched:count,stacks", &config, why, sizeof(why)),
+		     -EINVAL);
 	ts_check(strstr(why, "stacks"));
 }
 
@@ -77,11 +78,11 @@ TS_TEST(mistakes)
 		"all:count", "block:count", "sched:counts"};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++) {
-		struct ts_kernel_wish wish = {.programs = 42};
+		struct ts_kernel_config config = {.programs = 42};
 		char why[320] = "";
 
-		ts_check_int(ts_kernel_wish_parse(texts[i], &wish, why, sizeof(why)), -EINVAL);
-		ts_check_int(wish.programs, 42);
+		ts_check_int(ts_kernel_config_parse(texts[i], &config, why, sizeof(why)), -EINVAL);
+		ts_check_int(config.programs, 42);
 		ts_check(*why && !strchr(why, '\n'));
 	}
 }
@@ -90,9 +91,9 @@ TS_TEST(names)
 {
 	char text[64];
 
-	ts_kernel_wish_names(5, text, sizeof(text));
+	ts_kernel_config_names(5, text, sizeof(text));
 	ts_check_str(text, "sched,syscalls");
-	ts_kernel_wish_names(0, text, sizeof(text));
+	ts_kernel_config_names(0, text, sizeof(text));
 	ts_check_str(text, "");
 	ts_check(!ts_kernel_program_name(TS_BPF_N_PROGRAMS));
 }
@@ -101,18 +102,20 @@ TS_TEST(names)
 TS_TEST(hub_has_or_says)
 {
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
-		const struct ts_kernel_wish wish = {.programs = 1u << i};
+		const struct ts_kernel_config config = {.programs = 1u << i};
 		struct ts_kernel_hub *hub;
 
-		ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+		ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
 		if (ts_kernel_hub_missing(hub)) {
 			ts_check_int(ts_kernel_hub_programs(hub),
-				     strstr(ts_kernel_hub_missing(hub), " without ") ? wish.programs
-										     : 0);
+				     strstr(ts_kernel_hub_missing(hub), " without ")
+					     ? config.programs
+					     : 0);
 			ts_check(strstr(ts_kernel_hub_missing(hub), ts_kernel_program_name(i)));
 			ts_check(!strchr(ts_kernel_hub_missing(hub), '\n'));
 		} else {
-			ts_check_int(ts_kernel_hub_programs(hub) & wish.programs, wish.programs);
+			ts_check_int(ts_kernel_hub_programs(hub) & config.programs,
+				     config.programs);
 		}
 		ts_kernel_hub_free(hub);
 	}
@@ -128,14 +131,14 @@ TS_TEST(signals_do_not_keep_programs_away)
 	const struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
 	const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
 	struct ts_kernel_hub *quiet, *hub;
-	struct ts_kernel_wish wish;
+	struct ts_kernel_config config;
 	char why[320];
 
-	ts_check_int(ts_kernel_wish_parse("all", &wish, why, sizeof(why)), 0);
-	ts_check_int(ts_kernel_hub_new(&wish, false, &quiet), 0);
+	ts_check_int(ts_kernel_config_parse("all", &config, why, sizeof(why)), 0);
+	ts_check_int(ts_kernel_hub_new(&config, false, &quiet), 0);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+	ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
 	setitimer(ITIMER_REAL, &never, NULL);
 	ts_check_int(ts_kernel_hub_programs(hub), ts_kernel_hub_programs(quiet));
 	ts_check_str(ts_kernel_hub_missing(hub) ?: "", ts_kernel_hub_missing(quiet) ?: "");
@@ -159,8 +162,8 @@ static bool slept(const struct ts_bpf_off_cpu *interval, uint64_t ns)
 /* How often this thread is said to have slept that sleeps once; -1: there are no such events here. */
 static int told_of_a_sleep(void)
 {
-	const struct ts_kernel_wish wish = {.programs = 1u << TS_BPF_SCHED,
-					    .threshold_ns = {[TS_BPF_SCHED] = 20000000}};
+	const struct ts_kernel_config config = {.programs = 1u << TS_BPF_SCHED,
+						.threshold_ns = {[TS_BPF_SCHED] = 20000000}};
 	struct timespec time = {.tv_nsec = 30000000};
 	struct ts_kernel_feed *feed;
 	struct ts_kernel_hub *hub;
@@ -168,7 +171,7 @@ static int told_of_a_sleep(void)
 	size_t n_bytes;
 	int n = 0;
 
-	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
+	ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
 	feed_self(hub, &feed);
 	if (!feed) {
 		ts_check(ts_kernel_hub_missing(hub) != NULL);
@@ -257,15 +260,15 @@ static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_
 
 TS_TEST(a_feed_is_changed)
 {
-	struct ts_kernel_wish wish = {.programs = 1u << TS_BPF_SCHED | 1u << TS_BPF_STACKS,
-				      .threshold_ns = {[TS_BPF_SCHED] = 20000000}};
-	const struct ts_kernel_wish none = {0};
+	struct ts_kernel_config config = {.programs = 1u << TS_BPF_SCHED | 1u << TS_BPF_STACKS,
+					  .threshold_ns = {[TS_BPF_SCHED] = 20000000}};
+	const struct ts_kernel_config none = {0};
 	struct ts_kernel_feed *feed;
 	struct ts_kernel_hub *hub;
 	uint32_t n_frames;
 
-	ts_check_int(ts_kernel_hub_new(&wish, false, &hub), 0);
-	ts_check_int(ts_kernel_hub_wish(hub)->programs, wish.programs);
+	ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
+	ts_check_int(ts_kernel_hub_config(hub)->programs, config.programs);
 	feed_self(hub, &feed);
 	if (!feed) {
 		ts_kernel_hub_free(hub);
@@ -276,12 +279,12 @@ TS_TEST(a_feed_is_changed)
 	ts_check_int(ts_kernel_feed_change(feed, &none), 0);
 	ts_check_int(count_sleeps(feed, 0, &n_frames), 0);
 	/* What passed meanwhile is not told as one long interval. */
-	wish.programs = 1u << TS_BPF_SCHED;
-	ts_check_int(ts_kernel_feed_change(feed, &wish), 0);
+	config.programs = 1u << TS_BPF_SCHED;
+	ts_check_int(ts_kernel_feed_change(feed, &config), 0);
 	ts_check_int(count_sleeps(feed, 1, &n_frames), 1);
 	ts_check_int(n_frames, 0);
-	wish.threshold_ns[TS_BPF_SCHED] = UINT64_C(1000000000000);
-	ts_check_int(ts_kernel_feed_change(feed, &wish), 0);
+	config.threshold_ns[TS_BPF_SCHED] = UINT64_C(1000000000000);
+	ts_check_int(ts_kernel_feed_change(feed, &config), 0);
 	ts_check_int(count_sleeps(feed, 0, &n_frames), 0);
 	ts_kernel_feed_free(feed);
 	ts_kernel_hub_free(hub);
@@ -293,9 +296,9 @@ TS_TEST(a_feed_is_changed)
 static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
 		  struct ts_kernel_feed **ret_feed)
 {
-	const struct ts_kernel_wish wish = {.programs = 1u << program};
+	const struct ts_kernel_config config = {.programs = 1u << program};
 
-	ts_check_int(ts_kernel_hub_new(&wish, false, ret_hub), 0);
+	ts_check_int(ts_kernel_hub_new(&config, false, ret_hub), 0);
 	feed_self(*ret_hub, ret_feed);
 	if (*ret_feed)
 		return true;

@@ -88,9 +88,9 @@ static void make_file(const char *name, size_t n_bytes)
 	free(bytes);
 }
 
-static void begin_hub(const struct ts_kernel_wish *wish)
+static void begin_hub(const struct ts_kernel_config *config)
 {
-	ts_check_int(ts_kernel_hub_new(wish, false, &setup.hub), 0);
+	ts_check_int(ts_kernel_hub_new(config, false, &setup.hub), 0);
 	if (ts_kernel_hub_programs(setup.hub))
 		return;
 	fprintf(stderr, "%s\n", ts_kernel_hub_missing(setup.hub));
@@ -98,14 +98,14 @@ static void begin_hub(const struct ts_kernel_wish *wish)
 	ts_skip("kernel events cannot be had here");
 }
 
-static void begin(const struct ts_kernel_wish *wish)
+static void begin(const struct ts_kernel_config *config)
 {
 	struct statvfs file_system;
 	struct stat status;
 
 	if (geteuid())
 		ts_skip("processes of other users take root");
-	begin_hub(wish);
+	begin_hub(config);
 	snprintf(setup.folder, sizeof(setup.folder), "kernel-peers-XXXXXX");
 	ts_check(mkdtemp(setup.folder) != NULL);
 	ts_check_int(chmod(setup.folder, 0755), 0);
@@ -426,9 +426,9 @@ static void check_counted(const struct seen *seen, bool is_counted)
 
 /* ---- tests -------------------------------------------------------------------------------------- */
 
-static const struct ts_kernel_wish wish_all = {.programs = ALL_PROGRAMS};
-static const struct ts_kernel_wish wish_counted = {.programs = TS_BPF_COUNTABLE,
-						   .counted = TS_BPF_COUNTABLE};
+static const struct ts_kernel_config config_all = {.programs = ALL_PROGRAMS};
+static const struct ts_kernel_config config_counted = {.programs = TS_BPF_COUNTABLE,
+						       .counted = TS_BPF_COUNTABLE};
 
 /* Runs the program in a process that has a feed of `uid`. */
 static struct seen watch(const struct peer *peer, uid_t uid)
@@ -450,7 +450,7 @@ static void check_peer(const struct peer *peer, bool is_shown)
 {
 	struct seen seen = watch(peer, USER);
 
-	if (ts_kernel_hub_wish(setup.hub)->counted)
+	if (ts_kernel_hub_config(setup.hub)->counted)
 		check_counted(&seen, is_shown);
 	else if (is_shown)
 		check_all_reported(&seen, kinds_made());
@@ -463,13 +463,13 @@ static void check_peer(const struct peer *peer, bool is_shown)
 }
 
 /* A program that is executed by the feed's process, or by a child of it. */
-static void check_program(const struct ts_kernel_wish *wish, bool in_child)
+static void check_program(const struct ts_kernel_config *config, bool in_child)
 {
 	const uint32_t both = 1u << TS_BPF_MEMORY | 1u << TS_BPF_DRIVER;
 
-	begin(wish);
+	begin(config);
 	check_peer(&(struct peer){setup.plain_fd, "plain", in_child}, true);
-	if (!wish->counted && !(both & ~ts_kernel_hub_programs(setup.hub)))
+	if (!config->counted && !(both & ~ts_kernel_hub_programs(setup.hub)))
 		ts_check_int(setup.shared->n_runs, PEER_N_PROGRAMS);
 	check_peer(&(struct peer){setup.setuid_fd, "plain", in_child}, false);
 	check_peer(&(struct peer){setup.setgid_fd, "plain", in_child}, false);
@@ -479,30 +479,30 @@ static void check_program(const struct ts_kernel_wish *wish, bool in_child)
 
 TS_TEST(a_setuid_exec_is_not_reported)
 {
-	check_program(&wish_all, false);
+	check_program(&config_all, false);
 }
 
 TS_TEST(a_setuid_exec_is_not_counted)
 {
-	check_program(&wish_counted, false);
+	check_program(&config_counted, false);
 }
 
 TS_TEST(a_setuid_child_is_not_reported)
 {
-	check_program(&wish_all, true);
+	check_program(&config_all, true);
 }
 
 TS_TEST(a_setuid_child_is_not_counted)
 {
-	check_program(&wish_counted, true);
+	check_program(&config_counted, true);
 }
 
 /* Root learns all of its processes. */
-static void check_root(const struct ts_kernel_wish *wish, bool is_counted)
+static void check_root(const struct ts_kernel_config *config, bool is_counted)
 {
 	struct seen seen;
 
-	begin(wish);
+	begin(config);
 	seen = watch(&(struct peer){setup.setuid_fd, "plain"}, 0);
 	if (is_counted)
 		check_counted(&seen, true);
@@ -513,18 +513,18 @@ static void check_root(const struct ts_kernel_wish *wish, bool is_counted)
 
 TS_TEST(root_learns_of_a_setuid_exec)
 {
-	check_root(&wish_all, false);
+	check_root(&config_all, false);
 }
 
 TS_TEST(root_has_a_setuid_exec_counted)
 {
-	check_root(&wish_counted, true);
+	check_root(&config_counted, true);
 }
 
 /* Events begin again when a process has its credentials back, and memory that is dumpable. */
-static void check_drop(const struct ts_kernel_wish *wish)
+static void check_drop(const struct ts_kernel_config *config)
 {
-	begin(wish);
+	begin(config);
 	check_peer(&(struct peer){setup.setuid_fd, "drop"}, true);
 	ts_check_int(setup.shared->is_dumpable, 1);
 	finish();
@@ -532,12 +532,12 @@ static void check_drop(const struct ts_kernel_wish *wish)
 
 TS_TEST(credentials_that_come_back_are_reported)
 {
-	check_drop(&wish_all);
+	check_drop(&config_all);
 }
 
 TS_TEST(credentials_that_come_back_are_counted)
 {
-	check_drop(&wish_counted);
+	check_drop(&config_counted);
 }
 
 /* The number of a process that is over, with its start. */
@@ -558,7 +558,7 @@ static struct ts_kernel_process process_gone(void)
 }
 
 /* The daemon begins to watch a process that is over, and whose number another process of the same user has by then. */
-static void check_reused(const struct ts_kernel_wish *wish)
+static void check_reused(const struct ts_kernel_config *config)
 {
 	struct peer peer = {.mode = "plain", .set_pid = true};
 	struct ts_kernel_process process;
@@ -566,7 +566,7 @@ static void check_reused(const struct ts_kernel_wish *wish)
 	struct seen seen;
 	pid_t pid;
 
-	begin(wish);
+	begin(config);
 	peer.program_fd = setup.plain_fd;
 	process = process_gone();
 	peer.pid = process.pid;
@@ -583,7 +583,7 @@ static void check_reused(const struct ts_kernel_wish *wish)
 	ts_check(setup.shared->end_ns != 0);
 	ts_check_int(setup.shared->pid, process.pid);
 	seen = see(feed);
-	if (wish->counted)
+	if (config->counted)
 		check_counted(&seen, false);
 	else
 		check_none_reported(&seen);
@@ -592,12 +592,12 @@ static void check_reused(const struct ts_kernel_wish *wish)
 
 TS_TEST(a_reused_pid_is_not_reported)
 {
-	check_reused(&wish_all);
+	check_reused(&config_all);
 }
 
 TS_TEST(a_reused_pid_is_not_counted)
 {
-	check_reused(&wish_counted);
+	check_reused(&config_counted);
 }
 
 /* ---- notes of threads that are over ------------------------------------------------------------- */
@@ -660,7 +660,7 @@ TS_TEST(a_reused_tid_does_not_end_what_another_began)
 	uint64_t since_ns;
 	pid_t pid;
 
-	begin(&wish_all);
+	begin(&config_all);
 	pid = start_peer(&(struct peer){.body = begin_all});
 	process = process_of(pid);
 	ts_check_int(ts_kernel_feed_new(setup.hub, &process, &feed), 0);
@@ -780,12 +780,12 @@ static void check_named(struct ts_kernel_feed *feed, pid_t pid, pid_t neighbour,
 
 static void check_neighbour(bool as_user)
 {
-	const struct ts_kernel_wish wish = {.programs = 1u << TS_BPF_SCHED};
+	const struct ts_kernel_config config = {.programs = 1u << TS_BPF_SCHED};
 	struct ts_kernel_process process;
 	struct ts_kernel_feed *feed;
 	pid_t pid, neighbour;
 
-	begin(&wish);
+	begin(&config);
 	ts_check_int(pipe2(wake_pipe, O_CLOEXEC), 0);
 	pid = start_peer(&(struct peer){.body = be_woken});
 	neighbour = start_neighbour(as_user);

@@ -2,7 +2,7 @@
 /*
  * What a person writes behind --kernel-events.
  */
-#include "daemon/bpf/wish.h"
+#include "daemon/bpf/kernel-config.h"
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static int parse_threshold(const char *text, size_t n_text, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
-static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wish)
+static int parse_one(const char *text, size_t n_text, struct ts_kernel_config *config)
 {
 	const char *colon = memchr(text, ':', n_text);
 	size_t n_name = colon ? (size_t)(colon - text) : n_text;
@@ -64,26 +64,28 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_wish *wis
 		if (counted && !(TS_BPF_COUNTABLE & 1u << i))
 			return -EINVAL;
 		known = true;
-		wish->programs |= 1u << i;
-		wish->counted = counted ? wish->counted | 1u << i : wish->counted & ~(1u << i);
+		config->programs |= 1u << i;
+		config->counted =
+			counted ? config->counted | 1u << i : config->counted & ~(1u << i);
 		/* The threshold of samples is their period: `all:1us` does not set it. */
-		wish->threshold_ns[i] = i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS
-					: i == TS_BPF_SAMPLES && all ? 0
-								     : threshold_ns;
+		config->threshold_ns[i] = i == TS_BPF_STACKS && !colon ? STACKS_THRESHOLD_NS
+					  : i == TS_BPF_SAMPLES && all ? 0
+								       : threshold_ns;
 	}
-	if (wish->programs & 1u << TS_BPF_STACKS)
-		wish->programs |= 1u << TS_BPF_SCHED;
+	if (config->programs & 1u << TS_BPF_STACKS)
+		config->programs |= 1u << TS_BPF_SCHED;
 	return known ? 0 : -EINVAL;
 }
 
-int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char *why, size_t n_why)
+int ts_kernel_config_parse(const char *text, struct ts_kernel_config *ret_config, char *why,
+			   size_t n_why)
 {
-	struct ts_kernel_wish wish = {0};
+	struct ts_kernel_config config = {0};
 
 	for (const char *at = text;; at++) {
 		size_t n = strcspn(at, ",");
 
-		if (parse_one(at, n, &wish)) {
+		if (parse_one(at, n, &config)) {
 			snprintf(
 				why, n_why,
 				"`%.*s`: it is all, sched, faults, syscalls, stacks, block, memory, driver "
@@ -96,16 +98,16 @@ int ts_kernel_wish_parse(const char *text, struct ts_kernel_wish *ret_wish, char
 		if (!*at)
 			break;
 	}
-	if (wish.programs & 1u << TS_BPF_STACKS && wish.counted & 1u << TS_BPF_SCHED) {
+	if (config.programs & 1u << TS_BPF_STACKS && config.counted & 1u << TS_BPF_SCHED) {
 		snprintf(why, n_why, "`%.64s`: stacks are of intervals that are told, not counted",
 			 text);
 		return -EINVAL;
 	}
-	*ret_wish = wish;
+	*ret_config = config;
 	return 0;
 }
 
-void ts_kernel_wish_names(uint32_t programs, char *text, size_t n_text)
+void ts_kernel_config_names(uint32_t programs, char *text, size_t n_text)
 {
 	size_t n = 0;
 
