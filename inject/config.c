@@ -233,7 +233,7 @@ static void read_capture(struct ts_config *config)
 {
 	const char *text = secure_getenv(TS_CAPTURE_ENVIRONMENT);
 
-	if (text && *text && ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &config->capture))
+	if (text && *text && ts_capture_config_parse(text, TS_CAPTURE_BYTES, &config->capture))
 		ts_debug(config,
 			 TS_CAPTURE_ENVIRONMENT "=%s: it is timing, replay[:SIZE] or "
 						"window[:SIZE][,PART ...]; timing is taken",

@@ -28,7 +28,7 @@
 
 struct ts_config {
 	uint64_t ring_bytes;
-	struct ts_capture_wish capture;
+	struct ts_capture_config capture;
 	bool stacks;
 	bool python_stacks;
 	bool check_stacks;

@@ -62,9 +62,9 @@ static void flush_all(struct ts_shim *shim, uint32_t flags)
 		ts_debug(&shim->config, "cuptiActivityFlushAll(%u): %u", flags, result);
 }
 
-static void flush_cupti(struct ts_flush *flush, uint32_t wishes)
+static void flush_cupti(struct ts_flush *flush, uint32_t requests)
 {
-	const bool last = wishes & (TS_FLUSH_END | TS_FLUSH_DETACH | TS_FLUSH_LEAVE);
+	const bool last = requests & (TS_FLUSH_END | TS_FLUSH_DETACH | TS_FLUSH_LEAVE);
 	struct ts_shim *shim = flush->shim;
 	size_t n_dropped = 0;
 	bool dirty;
@@ -73,10 +73,10 @@ static void flush_cupti(struct ts_flush *flush, uint32_t wishes)
 	dirty = __atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL);
 	flush->worked |= dirty;
 	/* A kernel that failed was not over at the last flush. */
-	if (last || (wishes & TS_FLUSH_FAULT) ? !flush->worked : !dirty)
+	if (last || (requests & TS_FLUSH_FAULT) ? !flush->worked : !dirty)
 		return;
 	/* Once exit() has begun, the driver may go any moment: from then on only who knows better asks. */
-	if (!wishes && __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
+	if (!requests && __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
@@ -178,15 +178,15 @@ static void take_back(struct ts_flush *flush)
 	set_yield_state(shim, TS_YIELD_NOT);
 }
 
-static void do_cupti(struct ts_flush *flush, uint32_t wishes)
+static void do_cupti(struct ts_flush *flush, uint32_t requests)
 {
 	struct ts_shim *shim = flush->shim;
 
 	if (!ts_cupti_is_ours(&shim->cupti)) {
 		take_back(flush);
-	} else if (wishes & TS_FLUSH_DETACH) {
+	} else if (requests & TS_FLUSH_DETACH) {
 		yield(flush);
-	} else if (!wishes && __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
+	} else if (!requests && __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
 		   !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		/*
 		 * Trap: not once exit() has begun, for CUPTI's own destructors may run at any moment; the process's end
@@ -194,7 +194,7 @@ static void do_cupti(struct ts_flush *flush, uint32_t wishes)
 		 */
 		detach(flush);
 	} else {
-		flush_cupti(flush, wishes);
+		flush_cupti(flush, requests);
 	}
 }
 
@@ -209,12 +209,12 @@ static void update_modules(struct ts_flush *flush)
 }
 
 /* Now and then, for who looks at a live session or kills the process; and at the end. */
-static void report(struct ts_flush *flush, uint32_t wishes)
+static void report(struct ts_flush *flush, uint32_t requests)
 {
 	struct ts_shim *shim = flush->shim;
 	const uint64_t now = ts_clock_monotonic_ns();
 
-	if ((!wishes && now < flush->report_at_ns) ||
+	if ((!requests && now < flush->report_at_ns) ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED)
 		return;
 	flush->report_at_ns = now + REPORT_NS;
@@ -232,7 +232,7 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 	ts_futex_wait(word, remote, ts_budget_pause_ns(&flush->budget), true);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(word, __ATOMIC_ACQUIRE) != remote ||
-	    __atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
+	    __atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
 	/* Where a call came before that, it has not woken us. */
@@ -240,7 +240,7 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 		ts_futex_wait(word, remote, TS_BUDGET_PERIOD_NS, true);
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
-	    !__atomic_load_n(&flush->wishes, __ATOMIC_ACQUIRE))
+	    !__atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
 		/* A program that dies keeps the work that is older than this. */
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
@@ -266,14 +266,14 @@ static void *flush_main(void *data)
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
 
-		uint32_t wishes = __atomic_exchange_n(&flush->wishes, 0, __ATOMIC_ACQ_REL);
+		uint32_t requests = __atomic_exchange_n(&flush->requests, 0, __ATOMIC_ACQ_REL);
 		const struct ts_budget_mark began = ts_budget_mark();
 		struct ts_budget_mark ended;
 
 		update_modules(flush);
-		report(flush, wishes);
+		report(flush, requests);
 		ts_switch_follow(shim);
-		do_cupti(flush, wishes);
+		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
 		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
@@ -304,14 +304,14 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	return ts_link_start_thread(&shim->config, flush_main, flush, 0);
 }
 
-void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,
+void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,
 		  uint64_t timeout_ns)
 {
 	uint64_t now = ts_clock_monotonic_ns(), moved_at = now;
 	const uint64_t deadline = now + timeout_ns;
 	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered, wanted;
 
-	__atomic_fetch_or(&flush->wishes, wish, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&flush->requests, request, __ATOMIC_RELEASE);
 	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
 	do {
 		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */

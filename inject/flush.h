@@ -14,7 +14,7 @@
 struct ts_shim;
 
 /* What is asked of it, beyond what it does by itself. Bits. */
-enum ts_flush_wish {
+enum ts_flush_request {
 	TS_FLUSH_AGAIN = 1, /* the process ends, and did more since TS_FLUSH_END */
 	TS_FLUSH_END = 2,   /* the process ends: all that there is, and what still runs, too */
 	TS_FLUSH_DETACH =
@@ -28,7 +28,7 @@ enum ts_flush_wish {
 struct ts_flush {
 	struct ts_shim *shim;
 	struct ts_modules modules;
-	uint32_t wishes; /* enum ts_flush_wish: added to before `asked` is counted up */
+	uint32_t requests; /* enum ts_flush_request: added to before `asked` is counted up */
 	/* Counts up: that many flushes were asked for by this process, and done. */
 	uint32_t asked;
 	uint32_t done;
@@ -55,5 +55,5 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
  * Asks for something and waits until it is done: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no
  * lock; for exit paths.
  */
-void ts_flush_now(struct ts_flush *flush, enum ts_flush_wish wish, uint64_t idle_ns,
+void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,
 		  uint64_t timeout_ns);

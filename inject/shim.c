@@ -70,7 +70,7 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
 		.lane_bytes = shim->config.capture.max_bytes ? TS_LANE_BYTES_DEFAULT : 0,
 		.parent_session_pid = parent_session_pid,
-		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these wishes. */
+		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these requests. */
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |
 			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0) |
 			   (shim->config.start_later ? TS_COMMAND_PAUSED : 0),
@@ -265,15 +265,15 @@ int InitializeInjection(void)
 	return 1;
 }
 
-static void flush(struct ts_shim *shim, enum ts_flush_wish wish)
+static void flush(struct ts_shim *shim, enum ts_flush_request request)
 {
 	bool lossless =
 		__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS;
 
 	if (lossless && __atomic_load_n(&shim->gate->served, __ATOMIC_RELAXED))
-		ts_flush_now(&shim->flush, wish, TS_PRODUCER_LOSSLESS_NS, FLUSH_LOSSLESS_NS);
+		ts_flush_now(&shim->flush, request, TS_PRODUCER_LOSSLESS_NS, FLUSH_LOSSLESS_NS);
 	else
-		ts_flush_now(&shim->flush, wish, FLUSH_IDLE_NS, FLUSH_NS);
+		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
 /* First: everything that CUPTI holds goes into the rings. */

@@ -37,7 +37,7 @@ struct inside {
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
 
-static void find_driver(struct ts_capture *capture, const struct ts_capture_wish *wish)
+static void find_driver(struct ts_capture *capture, const struct ts_capture_config *config)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	struct ts_capture_driver *driver = &capture->driver;
@@ -48,7 +48,7 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_wish
 	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
 	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
 	ts_capture_find_graph_driver(&driver->graphs, library);
-	ts_window_start(capture, wish, library);
+	ts_window_start(capture, config, library);
 	dlclose(library);
 }
 
@@ -58,20 +58,21 @@ void ts_capture_look_away(bool away)
 }
 
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
-		      const struct ts_capture_wish *wish)
+		      const struct ts_capture_config *config)
 {
 	int r;
 
 	if (capture->shim || !shim->control->lane_bytes)
 		return;
-	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane, wish->max_bytes);
+	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
+			 config->max_bytes);
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
 		return;
 	pthread_mutex_init(&capture->order, NULL);
-	find_driver(capture, wish);
+	find_driver(capture, config);
 	__atomic_store_n(&shim->control->capture_state,
-			 wish->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
+			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
 			 __ATOMIC_RELAXED);
 	capture->shim = shim;
 }

@@ -66,7 +66,7 @@ struct ts_capture {
 
 /* Begins where the session has a lane; the driver is there. Otherwise calls are not looked at. */
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
-		      const struct ts_capture_wish *wish);
+		      const struct ts_capture_config *config);
 
 /* The flush thread's: how much it is so far and what it took, as counters in the trace. Nothing where that is told. */
 void ts_capture_report(struct ts_capture *capture);

@@ -55,7 +55,8 @@ static bool listen_to(int number)
 	       before.sa_handler == SIG_DFL && !sigaction(number, &action, NULL);
 }
 
-void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *wish, void *library)
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
+		     void *library)
 {
 	struct ts_window *window = &capture->window;
 	struct ts_window_driver *driver = &window->driver;
@@ -79,12 +80,12 @@ void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *w
 	};
 
 	pthread_mutex_init(&window->names_lock, NULL);
-	window->wish = *wish;
-	window->is_tracked = wish->is_window;
-	for (size_t i = 0; wish->is_window && i < TS_ARRAY_LEN(functions); i++)
+	window->config = *config;
+	window->is_tracked = config->is_window;
+	for (size_t i = 0; config->is_window && i < TS_ARRAY_LEN(functions); i++)
 		*(void **)functions[i].to = dlsym(library, functions[i].name);
-	if (wish->is_window && wish->signal)
-		window->by_signal = listen_to(wish->signal);
+	if (config->is_window && config->signal)
+		window->by_signal = listen_to(config->signal);
 }
 
 static bool has_driver(const struct ts_window_driver *driver)
@@ -359,8 +360,8 @@ static const char *wanted_by(struct ts_capture *capture)
 	const struct ts_window *window = &capture->window;
 	uint64_t n = __atomic_load_n(&window->n_launches, __ATOMIC_RELAXED);
 
-	if (window->wish.first_launch && n >= window->wish.first_launch &&
-	    n <= window->wish.last_launch)
+	if (window->config.first_launch && n >= window->config.first_launch &&
+	    n <= window->config.last_launch)
 		return "a launch";
 	if (__atomic_load_n(&window->n_ranges, __ATOMIC_RELAXED))
 		return "a range";

@@ -40,7 +40,7 @@ struct ts_window {
 	uint32_t n_captures; /* of streams: no window opens or closes meanwhile */
 	uint32_t n_ranges;   /* that ask for it and are open */
 	uint64_t n_launches;
-	struct ts_capture_wish wish;
+	struct ts_capture_config config;
 	struct ts_window_driver driver;
 	/* What is alive, under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
@@ -52,7 +52,8 @@ struct ts_window {
 	struct ts_pages buffer; /* of who opens */
 };
 
-void ts_window_start(struct ts_capture *capture, const struct ts_capture_wish *wish, void *library);
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
+		     void *library);
 
 /* Whether a call that is work, not what is alive, is captured. */
 static inline bool ts_window_is_open(const struct ts_window *window)

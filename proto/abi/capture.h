@@ -29,7 +29,7 @@
 /* Of a session, its END included: as many as a replay takes. */
 #define TS_CAPTURE_MAX_OPERATIONS (16u << 20)
 
-struct ts_capture_wish {
+struct ts_capture_config {
 	uint64_t max_bytes; /* of contents; 0: level `timing` */
 	bool is_window;
 	uint64_t first_launch, last_launch; /* 0: not by launches */
@@ -37,7 +37,7 @@ struct ts_capture_wish {
 	char range[TS_CAPTURE_RANGE_BYTES]; /* "": by none */
 };
 
-static inline const char *ts_capture_wish_number(const char *text, uint64_t *ret)
+static inline const char *ts_capture_config_number(const char *text, uint64_t *ret)
 {
 	char *end;
 
@@ -49,12 +49,12 @@ static inline const char *ts_capture_wish_number(const char *text, uint64_t *ret
 }
 
 /* Behind the size's end, or NULL. */
-static inline const char *ts_capture_wish_size(const char *text, uint64_t *ret)
+static inline const char *ts_capture_config_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KkMmGgTt";
 	const char *unit;
 
-	text = ts_capture_wish_number(text, ret);
+	text = ts_capture_config_number(text, ret);
 	unit = text && *text ? strchr(units, *text) : NULL;
 	if (unit) {
 		unsigned shift = 10 * (unsigned)((unit - units) / 2 + 1);
@@ -68,46 +68,47 @@ static inline const char *ts_capture_wish_size(const char *text, uint64_t *ret)
 }
 
 /* Behind the part's end, or NULL. */
-static inline const char *ts_capture_wish_part(const char *text, struct ts_capture_wish *wish)
+static inline const char *ts_capture_config_part(const char *text, struct ts_capture_config *config)
 {
 	if (!strncmp(text, "launches=", 9)) {
-		text = ts_capture_wish_number(text + 9, &wish->first_launch);
-		wish->last_launch = wish->first_launch;
+		text = ts_capture_config_number(text + 9, &config->first_launch);
+		config->last_launch = config->first_launch;
 		if (text && !strncmp(text, "..", 2))
-			text = ts_capture_wish_number(text + 2, &wish->last_launch);
-		return wish->first_launch && wish->last_launch >= wish->first_launch ? text : NULL;
+			text = ts_capture_config_number(text + 2, &config->last_launch);
+		return config->first_launch && config->last_launch >= config->first_launch ? text
+											   : NULL;
 	}
 	if (!strncmp(text, "signal=usr", 10) && (text[10] == '1' || text[10] == '2')) {
-		wish->signal = text[10] == '1' ? SIGUSR1 : SIGUSR2;
+		config->signal = text[10] == '1' ? SIGUSR1 : SIGUSR2;
 		return text + 11;
 	}
-	if (!strncmp(text, "range=", 6) && text[6] && strlen(text + 6) < sizeof(wish->range)) {
-		memcpy(wish->range, text + 6, strlen(text + 6) + 1);
+	if (!strncmp(text, "range=", 6) && text[6] && strlen(text + 6) < sizeof(config->range)) {
+		memcpy(config->range, text + 6, strlen(text + 6) + 1);
 		return text + strlen(text);
 	}
 	return NULL;
 }
 
 /* 0, or -EINVAL. default_bytes: where it gives no size. */
-static inline int ts_capture_wish_parse(const char *text, uint64_t default_bytes,
-					struct ts_capture_wish *ret_wish)
+static inline int ts_capture_config_parse(const char *text, uint64_t default_bytes,
+					  struct ts_capture_config *ret_config)
 {
-	struct ts_capture_wish wish = {.max_bytes = default_bytes};
+	struct ts_capture_config config = {.max_bytes = default_bytes};
 
 	if (!strcmp(text, "timing")) {
-		*ret_wish = (struct ts_capture_wish){0};
+		*ret_config = (struct ts_capture_config){0};
 		return 0;
 	}
-	wish.is_window = !strncmp(text, "window", 6);
-	if (!wish.is_window && strncmp(text, "replay", 6))
+	config.is_window = !strncmp(text, "window", 6);
+	if (!config.is_window && strncmp(text, "replay", 6))
 		return -EINVAL;
 	text += 6;
 	if (*text == ':')
-		text = ts_capture_wish_size(text + 1, &wish.max_bytes);
-	while (text && *text == ',' && wish.is_window)
-		text = ts_capture_wish_part(text + 1, &wish);
+		text = ts_capture_config_size(text + 1, &config.max_bytes);
+	while (text && *text == ',' && config.is_window)
+		text = ts_capture_config_part(text + 1, &config);
 	if (!text || *text)
 		return -EINVAL;
-	*ret_wish = wish;
+	*ret_config = config;
 	return 0;
 }

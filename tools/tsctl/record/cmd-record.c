@@ -111,11 +111,11 @@ static int parse_symbols(struct record *record, const char *text)
 
 static int parse_capture(struct record *record, const char *text)
 {
-	struct ts_capture_wish wish;
+	struct ts_capture_config config;
 
 	record->capture = NULL;
-	if (!ts_capture_wish_parse(text, TS_CAPTURE_BYTES, &wish)) {
-		record->capture = wish.max_bytes ? text : NULL;
+	if (!ts_capture_config_parse(text, TS_CAPTURE_BYTES, &config)) {
+		record->capture = config.max_bytes ? text : NULL;
 		return 0;
 	}
 	ts_complain("--capture %s: it is `timing`, `replay` or `window`; with a limit, "
