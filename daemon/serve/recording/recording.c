@@ -181,7 +181,7 @@ static struct ts_recording *recording_alloc(void)
 		return NULL;
 	recording->read_fd = -1;
 	recording->group = (gid_t)-1;
-	pthread_mutex_init(&recording->turning, NULL);
+	pthread_mutex_init(&recording->rotating, NULL);
 	recording->part_ns = ts_clock_monotonic_ns();
 	return recording;
 }
@@ -341,7 +341,7 @@ void ts_recording_free(struct ts_recording *recording)
 	ts_user_unref(recording->user);
 	if (recording->read_fd >= 0)
 		close(recording->read_fd);
-	pthread_mutex_destroy(&recording->turning);
+	pthread_mutex_destroy(&recording->rotating);
 	free(recording->parts);
 	free(recording->path);
 	free(recording);
@@ -354,7 +354,7 @@ void ts_recording_end(struct ts_recording *recording)
 	if (recording->ended)
 		return;
 	/* A dump may be under way. */
-	pthread_mutex_lock(&recording->turning);
+	pthread_mutex_lock(&recording->rotating);
 	recording->ended = true;
 	recording_judge(recording);
 	/* Where even that has no room, what is lost to the disk says so. */
@@ -363,7 +363,7 @@ void ts_recording_end(struct ts_recording *recording)
 					     recording->cut_short);
 	r = ts_sbt_writer_finish(recording->writer);
 	recording->error = r > 0 ? -EIO : r;
-	pthread_mutex_unlock(&recording->turning);
+	pthread_mutex_unlock(&recording->rotating);
 }
 
 int ts_recording_finish(struct ts_recording *recording)

@@ -38,21 +38,21 @@ struct ts_recording {
 	bool removed;		   /* while it was written; any thread */
 	uint64_t definition_bytes; /* held for its sessions' definitions */
 	uint64_t memory_bytes;	   /* charged for what its writer holds beside them; any thread */
-	bool ended; /* index and end marker are written, or could not be; set with `turning` held */
+	bool ended; /* index and end marker are written, or could not be; set with `rotating` held */
 	bool finished;
 	int error;	       /* of the writer: why the file is not whole */
 	bool judged;	       /* `cut_short` is what it will be */
 	const char *cut_short; /* why it ended before its processes; NULL: it did not */
 
-	/* In several files: turn.c. */
-	pthread_mutex_t turning;	 /* guards what follows, where it does not say otherwise */
+	/* In several files: rotation.c. */
+	pthread_mutex_t rotating;	 /* guards what follows, where it does not say otherwise */
 	struct ts_recording_part *parts; /* that are finished, the oldest first */
 	size_t n_parts;
-	uint32_t part_number;	/* in the name of the last of them */
-	uint64_t part_ns;	/* when the present file was begun; read without the lock */
-	uint64_t part_bytes;	/* what it began with; read without the lock */
-	uint64_t turn_after_ns; /* not before; read without the lock */
-	bool turn_failed;	/* and that was said */
+	uint32_t part_number;	  /* in the name of the last of them */
+	uint64_t part_ns;	  /* when the present file was begun; read without the lock */
+	uint64_t part_bytes;	  /* what it began with; read without the lock */
+	uint64_t rotate_after_ns; /* not before; read without the lock */
+	bool rotation_failed;	  /* and that was said */
 	unsigned n_dumps;
 	uint32_t dump_name; /* the string that asks for one, of a mark; 0: none */
 	bool dump_wanted;   /* any thread */
@@ -167,7 +167,7 @@ void ts_recording_look(struct ts_recording *recording);
 /* Whether a new file may be begun there. */
 bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
 /* Goes on in another file where it is time for that. By whoever wrote something; any thread. */
-void ts_recording_turn(struct ts_recording *recording);
+void ts_recording_rotate(struct ts_recording *recording);
 /* All files of it that are there. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*

@@ -114,7 +114,7 @@ int ts_session_write(struct ts_session *s)
 	if (!s->full)
 		ts_session_release(s);
 	session_tell_losses(s);
-	ts_recording_turn(s->recording);
+	ts_recording_rotate(s->recording);
 	r = ts_session_account_file(s);
 	if (r)
 		return r;

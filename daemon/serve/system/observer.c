@@ -331,7 +331,7 @@ static void seal_all(struct ts_observer *observer)
 				failed(observer, ts_observed_seal(p));
 	if (observer->error)
 		return;
-	ts_recording_turn(recording);
+	ts_recording_rotate(recording);
 	if (ts_recording_full(recording))
 		failed(observer, -ENOSPC);
 }

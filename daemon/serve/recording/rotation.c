@@ -2,7 +2,7 @@
 /*
  * A recording that goes on in another file: by size, by age, or because somebody wants what there is so far. The newest file
  * keeps the recording's name; finished ones get a number, and the oldest go when there is enough without them. What is
- * recorded is the sessions' threads' matter, and so is this: whoever wrote last turns the page.
+ * recorded is the sessions' threads' matter, and so is this: whoever wrote last rotates.
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -29,7 +29,7 @@ struct ts_recording_part {
 	ino_t inode;
 };
 
-static bool turn_is_due(const struct ts_recording *recording, uint64_t now)
+static bool is_due(const struct ts_recording *recording, uint64_t now)
 {
 	const struct ts_limits *limits = recording->limits;
 	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
@@ -47,7 +47,7 @@ static bool turn_is_due(const struct ts_recording *recording, uint64_t now)
 }
 
 /* The present file under a number of its own. On success `path` is the caller's. */
-static int turn_name(struct ts_recording *recording, uint32_t *ret_number, char **ret_path)
+static int name_part(struct ts_recording *recording, uint32_t *ret_number, char **ret_path)
 {
 	struct stat ours, named;
 
@@ -74,7 +74,7 @@ static int turn_name(struct ts_recording *recording, uint32_t *ret_number, char 
 	return ts_error_origin(-EEXIST);
 }
 
-static int turn_create(const struct ts_recording *recording, char **ret_path, int *ret_fd)
+static int create_next(const struct ts_recording *recording, char **ret_path, int *ret_fd)
 {
 	ts_cleanup(ts_freep) char *path = NULL;
 	struct stat before;
@@ -96,7 +96,7 @@ static int turn_create(const struct ts_recording *recording, char **ret_path, in
 }
 
 /* A finished file joins those that are kept. */
-static int turn_remember(struct ts_recording *recording, uint32_t number)
+static int remember_part(struct ts_recording *recording, uint32_t number)
 {
 	struct ts_recording_part *parts;
 	struct stat status;
@@ -119,7 +119,7 @@ static int turn_remember(struct ts_recording *recording, uint32_t number)
 }
 
 /* What readers are given from now on is the new file; the number of the descriptor stays, for other threads have it. */
-static int turn_reading(struct ts_recording *recording, const char *path)
+static int open_for_reading(struct ts_recording *recording, const char *path)
 {
 	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -129,7 +129,7 @@ static int turn_reading(struct ts_recording *recording, const char *path)
 }
 
 /* Whether the oldest finished file is one too many. */
-static bool turn_has_enough(const struct ts_recording *recording, uint64_t now)
+static bool has_enough(const struct ts_recording *recording, uint64_t now)
 {
 	const struct ts_limits *limits = recording->limits;
 	const struct ts_recording_part *second = &recording->parts[1];
@@ -145,7 +145,7 @@ static bool turn_has_enough(const struct ts_recording *recording, uint64_t now)
 	       now - second->begin_ns >= limits->keep_last_age * MS_NS;
 }
 
-static void turn_forget_oldest(struct ts_recording *recording)
+static void forget_oldest(struct ts_recording *recording)
 {
 	const struct ts_recording_part *oldest = recording->parts;
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, oldest->number);
@@ -162,12 +162,12 @@ static void turn_forget_oldest(struct ts_recording *recording)
 }
 
 /* Another file has its name: the old one is closed with its end, and counted. */
-static int turn_over(struct ts_recording *recording, uint32_t number, const char *path)
+static int switch_over(struct ts_recording *recording, uint32_t number, const char *path)
 {
-	int r = turn_remember(recording, number);
+	int r = remember_part(recording, number);
 
 	ts_recording_grant(recording);
-	r = r ?: turn_reading(recording, path);
+	r = r ?: open_for_reading(recording, path);
 	if (rename(path, recording->path) < 0)
 		r = r ?: ts_error_origin(-errno);
 	recording->part_number = number;
@@ -176,7 +176,7 @@ static int turn_over(struct ts_recording *recording, uint32_t number, const char
 	return r;
 }
 
-static int turn(struct ts_recording *recording)
+static int rotate(struct ts_recording *recording)
 {
 	ts_cleanup(ts_freep) char *named = NULL;
 	ts_cleanup(ts_freep) char *path = NULL;
@@ -186,8 +186,8 @@ static int turn(struct ts_recording *recording)
 
 	if (r)
 		return r;
-	r = turn_name(recording, &number, &named);
-	r = r ?: turn_create(recording, &path, &fd);
+	r = name_part(recording, &number, &named);
+	r = r ?: create_next(recording, &path, &fd);
 	ts_recording_settle_file(recording);
 	r = r ?: ts_sbt_writer_continue(recording->writer, fd, number);
 	if (r) {
@@ -199,46 +199,46 @@ static int turn(struct ts_recording *recording)
 		return r;
 	}
 	ts_take_fd(&fd);
-	return turn_over(recording, number, path);
+	return switch_over(recording, number, path);
 }
 
 /* The lock is held. */
-static int turn_and_tidy(struct ts_recording *recording, uint64_t now)
+static int rotate_and_tidy(struct ts_recording *recording, uint64_t now)
 {
-	int r = turn(recording);
+	int r = rotate(recording);
 
 	if (r) {
-		if (!recording->turn_failed)
+		if (!recording->rotation_failed)
 			ts_log(TS_LOG_WARNING,
 			       "%s: cannot go on in another file: %s; it grows on as one",
 			       recording->path, strerror(-r));
-		recording->turn_failed = true;
-		__atomic_store_n(&recording->turn_after_ns, now + TRY_AGAIN_NS, __ATOMIC_RELAXED);
+		recording->rotation_failed = true;
+		__atomic_store_n(&recording->rotate_after_ns, now + TRY_AGAIN_NS, __ATOMIC_RELAXED);
 		return r;
 	}
 	__atomic_store_n(&recording->part_ns, now, __ATOMIC_RELAXED);
-	while (recording->n_parts && turn_has_enough(recording, now))
-		turn_forget_oldest(recording);
+	while (recording->n_parts && has_enough(recording, now))
+		forget_oldest(recording);
 	return 0;
 }
 
-void ts_recording_turn(struct ts_recording *recording)
+void ts_recording_rotate(struct ts_recording *recording)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 
 	/* Another file beside a stranger's would take a stranger's rights. */
-	if (recording->is_theirs || !turn_is_due(recording, now) ||
-	    now < __atomic_load_n(&recording->turn_after_ns, __ATOMIC_RELAXED) ||
-	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->turning))
+	if (recording->is_theirs || !is_due(recording, now) ||
+	    now < __atomic_load_n(&recording->rotate_after_ns, __ATOMIC_RELAXED) ||
+	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->rotating))
 		return;
 	/* Another thread may just have done it. */
-	if (turn_is_due(recording, now) && now >= recording->part_ns)
-		turn_and_tidy(recording, now);
-	pthread_mutex_unlock(&recording->turning);
+	if (is_due(recording, now) && now >= recording->part_ns)
+		rotate_and_tidy(recording, now);
+	pthread_mutex_unlock(&recording->rotating);
 }
 
 /* One that is finished, unless it is gone, or another file has its name. */
-static int turn_open(const struct ts_recording *recording, const struct ts_recording_part *part)
+static int open_part(const struct ts_recording *recording, const struct ts_recording_part *part)
 {
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);
 	ts_cleanup(ts_closep) int fd = -1;
@@ -259,18 +259,18 @@ int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned
 	unsigned n = 0;
 	int r;
 
-	pthread_mutex_lock(&recording->turning);
+	pthread_mutex_lock(&recording->rotating);
 	r = recording->n_parts < most ? 0 : -E2BIG;
 	if (!r)
 		r = ts_recording_open(recording, &ret_fds[0]);
 	n = !r;
 	/* Where one is missing those before it tell nothing: a recording is read without a gap. */
 	for (size_t i = recording->n_parts; !r && i--; n++) {
-		ret_fds[n] = turn_open(recording, &recording->parts[i]);
+		ret_fds[n] = open_part(recording, &recording->parts[i]);
 		if (ret_fds[n] < 0)
 			break;
 	}
-	pthread_mutex_unlock(&recording->turning);
+	pthread_mutex_unlock(&recording->rotating);
 	*ret_n = n;
 	return r;
 }
@@ -280,12 +280,12 @@ uint64_t ts_recording_bytes(struct ts_recording *recording)
 	struct stat status;
 	uint64_t n_bytes = 0;
 
-	pthread_mutex_lock(&recording->turning);
+	pthread_mutex_lock(&recording->rotating);
 	for (size_t i = 0; i < recording->n_parts; i++)
 		n_bytes += recording->parts[i].n_bytes;
 	if (!fstat(recording->read_fd, &status))
 		n_bytes += (uint64_t)status.st_size;
-	pthread_mutex_unlock(&recording->turning);
+	pthread_mutex_unlock(&recording->rotating);
 	return n_bytes;
 }
 
@@ -318,11 +318,11 @@ int ts_recording_files(struct ts_recording *recording, struct ts_recording_files
 	struct ts_recording_files files = {0};
 	int r = 0;
 
-	pthread_mutex_lock(&recording->turning);
+	pthread_mutex_lock(&recording->rotating);
 	for (size_t i = 0; !r && i < recording->n_parts; i++)
 		r = files_add(&files,
 			      ts_sbt_part_path(recording->path, recording->parts[i].number));
-	pthread_mutex_unlock(&recording->turning);
+	pthread_mutex_unlock(&recording->rotating);
 	r = r ?: files_add(&files, strdup(recording->path));
 	if (r) {
 		ts_recording_files_deinit(&files);
@@ -436,13 +436,13 @@ int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files 
 	}
 	if (recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
 		return -EDQUOT;
-	pthread_mutex_lock(&recording->turning);
-	r = recording->ended ? 0 : turn_and_tidy(recording, ts_clock_monotonic_ns());
+	pthread_mutex_lock(&recording->rotating);
+	r = recording->ended ? 0 : rotate_and_tidy(recording, ts_clock_monotonic_ns());
 	r = r ?: dump_ask(recording);
 	r = r ?: dump(recording, &files);
 	if (!r)
 		dump_count(recording);
-	pthread_mutex_unlock(&recording->turning);
+	pthread_mutex_unlock(&recording->rotating);
 	if (r)
 		ts_log(TS_LOG_ERROR, "%s: no dump could be made: %s", recording->path,
 		       strerror(-r));
