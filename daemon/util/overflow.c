@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The nursery and the helpers. porter-process.c calls this module; a helper closes with closer.c.
+ * The nursery and the helpers. porter-process.c calls this module; a helper closes with close-queues.c.
  *
  *	porter ---- nursery           a byte: "fork a helper"; the answer is a socket to that helper
  *	   |  \
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/util/closer.h"
+#include "daemon/util/close-queues.h"
 #include "proto/abi/base.h"
 
 #define OVERFLOW_SPARE_FDS \
@@ -100,21 +100,21 @@ static unsigned helper_room(void)
 static _Noreturn void helper_run(int socket_fd)
 {
 	const unsigned room = helper_room();
-	struct ts_closer *closer;
+	struct ts_close_queues *queues;
 	uint64_t queue;
 	int fd;
 
 	prctl(PR_SET_NAME, "tracesmith-clos");
-	if (ts_closer_new(&closer))
+	if (ts_close_queues_new(&queues))
 		_exit(1);
 	while (overflow_receive(socket_fd, &queue, sizeof(queue), &fd) == sizeof(queue)) {
-		ts_closer_close(closer, queue, fd);
+		ts_close_queues_add(queues, queue, fd);
 		/* The porter's next send fails. Messages that are in the socket already still come. */
-		if (ts_closer_waiting_all(closer) >= room)
+		if (ts_close_queues_waiting_all(queues) >= room)
 			shutdown(socket_fd, SHUT_RD);
 	}
 	/* The threads close in their users' order. At exit a close that waits would hold up all others. */
-	while (ts_closer_waiting_all(closer))
+	while (ts_close_queues_waiting_all(queues))
 		usleep(OVERFLOW_END_US);
 	_exit(0);
 }

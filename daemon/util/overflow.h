@@ -23,7 +23,7 @@ struct ts_overflow;
 int ts_overflow_new(struct ts_overflow **ret_overflow);
 
 /*
- * Passes a descriptor to a helper, which closes it in the given queue (closer.h). 0: the caller's descriptor is closed, without
+ * Passes a descriptor to a helper, which closes it in the given queue (close-queues.h). 0: the caller's descriptor is closed, without
  * waiting. A negative errno: no helper takes it now, and the descriptor is still the caller's.
  */
 int ts_overflow_close(struct ts_overflow *overflow, uint64_t queue, int fd);

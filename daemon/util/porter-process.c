@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The porter's process: a loop over requests of porter.c. The loop itself never waits but for the next request: closes that may last run in
- * closer.c's threads, in two queues for each user. One queue has descriptors that were received; every close() of them may wait
+ * close-queues.c's threads, in two queues for each user. One queue has descriptors that were received; every close() of them may wait
  * (FUSE flushes at each). The other one has sockets with descriptors that nobody received; these seldom wait, so connections of
  * a user do not pile up behind his files. If PORTER_MAX_SOCKETS of a user wait, overflow.c's helpers close his further ones. A
  * socket without descriptors in it is closed in the loop.
@@ -23,7 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "daemon/util/closer.h"
+#include "daemon/util/close-queues.h"
 #include "daemon/util/overflow.h"
 #include "daemon/util/plain.h"
 
@@ -46,7 +46,7 @@ struct kept {
 
 struct porter {
 	struct porter_shared *shared;
-	struct ts_closer *closer;
+	struct ts_close_queues *queues;
 	struct ts_overflow *overflow;
 	struct kept *kept[PORTER_BUCKETS];
 	uint32_t n_kept, n_held;
@@ -58,7 +58,7 @@ union many_control {
 	char bytes[CMSG_SPACE(sizeof(int) * SCM_MOST_FDS)];
 };
 
-/* Queues below TS_CLOSER_FIRST_SHARED, root's, always have a thread. */
+/* Queues below TS_CLOSE_FIRST_SHARED, root's, always have a thread. */
 static uint64_t files_queue(uint32_t user)
 {
 	return 2 * (uint64_t)user;
@@ -80,7 +80,7 @@ static struct kept **kept_find(struct porter *porter, uint64_t number)
 
 static void porter_count(struct porter *porter)
 {
-	uint32_t n = porter->n_kept + porter->n_held + ts_closer_waiting_all(porter->closer);
+	uint32_t n = porter->n_kept + porter->n_held + ts_close_queues_waiting_all(porter->queues);
 
 	__atomic_store_n(&porter->shared->n_open, n, __ATOMIC_RELAXED);
 }
@@ -90,9 +90,9 @@ static void close_socket(struct porter *porter, uint32_t user, int fd)
 {
 	const uint64_t queue = sockets_queue(user);
 
-	if (ts_closer_waiting(porter->closer, queue) < PORTER_MAX_SOCKETS ||
+	if (ts_close_queues_waiting(porter->queues, queue) < PORTER_MAX_SOCKETS ||
 	    ts_overflow_close(porter->overflow, queue, fd))
-		ts_closer_close(porter->closer, queue, fd);
+		ts_close_queues_add(porter->queues, queue, fd);
 }
 
 static void keep(struct porter *porter, const struct porter_request *request, int fd)
@@ -118,7 +118,7 @@ static void release(struct porter *porter, struct kept *kept, uint64_t n)
 	if (n > kept->n_held)
 		n = kept->n_held;
 	for (uint64_t i = 0; i < n; i++)
-		ts_closer_close(porter->closer, files_queue(kept->user), kept->held[i]);
+		ts_close_queues_add(porter->queues, files_queue(kept->user), kept->held[i]);
 	kept->n_held -= (unsigned)n;
 	porter->n_held -= (uint32_t)n;
 	memmove(kept->held, kept->held + n, kept->n_held * sizeof(*kept->held));
@@ -215,7 +215,8 @@ static void answer(int64_t r, unsigned n_fds, const void *data, size_t n_bytes)
 static bool may_receive(struct porter *porter, const struct kept *kept)
 {
 	porter_count(porter);
-	return ts_closer_waiting(porter->closer, files_queue(kept->user)) < TS_PORTER_MAX_USER &&
+	return ts_close_queues_waiting(porter->queues, files_queue(kept->user)) <
+		       TS_PORTER_MAX_USER &&
 	       porter->shared->n_open < porter->shared->most;
 }
 
@@ -290,7 +291,7 @@ static void receive(struct porter *porter, struct kept *kept, uint64_t n)
 	got = receive_all(kept->fd, porter->data, n, fds, &n_fds);
 	for (unsigned i = 0; i < n_fds; i++)
 		if (!take_session_file(&files, fds[i]))
-			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
+			ts_close_queues_add(porter->queues, files_queue(kept->user), fds[i]);
 	answer_with(got, n_fds, porter->data, got > 0 ? (size_t)got : 0, &files);
 	for (size_t i = 0; i < TS_PORTER_SESSION_FDS; i++)
 		if (files.fds[i] >= 0)
@@ -316,7 +317,7 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 			kept->held[kept->n_held++] = fds[i];
 			porter->n_held++;
 		} else {
-			ts_closer_close(porter->closer, files_queue(kept->user), fds[i]);
+			ts_close_queues_add(porter->queues, files_queue(kept->user), fds[i]);
 		}
 	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0);
 }
@@ -487,7 +488,7 @@ void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "tracesmith-port");
 	if (!porter || prepare_descriptors(fd, shared) || ts_overflow_new(&porter->overflow) ||
-	    ts_closer_new(&porter->closer))
+	    ts_close_queues_new(&porter->queues))
 		_exit(1);
 	porter->shared = shared;
 	while (serve_next(porter))
