@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the driver's calls are captured, and what of them. What changes something that a replay would have to know of and is
+ * Which of the driver's calls are captured (cuda_driver.calls says so), and what of them. What changes something that a replay would have to know of and is
  * not handled is unsupported, by name; so is whatever a newer driver adds to the classes that do work.
  */
 #include "inject/cuda/calls.h"
 #include "inject/capture/capture.h"
+#include "inject/generated-capture.h"
 #include "inject/shim.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -14,133 +15,27 @@
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 #define PTDS(name) ID(name) : case ID(name##_ptds)
 
-/* Calls that may wait for others, and those whose answer alone matters. */
-static bool is_after(uint32_t cbid)
-{
-	switch (cbid) {
-	case PTDS(cuMemcpyHtoD_v2):
-	case PTDS(cuMemcpyDtoH_v2):
-	case PTDS(cuMemcpyDtoD_v2):
-	case PTDS(cuMemcpy):
-	case PTDS(cuMemcpyPeer):
-	case PTDS(cuMemcpy2D_v2):
-	case PTDS(cuMemcpy2DUnaligned_v2):
-	case PTDS(cuMemcpy3D_v2):
-	case ID(cuCtxSynchronize):
-	case ID(cuCtxSynchronize_v2):
-	case PTSZ(cuStreamSynchronize):
-	case PTSZ(cuStreamQuery):
-	case ID(cuEventSynchronize):
-	case ID(cuEventQuery):
-	case ID(cuMemHostGetDevicePointer):
-	case ID(cuMemHostGetDevicePointer_v2):
-	case ID(cuFuncSetAttribute):
-	case ID(cuKernelSetAttribute):
-		return true;
-	default:
-		return false;
-	}
-}
+#define CASE(name) case ID(name):
 
 enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 {
 	switch (cbid) {
-	case ID(cuModuleLoad):
-	case ID(cuModuleLoadData):
-	case ID(cuModuleLoadDataEx):
-	case ID(cuModuleLoadFatBinary):
-	case ID(cuLibraryLoadData):
-	case ID(cuLibraryLoadFromFile):
-	case ID(cuModuleGetFunction):
-	case ID(cuModuleGetGlobal_v2):
-	case ID(cuLibraryGetKernel):
-	case ID(cuLibraryGetModule):
-	case ID(cuLibraryGetGlobal):
-	case ID(cuLibraryGetManaged):
-	case ID(cuKernelGetFunction):
-	case ID(cuMemAlloc_v2):
-	case ID(cuMemAllocPitch_v2):
-	case ID(cuMemAllocHost_v2):
-	case ID(cuMemHostAlloc):
-	case ID(cuMemHostAlloc_v2):
-	case ID(cuMemAllocManaged):
-	case ID(cuMemHostRegister_v2):
-	case PTSZ(cuMemAllocAsync):
-	case PTSZ(cuMemAllocFromPoolAsync):
-	case ID(cuMemCreate):
-	case ID(cuMemMap):
-	case ID(cuStreamCreate):
-	case ID(cuStreamCreateWithPriority):
-	case ID(cuEventCreate):
-	case PTSZ(cuEventRecord):
-	case PTSZ(cuEventRecordWithFlags):
-	case PTSZ(cuStreamWaitEvent):
-	case PTSZ(cuLaunchKernel):
-	case PTSZ(cuLaunchKernelEx):
-	case PTSZ(cuLaunchCooperativeKernel):
-	case PTSZ(cuMemcpyHtoDAsync_v2):
-	case PTSZ(cuMemcpyDtoHAsync_v2):
-	case PTSZ(cuMemcpyDtoDAsync_v2):
-	case PTSZ(cuMemcpyAsync):
-	case PTSZ(cuMemcpyPeerAsync):
-	case PTSZ(cuMemcpy2DAsync_v2):
-	case PTSZ(cuMemcpy3DAsync_v2):
-	case PTDS(cuMemsetD8_v2):
-	case PTDS(cuMemsetD16_v2):
-	case PTDS(cuMemsetD32_v2):
-	case PTDS(cuMemsetD2D8_v2):
-	case PTDS(cuMemsetD2D16_v2):
-	case PTDS(cuMemsetD2D32_v2):
-	case PTSZ(cuMemsetD8Async):
-	case PTSZ(cuMemsetD16Async):
-	case PTSZ(cuMemsetD32Async):
-	case PTSZ(cuMemsetD2D8Async):
-	case PTSZ(cuMemsetD2D16Async):
-	case PTSZ(cuMemsetD2D32Async):
-	case ID(cuCtxSetLimit):
-	case ID(cuCtxEnablePeerAccess):
-	case ID(cuCtxDisablePeerAccess):
-	case ID(cuGraphInstantiate):
-	case ID(cuGraphInstantiate_v2):
-	case ID(cuGraphInstantiateWithFlags):
-	case PTSZ(cuGraphInstantiateWithParams):
-	case ID(cuGraphExecUpdate):
-	case ID(cuGraphExecUpdate_v2):
-	case ID(cuGraphExecKernelNodeSetParams):
-	case ID(cuGraphExecKernelNodeSetParams_v2):
-	case ID(cuGraphExecMemcpyNodeSetParams):
-	case ID(cuGraphExecMemsetNodeSetParams):
-	case ID(cuGraphExecHostNodeSetParams):
-	case ID(cuGraphExecChildGraphNodeSetParams):
-	case ID(cuGraphExecEventRecordNodeSetEvent):
-	case ID(cuGraphExecEventWaitNodeSetEvent):
-	case ID(cuGraphExecNodeSetParams):
-	case ID(cuGraphNodeSetEnabled):
-	case PTSZ(cuGraphLaunch):
+		TS_CAPTURE_ORDERED_CALLS(CASE)
 		return TS_CAPTURE_ORDERED;
-	case ID(cuMemFree_v2):
-	case ID(cuMemFreeHost):
-	case ID(cuMemHostUnregister):
-	case PTSZ(cuMemFreeAsync):
-	case ID(cuMemUnmap):
-	case ID(cuModuleUnload):
-	case ID(cuLibraryUnload):
-	case ID(cuStreamDestroy_v2):
-	case ID(cuEventDestroy_v2):
-	case ID(cuGraphExecDestroy):
+		TS_CAPTURE_BEFORE_CALLS(CASE)
 		return TS_CAPTURE_BEFORE;
+		/* These may wait for others, or their answer alone matters. */
+		TS_CAPTURE_AFTER_CALLS(CASE)
+		return TS_CAPTURE_AFTER;
 	default:
-		return is_after(cbid) ? TS_CAPTURE_AFTER : ts_capture_mode_of_class(cbid);
+		return ts_capture_mode_of_class(cbid);
 	}
 }
 
 static bool is_launch(uint32_t cbid)
 {
 	switch (cbid) {
-	case PTSZ(cuLaunchKernel):
-	case PTSZ(cuLaunchKernelEx):
-	case PTSZ(cuLaunchCooperativeKernel):
-	case PTSZ(cuGraphLaunch):
+		TS_CAPTURE_LAUNCHES(CASE)
 		return true;
 	default:
 		return false;
@@ -150,15 +45,7 @@ static bool is_launch(uint32_t cbid)
 static bool is_wait(uint32_t cbid)
 {
 	switch (cbid) {
-	case ID(cuCtxSynchronize):
-	case ID(cuCtxSynchronize_v2):
-	case PTSZ(cuStreamSynchronize):
-	case PTSZ(cuStreamQuery):
-	case ID(cuEventSynchronize):
-	case ID(cuEventQuery):
-	case PTSZ(cuEventRecord):
-	case PTSZ(cuEventRecordWithFlags):
-	case PTSZ(cuStreamWaitEvent):
+		TS_CAPTURE_WAITS(CASE)
 		return true;
 	default:
 		return false;

@@ -5,10 +5,11 @@
  */
 #include "inject/capture/capture.h"
 #include "inject/cuda/calls.h"
+#include "inject/generated-capture.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define ID(name)   TS_CUPTI_DRIVER_CBID_##name
-#define PTSZ(name) ID(name) : case ID(name##_ptsz)
+#define CASE(name) case ID(name):
 
 static const char *const names[TS_CUPTI_DRIVER_CBID_SIZE] = {
 #define TS_CALL_(name, id, kind) [id] = #name,
@@ -22,52 +23,25 @@ const char *ts_capture_name(uint32_t cbid)
 							       : "a call of a newer driver";
 }
 
-/* Of classes where what is not known is unsupported: these change nothing that is computed. */
+/*
+ * Of classes where what is not known is unsupported: these change nothing that is computed. What comes of linking is loaded as
+ * any image is; cuStreamAttachMemAsync says which stream's work the host may have to wait for.
+ */
 static bool is_harmless(uint32_t cbid)
 {
 	switch (cbid) {
-	case ID(cuModuleEnumerateFunctions):
-	case ID(cuModuleGetFunctionCount):
-	case ID(cuLibraryGetKernelCount):
-	case ID(cuLibraryEnumerateKernels):
-	case ID(cuKernelGetLibrary):
-	case ID(cuFuncLoad):
-	/* What comes of linking is loaded as any image is. */
-	case ID(cuLinkCreate):
-	case ID(cuLinkCreate_v2):
-	case ID(cuLinkAddData):
-	case ID(cuLinkAddData_v2):
-	case ID(cuLinkAddFile):
-	case ID(cuLinkAddFile_v2):
-	case ID(cuLinkComplete):
-	case ID(cuLinkDestroy):
-	case ID(cuGraphCreate):
-	case ID(cuGraphDestroy):
-	case ID(cuGraphUpload):
-	case ID(cuStreamSetAttribute):
-	case ID(cuStreamCopyAttributes):
-	/* Which stream's work the host may have to wait for. */
-	case PTSZ(cuStreamAttachMemAsync):
-	case ID(cuMemRelease):
-	case ID(cuMemAddressReserve):
-	case ID(cuMemAddressFree):
+		TS_CAPTURE_HARMLESS_CALLS(CASE)
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Of the classes that do no work. */
+/* Of the classes that do no work: memory that is another's, or has others that write to it. */
 static bool is_lacked(uint32_t cbid)
 {
 	switch (cbid) {
-	/* Memory that is another's, or has others that write to it. */
-	case ID(cuExternalMemoryGetMappedBuffer):
-	case PTSZ(cuMemMapArrayAsync):
-	case ID(cuIpcGetMemHandle):
-	case ID(cuMemExportToShareableHandle):
-	case ID(cuMemPoolExportToShareableHandle):
-	case ID(cuMemPoolExportPointer):
+		TS_CAPTURE_LACKED_CALLS(CASE)
 #define TS_CALL_(name, id, kind) case ID(name):
 		TS_CUPTI_DRIVER_UNTRACED_CBIDS(TS_CALL_)
 #undef TS_CALL_

@@ -8,6 +8,8 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py functions TABLE               prototypes of the exported functions
        calls.py facade TABLE SECTION          the exported functions of one section
        calls.py refused TABLE                 the names that the facade refuses
+       calls.py effects|accesses TABLE ...    what the shim knows of a call by its id
+       calls.py capture TABLE                 how the capture treats a call
 Everything goes to standard output.
 
 A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
@@ -50,9 +52,8 @@ CLASSES = ('LAUNCH', 'GRAPH_LAUNCH', 'MEMCPY', 'MEMSET', 'ALLOC', 'FREE', 'SYNC'
            'MODULE', 'GRAPH', 'CONTEXT', 'QUERY', 'OTHER')
 FLAGS = ('untraced', 'quiet', 'certain', 'launches', 'waits', 'anytime', 'local')
 FORMS = ('ptsz', 'ptds')
-CAPTURES = {'ordered': 'TS_CAPTURE_ORDERED', 'before': 'TS_CAPTURE_BEFORE', 'after': 'TS_CAPTURE_AFTER',
-            'harmless': 'HARMLESS', 'lacked': 'LACKED'}
-# The arguments that an effect looks for by their names.
+CAPTURES = ('ordered', 'before', 'after', 'harmless', 'lacked')
+# The arguments that an effect looks for by their names. Where it looks for none, the stream is the first argument.
 EFFECTS = {'record': ('stream', 'event'), 'wait': ('stream', 'event'), 'graph': ('stream', 'graph_exec'),
            'host': (), 'create-stream': ('stream',), 'begin-capture': (), 'end-capture': ()}
 # How many arguments an access names.
@@ -214,6 +215,8 @@ def check_entry(call):
         raise ValueError('no arguments')
     if 'local' in call.flags and not call.arguments:
         raise ValueError('local without arguments')
+    if 'local' in call.flags and ('memory' in values or EFFECTS.get(values.get('effect'))):
+        raise ValueError('local, though its arguments are read')
 
 
 def check_unique(calls):
@@ -283,7 +286,7 @@ def structures(calls):
 
 def split_statement(text):
     """The pieces of a statement between which a line may end: after a comma, before ? and :."""
-    pieces = re.findall(r'(?:"[^"]*"|[^,"])+(?:, )?', text)
+    pieces = re.findall(r'(?:"[^"]*"|[^,"])+(?:, |,$)?', text)
     return [part for piece in pieces for part in re.split(r'(?<= )(?=[?:] )', piece) if part]
 
 
@@ -439,13 +442,118 @@ def print_facade(tables, section):
             print_facade_function(interface, call, form)
 
 
+def amounts(call):
+    """The arguments that are 0 where a call has nothing to do on the device."""
+    kind, names = access(call)
+    return names[4:6] if kind == 'copy2d' else names[2:4] if kind == 'set2d' else names[-1:]
+
+
+def effect_fields(call, form):
+    """The initializers of struct effect, inject/cuda/calls.c."""
+    at = 'AT(%s, ' % call.structure()[len('struct '):]
+    fields, effect = [], call.values.get('effect')
+    if effect:
+        fields.append('.kind = EFFECT_' + effect.replace('-', '_').upper())
+        objects = {'stream': 'stream', 'event': 'object', 'graph_exec': 'object'}
+        fields += ['.%s = %s%s)' % (objects[name], at, name) for name in EFFECTS[effect]]
+        if not EFFECTS[effect]:
+            fields.append('.stream = 1')
+        if effect in ('record', 'wait', 'create-stream'):
+            fields += ['.%s = %s%s)' % (name, at, name) for name in ('flags', 'priority') if name in call.names()]
+        if form.suffix:
+            fields.append('.per_thread = true')
+    if 'certain' in call.flags:
+        fields.append('.amounts = {%s}' % ', '.join('%s%s)' % (at, name.split('*')[0]) for name in amounts(call)))
+        if 'kind' in call.names():
+            fields.append('.direction = %skind)' % at)
+    if 'quiet' in call.flags:
+        fields.append('.quiet = true')
+    return fields
+
+
+def print_effects(tables):
+    print(banner('what calls do, by their callback ids, for inject/cuda/calls.c.'))
+    for interface, calls in tables:
+        print('\nstatic const struct effect %s_effects[%s_CBID_SIZE] = {' % (interface.word, interface.ids))
+        for call in calls:
+            for form in call.ids:
+                fields = effect_fields(call, form)
+                if fields:
+                    print(fill('[%s%s] = {%s},' % (interface.enum, form.callback, ', '.join(fields)), 1))
+        print('};')
+
+
+def access(call):
+    kind, names = re.fullmatch(r'(\w+)\(([^()]*)\)', call.values['memory']).groups()
+    return kind, names.split(',')
+
+
+def access_result(call):
+    """The expression of inject/cuda/access.c that makes an access of a call's arguments p."""
+    kind, names = access(call)
+
+    def value(name):
+        return name if name == 'NULL' else 'p->' + name
+
+    def at(name):
+        return 'address(p->%s)' % name if '*' in call.declaration(name) else 'p->' + name
+
+    def extent(pitch, width, height):
+        return 'extent(p->%s, p->%s, p->%s)' % (pitch, width, height)
+
+    if kind == 'copy':
+        dst, src, n = names
+        return 'copy(ret, %s, p->%s, %s, p->%s)' % (at(dst), n, at(src), n)
+    if kind == 'copy2d':
+        dst, dpitch, src, spitch, width, height = names
+        return 'copy(ret, %s, %s, %s, %s)' % (at(dst), extent(dpitch, width, height), at(src),
+                                              extent(spitch, width, height))
+    if kind == 'set':
+        n, _, element = names[1].partition('*')
+        return 'set(ret, %s, %s)' % (at(names[0]), 'elements(p->%s, %s)' % (n, element) if element else 'p->' + n)
+    if kind == 'set2d':
+        return 'set(ret, %s, %s)' % (at(names[0]), extent(*names[1:]))
+    if kind == 'free':
+        return 'freed(ret, %s)' % at(names[0])
+    return 'asked(ret, TS_ACCESS_ALLOCATED%s, %s, p->%s)' % (
+        '' if kind == 'alloc' else '_' + kind.upper(), value(names[0]), names[1])
+
+
+def print_accesses(tables):
+    print(banner('the memory that calls name, by their callback ids, for inject/cuda/access.c.'))
+    for interface, calls in tables:
+        for name, allocates in (('access', False), ('alloc', True)):
+            print('\nstatic bool %s_%s(uint32_t cbid, const void *params, struct ts_access *ret)\n{\n\tswitch (cbid) {' %
+                  (interface.word, name))
+            for call in calls:
+                if 'memory' not in call.values or (access(call)[0] in ('alloc', 'pinned', 'managed')) != allocates:
+                    continue
+                print('\n'.join('\tcase %s%s:' % (interface.enum, form.callback) for form in call.ids) + ' {')
+                print('\t\tconst %s *p = params;\n' % call.structure())
+                print(fill('return %s;' % access_result(call), 2) + '\n\t}')
+            print('\tdefault:\n\t\treturn false;\n\t}\n}')
+
+
+def print_capture(tables):
+    (_, calls), = tables
+    print(banner('how the capture treats calls, by name.'))
+    print('#pragma once')
+    lists = [('%s_CALLS' % mode.upper(), [call for call in calls if call.values.get('capture') == mode])
+             for mode in CAPTURES]
+    lists += [(flag.upper(), [call for call in calls if flag in call.flags]) for flag in ('launches', 'waits')]
+    for name, chosen in lists:
+        print('\n#define TS_CAPTURE_%s(X) \\' % name)
+        print(' \\\n'.join('\tX(%s)' % form.callback for call in chosen for form in call.ids))
+
+
 def main():
     command, paths = sys.argv[1], sys.argv[2:]
     section = [paths.pop()] if command == 'facade' else []
     tables = [read_table(path) for path in paths]
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
-         'refused': print_refused}[command](tables, *section)
+         'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
+         'capture': print_capture}[command](tables, *section)
     return 0
 
 
