@@ -66,7 +66,7 @@ def refused(sources):
     """The names that are there to be refused, all by one test."""
     names = []
     for source in sources:
-        if source.endswith('refused.c'):
+        if source.endswith('refused.h'):
             with open(source, encoding='utf-8') as stream:
                 names += re.findall(r'\bX\((\w+)\)', stream.read())
     return names
@@ -96,7 +96,7 @@ def exported(library):
 
 
 def check(library, tests):
-    text, sources = '', [test for test in tests if test.endswith('refused.c')]
+    text, sources = '', [test for test in tests if test.endswith('refused.h')]
     tests = [test for test in tests if test not in sources]
     for test in tests:
         with open(test, encoding='utf-8') as stream:
