@@ -33,7 +33,8 @@ A table starts with `interface NAME` and has one call an entry; indented lines c
                      set2d(DST,PITCH,WIDTH,HEIGHT) free(AT) alloc(AT,BYTES) pinned(AT,BYTES) managed(AT,BYTES)
     anytime          the facade serves it before the driver is initialised
     kernel=ARGUMENT  the argument that names the kernel of a launch
-    local            its arguments have no structure in the header of structures
+    local            its arguments have no structure in the header of structures: a newer form of the call has the
+                     structure's name, or a type is the facade's own
     (ARGUMENTS)      the arguments in C, in the vendor's order
     = WORK           the facade: a function that takes all arguments in order, or an expression; `...` stands for all
                      arguments, @name for "NAME". In the per-thread form `stream` is per_thread(stream), @own is true

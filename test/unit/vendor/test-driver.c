@@ -5,6 +5,7 @@
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <cupti.h>
 
 #include "proto/abi/vendor/cuda_driver.h"
 #include "test/unit/harness.h"
@@ -505,4 +506,35 @@ TS_TEST(layouts)
 	SAME_SIZE(struct ts_cu_memcpy_node_params, CUDA_MEMCPY_NODE_PARAMS);
 	SAME_FIELDS(struct ts_cu_memcpy_node_params, CUDA_MEMCPY_NODE_PARAMS, flags, flags,
 		    reserved, reserved, ctx, copyCtx, copy_params, copyParams);
+}
+
+/* One structure for the arguments of all calls that change a node of an executable graph. */
+TS_TEST(changes_of_nodes)
+{
+	SAME_SIZE(struct ts_cu_graph_exec_set_params_params, cuGraphExecNodeSetParams_params);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecKernelNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecKernelNodeSetParams_v2_params, graph_exec, hGraphExec, node, hNode,
+		    params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecMemcpyNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, copyParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecMemsetNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, memsetParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params, cuGraphExecHostNodeSetParams_params,
+		    graph_exec, hGraphExec, node, hNode, params, nodeParams);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecChildGraphNodeSetParams_params, graph_exec, hGraphExec, node, hNode,
+		    params, childGraph);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecEventRecordNodeSetEvent_params, graph_exec, hGraphExec, node, hNode,
+		    params, event);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params,
+		    cuGraphExecEventWaitNodeSetEvent_params, graph_exec, hGraphExec, node, hNode,
+		    params, event);
+	SAME_FIELDS(struct ts_cu_graph_exec_set_params_params, cuGraphExecNodeSetParams_params,
+		    graph_exec, hGraphExec, node, hNode, params, nodeParams);
 }
