@@ -250,7 +250,7 @@ bool ts_flush_wake(struct ts_flush *flush)
 	return ts_futex_wake(&flush->shim->control->flush_request, true);
 }
 
-static void *flush_main(void *data)
+static void *thread_main(void *data)
 {
 	struct ts_flush *flush = data;
 	struct ts_shim *shim = flush->shim;
@@ -301,7 +301,7 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	if (r)
 		return r;
 	/* CUPTI runs on it, and what it calls; how much stack that takes nobody tells. */
-	return ts_link_start_thread(&shim->config, flush_main, flush, 0);
+	return ts_link_start_thread(&shim->config, thread_main, flush, 0);
 }
 
 void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,

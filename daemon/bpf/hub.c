@@ -150,7 +150,7 @@ bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, s
 
 /* ---- the ring ---- */
 
-static int hub_on_event(void *data, void *bytes, size_t n_bytes)
+static int on_event(void *data, void *bytes, size_t n_bytes)
 {
 	struct ts_kernel_hub *hub = data;
 	const struct ts_bpf_event *event = bytes;
@@ -165,7 +165,7 @@ static int hub_on_event(void *data, void *bytes, size_t n_bytes)
 	return 0;
 }
 
-static void *hub_thread(void *data)
+static void *take_events(void *data)
 {
 	struct ts_kernel_hub *hub = data;
 	int fd = ring_buffer__epoll_fd(hub->ring);
@@ -192,18 +192,18 @@ static void *hub_thread(void *data)
 
 /* ---- the hub ---- */
 
-static int hub_start(struct ts_kernel_hub *hub)
+static int start(struct ts_kernel_hub *hub)
 {
 	sigset_t all, old;
 	int r;
 
-	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], hub_on_event, hub, NULL);
+	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
 	if (!hub->ring)
 		return ts_error_origin(-errno);
 	/* Signals are the main thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&hub->thread, NULL, hub_thread, hub);
+	r = pthread_create(&hub->thread, NULL, take_events, hub);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r)
 		return ts_error_origin(-r);
@@ -213,7 +213,7 @@ static int hub_start(struct ts_kernel_hub *hub)
 }
 
 /* Attached once to see whether that is allowed: who asks for events learns at once that there are none. */
-static void hub_try(struct ts_kernel_hub *hub)
+static void try_programs(struct ts_kernel_hub *hub)
 {
 	int r = ts_bpf_programs_attach(&hub->programs);
 	char names[96];
@@ -248,9 +248,9 @@ int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
 	pthread_cond_init(&hub->wanted, NULL);
 	r = ts_bpf_programs_load(&hub->programs, config->programs & ~(1u << TS_BPF_SAMPLES));
 	if (!r && hub->programs.loaded)
-		hub_try(hub);
+		try_programs(hub);
 	if (!r && hub->programs.loaded)
-		r = hub_start(hub);
+		r = start(hub);
 	if (r) {
 		ts_kernel_hub_free(hub);
 		return ts_error_trace(r);
@@ -295,7 +295,7 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub)
 
 /* ---- feeds ---- */
 
-static int hub_find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
+static int find_slot(struct ts_kernel_hub *hub, uint32_t *ret_session)
 {
 	for (uint32_t i = 0; i < TS_BPF_SLOTS; i++) {
 		uint32_t session = ++hub->last_session;
@@ -359,7 +359,7 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process
 	feed->has_counted = feed->counted;
 	pthread_mutex_init(&feed->lock, NULL);
 	pthread_mutex_lock(&hub->change);
-	r = hub_find_slot(hub, &feed->session);
+	r = find_slot(hub, &feed->session);
 	if (!r && !hub->attached) {
 		r = ts_bpf_programs_attach(&hub->programs);
 		hub->attached = !r;
@@ -517,7 +517,7 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool tell)
 }
 
 /* Programs that nobody wants are attached to nothing; but before the first feed they may be kept. */
-static void hub_rest(struct ts_kernel_hub *hub)
+static void detach_idle(struct ts_kernel_hub *hub)
 {
 	if (!hub->attached || hub->n_quiet < hub->n_feeds || (!hub->n_feeds && hub->keep))
 		return;
@@ -557,7 +557,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	pthread_mutex_unlock(&hub->reading);
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		feed->n_lost[i] = feed_lost(feed, i);
-	hub_rest(hub);
+	detach_idle(hub);
 	pthread_mutex_unlock(&hub->change);
 }
 
@@ -604,7 +604,7 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_co
 				feed_take_notes(feed, hub->programs.fds[open_notes[i].map], false);
 		hub->n_quiet += (uint32_t)quiet - (uint32_t)feed->quiet;
 		feed->quiet = quiet;
-		hub_rest(hub);
+		detach_idle(hub);
 	}
 	pthread_mutex_unlock(&hub->change);
 	return r;

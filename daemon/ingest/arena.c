@@ -86,16 +86,15 @@ TS_STATIC_ASSERT(TS_STRING_MAX_BYTES >= TS_STACK_MAX_FRAMES * sizeof(uint64_t),
 TS_STATIC_ASSERT(ARENA_MAX_DEFINITION_BYTES <= ARENA_CHUNK_BYTES, "a chunk holds any definition");
 
 /* Fixed fields that an older writer did not have read as zero. */
-static void arena_take(void *to, size_t n_to, const struct ts_definition *definition,
-		       size_t n_bytes)
+static void take(void *to, size_t n_to, const struct ts_definition *definition, size_t n_bytes)
 {
 	memset(to, 0, n_to);
 	memcpy(to, definition, n_bytes < n_to ? n_bytes : n_to);
 }
 
 /* In the chunk, which is the reader's own: strings that frames refer to by the session's ids get the file's. */
-static void arena_translate_frames(const struct ts_arena_reader *reader, uint64_t *frames,
-				   uint32_t n_frames)
+static void translate_frames(const struct ts_arena_reader *reader, uint64_t *frames,
+			     uint32_t n_frames)
 {
 	for (uint32_t i = 0; i < n_frames; i++)
 		if (TS_FRAME_KIND(frames[i]) == TS_FRAME_PYTHON)
@@ -108,8 +107,8 @@ static void arena_translate_frames(const struct ts_arena_reader *reader, uint64_
  * One definition in private memory. Returns 0, a negative errno, or a positive number where it is
  * to be counted as bad.
  */
-static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition *definition,
-			   size_t n_bytes, const struct ts_arena_sink *sink)
+static int interpret(struct ts_arena_reader *reader, struct ts_definition *definition,
+		     size_t n_bytes, const struct ts_arena_sink *sink)
 {
 	void *payload = definition + 1;
 	size_t n_payload = n_bytes - sizeof(*definition);
@@ -128,7 +127,7 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 		    definition->n > n_payload / sizeof(uint64_t) ||
 		    definition->n > TS_STACK_MAX_FRAMES)
 			return 1;
-		arena_translate_frames(reader, payload, definition->n);
+		translate_frames(reader, payload, definition->n);
 		r = sink->stack(sink->data, payload, definition->n, definition->flags, &file_id);
 		return r < 0 ? r : id_map_set(&reader->stacks, id, r ? 0 : file_id, sink) ?: r;
 	case TS_DEF_THREAD: {
@@ -136,7 +135,7 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 
 		if (!id_is_next(&reader->threads, id))
 			return 1;
-		arena_take(&thread, sizeof(thread), definition, n_bytes);
+		take(&thread, sizeof(thread), definition, n_bytes);
 		r = sink->thread(sink->data, &thread, ts_id_map_get(&reader->strings, thread.name),
 				 &file_id);
 		return r < 0 ? r : id_map_set(&reader->threads, id, r ? 0 : file_id, sink) ?: r;
@@ -144,14 +143,14 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 	case TS_DEF_DEVICE: {
 		struct ts_definition_device device;
 
-		arena_take(&device, sizeof(device), definition, n_bytes);
+		take(&device, sizeof(device), definition, n_bytes);
 		return sink->device(sink->data, &device,
 				    ts_id_map_get(&reader->strings, device.name));
 	}
 	case TS_DEF_MODULE: {
 		struct ts_definition_module module;
 
-		arena_take(&module, sizeof(module), definition, n_bytes);
+		take(&module, sizeof(module), definition, n_bytes);
 		if (module.n_build_id_bytes > sizeof(module.build_id))
 			return 1;
 		return sink->module(sink->data, &module,
@@ -160,7 +159,7 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
 	case TS_DEF_NAME: {
 		struct ts_definition_name name;
 
-		arena_take(&name, sizeof(name), definition, n_bytes);
+		take(&name, sizeof(name), definition, n_bytes);
 		return sink->name(sink->data, &name, ts_id_map_get(&reader->strings, name.domain),
 				  ts_id_map_get(&reader->strings, name.name));
 	}
@@ -173,8 +172,8 @@ static int arena_interpret(struct ts_arena_reader *reader, struct ts_definition 
  * The whole definitions at the beginning of the chunk. n_left is what was published from there on,
  * n_bytes how much of it the chunk holds.
  */
-static int arena_walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
-		      const struct ts_arena_sink *sink)
+static int walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
+		const struct ts_arena_sink *sink)
 {
 	size_t off = 0;
 
@@ -188,7 +187,7 @@ static int arena_walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n
 		if (n <= ARENA_MAX_DEFINITION_BYTES) {
 			if (n > n_bytes - off)
 				break;
-			r = arena_interpret(reader, definition, n, sink);
+			r = interpret(reader, definition, n, sink);
 			if (r < 0)
 				return r;
 		}
@@ -217,7 +216,7 @@ int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t
 		if (pread(fd, reader->chunk, n_bytes, (off_t)(off + reader->position)) !=
 		    (ssize_t)n_bytes)
 			return -EIO;
-		r = arena_walk(reader, n_bytes, n_left, sink);
+		r = walk(reader, n_bytes, n_left, sink);
 		if (!r && sink->rest)
 			r = sink->rest(sink->data);
 		if (r)

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-static int drain_prepare(struct ts_drain *drain)
+static int prepare(struct ts_drain *drain)
 {
 	/* Not touched beyond a chunk unless a record is that large. */
 	if (!drain->buffer)
@@ -27,7 +27,7 @@ void ts_drain_deinit(struct ts_drain *drain)
 }
 
 /* How much of bytes[0, n_bytes) is whole records. What stands before a malformed one counts. */
-static int drain_whole(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole)
+static int whole_bytes(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole)
 {
 	const struct ts_record *record;
 	size_t off = 0;
@@ -41,8 +41,8 @@ static int drain_whole(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole
 }
 
 /* Up to n_most bytes of [position, head), less at the end of the ring's memory; or -EIO. */
-static ssize_t drain_read(struct ts_drain *drain, const struct ts_drain_ring *ring,
-			  uint64_t position, uint64_t head, uint64_t n_most)
+static ssize_t read_ring(struct ts_drain *drain, const struct ts_drain_ring *ring,
+			 uint64_t position, uint64_t head, uint64_t n_most)
 {
 	uint64_t off = position & (ring->n_bytes - 1), n = head - position;
 
@@ -62,15 +62,15 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
 	const struct ts_record *first;
 	size_t n_whole;
 	ssize_t n;
-	int r = drain_prepare(drain);
+	int r = prepare(drain);
 
 	if (r)
 		return r;
 	first = (const struct ts_record *)drain->buffer;
-	n = drain_read(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
+	n = read_ring(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
 	if (n < 0)
 		return (int)n;
-	r = drain_whole(drain->buffer, (size_t)n, &n_whole);
+	r = whole_bytes(drain->buffer, (size_t)n, &n_whole);
 	if (r < 0)
 		return r;
 	if (!n_whole) {
@@ -85,10 +85,10 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
 			*ret_n_passed = n_first;
 			return 0;
 		}
-		n = drain_read(drain, ring, position, head, TS_RECORD_MAX_BYTES);
+		n = read_ring(drain, ring, position, head, TS_RECORD_MAX_BYTES);
 		if (n < 0)
 			return (int)n;
-		r = drain_whole(drain->buffer, (size_t)n, &n_whole);
+		r = whole_bytes(drain->buffer, (size_t)n, &n_whole);
 		if (r < 0)
 			return r;
 		if (!n_whole)

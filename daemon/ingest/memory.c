@@ -20,7 +20,7 @@
 
 #define MEMORY_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const char **ret_why)
+static int check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const char **ret_why)
 {
 	struct statfs filesystem;
 	struct stat status;
@@ -66,8 +66,7 @@ static int memory_check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, co
 	return 0;
 }
 
-static int memory_check_layout(const struct ts_control *control, uint64_t n_bytes,
-			       const char **ret_why)
+static int check_layout(const struct ts_control *control, uint64_t n_bytes, const char **ret_why)
 {
 	uint64_t shards_bytes, end;
 
@@ -134,7 +133,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 
 	if (max_bytes > TS_SESSION_MAX_BYTES)
 		max_bytes = TS_SESSION_MAX_BYTES;
-	r = memory_check_file(fd, max_bytes, &n_bytes, ret_why);
+	r = check_file(fd, max_bytes, &n_bytes, ret_why);
 	if (r < 0)
 		return r;
 	/* The one look at what stays writable for the peer. */
@@ -142,7 +141,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 		*ret_why = "its control page cannot be read";
 		return -EIO;
 	}
-	r = memory_check_layout(&layout, n_bytes, ret_why);
+	r = check_layout(&layout, n_bytes, ret_why);
 	if (r < 0)
 		return r;
 	own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -21,7 +21,7 @@ void ts_clock_table_deinit(struct ts_clock_table *table)
 	table->n = 0;
 }
 
-static const struct ts_clock_pair *clock_pair(const struct ts_clock_table *table, uint32_t i)
+static const struct ts_clock_pair *pair_at(const struct ts_clock_table *table, uint32_t i)
 {
 	return &table->pairs[i];
 }
@@ -30,12 +30,12 @@ bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pai
 {
 	if (!table->n)
 		return false;
-	*ret_pair = *clock_pair(table, table->n - 1);
+	*ret_pair = *pair_at(table, table->n - 1);
 	return true;
 }
 
 /* Saturates: 65,536 ns a tick is no clock. */
-static uint64_t clock_rate(const struct ts_clock_pair *a, const struct ts_clock_pair *b)
+static uint64_t rate_between(const struct ts_clock_pair *a, const struct ts_clock_pair *b)
 {
 	unsigned __int128 rate = ((unsigned __int128)(b->monotonic_ns - a->monotonic_ns) << 48) /
 				 (b->ticks - a->ticks);
@@ -47,7 +47,7 @@ static uint64_t clock_rate(const struct ts_clock_pair *a, const struct ts_clock_
  * Makes room: of the older three quarters every second pair goes, never the first. The further back, the
  * wider apart: an oscillator's rate hardly changes over what lies between.
  */
-static void clock_thin(struct ts_clock_table *table)
+static void thin(struct ts_clock_table *table)
 {
 	uint32_t n_old = table->n / 4 * 3, n = 0;
 
@@ -73,7 +73,7 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 		}
 	}
 	if (table->n == TS_CLOCK_TABLE_PAIRS)
-		clock_thin(table);
+		thin(table);
 	table->pairs[table->n++] = *pair;
 	if (pair->error_ns > table->max_error_ns)
 		table->max_error_ns = pair->error_ns;
@@ -87,8 +87,8 @@ void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_p
 	const struct ts_clock_pair *last, *before;
 
 	if (table->n >= 2) {
-		last = clock_pair(table, table->n - 1);
-		before = clock_pair(table, table->n - 2);
+		last = pair_at(table, table->n - 1);
+		before = pair_at(table, table->n - 2);
 		if (last->monotonic_ns - before->monotonic_ns < spacing_ns &&
 		    pair->ticks > last->ticks && pair->monotonic_ns > last->monotonic_ns)
 			table->n--;
@@ -97,14 +97,14 @@ void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_p
 }
 
 /* The last pair at or before ticks; the caller knows that the first one is. */
-static uint32_t clock_find(const struct ts_clock_table *table, uint64_t ticks)
+static uint32_t find(const struct ts_clock_table *table, uint64_t ticks)
 {
 	uint32_t low = 0, high = table->n;
 
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (clock_pair(table, middle)->ticks <= ticks)
+		if (pair_at(table, middle)->ticks <= ticks)
 			low = middle;
 		else
 			high = middle;
@@ -120,25 +120,25 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 
 	if (!table->n)
 		return ticks;
-	from = clock_pair(table, 0);
+	from = pair_at(table, 0);
 	if (ticks < from->ticks) {
 		/* Over all that is known: one segment's rate is as rough as its two pairs. */
-		uint64_t rate = table->n > 1 ? clock_rate(from, clock_pair(table, table->n - 1))
+		uint64_t rate = table->n > 1 ? rate_between(from, pair_at(table, table->n - 1))
 					     : table->rate;
 
 		back = ((unsigned __int128)(from->ticks - ticks) * rate) >> 48;
 		return back < from->monotonic_ns ? from->monotonic_ns - (uint64_t)back : 0;
 	}
-	i = clock_find(table, ticks);
-	from = clock_pair(table, i);
+	i = find(table, ticks);
+	from = pair_at(table, i);
 	if (i + 1 < table->n) {
-		to = clock_pair(table, i + 1);
-		table->rate = clock_rate(from, to);
+		to = pair_at(table, i + 1);
+		table->rate = rate_between(from, to);
 		table->segment_to = to->ticks;
 	} else {
 		/* Open-ended; a lone pair of an epoch goes on at the rate before. */
 		if (i)
-			table->rate = clock_rate(clock_pair(table, i - 1), from);
+			table->rate = rate_between(pair_at(table, i - 1), from);
 		table->segment_to = UINT64_MAX;
 	}
 	table->segment_from = from->ticks;

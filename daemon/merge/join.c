@@ -33,7 +33,7 @@ void ts_join_free(struct ts_join *join)
 	free(join);
 }
 
-static void join_chunk_count(const struct ts_join_chunk *chunk, uint64_t *n_api, uint64_t *n_device)
+static void chunk_count(const struct ts_join_chunk *chunk, uint64_t *n_api, uint64_t *n_device)
 {
 	for (uint32_t i = 0; i < JOIN_WORDS; i++) {
 		*n_api += (uint64_t)__builtin_popcountll(chunk->expects[i] & ~chunk->device[i]);
@@ -42,12 +42,12 @@ static void join_chunk_count(const struct ts_join_chunk *chunk, uint64_t *n_api,
 }
 
 /* Takes a chunk out of the window. */
-static void join_retire(struct ts_join *join, uint64_t number)
+static void retire(struct ts_join *join, uint64_t number)
 {
 	struct ts_join_chunk **slot = &join->chunks[number % TS_JOIN_MAX_CHUNKS];
 
 	if (*slot && *slot != &join_settled) {
-		join_chunk_count(*slot, &join->n_unjoined_api, &join->n_unjoined_device);
+		chunk_count(*slot, &join->n_unjoined_api, &join->n_unjoined_device);
 		free(*slot);
 		join->n_chunks--;
 	}
@@ -57,7 +57,7 @@ static void join_retire(struct ts_join *join, uint64_t number)
 void ts_join_trim(struct ts_join *join)
 {
 	while (join->limit - join->base > JOIN_BEHIND)
-		join_retire(join, join->base++);
+		retire(join, join->base++);
 }
 
 uint64_t ts_join_memory(const struct ts_join *join)
@@ -65,14 +65,14 @@ uint64_t ts_join_memory(const struct ts_join *join)
 	return sizeof(*join) + join->n_chunks * sizeof(struct ts_join_chunk);
 }
 
-static void join_settle(struct ts_join *join, uint64_t number)
+static void settle(struct ts_join *join, uint64_t number)
 {
 	struct ts_join_chunk **slot = &join->chunks[number % TS_JOIN_MAX_CHUNKS];
 	uint64_t n_api = 0, n_device = 0;
 
 	if (!*slot || *slot == &join_settled)
 		return;
-	join_chunk_count(*slot, &n_api, &n_device);
+	chunk_count(*slot, &n_api, &n_device);
 	if (n_api || n_device)
 		return;
 	free(*slot);
@@ -81,30 +81,30 @@ static void join_settle(struct ts_join *join, uint64_t number)
 }
 
 /* Moves the window so that it covers the chunk. */
-static void join_cover(struct ts_join *join, uint64_t number)
+static void cover(struct ts_join *join, uint64_t number)
 {
 	uint64_t n = 0;
 
 	if (join->limit && number >= join->limit + TS_JOIN_MAX_CHUNKS) {
 		/* All of the window is left behind: every slot once, not every number between. */
 		for (uint64_t i = join->base; i < join->limit; i++)
-			join_retire(join, i);
+			retire(join, i);
 		join->base = number;
 	} else if (!join->limit) {
 		join->base = number > TS_JOIN_MAX_CHUNKS / 2 ? number - TS_JOIN_MAX_CHUNKS / 2 : 0;
 	}
 	while (number - join->base >= TS_JOIN_MAX_CHUNKS)
-		join_retire(join, join->base++);
+		retire(join, join->base++);
 	if (join->limit < number + 1)
 		join->limit = number + 1;
 	/* A look at some that lie behind, each time a new chunk is begun. */
 	for (uint64_t i = number; i > join->base && n < 2 * JOIN_BEHIND; i--, n++)
 		if (number - i >= JOIN_BEHIND)
-			join_settle(join, i);
+			settle(join, i);
 }
 
 /* NULL: behind the window, settled, or no memory. */
-static struct ts_join_chunk *join_chunk(struct ts_join *join, uint64_t op_id, bool *ret_behind)
+static struct ts_join_chunk *chunk_of(struct ts_join *join, uint64_t op_id, bool *ret_behind)
 {
 	uint64_t number = op_id / TS_JOIN_CHUNK_IDS;
 	struct ts_join_chunk **slot = &join->chunks[number % TS_JOIN_MAX_CHUNKS];
@@ -115,7 +115,7 @@ static struct ts_join_chunk *join_chunk(struct ts_join *join, uint64_t op_id, bo
 		return NULL;
 	}
 	if (number >= join->limit)
-		join_cover(join, number);
+		cover(join, number);
 	if (*slot == &join_settled)
 		return NULL;
 	if (!*slot) {
@@ -141,7 +141,7 @@ void ts_join_api(struct ts_join *join, uint64_t op_id, uint64_t nested_op_id, bo
 		uint32_t hash = nested_op_id % TS_JOIN_NESTED;
 
 		/* Device rows of the nested id that came first keep it; the API row names both. */
-		chunk = join_chunk(join, nested_op_id, &behind);
+		chunk = chunk_of(join, nested_op_id, &behind);
 		if (chunk) {
 			device_seen = chunk->device[nested_word] & nested_bit;
 			chunk->api[nested_word] |= nested_bit;
@@ -150,7 +150,7 @@ void ts_join_api(struct ts_join *join, uint64_t op_id, uint64_t nested_op_id, bo
 		join->nested[hash].nested = nested_op_id;
 		join->nested[hash].outer = op_id;
 	}
-	chunk = join_chunk(join, op_id, &behind);
+	chunk = chunk_of(join, op_id, &behind);
 	if (!chunk) {
 		join->n_unjoined_api += behind && expects_device && !device_seen;
 		return;
@@ -173,7 +173,7 @@ uint64_t ts_join_device(struct ts_join *join, uint64_t op_id)
 	}
 	if (join->nested_seen && join->nested[op_id % TS_JOIN_NESTED].nested == op_id)
 		op_id = join->nested[op_id % TS_JOIN_NESTED].outer;
-	chunk = join_chunk(join, op_id, &behind);
+	chunk = chunk_of(join, op_id, &behind);
 	if (chunk)
 		chunk->device[op_id % TS_JOIN_CHUNK_IDS / 64] |= UINT64_C(1) << op_id % 64;
 	else
@@ -190,5 +190,5 @@ void ts_join_count(const struct ts_join *join, bool all, uint64_t *ret_unjoined_
 		return;
 	for (uint32_t i = 0; i < TS_JOIN_MAX_CHUNKS; i++)
 		if (join->chunks[i] && join->chunks[i] != &join_settled)
-			join_chunk_count(join->chunks[i], ret_unjoined_api, ret_unjoined_device);
+			chunk_count(join->chunks[i], ret_unjoined_api, ret_unjoined_device);
 }

@@ -25,7 +25,7 @@ struct ts_guard {
 static struct ts_guard *guards;
 static pthread_mutex_t guards_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void guard_on_bus_error(int number, siginfo_t *info, void *context)
+static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
 	struct ts_guard *guard;
@@ -50,9 +50,9 @@ static void guard_on_bus_error(int number, siginfo_t *info, void *context)
 	signal(number, SIG_DFL);
 }
 
-static void guard_install(void)
+static void install(void)
 {
-	struct sigaction action = {.sa_sigaction = guard_on_bus_error, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
 
 	sigaction(SIGBUS, &action, NULL);
 }
@@ -63,7 +63,7 @@ int ts_guard_new(void *base, size_t n_bytes, struct ts_guard **ret_guard)
 
 	pthread_mutex_lock(&guards_mutex);
 	if (!guards)
-		guard_install();
+		install();
 	for (guard = guards; guard && guard->in_use; guard = guard->next)
 		;
 	if (!guard) {

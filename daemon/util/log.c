@@ -25,7 +25,7 @@ void ts_log_setup(enum ts_log_level threshold)
  * What a stranger said stays on its line and starts no other: controls, the terminal's and the
  * journal's, are shown as bytes, and so is all that is not ASCII, where they could hide.
  */
-static int log_escape(char *to, int n_room, const char *from)
+static int escape(char *to, int n_room, const char *from)
 {
 	int n = 0;
 
@@ -56,7 +56,7 @@ void ts_log(enum ts_log_level level, const char *format, ...)
 	if (vsnprintf(text, sizeof(text), format, arguments) < 0)
 		text[0] = '\0';
 	va_end(arguments);
-	n += log_escape(line + n, (int)sizeof(line) - n - 1, text);
+	n += escape(line + n, (int)sizeof(line) - n - 1, text);
 	line[n++] = '\n';
 	/* Nobody can be told that the log is gone. */
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)

@@ -40,7 +40,7 @@ union overflow_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static int overflow_send(int socket_fd, const void *data, size_t n_bytes, int fd)
+static int send_message(int socket_fd, const void *data, size_t n_bytes, int fd)
 {
 	struct iovec iov = {(void *)(uintptr_t)data, n_bytes};
 	union overflow_control control = {.align = {.cmsg_level = SOL_SOCKET,
@@ -61,7 +61,7 @@ static int overflow_send(int socket_fd, const void *data, size_t n_bytes, int fd
 }
 
 /* Waits for a message. Returns its bytes; *ret_fd is its descriptor or -1. 0: no message will come any more. */
-static size_t overflow_receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
+static size_t receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
 {
 	struct iovec iov = {data, n_bytes};
 	union overflow_control control;
@@ -107,7 +107,7 @@ static _Noreturn void helper_run(int socket_fd)
 	prctl(PR_SET_NAME, "tracesmith-clos");
 	if (ts_close_queues_new(&queues))
 		_exit(1);
-	while (overflow_receive(socket_fd, &queue, sizeof(queue), &fd) == sizeof(queue)) {
+	while (receive(socket_fd, &queue, sizeof(queue), &fd) == sizeof(queue)) {
 		ts_close_queues_add(queues, queue, fd);
 		/* The porter's next send fails. Messages that are in the socket already still come. */
 		if (ts_close_queues_waiting_all(queues) >= room)
@@ -126,7 +126,7 @@ static void nursery_fork(int nursery_fd)
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0) {
-		overflow_send(nursery_fd, "", 1, -1);
+		send_message(nursery_fd, "", 1, -1);
 		return;
 	}
 	if (!fork()) {
@@ -136,7 +136,7 @@ static void nursery_fork(int nursery_fd)
 	}
 	/* If fork() failed, the socket has no other end, and the porter's first send fails. */
 	close(fds[1]);
-	overflow_send(nursery_fd, "", 1, fds[0]);
+	send_message(nursery_fd, "", 1, fds[0]);
 	close(fds[0]);
 }
 
@@ -147,7 +147,7 @@ static _Noreturn void nursery_run(int nursery_fd)
 
 	prctl(PR_SET_NAME, "tracesmith-nurs");
 	signal(SIGCHLD, SIG_IGN);
-	while (overflow_receive(nursery_fd, &byte, 1, &fd))
+	while (receive(nursery_fd, &byte, 1, &fd))
 		nursery_fork(nursery_fd);
 	_exit(0);
 }
@@ -192,20 +192,20 @@ int ts_overflow_new(struct ts_overflow **ret_overflow)
 	return 0;
 }
 
-static int overflow_begin_helper(struct ts_overflow *overflow)
+static int begin_helper(struct ts_overflow *overflow)
 {
 	struct pollfd poll_fd = {.fd = overflow->nursery_fd, .events = POLLIN};
 	char byte;
 	int r;
 
-	r = overflow_send(overflow->nursery_fd, "", 1, -1);
+	r = send_message(overflow->nursery_fd, "", 1, -1);
 	if (r)
 		return r;
 	while ((r = poll(&poll_fd, 1, OVERFLOW_FORK_MS)) < 0 && errno == EINTR)
 		;
 	if (r != 1)
 		return -ETIMEDOUT;
-	overflow_receive(overflow->nursery_fd, &byte, 1, &overflow->helper_fd);
+	receive(overflow->nursery_fd, &byte, 1, &overflow->helper_fd);
 	return overflow->helper_fd < 0 ? -EAGAIN : 0;
 }
 
@@ -214,12 +214,12 @@ int ts_overflow_close(struct ts_overflow *overflow, uint64_t queue, int fd)
 	int r = -EPIPE;
 
 	if (overflow->helper_fd >= 0)
-		r = overflow_send(overflow->helper_fd, &queue, sizeof(queue), fd);
+		r = send_message(overflow->helper_fd, &queue, sizeof(queue), fd);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		if (overflow->helper_fd >= 0)
 			close(ts_take_fd(&overflow->helper_fd));
-		r = overflow_begin_helper(overflow);
-		r = r ?: overflow_send(overflow->helper_fd, &queue, sizeof(queue), fd);
+		r = begin_helper(overflow);
+		r = r ?: send_message(overflow->helper_fd, &queue, sizeof(queue), fd);
 	}
 	if (!r)
 		close(fd);

@@ -78,7 +78,7 @@ static struct kept **kept_find(struct porter *porter, uint64_t number)
 	return p;
 }
 
-static void porter_count(struct porter *porter)
+static void count_descriptors(struct porter *porter)
 {
 	uint32_t n = porter->n_kept + porter->n_held + ts_close_queues_waiting_all(porter->queues);
 
@@ -214,7 +214,7 @@ static void answer(int64_t r, unsigned n_fds, const void *data, size_t n_bytes)
 
 static bool may_receive(struct porter *porter, const struct kept *kept)
 {
-	porter_count(porter);
+	count_descriptors(porter);
 	return ts_close_queues_waiting(porter->queues, files_queue(kept->user)) <
 		       TS_PORTER_MAX_USER &&
 	       porter->shared->n_open < porter->shared->most;
@@ -420,7 +420,7 @@ static bool serve_next(struct porter *porter)
 	if (n < (ssize_t)sizeof(request))
 		return false;
 	serve(porter, &request, (size_t)n - sizeof(request), porter_take_fd(&message));
-	porter_count(porter);
+	count_descriptors(porter);
 	return true;
 }
 

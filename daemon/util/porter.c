@@ -84,8 +84,8 @@ bool ts_porter_is_full(const struct ts_porter *porter)
 }
 
 /* fd -1: none goes with it. */
-static int porter_request(struct ts_porter *porter, const struct porter_request *request, int fd,
-			  const void *data, size_t n_bytes)
+static int send_request(struct ts_porter *porter, const struct porter_request *request, int fd,
+			const void *data, size_t n_bytes)
 {
 	struct iovec parts[] = {
 		{(void *)(uintptr_t)request, sizeof(*request)},
@@ -117,9 +117,9 @@ static void take_session(struct msghdr *message, bool has_memory,
 }
 
 /* The answer to a request. After -EPIPE no further request is answered. */
-static ssize_t porter_call(struct ts_porter *porter, const struct porter_request *request,
-			   int with_fd, const void *data, size_t n_data, void *ret_data,
-			   size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS], uint64_t *ret_n_fds)
+static ssize_t call(struct ts_porter *porter, const struct porter_request *request, int with_fd,
+		    const void *data, size_t n_data, void *ret_data, size_t n_bytes,
+		    int ret_fds[TS_PORTER_SESSION_FDS], uint64_t *ret_n_fds)
 {
 	struct porter_answer answer;
 	struct iovec parts[] = {{&answer, sizeof(answer)}, {ret_data, n_bytes}};
@@ -130,7 +130,7 @@ static ssize_t porter_call(struct ts_porter *porter, const struct porter_request
 				 .msg_controllen = sizeof(control.bytes)};
 	struct pollfd poll_fd = {.fd = porter->fd, .events = POLLIN};
 	ssize_t n;
-	int r = porter_request(porter, request, with_fd, data, n_data);
+	int r = send_request(porter, request, with_fd, data, n_data);
 
 	if (r)
 		return r;
@@ -160,7 +160,7 @@ uint64_t ts_porter_keep(struct ts_porter *porter, uid_t user, int fd)
 	 * a packet like any other.
 	 */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
-	(void)porter_request(porter, &request, fd, NULL, 0);
+	(void)send_request(porter, &request, fd, NULL, 0);
 	return request.number;
 }
 
@@ -174,7 +174,7 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd)
 	shutdown(fd, SHUT_RDWR);
 	/* Before the porter is asked: its close is the last one. */
 	close(fd);
-	(void)porter_request(porter, &request, -1, NULL, 0);
+	(void)send_request(porter, &request, -1, NULL, 0);
 }
 
 static ssize_t receive_again(int fd, struct msghdr *message, int flags)
@@ -187,9 +187,9 @@ static ssize_t receive_again(int fd, struct msghdr *message, int flags)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t porter_receive(struct ts_porter *porter, enum porter_kind kind, uint64_t number,
-			      int fd, void *data, size_t n_bytes,
-			      int ret_fds[TS_PORTER_SESSION_FDS], unsigned *ret_n_fds)
+static ssize_t receive(struct ts_porter *porter, enum porter_kind kind, uint64_t number, int fd,
+		       void *data, size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
+		       unsigned *ret_n_fds)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = n_bytes};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -204,7 +204,7 @@ static ssize_t porter_receive(struct ts_porter *porter, enum porter_kind kind, u
 		return n;
 	if (message.msg_flags & MSG_CTRUNC) {
 		request.n = n_bytes;
-		n = porter_call(porter, &request, -1, NULL, 0, data, n_bytes, ret_fds, &n_fds);
+		n = call(porter, &request, -1, NULL, 0, data, n_bytes, ret_fds, &n_fds);
 		if (n >= 0)
 			*ret_n_fds = (unsigned)n_fds;
 		return n;
@@ -219,8 +219,7 @@ ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int
 				  size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
 				  unsigned *ret_n_fds)
 {
-	return porter_receive(porter, PORTER_RECEIVE, number, fd, data, n_bytes, ret_fds,
-			      ret_n_fds);
+	return receive(porter, PORTER_RECEIVE, number, fd, data, n_bytes, ret_fds, ret_n_fds);
 }
 
 ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int fd, void *data,
@@ -228,7 +227,7 @@ ssize_t ts_porter_receive_files(struct ts_porter *porter, uint64_t number, int f
 {
 	int none[TS_PORTER_SESSION_FDS];
 
-	return porter_receive(porter, PORTER_HOLD, number, fd, data, n_bytes, none, ret_n_fds);
+	return receive(porter, PORTER_HOLD, number, fd, data, n_bytes, none, ret_n_fds);
 }
 
 ssize_t ts_porter_send_files(struct ts_porter *porter, uint64_t number, unsigned n_fds,
@@ -241,8 +240,8 @@ ssize_t ts_porter_send_files(struct ts_porter *porter, uint64_t number, unsigned
 
 	if (n_bytes > TS_PORTER_SEND_MAX || n_fds > TS_PORTER_MAX_HELD)
 		return ts_error_origin(-EMSGSIZE);
-	return porter_call(porter, &request, socket_fd, data, n_bytes, ret_files,
-			   n_fds * sizeof(*ret_files), none, &n_sent);
+	return call(porter, &request, socket_fd, data, n_bytes, ret_files,
+		    n_fds * sizeof(*ret_files), none, &n_sent);
 }
 
 void ts_porter_release_files(struct ts_porter *porter, uint64_t number, unsigned n_fds)
@@ -252,5 +251,5 @@ void ts_porter_release_files(struct ts_porter *porter, uint64_t number, unsigned
 					       .n = n_fds};
 
 	if (n_fds)
-		(void)porter_request(porter, &request, -1, NULL, 0);
+		(void)send_request(porter, &request, -1, NULL, 0);
 }

@@ -449,7 +449,7 @@ static void give_note(struct ts_link *link, struct connection *connection)
 	ts_futex_set(&link->farewell, TS_LINK_HEARD_DONE);
 }
 
-static void *link_main(void *data)
+static void *thread_main(void *data)
 {
 	struct ts_link *link = data;
 	struct connection connection = {
@@ -480,5 +480,5 @@ int ts_link_start(struct ts_link *link, const struct ts_config *config, struct t
 	link->config = config;
 	link->options = *options;
 	link->mode = TS_GATE_OPEN;
-	return ts_link_start_thread(config, link_main, link, STACK_BYTES);
+	return ts_link_start_thread(config, thread_main, link, STACK_BYTES);
 }

@@ -9,7 +9,7 @@
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 
-static int answer_pack(const Ts__Rpc__Answer *answer, uint8_t **ret_packed, size_t *ret_n_bytes)
+static int pack(const Ts__Rpc__Answer *answer, uint8_t **ret_packed, size_t *ret_n_bytes)
 {
 	size_t n_bytes = ts__rpc__answer__get_packed_size(answer);
 	uint8_t *packed = malloc(n_bytes ? n_bytes : 1);
@@ -31,7 +31,7 @@ int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t 
 	answer.error = &error;
 	TS_RPC_SET(&error, code, code < 0 ? -code : code);
 	error.message = (char *)(uintptr_t)message;
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 /* A session as a message, with all that it points to. */
@@ -45,7 +45,7 @@ struct answer_session {
 	struct ts_session_status status;
 };
 
-static const char *answer_state(const struct ts_session_status *status)
+static const char *state_name(const struct ts_session_status *status)
 {
 	switch (status->state) {
 	case TS_SESSION_STARTING:
@@ -63,7 +63,7 @@ static const char *answer_state(const struct ts_session_status *status)
 	}
 }
 
-static void answer_capture(struct answer_session *session)
+static void fill_capture(struct answer_session *session)
 {
 	static const char *const states[] = {
 		[TS_CAPTURE_STATE_WHOLE] = "whole",
@@ -87,8 +87,8 @@ static void answer_capture(struct answer_session *session)
 }
 
 /* `status` is there. */
-static void answer_session_fill(struct answer_session *session, uint32_t number,
-				const struct ts_recording *recording)
+static void fill_session(struct answer_session *session, uint32_t number,
+			 const struct ts_recording *recording)
 {
 	Ts__Rpc__LiveSession *message = &session->message;
 	const char *reason;
@@ -99,7 +99,7 @@ static void answer_session_fill(struct answer_session *session, uint32_t number,
 	TS_RPC_SET(message, pid, session->status.pid);
 	TS_RPC_SET(message, uid, session->status.uid);
 	message->program = (char *)(uintptr_t)session->status.program;
-	message->state = (char *)(uintptr_t)answer_state(&session->status);
+	message->state = (char *)(uintptr_t)state_name(&session->status);
 	message->path = recording->path;
 	if (__atomic_load_n(&recording->removed, __ATOMIC_RELAXED))
 		TS_RPC_SET(message, removed, true);
@@ -114,7 +114,7 @@ static void answer_session_fill(struct answer_session *session, uint32_t number,
 		message->empty_text = session->status.reason_text;
 	}
 	TS_RPC_SET(message, paused, session->status.paused);
-	answer_capture(session);
+	fill_capture(session);
 	message->counts = session->count_pointers;
 	for (unsigned i = TS_ROW_API; i; i = ts_row_next_event(i)) {
 		Ts__Rpc__LiveSession__CountsEntry *entry = &session->counts[message->n_counts];
@@ -148,7 +148,7 @@ struct answer_sessions {
 	uint64_t n_bytes;
 };
 
-static void answer_sessions_done(struct answer_sessions *all)
+static void free_sessions(struct answer_sessions *all)
 {
 	free(all->sessions);
 	free(all->pointers);
@@ -156,8 +156,8 @@ static void answer_sessions_done(struct answer_sessions *all)
 }
 
 /* Those that nobody preloaded. */
-static void answer_observed_fill(struct answer_sessions *all, const struct ts_server *server,
-				 const struct ts_identity *asker)
+static void fill_observed(struct answer_sessions *all, const struct ts_server *server,
+			  const struct ts_identity *asker)
 {
 	const struct ts_recording *recording = server->observed ?: server->recording;
 
@@ -168,7 +168,7 @@ static void answer_observed_fill(struct answer_sessions *all, const struct ts_se
 		all->n_rows += session->status.rows;
 		if (!ts_identity_may_see(asker, session->status.uid))
 			continue;
-		answer_session_fill(session, all->observed.sessions[i].number, recording);
+		fill_session(session, all->observed.sessions[i].number, recording);
 		TS_RPC_SET(&session->message, host_half_only, true);
 		all->pointers[all->n++] = &session->message;
 	}
@@ -177,8 +177,8 @@ static void answer_observed_fill(struct answer_sessions *all, const struct ts_se
 		all->n_bytes += ts_sbt_writer_bytes(server->observed->writer);
 }
 
-static int answer_sessions_fill(struct answer_sessions *all, const struct ts_server *server,
-				const struct ts_identity *asker)
+static int fill_sessions(struct answer_sessions *all, const struct ts_server *server,
+			 const struct ts_identity *asker)
 {
 	size_t n;
 	int r = server->observer ? ts_observer_list(server->observer, &all->observed) : 0;
@@ -196,7 +196,7 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 		if (!peer->session)
 			continue;
 		ts_session_status(peer->session, &session->status);
-		answer_session_fill(session, peer->number, peer->recording);
+		fill_session(session, peer->number, peer->recording);
 		all->n_rows += session->status.rows;
 		if (peer->recording != server->recording)
 			all->n_bytes += session->message.file_bytes;
@@ -204,7 +204,7 @@ static int answer_sessions_fill(struct answer_sessions *all, const struct ts_ser
 			continue;
 		all->pointers[all->n++] = &session->message;
 	}
-	answer_observed_fill(all, server, asker);
+	fill_observed(all, server, asker);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ struct answer_capabilities {
 	Ts__Rpc__Capability *pointers[TS_CAPABILITY_N];
 };
 
-static void answer_capabilities_fill(struct answer_capabilities *all, uint32_t have)
+static void fill_capabilities(struct answer_capabilities *all, uint32_t have)
 {
 	for (unsigned i = 0; i < TS_CAPABILITY_N; i++) {
 		Ts__Rpc__Capability *message = &all->messages[i];
@@ -226,15 +226,15 @@ static void answer_capabilities_fill(struct answer_capabilities *all, uint32_t h
 	}
 }
 
-static const char *answer_mode(enum ts_server_mode mode)
+static const char *mode_name(enum ts_server_mode mode)
 {
 	return mode == TS_SERVER_SERVICE  ? "service"
 	       : mode == TS_SERVER_RECORD ? "record"
 					  : "private";
 }
 
-static void answer_status_disk(Ts__Rpc__Status *status, const struct ts_server *server,
-			       const struct ts_identity *asker)
+static void fill_disk(Ts__Rpc__Status *status, const struct ts_server *server,
+		      const struct ts_identity *asker)
 {
 	struct ts_user *user = ts_users_ref(server->users, asker->uid);
 	uint64_t most = ts_user_most(user, TS_RESOURCE_DISK_BYTES),
@@ -252,7 +252,7 @@ static void answer_status_disk(Ts__Rpc__Status *status, const struct ts_server *
 int ts_answer_status(const struct ts_server *server, const struct ts_identity *asker,
 		     uint8_t **ret_packed, size_t *ret_n_bytes)
 {
-	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
+	ts_cleanup(free_sessions) struct answer_sessions all = {0};
 	const struct ts_server_options *options = &server->options;
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
@@ -262,7 +262,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	char kernel_events[64];
 	int r;
 
-	r = answer_sessions_fill(&all, server, asker);
+	r = fill_sessions(&all, server, asker);
 	if (r)
 		return r;
 	if (server->recording && server->recording->writer)
@@ -272,7 +272,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	TS_RPC_SET(&status, running, 1);
 	status.version = (char *)(uintptr_t)TS_VERSION;
 	TS_RPC_SET(&status, pid, (uint32_t)getpid());
-	status.mode = (char *)(uintptr_t)answer_mode(options->mode);
+	status.mode = (char *)(uintptr_t)mode_name(options->mode);
 	if (server->kernel) {
 		ts_kernel_config_names(ts_kernel_hub_programs(server->kernel), kernel_events,
 				       sizeof(kernel_events));
@@ -294,10 +294,10 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	status.inject_socket = (char *)(uintptr_t)options->inject_socket;
 	if (options->mode == TS_SERVER_SERVICE) {
 		status.directory = (char *)(uintptr_t)options->directory;
-		answer_capabilities_fill(&capabilities, server->capabilities);
+		fill_capabilities(&capabilities, server->capabilities);
 		status.capabilities = capabilities.pointers;
 		status.n_capabilities = TS_CAPABILITY_N;
-		answer_status_disk(&status, server, asker);
+		fill_disk(&status, server, asker);
 	}
 	TS_RPC_SET(&status, sessions_live,
 		   (uint32_t)ts_users_have(server->users, TS_RESOURCE_SESSIONS) +
@@ -308,25 +308,25 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	TS_RPC_SET(&status, rows_written, server->n_rows + all.n_rows);
 	status.n_sessions = all.n;
 	status.sessions = all.pointers;
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
 		       uint8_t **ret_packed, size_t *ret_n_bytes)
 {
-	ts_cleanup(answer_sessions_done) struct answer_sessions all = {0};
+	ts_cleanup(free_sessions) struct answer_sessions all = {0};
 	Ts__Rpc__Answer answer = TS__RPC__ANSWER__INIT;
 	Ts__Rpc__SessionList list = TS__RPC__SESSION_LIST__INIT;
 	int r;
 
-	r = answer_sessions_fill(&all, server, asker);
+	r = fill_sessions(&all, server, asker);
 	if (r)
 		return r;
 	answer.body_case = TS__RPC__ANSWER__BODY_SESSION_LIST;
 	answer.session_list = &list;
 	list.n_sessions = all.n;
 	list.sessions = all.pointers;
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
@@ -343,7 +343,7 @@ int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_r
 		TS_RPC_SET(&opened, session, number);
 		TS_RPC_SET(&opened, number_in_file, number_in_file);
 	}
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes)
@@ -354,7 +354,7 @@ int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes)
 	answer.body_case = TS__RPC__ANSWER__BODY_CANCELLED;
 	answer.cancelled = &cancelled;
 	TS_RPC_SET(&cancelled, found, found);
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_packed,
@@ -367,7 +367,7 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 	answer.flushed = &flushed;
 	TS_RPC_SET(&flushed, sessions, n_sessions);
 	TS_RPC_SET(&flushed, timed_out, n_timed_out);
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
@@ -383,7 +383,7 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 	TS_RPC_SET(&switched, timed_out, n_timed_out);
 	if (system)
 		TS_RPC_SET(&switched, system, true);
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
 /* What the application said itself: marks, ranges, counters. What the disk did not take may be among the others. */
@@ -396,7 +396,7 @@ static uint64_t annotations_of(const struct ts_recording *recording)
 	return n > others ? n - others : 0;
 }
 
-static void answer_summary_fill(Ts__Rpc__RecordingSummary *summary, struct ts_recording *recording)
+static void fill_summary(Ts__Rpc__RecordingSummary *summary, struct ts_recording *recording)
 {
 	const char *reason = ts_empty_reason_name(recording->empty_reason);
 
@@ -439,8 +439,8 @@ int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size
 	answer.body_case = TS__RPC__ANSWER__BODY_SUMMARY;
 	answer.summary = &summary;
 	if (!recording)
-		return answer_pack(&answer, ret_packed, ret_n_bytes);
-	answer_summary_fill(&summary, recording);
+		return pack(&answer, ret_packed, ret_n_bytes);
+	fill_summary(&summary, recording);
 	summary.counts = count_pointers;
 	for (unsigned i = TS_ROW_API; i; i = ts_row_next_event(i)) {
 		Ts__Rpc__RecordingSummary__CountsEntry *entry = &counts[summary.n_counts];
@@ -463,5 +463,5 @@ int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size
 		TS_RPC_SET(entry, value, recording->lost[i]);
 		lost_pointers[summary.n_lost++] = entry;
 	}
-	return answer_pack(&answer, ret_packed, ret_n_bytes);
+	return pack(&answer, ret_packed, ret_n_bytes);
 }

@@ -30,7 +30,7 @@ struct ts_client_connection *ts_client_connection_next(struct ts_client_connecti
 	return client->next;
 }
 
-static void connection_answer_free(struct connection_answer *answer)
+static void answer_free(struct connection_answer *answer)
 {
 	if (answer->fd >= 0)
 		close(answer->fd);
@@ -39,7 +39,7 @@ static void connection_answer_free(struct connection_answer *answer)
 }
 
 /* Those that came first. */
-static void connection_drop_files(struct ts_client_connection *client, unsigned n_fds)
+static void drop_files(struct ts_client_connection *client, unsigned n_fds)
 {
 	ts_porter_release_files(client->server->porter, client->connection, n_fds);
 	client->n_fds -= n_fds;
@@ -60,10 +60,10 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		struct connection_answer *answer = client->answers;
 
 		client->answers = answer->next;
-		connection_answer_free(answer);
+		answer_free(answer);
 	}
 	ts_control_leave(client);
-	connection_drop_files(client, client->n_fds);
+	drop_files(client, client->n_fds);
 	sd_event_source_disable_unref(client->source);
 	ts_porter_close(server->porter, client->connection, client->fd);
 	ts_frame_parser_deinit(&client->parser);
@@ -74,7 +74,7 @@ void ts_client_connection_free(struct ts_client_connection *client)
 
 /* ---- sending ---- */
 
-static void connection_flush(struct ts_client_connection *client)
+static void flush(struct ts_client_connection *client)
 {
 	while (client->answers) {
 		struct connection_answer *answer = client->answers;
@@ -101,15 +101,15 @@ static void connection_flush(struct ts_client_connection *client)
 			client->answers = answer->next;
 			client->n_answers--;
 			client->n_queued_bytes -= answer->n_bytes;
-			connection_answer_free(answer);
+			answer_free(answer);
 		}
 	}
 	sd_event_source_set_io_events(client->source, EPOLLIN);
 }
 
 /* Takes over `packed` and `fd`. */
-static void connection_answer(struct ts_client_connection *client, uint32_t request_id,
-			      uint8_t *packed, size_t n_bytes, int fd, uint32_t flags)
+static void queue_answer(struct ts_client_connection *client, uint32_t request_id, uint8_t *packed,
+			 size_t n_bytes, int fd, uint32_t flags)
 {
 	struct ts_frame_header header =
 		ts_frame_header_make(TS_FRAME_ANSWER, request_id, (uint32_t)n_bytes);
@@ -124,7 +124,7 @@ static void connection_answer(struct ts_client_connection *client, uint32_t requ
 	    client->n_queued_bytes >= CONNECTION_MAX_QUEUED_BYTES) {
 		client->broken = true;
 		if (answer)
-			connection_answer_free(answer);
+			answer_free(answer);
 		else if (fd >= 0)
 			close(fd);
 		free(packed);
@@ -140,7 +140,7 @@ static void connection_answer(struct ts_client_connection *client, uint32_t requ
 	*end = answer;
 	client->n_answers++;
 	client->n_queued_bytes += answer->n_bytes;
-	connection_flush(client);
+	flush(client);
 }
 
 /* `r` is what building the answer returned. */
@@ -148,7 +148,7 @@ void ts_client_connection_answer_built(struct ts_client_connection *client, uint
 				       int r, uint8_t *packed, size_t n_bytes, int fd)
 {
 	if (!r) {
-		connection_answer(client, request_id, packed, n_bytes, fd, 0);
+		queue_answer(client, request_id, packed, n_bytes, fd, 0);
 		return;
 	}
 	if (fd >= 0)
@@ -179,7 +179,7 @@ void ts_client_connection_answer(struct ts_client_connection *client, uint32_t r
 		return;
 	}
 	memcpy(copy, packed, n_bytes);
-	connection_answer(client, request_id, copy, n_bytes, -1, more ? TS_FRAME_MORE : 0);
+	queue_answer(client, request_id, copy, n_bytes, -1, more ? TS_FRAME_MORE : 0);
 }
 
 void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
@@ -205,7 +205,7 @@ bool ts_client_connection_has_room(const struct ts_client_connection *client)
  * Files that clients send ahead are bounded, for each client, for each user and for all. A client that sends more is dropped, and the
  * porter's files with it.
  */
-static void connection_keep_files(struct ts_client_connection *client, unsigned n_fds)
+static void keep_files(struct ts_client_connection *client, unsigned n_fds)
 {
 	for (unsigned i = 0; i < n_fds && !client->broken; i++)
 		if (client->n_fds < TS_PORTER_MAX_HELD &&
@@ -216,7 +216,7 @@ static void connection_keep_files(struct ts_client_connection *client, unsigned 
 }
 
 /* A whole one. */
-static void connection_frame(struct ts_client_connection *client, const struct ts_frame *frame)
+static void take_frame(struct ts_client_connection *client, const struct ts_frame *frame)
 {
 	if (frame->header.n_fds > client->n_fds) {
 		client->broken = true;
@@ -225,11 +225,11 @@ static void connection_frame(struct ts_client_connection *client, const struct t
 	client->active_ns = ts_clock_monotonic_ns();
 	client->partial_ns = 0;
 	ts_control_request(client, frame);
-	connection_drop_files(client, frame->header.n_fds);
+	drop_files(client, frame->header.n_fds);
 }
 
 /* The first byte of a request begins its time: the bytes that follow do not lengthen it. */
-static void connection_note_partial(struct ts_client_connection *client)
+static void note_partial(struct ts_client_connection *client)
 {
 	if (client->parser.n_filled == client->parser.n_taken)
 		client->partial_ns = 0;
@@ -238,7 +238,7 @@ static void connection_note_partial(struct ts_client_connection *client)
 }
 
 /* tsctl is gone, or whoever asked; what it began as a recording ends. */
-static void connection_hang_up(struct ts_client_connection *client)
+static void hang_up(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;
 
@@ -249,7 +249,7 @@ static void connection_hang_up(struct ts_client_connection *client)
 		ts_server_finish(server, 0);
 }
 
-static int connection_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_client_connection *client = data;
 	/* Some requests a turn: who asks and asks holds nobody up. */
@@ -260,14 +260,14 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 	int r;
 
 	if (events & EPOLLOUT) {
-		connection_flush(client);
+		flush(client);
 		if (ts_client_connection_has_room(client))
 			ts_question_resume(client);
 	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
 		n = ts_porter_receive_files(client->server->porter, client->connection, fd, bytes,
 					    sizeof(bytes), &n_fds);
-		connection_keep_files(client, n_fds);
+		keep_files(client, n_fds);
 		if (n == -EAGAIN)
 			return 0;
 		if (n == -EBUSY)
@@ -275,21 +275,21 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 						   "busy: too many descriptors that this user "
 						   "passed are not closed yet");
 		if (n <= 0) {
-			connection_hang_up(client);
+			hang_up(client);
 			return 0;
 		}
 		r = ts_frame_parser_feed(&client->parser, bytes, (size_t)n);
 		while (!r && !client->broken) {
 			r = ts_frame_parser_next(&client->parser, &frame);
 			if (!r)
-				connection_frame(client, &frame);
+				take_frame(client, &frame);
 		}
 		if (r < 0)
 			client->broken = true;
-		connection_note_partial(client);
+		note_partial(client);
 	}
 	if (client->broken)
-		connection_hang_up(client);
+		hang_up(client);
 	return 0;
 }
 
@@ -346,8 +346,7 @@ int ts_client_connection_new(struct ts_server *server, const struct ts_incoming 
 	client->active_ns = ts_clock_monotonic_ns();
 	client->next = server->clients;
 	server->clients = client;
-	r = sd_event_add_io(server->event, &client->source, client->fd, EPOLLIN, connection_on_io,
-			    client);
+	r = sd_event_add_io(server->event, &client->source, client->fd, EPOLLIN, on_io, client);
 	if (r < 0) {
 		ts_client_connection_free(client);
 		return ts_error_origin(r);
@@ -362,7 +361,7 @@ static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
 }
 
 /* `tsctl record` sends nothing between a recording's beginning and its end. */
-static bool connection_is_idle(const struct ts_client_connection *client, uint64_t now_ns)
+static bool is_idle(const struct ts_client_connection *client, uint64_t now_ns)
 {
 	return !client->owner && !client->pending && !client->answers &&
 	       !ts_question_is_asked(client) &&
@@ -372,7 +371,7 @@ static bool connection_is_idle(const struct ts_client_connection *client, uint64
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
 {
 	ts_control_check(client, now_ns);
-	if (client->broken || connection_is_idle(client, now_ns) ||
+	if (client->broken || is_idle(client, now_ns) ||
 	    is_over(client->partial_ns, CONNECTION_PARTIAL_NS, now_ns) ||
 	    is_over(client->stalled_ns, CONNECTION_STALL_NS, now_ns))
 		ts_client_connection_free(client);

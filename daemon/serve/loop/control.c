@@ -43,7 +43,7 @@ struct control_pending {
 	struct control_wait waits[];
 };
 
-static void control_pending_free(struct control_pending *pending)
+static void pending_free(struct control_pending *pending)
 {
 	if (pending->request)
 		ts__rpc__request__free_unpacked(pending->request, NULL);
@@ -56,15 +56,15 @@ void ts_control_leave(struct ts_client_connection *client)
 		struct control_pending *pending = client->pending;
 
 		client->pending = pending->next;
-		control_pending_free(pending);
+		pending_free(pending);
 	}
 }
 
 /* ---- requests that wait ---- */
 
 /* False: the client cannot have it, and was told why. */
-static bool control_may_open(struct ts_client_connection *client, uint32_t request_id,
-			     const struct ts_recording *recording)
+static bool may_open(struct ts_client_connection *client, uint32_t request_id,
+		     const struct ts_recording *recording)
 {
 	if (!recording) {
 		ts_client_connection_error(client, request_id, -ENOENT, "the session has ended");
@@ -79,7 +79,7 @@ static bool control_may_open(struct ts_client_connection *client, uint32_t reque
 	return true;
 }
 
-static void control_ask(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
+static void ask_session(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
 			Ts__Rpc__Query *query, const struct ts_question_files *files)
 {
 	const char *why;
@@ -90,15 +90,15 @@ static void control_ask(struct ts_client_connection *client, uint32_t request_id
 }
 
 /* What is asked of a session is asked of its files, and of that session there. */
-static void control_ask_recording(struct ts_client_connection *client, uint32_t request_id,
-				  uint32_t wait_ms, Ts__Rpc__Query *query,
-				  const struct control_trace *trace)
+static void ask_recording(struct ts_client_connection *client, uint32_t request_id,
+			  uint32_t wait_ms, Ts__Rpc__Query *query,
+			  const struct control_trace *trace)
 {
 	char *path = query->path;
 	int fds[TS_FRAME_MAX_FDS], r;
 	struct ts_question_files files = {.fds = fds};
 
-	if (!control_may_open(client, request_id, trace->recording))
+	if (!may_open(client, request_id, trace->recording))
 		return;
 	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &files.n);
 	if (r) {
@@ -111,20 +111,20 @@ static void control_ask_recording(struct ts_client_connection *client, uint32_t 
 	query->has_in_file = trace->number != 0;
 	query->in_file = trace->in_file;
 	query->path = trace->recording->path;
-	control_ask(client, request_id, wait_ms, query, &files);
+	ask_session(client, request_id, wait_ms, query, &files);
 	query->path = path;
 	while (files.n)
 		close(fds[--files.n]);
 }
 
-static void control_opened(struct ts_client_connection *client, uint32_t request_id,
-			   const struct control_trace *trace)
+static void answer_opened(struct ts_client_connection *client, uint32_t request_id,
+			  const struct control_trace *trace)
 {
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
 	int fd = -1, r;
 
-	if (!control_may_open(client, request_id, trace->recording))
+	if (!may_open(client, request_id, trace->recording))
 		return;
 	r = ts_recording_open(trace->recording, &fd);
 	if (r) {
@@ -136,8 +136,8 @@ static void control_opened(struct ts_client_connection *client, uint32_t request
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
-static struct control_trace control_waited_for(const struct ts_client_connection *client,
-					       const struct control_pending *pending)
+static struct control_trace trace_waited_for(const struct ts_client_connection *client,
+					     const struct control_pending *pending)
 {
 	const struct control_wait *wait = &pending->waits[0];
 	struct ts_server *server = client->server;
@@ -155,8 +155,8 @@ static struct control_trace control_waited_for(const struct ts_client_connection
 	return (struct control_trace){peer->number, status.number, peer->recording};
 }
 
-static void control_done(struct ts_client_connection *client, struct control_pending *pending,
-			 uint32_t n_left)
+static void answer_done(struct ts_client_connection *client, struct control_pending *pending,
+			uint32_t n_left)
 {
 	uint8_t *packed = NULL;
 	size_t n_bytes = 0;
@@ -165,13 +165,13 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
 	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
 		/* On a time-out too: what is written can be read. */
-		struct control_trace trace = control_waited_for(client, pending);
+		struct control_trace trace = trace_waited_for(client, pending);
 
 		if (pending->request)
-			control_ask_recording(client, pending->request_id, pending->client_ms,
-					      pending->request->query, &trace);
+			ask_recording(client, pending->request_id, pending->client_ms,
+				      pending->request->query, &trace);
 		else
-			control_opened(client, pending->request_id, &trace);
+			answer_opened(client, pending->request_id, &trace);
 		return;
 	}
 	if (pending->kind == TS__RPC__REQUEST__BODY_FLUSH)
@@ -182,8 +182,8 @@ static void control_done(struct ts_client_connection *client, struct control_pen
 	ts_client_connection_answer_built(client, pending->request_id, r, packed, n_bytes, -1);
 }
 
-static uint32_t control_waits_left(const struct ts_client_connection *client,
-				   const struct control_pending *pending)
+static uint32_t waits_left(const struct ts_client_connection *client,
+			   const struct control_pending *pending)
 {
 	const struct ts_observer *observer = client->server->observer;
 	uint32_t n_left = pending->system && observer && !ts_observer_switched(observer);
@@ -208,7 +208,7 @@ void ts_control_check(struct ts_client_connection *client, uint64_t now_ns)
 
 	while (*p && !client->broken) {
 		struct control_pending *pending = *p;
-		uint32_t n_left = control_waits_left(client, pending);
+		uint32_t n_left = waits_left(client, pending);
 
 		if (pending->kind == TS__RPC__REQUEST__BODY_FINISH ||
 		    (n_left && now_ns < pending->deadline_ns)) {
@@ -217,8 +217,8 @@ void ts_control_check(struct ts_client_connection *client, uint64_t now_ns)
 		}
 		*p = pending->next;
 		client->n_pending--;
-		control_done(client, pending, n_left);
-		control_pending_free(pending);
+		answer_done(client, pending, n_left);
+		pending_free(pending);
 	}
 }
 
@@ -241,13 +241,12 @@ void ts_client_connection_finished(struct ts_client_connection *client)
 		r = ts_answer_summary(client->server->recording, &packed, &n_bytes);
 		ts_client_connection_answer_built(client, pending->request_id, r, packed, n_bytes,
 						  -1);
-		control_pending_free(pending);
+		pending_free(pending);
 	}
 }
 
-static struct control_pending *control_wait(struct ts_client_connection *client,
-					    uint32_t request_id, Ts__Rpc__Request__BodyCase kind,
-					    uint32_t wait_ms)
+static struct control_pending *add_pending(struct ts_client_connection *client, uint32_t request_id,
+					   Ts__Rpc__Request__BodyCase kind, uint32_t wait_ms)
 {
 	/* Each session, and the observer. */
 	size_t n_bytes = sizeof(struct control_pending) +
@@ -272,13 +271,13 @@ static struct control_pending *control_wait(struct ts_client_connection *client,
 	return pending;
 }
 
-static bool control_sees(const struct ts_client_connection *client, const struct ts_peer *peer)
+static bool sees(const struct ts_client_connection *client, const struct ts_peer *peer)
 {
 	return peer->session && ts_identity_may_see(&client->credentials, peer->credentials.uid);
 }
 
-static bool control_observed(const struct ts_client_connection *client, uint32_t number,
-			     uint32_t pid, struct control_trace *ret_trace)
+static bool find_observed(const struct ts_client_connection *client, uint32_t number, uint32_t pid,
+			  struct control_trace *ret_trace)
 {
 	ret_trace->recording =
 		ts_server_find_observed(client->server, &client->credentials, number, pid,
@@ -290,8 +289,8 @@ static bool control_observed(const struct ts_client_connection *client, uint32_t
  * Whose session it is (neither: the only one), or the trace of one that is seen from outside, or is over. Returns 0; where there is
  * none to be seen the client is told.
  */
-static int control_find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
-			uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
+static int find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
+		uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
 {
 	struct ts_server *server = client->server;
 	struct ts_recording *recording = NULL;
@@ -299,7 +298,7 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 	uint32_t n_found = 0;
 
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
-		if (!control_sees(client, peer) || (number && number != peer->number) ||
+		if (!sees(client, peer) || (number && number != peer->number) ||
 		    (pid && pid != (uint32_t)peer->credentials.pid))
 			continue;
 		found = peer;
@@ -313,8 +312,8 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 	*ret_trace = (struct control_trace){0};
 	*ret_peer = found;
 	/* Who cannot have the file has nothing written for it: that would be everybody's. */
-	if (!found && control_observed(client, number, pid, ret_trace))
-		return control_may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
+	if (!found && find_observed(client, number, pid, ret_trace))
+		return may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
 	if (!found && server->recording && !number && !pid &&
 	    ts_identity_may_see(&client->credentials, server->recording->uid))
 		recording = server->recording;
@@ -329,13 +328,11 @@ static int control_find(struct ts_client_connection *client, uint32_t request_id
 }
 
 /* Until what a session has so far is written; `peer` NULL: one that is seen from outside. */
-static struct control_pending *control_wait_for(struct ts_client_connection *client,
-						uint32_t request_id,
-						Ts__Rpc__Request__BodyCase kind,
-						const struct ts_peer *peer,
-						const struct control_trace *observed)
+static struct control_pending *wait_for(struct ts_client_connection *client, uint32_t request_id,
+					Ts__Rpc__Request__BodyCase kind, const struct ts_peer *peer,
+					const struct control_trace *observed)
 {
-	struct control_pending *pending = control_wait(client, request_id, kind, CONTROL_SEAL_MS);
+	struct control_pending *pending = add_pending(client, request_id, kind, CONTROL_SEAL_MS);
 
 	if (!pending)
 		return NULL;
@@ -352,24 +349,23 @@ static struct control_pending *control_wait_for(struct ts_client_connection *cli
 	return pending;
 }
 
-static void control_open_trace(struct ts_client_connection *client, uint32_t request_id,
-			       const Ts__Rpc__Request__OpenTrace *request)
+static void open_trace(struct ts_client_connection *client, uint32_t request_id,
+		       const Ts__Rpc__Request__OpenTrace *request)
 {
 	struct control_trace trace;
 	struct ts_peer *peer;
 
-	if (control_find(client, request_id, request->session, request->pid, &peer, &trace))
+	if (find(client, request_id, request->session, request->pid, &peer, &trace))
 		return;
 	if (peer || trace.number)
-		control_wait_for(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE, peer,
-				 &trace);
+		wait_for(client, request_id, TS__RPC__REQUEST__BODY_OPEN_TRACE, peer, &trace);
 	else
-		control_opened(client, request_id, &trace);
+		answer_opened(client, request_id, &trace);
 }
 
 /* Takes *request over where it waits for a session. The porter holds the files that came with it. */
-static void control_query(struct ts_client_connection *client, const struct ts_frame_header *header,
-			  Ts__Rpc__Request **request)
+static void start_query(struct ts_client_connection *client, const struct ts_frame_header *header,
+			Ts__Rpc__Request **request)
 {
 	const struct ts_question_files files = {.fds = NULL, .n = header->n_fds};
 	Ts__Rpc__Query *query = (*request)->query;
@@ -383,18 +379,16 @@ static void control_query(struct ts_client_connection *client, const struct ts_f
 		return;
 	}
 	if (files.n) {
-		control_ask(client, header->request_id, header->deadline_ms, query, &files);
+		ask_session(client, header->request_id, header->deadline_ms, query, &files);
 		return;
 	}
-	if (control_find(client, header->request_id, query->session, query->pid, &peer, &trace))
+	if (find(client, header->request_id, query->session, query->pid, &peer, &trace))
 		return;
 	if (!peer && !trace.number) {
-		control_ask_recording(client, header->request_id, header->deadline_ms, query,
-				      &trace);
+		ask_recording(client, header->request_id, header->deadline_ms, query, &trace);
 		return;
 	}
-	pending = control_wait_for(client, header->request_id, TS__RPC__REQUEST__BODY_QUERY, peer,
-				   &trace);
+	pending = wait_for(client, header->request_id, TS__RPC__REQUEST__BODY_QUERY, peer, &trace);
 	if (!pending)
 		return;
 	pending->client_ms = header->deadline_ms;
@@ -402,8 +396,7 @@ static void control_query(struct ts_client_connection *client, const struct ts_f
 	*request = NULL;
 }
 
-static void control_cancel(struct ts_client_connection *client, uint32_t request_id,
-			   uint32_t cancelled)
+static void cancel(struct ts_client_connection *client, uint32_t request_id, uint32_t cancelled)
 {
 	struct control_pending **p = &client->pending;
 	uint8_t *packed = NULL;
@@ -419,7 +412,7 @@ static void control_cancel(struct ts_client_connection *client, uint32_t request
 
 		*p = pending->next;
 		client->n_pending--;
-		control_pending_free(pending);
+		pending_free(pending);
 		ts_client_connection_error(client, cancelled, -ECANCELED, "cancelled");
 	} else {
 		found = ts_question_cancel(client, cancelled);
@@ -428,7 +421,7 @@ static void control_cancel(struct ts_client_connection *client, uint32_t request
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
-static uint32_t control_wait_ms(uint32_t asked_ms)
+static uint32_t bound_wait_ms(uint32_t asked_ms)
 {
 	if (!asked_ms)
 		return CONTROL_FLUSH_MS;
@@ -436,9 +429,8 @@ static uint32_t control_wait_ms(uint32_t asked_ms)
 }
 
 /* They hold nothing back: what they called is to be written. */
-static void control_flush_observed(struct ts_client_connection *client,
-				   const Ts__Rpc__Request__Flush *request,
-				   struct control_pending *pending)
+static void flush_observed(struct ts_client_connection *client,
+			   const Ts__Rpc__Request__Flush *request, struct control_pending *pending)
 {
 	struct ts_observer *observer = client->server->observer;
 	struct control_trace trace = {0};
@@ -446,7 +438,7 @@ static void control_flush_observed(struct ts_client_connection *client,
 	if (!observer)
 		return;
 	if (request->has_session) {
-		if (!control_observed(client, request->session, 0, &trace) ||
+		if (!find_observed(client, request->session, 0, &trace) ||
 		    !ts_identity_may_see(&client->credentials, trace.recording->uid))
 			return;
 		pending->n_sessions++;
@@ -461,31 +453,31 @@ static void control_flush_observed(struct ts_client_connection *client,
 				      .ticket = ts_observer_seal(observer)};
 }
 
-static void control_flush_sessions(struct ts_client_connection *client, uint32_t request_id,
-				   const Ts__Rpc__Request__Flush *request)
+static void flush_sessions(struct ts_client_connection *client, uint32_t request_id,
+			   const Ts__Rpc__Request__Flush *request)
 {
-	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
+	uint32_t wait_ms = bound_wait_ms(request->timeout_ms);
 	struct control_pending *pending;
 
-	pending = control_wait(client, request_id, TS__RPC__REQUEST__BODY_FLUSH, wait_ms);
+	pending = add_pending(client, request_id, TS__RPC__REQUEST__BODY_FLUSH, wait_ms);
 	if (!pending)
 		return;
 	for (struct ts_peer *peer = client->server->peers; peer; peer = peer->next) {
-		if (!control_sees(client, peer) ||
+		if (!sees(client, peer) ||
 		    (request->has_session && request->session != peer->number))
 			continue;
 		pending->waits[pending->n_waits].peer = peer->number;
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
 	}
 	pending->n_sessions = pending->n_waits;
-	control_flush_observed(client, request, pending);
+	flush_observed(client, request, pending);
 	if (!pending->n_waits)
 		ts_server_look(client->server);
 }
 
 /* Windows of capture, instead of recording. Answered like a switch; whom none of those that were named can do it for, why. */
-static void control_window(struct ts_client_connection *client, uint32_t request_id, bool open,
-			   const Ts__Rpc__Request__Switch *request)
+static void window(struct ts_client_connection *client, uint32_t request_id, bool open,
+		   const Ts__Rpc__Request__Switch *request)
 {
 	const bool all = !request->has_session && !request->has_pid;
 	struct ts_server *server = client->server;
@@ -507,7 +499,7 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 			open ? server->options.command | TS_COMMAND_REPLAY
 			     : server->options.command & ~(uint32_t)TS_COMMAND_REPLAY;
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
-		if (!control_sees(client, peer) ||
+		if (!sees(client, peer) ||
 		    (request->has_session && request->session != peer->number) ||
 		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
 			continue;
@@ -528,13 +520,14 @@ static void control_window(struct ts_client_connection *client, uint32_t request
 }
 
 /* Start and stop. The request to flush that follows the switch is what has it taken up. */
-static void control_switch(struct ts_client_connection *client, uint32_t request_id,
-			   Ts__Rpc__Request__BodyCase kind, const Ts__Rpc__Request__Switch *request)
+static void switch_recording(struct ts_client_connection *client, uint32_t request_id,
+			     Ts__Rpc__Request__BodyCase kind,
+			     const Ts__Rpc__Request__Switch *request)
 {
 	const bool all = !request->has_session && !request->has_pid;
 	const bool paused = kind == TS__RPC__REQUEST__BODY_STOP;
 	struct ts_server *server = client->server;
-	uint32_t wait_ms = control_wait_ms(request->timeout_ms);
+	uint32_t wait_ms = bound_wait_ms(request->timeout_ms);
 	struct control_pending *pending;
 	struct control_trace observed;
 	struct ts_kernel_config config;
@@ -542,7 +535,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 	int r;
 
 	if (request->capture) {
-		control_window(client, request_id, !paused, request);
+		window(client, request_id, !paused, request);
 		return;
 	}
 	r = request->kernel_events
@@ -553,14 +546,14 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		return;
 	}
 	/* Probes sit on files: those of one process alone cannot be taken away. */
-	if (!all && control_observed(client, request->session, request->pid, &observed)) {
+	if (!all && find_observed(client, request->session, request->pid, &observed)) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
 			"nobody preloaded it: what is seen of it from outside is stopped and "
 			"started with all others, without a pid");
 		return;
 	}
-	pending = control_wait(client, request_id, kind, wait_ms);
+	pending = add_pending(client, request_id, kind, wait_ms);
 	if (!pending)
 		return;
 	if (all && server->recording &&
@@ -575,7 +568,7 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 			pending->n_changed = pending->n_sessions;
 	}
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next) {
-		if (!control_sees(client, peer) ||
+		if (!sees(client, peer) ||
 		    (request->has_session && request->session != peer->number) ||
 		    (request->has_pid && request->pid != (uint32_t)peer->credentials.pid))
 			continue;
@@ -591,8 +584,8 @@ static void control_switch(struct ts_client_connection *client, uint32_t request
 		ts_server_look(server);
 }
 
-static void control_finish(struct ts_client_connection *client, uint32_t request_id,
-			   const Ts__Rpc__Request__Finish *request)
+static void finish(struct ts_client_connection *client, uint32_t request_id,
+		   const Ts__Rpc__Request__Finish *request)
 {
 	struct ts_server *server = client->server;
 
@@ -607,7 +600,7 @@ static void control_finish(struct ts_client_connection *client, uint32_t request
 					   request->metadata[i]->value))
 			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
 			       server->recording->path);
-	if (control_wait(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
+	if (add_pending(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
 		ts_server_finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
 }
 
@@ -634,25 +627,25 @@ void ts_control_request(struct ts_client_connection *client, const struct ts_fra
 		ts_client_connection_answer_built(client, id, r, packed, n_bytes, -1);
 		break;
 	case TS__RPC__REQUEST__BODY_OPEN_TRACE:
-		control_open_trace(client, id, request->open_trace);
+		open_trace(client, id, request->open_trace);
 		break;
 	case TS__RPC__REQUEST__BODY_FLUSH:
-		control_flush_sessions(client, id, request->flush);
+		flush_sessions(client, id, request->flush);
 		break;
 	case TS__RPC__REQUEST__BODY_FINISH:
-		control_finish(client, id, request->finish);
+		finish(client, id, request->finish);
 		break;
 	case TS__RPC__REQUEST__BODY_START:
-		control_switch(client, id, request->body_case, request->start);
+		switch_recording(client, id, request->body_case, request->start);
 		break;
 	case TS__RPC__REQUEST__BODY_STOP:
-		control_switch(client, id, request->body_case, request->stop);
+		switch_recording(client, id, request->body_case, request->stop);
 		break;
 	case TS__RPC__REQUEST__BODY_QUERY:
-		control_query(client, &frame->header, &request);
+		start_query(client, &frame->header, &request);
 		break;
 	case TS__RPC__REQUEST__BODY_CANCEL:
-		control_cancel(client, id, request->cancel->request_id);
+		cancel(client, id, request->cancel->request_id);
 		break;
 	default:
 		ts_client_connection_error(client, id, -EOPNOTSUPP,

@@ -29,7 +29,7 @@ struct ts_end {
 };
 
 /* True: the process ends by itself within the time. */
-static bool end_comes(struct ts_end *end, uint64_t by_ns)
+static bool comes(struct ts_end *end, uint64_t by_ns)
 {
 	const struct timespec by = {.tv_sec = (time_t)(by_ns / 1000000000),
 				    .tv_nsec = (long)(by_ns % 1000000000)};
@@ -44,7 +44,7 @@ static bool end_comes(struct ts_end *end, uint64_t by_ns)
 	return done;
 }
 
-static bool end_is_done(struct ts_end *end)
+static bool is_done(struct ts_end *end)
 {
 	bool done;
 
@@ -54,7 +54,7 @@ static bool end_is_done(struct ts_end *end)
 	return done;
 }
 
-static void *end_main(void *data)
+static void *wait_for_end(void *data)
 {
 	struct ts_end *end = data;
 	const uint64_t one = 1;
@@ -62,14 +62,14 @@ static void *end_main(void *data)
 	int number;
 
 	sigwait(&end->signals, &number);
-	if (end_is_done(end))
+	if (is_done(end))
 		return NULL;
 	now_ns = ts_clock_monotonic_ns();
 	__atomic_store_n(&end->signal_ns, now_ns, __ATOMIC_RELAXED);
 	/* Fails by overflow alone, and then the loop is awake. */
 	if (write(end->wake_fd, &one, sizeof(one)) < 0)
 		ts_log(TS_LOG_DEBUG, "eventfd: %s", strerror(errno));
-	if (!end_comes(end, now_ns + TS_END_MS * UINT64_C(1000000)))
+	if (!comes(end, now_ns + TS_END_MS * UINT64_C(1000000)))
 		end->give_up(end->data);
 	return NULL;
 }
@@ -98,7 +98,7 @@ int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data)
 	pthread_condattr_destroy(&attributes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&end->thread, NULL, end_main, end);
+	r = pthread_create(&end->thread, NULL, wait_for_end, end);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_sigmask(SIG_BLOCK, signals, NULL);
 	if (r) {

@@ -19,7 +19,7 @@
 
 /* ---- connections ---- */
 
-static int listen_on_resume(sd_event_source *source, uint64_t usec, void *data)
+static int on_resume(sd_event_source *source, uint64_t usec, void *data)
 {
 	struct ts_server *server = data;
 
@@ -34,7 +34,7 @@ static int listen_on_resume(sd_event_source *source, uint64_t usec, void *data)
  * A connection that cannot be taken stays readable: without a pause the loop would spin. One socket's pause does not lengthen the other
  * one's.
  */
-static void listen_pause(struct ts_server *server, sd_event_source *source)
+static void pause_listening(struct ts_server *server, sd_event_source *source)
 {
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	if (sd_event_source_get_enabled(server->resume_timer, NULL) > 0)
@@ -44,7 +44,7 @@ static void listen_pause(struct ts_server *server, sd_event_source *source)
 }
 
 /* Whether the porter has room for a connection. */
-static bool listen_has_room(struct ts_server *server)
+static bool has_room(struct ts_server *server)
 {
 	bool is_full = ts_porter_is_full(server->porter);
 
@@ -57,7 +57,7 @@ static bool listen_has_room(struct ts_server *server)
 }
 
 /* Reads the peer's identity, and gives the porter its descriptor. Takes `fd` over. */
-static int listen_identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
+static int identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
 {
 	struct ts_incoming incoming = {.fd = fd};
 	int r = ts_identity_read(fd, server->all_group, server->overflow_uid, &incoming.identity);
@@ -76,26 +76,26 @@ static int listen_identify(struct ts_server *server, int fd, struct ts_incoming 
  * Takes a connection that waits. Its user is known only after that. False: none waits, or none can be taken now. The porter has
  * room again when some of its descriptors are closed.
  */
-static bool listen_accept(struct ts_server *server, int listening_fd, sd_event_source *source,
-			  struct ts_incoming *ret_incoming)
+static bool take_connection(struct ts_server *server, int listening_fd, sd_event_source *source,
+			    struct ts_incoming *ret_incoming)
 {
 	int fd;
 
-	if (!listen_has_room(server)) {
-		listen_pause(server, source);
+	if (!has_room(server)) {
+		pause_listening(server, source);
 		return false;
 	}
 	fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			listen_pause(server, source);
+			pause_listening(server, source);
 		return false;
 	}
-	return !listen_identify(server, fd, ret_incoming);
+	return !identify(server, fd, ret_incoming);
 }
 
 /* Takes the descriptor and the reference over. */
-static int listen_serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
+static int serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
 {
 	struct ts_user *user = incoming->user;
 	const char *why = NULL;
@@ -116,8 +116,7 @@ static int listen_serve_peer(struct ts_server *server, const struct ts_incoming 
 }
 
 /* Takes the descriptor and the reference over. */
-static int listen_serve_client(struct ts_server *server, const struct ts_incoming *incoming,
-			       bool owner)
+static int serve_client(struct ts_server *server, const struct ts_incoming *incoming, bool owner)
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
 		return ts_client_connection_new(server, incoming, owner);
@@ -129,44 +128,44 @@ static int listen_serve_client(struct ts_server *server, const struct ts_incomin
 int ts_listen_adopt_peer(struct ts_server *server, int fd)
 {
 	struct ts_incoming incoming;
-	int r = listen_identify(server, fd, &incoming);
+	int r = identify(server, fd, &incoming);
 
-	return r ?: listen_serve_peer(server, &incoming);
+	return r ?: serve_peer(server, &incoming);
 }
 
 int ts_listen_adopt_owner(struct ts_server *server, int fd)
 {
 	struct ts_incoming incoming;
-	int r = listen_identify(server, fd, &incoming);
+	int r = identify(server, fd, &incoming);
 
-	return r ?: listen_serve_client(server, &incoming, true);
+	return r ?: serve_client(server, &incoming, true);
 }
 
 bool ts_listen_accept_peer(struct ts_server *server)
 {
 	struct ts_incoming incoming;
 
-	if (!listen_accept(server, server->inject_fd, server->inject_source, &incoming))
+	if (!take_connection(server, server->inject_fd, server->inject_source, &incoming))
 		return false;
-	(void)listen_serve_peer(server, &incoming);
+	(void)serve_peer(server, &incoming);
 	ts_server_watch(server);
 	return true;
 }
 
-static int listen_on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_inject(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	ts_listen_accept_peer(data);
 	return 0;
 }
 
-static int listen_on_control(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_control(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
 	struct ts_incoming incoming;
 
-	if (!listen_accept(server, server->control_fd, server->control_source, &incoming))
+	if (!take_connection(server, server->control_fd, server->control_source, &incoming))
 		return 0;
-	(void)listen_serve_client(server, &incoming, false);
+	(void)serve_client(server, &incoming, false);
 	ts_server_watch(server);
 	return 0;
 }
@@ -186,7 +185,7 @@ void ts_server_refuse_fds(int fd)
  * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some
  * milliseconds yet, and a connect() succeeds, but nobody accepts.
  */
-static bool listen_socket_is_stale(int type, const struct sockaddr_un *address)
+static bool socket_is_stale(int type, const struct sockaddr_un *address)
 {
 	/* With a full queue a connect() that blocks waits for a process that accepts. */
 	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -223,8 +222,7 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 	if (fd < 0)
 		return ts_error_origin(-errno);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		if (errno != EADDRINUSE || !listen_socket_is_stale(type, &address) ||
-		    unlink(path) < 0 ||
+		if (errno != EADDRINUSE || !socket_is_stale(type, &address) || unlink(path) < 0 ||
 		    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 			int error = errno;
 
@@ -247,7 +245,7 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
  * The porter has another descriptor of the socket, whose queue holds connections with descriptors that nobody received: closing it
  * here never waits for these.
  */
-static uint64_t listen_keep(struct ts_server *server, int fd)
+static uint64_t keep_socket(struct ts_server *server, int fd)
 {
 	return ts_porter_keep(server->porter, getuid(), fd);
 }
@@ -286,12 +284,12 @@ int ts_listen_inject(struct ts_server *server)
 		r = listen_at(options->inject_socket, SOCK_SEQPACKET, mode, &server->inject_fd);
 		server->unlink_inject = !r;
 		if (!r)
-			server->inject_kept = listen_keep(server, server->inject_fd);
+			server->inject_kept = keep_socket(server, server->inject_fd);
 	}
 	if (r)
 		return ts_error_trace(r);
 	r = sd_event_add_io(server->event, &server->inject_source, server->inject_fd, EPOLLIN,
-			    listen_on_inject, server);
+			    on_inject, server);
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
@@ -310,20 +308,20 @@ int ts_listen_control(struct ts_server *server, int fd)
 		r = listen_at(options->control_socket, SOCK_STREAM, mode, &server->control_fd);
 		server->unlink_control = !r;
 		if (!r)
-			server->control_kept = listen_keep(server, server->control_fd);
+			server->control_kept = keep_socket(server, server->control_fd);
 	}
 	if (r)
 		return ts_error_trace(r);
 	/* Connections have it from the socket that listens. */
 	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
-			    listen_on_control, server);
+			    on_control, server);
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
 int ts_listen_init(struct ts_server *server)
 {
 	int r = sd_event_add_time_relative(server->event, &server->resume_timer, CLOCK_MONOTONIC,
-					   LISTEN_PAUSE_US, 0, listen_on_resume, server);
+					   LISTEN_PAUSE_US, 0, on_resume, server);
 
 	return r < 0 ? ts_error_origin(r) : 0;
 }

@@ -16,21 +16,21 @@
 
 #define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
 
-static void peer_send(struct ts_peer *peer, const void *packet, size_t n_bytes)
+static void send_packet(struct ts_peer *peer, const void *packet, size_t n_bytes)
 {
 	/* A peer that does not read its few packets loses them. */
 	if (send(peer->fd, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
 		ts_log(TS_LOG_DEBUG, "pid %d: %s", peer->credentials.pid, strerror(errno));
 }
 
-static void peer_send_type(struct ts_peer *peer, enum ts_handshake_type type)
+static void send_type(struct ts_peer *peer, enum ts_handshake_type type)
 {
 	struct ts_handshake packet = {TS_HANDSHAKE_MAGIC, (uint16_t)type, sizeof(packet)};
 
-	peer_send(peer, &packet, sizeof(packet));
+	send_packet(peer, &packet, sizeof(packet));
 }
 
-static void peer_disconnect(struct ts_peer *peer)
+static void disconnect(struct ts_peer *peer)
 {
 	if (peer->fd < 0)
 		return;
@@ -38,7 +38,7 @@ static void peer_disconnect(struct ts_peer *peer)
 	ts_porter_close(peer->server->porter, peer->connection, ts_take_fd(&peer->fd));
 }
 
-static void peer_unlink(struct ts_peer *peer)
+static void unlink_peer(struct ts_peer *peer)
 {
 	struct ts_server *server = peer->server;
 
@@ -54,8 +54,8 @@ void ts_peer_free(struct ts_peer *peer)
 {
 	struct ts_server *server = peer->server;
 
-	peer_unlink(peer);
-	peer_disconnect(peer);
+	unlink_peer(peer);
+	disconnect(peer);
 	ts_session_free(peer->session);
 	if (peer->recording != server->recording)
 		ts_recording_free(peer->recording);
@@ -68,7 +68,7 @@ void ts_peer_free(struct ts_peer *peer)
 		ts_server_finish(server, 0);
 }
 
-static struct ts_handshake_reason peer_refusal(int error, const char *why)
+static struct ts_handshake_reason refusal(int error, const char *why)
 {
 	struct ts_handshake_reason packet = {
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_REFUSED, sizeof(packet)},
@@ -82,7 +82,7 @@ static struct ts_handshake_reason peer_refusal(int error, const char *why)
 void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
 		       const char *why)
 {
-	struct ts_handshake_reason packet = peer_refusal(error, why);
+	struct ts_handshake_reason packet = refusal(error, why);
 
 	server->n_refused++;
 	if (send(incoming->fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
@@ -90,7 +90,7 @@ void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incom
 	ts_porter_close(server->porter, incoming->connection, incoming->fd);
 }
 
-static int peer_recording(struct ts_peer *peer, const struct ts_peer_file *file)
+static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file)
 {
 	struct ts_server *server = peer->server;
 	int r;
@@ -124,7 +124,7 @@ static int peer_recording(struct ts_peer *peer, const struct ts_peer_file *file)
 }
 
 /* What the kernel calls a process of which nothing else is known. */
-static void peer_process_name(pid_t pid, char *name, size_t n_name)
+static void process_name(pid_t pid, char *name, size_t n_name)
 {
 	char path[32];
 	FILE *file;
@@ -140,7 +140,7 @@ static void peer_process_name(pid_t pid, char *name, size_t n_name)
 }
 
 /* Whoever reads the trace of a recording learns who is not in it. A service has no file for it. */
-static void peer_note_refused(struct ts_peer *peer, const char *why)
+static void note_refused(struct ts_peer *peer, const char *why)
 {
 	struct ts_server *server = peer->server;
 	char program[64] = "";
@@ -153,28 +153,28 @@ static void peer_note_refused(struct ts_peer *peer, const char *why)
 		server->recording->n_refused++;
 		return;
 	}
-	peer_process_name(peer->credentials.pid, program, sizeof(program));
-	r = peer_recording(peer, NULL);
+	process_name(peer->credentials.pid, program, sizeof(program));
+	r = begin_recording(peer, NULL);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
 }
 
-static void peer_refuse(struct ts_peer *peer, int error, const char *why)
+static void refuse(struct ts_peer *peer, int error, const char *why)
 {
-	struct ts_handshake_reason packet = peer_refusal(error, why);
+	struct ts_handshake_reason packet = refusal(error, why);
 
 	packet.pid = (uint32_t)peer->credentials.pid;
 	ts_log(TS_LOG_WARNING, "refused a session of pid %d, uid %u: %s", peer->credentials.pid,
 	       peer->credentials.uid, why);
 	peer->server->n_refused++;
-	peer_note_refused(peer, why);
-	peer_send(peer, &packet, sizeof(packet));
+	note_refused(peer, why);
+	send_packet(peer, &packet, sizeof(packet));
 	ts_peer_free(peer);
 }
 
 /* The connection becomes a session in its user's account. */
-static const char *peer_take_session(struct ts_peer *peer)
+static const char *take_session(struct ts_peer *peer)
 {
 	const struct ts_server *server = peer->server;
 
@@ -189,7 +189,7 @@ static const char *peer_take_session(struct ts_peer *peer)
 	return "too many sessions of this user at once (see --max-sessions-user)";
 }
 
-static const char *peer_may_begin(struct ts_peer *peer)
+static const char *may_begin(struct ts_peer *peer)
 {
 	struct ts_server *server = peer->server;
 	const struct ts_limits *limits = &server->options.limits;
@@ -207,7 +207,7 @@ static const char *peer_may_begin(struct ts_peer *peer)
 }
 
 /* `fds`: the session memory, and the output twice; -1 where none came. `n_fds`: of the descriptors that came with it. */
-static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
+static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
 {
 	struct ts_server *server = peer->server;
@@ -226,34 +226,34 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		.header = {TS_HANDSHAKE_MAGIC, TS_HANDSHAKE_WELCOME, sizeof(welcome)}};
 	struct ts_memory memory;
 	uint64_t start_ticks;
-	const char *why = peer_may_begin(peer) ?: peer_take_session(peer);
+	const char *why = may_begin(peer) ?: take_session(peer);
 	int r;
 
 	if (why) {
-		peer_refuse(peer, -EBUSY, why);
+		refuse(peer, -EBUSY, why);
 		return;
 	}
 	if (hello->major != TS_ABI_MAJOR) {
-		peer_refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
+		refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
 		return;
 	}
 	if (fds[0] < 0) {
-		peer_refuse(peer, -EBADF,
-			    n_fds ? "not a memfd" : "no session memory came with its HELLO");
+		refuse(peer, -EBADF,
+		       n_fds ? "not a memfd" : "no session memory came with its HELLO");
 		return;
 	}
 	r = ts_memory_open(fds[0], server->options.limits.max_session_bytes, &memory, &why);
 	if (r) {
-		peer_refuse(peer, r, why);
+		refuse(peer, r, why);
 		return;
 	}
-	r = peer_recording(peer, &(struct ts_peer_file){
-					 .resumed = hello->resumed,
-					 .has_output = hello->has_output,
-					 .output_number = hello->output_number,
-					 .program = memory.program,
-					 .fds = fds,
-				 });
+	r = begin_recording(peer, &(struct ts_peer_file){
+					  .resumed = hello->resumed,
+					  .has_output = hello->has_output,
+					  .output_number = hello->output_number,
+					  .program = memory.program,
+					  .fds = fds,
+				  });
 	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
 	if (r) {
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
@@ -262,7 +262,7 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		/* A service's file is this session's, which never was. */
 		if (server->options.mode == TS_SERVER_SERVICE && peer->recording)
 			ts_peer_file_discard(peer->recording);
-		peer_refuse(peer, r, strerror(-r));
+		refuse(peer, r, strerror(-r));
 		return;
 	}
 	/* A process that is over may have left its pid to another user's, which stays observed. */
@@ -273,12 +273,12 @@ static void peer_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 	peer->recording->n_sessions++;
 	welcome.session = peer->number;
 	welcome.flags = peer->recording->is_theirs ? TS_WELCOME_OUTPUT : 0;
-	peer_send(peer, &welcome, sizeof(welcome));
+	send_packet(peer, &welcome, sizeof(welcome));
 	ts_log(TS_LOG_INFO, "session %" PRIu32 ": pid %d, uid %u, into %s", peer->number,
 	       peer->credentials.pid, peer->credentials.uid, peer->recording->path);
 }
 
-static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *packet)
+static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *packet)
 {
 	struct ts_handshake_reason note = *packet;
 	int r;
@@ -290,7 +290,7 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
 	/* A service makes no file for a process of which there is nothing to say but this. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
-		r = peer_recording(peer, NULL);
+		r = begin_recording(peer, NULL);
 		r = r
 			    ?: ts_recording_note(peer->recording, &peer->credentials,
 						 (enum ts_empty_reason)note.reason, note.program,
@@ -302,7 +302,7 @@ static void peer_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 }
 
 /* One packet, n_bytes long and checked to be what it says. May free the peer. */
-static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int *fds,
+static void take_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int *fds,
 			unsigned n_fds)
 {
 	union {
@@ -315,17 +315,17 @@ static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	if (n_bytes < sizeof(packet.header) || packet.header.magic != TS_HANDSHAKE_MAGIC ||
 	    packet.header.n_bytes != n_bytes) {
 		if (!peer->session)
-			peer_refuse(peer, -EPROTO, "it does not speak the handshake");
+			refuse(peer, -EPROTO, "it does not speak the handshake");
 		return;
 	}
 	switch (packet.header.type) {
 	case TS_HANDSHAKE_HELLO:
 		if (!peer->session && n_bytes >= TS_HANDSHAKE_HELLO_MIN_BYTES)
-			peer_hello(peer, &packet.hello, fds, n_fds);
+			take_hello(peer, &packet.hello, fds, n_fds);
 		break;
 	case TS_HANDSHAKE_NOTE:
 		if (!peer->session && n_bytes >= sizeof(packet.reason))
-			peer_note(peer, &packet.reason);
+			take_note(peer, &packet.reason);
 		break;
 	case TS_HANDSHAKE_BYE:
 		if (peer->session)
@@ -337,18 +337,18 @@ static void peer_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	}
 }
 
-static void peer_gone(struct ts_peer *peer)
+static void gone(struct ts_peer *peer)
 {
 	if (!peer->session) {
 		ts_peer_free(peer);
 		return;
 	}
-	peer_disconnect(peer);
+	disconnect(peer);
 	ts_session_end(peer->session, TS_SESSION_END_DIED);
 }
 
 /* Returns false when nothing is there, or the peer is gone (and perhaps freed). */
-static bool peer_receive(struct ts_peer *peer)
+static bool receive(struct ts_peer *peer)
 {
 	struct ts_porter *porter = peer->server->porter;
 	uint8_t bytes[TS_HANDSHAKE_MAX_BYTES];
@@ -364,28 +364,28 @@ static bool peer_receive(struct ts_peer *peer)
 	if (n == -EAGAIN)
 		return false;
 	if (n == -EBUSY && !peer->session) {
-		peer_refuse(peer, -EBUSY,
-			    "busy: too many descriptors that this user passed are not closed yet");
+		refuse(peer, -EBUSY,
+		       "busy: too many descriptors that this user passed are not closed yet");
 		return false;
 	}
 	if (n <= 0) {
-		peer_gone(peer);
+		gone(peer);
 		return false;
 	}
-	peer_packet(peer, bytes, (size_t)n, fds, n_fds);
+	take_packet(peer, bytes, (size_t)n, fds, n_fds);
 	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
 		ts_closep(&fds[i]);
 	return true;
 }
 
-static int peer_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	/* One packet a turn: a flood of them does not starve the others. */
-	peer_receive(data);
+	receive(data);
 	return 0;
 }
 
-static bool peer_lives(const struct ts_server *server, uint32_t number)
+static bool lives(const struct ts_server *server, uint32_t number)
 {
 	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
 		if (peer->number == number)
@@ -400,7 +400,7 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 
 	/* HELLO, BYE and the hang-up: no honest peer says more. */
 	for (int i = 0; i < 4; i++)
-		if (!peer_lives(server, number) || peer->fd < 0 || !peer_receive(peer))
+		if (!lives(server, number) || peer->fd < 0 || !receive(peer))
 			return;
 }
 
@@ -426,7 +426,7 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 	peer->next = server->peers;
 	server->peers = peer;
 	server->n_peers++;
-	r = sd_event_add_io(server->event, &peer->source, peer->fd, EPOLLIN, peer_on_io, peer);
+	r = sd_event_add_io(server->event, &peer->source, peer->fd, EPOLLIN, on_io, peer);
 	if (r < 0) {
 		ts_peer_free(peer);
 		return ts_error_origin(r);
@@ -440,7 +440,7 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
 
 /* No row but the clock's and the kernel's, nothing else lost, no reason. */
-static bool peer_is_empty(const struct ts_recording *recording)
+static bool is_empty(const struct ts_recording *recording)
 {
 	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_KERNELS;
 
@@ -455,7 +455,7 @@ static bool peer_is_empty(const struct ts_recording *recording)
 	return !n;
 }
 
-static uint64_t peer_file_bytes(const struct ts_recording *recording)
+static uint64_t file_bytes(const struct ts_recording *recording)
 {
 	struct stat status;
 
@@ -466,7 +466,7 @@ static uint64_t peer_file_bytes(const struct ts_recording *recording)
  * The session is over. A file of its own is finished before the process is told that all is done:
  * who waits for DONE finds it complete.
  */
-static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
+static void session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
 {
 	struct ts_server *server = peer->server;
 	struct ts_recording *recording = peer->recording;
@@ -474,7 +474,7 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 	bool empty;
 
 	ts_server_account(server, recording, peer->session, how);
-	empty = peer_is_empty(recording);
+	empty = is_empty(recording);
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
 		if (ts_recording_finish(recording))
@@ -492,7 +492,7 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 			ts_server_dump_check(server, recording, true);
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)
 			ts_server_keep(server, recording);
-		server->n_bytes += peer_file_bytes(recording);
+		server->n_bytes += file_bytes(recording);
 		if (server->options.mode == TS_SERVER_SERVICE && !empty)
 			ts_server_remember(server, ts_take_ptr(peer->recording), peer->number,
 					   peer->credentials.pid);
@@ -503,9 +503,9 @@ static void peer_session_over(struct ts_peer *peer, enum ts_session_end how, con
 		       peer->credentials.uid, why);
 	if (peer->fd >= 0) {
 		if (how == TS_SESSION_END_BYE)
-			peer_send_type(peer, TS_HANDSHAKE_DONE);
+			send_type(peer, TS_HANDSHAKE_DONE);
 		else
-			peer_send_type(peer, TS_HANDSHAKE_STOP);
+			send_type(peer, TS_HANDSHAKE_STOP);
 	}
 	ts_peer_free(peer);
 }
@@ -517,8 +517,8 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns)
 
 	if (peer->session) {
 		if (ts_session_ended(peer->session, &how, &why))
-			peer_session_over(peer, how, why);
+			session_over(peer, how, why);
 	} else if (now_ns - peer->since_ns > PEER_HELLO_MAX_NS) {
-		peer_refuse(peer, -ETIMEDOUT, "it connected and said nothing");
+		refuse(peer, -ETIMEDOUT, "it connected and said nothing");
 	}
 }

@@ -46,21 +46,21 @@ struct ts_question {
 	bool killed;
 };
 
-static void question_hang_up(struct ts_question *question)
+static void hang_up(struct ts_question *question)
 {
 	question->source = sd_event_source_disable_unref(question->source);
 	ts_closep(&question->fd);
 	question->fd = -1;
 }
 
-static void question_free(struct ts_question *question)
+static void free_question(struct ts_question *question)
 {
 	for (struct ts_question **p = &question->server->questions; *p; p = &(*p)->next)
 		if (*p == question) {
 			*p = question->next;
 			break;
 		}
-	question_hang_up(question);
+	hang_up(question);
 	sd_event_source_disable_unref(question->pid_source);
 	ts_closep(&question->pid_fd);
 	ts_frame_parser_deinit(&question->parser);
@@ -69,7 +69,7 @@ static void question_free(struct ts_question *question)
 	free(question);
 }
 
-static void question_reap(struct ts_question *question)
+static void reap(struct ts_question *question)
 {
 	if (question->pid < 0 || waitpid(question->pid, &question->status, WNOHANG) == 0)
 		return;
@@ -78,11 +78,11 @@ static void question_reap(struct ts_question *question)
 }
 
 /* Answers what is left to be answered, and lets go what can go: the question may be no more. */
-static void question_settle(struct ts_question *question)
+static void settle(struct ts_question *question)
 {
 	char how[TS_WORKER_HOW_BYTES];
 
-	question_reap(question);
+	reap(question);
 	/* It said all it will, and is dead: that was not all. */
 	if (question->client && question->fd < 0 && question->pid < 0) {
 		struct ts_client_connection *client = question->client;
@@ -97,32 +97,31 @@ static void question_settle(struct ts_question *question)
 	}
 	if (question->client)
 		return;
-	question_hang_up(question);
+	hang_up(question);
 	if (question->pid >= 0 && !question->killed) {
 		question->killed = true;
 		kill(question->pid, SIGKILL);
-		question_reap(question);
+		reap(question);
 	}
 	if (question->pid < 0)
-		question_free(question);
+		free_question(question);
 	else
 		ts_server_watch(question->server);
 }
 
 /* It is over, for this reason. */
-static void question_fail(struct ts_question *question, int error, const char *why)
+static void fail(struct ts_question *question, int error, const char *why)
 {
 	struct ts_client_connection *client = question->client;
 
 	question->client = NULL;
 	if (client)
 		ts_client_connection_error(client, question->request_id, error, why);
-	question_settle(question);
+	settle(question);
 }
 
 /* What may be an answer to the question. It is for the client to make sense of. */
-static bool question_is_answer(const struct ts_question *question, const struct ts_frame *frame,
-			       bool more)
+static bool is_answer(const struct ts_question *question, const struct ts_frame *frame, bool more)
 {
 	uint32_t number;
 	size_t off;
@@ -136,7 +135,7 @@ static bool question_is_answer(const struct ts_question *question, const struct 
 }
 
 /* Nobody may come to wake it: what its client had not read was sent when there was something else to send. */
-static bool question_can_go_on(const struct ts_question *question)
+static bool can_go_on(const struct ts_question *question)
 {
 	int enabled;
 
@@ -146,18 +145,18 @@ static bool question_can_go_on(const struct ts_question *question)
 }
 
 /* False: the question is over. */
-static bool question_hand_on(struct ts_question *question, const struct ts_frame *frame)
+static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 {
 	bool more = frame->header.flags & TS_FRAME_MORE;
 	struct ts_client_connection *client = question->client;
 
-	if (!question_is_answer(question, frame, more)) {
-		question_fail(question, -EPROTO, "the worker's answer makes no sense");
+	if (!is_answer(question, frame, more)) {
+		fail(question, -EPROTO, "the worker's answer makes no sense");
 		return false;
 	}
 	question->n_bytes += frame->header.n_bytes;
 	if (more && question->n_bytes > question->most_bytes) {
-		question_fail(question, -EFBIG, "the answer is larger than this daemon allows");
+		fail(question, -EFBIG, "the answer is larger than this daemon allows");
 		return false;
 	}
 	if (!more)
@@ -165,12 +164,12 @@ static bool question_hand_on(struct ts_question *question, const struct ts_frame
 	ts_client_connection_answer(client, question->request_id, frame->data,
 				    frame->header.n_bytes, more);
 	if (!more)
-		question_settle(question);
+		settle(question);
 	return more;
 }
 
 /* Hands on what there is, as far as the client has room. */
-static void question_read(struct ts_question *question)
+static void read_answers(struct ts_question *question)
 {
 	uint8_t bytes[READ_BYTES];
 	struct ts_frame frame;
@@ -181,12 +180,12 @@ static void question_read(struct ts_question *question)
 	while (ts_client_connection_has_room(question->client)) {
 		r = ts_frame_parser_next(&question->parser, &frame);
 		if (!r) {
-			if (!question_hand_on(question, &frame))
+			if (!hand_on(question, &frame))
 				return;
 			continue;
 		}
 		if (r != TS_FRAME_E_MORE) {
-			question_fail(question, -EPROTO, "the worker's answer makes no sense");
+			fail(question, -EPROTO, "the worker's answer makes no sense");
 			return;
 		}
 		if (n_reads++ == TURN_READS)
@@ -196,12 +195,12 @@ static void question_read(struct ts_question *question)
 		if (n == -EAGAIN)
 			break;
 		if (n <= 0) {
-			question_hang_up(question);
-			question_settle(question);
+			hang_up(question);
+			settle(question);
 			return;
 		}
 		if (ts_frame_parser_feed(&question->parser, bytes, (size_t)n)) {
-			question_fail(question, -ENOMEM, "out of memory");
+			fail(question, -ENOMEM, "out of memory");
 			return;
 		}
 	}
@@ -210,22 +209,21 @@ static void question_read(struct ts_question *question)
 										    : SD_EVENT_OFF);
 }
 
-static int question_on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	question_read(data);
+	read_answers(data);
 	return 0;
 }
 
-static int question_on_end(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	question_settle(data);
+	settle(data);
 	return 0;
 }
 
 /* Like send(). The files stay where they are until the question is over. */
-static ssize_t question_send_files(struct ts_question *question,
-				   const struct ts_question_files *files, const void *data,
-				   size_t n_bytes)
+static ssize_t send_files(struct ts_question *question, const struct ts_question_files *files,
+			  const void *data, size_t n_bytes)
 {
 	struct stat status;
 	ssize_t n;
@@ -249,7 +247,7 @@ static ssize_t question_send_files(struct ts_question *question,
 }
 
 /* The request, as it was checked, with the files. It fits into a socket that nothing was written to. */
-static int question_send(struct ts_question *question, Ts__Rpc__Query *query,
+static int send_question(struct ts_question *question, Ts__Rpc__Query *query,
 			 const struct ts_question_files *files)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
@@ -270,23 +268,23 @@ static int question_send(struct ts_question *question, Ts__Rpc__Query *query,
 	header.n_fds = (uint8_t)files->n;
 	memcpy(packed, &header, sizeof(header));
 	ts__rpc__request__pack(&request, packed + sizeof(header));
-	n = question_send_files(question, files, packed, sizeof(header) + n_bytes);
+	n = send_files(question, files, packed, sizeof(header) + n_bytes);
 	if (n < 0)
 		return ts_error_origin((int)n);
 	return (size_t)n == sizeof(header) + n_bytes ? 0 : ts_error_origin(-EMSGSIZE);
 }
 
-static uint64_t question_most_ms(const struct ts_limits *limits, bool is_replay)
+static uint64_t bound_ms(const struct ts_limits *limits, bool is_replay)
 {
 	return is_replay ? limits->max_replay_ms : limits->max_query_ms;
 }
 
-static int question_start(struct ts_question *question, Ts__Rpc__Query *query,
-			  const struct ts_question_files *files)
+static int start(struct ts_question *question, Ts__Rpc__Query *query,
+		 const struct ts_question_files *files)
 {
 	struct ts_server *server = question->server;
 	const struct ts_limits *limits = &server->options.limits;
-	uint64_t most_ms = question_most_ms(limits, question->is_replay);
+	uint64_t most_ms = bound_ms(limits, question->is_replay);
 	long n_cpus = question->is_replay ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	struct ts_worker_options options = {
 		.path = server->options.worker,
@@ -299,11 +297,11 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query,
 
 	if (r)
 		return ts_error_origin(r);
-	r = question_send(question, query, files);
+	r = send_question(question, query, files);
 	/* It is gone already: how, will be seen. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
-	r = sd_event_add_io(server->event, &question->source, question->fd, EPOLLIN, question_on_io,
+	r = sd_event_add_io(server->event, &question->source, question->fd, EPOLLIN, on_io,
 			    question);
 	if (r < 0)
 		return ts_error_origin(r);
@@ -311,7 +309,7 @@ static int question_start(struct ts_question *question, Ts__Rpc__Query *query,
 	question->pid_fd = (int)syscall(SYS_pidfd_open, question->pid, 0);
 	if (question->pid_fd >= 0)
 		sd_event_add_io(server->event, &question->pid_source, question->pid_fd, EPOLLIN,
-				question_on_end, question);
+				on_end, question);
 	return 0;
 }
 
@@ -346,8 +344,8 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		*ret_why = "out of memory";
 		return ts_error_origin(-ENOMEM);
 	}
-	if (!wait_ms || wait_ms > question_most_ms(limits, is_replay))
-		wait_ms = (uint32_t)question_most_ms(limits, is_replay);
+	if (!wait_ms || wait_ms > bound_ms(limits, is_replay))
+		wait_ms = (uint32_t)bound_ms(limits, is_replay);
 	if (!query->has_max_bytes || query->max_bytes > limits->max_query_bytes)
 		TS_RPC_SET(query, max_bytes, limits->max_query_bytes);
 	*question = (struct ts_question){
@@ -367,11 +365,11 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	};
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
 	server->questions = question;
-	r = question_start(question, query, files);
+	r = start(question, query, files);
 	if (r) {
 		*ret_why = "who would answer it cannot be started";
 		question->client = NULL;
-		question_settle(question);
+		settle(question);
 		return r;
 	}
 	ts_server_watch(server);
@@ -386,18 +384,18 @@ void ts_question_resume(struct ts_client_connection *client)
 	     question; question = next) {
 		next = question->next;
 		if (question->client == client && question->fd >= 0)
-			question_read(question);
+			read_answers(question);
 	}
 }
 
 /* A replay may say what it found so far, at once. */
-static void question_cancel(struct ts_question *question)
+static void cancel(struct ts_question *question)
 {
 	uint64_t cancel_ns;
 
 	if (!question->is_replay || question->pid < 0 || question->is_cancelled ||
 	    kill(question->pid, SIGTERM)) {
-		question_fail(question, -ECANCELED, "cancelled");
+		fail(question, -ECANCELED, "cancelled");
 		return;
 	}
 	question->is_cancelled = true;
@@ -412,7 +410,7 @@ bool ts_question_cancel(struct ts_client_connection *client, uint32_t request_id
 	for (struct ts_question *question = ts_client_connection_server(client)->questions;
 	     question; question = question->next)
 		if (question->client == client && question->request_id == request_id) {
-			question_cancel(question);
+			cancel(question);
 			return true;
 		}
 	return false;
@@ -437,16 +435,16 @@ void ts_question_leave(struct ts_client_connection *client)
 		if (question->client != client)
 			continue;
 		question->client = NULL;
-		question_settle(question);
+		settle(question);
 	}
 }
 
-static void question_late(struct ts_question *question)
+static void fail_late(struct ts_question *question)
 {
 	if (question->is_cancelled)
-		question_fail(question, -ECANCELED, "cancelled");
+		fail(question, -ECANCELED, "cancelled");
 	else
-		question_fail(question, -ETIMEDOUT, "it takes longer than is allowed");
+		fail(question, -ETIMEDOUT, "it takes longer than is allowed");
 }
 
 void ts_questions_check(struct ts_server *server, uint64_t now_ns)
@@ -456,11 +454,11 @@ void ts_questions_check(struct ts_server *server, uint64_t now_ns)
 	for (struct ts_question *question = server->questions; question; question = next) {
 		next = question->next;
 		if (question->client && now_ns > question->deadline_ns)
-			question_late(question);
-		else if (question_can_go_on(question))
-			question_read(question);
+			fail_late(question);
+		else if (can_go_on(question))
+			read_answers(question);
 		else
-			question_settle(question);
+			settle(question);
 	}
 }
 
@@ -472,6 +470,6 @@ void ts_questions_end(struct ts_server *server)
 		question->client = NULL;
 		if (question->pid >= 0)
 			kill(question->pid, SIGKILL);
-		question_free(question);
+		free_question(question);
 	}
 }

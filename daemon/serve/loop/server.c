@@ -56,7 +56,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 
 /* ---- sessions that are over ---- */
 
-static void server_forget(struct ts_ended **p)
+static void forget(struct ts_ended **p)
 {
 	struct ts_ended *ended = *p;
 
@@ -67,7 +67,7 @@ static void server_forget(struct ts_ended **p)
 }
 
 /* Makes room for one more trace of the user: the user's oldest one goes if it has its share, else the oldest of all. */
-static void server_forget_for(struct ts_server *server, const struct ts_user *user)
+static void forget_for(struct ts_server *server, const struct ts_user *user)
 {
 	const uint64_t most = ts_users_quarter(server->options.limits.max_traces);
 	const bool has_share = ts_user_has(user, TS_RESOURCE_TRACES) >= most;
@@ -77,10 +77,10 @@ static void server_forget_for(struct ts_server *server, const struct ts_user *us
 		if (!has_share || (*p)->recording->user == user)
 			oldest = p;
 	if (oldest)
-		server_forget(oldest);
+		forget(oldest);
 }
 
-static bool server_is_of(const struct ts_recording *recording, dev_t device, ino_t inode)
+static bool is_of(const struct ts_recording *recording, dev_t device, ino_t inode)
 {
 	struct stat status;
 
@@ -92,10 +92,10 @@ void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode)
 {
 	struct ts_ended **p = &server->ended;
 
-	while (*p && !server_is_of((*p)->recording, device, inode))
+	while (*p && !is_of((*p)->recording, device, inode))
 		p = &(*p)->next;
 	if (*p)
-		server_forget(p);
+		forget(p);
 }
 
 struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
@@ -127,7 +127,7 @@ void ts_server_remember(struct ts_server *server, struct ts_recording *recording
 		return;
 	}
 	if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
-		server_forget_for(server, recording->user);
+		forget_for(server, recording->user);
 		if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
 			free(ended);
 			ts_recording_free(recording);
@@ -149,7 +149,7 @@ void ts_server_own_recording(struct ts_server *server, struct ts_recording *reco
 
 /* ---- looking after peers and clients ---- */
 
-static int server_describe(struct ts_server *server, const char *metadata)
+static int describe(struct ts_server *server, const char *metadata)
 {
 	const char *value = strchr(metadata, '=');
 	char key[64];
@@ -161,17 +161,17 @@ static int server_describe(struct ts_server *server, const char *metadata)
 }
 
 /* Why there might be nothing is worth knowing only of a trace in which nothing is. */
-static void server_describe_empty(struct ts_server *server)
+static void describe_empty(struct ts_server *server)
 {
 	const uint64_t *counts = server->recording->counts;
 
 	if (server->options.empty_metadata &&
 	    !(counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET]) &&
-	    server_describe(server, server->options.empty_metadata))
+	    describe(server, server->options.empty_metadata))
 		ts_log(TS_LOG_ERROR, "%s does not say why it is empty", server->recording->path);
 }
 
-static void server_done(struct ts_server *server)
+static void finish(struct ts_server *server)
 {
 	struct ts_client_connection *client;
 	int error = 0;
@@ -179,7 +179,7 @@ static void server_done(struct ts_server *server)
 	ts_server_close_system(server);
 	if (server->recording) {
 		ts_server_dump_check(server, server->recording, true);
-		server_describe_empty(server);
+		describe_empty(server);
 		/* No process waits for it any more, but whoever asked for the recording does. */
 		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
 			ts_recording_symbolize(server->recording, server->options.worker,
@@ -196,7 +196,7 @@ static void server_done(struct ts_server *server)
 	sd_event_exit(server->event, server->exit_status);
 }
 
-static void server_unlink(struct ts_server *server)
+static void unlink_sockets(struct ts_server *server)
 {
 	if (server->unlink_inject)
 		unlink(server->options.inject_socket);
@@ -207,34 +207,34 @@ static void server_unlink(struct ts_server *server)
 }
 
 /* The process ends with sessions that did not. Their files stay as they are, whole up to their last blocks. */
-static _Noreturn void server_exit(struct ts_server *server)
+static _Noreturn void exit_at_once(struct ts_server *server)
 {
 	ts_log(TS_LOG_ERROR,
 	       "the end takes too long: the files of %" PRIu32
 	       " sessions lack their last rows, and files that are not finished stay so",
 	       __atomic_load_n(&server->n_peers, __ATOMIC_RELAXED));
-	server_unlink(server);
+	unlink_sockets(server);
 	_exit(1);
 }
 
 /* In the end's own thread: the main loop is stuck. */
-static void server_give_up(void *data)
+static void give_up(void *data)
 {
-	server_exit(data);
+	exit_at_once(data);
 }
 
 /* A session's thread is stuck where nothing reaches it (a file system that does not answer): each client that waits is told. */
-static void server_abandon(struct ts_server *server)
+static void abandon(struct ts_server *server)
 {
 	if (server->recording)
 		server->recording->error = -ETIMEDOUT;
 	for (struct ts_client_connection *client = server->clients; client;
 	     client = ts_client_connection_next(client))
 		ts_client_connection_finished(client);
-	server_exit(server);
+	exit_at_once(server);
 }
 
-static void server_check(struct ts_server *server)
+static void check_all(struct ts_server *server)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 	struct ts_peer *peer, *next_peer;
@@ -252,18 +252,18 @@ static void server_check(struct ts_server *server)
 	ts_server_dump_check_all(server);
 	ts_server_expire_check(server);
 	if (server->finishing && !server->peers)
-		server_done(server);
+		finish(server);
 	else if (server->finishing && now > server->abandon_deadline_ns)
-		server_abandon(server);
+		abandon(server);
 }
 
-static int server_on_notify(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_notify(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	uint64_t n;
 
 	if (read(fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return ts_error_origin(-errno);
-	server_check(data);
+	check_all(data);
 	return 0;
 }
 
@@ -288,9 +288,9 @@ void ts_server_watch(struct ts_server *server)
 	}
 }
 
-static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
-	server_check(data);
+	check_all(data);
 	ts_server_watch(data);
 	return 0;
 }
@@ -301,7 +301,7 @@ static int server_on_timer(sd_event_source *source, uint64_t usec, void *data)
  * What processes said before the recording, or the service, was told to end still counts. Who waits at a socket that is not ours
  * alone is taken by whoever listens there next.
  */
-static void server_receive_pending(struct ts_server *server)
+static void receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
@@ -332,7 +332,7 @@ void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 	if (server->finishing)
 		return;
 	if (server->options.mode != TS_SERVER_PRIVATE)
-		server_receive_pending(server);
+		receive_pending(server);
 	server->finishing = true;
 	server->finish_deadline_ns =
 		ts_clock_monotonic_ns() + (timeout_ms ?: TS_SERVER_FINISH_MS) * UINT64_C(1000000);
@@ -352,7 +352,7 @@ void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
 }
 
 /* A signal leaves less time than an end that has begun may have. */
-static void server_terminate(struct ts_server *server)
+static void terminate(struct ts_server *server)
 {
 	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
 
@@ -367,17 +367,17 @@ static void server_terminate(struct ts_server *server)
 		server->abandon_deadline_ns = deadline_ns + SERVER_TERM_ABANDON_NS;
 }
 
-static int server_on_end(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	uint64_t n;
 
 	if (read(fd, &n, sizeof(n)) == sizeof(n))
-		server_terminate(data);
+		terminate(data);
 	return 0;
 }
 
 /* No connection can be received from without it. */
-static int server_on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
+static int on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
 
@@ -388,7 +388,7 @@ static int server_on_porter(sd_event_source *source, int fd, uint32_t events, vo
 	return 0;
 }
 
-static int server_signals(struct ts_server *server)
+static int watch_signals(struct ts_server *server)
 {
 	bool service = server->options.mode == TS_SERVER_SERVICE;
 	sigset_t set;
@@ -408,20 +408,20 @@ static int server_signals(struct ts_server *server)
 	server->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->end_fd < 0)
 		return ts_error_origin(-errno);
-	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN,
-			    server_on_end, server);
+	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN, on_end,
+			    server);
 	/* Before connections that come and come. */
 	if (r >= 0)
 		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0)
 		return ts_error_origin(r);
-	r = ts_end_new(&set, server->end_fd, server_give_up, server, &server->end);
+	r = ts_end_new(&set, server->end_fd, give_up, server, &server->end);
 	return r ?: ts_server_dump_setup(server);
 }
 
 /* ---- kernel events ---- */
 
-static int server_open_kernel(struct ts_server *server)
+static int open_kernel(struct ts_server *server)
 {
 	const struct ts_kernel_config *config = &server->options.kernel_events;
 	int r;
@@ -480,20 +480,20 @@ int ts_server_describe_kernel(const struct ts_server *server, struct ts_recordin
 }
 
 /* What whoever started the recording wants to be known of it. */
-static int server_describe_all(struct ts_server *server)
+static int describe_all(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < options->n_metadata; i++)
-		r = server_describe(server, options->metadata[i]);
+		r = describe(server, options->metadata[i]);
 	r = r ?: ts_server_describe_kernel(server, server->recording);
 	r = r ?: ts_sbt_writer_flush(server->recording->writer);
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
 /* For whoever starts, stops and watches it. Where there is no place for a socket it is recorded all the same. */
-static void server_listen_private(struct ts_server *server)
+static void listen_private(struct ts_server *server)
 {
 	int r = ts_places_new(server->directory);
 
@@ -507,7 +507,7 @@ static void server_listen_private(struct ts_server *server)
 		ts_log(TS_LOG_WARNING, "nobody can ask for this recording: %s", strerror(-r));
 }
 
-static int server_open(struct ts_server *server)
+static int open_sockets(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
 	int r;
@@ -516,7 +516,7 @@ static int server_open(struct ts_server *server)
 	case TS_SERVER_PRIVATE:
 		r = ts_listen_nonblocking(options->inject_fd);
 		if (!r)
-			server_listen_private(server);
+			listen_private(server);
 		return r ?: ts_listen_adopt_peer(server, options->inject_fd);
 	case TS_SERVER_RECORD:
 		/* The file first: a recording that cannot be written does not begin. */
@@ -528,7 +528,7 @@ static int server_open(struct ts_server *server)
 		}
 		ts_server_own_recording(server, server->recording);
 		r = ts_recording_quantum(server->recording, options->quantum_ns);
-		r = r ?: server_describe_all(server);
+		r = r ?: describe_all(server);
 		r = r ?: ts_server_dump_prepare(server, server->recording);
 		r = r ?: ts_server_open_system(server);
 		r = r ?: ts_listen_inject(server);
@@ -554,8 +554,7 @@ static int server_open(struct ts_server *server)
 /* ---- beginning and end of the process ---- */
 
 /* Raises the limit of descriptors: the soft one is for programs that use select(); the hard one takes a capability. */
-static void server_raise_limit(const struct ts_server *server, struct rlimit *limit,
-			       uint64_t wanted)
+static void raise_limit(const struct ts_server *server, struct rlimit *limit, uint64_t wanted)
 {
 	const struct rlimit more = {wanted, wanted};
 
@@ -570,7 +569,7 @@ static void server_raise_limit(const struct ts_server *server, struct rlimit *li
  * Nobody who is the daemon's user looks into the daemon, its workers included. A service keeps no right beyond the limits of its
  * disk (CAP_SYS_RESOURCE ignores quotas and reserved blocks) once it has raised its own limits.
  */
-static void server_confine(const struct ts_server *server)
+static void confine(const struct ts_server *server)
 {
 	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 
@@ -591,7 +590,7 @@ static void server_confine(const struct ts_server *server)
  * As many sessions as there are descriptors for: its connection, its memory, its file twice. Before they run out for everybody,
  * sessions are refused by name.
  */
-static void server_count_descriptors(struct ts_server *server)
+static void count_descriptors(struct ts_server *server)
 {
 	struct ts_limits *limits = &server->options.limits;
 	/* An answer may have a descriptor; a question has a process. Files that clients sent are the porter's. */
@@ -602,7 +601,7 @@ static void server_count_descriptors(struct ts_server *server)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
-	server_raise_limit(server, &limit, others + 4 * limits->max_sessions);
+	raise_limit(server, &limit, others + 4 * limits->max_sessions);
 	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 4 : 1;
 	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
 		return;
@@ -616,14 +615,14 @@ static void server_count_descriptors(struct ts_server *server)
 		limits->max_sessions_user = ts_users_quarter(most);
 }
 
-static int server_init(struct ts_server *server)
+static int init(struct ts_server *server)
 {
 	const bool is_service = server->options.mode == TS_SERVER_SERVICE;
 	int r;
 
 	server->capabilities = ts_capabilities_have();
-	server_count_descriptors(server);
-	server_confine(server);
+	count_descriptors(server);
+	confine(server);
 	server->all_group = (gid_t)-1;
 	server->overflow_uid = (uid_t)-1;
 	if (is_service) {
@@ -642,24 +641,23 @@ static int server_init(struct ts_server *server)
 	if (server->notify_fd < 0)
 		return ts_error_origin(-errno);
 	r = sd_event_add_io(server->event, &server->notify_source, server->notify_fd, EPOLLIN,
-			    server_on_notify, server);
+			    on_notify, server);
 	if (r >= 0)
 		r = sd_event_add_io(server->event, &server->porter_source,
-				    ts_porter_fd(server->porter), EPOLLIN, server_on_porter,
-				    server);
+				    ts_porter_fd(server->porter), EPOLLIN, on_porter, server);
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
-					       SERVER_LOOK_US, 0, server_on_timer, server);
+					       SERVER_LOOK_US, 0, on_timer, server);
 	if (r < 0)
 		return ts_error_origin(r);
 	r = ts_listen_init(server);
 	if (r)
 		return r;
 	sd_event_set_watchdog(server->event, true);
-	return server_signals(server);
+	return watch_signals(server);
 }
 
-static void server_deinit(struct ts_server *server)
+static void deinit(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
 
@@ -669,13 +667,13 @@ static void server_deinit(struct ts_server *server)
 		ts_client_connection_free(server->clients);
 	ts_questions_end(server);
 	while (server->ended)
-		server_forget(&server->ended);
+		forget(&server->ended);
 	ts_server_close_system(server);
 	ts_recording_free(server->observed);
 	ts_kernel_hub_free(server->kernel);
 	ts_recording_free(server->recording);
 	ts_server_expire_close(server);
-	server_unlink(server);
+	unlink_sockets(server);
 	sd_event_source_disable_unref(server->inject_source);
 	sd_event_source_disable_unref(server->control_source);
 	sd_event_source_disable_unref(server->notify_source);
@@ -706,15 +704,15 @@ int ts_server_run(const struct ts_server_options *options)
 	};
 	int r;
 
-	r = server_init(&server);
-	r = r ?: server_open_kernel(&server);
-	r = r ?: server_open(&server);
+	r = init(&server);
+	r = r ?: open_kernel(&server);
+	r = r ?: open_sockets(&server);
 	if (!r) {
 		sd_notify(0, "READY=1");
 		r = sd_event_loop(server.event);
 		if (r >= 0)
 			r = server.exit_status;
 	}
-	server_deinit(&server);
+	deinit(&server);
 	return r;
 }

@@ -13,20 +13,20 @@
 /* For those that answer nothing. */
 #define DUMP_WAIT_NS (UINT64_C(10000) * 1000000)
 
-static bool dump_waits_for(const struct ts_peer *peer, const struct ts_recording *recording)
+static bool waits_for(const struct ts_peer *peer, const struct ts_recording *recording)
 {
 	return peer->session && peer->recording == recording;
 }
 
-static void dump_begin(struct ts_server *server, struct ts_recording *recording)
+static void begin(struct ts_server *server, struct ts_recording *recording)
 {
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		if (dump_waits_for(peer, recording))
+		if (waits_for(peer, recording))
 			peer->dump_ticket = ts_session_seal(peer->session, DUMP_FLUSH_MS);
 	recording->dump_deadline_ns = ts_clock_monotonic_ns() + DUMP_WAIT_NS;
 }
 
-static bool dump_is_ready(const struct ts_server *server, const struct ts_recording *recording)
+static bool is_ready(const struct ts_server *server, const struct ts_recording *recording)
 {
 	enum ts_session_end how;
 	const char *why;
@@ -34,7 +34,7 @@ static bool dump_is_ready(const struct ts_server *server, const struct ts_record
 	if (ts_clock_monotonic_ns() >= recording->dump_deadline_ns)
 		return true;
 	for (const struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		if (dump_waits_for(peer, recording) && peer->dump_ticket &&
+		if (waits_for(peer, recording) && peer->dump_ticket &&
 		    !ts_session_sealed(peer->session, peer->dump_ticket) &&
 		    !ts_session_ended(peer->session, &how, &why))
 			return false;
@@ -48,15 +48,15 @@ void ts_server_dump_check(struct ts_server *server, struct ts_recording *recordi
 	/* One that is wanted while another is made is the same. */
 	if (__atomic_exchange_n(&recording->dump_wanted, false, __ATOMIC_RELAXED) &&
 	    !recording->dump_deadline_ns)
-		dump_begin(server, recording);
-	if (!recording->dump_deadline_ns || (!is_end && !dump_is_ready(server, recording)))
+		begin(server, recording);
+	if (!recording->dump_deadline_ns || (!is_end && !is_ready(server, recording)))
 		return;
 	recording->dump_deadline_ns = 0;
 	if (!ts_recording_dump(recording, &files))
 		ts_server_keep_files(server, recording->user, &files);
 }
 
-static void dump_look(struct ts_server *server, struct ts_recording *recording)
+static void look(struct ts_server *server, struct ts_recording *recording)
 {
 	ts_server_dump_check(server, recording, false);
 	server->dumping |= recording->dump_deadline_ns != 0;
@@ -66,28 +66,28 @@ void ts_server_dump_check_all(struct ts_server *server)
 {
 	server->dumping = false;
 	if (server->recording)
-		dump_look(server, server->recording);
+		look(server, server->recording);
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
 		if (peer->recording && peer->recording != server->recording)
-			dump_look(server, peer->recording);
+			look(server, peer->recording);
 	/* What does not answer in time is not waited for. */
 	if (server->dumping)
 		ts_server_watch(server);
 }
 
-static void dump_want(struct ts_recording *recording)
+static void want(struct ts_recording *recording)
 {
 	if (recording)
 		__atomic_store_n(&recording->dump_wanted, true, __ATOMIC_RELAXED);
 }
 
-static int dump_on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
 	struct ts_server *server = data;
 
-	dump_want(server->recording);
+	want(server->recording);
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		dump_want(peer->recording);
+		want(peer->recording);
 	ts_server_look(server);
 	return 0;
 }
@@ -101,7 +101,7 @@ int ts_server_dump_setup(struct ts_server *server)
 	sigaddset(&set, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return ts_error_origin(-errno);
-	r = sd_event_add_signal(server->event, NULL, SIGUSR1, dump_on_signal, server);
+	r = sd_event_add_signal(server->event, NULL, SIGUSR1, on_signal, server);
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 

@@ -24,13 +24,13 @@
 /* The kernel takes long to free the blocks of a larger file: a thread waits for that. */
 #define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)
 
-static bool expire_is_busy(void *data, const struct stat *status)
+static bool is_busy(void *data, const struct stat *status)
 {
 	return ts_questions_hold(data, status->st_dev, status->st_ino);
 }
 
 /* Frees the blocks: whoever has the file open reads an empty one. Another name of the file, a dump's, keeps them. */
-static void *expire_wipe(void *data)
+static void *wipe(void *data)
 {
 	int fd = (int)(intptr_t)data;
 	struct stat status;
@@ -41,7 +41,7 @@ static void *expire_wipe(void *data)
 	return NULL;
 }
 
-static void expire_wipe_aside(int fd)
+static void wipe_aside(int fd)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -49,28 +49,28 @@ static void expire_wipe_aside(int fd)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attributes, expire_wipe, (void *)(intptr_t)fd);
+	r = pthread_create(&thread, &attributes, wipe, (void *)(intptr_t)fd);
 	pthread_attr_destroy(&attributes);
 	if (r)
-		expire_wipe((void *)(intptr_t)fd);
+		wipe((void *)(intptr_t)fd);
 }
 
-static void expire_removed(void *data, const struct stat *status, int fd)
+static void on_removed(void *data, const struct stat *status, int fd)
 {
 	ts_server_forget_file(data, status->st_dev, status->st_ino);
 	if (fd >= 0 && status->st_size >= EXPIRE_LARGE_BYTES)
-		expire_wipe_aside(fd);
+		wipe_aside(fd);
 	else if (fd >= 0)
-		expire_wipe((void *)(intptr_t)fd);
+		wipe((void *)(intptr_t)fd);
 }
 
-static void expire_again(struct ts_server *server, uint64_t us)
+static void set_timer(struct ts_server *server, uint64_t us)
 {
 	sd_event_source_set_time_relative(server->retention_timer, us);
 	sd_event_source_set_enabled(server->retention_timer, SD_EVENT_ONESHOT);
 }
 
-static size_t expire_pass(struct ts_server *server)
+static size_t expire_traces(struct ts_server *server)
 {
 	return ts_retention_expire(server->retention, ts_clock_realtime_ns(), EXPIRE_PASS);
 }
@@ -78,22 +78,22 @@ static size_t expire_pass(struct ts_server *server)
 /* One pass, and the next one soon if it did not come to the end. */
 void ts_server_expire(struct ts_server *server)
 {
-	if (server->retention && expire_pass(server) == EXPIRE_PASS)
-		expire_again(server, EXPIRE_NEXT_PASS_US);
+	if (server->retention && expire_traces(server) == EXPIRE_PASS)
+		set_timer(server, EXPIRE_NEXT_PASS_US);
 }
 
-static int expire_on_timer(sd_event_source *source, uint64_t usec, void *data)
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
 	struct ts_server *server = data;
 	size_t n_files;
 
-	if (expire_pass(server) == EXPIRE_PASS) {
-		expire_again(server, EXPIRE_NEXT_PASS_US);
+	if (expire_traces(server) == EXPIRE_PASS) {
+		set_timer(server, EXPIRE_NEXT_PASS_US);
 		return 0;
 	}
 	ts_retention_refresh(server->retention);
 	n_files = ts_retention_n_files(server->retention);
-	expire_again(server, EXPIRE_US + n_files * EXPIRE_US_PER_FILE);
+	set_timer(server, EXPIRE_US + n_files * EXPIRE_US_PER_FILE);
 	return 0;
 }
 
@@ -104,8 +104,8 @@ int ts_server_expire_open(struct ts_server *server)
 		.limits = &server->options.limits,
 		.users = server->users,
 		.data = server,
-		.is_busy = expire_is_busy,
-		.removed = expire_removed,
+		.is_busy = is_busy,
+		.removed = on_removed,
 	};
 	int r;
 
@@ -120,7 +120,7 @@ int ts_server_expire_open(struct ts_server *server)
 		ts_log(TS_LOG_WARNING, "%s: not all traces of before are known: %s",
 		       server->options.directory, strerror(-r));
 	r = sd_event_add_time_relative(server->event, &server->retention_timer, CLOCK_MONOTONIC, 0,
-				       0, expire_on_timer, server);
+				       0, on_timer, server);
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
@@ -160,7 +160,7 @@ void ts_server_keep(struct ts_server *server, struct ts_recording *recording)
 	ts_server_keep_files(server, recording->user, &files);
 }
 
-static bool expire_take_room(struct ts_user *user)
+static bool take_room(struct ts_user *user)
 {
 	if (!ts_user_take(user, TS_RESOURCE_DISK_FILES, 1))
 		return false;
@@ -170,31 +170,31 @@ static bool expire_take_room(struct ts_user *user)
 	return false;
 }
 
-static void expire_give_room(struct ts_user *user)
+static void give_room(struct ts_user *user)
 {
 	ts_user_give(user, TS_RESOURCE_DISK_FILES, 1);
 	ts_user_give(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
 }
 
 /* As if the user had what it wants: its finished traces make room for that. */
-static void expire_for(struct ts_server *server, struct ts_user *user)
+static void make_room_for(struct ts_server *server, struct ts_user *user)
 {
 	ts_user_put(user, TS_RESOURCE_DISK_FILES, 1);
 	ts_user_put(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
 	ts_server_expire(server);
-	expire_give_room(user);
+	give_room(user);
 }
 
 const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user)
 {
 	if (!server->retention)
 		return NULL;
-	if (!expire_take_room(user)) {
-		expire_for(server, user);
-		if (!expire_take_room(user))
+	if (!take_room(user)) {
+		make_room_for(server, user);
+		if (!take_room(user))
 			return "the share of the disk is used up by traces (see "
 			       "--max-disk-bytes-user, --max-disk-files)";
 	}
-	expire_give_room(user);
+	give_room(user);
 	return NULL;
 }

@@ -24,9 +24,8 @@
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 
 /* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */
-static int recording_find_name(const char *path, bool unique,
-			       int (*how)(void *data, const char *name), void *data,
-			       char **ret_path)
+static int find_name(const char *path, bool unique, int (*how)(void *data, const char *name),
+		     void *data, char **ret_path)
 {
 	size_t n_bytes = strlen(path) + 16;
 	ts_cleanup(ts_freep) char *name = malloc(n_bytes);
@@ -52,7 +51,7 @@ struct recording_file {
 	int fd;
 };
 
-static int recording_create(void *data, const char *name)
+static int create(void *data, const char *name)
 {
 	struct recording_file *file = data;
 
@@ -61,7 +60,7 @@ static int recording_create(void *data, const char *name)
 }
 
 /* A file that has no name yet, in the path's folder. */
-static int recording_create_unnamed(const char *path, mode_t mode)
+static int create_unnamed(const char *path, mode_t mode)
 {
 	const char *slash = strrchr(path, '/');
 	ts_cleanup(ts_freep) char *folder =
@@ -70,7 +69,7 @@ static int recording_create_unnamed(const char *path, mode_t mode)
 	return folder ? open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode) : -1;
 }
 
-static int recording_link(void *data, const char *name)
+static int link_file(void *data, const char *name)
 {
 	char path[32];
 
@@ -79,7 +78,7 @@ static int recording_link(void *data, const char *name)
 }
 
 /* By which files of one clock are told from others. */
-static bool recording_boot_id(char *text, size_t n_text)
+static bool boot_id(char *text, size_t n_text)
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 	bool known = file && fgets(text, (int)n_text, file);
@@ -91,7 +90,7 @@ static bool recording_boot_id(char *text, size_t n_text)
 	return known && *text;
 }
 
-static int recording_describe(struct ts_sbt_writer *writer, const char *command)
+static int describe(struct ts_sbt_writer *writer, const char *command)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
 	struct utsname system;
@@ -104,7 +103,7 @@ static int recording_describe(struct ts_sbt_writer *writer, const char *command)
 		snprintf(text, sizeof(text), "%s %s", system.sysname, system.release);
 		r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_KERNEL, text);
 	}
-	if (!r && recording_boot_id(text, sizeof(text)))
+	if (!r && boot_id(text, sizeof(text)))
 		r = ts_sbt_writer_metadata(writer, TS_METADATA_BOOT_ID, text);
 	snprintf(text, sizeof(text), "%" PRIu64, pair.ticks);
 	r = r ?: ts_sbt_writer_metadata(writer, TS_METADATA_START_REALTIME, text);
@@ -115,7 +114,7 @@ static int recording_describe(struct ts_sbt_writer *writer, const char *command)
 	return r ?: ts_sbt_writer_flush(writer);
 }
 
-static int recording_reopen(int fd, int *ret_fd)
+static int reopen(int fd, int *ret_fd)
 {
 	char path[32];
 
@@ -128,9 +127,9 @@ static int recording_reopen(int fd, int *ret_fd)
 }
 
 /* `fd`: the file's. */
-static int recording_begin(struct ts_recording *recording, int fd, const char *command)
+static int begin(struct ts_recording *recording, int fd, const char *command)
 {
-	int r = recording_reopen(fd, &recording->read_fd);
+	int r = reopen(fd, &recording->read_fd);
 
 	if (!r) {
 		r = ts_sbt_writer_new(fd, &recording->writer);
@@ -139,41 +138,40 @@ static int recording_begin(struct ts_recording *recording, int fd, const char *c
 	}
 	if (fd >= 0)
 		close(fd);
-	return r ?: recording_describe(recording->writer, command);
+	return r ?: describe(recording->writer, command);
 }
 
 /*
  * The file gets its name when it says that it is a trace: who dies before leaves none that does not open. -EOPNOTSUPP where the
  * file system has no files without a name, or does not let them have one.
  */
-static int recording_new_whole(struct ts_recording *recording, const char *path, bool unique,
-			       mode_t mode, const char *command)
+static int new_whole(struct ts_recording *recording, const char *path, bool unique, mode_t mode,
+		     const char *command)
 {
-	int fd = recording_create_unnamed(path, mode), r;
+	int fd = create_unnamed(path, mode), r;
 
 	if (fd < 0)
 		return -EOPNOTSUPP;
-	r = recording_begin(recording, fd, command);
+	r = begin(recording, fd, command);
 	if (r)
 		return r;
-	r = recording_find_name(path, unique, recording_link, &recording->read_fd,
-				&recording->path);
+	r = find_name(path, unique, link_file, &recording->read_fd, &recording->path);
 	return !r || r == -EEXIST ? r : -EOPNOTSUPP;
 }
 
-static int recording_new_named(struct ts_recording *recording, const char *path, bool unique,
-			       mode_t mode, const char *command)
+static int new_named(struct ts_recording *recording, const char *path, bool unique, mode_t mode,
+		     const char *command)
 {
 	struct recording_file file = {.mode = mode};
-	int r = recording_find_name(path, unique, recording_create, &file, &recording->path);
+	int r = find_name(path, unique, create, &file, &recording->path);
 
-	r = r ?: recording_begin(recording, file.fd, command);
+	r = r ?: begin(recording, file.fd, command);
 	if (r && recording->path)
 		unlink(recording->path);
 	return r;
 }
 
-static struct ts_recording *recording_alloc(void)
+static struct ts_recording *alloc(void)
 {
 	struct ts_recording *recording = calloc(1, sizeof(*recording));
 
@@ -189,14 +187,13 @@ static struct ts_recording *recording_alloc(void)
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
 		     struct ts_recording **ret_recording)
 {
-	struct ts_recording *recording = recording_alloc();
-	int r = recording ? recording_new_whole(recording, path, unique, mode, command) : -ENOMEM;
+	struct ts_recording *recording = alloc();
+	int r = recording ? new_whole(recording, path, unique, mode, command) : -ENOMEM;
 
 	if (r == -EOPNOTSUPP) {
 		ts_recording_free(recording);
-		recording = recording_alloc();
-		r = recording ? recording_new_named(recording, path, unique, mode, command)
-			      : -ENOMEM;
+		recording = alloc();
+		r = recording ? new_named(recording, path, unique, mode, command) : -ENOMEM;
 	}
 	if (r) {
 		if (recording)
@@ -208,11 +205,11 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 }
 
 /* Takes over `fd`, which leads to an empty file again where it fails. */
-static int recording_write_to(struct ts_recording *recording, int fd)
+static int write_to(struct ts_recording *recording, int fd)
 {
 	int r = ts_sbt_writer_new(fd, &recording->writer);
 
-	r = r ?: recording_describe(recording->writer, NULL);
+	r = r ?: describe(recording->writer, NULL);
 	if (r && ftruncate(fd, 0) < 0) {
 		/* It is a piece of a trace then, and its owner's matter. */
 	}
@@ -223,7 +220,7 @@ static int recording_write_to(struct ts_recording *recording, int fd)
 
 int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recording **ret_recording)
 {
-	struct ts_recording *recording = recording_alloc();
+	struct ts_recording *recording = alloc();
 	int r;
 
 	if (!recording) {
@@ -234,7 +231,7 @@ int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recordin
 	recording->is_theirs = true;
 	recording->read_fd = read_fd;
 	recording->path = strdup(path);
-	r = recording_write_to(recording, fd);
+	r = write_to(recording, fd);
 	if (!r && !recording->path)
 		r = -ENOMEM;
 	if (r) {
@@ -276,20 +273,19 @@ static int sink_row(void *data, unsigned type, const void *row)
 	return ts_sbt_writer_row(data, type, row);
 }
 
-static int recording_symbolize(struct ts_recording *recording,
-			       const struct ts_symbol_trace_options *options)
+static int symbolize(struct ts_recording *recording, const struct ts_symbol_trace_options *options)
 {
 	struct ts_symbol_sink sink = {sink_string, sink_row, recording->writer};
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	ts_cleanup(ts_closep) int fd = -1;
-	int r = recording_reopen(recording->read_fd, &fd);
+	int r = reopen(recording->read_fd, &fd);
 
 	r = r ?: ts_sbt_reader_open(fd, &reader, NULL);
 	return r ?: ts_symbolize_trace(reader, &sink, options, NULL);
 }
 
 /* Once, before names are written: what they lack the room for cuts nothing short. */
-static void recording_judge(struct ts_recording *recording)
+static void judge(struct ts_recording *recording)
 {
 	if (!recording->judged)
 		recording->cut_short = ts_recording_why_full(recording);
@@ -310,8 +306,8 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 	if (recording->ended || ts_sbt_writer_error(recording->writer) ||
 	    ts_recording_full(recording))
 		return;
-	recording_judge(recording);
-	r = recording_symbolize(recording, &options);
+	judge(recording);
+	r = symbolize(recording, &options);
 	if (r)
 		ts_log(r == -ENOENT ? TS_LOG_DEBUG : TS_LOG_WARNING, "%s: stacks have no names: %s",
 		       recording->path,
@@ -321,7 +317,7 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 }
 
 /* The writer is gone, and its strings. */
-static void recording_discharge(struct ts_recording *recording)
+static void discharge(struct ts_recording *recording)
 {
 	if (recording->user)
 		ts_user_give(recording->user, TS_RESOURCE_DEFINITION_BYTES,
@@ -336,7 +332,7 @@ void ts_recording_free(struct ts_recording *recording)
 	if (!recording)
 		return;
 	ts_sbt_writer_free(recording->writer);
-	recording_discharge(recording);
+	discharge(recording);
 	ts_recording_uncount(recording);
 	ts_user_unref(recording->user);
 	if (recording->read_fd >= 0)
@@ -356,7 +352,7 @@ void ts_recording_end(struct ts_recording *recording)
 	/* A dump may be under way. */
 	pthread_mutex_lock(&recording->rotating);
 	recording->ended = true;
-	recording_judge(recording);
+	judge(recording);
 	/* Where even that has no room, what is lost to the disk says so. */
 	if (recording->cut_short)
 		(void)ts_sbt_writer_metadata(recording->writer, TS_METADATA_CUT_SHORT,
@@ -379,7 +375,7 @@ int ts_recording_finish(struct ts_recording *recording)
 		recording->error = -ENOENT;
 	/* Frees the lock by which readers know that it grows. */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
-	recording_discharge(recording);
+	discharge(recording);
 	return recording->error;
 }
 
@@ -496,7 +492,7 @@ int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
 		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;
 	}
-	return recording_reopen(recording->read_fd, ret_fd);
+	return reopen(recording->read_fd, ret_fd);
 }
 
 void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
@@ -509,8 +505,8 @@ void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const c
 	snprintf(recording->empty_text, sizeof(recording->empty_text), "%s", text);
 }
 
-static int recording_add_note(struct ts_recording *recording, const struct ts_identity *peer,
-			      enum ts_empty_reason reason, const char *program, const char *text)
+static int add_note(struct ts_recording *recording, const struct ts_identity *peer,
+		    enum ts_empty_reason reason, const char *program, const char *text)
 {
 	struct ts_sbt_session_writer *session = NULL;
 	struct ts_row_session row = {
@@ -544,7 +540,7 @@ int ts_recording_note(struct ts_recording *recording, const struct ts_identity *
 
 	if (recording->n_notes++ >= TS_RECORDING_MAX_NOTES)
 		return 0;
-	r = recording_add_note(recording, peer, reason, program, text);
+	r = add_note(recording, peer, reason, program, text);
 	recording->n_notes -= r != 0;
 	return r;
 }
@@ -554,7 +550,7 @@ int ts_recording_note_refused(struct ts_recording *recording, const struct ts_id
 {
 	if (recording->n_refused++ >= TS_RECORDING_MAX_REFUSALS)
 		return 0;
-	return recording_add_note(recording, peer, TS_EMPTY_REFUSED, program, why);
+	return add_note(recording, peer, TS_EMPTY_REFUSED, program, why);
 }
 
 const char *ts_empty_reason_name(uint32_t reason)

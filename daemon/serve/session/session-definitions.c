@@ -74,7 +74,7 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 							     flags & TS_STACK_TRUNCATED, ret_id));
 }
 
-static uint64_t session_host_time(struct ts_session *s, uint64_t ticks)
+static uint64_t host_time(struct ts_session *s, uint64_t ticks)
 {
 	if (!ticks || s->memory.host_clock == TS_CLOCK_MONOTONIC)
 		return ticks;
@@ -91,7 +91,7 @@ static int sink_thread(void *data, const struct ts_definition_thread *thread, ui
 	*ret_id = TS_ID_UNKNOWN;
 	if (!ts_session_charge(s, 0))
 		return 0;
-	definition_thread(thread, session_host_time(s, thread->time), name, &row);
+	definition_thread(thread, host_time(s, thread->time), name, &row);
 	r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
 	if (!r)
 		ts_session_kernel_thread(s, thread->tid, *ret_id);
@@ -111,7 +111,7 @@ static int sink_module(void *data, const struct ts_definition_module *module, ui
 	struct ts_session *s = data;
 	struct ts_row_module row;
 
-	definition_module(module, session_host_time(s, module->time), path, &row);
+	definition_module(module, host_time(s, module->time), path, &row);
 	return sink_added(s, ts_session_add_row(s, TS_ROW_MODULE, &row));
 }
 
@@ -121,7 +121,7 @@ static int sink_name(void *data, const struct ts_definition_name *definition, ui
 	struct ts_session *s = data;
 	struct ts_row_name row;
 
-	definition_name(definition, session_host_time(s, definition->time), domain, name, &row);
+	definition_name(definition, host_time(s, definition->time), domain, name, &row);
 	return sink_added(s, ts_session_add_row(s, TS_ROW_NAME, &row));
 }
 

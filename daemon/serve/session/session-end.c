@@ -9,14 +9,14 @@
 
 #define STOP_SLEEP_MS 10u
 
-static bool session_late(const struct ts_session *s)
+static bool is_late(const struct ts_session *s)
 {
 	uint64_t deadline_ns = __atomic_load_n(&s->end_deadline_ns, __ATOMIC_RELAXED);
 
 	return deadline_ns && ts_clock_monotonic_ns() >= deadline_ns;
 }
 
-static uint64_t session_drained_bytes(const struct ts_session *s)
+static uint64_t drained_bytes(const struct ts_session *s)
 {
 	uint64_t n_bytes = 0;
 
@@ -30,9 +30,9 @@ static uint64_t session_drained_bytes(const struct ts_session *s)
  * rings hold twice: turns are bounded, so by then all is out that any of them held at the end.
  * A shard that is found to be bad leaves the others to be drained.
  */
-static int session_drain_to_end(struct ts_session *s, bool *ret_bad)
+static int drain_to_end(struct ts_session *s, bool *ret_bad)
 {
-	uint64_t begin = session_drained_bytes(s), n_most;
+	uint64_t begin = drained_bytes(s), n_most;
 	int r;
 
 	do {
@@ -44,14 +44,14 @@ static int session_drain_to_end(struct ts_session *s, bool *ret_bad)
 			n_most = 1;
 			r = 0;
 		}
-	} while (!r && n_most && !session_late(s) &&
-		 session_drained_bytes(s) - begin <=
+	} while (!r && n_most && !is_late(s) &&
+		 drained_bytes(s) - begin <=
 			 2 * (s->n_claimed * s->memory.ring_bytes + s->memory.lane_bytes));
 	return r;
 }
 
 /* Records in a ring that nobody will take. Where one is malformed, what lies behind it is one. */
-static uint64_t session_count_ring(struct ts_session *s, uint32_t i)
+static uint64_t count_ring(struct ts_session *s, uint32_t i)
 {
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
 					   s->memory.ring_bytes};
@@ -76,17 +76,17 @@ static uint64_t session_count_ring(struct ts_session *s, uint32_t i)
 	return n;
 }
 
-static uint64_t session_count_undrained(struct ts_session *s)
+static uint64_t count_undrained(struct ts_session *s)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_claimed; i++)
-		n += session_count_ring(s, i);
+		n += count_ring(s, i);
 	return n;
 }
 
 /* STOPPED: the process lives on. It is asked to flush, then told to record no more. */
-static int session_stop(struct ts_session *s)
+static int stop(struct ts_session *s)
 {
 	uint64_t n_most;
 	int r;
@@ -95,8 +95,8 @@ static int session_stop(struct ts_session *s)
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&s->memory.control->doorbell, __ATOMIC_ACQUIRE);
 		uint32_t wanted = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
-		bool flushed = ts_session_flushed(s) || wanted != TS_SESSION_END_STOPPED ||
-			       session_late(s);
+		bool flushed =
+			ts_session_flushed(s) || wanted != TS_SESSION_END_STOPPED || is_late(s);
 
 		r = ts_session_round(s, &n_most);
 		if (r || flushed)
@@ -107,7 +107,7 @@ static int session_stop(struct ts_session *s)
 	return r;
 }
 
-static void session_take_state(struct ts_session *s)
+static void take_state(struct ts_session *s)
 {
 	const struct ts_control *control = s->memory.control;
 	char text[sizeof(control->reason_text)];
@@ -128,7 +128,7 @@ static void session_take_state(struct ts_session *s)
 }
 
 /* What is missing, as rows. */
-static int session_count_missing(struct ts_session *s, enum ts_session_end how, bool full)
+static int count_missing(struct ts_session *s, enum ts_session_end how, bool full)
 {
 	uint64_t n_api, n_device;
 	int r;
@@ -144,7 +144,7 @@ static int session_count_missing(struct ts_session *s, enum ts_session_end how, 
 				       s->start_ns);
 	r = r
 		    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
-				       session_count_undrained(s) + full, s->loss_ns);
+				       count_undrained(s) + full, s->loss_ns);
 	r = r ?: ts_session_lose(s, TS_LOSS_YIELDED_TO_END, s->yielded, s->loss_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
 		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
@@ -152,11 +152,11 @@ static int session_count_missing(struct ts_session *s, enum ts_session_end how, 
 }
 
 /* The last row: what became of the session. */
-static int session_write_end(struct ts_session *s, enum ts_session_end how)
+static int write_end(struct ts_session *s, enum ts_session_end how)
 {
 	int r;
 
-	session_take_state(s);
+	take_state(s);
 	s->row.end_ns = ts_clock_monotonic_ns();
 	s->row.ended = how;
 	r = ts_sbt_session_writer_update(s->writer, &s->row);
@@ -165,7 +165,7 @@ static int session_write_end(struct ts_session *s, enum ts_session_end how)
 }
 
 /* What the file does not take any more: its rows are lost to the disk, and losses are told anew. */
-static int session_drop(struct ts_session *s)
+static int drop(struct ts_session *s)
 {
 	uint64_t counts[TS_ROW_EVENT_END], n = 0;
 	int r = 0;
@@ -191,22 +191,22 @@ static int session_drop(struct ts_session *s)
  * The last rows. That the file is full may turn out with any of them: then with what had not been written they are told
  * once more, in the room that is kept for that.
  */
-static int session_close(struct ts_session *s, enum ts_session_end how, bool full)
+static int close_rows(struct ts_session *s, enum ts_session_end how, bool full)
 {
 	bool counted = false;
 	int r = 0;
 
 	if (!full) {
-		r = session_count_missing(s, how, false);
+		r = count_missing(s, how, false);
 		counted = !r;
-		r = r ?: session_write_end(s, how);
+		r = r ?: write_end(s, how);
 		if (r != SESSION_E_FULL)
 			return r;
 	}
-	r = session_drop(s);
+	r = drop(s);
 	if (!counted)
-		r = r ?: session_count_missing(s, TS_SESSION_END_DAEMON, true);
-	return r ?: session_write_end(s, TS_SESSION_END_DAEMON);
+		r = r ?: count_missing(s, TS_SESSION_END_DAEMON, true);
+	return r ?: write_end(s, TS_SESSION_END_DAEMON);
 }
 
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how)
@@ -215,13 +215,13 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 
 	s->ending = true;
 	if (!r && how == TS_SESSION_END_STOPPED) {
-		r = session_stop(s);
+		r = stop(s);
 		bad = r == SESSION_E_BAD_PEER;
 		/* It may have said goodbye, or died, meanwhile. */
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 	}
 	if (r >= 0 && r != SESSION_E_FULL)
-		r = session_drain_to_end(s, &bad);
+		r = drain_to_end(s, &bad);
 	if (!r)
 		r = ts_session_kernel_end(s);
 	if (!r)
@@ -229,15 +229,15 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;
-	else if (r == SESSION_E_FULL || session_late(s))
+	else if (r == SESSION_E_FULL || is_late(s))
 		how = TS_SESSION_END_DAEMON;
 	if (r >= 0)
-		r = session_close(s, how, r == SESSION_E_FULL);
+		r = close_rows(s, how, r == SESSION_E_FULL);
 	if (!r)
 		return s->full ? TS_SESSION_END_DAEMON : how;
 	/* What was drained but not written, and what lies in the rings, is lost to the disk. */
 	ts_session_count_lost(s, TS_LOSS_DISK,
 			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +
-				      session_count_undrained(s));
+				      count_undrained(s));
 	return TS_SESSION_END_DAEMON;
 }

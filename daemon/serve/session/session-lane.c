@@ -52,13 +52,13 @@ int ts_session_lane_load(struct ts_session *s)
 	return 0;
 }
 
-static int lane_bad(struct ts_session *s, const char *why)
+static int fail_lane(struct ts_session *s, const char *why)
 {
 	s->lane.closed = true;
 	return ts_session_bad(s, why);
 }
 
-static int lane_blob(struct ts_session *s, const struct ts_record *record)
+static int take_blob(struct ts_session *s, const struct ts_record *record)
 {
 	const struct ts_record_blob *blob = (const void *)record;
 	size_t n_words = record->n_words - (size_t)record->n_fixed_words;
@@ -68,7 +68,7 @@ static int lane_blob(struct ts_session *s, const struct ts_record *record)
 
 	if (record->n_fixed_words < sizeof(*blob) / 8 || blob->n_bytes > n_words * 8 ||
 	    blob->n_bytes > TS_BLOB_MAX_BYTES || blob->blob != s->lane.n_blobs + 1)
-		return lane_bad(s, "a blob in its lane is malformed");
+		return fail_lane(s, "a blob in its lane is malformed");
 	do {
 		r = ts_sbt_session_writer_add_blob(s->writer, bytes, blob->n_bytes,
 						   blob->blob_flags, blob->hash, &number);
@@ -85,7 +85,7 @@ static int lane_blob(struct ts_session *s, const struct ts_record *record)
 	return 0;
 }
 
-static int lane_operation(struct ts_session *s, const struct ts_record *record)
+static int take_operation(struct ts_session *s, const struct ts_record *record)
 {
 	const struct ts_record_operation *operation = (const void *)record;
 	struct ts_row_operation row;
@@ -94,7 +94,7 @@ static int lane_operation(struct ts_session *s, const struct ts_record *record)
 	if (record->n_fixed_words < sizeof(*operation) / 8 ||
 	    operation->sequence != s->lane.sequence + 1 || operation->content > s->lane.n_blobs ||
 	    ts_rows_operation(&s->rows, operation, &row))
-		return lane_bad(s, "an operation in its lane is malformed");
+		return fail_lane(s, "an operation in its lane is malformed");
 	r = ts_session_add_row(s, TS_ROW_OPERATION, &row);
 	if (r)
 		return r;
@@ -106,15 +106,15 @@ static int lane_operation(struct ts_session *s, const struct ts_record *record)
 	return 0;
 }
 
-static int lane_record(struct ts_session *s, const struct ts_record *record)
+static int take_record(struct ts_session *s, const struct ts_record *record)
 {
 	if (s->lane.ended)
 		return 0;
 	switch (record->type) {
 	case TS_RECORD_BLOB:
-		return lane_blob(s, record);
+		return take_blob(s, record);
 	case TS_RECORD_OPERATION:
-		return lane_operation(s, record);
+		return take_operation(s, record);
 	default:
 		return ts_session_lose(s, TS_LOSS_UNKNOWN_RECORD, 1, s->loss_ns);
 	}
@@ -139,14 +139,14 @@ int ts_session_lane_drain(struct ts_session *s)
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			return lane_bad(s, "a record in its lane is malformed");
+			return fail_lane(s, "a record in its lane is malformed");
 		ts_session_dirty(s);
 		for (;;) {
 			/* Up to date at each record: one that does not fit forces a write. */
 			lane->position = begin + off;
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;
-			r = lane_record(s, record);
+			r = take_record(s, record);
 			if (r)
 				return r;
 		}

@@ -66,7 +66,7 @@ void ts_session_dirty(struct ts_session *s)
 /* ---- writing ---- */
 
 /* After the write that has them: as with what was released, a daemon that comes later goes on from there. */
-static void session_tell_losses(struct ts_session *s)
+static void tell_losses(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++)
 		ts_loss_tell(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
@@ -113,7 +113,7 @@ int ts_session_write(struct ts_session *s)
 	/* What was dropped is in no file. */
 	if (!s->full)
 		ts_session_release(s);
-	session_tell_losses(s);
+	tell_losses(s);
 	ts_recording_rotate(s->recording);
 	r = ts_session_account_file(s);
 	if (r)
@@ -157,8 +157,7 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 
 /* ---- clocks ---- */
 
-static int session_store_clock(struct ts_session *s, enum ts_clock clock,
-			       const struct ts_clock_pair *pair)
+static int store_clock(struct ts_session *s, enum ts_clock clock, const struct ts_clock_pair *pair)
 {
 	struct ts_row_clock row = {
 		.start_ns = pair->monotonic_ns,
@@ -174,22 +173,22 @@ static int session_store_clock(struct ts_session *s, enum ts_clock clock,
 	return r;
 }
 
-static int session_store_pairs(struct ts_session *s)
+static int store_pairs(struct ts_session *s)
 {
 	int r = 0;
 
 	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
-		r = session_store_clock(s, s->memory.host_clock, &s->last_pair);
+		r = store_clock(s, s->memory.host_clock, &s->last_pair);
 	s->last_pair_stored = true;
 	s->stored_ns = s->last_pair.monotonic_ns;
-	return r ?: session_store_clock(s, TS_CLOCK_REALTIME, &s->last_realtime);
+	return r ?: store_clock(s, TS_CLOCK_REALTIME, &s->last_realtime);
 }
 
 /*
  * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first
  * row after a silence the pair from before it, so that the trace itself brackets every time in it.
  */
-static int session_clock(struct ts_session *s, bool flowing)
+static int take_clock_pair(struct ts_session *s, bool flowing)
 {
 	struct ts_clock_pair pair = ts_clock_pair_take(s->memory.host_clock);
 	int r = 0;
@@ -200,7 +199,7 @@ static int session_clock(struct ts_session *s, bool flowing)
 		s->row.clock_error_ns = pair.error_ns;
 	if (flowing && !s->last_pair_stored) {
 		ts_session_dirty(s);
-		r = session_store_pairs(s);
+		r = store_pairs(s);
 	}
 	if (pair.monotonic_ns - s->stored_ns < CLOCK_STORED_NS && s->last_pair_stored)
 		return r;
@@ -210,12 +209,12 @@ static int session_clock(struct ts_session *s, bool flowing)
 	if (!flowing || r)
 		return r;
 	ts_session_dirty(s);
-	return session_store_pairs(s);
+	return store_pairs(s);
 }
 
 /* ---- records ---- */
 
-static void session_notify(struct ts_session *s)
+static void notify(struct ts_session *s)
 {
 	uint64_t one = 1;
 
@@ -225,16 +224,16 @@ static void session_notify(struct ts_session *s)
 }
 
 /* The application may ask for a dump. */
-static void session_mark(struct ts_session *s, const struct ts_row_mark *row)
+static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
 {
 	if (!row->name || row->name != s->recording->dump_name)
 		return;
 	__atomic_store_n(&s->recording->dump_wanted, true, __ATOMIC_RELAXED);
-	session_notify(s);
+	notify(s);
 }
 
 /* Of a mark or a counter: what the shim says of itself says nothing of the program. */
-static int session_own(struct ts_session *s, uint32_t domain)
+static int count_own(struct ts_session *s, uint32_t domain)
 {
 	int r = 0;
 
@@ -248,8 +247,8 @@ static int session_own(struct ts_session *s, uint32_t domain)
 	return 0;
 }
 
-static int session_record(struct ts_session *s, struct session_shard *shard,
-			  const struct ts_record *record)
+static int take_record(struct ts_session *s, struct session_shard *shard,
+		       const struct ts_record *record)
 {
 	union ts_row_any row;
 	int r = ts_rows_convert(&s->rows, record, &row);
@@ -267,25 +266,25 @@ static int session_record(struct ts_session *s, struct session_shard *shard,
 	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
 		s->yielded = row.yield.yielded;
 	else if (ts_unlikely(record->type == TS_RECORD_MARK))
-		session_mark(s, &row.mark);
+		take_mark(s, &row.mark);
 	r = ts_session_add_row(s, record->type, &row);
 	if (ts_unlikely(r))
 		return r;
 	ts_session_count_row(s, record->type);
 	if (record->type == TS_RECORD_MARK)
-		return session_own(s, row.mark.domain);
-	return record->type == TS_RECORD_COUNTER ? session_own(s, row.counter.domain) : 0;
+		return count_own(s, row.mark.domain);
+	return record->type == TS_RECORD_COUNTER ? count_own(s, row.counter.domain) : 0;
 }
 
 /* It is not looked at again. The others are drained all the same before the session ends. */
-static int session_bad_shard(struct ts_session *s, struct session_shard *shard, const char *why)
+static int fail_shard(struct ts_session *s, struct session_shard *shard, const char *why)
 {
 	shard->bad = true;
 	shard->head = shard->position;
 	return ts_session_bad(s, why);
 }
 
-static int session_drain_shard(struct ts_session *s, uint32_t i)
+static int drain_shard(struct ts_session *s, uint32_t i)
 {
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
@@ -310,7 +309,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			return session_bad_shard(s, shard, "a record in its ring is malformed");
+			return fail_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
 			/* Up to date at each record: a row that does not fit forces a write. */
 			shard->position = begin + off;
@@ -318,7 +317,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;
 			ts_session_dirty(s);
-			r = session_record(s, shard, record);
+			r = take_record(s, shard, record);
 			if (r)
 				return r;
 		}
@@ -340,7 +339,7 @@ static int session_drain_shard(struct ts_session *s, uint32_t i)
 	return 0;
 }
 
-static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
+static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 {
 	struct session_shard *shard = &s->shards[i];
 	/* Pairs with ts_ring_commit(), (A). */
@@ -349,7 +348,7 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 	if (shard->bad)
 		return 0;
 	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
-		return session_bad_shard(s, shard, "its ring's indices are impossible");
+		return fail_shard(s, shard, "its ring's indices are impossible");
 	if (head - shard->position > *n_most)
 		*n_most = head - shard->position;
 	shard->head = head;
@@ -362,7 +361,7 @@ static int session_load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
  * (unless that shard has more than a turn's worth waiting: then the row keeps a nested call's id,
  * which the API row names).
  */
-static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
+static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
 	/* Pairs with the producer's release when it claims a shard. */
 	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
@@ -376,17 +375,17 @@ static int session_load_heads(struct ts_session *s, uint64_t *ret_n_most)
 		s->n_claimed = n;
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
 		if (s->shards[i].has_device_rows)
-			r = session_load_head(s, i, ret_n_most);
+			r = load_head(s, i, ret_n_most);
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
 		if (!s->shards[i].has_device_rows)
-			r = session_load_head(s, i, ret_n_most);
+			r = load_head(s, i, ret_n_most);
 	for (uint32_t i = 0; i < s->n_claimed; i++)
 		unwritten += s->shards[i].head - s->shards[i].released;
 	__atomic_store_n(&s->unwritten_bytes, unwritten, __ATOMIC_RELAXED);
 	return r;
 }
 
-static int session_drain_shards(struct ts_session *s)
+static int drain_shards(struct ts_session *s)
 {
 	uint64_t device[TS_SESSION_MAX_SHARDS / 64] = {0};
 	int r = 0;
@@ -395,11 +394,11 @@ static int session_drain_shards(struct ts_session *s)
 		if (s->shards[i].has_device_rows)
 			device[i / 64] |= UINT64_C(1) << i % 64;
 		else
-			r = session_drain_shard(s, i);
+			r = drain_shard(s, i);
 	}
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
 		if (device[i / 64] & UINT64_C(1) << i % 64)
-			r = session_drain_shard(s, i);
+			r = drain_shard(s, i);
 	return r;
 }
 
@@ -435,15 +434,15 @@ int ts_session_look_for_losses(struct ts_session *s)
 /* One look at everything. *ret_n_most: the most that one shard had waiting. */
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
-	int r = session_load_heads(s, ret_n_most);
+	int r = load_heads(s, ret_n_most);
 
 	r = r ?: ts_session_lane_load(s);
 	if (ts_guard_hit(s->memory.guard))
 		return ts_session_bad(s, "its memory cannot be had");
 	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
-	r = r ?: session_clock(s, *ret_n_most || ts_session_lane_waiting(s));
+	r = r ?: take_clock_pair(s, *ret_n_most || ts_session_lane_waiting(s));
 	r = r ?: ts_session_read_arena(s);
-	r = r ?: session_drain_shards(s);
+	r = r ?: drain_shards(s);
 	r = r ?: ts_session_lane_drain(s);
 	if (ts_session_lane_waiting(s))
 		*ret_n_most = s->memory.ring_bytes;
@@ -496,7 +495,7 @@ bool ts_session_flushed(struct ts_session *s)
 }
 
 /* Before the round: asks the process to flush. */
-static void session_begin_seal(struct ts_session *s)
+static void begin_seal(struct ts_session *s)
 {
 	uint64_t wanted = __atomic_load_n(&s->seal_wanted, __ATOMIC_ACQUIRE);
 	uint32_t wait_ms;
@@ -511,7 +510,7 @@ static void session_begin_seal(struct ts_session *s)
 }
 
 /* Whether everything is drained that was committed when the seal was asked for, or flushed. */
-static bool session_reached_targets(struct ts_session *s)
+static bool reached_targets(struct ts_session *s)
 {
 	if (!s->seal_targets_set)
 		for (uint32_t i = 0; i < s->memory.n_shards; i++)
@@ -524,22 +523,22 @@ static bool session_reached_targets(struct ts_session *s)
 }
 
 /* `flushed` was true before the heads were loaded in this round. */
-static int session_finish_seal(struct ts_session *s, bool flushed)
+static int finish_seal(struct ts_session *s, bool flushed)
 {
 	int r;
 
-	if (!flushed || s->seal_serving == s->seals_done || !session_reached_targets(s))
+	if (!flushed || s->seal_serving == s->seals_done || !reached_targets(s))
 		return 0;
 	r = ts_session_look_for_losses(s);
 	r = r ?: ts_session_write(s);
 	if (r)
 		return r;
 	__atomic_store_n(&s->seals_done, s->seal_serving, __ATOMIC_RELEASE);
-	session_notify(s);
+	notify(s);
 	return 0;
 }
 
-static bool session_past_watermark(const struct ts_session *s)
+static bool past_watermark(const struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++) {
 		uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
@@ -567,7 +566,7 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
 	/* Who rings without need is not served more often for it. */
-	if (!session_past_watermark(s))
+	if (!past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }
 
@@ -585,10 +584,10 @@ void *ts_session_thread(void *session)
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 		if (how != TS_SESSION_END_NONE)
 			break;
-		session_begin_seal(s);
+		begin_seal(s);
 		flushed = ts_session_flushed(s);
 		r = ts_session_round(s, &n_most);
-		r = r ?: session_finish_seal(s, flushed);
+		r = r ?: finish_seal(s, flushed);
 		if (r)
 			break;
 		if (n_most > s->memory.ring_bytes / 8)
@@ -603,6 +602,6 @@ void *ts_session_thread(void *session)
 	if (s->options.ends_file)
 		ts_recording_end(s->recording);
 	__atomic_store_n(&s->ended, how, __ATOMIC_RELEASE);
-	session_notify(s);
+	notify(s);
 	return NULL;
 }

@@ -18,7 +18,7 @@
 /* What happened before the session, but is told in it: a context that was there. */
 #define ROW_BEHIND_NS (UINT64_C(3600) * 1000000000)
 
-static void session_wake(struct ts_session *s)
+static void wake(struct ts_session *s)
 {
 	__atomic_add_fetch(&s->memory.control->doorbell, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &s->memory.control->doorbell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -28,7 +28,7 @@ static void session_wake(struct ts_session *s)
  * Where each shard is to be taken up: at what was released, which is 0 but for a process that
  * another daemon served before; and so with the counters of loss: what it told of is not told again.
  */
-static int session_init_shards(struct ts_session *s)
+static int init_shards(struct ts_session *s)
 {
 	s->shards = calloc(s->memory.n_shards, sizeof(*s->shards));
 	s->checkpoint = calloc(s->memory.n_shards + 8, sizeof(*s->checkpoint));
@@ -47,7 +47,7 @@ static int session_init_shards(struct ts_session *s)
 	return 0;
 }
 
-static int session_init_clocks(struct ts_session *s)
+static int init_clocks(struct ts_session *s)
 {
 	struct ts_clock_pair now = ts_clock_pair_take(s->memory.host_clock);
 	const struct ts_clock_pair *start = &s->memory.start;
@@ -71,14 +71,14 @@ static int session_init_clocks(struct ts_session *s)
 	return 0;
 }
 
-static int session_init(struct ts_session *s)
+static int init(struct ts_session *s)
 {
 	int r;
 
 	r = ts_session_memory_begin(s);
 	r = r ?: ts_join_new(&s->join);
-	r = r ?: session_init_shards(s);
-	r = r ?: session_init_clocks(s);
+	r = r ?: init_shards(s);
+	r = r ?: init_clocks(s);
 	if (r)
 		return r;
 	s->rows.ids = &s->arena;
@@ -112,7 +112,7 @@ static int session_init(struct ts_session *s)
 	return r ? ts_error_trace(r) : ts_session_kernel_begin(s);
 }
 
-static void session_deinit(struct ts_session *s)
+static void deinit(struct ts_session *s)
 {
 	ts_session_kernel_deinit(s);
 	ts_sbt_session_writer_free(s->writer);
@@ -127,7 +127,7 @@ static void session_deinit(struct ts_session *s)
 }
 
 /* Signals are the main thread's. */
-static int session_start(struct ts_session *s)
+static int start_thread(struct ts_session *s)
 {
 	sigset_t all, old;
 	char name[16];
@@ -176,15 +176,15 @@ int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 	s->recording = recording;
 	s->memory = *memory;
 	s->options = *options;
-	r = session_init(s);
+	r = init(s);
 	if (!r) {
 		__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
 				 __ATOMIC_RELAXED);
 		set_command(s);
-		r = session_start(s);
+		r = start_thread(s);
 	}
 	if (r) {
-		session_deinit(s);
+		deinit(s);
 		free(s);
 		return ts_error_trace(r);
 	}
@@ -199,7 +199,7 @@ void ts_session_free(struct ts_session *s)
 		return;
 	if (s->started)
 		pthread_join(s->thread, NULL);
-	session_deinit(s);
+	deinit(s);
 	ts_memory_close(&s->memory);
 	free(s);
 }
@@ -218,7 +218,7 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 		return;
 	/* Pairs with the thread's acquire. */
 	__atomic_store_n(&s->end_wanted, how, __ATOMIC_RELEASE);
-	session_wake(s);
+	wake(s);
 }
 
 void ts_session_end_by(struct ts_session *s, uint64_t deadline_ns)
@@ -274,7 +274,7 @@ uint64_t ts_session_seal(struct ts_session *s, uint32_t flush_ms)
 		__atomic_store_n(&s->flush_wanted_ms, flush_ms, __ATOMIC_RELAXED);
 	/* Pairs with the thread's acquire. */
 	ticket = __atomic_add_fetch(&s->seal_wanted, 1, __ATOMIC_RELEASE);
-	session_wake(s);
+	wake(s);
 	return ticket;
 }
 

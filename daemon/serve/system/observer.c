@@ -561,7 +561,7 @@ static void finish(struct ts_observer *observer)
 		}
 }
 
-static void *observer_thread(void *data)
+static void *observe(void *data)
 {
 	struct ts_observer *observer = data;
 	struct epoll_event events[4];
@@ -606,7 +606,7 @@ static int start(struct ts_observer *observer)
 	/* Signals are the main thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&observer->thread, NULL, observer_thread, observer);
+	r = pthread_create(&observer->thread, NULL, observe, observer);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r)
 		return ts_error_origin(-r);
