@@ -6,10 +6,12 @@
  */
 #include <sys/prctl.h>
 
+#include "inject/context.h"
+#include "inject/cuda/recorder.h"
+#include "inject/cuda/switch.h"
 #include "inject/debug.h"
 #include "inject/flush.h"
 #include "inject/ring/session.h"
-#include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 #define REPORT_NS   UINT64_C(1000000000)

@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 
 #include "inject/annotate/annotation.h"
+#include "inject/context.h"
+#include "inject/cuda/recorder.h"
 #include "inject/debug.h"
-#include "inject/process/preload.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
 #include "inject/ring/session.h"
@@ -29,8 +30,6 @@
 #define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
 /* How long the farewell may take: that it went out, a moment where our thread gets a processor; that the file is complete, longer. */
 #define FAREWELL_NS UINT64_C(2000000000)
-
-struct ts_shim ts_shim;
 
 static int make_gate(struct ts_gate **ret_gate)
 {
@@ -131,7 +130,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	int r;
 
-	ts_config_read(&shim->config, ts_preload_library(), ts_preload_filters());
+	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
 	r = make_gate(&shim->gate);
 	if (r) {
 		tell(&shim->config, r, "the page that tells a forked child");
@@ -214,8 +213,8 @@ static void start_cuda(struct ts_shim *shim)
 	shim->control->driver_version = shim->cupti.driver_version;
 	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
-	if (*ts_preload_nvtx_holder())
-		ts_annotation_missing(shim, ts_preload_nvtx_holder());
+	if (*ts_loaded.nvtx_holder)
+		ts_annotation_missing(shim, ts_loaded.nvtx_holder);
 	__atomic_store_n(&shim->link.flushes, !reason, __ATOMIC_RELEASE);
 	if (!reason && ts_flush_start(&shim->flush, shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
@@ -289,7 +288,7 @@ static void end_flush(struct ts_shim *shim)
 	 * driver's: preloaded, not loaded by the driver. Never where no work was submitted.
 	 */
 	again = __atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL);
-	if (again && (!dirty || !ts_preload_interposes()))
+	if (again && (!dirty || !ts_loaded.interposes))
 		return;
 	/*
 	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal

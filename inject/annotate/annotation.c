@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 
 #include "inject/annotate/annotation.h"
+#include "inject/cuda/switch.h"
 #include "inject/ring/session.h"
 #include "inject/ring/unlocked.h"
+#include "inject/shim.h"
 
 /* How long the application waits for its switch to hold; it takes about a millisecond. */
 #define SWITCH_NS   UINT64_C(2000000000)

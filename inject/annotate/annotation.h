@@ -13,7 +13,7 @@
 #pragma once
 
 #include "inject/annotate/texts.h"
-#include "inject/shim.h"
+#include "inject/context.h"
 
 /* Deeper ones are followed, and counted, but not recorded. */
 #define TS_RANGES_MAX_DEPTH 65536u

@@ -5,8 +5,8 @@
  */
 #include "inject/cuda/calls.h"
 #include "inject/capture/capture.h"
+#include "inject/context.h"
 #include "inject/generated-capture.h"
-#include "inject/shim.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 

@@ -9,6 +9,8 @@
  * whether a stream is being captured. Such calls are ours (TS_BUSY_ASKING) and seen by nobody.
  */
 #include "inject/capture/capture.h"
+#include "inject/context.h"
+#include "inject/cuda/callbacks.h"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -16,7 +18,6 @@
 #include "inject/annotate/counters.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
-#include "inject/shim.h"
 #include "proto/abi/capture.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -5,7 +5,7 @@
  * waited for, or was written over before, has no result; a replay does it all the same and compares nothing.
  */
 #include "inject/capture/capture.h"
-#include "inject/shim.h"
+#include "inject/context.h"
 
 struct pending {
 	uint64_t sequence;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "inject/capture/capture.h"
-#include "inject/shim.h"
+#include "inject/context.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 

@@ -4,7 +4,7 @@
  * (from 12.4 on); it is asked once for each function.
  */
 #include "inject/capture/capture.h"
-#include "inject/shim.h"
+#include "inject/context.h"
 #include "proto/abi/vendor/cuda_driver.h"
 
 #define MAX_ARGUMENTS	   4096u

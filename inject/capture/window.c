@@ -7,6 +7,7 @@
  * What is asked is seen by nobody; what makes a device do something has rows as the application's own calls have.
  */
 #include "inject/capture/window.h"
+#include "inject/context.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,7 +16,6 @@
 #include <time.h>
 
 #include "inject/capture/capture.h"
-#include "inject/shim.h"
 
 #define DRAIN_NS	UINT64_C(10000000000)
 #define COPY_NS		UINT64_C(30000000000)

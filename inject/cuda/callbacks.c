@@ -7,11 +7,12 @@
  * Traps answered here: no CUDA call is ever made from a callback; nothing is flushed from resource callbacks;
  * nothing can throw (this is C); a forked child is recognised before anything of the session is touched.
  */
+#include "inject/cuda/callbacks.h"
+#include "inject/context.h"
 #include "inject/cuda/access.h"
 #include "inject/cuda/calls.h"
 #include "inject/debug.h"
 #include "inject/ring/session.h"
-#include "inject/shim.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -7,10 +7,11 @@
  */
 #include <time.h>
 
+#include "inject/cuda/callbacks.h"
 #include "inject/cuda/calls.h"
+#include "inject/cuda/recorder.h"
 #include "inject/debug.h"
 #include "inject/ring/session.h"
-#include "inject/shim.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 

@@ -4,8 +4,9 @@
  * while: then CUPTI gathers nothing more, and calls back only for what has to be followed (streams, contexts,
  * captures). Not before, so that work still on the device comes with its rows, and whoever switches to and fro pays for neither.
  */
+#include "inject/cuda/switch.h"
+#include "inject/cuda/recorder.h"
 #include "inject/ring/session.h"
-#include "inject/shim.h"
 
 /* How far ahead a switch is put: what all threads together call between two instructions of the flush thread's. */
 #define MARGIN 1024u

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include "inject/cuda/recorder.h"
 #include "inject/shim.h"
 
 #define EXPORT __attribute__((visibility("default")))

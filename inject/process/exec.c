@@ -9,10 +9,13 @@
  * a child of their own, inside libc, and do not come by.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "inject/process/preload.h"
+#include "inject/process/exec.h"
 #include "inject/shim.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 
 #include "inject/config.h"
-#include "inject/process/preload.h"
+#include "inject/context.h"
+#include "inject/process/exec.h"
 #include "inject/process/sandbox.h"
 #include "inject/ring/handover.h"
 #include "inject/shim.h"
@@ -19,37 +20,13 @@
 #define NVTX_INJECTION_ENVIRONMENT "NVTX_INJECTION64_PATH"
 
 struct preload {
-	char library[PATH_MAX];
-	char holder[256];      /* whose CUDA_INJECTION64_PATH is; empty: ours */
-	char nvtx_holder[256]; /* the same of NVTX_INJECTION64_PATH */
+	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
 	pid_t pid;
-	bool interposes;
-	int filters; /* ts_sandbox_count() when this was loaded */
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
 };
 
 static struct preload preload;
-
-const char *ts_preload_library(void)
-{
-	return preload.library;
-}
-
-bool ts_preload_interposes(void)
-{
-	return preload.interposes;
-}
-
-int ts_preload_filters(void)
-{
-	return preload.filters;
-}
-
-const char *ts_preload_nvtx_holder(void)
-{
-	return preload.nvtx_holder;
-}
 
 /*
  * Whether this library's functions stand before libc's: it was preloaded, not loaded by the driver. A sanitizer's runtime may
@@ -74,11 +51,11 @@ static void say_loaded(void)
 	else
 		dprintf(STDERR_FILENO, "tracesmith[%d]: loaded; records when CUDA is initialised\n",
 			(int)preload.pid);
-	if (*preload.nvtx_holder)
+	if (*ts_loaded.nvtx_holder)
 		dprintf(STDERR_FILENO,
 			"tracesmith[%d]: " NVTX_INJECTION_ENVIRONMENT
 			" is %s: NVTX's ranges are that tool's\n",
-			(int)preload.pid, preload.nvtx_holder);
+			(int)preload.pid, ts_loaded.nvtx_holder);
 }
 
 /* Ours where it is free; else whose it is. */
@@ -90,9 +67,9 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 	if (ts_config_is_privileged())
 		return;
 	if (!held || !*held) {
-		if (*preload.library)
-			setenv(name, preload.library, 1);
-	} else if (strcmp(held, preload.library)) {
+		if (*ts_loaded.library)
+			setenv(name, ts_loaded.library, 1);
+	} else if (strcmp(held, ts_loaded.library)) {
 		snprintf(ret_holder, n_bytes, "%s", held);
 	}
 }
@@ -102,7 +79,7 @@ static bool is_ours(const char *path)
 {
 	struct stat theirs, ours;
 
-	return !stat(path, &theirs) && !stat(preload.library, &ours) &&
+	return !stat(path, &theirs) && !stat(ts_loaded.library, &ours) &&
 	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
@@ -112,22 +89,24 @@ __attribute__((constructor)) static void loaded(void)
 	Dl_info info;
 
 	preload.pid = getpid();
-	preload.filters = ts_sandbox_count();
+	ts_loaded.filters = ts_sandbox_count();
 	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
 	ts_exec_resolve();
 	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
-		preload.interposes = finds_ours(info.dli_fbase);
+		ts_loaded.interposes = finds_ours(info.dli_fbase);
 		/* A child may be started elsewhere, and inherits the variable. */
-		if (*info.dli_fname == '/' || !realpath(info.dli_fname, preload.library))
-			snprintf(preload.library, sizeof(preload.library), "%s", info.dli_fname);
+		if (*info.dli_fname == '/' || !realpath(info.dli_fname, ts_loaded.library))
+			snprintf(ts_loaded.library, sizeof(ts_loaded.library), "%s",
+				 info.dli_fname);
 	}
 	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
-	take_variable(NVTX_INJECTION_ENVIRONMENT, preload.nvtx_holder, sizeof(preload.nvtx_holder));
+	take_variable(NVTX_INJECTION_ENVIRONMENT, ts_loaded.nvtx_holder,
+		      sizeof(ts_loaded.nvtx_holder));
 	/* Inherited under another name, it is ours all the same. */
-	if (*preload.nvtx_holder && is_ours(preload.nvtx_holder))
-		preload.nvtx_holder[0] = '\0';
+	if (*ts_loaded.nvtx_holder && is_ours(ts_loaded.nvtx_holder))
+		ts_loaded.nvtx_holder[0] = '\0';
 	if (ts_config_debug())
 		say_loaded();
 	errno = saved_errno;

@@ -5,7 +5,7 @@
  * full, which it counts as ARENA_FULL.
  *
  * Looking up what was seen before takes no lock; adding does. All functions are thread-safe. None is
- * signal-safe: the shim's callbacks guard against recursion (shim.h).
+ * signal-safe: the shim's callbacks guard against recursion (producer.h).
  */
 #pragma once
 

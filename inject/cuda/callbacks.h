@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's callbacks for calls and resources. */
+#pragma once
+
+#include <stdint.h>
+
+/* What CUPTI calls for every call and resource; userdata is the shim. Never fails, never throws. */
+void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
