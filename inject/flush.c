@@ -262,7 +262,7 @@ static void *thread_main(void *data)
 	/* Calls that CUPTI makes under a flush are no calls of the application's. */
 	ts_tls.busy = TS_BUSY_OURS;
 	if (shim->pause.paused)
-		ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
+		ts_switch_record(shim, ts_producer_ticks(&shim->producer));
 	/* After the end nothing is left to do; what this thread would look at is being torn down. */
 	while (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE)) {
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);

@@ -98,7 +98,7 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 }
 
 /* There is no session to say it through: a daemon that listens is told. */
-static void tell(const struct ts_config *config, int error, const char *what)
+static void send_refusal(const struct ts_config *config, int error, const char *what)
 {
 	ts_cleanup(ts_closep) int fd = -1;
 	char text[128];
@@ -133,7 +133,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
 	r = make_gate(&shim->gate);
 	if (r) {
-		tell(&shim->config, r, "the page that tells a forked child");
+		send_refusal(&shim->config, r, "the page that tells a forked child");
 		return false;
 	}
 	r = set_up_session(shim, parent_session_pid);
@@ -143,7 +143,8 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 			ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY, strerror(-r));
 		else if (!shim->link.error)
 			/* Where it has an error, the link thread tells it. */
-			tell(&shim->config, r, "the thread that makes the session's memory");
+			send_refusal(&shim->config, r,
+				     "the thread that makes the session's memory");
 		return false;
 	}
 	__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);

@@ -488,7 +488,7 @@ static const struct {
 };
 
 /* If it is the feed's: it is taken away, and told where that is asked for. */
-static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key, bool tell)
+static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key, bool deliver)
 {
 	union note note;
 
@@ -496,7 +496,7 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 		return;
 	bpf_map_delete_elem(fd, key);
 	/* Where it has not begun, its thread is not away. */
-	if (tell && note.event.start_ns)
+	if (deliver && note.event.start_ns)
 		feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
 }
 
@@ -504,7 +504,7 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
  * What a map of `note`s knows of the feed's threads: of such as have not come back, or are not where their stack could be
  * taken. A key is done with once the next one is known.
  */
-static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool tell)
+static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 {
 	uint64_t key = 0, next = 0; /* the lower half alone where threads are the keys */
 	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
@@ -512,7 +512,7 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool tell)
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
-		feed_take_note(feed, fd, &key, tell);
+		feed_take_note(feed, fd, &key, deliver);
 	}
 }
 

@@ -239,7 +239,7 @@ static const struct btf_type *find_struct(const struct btf *types, const char *n
 #define MEMBER_DEPTH 4
 
 /* The flags of an address space: a number before 6.18, a struct since. */
-static bool tells_dumpable(const struct btf *types)
+static bool has_dumpable(const struct btf *types)
 {
 	const struct btf_member *flags =
 		find_member(types, find_struct(types, "mm_struct"), "flags", MEMBER_DEPTH);
@@ -271,7 +271,7 @@ const char *ts_bpf_credentials_obstacle(const struct btf *types)
 				 MEMBER_DEPTH))
 			return "this kernel's types (" KERNEL_TYPES
 			       ") do not name the credentials of a thread";
-	if (!tells_dumpable(types))
+	if (!has_dumpable(types))
 		return "this kernel's types (" KERNEL_TYPES
 		       ") do not name the flags of a process's memory (mm_struct.flags)";
 	return NULL;
@@ -289,7 +289,7 @@ static const char *credentials_obstacle(void)
 }
 
 /* A container may have another file, or an empty one, over it. */
-static bool tells_types(void)
+static bool has_types(void)
 {
 	ts_cleanup(ts_closep) int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
 	uint16_t magic = 0;
@@ -306,7 +306,7 @@ const char *ts_bpf_obstacle(void)
 	/* Times of events and starts of processes are those of the machine. */
 	if (!stat("/proc/self/ns/time", &status) && status.st_ino != FIRST_TIME_NAMESPACE)
 		return "tracesmithd runs in a time namespace of its own: run it outside";
-	if (!tells_types())
+	if (!has_types())
 		return "this kernel does not tell its types (" KERNEL_TYPES
 		       "; CONFIG_DEBUG_INFO_BTF)";
 	return NULL;
@@ -568,7 +568,7 @@ static const char *why_absent(unsigned program)
 	return reason(-ENOENT);
 }
 
-static void tell_absent(struct ts_bpf_programs *programs, unsigned program)
+static void complain_absent(struct ts_bpf_programs *programs, unsigned program)
 {
 	size_t n_there = 0, n = 0;
 	char names[128] = "";
@@ -597,7 +597,7 @@ void ts_bpf_programs_tell_absent(struct ts_bpf_programs *programs)
 {
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		if (programs->loaded & 1u << i && (i == TS_BPF_MEMORY || i == TS_BPF_DRIVER))
-			tell_absent(programs, i);
+			complain_absent(programs, i);
 }
 
 void ts_bpf_programs_detach(struct ts_bpf_programs *programs)

@@ -22,21 +22,21 @@ unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t 
 	return n;
 }
 
-void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *told, const uint64_t *live)
+void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *reported, const uint64_t *live)
 {
 	for (unsigned reason = 1; reason < TS_LOSS_COUNT; reason++) {
-		uint64_t count = __atomic_load_n(&told[reason], __ATOMIC_RELAXED);
+		uint64_t count = __atomic_load_n(&reported[reason], __ATOMIC_RELAXED);
 
 		if (count <= __atomic_load_n(&live[reason], __ATOMIC_RELAXED))
 			seen->counts[reason] = count;
 	}
 }
 
-void ts_loss_tell(const struct ts_loss_seen *seen, uint64_t *told)
+void ts_loss_store(const struct ts_loss_seen *seen, uint64_t *reported)
 {
 	for (unsigned reason = 1; reason < TS_LOSS_COUNT; reason++)
-		if (__atomic_load_n(&told[reason], __ATOMIC_RELAXED) != seen->counts[reason])
-			__atomic_store_n(&told[reason], seen->counts[reason], __ATOMIC_RELAXED);
+		if (__atomic_load_n(&reported[reason], __ATOMIC_RELAXED) != seen->counts[reason])
+			__atomic_store_n(&reported[reason], seen->counts[reason], __ATOMIC_RELAXED);
 }
 
 struct ts_row_loss ts_loss_row(enum ts_loss_reason reason, uint64_t count, uint64_t from_ns,

@@ -21,10 +21,10 @@ unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t 
 		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows);
 
 /* What an earlier daemon told of: `told` is shared memory. No more than was counted, whoever wrote it. */
-void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *told, const uint64_t *live);
+void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *reported, const uint64_t *live);
 
 /* What was seen has been written: says so, for a daemon that comes after this one. */
-void ts_loss_tell(const struct ts_loss_seen *seen, uint64_t *told);
+void ts_loss_store(const struct ts_loss_seen *seen, uint64_t *reported);
 
 /* One row. */
 struct ts_row_loss ts_loss_row(enum ts_loss_reason reason, uint64_t count, uint64_t from_ns,

@@ -652,7 +652,7 @@ void ts_annotation_switch(bool on)
 		} else {
 			shim->pause.paused = !on;
 			shim->pause.by_application = true;
-			ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
+			ts_switch_record(shim, ts_producer_ticks(&shim->producer));
 		}
 	}
 	leave();

@@ -258,7 +258,7 @@ bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint6
 	return news;
 }
 
-void ts_texts_each_name(void (*tell)(void *data, enum ts_name_kind kind,
+void ts_texts_each_name(void (*call)(void *data, enum ts_name_kind kind,
 				     const struct ts_domain *domain, uint64_t object,
 				     struct ts_text *name),
 			void *data)
@@ -273,6 +273,6 @@ void ts_texts_each_name(void (*tell)(void *data, enum ts_name_kind kind,
 		struct ts_text *text = __atomic_load_n(&name->text, __ATOMIC_ACQUIRE);
 
 		if (text)
-			tell(data, (enum ts_name_kind)name->kind, name->domain, name->object, text);
+			call(data, (enum ts_name_kind)name->kind, name->domain, name->object, text);
 	}
 }

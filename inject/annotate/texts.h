@@ -51,8 +51,8 @@ uint32_t ts_texts_domain_number(const void *handle);
 bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint64_t object,
 		   const char *name, size_t n_bytes, bool *ret_full);
 
-/* Calls `tell` for each name that was given, in no order. */
-void ts_texts_each_name(void (*tell)(void *data, enum ts_name_kind kind,
+/* Calls `call` for each name that was given, in no order. */
+void ts_texts_each_name(void (*call)(void *data, enum ts_name_kind kind,
 				     const struct ts_domain *domain, uint64_t object,
 				     struct ts_text *name),
 			void *data);

@@ -177,8 +177,8 @@ static void capture_call(struct ts_capture *capture, uint32_t cbid,
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-static void tell_unsupported(struct ts_capture *capture, uint32_t cbid,
-			     const struct ts_cupti_callback_data *data)
+static void record_unsupported(struct ts_capture *capture, uint32_t cbid,
+			       const struct ts_cupti_callback_data *data)
 {
 	const char *name = ts_capture_name(cbid);
 	struct ts_record_operation model = begin_operation(capture, data);
@@ -187,8 +187,8 @@ static void tell_unsupported(struct ts_capture *capture, uint32_t cbid,
 	if (!ts_window_is_open(&capture->window) && ts_capture_work(cbid))
 		return;
 	pthread_mutex_lock(&capture->lane.lock);
-	if (!(capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] & bit)) {
-		capture->told[cbid / 64 % TS_ARRAY_LEN(capture->told)] |= bit;
+	if (!(capture->named[cbid / 64 % TS_ARRAY_LEN(capture->named)] & bit)) {
+		capture->named[cbid / 64 % TS_ARRAY_LEN(capture->named)] |= bit;
 		model.kind = TS_OPERATION_UNSUPPORTED;
 		model.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
 		(void)ts_lane_put(&capture->lane, &model);
@@ -289,7 +289,7 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 	if (!result && (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_AFTER))
 		capture_call(capture, cbid, data);
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
-		tell_unsupported(capture, cbid, data);
+		record_unsupported(capture, cbid, data);
 	/* An end that fails ends one that was spoiled. */
 	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
 		ts_window_capture_ends(&capture->window);

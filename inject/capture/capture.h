@@ -61,7 +61,7 @@ struct ts_capture {
 	struct ts_pages
 		pending; /* struct pending: copies to the host whose result is not known yet */
 	size_t n_pending;
-	uint64_t told[1024 / 64]; /* calls that were named as unsupported: a bit of each */
+	uint64_t named[1024 / 64]; /* calls that were named as unsupported: a bit of each */
 };
 
 /* Begins where the session has a lane; the driver is there. Otherwise calls are not looked at. */

@@ -44,7 +44,7 @@ struct graph {
 	struct ts_pages arguments;
 	size_t n_arguments;
 	const char *missing; /* what is not captured of it; NULL: all is */
-	bool told;
+	bool reported;
 };
 
 static struct node *nodes_of(const struct graph *graph)
@@ -516,12 +516,12 @@ static void launch(struct ts_capture *capture, const struct ts_record_operation 
 	if (ts_capture_is_captured(capture, model->stream))
 		return;
 	if (!graph || graph->missing) {
-		if (!graph || !graph->told)
+		if (!graph || !graph->reported)
 			ts_capture_unsupported(capture, model,
 					       graph ? graph->missing
 						     : "a graph that was not seen to be made");
 		if (graph)
-			graph->told = true;
+			graph->reported = true;
 		return;
 	}
 	operation.kind = TS_OPERATION_GRAPH_LAUNCH;

@@ -400,7 +400,7 @@ static void rest(void)
 	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
-static void tell(struct ts_capture *capture, const char *what)
+static void record_missing(struct ts_capture *capture, const char *what)
 {
 	const struct ts_record_operation model = {.context = 0};
 
@@ -420,8 +420,9 @@ void ts_window_copy_begins(struct ts_capture *capture)
 		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
 			return;
 		if (ts_clock_monotonic_ns() > until) {
-			tell(capture,
-			     "a copy made while a window opened, which took more than 40 s");
+			record_missing(
+				capture,
+				"a copy made while a window opened, which took more than 40 s");
 			return;
 		}
 		ts_window_copy_ends(window);
@@ -743,7 +744,7 @@ static void put_window(struct ts_capture *capture, bool opens, const char *by)
 static void give_up(struct ts_capture *capture, const char *why)
 {
 	__atomic_store_n(&capture->window.given_up, true, __ATOMIC_RELAXED);
-	tell(capture, why);
+	record_missing(capture, why);
 }
 
 static void open_window(struct ts_capture *capture, const char *by)

@@ -28,8 +28,8 @@ static bool reach(const struct box *box, uint64_t x, uint64_t y, uint64_t z, uin
 }
 
 /* Nothing where it names nothing, or makes no sense. */
-static void tell(struct box box, uint64_t width, uint64_t height, uint64_t depth, uint64_t *ret_at,
-		 uint64_t *ret_bytes)
+static void find_extent(struct box box, uint64_t width, uint64_t height, uint64_t depth,
+			uint64_t *ret_at, uint64_t *ret_bytes)
 {
 	uint64_t end, x, y, z;
 
@@ -68,8 +68,8 @@ static bool copied(struct ts_access *ret, struct box dst, struct box src, uint64
 		   uint64_t height, uint64_t depth)
 {
 	*ret = (struct ts_access){.kind = TS_ACCESS_COPY};
-	tell(dst, width, height, depth, &ret->dst, &ret->dst_bytes);
-	tell(src, width, height, depth, &ret->src, &ret->src_bytes);
+	find_extent(dst, width, height, depth, &ret->dst, &ret->dst_bytes);
+	find_extent(src, width, height, depth, &ret->src, &ret->src_bytes);
 	return ret->dst_bytes || ret->src_bytes;
 }
 
@@ -77,7 +77,7 @@ static bool set(struct ts_access *ret, struct box dst, uint64_t width, uint64_t 
 		uint64_t depth)
 {
 	*ret = (struct ts_access){.kind = TS_ACCESS_SET};
-	tell(dst, width, height, depth, &ret->dst, &ret->dst_bytes);
+	find_extent(dst, width, height, depth, &ret->dst, &ret->dst_bytes);
 	return ret->dst_bytes;
 }
 

@@ -242,7 +242,7 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 }
 
 /* For the flush thread: the first work since a flush. */
-static void tell_work(struct ts_shim *shim)
+static void wake_flush(struct ts_shim *shim)
 {
 	/* Sequentially consistent: the flush thread says that it sleeps, and then looks here. */
 	__atomic_store_n(&shim->producer.dirty, TS_DIRTY_UNTOLD, __ATOMIC_SEQ_CST);
@@ -315,7 +315,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */
 	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
-		tell_work(shim);
+		wake_flush(shim);
 	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
 	    kind != TS_CUPTI_CLASS_STREAM)
 		return;

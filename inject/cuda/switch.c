@@ -57,7 +57,7 @@ static void switch_over(struct ts_shim *shim, bool paused)
 		ts_recorder_end_probes(shim);
 }
 
-void ts_switch_tell(struct ts_shim *shim, uint64_t ticks)
+void ts_switch_record(struct ts_shim *shim, uint64_t ticks)
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_record_pause *out;
@@ -77,7 +77,7 @@ static void stop(struct ts_shim *shim)
 	shim->pause.paused_all_yield = ts_cupti_is_ours(&shim->cupti);
 	shim->pause.by_application = __atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	switch_over(shim, true);
-	ts_switch_tell(shim, ts_producer_ticks(&shim->producer));
+	ts_switch_record(shim, ts_producer_ticks(&shim->producer));
 }
 
 static void start(struct ts_shim *shim)
@@ -89,7 +89,7 @@ static void start(struct ts_shim *shim)
 		ts_recorder_rouse(shim);
 	ticks = ts_producer_ticks(&shim->producer);
 	switch_over(shim, false);
-	ts_switch_tell(shim, ticks);
+	ts_switch_record(shim, ticks);
 }
 
 void ts_switch_follow(struct ts_shim *shim)

@@ -9,4 +9,4 @@
  * that time on, which a session that begins stopped does once.
  */
 void ts_switch_follow(struct ts_shim *shim);
-void ts_switch_tell(struct ts_shim *shim, uint64_t ticks);
+void ts_switch_record(struct ts_shim *shim, uint64_t ticks);

@@ -116,7 +116,7 @@ __attribute__((constructor)) static void loaded(void)
  * The process used CUDA, and another tool's library was injected in our place: a daemon that listens is told, so that
  * an empty recording says why. None is started for it.
  */
-static void tell_of_holder(void)
+static void send_holder(void)
 {
 	char program[64], text[256];
 	const char *path;
@@ -144,7 +144,7 @@ __attribute__((destructor)) static void unloaded(void)
 {
 	int saved_errno = errno;
 
-	tell_of_holder();
+	send_holder();
 	ts_shim_end(true);
 	errno = saved_errno;
 }

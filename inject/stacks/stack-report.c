@@ -7,7 +7,7 @@
 #include "inject/stacks/stack.h"
 
 /* Python functions were asked for, and are not read: a mark says why. */
-static void tell_why(struct ts_stack_walker *walker, struct ts_producer *producer)
+static void mark_why(struct ts_stack_walker *walker, struct ts_producer *producer)
 {
 	struct ts_thread *thread = ts_producer_thread(producer);
 	struct ts_record_annotation *out;
@@ -15,7 +15,7 @@ static void tell_why(struct ts_stack_walker *walker, struct ts_producer *produce
 
 	if (!thread)
 		return;
-	walker->told_why = true;
+	walker->marked_why = true;
 	name = ts_counter_string(producer, walker->interpreter.why);
 	domain = ts_counter_string(producer, TS_OWN_DOMAIN);
 	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), producer->clock,
@@ -33,9 +33,9 @@ void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *produce
 	const struct ts_stack_counts counts = ts_stack_counts(walker);
 	struct ts_thread *thread;
 
-	if (!walker->told_why &&
+	if (!walker->marked_why &&
 	    __atomic_load_n(&walker->interpreter.state, __ATOMIC_ACQUIRE) == TS_PYTHON_OFF)
-		tell_why(walker, producer);
+		mark_why(walker, producer);
 	if (!memcmp(&counts, &walker->reported, sizeof(counts)))
 		return;
 	thread = ts_producer_thread(producer);

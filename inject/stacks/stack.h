@@ -21,7 +21,7 @@ struct ts_stack_walker {
 	bool check; /* unwind every stack fully too, and count those that differ */
 	struct ts_loader_watch watch;
 	uint64_t n_gone; /* libraries, when last looked */
-	bool told_why;	 /* why there are no Python functions: by ts_stack_report() */
+	bool marked_why; /* why there are no Python functions: by ts_stack_report() */
 	struct ts_stack_counts reported; /* by ts_stack_report() */
 	struct ts_stack_cache *caches;	 /* of all threads; those of dead ones are handed on */
 	struct ts_stack_range

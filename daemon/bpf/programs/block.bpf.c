@@ -150,22 +150,22 @@ int block_issued_before_5_11(struct bpf_raw_tracepoint_args *context)
 }
 
 /* Only one of those that see its last piece be done tells it. */
-static __always_inline void tell(struct ts_bpf_block_io *note)
+static __always_inline void send(struct ts_bpf_block_io *note)
 {
-	struct ts_bpf_block_io told = *note;
+	struct ts_bpf_block_io copy = *note;
 	struct ts_bpf_traced *settings;
-	__u64 key = told.bio;
+	__u64 key = copy.bio;
 
 	if (bpf_map_delete_elem(&in_flight, &key))
 		return;
-	told.event.end_ns = bpf_ktime_get_ns();
-	settings = find_traced(told.event.pid, TS_BPF_BLOCK);
+	copy.event.end_ns = bpf_ktime_get_ns();
+	settings = find_traced(copy.event.pid, TS_BPF_BLOCK);
 	/* A process that is over had asked for it all the same, and with the peer's credentials. */
-	if (settings && settings->session == told.event.session &&
-	    told.event.end_ns - told.event.start_ns < settings->threshold_ns[TS_BPF_BLOCK])
+	if (settings && settings->session == copy.event.session &&
+	    copy.event.end_ns - copy.event.start_ns < settings->threshold_ns[TS_BPF_BLOCK])
 		return;
-	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
-		lose(told.event.session, TS_BPF_BLOCK);
+	if (bpf_ringbuf_output(&events, &copy, sizeof(copy), wake_flags()))
+		lose(copy.event.session, TS_BPF_BLOCK);
 }
 
 /*
@@ -192,7 +192,7 @@ int block_done(struct bpf_raw_tracepoint_args *context)
 		if (note) {
 			__sync_fetch_and_add(&note->done_bytes, n_own);
 			if (note->done_bytes >= note->bytes)
-				tell(note);
+				send(note);
 		}
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
@@ -210,6 +210,6 @@ int block_bio_done(struct bpf_raw_tracepoint_args *context)
 	if (!note)
 		return 0;
 	note->error = BPF_CORE_READ(bio, bi_status);
-	tell(note);
+	send(note);
 	return 0;
 }

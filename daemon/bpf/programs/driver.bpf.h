@@ -55,21 +55,21 @@ static __always_inline void lose_job(const struct ts_bpf_driver *before)
 /* It is over, in whatever context: only one of those that see it tells it. */
 static __always_inline int over(__u64 key, __u32 kind, __s32 error)
 {
-	struct ts_bpf_driver *note = bpf_map_lookup_elem(&working, &key), told;
+	struct ts_bpf_driver *note = bpf_map_lookup_elem(&working, &key), copy;
 	struct ts_bpf_traced *settings;
 
 	if (!note || note->kind != kind)
 		return 0;
-	told = *note;
+	copy = *note;
 	if (bpf_map_delete_elem(&working, &key))
 		return 0;
-	told.event.end_ns = bpf_ktime_get_ns();
-	told.error = error;
-	settings = find_traced(told.event.pid, TS_BPF_DRIVER);
-	if (settings && settings->session == told.event.session &&
-	    told.event.end_ns - told.event.start_ns < settings->threshold_ns[TS_BPF_DRIVER])
+	copy.event.end_ns = bpf_ktime_get_ns();
+	copy.error = error;
+	settings = find_traced(copy.event.pid, TS_BPF_DRIVER);
+	if (settings && settings->session == copy.event.session &&
+	    copy.event.end_ns - copy.event.start_ns < settings->threshold_ns[TS_BPF_DRIVER])
 		return 0;
-	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
-		lose(told.event.session, TS_BPF_DRIVER);
+	if (bpf_ringbuf_output(&events, &copy, sizeof(copy), wake_flags()))
+		lose(copy.event.session, TS_BPF_DRIVER);
 	return 0;
 }

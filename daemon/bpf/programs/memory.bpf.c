@@ -132,21 +132,21 @@ static __always_inline void note_cause(const struct ts_bpf_traced *settings,
 static __always_inline int kill(const struct ts_bpf_traced *settings, __u32 tid, __u32 pid,
 				const char *name)
 {
-	struct ts_bpf_pressure told = {};
+	struct ts_bpf_pressure kill = {};
 
 	if (bpf_map_update_elem(&killed, &pid, &tid, BPF_NOEXIST))
 		return 0;
-	told.event.session = settings->session;
-	told.event.program = TS_BPF_MEMORY;
-	told.event.tid = tid;
-	told.event.pid = pid;
-	told.event.start_ns = told.event.end_ns = bpf_ktime_get_ns();
+	kill.event.session = settings->session;
+	kill.event.program = TS_BPF_MEMORY;
+	kill.event.tid = tid;
+	kill.event.pid = pid;
+	kill.event.start_ns = kill.event.end_ns = bpf_ktime_get_ns();
 	if (name)
-		bpf_probe_read_kernel(told.event.name, sizeof(told.event.name), name);
-	told.kind = OOM_KILL;
-	note_cause(settings, &told);
-	if (bpf_ringbuf_output(&events, &told, sizeof(told), wake_flags()))
-		lose(told.event.session, TS_BPF_MEMORY);
+		bpf_probe_read_kernel(kill.event.name, sizeof(kill.event.name), name);
+	kill.kind = OOM_KILL;
+	note_cause(settings, &kill);
+	if (bpf_ringbuf_output(&events, &kill, sizeof(kill), wake_flags()))
+		lose(kill.event.session, TS_BPF_MEMORY);
 	return 0;
 }
 

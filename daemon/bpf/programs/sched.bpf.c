@@ -162,7 +162,7 @@ static __always_inline void copy_name(char *to, const char *from)
 	*(__u64 *)(to + sizeof(__u64)) = *(const __u64 *)(from + sizeof(__u64));
 }
 
-static __always_inline void tell(struct ts_bpf_off_cpu *note)
+static __always_inline void send(struct ts_bpf_off_cpu *note)
 {
 	if (bpf_ringbuf_output(&events, note, sizeof(*note),
 			       wake_flags_at_times(note->event.end_ns)))
@@ -175,7 +175,7 @@ static __always_inline void forget_thread(__u32 tid)
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&due, &tid);
 
 	if (note) {
-		tell(note);
+		send(note);
 		bpf_map_delete_elem(&due, &tid);
 	}
 	if (bpf_map_lookup_elem(&away, &tid))
@@ -278,7 +278,7 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	else if (now >= settings->threshold_ns[TS_BPF_SCHED] &&
 		 (!wants_stack(settings, note, now) ||
 		  bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
-		tell(note);
+		send(note);
 	note->event.start_ns = 0;
 }
 
@@ -387,7 +387,7 @@ int BPF_PROG(stack_taken)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
 	struct ts_bpf_traced *settings = find_traced(caller >> 32, TS_BPF_STACKS);
-	struct ts_bpf_off_cpu_stack *told;
+	struct ts_bpf_off_cpu_stack *event;
 	struct ts_bpf_off_cpu *note;
 	__u32 tid = (__u32)caller;
 	long n_bytes;
@@ -399,18 +399,19 @@ int BPF_PROG(stack_taken)
 		return 0;
 	/* The call was one that changed the credentials: the interval is the peer's, and the stack is not. */
 	if (!is_noted(settings, &note->event) || !is_current_of_peer(settings)) {
-		tell(note);
+		send(note);
 		bpf_map_delete_elem(&due, &tid);
 		return 0;
 	}
-	told = bpf_ringbuf_reserve(&events, sizeof(*told), 0);
-	if (told) {
-		told->interval = *note;
-		told->interval.event.program = TS_BPF_STACKS;
-		n_bytes = bpf_get_stack(ctx, told->frames, sizeof(told->frames), BPF_F_USER_STACK);
-		told->n_frames = n_bytes > 0 ? n_bytes / sizeof(told->frames[0]) : 0;
-		told->reserved = 0;
-		bpf_ringbuf_submit(told, wake_flags());
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (event) {
+		event->interval = *note;
+		event->interval.event.program = TS_BPF_STACKS;
+		n_bytes =
+			bpf_get_stack(ctx, event->frames, sizeof(event->frames), BPF_F_USER_STACK);
+		event->n_frames = n_bytes > 0 ? n_bytes / sizeof(event->frames[0]) : 0;
+		event->reserved = 0;
+		bpf_ringbuf_submit(event, wake_flags());
 	} else {
 		lose(note->event.session, TS_BPF_SCHED);
 	}

@@ -162,7 +162,7 @@ static __always_inline __u64 note_process(__u32 pid)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline void tell_call(const struct call *call, __u64 id, __s32 result)
+static __always_inline void send_call(const struct call *call, __u64 id, __s32 result)
 {
 	__u64 flags = note_process(id >> 32);
 	struct ts_call_event *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
@@ -187,7 +187,7 @@ static __always_inline __u64 handle_of(const struct call *call)
 }
 
 /* Returns false where its text cannot be read so far: it may lie in pages that nobody looked at. */
-static __always_inline bool tell_name(const struct call *call, __u64 id, __u64 handle)
+static __always_inline bool send_name(const struct call *call, __u64 id, __u64 handle)
 {
 	struct ts_call_name *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
 	long n;
@@ -215,14 +215,14 @@ static __always_inline void find_name(const struct call *call, __u64 id)
 	__u64 handle = handle_of(call);
 	char byte;
 
-	if (tell_name(call, id, handle) || bpf_copy_from_user(&byte, 1, from))
+	if (send_name(call, id, handle) || bpf_copy_from_user(&byte, 1, from))
 		return;
-	if (tell_name(call, id, handle) || bpf_copy_from_user(&byte, 1, next))
+	if (send_name(call, id, handle) || bpf_copy_from_user(&byte, 1, next))
 		return;
-	tell_name(call, id, handle);
+	send_name(call, id, handle);
 }
 
-static __always_inline void tell_alias(const struct call *call, __u64 id)
+static __always_inline void send_alias(const struct call *call, __u64 id)
 {
 	__u64 handle = handle_of(call);
 	struct ts_call_event *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
@@ -249,7 +249,7 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 		return;
 	switch (TS_CALL_ROLE(cookie)) {
 	case TS_CALL_PLAIN:
-		tell_call(&call, id, (__s32)regs->ax);
+		send_call(&call, id, (__s32)regs->ax);
 		break;
 	case TS_CALL_NAMES:
 		if (!(__s32)regs->ax || !(cookie & TS_CALL_INDIRECT))
@@ -257,7 +257,7 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 		break;
 	case TS_CALL_ALIAS:
 		if (!(__s32)regs->ax)
-			tell_alias(&call, id);
+			send_alias(&call, id);
 		break;
 	}
 }

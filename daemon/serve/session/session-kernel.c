@@ -50,9 +50,9 @@ struct ts_session_kernel {
 	bool flowing;
 	bool quiet; /* recording is stopped */
 	struct ts_kernel_config config;
-	struct ts_kernel_config *wanted;  /* by another thread; taken from here atomically */
-	uint64_t told[TS_BPF_N_PROGRAMS]; /* losses */
-	struct kernel_thread *threads;	  /* by hash of the number */
+	struct ts_kernel_config *wanted; /* by another thread; taken from here atomically */
+	uint64_t lost_reported[TS_BPF_N_PROGRAMS]; /* losses */
+	struct kernel_thread *threads;		   /* by hash of the number */
 	uint32_t n_threads, n_slots;
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
@@ -521,7 +521,8 @@ static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_
 }
 
 /* Where it is kept how many were told of; NULL: there is no memory for it. */
-static uint64_t *tally_told(struct ts_session_kernel *kernel, const struct ts_bpf_tally_key *key)
+static uint64_t *reported_tally(struct ts_session_kernel *kernel,
+				const struct ts_bpf_tally_key *key)
 {
 	uint64_t at = (uint64_t)key->tid << 32 | (uint64_t)(key->program & 15) << 28 |
 		      (key->what & 0x0fffffff);
@@ -581,7 +582,7 @@ static int take_tallies(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel = s->kernel;
 	const struct ts_kernel_tally *tallies;
-	uint64_t now = ts_clock_monotonic_ns(), *told;
+	uint64_t now = ts_clock_monotonic_ns(), *reported;
 	size_t n;
 	int r;
 
@@ -592,10 +593,10 @@ static int take_tallies(struct ts_session *s)
 	if (ts_kernel_feed_tallies(kernel->feed, &tallies, &n))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		told = tally_told(kernel, &tallies[i].key);
-		if (!told || *told == tallies[i].sum.count)
+		reported = reported_tally(kernel, &tallies[i].key);
+		if (!reported || *reported == tallies[i].sum.count)
 			continue;
-		*told = tallies[i].sum.count;
+		*reported = tallies[i].sum.count;
 		ts_session_dirty(s);
 		r = add_tally(s, &tallies[i], now);
 		if (r)
@@ -613,12 +614,12 @@ static int count_losses(struct ts_session *s)
 		uint64_t lost = ts_kernel_feed_lost(kernel->feed, i);
 		struct ts_row_loss row;
 
-		if (lost <= kernel->told[i])
+		if (lost <= kernel->lost_reported[i])
 			continue;
-		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost - kernel->told[i], s->loss_ns,
-				  ts_clock_monotonic_ns());
+		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost - kernel->lost_reported[i],
+				  s->loss_ns, ts_clock_monotonic_ns());
 		row.context = i + 1;
-		kernel->told[i] = lost;
+		kernel->lost_reported[i] = lost;
 		r = ts_session_add_loss(s, &row);
 	}
 	return r;

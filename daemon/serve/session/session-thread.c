@@ -66,11 +66,11 @@ void ts_session_dirty(struct ts_session *s)
 /* ---- writing ---- */
 
 /* After the write that has them: as with what was released, a daemon that comes later goes on from there. */
-static void tell_losses(struct ts_session *s)
+static void store_losses(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++)
-		ts_loss_tell(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
-	ts_loss_tell(&s->lost_control, s->memory.control->told);
+		ts_loss_store(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
+	ts_loss_store(&s->lost_control, s->memory.control->told);
 }
 
 void ts_session_release(struct ts_session *s)
@@ -113,7 +113,7 @@ int ts_session_write(struct ts_session *s)
 	/* What was dropped is in no file. */
 	if (!s->full)
 		ts_session_release(s);
-	tell_losses(s);
+	store_losses(s);
 	ts_recording_rotate(s->recording);
 	r = ts_session_account_file(s);
 	if (r)

@@ -525,7 +525,7 @@ static void look(struct ts_observer *observer)
 }
 
 /* Of nobody in particular: a session of its own says how much. */
-static void tell_unattributed(struct ts_observer *observer)
+static void write_unattributed(struct ts_observer *observer)
 {
 	uint64_t n = observer->unattributed + ts_system_unattributed(observer->system);
 	const struct ts_call_event event = {.uid = UINT32_MAX,
@@ -547,7 +547,7 @@ static void finish(struct ts_observer *observer)
 {
 	ts_probed_remove(observer->probed);
 	ts_system_take(observer->system, take_event, observer);
-	tell_unattributed(observer);
+	write_unattributed(observer);
 	for (size_t i = 0; i < BUCKETS; i++)
 		while (observer->processes[i]) {
 			struct ts_observed *observed = observer->processes[i];
