@@ -175,7 +175,7 @@ void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);
 
-/* modules.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
+/* images.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
 size_t ts_capture_image_bytes(const void *image, const void **ret_start);
 /*
  * One that is in a file: read before the driver reads it, with no lock held; what was read is the calling thread's. Taken when the
