@@ -16,47 +16,46 @@
 /* Called for each operand field that holds a virtual register. */
 typedef void (*ts_ptx_visit)(void *ctx, uint32_t *field, bool read, bool written);
 
-static void ts_ptx_visit_one(uint32_t *field, bool read, bool written, ts_ptx_visit visit,
-			     void *ctx)
+static void visit_one(uint32_t *field, bool read, bool written, ts_ptx_visit visit, void *ctx)
 {
 	if (TS_PTX_IS_VREG(*field))
 		visit(ctx, field, read, written);
 }
 
-static void ts_ptx_visit_insn(struct ts_ptx_decoder *d, uint32_t i, ts_ptx_visit visit, void *ctx)
+static void visit_insn(struct ts_ptx_decoder *d, uint32_t i, ts_ptx_visit visit, void *ctx)
 {
 	struct ts_ptx_insn *in = &d->insns[i];
 	const struct ts_ptx_note *note = &d->notes[i];
 	/* Under a guard the old value may live on. */
 	bool partial = TS_PTX_IS_VREG(in->guard);
 
-	ts_ptx_visit_one(&in->guard, true, false, visit, ctx);
-	ts_ptx_visit_one(&in->a, true, false, visit, ctx);
-	ts_ptx_visit_one(&in->b, true, false, visit, ctx);
-	ts_ptx_visit_one(&in->c, true, false, visit, ctx);
+	visit_one(&in->guard, true, false, visit, ctx);
+	visit_one(&in->a, true, false, visit, ctx);
+	visit_one(&in->b, true, false, visit, ctx);
+	visit_one(&in->c, true, false, visit, ctx);
 	if (note->roles & ROLE_RECONVERGE_READ)
-		ts_ptx_visit_one(&in->reconverge, true, false, visit, ctx);
+		visit_one(&in->reconverge, true, false, visit, ctx);
 	if (note->roles & ROLE_AUX_READ)
-		ts_ptx_visit_one(&in->aux, true, false, visit, ctx);
+		visit_one(&in->aux, true, false, visit, ctx);
 	if (note->roles & ROLE_LIST_READ)
 		for (uint32_t k = note->n_list_write; k < note->n_list; k++)
-			ts_ptx_visit_one(&d->operands[in->aux + k], true, false, visit, ctx);
+			visit_one(&d->operands[in->aux + k], true, false, visit, ctx);
 	if (note->roles & ROLE_LIST_CALL)
 		for (uint32_t k = note->n_list_write; k < note->n_list; k++)
 			if (d->operands[in->aux + 3 * k] != TS_PTX_PLACE_LOCAL)
-				ts_ptx_visit_one(&d->operands[in->aux + 3 * k + 1], true, false,
-						 visit, ctx);
-	ts_ptx_visit_one(&in->dst, partial || (note->roles & ROLE_DST_READ), true, visit, ctx);
+				visit_one(&d->operands[in->aux + 3 * k + 1], true, false, visit,
+					  ctx);
+	visit_one(&in->dst, partial || (note->roles & ROLE_DST_READ), true, visit, ctx);
 	if (note->roles & ROLE_TARGET_WRITE)
-		ts_ptx_visit_one(&in->target, partial, true, visit, ctx);
+		visit_one(&in->target, partial, true, visit, ctx);
 	if (note->roles & ROLE_LIST_WRITE)
 		for (uint32_t k = 0; k < note->n_list_write; k++)
-			ts_ptx_visit_one(&d->operands[in->aux + k], partial, true, visit, ctx);
+			visit_one(&d->operands[in->aux + k], partial, true, visit, ctx);
 	if (note->roles & ROLE_LIST_CALL)
 		for (uint32_t k = 0; k < note->n_list_write; k++)
 			if (d->operands[in->aux + 3 * k] != TS_PTX_PLACE_LOCAL)
-				ts_ptx_visit_one(&d->operands[in->aux + 3 * k + 1], partial, true,
-						 visit, ctx);
+				visit_one(&d->operands[in->aux + 3 * k + 1], partial, true, visit,
+					  ctx);
 }
 
 struct ts_ptx_allocator {
@@ -72,7 +71,7 @@ struct ts_ptx_allocator {
 	uint32_t n_slots[N_CLASSES];
 };
 
-static void ts_ptx_visit_liveness(void *ctx, uint32_t *field, bool read, bool written)
+static void visit_liveness(void *ctx, uint32_t *field, bool read, bool written)
 {
 	struct ts_ptx_allocator *a = ctx;
 	uint32_t id = TS_PTX_VREG_ID(*field);
@@ -85,7 +84,7 @@ static void ts_ptx_visit_liveness(void *ctx, uint32_t *field, bool read, bool wr
 		a->def[word] |= bit;
 }
 
-static void ts_ptx_liveness(struct ts_ptx_allocator *a)
+static void liveness(struct ts_ptx_allocator *a)
 {
 	const struct ts_ptx_blocks *b = &a->blocks;
 	bool changed = true;
@@ -93,7 +92,7 @@ static void ts_ptx_liveness(struct ts_ptx_allocator *a)
 	for (uint32_t k = 0; k < b->n; k++) {
 		a->at = k;
 		for (uint32_t i = b->start[k]; i < b->start[k + 1]; i++)
-			ts_ptx_visit_insn(a->d, i, ts_ptx_visit_liveness, a);
+			visit_insn(a->d, i, visit_liveness, a);
 	}
 	while (changed) {
 		changed = false;
@@ -114,7 +113,7 @@ static void ts_ptx_liveness(struct ts_ptx_allocator *a)
 	}
 }
 
-static void ts_ptx_extend_to(struct ts_ptx_allocator *a, uint32_t id, uint32_t position)
+static void extend_to(struct ts_ptx_allocator *a, uint32_t id, uint32_t position)
 {
 	if (position < a->first[id])
 		a->first[id] = position;
@@ -122,24 +121,24 @@ static void ts_ptx_extend_to(struct ts_ptx_allocator *a, uint32_t id, uint32_t p
 		a->last[id] = position;
 }
 
-static void ts_ptx_visit_interval(void *ctx, uint32_t *field, bool read, bool written)
+static void visit_interval(void *ctx, uint32_t *field, bool read, bool written)
 {
 	struct ts_ptx_allocator *a = ctx;
 	uint32_t id = TS_PTX_VREG_ID(*field);
 
 	if (read)
-		ts_ptx_extend_to(a, id, 2 * a->at);
+		extend_to(a, id, 2 * a->at);
 	if (written)
-		ts_ptx_extend_to(a, id, 2 * a->at + 1);
+		extend_to(a, id, 2 * a->at + 1);
 }
 
-static void ts_ptx_intervals(struct ts_ptx_allocator *a)
+static void intervals(struct ts_ptx_allocator *a)
 {
 	const struct ts_ptx_blocks *b = &a->blocks;
 
 	for (uint32_t i = 0; i < a->d->n_insns; i++) {
 		a->at = i;
-		ts_ptx_visit_insn(a->d, i, ts_ptx_visit_interval, a);
+		visit_insn(a->d, i, visit_interval, a);
 	}
 	for (uint32_t k = 0; k < b->n; k++) {
 		for (uint32_t id = 0; id < a->d->n_vregs; id++) {
@@ -150,9 +149,9 @@ static void ts_ptx_intervals(struct ts_ptx_allocator *a)
 				continue;
 			}
 			if (a->in[word] >> (id & 63) & 1)
-				ts_ptx_extend_to(a, id, 2 * b->start[k]);
+				extend_to(a, id, 2 * b->start[k]);
 			if (a->out[word] >> (id & 63) & 1)
-				ts_ptx_extend_to(a, id, 2 * b->start[k + 1] - 1);
+				extend_to(a, id, 2 * b->start[k + 1] - 1);
 		}
 	}
 	/* Parameters and results in registers are written and read by calls, outside the function. */
@@ -160,12 +159,12 @@ static void ts_ptx_intervals(struct ts_ptx_allocator *a)
 		if (a->d->code->params[k].reg != TS_PTX_NONE) {
 			uint32_t id = TS_PTX_VREG_ID(a->d->code->params[k].reg);
 
-			ts_ptx_extend_to(a, id, 0);
-			ts_ptx_extend_to(a, id, 2 * a->d->n_insns);
+			extend_to(a, id, 0);
+			extend_to(a, id, 2 * a->d->n_insns);
 		}
 }
 
-static void ts_ptx_visit_reads(void *ctx, uint32_t *field, bool read, bool written)
+static void visit_reads(void *ctx, uint32_t *field, bool read, bool written)
 {
 	struct ts_ptx_allocator *a = ctx;
 	bool keeps = written && TS_PTX_IS_VREG(a->d->insns[a->at].guard);
@@ -177,7 +176,7 @@ static void ts_ptx_visit_reads(void *ctx, uint32_t *field, bool read, bool writt
  * Vector loads drop the elements that no instruction reads. Compilers load such elements where the load is cheaper with them; the
  * bytes may belong to no variable.
  */
-static int ts_ptx_drop_unread(struct ts_ptx_allocator *a)
+static int drop_unread(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
 
@@ -185,7 +184,7 @@ static int ts_ptx_drop_unread(struct ts_ptx_allocator *a)
 	if (!a->n_reads)
 		return -ENOMEM;
 	for (a->at = 0; a->at < d->n_insns; a->at++)
-		ts_ptx_visit_insn(d, a->at, ts_ptx_visit_reads, a);
+		visit_insn(d, a->at, visit_reads, a);
 	/* Results are read by calls. */
 	for (uint32_t k = 0; k < d->code->n_params; k++)
 		if (d->code->params[k].reg != TS_PTX_NONE)
@@ -204,8 +203,7 @@ static int ts_ptx_drop_unread(struct ts_ptx_allocator *a)
 }
 
 /* Registers in order of a position of theirs: a counting sort. */
-static uint32_t *ts_ptx_sorted(const struct ts_ptx_allocator *a, const uint32_t *key,
-			       uint32_t *ret_n)
+static uint32_t *sort_by(const struct ts_ptx_allocator *a, const uint32_t *key, uint32_t *ret_n)
 {
 	uint32_t n_keys = 2 * a->d->n_insns + 2, n = 0;
 	uint32_t *count = calloc(n_keys + 1u, sizeof(*count));
@@ -231,12 +229,11 @@ static uint32_t *ts_ptx_sorted(const struct ts_ptx_allocator *a, const uint32_t 
 	return sorted;
 }
 
-static int ts_ptx_scan(struct ts_ptx_allocator *a)
+static int scan(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
 	uint32_t n = 0, n_freed = 0, n_free[N_CLASSES] = {0};
-	uint32_t *by_first = ts_ptx_sorted(a, a->first, &n),
-		 *by_last = ts_ptx_sorted(a, a->last, &n);
+	uint32_t *by_first = sort_by(a, a->first, &n), *by_last = sort_by(a, a->last, &n);
 	uint32_t *spare[N_CLASSES] = {0};
 	int r = by_first && by_last ? 0 : -ENOMEM;
 
@@ -266,7 +263,7 @@ struct ts_ptx_frame_layout {
 	uint32_t base[N_CLASSES];
 };
 
-static uint32_t ts_ptx_place_of(const struct ts_ptx_frame_layout *l, uint32_t ref)
+static uint32_t place_of(const struct ts_ptx_frame_layout *l, uint32_t ref)
 {
 	static const uint32_t bytes[N_CLASSES] = {4, 128, 256};
 	uint32_t id = TS_PTX_VREG_ID(ref), class = l->a->d->classes[id];
@@ -274,12 +271,12 @@ static uint32_t ts_ptx_place_of(const struct ts_ptx_frame_layout *l, uint32_t re
 	return l->base[class] + l->a->slot[id] * bytes[class];
 }
 
-static void ts_ptx_visit_place(void *ctx, uint32_t *field, bool read, bool written)
+static void visit_place(void *ctx, uint32_t *field, bool read, bool written)
 {
-	*field = ts_ptx_place_of(ctx, *field);
+	*field = place_of(ctx, *field);
 }
 
-static int ts_ptx_layout_frame(struct ts_ptx_allocator *a)
+static int layout_frame(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
 	struct ts_ptx_code *c = d->code;
@@ -299,17 +296,17 @@ static int ts_ptx_layout_frame(struct ts_ptx_allocator *a)
 	c->frame_bytes = (uint32_t)end;
 	c->n_registers = a->n_slots[CLASS_32] + 2 * a->n_slots[CLASS_64];
 	for (uint32_t i = 0; i < d->n_insns; i++)
-		ts_ptx_visit_insn(d, i, ts_ptx_visit_place, &l);
+		visit_insn(d, i, visit_place, &l);
 	for (uint32_t k = 0; k < c->n_params; k++)
 		if (c->params[k].reg != TS_PTX_NONE)
-			c->params[k].reg = ts_ptx_place_of(&l, c->params[k].reg);
+			c->params[k].reg = place_of(&l, c->params[k].reg);
 	for (uint32_t k = 0; k < c->n_named; k++)
-		c->named[k].slot = ts_ptx_place_of(&l, TS_PTX_VREG_OF(c->named[k].slot));
+		c->named[k].slot = place_of(&l, TS_PTX_VREG_OF(c->named[k].slot));
 	return 0;
 }
 
 /* Names of registers, for a debugger: each then has a slot of its own, so that what it had last is to be seen. */
-static int ts_ptx_alloc_named(struct ts_ptx_allocator *a)
+static int alloc_named(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
 	struct ts_ptx_code *c = d->code;
@@ -353,7 +350,7 @@ static int ts_ptx_alloc_named(struct ts_ptx_allocator *a)
 	return 0;
 }
 
-static int ts_ptx_alloc_shared(struct ts_ptx_allocator *a)
+static int alloc_shared(struct ts_ptx_allocator *a)
 {
 	size_t words = a->words * a->blocks.n;
 
@@ -363,9 +360,9 @@ static int ts_ptx_alloc_shared(struct ts_ptx_allocator *a)
 	a->def = a->use + words;
 	a->in = a->def + words;
 	a->out = a->in + words;
-	ts_ptx_liveness(a);
-	ts_ptx_intervals(a);
-	return ts_ptx_scan(a);
+	liveness(a);
+	intervals(a);
+	return scan(a);
 }
 
 int ts_ptx_alloc(struct ts_ptx_decoder *d)
@@ -377,7 +374,7 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 		return r;
 	/* A debugger shows every register. */
 	if (!d->image->texts)
-		r = ts_ptx_drop_unread(&a);
+		r = drop_unread(&a);
 	a.first = malloc((d->n_vregs + 1u) * sizeof(uint32_t));
 	a.last = malloc((d->n_vregs + 1u) * sizeof(uint32_t));
 	a.slot = calloc(d->n_vregs + 1u, sizeof(uint32_t));
@@ -387,15 +384,15 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 		memset(a.first, 0xff, d->n_vregs * sizeof(uint32_t));
 		memset(a.last, 0xff, d->n_vregs * sizeof(uint32_t));
 		if ((uint64_t)a.words * 64 * a.blocks.n <= MAX_LIVENESS_BITS)
-			r = ts_ptx_alloc_shared(&a);
+			r = alloc_shared(&a);
 		else
 			for (uint32_t id = 0; id < d->n_vregs; id++)
 				a.slot[id] = a.n_slots[d->classes[id]]++;
 	}
 	if (!r && d->image->texts)
-		r = ts_ptx_alloc_named(&a);
+		r = alloc_named(&a);
 	if (!r)
-		r = ts_ptx_layout_frame(&a);
+		r = layout_frame(&a);
 	free(a.n_reads);
 	free(a.first);
 	free(a.last);

@@ -18,12 +18,12 @@ bool ts_ptx_is_end(const struct ts_ptx_insn *in)
 	return false;
 }
 
-static bool ts_ptx_ends_block(const struct ts_ptx_insn *in)
+static bool ends_block(const struct ts_ptx_insn *in)
 {
 	return in->kind == KIND_BRA || in->kind == KIND_BRX || ts_ptx_is_end(in);
 }
 
-static void ts_ptx_mark_leaders(const struct ts_ptx_decoder *d, uint8_t *leader)
+static void mark_leaders(const struct ts_ptx_decoder *d, uint8_t *leader)
 {
 	leader[0] = 1;
 	for (uint32_t i = 0; i < d->n_insns; i++) {
@@ -36,12 +36,12 @@ static void ts_ptx_mark_leaders(const struct ts_ptx_decoder *d, uint8_t *leader)
 		/* Every place that a join stands at is one, so that a block's start tells whether lanes can meet there. */
 		if (in->kind == KIND_JOIN)
 			leader[i] = 1;
-		if (ts_ptx_ends_block(in) && i + 1 < d->n_insns)
+		if (ends_block(in) && i + 1 < d->n_insns)
 			leader[i + 1] = 1;
 	}
 }
 
-static uint32_t ts_ptx_count_succ(const struct ts_ptx_insn *last)
+static uint32_t count_succ(const struct ts_ptx_insn *last)
 {
 	uint32_t n = ts_ptx_is_end(last) ? 0 : 1;
 
@@ -58,7 +58,7 @@ int ts_ptx_blocks_init(const struct ts_ptx_decoder *d, struct ts_ptx_blocks *b)
 	b->block_of = calloc(d->n_insns + 1u, sizeof(*b->block_of));
 	if (!leader || !b->start || !b->block_of)
 		goto no_memory;
-	ts_ptx_mark_leaders(d, leader);
+	mark_leaders(d, leader);
 	for (uint32_t i = 0; i < d->n_insns; i++) {
 		if (leader[i])
 			b->start[b->n++] = i;
@@ -66,7 +66,7 @@ int ts_ptx_blocks_init(const struct ts_ptx_decoder *d, struct ts_ptx_blocks *b)
 	}
 	b->start[b->n] = d->n_insns;
 	for (uint32_t k = 0; k < b->n; k++)
-		n_succ += ts_ptx_count_succ(&d->insns[b->start[k + 1] - 1]);
+		n_succ += count_succ(&d->insns[b->start[k + 1] - 1]);
 	b->succ_at = calloc(b->n + 1u, sizeof(*b->succ_at));
 	b->succ = calloc(n_succ + 1u, sizeof(*b->succ));
 	if (!b->succ_at || !b->succ)
@@ -103,7 +103,7 @@ void ts_ptx_blocks_deinit(struct ts_ptx_blocks *b)
 }
 
 /* Branches to a bare return become returns, under the branch's guard. */
-static void ts_ptx_inline_returns(struct ts_ptx_decoder *d)
+static void inline_returns(struct ts_ptx_decoder *d)
 {
 	for (uint32_t i = 0; i < d->n_insns; i++) {
 		struct ts_ptx_insn *in = &d->insns[i];
@@ -132,7 +132,7 @@ struct ts_ptx_postdom {
 	uint32_t *stack, *next;
 };
 
-static int ts_ptx_postdom_init(struct ts_ptx_postdom *p, const struct ts_ptx_blocks *b)
+static int postdom_init(struct ts_ptx_postdom *p, const struct ts_ptx_blocks *b)
 {
 	uint32_t n = b->n, n_edges = b->succ_at[n];
 
@@ -160,7 +160,7 @@ static int ts_ptx_postdom_init(struct ts_ptx_postdom *p, const struct ts_ptx_blo
 	return 0;
 }
 
-static void ts_ptx_postdom_deinit(struct ts_ptx_postdom *p)
+static void postdom_deinit(struct ts_ptx_postdom *p)
 {
 	free(p->pred_at);
 	free(p->pred);
@@ -173,7 +173,7 @@ static void ts_ptx_postdom_deinit(struct ts_ptx_postdom *p)
 }
 
 /* Depth-first over predecessors from the exit: numbers its region in postorder. */
-static uint32_t ts_ptx_postdom_walk(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
+static uint32_t postdom_walk(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
 {
 	uint32_t depth = 0, n = 0;
 
@@ -200,7 +200,7 @@ static uint32_t ts_ptx_postdom_walk(struct ts_ptx_postdom *p, uint32_t exit, uin
 	return n;
 }
 
-static uint32_t ts_ptx_postdom_meet(const struct ts_ptx_postdom *p, uint32_t x, uint32_t y)
+static uint32_t postdom_meet(const struct ts_ptx_postdom *p, uint32_t x, uint32_t y)
 {
 	while (x != y) {
 		while (p->number[x] < p->number[y])
@@ -212,10 +212,10 @@ static uint32_t ts_ptx_postdom_meet(const struct ts_ptx_postdom *p, uint32_t x, 
 }
 
 /* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph. */
-static void ts_ptx_postdom_region(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
+static void postdom_region(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
 {
 	const struct ts_ptx_blocks *b = p->b;
-	uint32_t n = ts_ptx_postdom_walk(p, exit, region);
+	uint32_t n = postdom_walk(p, exit, region);
 	bool changed = true;
 
 	p->ipdom[exit] = exit;
@@ -229,7 +229,7 @@ static void ts_ptx_postdom_region(struct ts_ptx_postdom *p, uint32_t exit, uint3
 
 				if (p->region[s] != region || p->ipdom[s] == TS_PTX_NONE)
 					continue;
-				meet = meet == TS_PTX_NONE ? s : ts_ptx_postdom_meet(p, meet, s);
+				meet = meet == TS_PTX_NONE ? s : postdom_meet(p, meet, s);
 			}
 			if (meet != p->ipdom[k]) {
 				p->ipdom[k] = meet;
@@ -239,7 +239,7 @@ static void ts_ptx_postdom_region(struct ts_ptx_postdom *p, uint32_t exit, uint3
 	}
 }
 
-static void ts_ptx_postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p)
+static void postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p)
 {
 	const struct ts_ptx_blocks *b = p->b;
 	uint32_t region = 0;
@@ -252,14 +252,14 @@ static void ts_ptx_postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_pos
 			if (p->region[k] || b->succ_at[k] != b->succ_at[k + 1] ||
 			    (last->kind == KIND_TRAP) != traps)
 				continue;
-			ts_ptx_postdom_region(p, k, ++region);
+			postdom_region(p, k, ++region);
 			p->ipdom[k] = TS_PTX_NONE;
 		}
 	}
 }
 
 /* Lanes on a way that only ends do not come back, and are not waited for. */
-static bool ts_ptx_has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
+static bool has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
 {
 	const struct ts_ptx_blocks *b = p->b;
 	uint32_t n_live = 0;
@@ -269,7 +269,7 @@ static bool ts_ptx_has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
 	return n_live < 2;
 }
 
-static void ts_ptx_set_reconvergence(struct ts_ptx_decoder *d, const struct ts_ptx_postdom *p)
+static void set_reconvergence(struct ts_ptx_decoder *d, const struct ts_ptx_postdom *p)
 {
 	const struct ts_ptx_blocks *b = p->b;
 
@@ -281,7 +281,7 @@ static void ts_ptx_set_reconvergence(struct ts_ptx_decoder *d, const struct ts_p
 		    !(in->kind == KIND_BRA && (in->flags & INSN_CONDITIONAL)))
 			continue;
 		in->reconverge = TS_PTX_NONE;
-		if (p->ipdom[k] == TS_PTX_NONE || ts_ptx_has_dead_way(p, k))
+		if (p->ipdom[k] == TS_PTX_NONE || has_dead_way(p, k))
 			continue;
 		at = b->start[p->ipdom[k]];
 		if (d->insns[at].kind == KIND_JOIN) {
@@ -292,7 +292,7 @@ static void ts_ptx_set_reconvergence(struct ts_ptx_decoder *d, const struct ts_p
 }
 
 /* Takes out the joins that no branch leads to, and renumbers. */
-static int ts_ptx_compact(struct ts_ptx_decoder *d)
+static int compact(struct ts_ptx_decoder *d)
 {
 	uint32_t *moved = calloc(d->n_insns + 1u, sizeof(*moved)), n = 0;
 
@@ -328,17 +328,17 @@ int ts_ptx_cfg(struct ts_ptx_decoder *d)
 	struct ts_ptx_postdom p;
 	int r;
 
-	ts_ptx_inline_returns(d);
+	inline_returns(d);
 	r = ts_ptx_blocks_init(d, &b);
 	if (r)
 		return r;
-	r = ts_ptx_postdom_init(&p, &b);
+	r = postdom_init(&p, &b);
 	if (!r) {
-		ts_ptx_postdom_all(d, &p);
-		ts_ptx_set_reconvergence(d, &p);
-		r = ts_ptx_compact(d);
+		postdom_all(d, &p);
+		set_reconvergence(d, &p);
+		r = compact(d);
 	}
-	ts_ptx_postdom_deinit(&p);
+	postdom_deinit(&p);
 	ts_ptx_blocks_deinit(&b);
 	return r;
 }

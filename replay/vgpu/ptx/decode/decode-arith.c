@@ -4,19 +4,19 @@
 
 #define O (d->stmt->operands)
 
-static bool ts_ptx_is_int(enum ts_ptx_type t)
+static bool is_int(enum ts_ptx_type t)
 {
 	return ts_ptx_types[t].klass == 'u' || ts_ptx_types[t].klass == 's' ||
 	       ts_ptx_types[t].klass == 'b';
 }
 
-static bool ts_ptx_is_half(enum ts_ptx_type t)
+static bool is_half(enum ts_ptx_type t)
 {
 	return t == TY_F16 || t == TY_F16X2 || t == TY_BF16 || t == TY_BF16X2;
 }
 
-static int ts_ptx_sources(struct ts_ptx_decoder *d, enum ts_ptx_type type, uint32_t n,
-			  struct ts_ptx_insn *in)
+static int sources(struct ts_ptx_decoder *d, enum ts_ptx_type type, uint32_t n,
+		   struct ts_ptx_insn *in)
 {
 	uint32_t *fields[] = {&in->a, &in->b, &in->c};
 	int r = ts_ptx_done(d, n + 1);
@@ -33,7 +33,7 @@ struct ts_ptx_float_modes {
 	bool ftz, sat;
 };
 
-static struct ts_ptx_float_modes ts_ptx_take_modes(struct ts_ptx_decoder *d)
+static struct ts_ptx_float_modes take_modes(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_float_modes m = {.rounding = ts_ptx_mod_rounding(d)};
 
@@ -43,8 +43,8 @@ static struct ts_ptx_float_modes ts_ptx_take_modes(struct ts_ptx_decoder *d)
 }
 
 /* The instruction with its modes: in the function itself for halves, around it for the wider formats. */
-static int ts_ptx_emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in,
-			     enum ts_ptx_type type, struct ts_ptx_float_modes m, uint32_t n)
+static int emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_ptx_type type,
+		      struct ts_ptx_float_modes m, uint32_t n)
 {
 	struct ts_ptx_insn sat;
 	int r;
@@ -54,7 +54,7 @@ static int ts_ptx_emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in,
 	if (m.rounding == ROUND_NONE)
 		m.rounding = ROUND_RN;
 	in->space = (uint8_t)(m.ftz ? TS_PTX_MODE_FTZ : 0);
-	if (ts_ptx_is_half(type)) {
+	if (is_half(type)) {
 		if (m.rounding != ROUND_RN)
 			return ts_ptx_unsupported(d);
 		in->space |= (uint8_t)(m.sat ? TS_PTX_MODE_SAT : 0);
@@ -63,10 +63,10 @@ static int ts_ptx_emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in,
 		in->fn = d->ops->fn[F_ROUND][TY_NONE];
 		in->space |= (uint8_t)m.rounding;
 	}
-	r = ts_ptx_sources(d, type, n, in);
+	r = sources(d, type, n, in);
 	if (!r)
 		r = ts_ptx_emit(d, in, (struct ts_ptx_note){0});
-	if (r || !m.sat || ts_ptx_is_half(type))
+	if (r || !m.sat || is_half(type))
 		return r;
 	sat = ts_ptx_insn_of(d, F_SATURATE, type);
 	sat.dst = in->dst;
@@ -74,12 +74,12 @@ static int ts_ptx_emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in,
 }
 
 /* Two floats in 64 bits: taken apart, worked on one by one, put together again. */
-static int ts_ptx_float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
+static int float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
 {
-	struct ts_ptx_float_modes m = ts_ptx_take_modes(d);
+	struct ts_ptx_float_modes m = take_modes(d);
 	struct ts_ptx_insn whole = {0}, part[2], pack = ts_ptx_insn_of(d, F_PACK, TY_B64);
 	const uint32_t *fields[] = {&whole.a, &whole.b, &whole.c};
-	int r = ts_ptx_sources(d, TY_B64, n, &whole);
+	int r = sources(d, TY_B64, n, &whole);
 
 	if (m.sat || m.rounding == ROUND_RNA)
 		return ts_ptx_unsupported(d);
@@ -129,26 +129,26 @@ static int ts_ptx_float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family
 			       (struct ts_ptx_note){.roles = ROLE_LIST_READ, .n_list = 2});
 }
 
-static int ts_ptx_float_op(struct ts_ptx_decoder *d, enum ts_ptx_family family,
-			   enum ts_ptx_type type, uint32_t n)
+static int float_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
+		    uint32_t n)
 {
 	struct ts_ptx_float_modes m;
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
 
 	if (type == TY_F32X2 &&
 	    (family == F_ADD || family == F_SUB || family == F_MUL || family == F_FMA))
-		return ts_ptx_float_pair(d, family, n);
-	m = ts_ptx_take_modes(d);
+		return float_pair(d, family, n);
+	m = take_modes(d);
 
-	return ts_ptx_emit_float(d, &in, type, m, n);
+	return emit_float(d, &in, type, m, n);
 }
 
 /* Three sources at most, and the carry where one comes in. */
-static int ts_ptx_carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family,
-			   enum ts_ptx_type type, uint32_t n, bool carry_in, bool carry_out)
+static int carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
+		    uint32_t n, bool carry_in, bool carry_out)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
-	int r = ts_ptx_sources(d, type, n, &in);
+	int r = sources(d, type, n, &in);
 
 	in.aux = carry_in;
 	in.flags = carry_out ? INSN_CC : 0;
@@ -158,47 +158,47 @@ static int ts_ptx_carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family,
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_addsub(struct ts_ptx_decoder *d, bool sub)
+static int decode_addsub(struct ts_ptx_decoder *d, bool sub)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	enum ts_ptx_family family = sub ? F_SUB : F_ADD;
 
-	if (!ts_ptx_is_int(type) && type != TY_U16X2 && type != TY_S16X2)
-		return ts_ptx_float_op(d, family, type, 2);
+	if (!is_int(type) && type != TY_U16X2 && type != TY_S16X2)
+		return float_op(d, family, type, 2);
 	if (ts_ptx_mod(d, "cc"))
-		return ts_ptx_carry_op(d, sub ? F_SUB_CARRY : F_ADD_CARRY, type, 2, false, true);
+		return carry_op(d, sub ? F_SUB_CARRY : F_ADD_CARRY, type, 2, false, true);
 	if (ts_ptx_mod(d, "sat"))
 		family = sub ? F_SUB_SAT : F_ADD_SAT;
 	return ts_ptx_simple(d, family, type, 2);
 }
 
-static int ts_ptx_decode_add(struct ts_ptx_decoder *d)
+static int decode_add(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_decode_addsub(d, false);
+	return decode_addsub(d, false);
 }
 
-static int ts_ptx_decode_sub(struct ts_ptx_decoder *d)
+static int decode_sub(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_decode_addsub(d, true);
+	return decode_addsub(d, true);
 }
 
-static int ts_ptx_decode_addc(struct ts_ptx_decoder *d)
+static int decode_addc(struct ts_ptx_decoder *d)
 {
 	bool out = ts_ptx_mod(d, "cc");
 
-	return ts_ptx_carry_op(d, F_ADD_CARRY, ts_ptx_mod_type(d), 2, true, out);
+	return carry_op(d, F_ADD_CARRY, ts_ptx_mod_type(d), 2, true, out);
 }
 
-static int ts_ptx_decode_subc(struct ts_ptx_decoder *d)
+static int decode_subc(struct ts_ptx_decoder *d)
 {
 	bool out = ts_ptx_mod(d, "cc");
 
-	return ts_ptx_carry_op(d, F_SUB_CARRY, ts_ptx_mod_type(d), 2, true, out);
+	return carry_op(d, F_SUB_CARRY, ts_ptx_mod_type(d), 2, true, out);
 }
 
 /* mul.wide and mad.wide: results, and what is added, twice as wide. */
-static int ts_ptx_wide(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
-		       bool mad)
+static int wide(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
+		bool mad)
 {
 	static const enum ts_ptx_type wider[TY_N] = {
 		[TY_U16] = TY_U32, [TY_S16] = TY_S32, [TY_U32] = TY_U64, [TY_S32] = TY_S64};
@@ -216,51 +216,50 @@ static int ts_ptx_wide(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_mul(struct ts_ptx_decoder *d)
+static int decode_mul(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 
-	if (!ts_ptx_is_int(type))
-		return ts_ptx_float_op(d, F_MUL, type, 2);
+	if (!is_int(type))
+		return float_op(d, F_MUL, type, 2);
 	if (ts_ptx_mod(d, "wide"))
-		return ts_ptx_wide(d, F_MUL_WIDE, type, false);
+		return wide(d, F_MUL_WIDE, type, false);
 	if (ts_ptx_mod(d, "hi"))
 		return ts_ptx_simple(d, F_MUL_HI, type, 2);
 	(void)ts_ptx_mod(d, "lo");
 	return ts_ptx_simple(d, F_MUL, type, 2);
 }
 
-static int ts_ptx_decode_mad_any(struct ts_ptx_decoder *d, bool carry_in)
+static int decode_mad_any(struct ts_ptx_decoder *d, bool carry_in)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	bool hi, out;
 
-	if (!ts_ptx_is_int(type))
-		return carry_in ? ts_ptx_unsupported(d) : ts_ptx_float_op(d, F_FMA, type, 3);
+	if (!is_int(type))
+		return carry_in ? ts_ptx_unsupported(d) : float_op(d, F_FMA, type, 3);
 	if (!carry_in && ts_ptx_mod(d, "wide"))
-		return ts_ptx_wide(d, F_MAD_WIDE, type, true);
+		return wide(d, F_MAD_WIDE, type, true);
 	hi = ts_ptx_mod(d, "hi");
 	(void)ts_ptx_mod(d, "lo");
 	out = ts_ptx_mod(d, "cc");
 	if (carry_in || out)
-		return ts_ptx_carry_op(d, hi ? F_MAD_HI_CARRY : F_MAD_CARRY, type, 3, carry_in,
-				       out);
+		return carry_op(d, hi ? F_MAD_HI_CARRY : F_MAD_CARRY, type, 3, carry_in, out);
 	if (hi && ts_ptx_mod(d, "sat"))
 		return ts_ptx_simple(d, F_MAD_HI_SAT, type, 3);
 	return ts_ptx_simple(d, hi ? F_MAD_HI : F_MAD, type, 3);
 }
 
-static int ts_ptx_decode_mad(struct ts_ptx_decoder *d)
+static int decode_mad(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_decode_mad_any(d, false);
+	return decode_mad_any(d, false);
 }
 
-static int ts_ptx_decode_madc(struct ts_ptx_decoder *d)
+static int decode_madc(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_decode_mad_any(d, true);
+	return decode_mad_any(d, true);
 }
 
-static int ts_ptx_decode_mul24(struct ts_ptx_decoder *d)
+static int decode_mul24(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	bool hi = ts_ptx_mod(d, "hi");
@@ -269,7 +268,7 @@ static int ts_ptx_decode_mul24(struct ts_ptx_decoder *d)
 	return ts_ptx_simple(d, hi ? F_MUL24_HI : F_MUL24, type, 2);
 }
 
-static int ts_ptx_decode_mad24(struct ts_ptx_decoder *d)
+static int decode_mad24(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	bool hi = ts_ptx_mod(d, "hi");
@@ -283,7 +282,7 @@ static int ts_ptx_decode_mad24(struct ts_ptx_decoder *d)
 		return ts_ptx_unsupported(d);
 	r = ts_ptx_temp(d, CLASS_32, &temp);
 	if (!r)
-		r = ts_ptx_sources(d, type, 3, &mul);
+		r = sources(d, type, 3, &mul);
 	add.dst = mul.dst;
 	add.a = temp;
 	add.b = mul.c;
@@ -294,67 +293,65 @@ static int ts_ptx_decode_mad24(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &add, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_fma(struct ts_ptx_decoder *d)
+static int decode_fma(struct ts_ptx_decoder *d)
 {
 	bool relu = ts_ptx_mod(d, "relu");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 
-	return ts_ptx_float_op(d, relu ? F_FMA_RELU : F_FMA, type, 3);
+	return float_op(d, relu ? F_FMA_RELU : F_FMA, type, 3);
 }
 
-static int ts_ptx_decode_div(struct ts_ptx_decoder *d)
+static int decode_div(struct ts_ptx_decoder *d)
 {
 	bool approx = ts_ptx_mod(d, "approx"), full = ts_ptx_mod(d, "full");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 
 	if (approx || full)
-		return ts_ptx_float_op(d, approx ? F_DIV_APPROX : F_DIV,
-				       type == TY_F32 ? type : TY_NONE, 2);
-	return ts_ptx_is_int(type) ? ts_ptx_simple(d, F_DIV, type, 2)
-				   : ts_ptx_float_op(d, F_DIV, type, 2);
+		return float_op(d, approx ? F_DIV_APPROX : F_DIV, type == TY_F32 ? type : TY_NONE,
+				2);
+	return is_int(type) ? ts_ptx_simple(d, F_DIV, type, 2) : float_op(d, F_DIV, type, 2);
 }
 
-static int ts_ptx_decode_rem(struct ts_ptx_decoder *d)
+static int decode_rem(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_REM, ts_ptx_mod_type(d), 2);
 }
 
-static int ts_ptx_decode_sad(struct ts_ptx_decoder *d)
+static int decode_sad(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_SAD, ts_ptx_mod_type(d), 3);
 }
 
-static int ts_ptx_sign_op(struct ts_ptx_decoder *d, enum ts_ptx_family family)
+static int sign_op(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool ftz = ts_ptx_mod(d, "ftz");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, ftz && type == TY_F32 ? TY_NONE : type);
 	int r;
 
-	if (ftz && type != TY_F32 && !ts_ptx_is_half(type))
+	if (ftz && type != TY_F32 && !is_half(type))
 		return ts_ptx_unsupported(d);
 	in.space = ftz ? TS_PTX_MODE_FTZ : 0;
-	r = ts_ptx_sources(d, type, 1, &in);
+	r = sources(d, type, 1, &in);
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_abs(struct ts_ptx_decoder *d)
+static int decode_abs(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_sign_op(d, F_ABS);
+	return sign_op(d, F_ABS);
 }
 
-static int ts_ptx_decode_neg(struct ts_ptx_decoder *d)
+static int decode_neg(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_sign_op(d, F_NEG);
+	return sign_op(d, F_NEG);
 }
 
 /* What comes out below zero becomes zero. */
-static int ts_ptx_minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family family,
-			      enum ts_ptx_type type)
+static int minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type),
 			   clamp = ts_ptx_insn_of(d, F_MAX, type);
-	int r = ts_ptx_sources(d, type, 2, &in);
+	int r = sources(d, type, 2, &in);
 
 	if (!r)
 		r = ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
@@ -364,7 +361,7 @@ static int ts_ptx_minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family famil
 	return r ? r : ts_ptx_emit(d, &clamp, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_minmax(struct ts_ptx_decoder *d, bool max)
+static int minmax(struct ts_ptx_decoder *d, bool max)
 {
 	bool ftz = ts_ptx_mod(d, "ftz"), nan = ts_ptx_mod(d, "NaN"),
 	     xorsign = ts_ptx_mod(d, "xorsign");
@@ -377,9 +374,8 @@ static int ts_ptx_minmax(struct ts_ptx_decoder *d, bool max)
 		return ts_ptx_unsupported(d);
 	type = ts_ptx_mod_type(d);
 	if ((type == TY_S32 || type == TY_S16X2) && ts_ptx_mod(d, "relu"))
-		return ftz || nan || xorsign ? ts_ptx_unsupported(d)
-					     : ts_ptx_minmax_relu(d, family, type);
-	if (ts_ptx_is_int(type) || type == TY_U16X2 || type == TY_S16X2)
+		return ftz || nan || xorsign ? ts_ptx_unsupported(d) : minmax_relu(d, family, type);
+	if (is_int(type) || type == TY_U16X2 || type == TY_S16X2)
 		return ftz || nan || xorsign ? ts_ptx_unsupported(d)
 					     : ts_ptx_simple(d, family, type, 2);
 	if (xorsign)
@@ -391,21 +387,21 @@ static int ts_ptx_minmax(struct ts_ptx_decoder *d, bool max)
 	in = ts_ptx_insn_of(d, family, type);
 	in.space = ftz ? TS_PTX_MODE_FTZ : 0;
 	in.aux = nan;
-	r = ts_ptx_sources(d, type, 2, &in);
+	r = sources(d, type, 2, &in);
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_min(struct ts_ptx_decoder *d)
+static int decode_min(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_minmax(d, false);
+	return minmax(d, false);
 }
 
-static int ts_ptx_decode_max(struct ts_ptx_decoder *d)
+static int decode_max(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_minmax(d, true);
+	return minmax(d, true);
 }
 
-static int ts_ptx_decode_rcp(struct ts_ptx_decoder *d)
+static int decode_rcp(struct ts_ptx_decoder *d)
 {
 	bool approx = ts_ptx_mod(d, "approx");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -413,19 +409,18 @@ static int ts_ptx_decode_rcp(struct ts_ptx_decoder *d)
 	if (approx && type == TY_F64)
 		return ts_ptx_mod(d, "ftz") ? ts_ptx_simple(d, F_RCP_APPROX, type, 1)
 					    : ts_ptx_unsupported(d);
-	return ts_ptx_float_op(d, F_RCP, type, 1);
+	return float_op(d, F_RCP, type, 1);
 }
 
-static int ts_ptx_decode_sqrt(struct ts_ptx_decoder *d)
+static int decode_sqrt(struct ts_ptx_decoder *d)
 {
 	bool approx = ts_ptx_mod(d, "approx");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 
-	return approx && type != TY_F32 ? ts_ptx_unsupported(d)
-					: ts_ptx_float_op(d, F_SQRT, type, 1);
+	return approx && type != TY_F32 ? ts_ptx_unsupported(d) : float_op(d, F_SQRT, type, 1);
 }
 
-static int ts_ptx_decode_rsqrt(struct ts_ptx_decoder *d)
+static int decode_rsqrt(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	struct ts_ptx_insn in;
@@ -435,14 +430,14 @@ static int ts_ptx_decode_rsqrt(struct ts_ptx_decoder *d)
 		return ts_ptx_unsupported(d);
 	if (type == TY_F64 && ts_ptx_mod(d, "ftz")) {
 		in = ts_ptx_insn_of(d, F_RSQRT_APPROX, TY_NONE);
-		r = ts_ptx_sources(d, type, 1, &in);
+		r = sources(d, type, 1, &in);
 		return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 	}
-	return ts_ptx_float_op(d, F_RSQRT_APPROX, type, 1);
+	return float_op(d, F_RSQRT_APPROX, type, 1);
 }
 
 /* Functions that flush by themselves. */
-static int ts_ptx_approx(struct ts_ptx_decoder *d, enum ts_ptx_family family)
+static int approximation(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool approx = ts_ptx_mod(d, "approx"), ftz = ts_ptx_mod(d, "ftz");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -452,41 +447,41 @@ static int ts_ptx_approx(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 	in.space = ftz ? TS_PTX_MODE_FTZ : 0;
 	if (!approx || !type)
 		return ts_ptx_unsupported(d);
-	r = ts_ptx_sources(d, type, 1, &in);
+	r = sources(d, type, 1, &in);
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_sin(struct ts_ptx_decoder *d)
+static int decode_sin(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_approx(d, F_SIN);
+	return approximation(d, F_SIN);
 }
 
-static int ts_ptx_decode_cos(struct ts_ptx_decoder *d)
+static int decode_cos(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_approx(d, F_COS);
+	return approximation(d, F_COS);
 }
 
-static int ts_ptx_decode_lg2(struct ts_ptx_decoder *d)
+static int decode_lg2(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_approx(d, F_LG2);
+	return approximation(d, F_LG2);
 }
 
-static int ts_ptx_decode_ex2(struct ts_ptx_decoder *d)
+static int decode_ex2(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_approx(d, F_EX2);
+	return approximation(d, F_EX2);
 }
 
-static int ts_ptx_decode_tanh(struct ts_ptx_decoder *d)
+static int decode_tanh(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_approx(d, F_TANH);
+	return approximation(d, F_TANH);
 }
 
-static int ts_ptx_decode_copysign(struct ts_ptx_decoder *d)
+static int decode_copysign(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_COPYSIGN, ts_ptx_mod_type(d), 2);
 }
 
-static int ts_ptx_decode_testp(struct ts_ptx_decoder *d)
+static int decode_testp(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"finite",	  "infinite", "number",
 					    "notanumber", "normal",   "subnormal"};
@@ -508,7 +503,7 @@ static int ts_ptx_decode_testp(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_dot(struct ts_ptx_decoder *d, bool two)
+static int dot(struct ts_ptx_decoder *d, bool two)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, two ? F_DP2A : F_DP4A, TY_B32);
 	bool hi = two && ts_ptx_mod(d, "hi");
@@ -522,34 +517,29 @@ static int ts_ptx_dot(struct ts_ptx_decoder *d, bool two)
 	if ((a != TY_U32 && a != TY_S32) || (b != TY_U32 && b != TY_S32))
 		return ts_ptx_unsupported(d);
 	in.aux = (uint32_t)(a == TY_S32) | (uint32_t)(b == TY_S32) << 1 | (uint32_t)hi << 2;
-	r = ts_ptx_sources(d, TY_B32, 3, &in);
+	r = sources(d, TY_B32, 3, &in);
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_decode_dp4a(struct ts_ptx_decoder *d)
+static int decode_dp4a(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_dot(d, false);
+	return dot(d, false);
 }
 
-static int ts_ptx_decode_dp2a(struct ts_ptx_decoder *d)
+static int decode_dp2a(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_dot(d, true);
+	return dot(d, true);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_arith[] = {
-	{"add", ts_ptx_decode_add},	{"sub", ts_ptx_decode_sub},
-	{"addc", ts_ptx_decode_addc},	{"subc", ts_ptx_decode_subc},
-	{"mul", ts_ptx_decode_mul},	{"mad", ts_ptx_decode_mad},
-	{"madc", ts_ptx_decode_madc},	{"mul24", ts_ptx_decode_mul24},
-	{"mad24", ts_ptx_decode_mad24}, {"fma", ts_ptx_decode_fma},
-	{"div", ts_ptx_decode_div},	{"rem", ts_ptx_decode_rem},
-	{"sad", ts_ptx_decode_sad},	{"abs", ts_ptx_decode_abs},
-	{"neg", ts_ptx_decode_neg},	{"min", ts_ptx_decode_min},
-	{"max", ts_ptx_decode_max},	{"rcp", ts_ptx_decode_rcp},
-	{"sqrt", ts_ptx_decode_sqrt},	{"rsqrt", ts_ptx_decode_rsqrt},
-	{"sin", ts_ptx_decode_sin},	{"cos", ts_ptx_decode_cos},
-	{"lg2", ts_ptx_decode_lg2},	{"ex2", ts_ptx_decode_ex2},
-	{"tanh", ts_ptx_decode_tanh},	{"copysign", ts_ptx_decode_copysign},
-	{"testp", ts_ptx_decode_testp}, {"dp4a", ts_ptx_decode_dp4a},
-	{"dp2a", ts_ptx_decode_dp2a},	{NULL, NULL},
+	{"add", decode_add},   {"sub", decode_sub},	      {"addc", decode_addc},
+	{"subc", decode_subc}, {"mul", decode_mul},	      {"mad", decode_mad},
+	{"madc", decode_madc}, {"mul24", decode_mul24},	      {"mad24", decode_mad24},
+	{"fma", decode_fma},   {"div", decode_div},	      {"rem", decode_rem},
+	{"sad", decode_sad},   {"abs", decode_abs},	      {"neg", decode_neg},
+	{"min", decode_min},   {"max", decode_max},	      {"rcp", decode_rcp},
+	{"sqrt", decode_sqrt}, {"rsqrt", decode_rsqrt},	      {"sin", decode_sin},
+	{"cos", decode_cos},   {"lg2", decode_lg2},	      {"ex2", decode_ex2},
+	{"tanh", decode_tanh}, {"copysign", decode_copysign}, {"testp", decode_testp},
+	{"dp4a", decode_dp4a}, {"dp2a", decode_dp2a},	      {NULL, NULL},
 };

@@ -6,7 +6,7 @@
 
 static const struct ts_ptx_note ts_ptx_plain;
 
-static bool ts_ptx_atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
+static bool atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
 {
 	char klass = ts_ptx_types[type].klass;
 
@@ -27,8 +27,8 @@ static bool ts_ptx_atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
 }
 
 /* Elements one by one, each atomic by itself, as the ISA has it. */
-static int ts_ptx_atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t op,
-				enum ts_ptx_type type, uint32_t n, bool red, bool hint)
+static int atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t op,
+			 enum ts_ptx_type type, uint32_t n, bool red, bool hint)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ATOM_VECTOR, TY_NONE);
 	bool half = type == TY_F16 || type == TY_BF16, pair = type == TY_F16X2 || type == TY_BF16X2;
@@ -69,8 +69,8 @@ static int ts_ptx_atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space spac
 						    .n_list_write = (uint8_t)n});
 }
 
-static int ts_ptx_atomic_wide(struct ts_ptx_decoder *d, enum ts_ptx_space space, bool cas,
-			      uint32_t op, bool red, bool hint)
+static int atomic_wide(struct ts_ptx_decoder *d, enum ts_ptx_space space, bool cas, uint32_t op,
+		       bool red, bool hint)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ATOM128, TY_NONE);
 	uint32_t n = 2u + cas;
@@ -105,7 +105,7 @@ static int ts_ptx_atomic_wide(struct ts_ptx_decoder *d, enum ts_ptx_space space,
 						    .n_list_write = 2});
 }
 
-static int ts_ptx_atomic(struct ts_ptx_decoder *d, bool red)
+static int atomic(struct ts_ptx_decoder *d, bool red)
 {
 	static const char *const names[] = {"add", "and", "or",	 "xor", "exch",
 					    "min", "max", "inc", "dec"};
@@ -126,12 +126,12 @@ static int ts_ptx_atomic(struct ts_ptx_decoder *d, bool red)
 	n = ts_ptx_mod_vector(d);
 	type = ts_ptx_mod_type(d);
 	if (type == TY_B128 && n == 1)
-		return ts_ptx_atomic_wide(d, space, cas, op, red, hint);
+		return atomic_wide(d, space, cas, op, red, hint);
 	if (n > 1)
 		return cas ? ts_ptx_unsupported(d)
-			   : ts_ptx_atomic_vector(d, space, op, type, n, red, hint);
+			   : atomic_vector(d, space, op, type, n, red, hint);
 	if (cas ? type != TY_B16 && type != TY_B32 && type != TY_B64
-		: op == 9 || !ts_ptx_atom_valid((enum ts_ptx_atom)op, type))
+		: op == 9 || !atom_valid((enum ts_ptx_atom)op, type))
 		return ts_ptx_unsupported(d);
 	if (cas)
 		in = ts_ptx_insn_of(d, F_ATOM_CAS, TY_NONE);
@@ -148,18 +148,18 @@ static int ts_ptx_atomic(struct ts_ptx_decoder *d, bool red)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_atom(struct ts_ptx_decoder *d)
+static int decode_atom(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_atomic(d, false);
+	return atomic(d, false);
 }
 
-static int ts_ptx_decode_red(struct ts_ptx_decoder *d)
+static int decode_red(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_mod(d, "async") ? ts_ptx_unsupported(d) : ts_ptx_atomic(d, true);
+	return ts_ptx_mod(d, "async") ? ts_ptx_unsupported(d) : atomic(d, true);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_atom[] = {
-	{"atom", ts_ptx_decode_atom},
-	{"red", ts_ptx_decode_red},
+	{"atom", decode_atom},
+	{"red", decode_red},
 	{NULL, NULL},
 };

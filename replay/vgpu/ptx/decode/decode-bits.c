@@ -6,7 +6,7 @@
 
 static const struct ts_ptx_note ts_ptx_plain;
 
-static int ts_ptx_logic(struct ts_ptx_decoder *d, enum ts_ptx_family family, int n)
+static int logic(struct ts_ptx_decoder *d, enum ts_ptx_family family, int n)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
@@ -27,34 +27,34 @@ static int ts_ptx_logic(struct ts_ptx_decoder *d, enum ts_ptx_family family, int
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_and(struct ts_ptx_decoder *d)
+static int decode_and(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_logic(d, F_AND, 2);
+	return logic(d, F_AND, 2);
 }
 
-static int ts_ptx_decode_or(struct ts_ptx_decoder *d)
+static int decode_or(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_logic(d, F_OR, 2);
+	return logic(d, F_OR, 2);
 }
 
-static int ts_ptx_decode_xor(struct ts_ptx_decoder *d)
+static int decode_xor(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_logic(d, F_XOR, 2);
+	return logic(d, F_XOR, 2);
 }
 
-static int ts_ptx_decode_not(struct ts_ptx_decoder *d)
+static int decode_not(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_logic(d, F_NOT, 1);
+	return logic(d, F_NOT, 1);
 }
 
-static int ts_ptx_decode_cnot(struct ts_ptx_decoder *d)
+static int decode_cnot(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_CNOT, ts_ptx_mod_type(d), 1);
 }
 
 /* Sources of types of their own, then the result's class. */
-static int ts_ptx_mixed(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_ptx_class result,
-			const enum ts_ptx_type *types, uint32_t n)
+static int mixed(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_ptx_class result,
+		 const enum ts_ptx_type *types, uint32_t n)
 {
 	uint32_t *fields[] = {&in->a, &in->b, &in->c, &in->aux};
 	int r = types[0] ? ts_ptx_done(d, n + 1) : ts_ptx_unsupported(d);
@@ -66,25 +66,25 @@ static int ts_ptx_mixed(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum t
 	return r ? r : ts_ptx_emit(d, in, (struct ts_ptx_note){.roles = n > 3 ? ROLE_AUX_READ : 0});
 }
 
-static int ts_ptx_shift(struct ts_ptx_decoder *d, enum ts_ptx_family family)
+static int shift(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d), types[] = {type, TY_U32};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
 
-	return ts_ptx_mixed(d, &in, ts_ptx_class_of(type), types, 2);
+	return mixed(d, &in, ts_ptx_class_of(type), types, 2);
 }
 
-static int ts_ptx_decode_shl(struct ts_ptx_decoder *d)
+static int decode_shl(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_shift(d, F_SHL);
+	return shift(d, F_SHL);
 }
 
-static int ts_ptx_decode_shr(struct ts_ptx_decoder *d)
+static int decode_shr(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_shift(d, F_SHR);
+	return shift(d, F_SHR);
 }
 
-static int ts_ptx_decode_shf(struct ts_ptx_decoder *d)
+static int decode_shf(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type types[] = {TY_B32, TY_B32, TY_U32};
 	bool left = ts_ptx_mod(d, "l"), clamp;
@@ -97,10 +97,10 @@ static int ts_ptx_decode_shf(struct ts_ptx_decoder *d)
 		return ts_ptx_unsupported(d);
 	in = ts_ptx_insn_of(d, left ? F_SHF_L : F_SHF_R, ts_ptx_mod_type(d));
 	in.aux = clamp;
-	return ts_ptx_mixed(d, &in, CLASS_32, types, 3);
+	return mixed(d, &in, CLASS_32, types, 3);
 }
 
-static int ts_ptx_decode_prmt(struct ts_ptx_decoder *d)
+static int decode_prmt(struct ts_ptx_decoder *d)
 {
 	static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
 	enum ts_ptx_type types[] = {TY_B32, TY_B32, TY_B32};
@@ -109,10 +109,10 @@ static int ts_ptx_decode_prmt(struct ts_ptx_decoder *d)
 	for (uint32_t i = 0; i < 6; i++)
 		if (ts_ptx_mod(d, modes[i]))
 			in.aux = i + 1;
-	return ts_ptx_mixed(d, &in, CLASS_32, types, 3);
+	return mixed(d, &in, CLASS_32, types, 3);
 }
 
-static int ts_ptx_decode_lop3(struct ts_ptx_decoder *d)
+static int decode_lop3(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_LOP3, ts_ptx_mod_type(d));
 	int r = ts_ptx_done(d, 5);
@@ -129,56 +129,56 @@ static int ts_ptx_decode_lop3(struct ts_ptx_decoder *d)
 	return ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_count(struct ts_ptx_decoder *d, enum ts_ptx_family family)
+static int count(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type);
 
-	return ts_ptx_mixed(d, &in, CLASS_32, &type, 1);
+	return mixed(d, &in, CLASS_32, &type, 1);
 }
 
-static int ts_ptx_decode_popc(struct ts_ptx_decoder *d)
+static int decode_popc(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_count(d, F_POPC);
+	return count(d, F_POPC);
 }
 
-static int ts_ptx_decode_clz(struct ts_ptx_decoder *d)
+static int decode_clz(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_count(d, F_CLZ);
+	return count(d, F_CLZ);
 }
 
-static int ts_ptx_decode_brev(struct ts_ptx_decoder *d)
+static int decode_brev(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_BREV, ts_ptx_mod_type(d), 1);
 }
 
-static int ts_ptx_decode_bfind(struct ts_ptx_decoder *d)
+static int decode_bfind(struct ts_ptx_decoder *d)
 {
 	bool shift_amount = ts_ptx_mod(d, "shiftamt");
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_BFIND, type);
 
 	in.aux = shift_amount;
-	return ts_ptx_mixed(d, &in, CLASS_32, &type, 1);
+	return mixed(d, &in, CLASS_32, &type, 1);
 }
 
-static int ts_ptx_decode_bfe(struct ts_ptx_decoder *d)
+static int decode_bfe(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d), types[] = {type, TY_U32, TY_U32};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_BFE, type);
 
-	return ts_ptx_mixed(d, &in, ts_ptx_class_of(type), types, 3);
+	return mixed(d, &in, ts_ptx_class_of(type), types, 3);
 }
 
-static int ts_ptx_decode_bfi(struct ts_ptx_decoder *d)
+static int decode_bfi(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d), types[] = {type, type, TY_U32, TY_U32};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_BFI, type);
 
-	return ts_ptx_mixed(d, &in, ts_ptx_class_of(type), types, 4);
+	return mixed(d, &in, ts_ptx_class_of(type), types, 4);
 }
 
-static int ts_ptx_clamped(struct ts_ptx_decoder *d, enum ts_ptx_family family)
+static int clamped(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool wrap = ts_ptx_mod(d, "wrap");
 	enum ts_ptx_type type, types[] = {TY_B32, TY_B32};
@@ -189,27 +189,27 @@ static int ts_ptx_clamped(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 	type = ts_ptx_mod_type(d);
 	in = ts_ptx_insn_of(d, family, type);
 	in.aux = wrap;
-	return ts_ptx_mixed(d, &in, CLASS_32, types, 2);
+	return mixed(d, &in, CLASS_32, types, 2);
 }
 
-static int ts_ptx_decode_bmsk(struct ts_ptx_decoder *d)
+static int decode_bmsk(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_clamped(d, F_BMSK);
+	return clamped(d, F_BMSK);
 }
 
-static int ts_ptx_decode_szext(struct ts_ptx_decoder *d)
+static int decode_szext(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_clamped(d, F_SZEXT);
+	return clamped(d, F_SZEXT);
 }
 
-static int ts_ptx_decode_fns(struct ts_ptx_decoder *d)
+static int decode_fns(struct ts_ptx_decoder *d)
 {
 	return ts_ptx_simple(d, F_FNS, ts_ptx_mod_type(d), 3);
 }
 
 /* Comparisons. */
 
-static bool ts_ptx_mod_cmp(struct ts_ptx_decoder *d, enum ts_ptx_cmp *ret_cmp, bool *ret_unsigned)
+static bool mod_cmp(struct ts_ptx_decoder *d, enum ts_ptx_cmp *ret_cmp, bool *ret_unsigned)
 {
 	static const struct {
 		const char *name;
@@ -240,10 +240,10 @@ struct ts_ptx_comparison {
 	enum ts_ptx_boolop boolop;
 };
 
-static int ts_ptx_take_comparison(struct ts_ptx_decoder *d, struct ts_ptx_comparison *c)
+static int take_comparison(struct ts_ptx_decoder *d, struct ts_ptx_comparison *c)
 {
 	*c = (struct ts_ptx_comparison){.ftz = ts_ptx_mod(d, "ftz")};
-	if (!ts_ptx_mod_cmp(d, &c->cmp, &c->is_unsigned))
+	if (!mod_cmp(d, &c->cmp, &c->is_unsigned))
 		return ts_ptx_unsupported(d);
 	c->boolop = ts_ptx_mod(d, "and")   ? BOOL_AND
 		    : ts_ptx_mod(d, "or")  ? BOOL_OR
@@ -253,8 +253,8 @@ static int ts_ptx_take_comparison(struct ts_ptx_decoder *d, struct ts_ptx_compar
 }
 
 /* Sources and the predicate that is combined; dst and target are the caller's. */
-static int ts_ptx_comparison_insn(struct ts_ptx_decoder *d, const struct ts_ptx_comparison *c,
-				  enum ts_ptx_type type, struct ts_ptx_insn *in)
+static int comparison_insn(struct ts_ptx_decoder *d, const struct ts_ptx_comparison *c,
+			   enum ts_ptx_type type, struct ts_ptx_insn *in)
 {
 	bool negated = false;
 	int r = ts_ptx_done(d, c->boolop ? 4 : 3);
@@ -279,15 +279,15 @@ static int ts_ptx_comparison_insn(struct ts_ptx_decoder *d, const struct ts_ptx_
 	return r;
 }
 
-static int ts_ptx_decode_setp(struct ts_ptx_decoder *d)
+static int decode_setp(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_operand first;
 	struct ts_ptx_comparison c;
 	struct ts_ptx_insn in;
-	int r = ts_ptx_take_comparison(d, &c);
+	int r = take_comparison(d, &c);
 
 	if (!r)
-		r = ts_ptx_comparison_insn(d, &c, ts_ptx_mod_type(d), &in);
+		r = comparison_insn(d, &c, ts_ptx_mod_type(d), &in);
 	if (r)
 		return r;
 	first = O[0];
@@ -300,7 +300,7 @@ static int ts_ptx_decode_setp(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
 }
 
-static int ts_ptx_decode_set(struct ts_ptx_decoder *d)
+static int decode_set(struct ts_ptx_decoder *d)
 {
 	static const uint32_t truth[TY_N] = {
 		[TY_U32] = UINT32_MAX,	  [TY_S32] = UINT32_MAX,   [TY_F32] = 0x3f800000,
@@ -310,13 +310,13 @@ static int ts_ptx_decode_set(struct ts_ptx_decoder *d)
 	struct ts_ptx_comparison c;
 	enum ts_ptx_type to, type;
 	struct ts_ptx_insn in, value;
-	int r = ts_ptx_take_comparison(d, &c);
+	int r = take_comparison(d, &c);
 
 	if (r)
 		return r;
 	to = ts_ptx_mod_type(d);
 	type = ts_ptx_mod_type(d);
-	r = truth[to] ? ts_ptx_comparison_insn(d, &c, type, &in) : ts_ptx_unsupported(d);
+	r = truth[to] ? comparison_insn(d, &c, type, &in) : ts_ptx_unsupported(d);
 	if (!r)
 		r = ts_ptx_temp(d, CLASS_PRED, &in.dst);
 	if (!r)
@@ -333,7 +333,7 @@ static int ts_ptx_decode_set(struct ts_ptx_decoder *d)
 }
 
 /* Types of the same width as far as moving them goes. */
-static enum ts_ptx_type ts_ptx_by_width(enum ts_ptx_type type)
+static enum ts_ptx_type by_width(enum ts_ptx_type type)
 {
 	switch (ts_ptx_types[type].bytes) {
 	case 2:
@@ -347,10 +347,10 @@ static enum ts_ptx_type ts_ptx_by_width(enum ts_ptx_type type)
 	}
 }
 
-static int ts_ptx_decode_selp(struct ts_ptx_decoder *d)
+static int decode_selp(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
-	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_SELP, ts_ptx_by_width(type));
+	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_SELP, by_width(type));
 	bool negated = false;
 	int r = ts_ptx_done(d, 4);
 
@@ -366,13 +366,13 @@ static int ts_ptx_decode_selp(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_slct(struct ts_ptx_decoder *d)
+static int decode_slct(struct ts_ptx_decoder *d)
 {
 	bool ftz = ts_ptx_mod(d, "ftz");
 	enum ts_ptx_type type = ts_ptx_mod_type(d), by = ts_ptx_mod_type(d),
 			 types[] = {type, type, by};
 	struct ts_ptx_insn in =
-		ts_ptx_insn_of(d, by == TY_F32 ? F_SLCT_F32 : F_SLCT, ts_ptx_by_width(type));
+		ts_ptx_insn_of(d, by == TY_F32 ? F_SLCT_F32 : F_SLCT, by_width(type));
 
 	if ((by != TY_F32 && by != TY_S32) || (ftz && by != TY_F32))
 		return ts_ptx_unsupported(d);
@@ -382,20 +382,16 @@ static int ts_ptx_decode_slct(struct ts_ptx_decoder *d)
 		in.fn = in.fn ? d->ops->fn[F_ROUND][TY_NONE] : NULL;
 		in.space = TS_PTX_MODE_FTZ | ROUND_RN;
 	}
-	return ts_ptx_mixed(d, &in, ts_ptx_class_of(type), types, 3);
+	return mixed(d, &in, ts_ptx_class_of(type), types, 3);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_bits[] = {
-	{"and", ts_ptx_decode_and},   {"or", ts_ptx_decode_or},
-	{"xor", ts_ptx_decode_xor},   {"not", ts_ptx_decode_not},
-	{"cnot", ts_ptx_decode_cnot}, {"shl", ts_ptx_decode_shl},
-	{"shr", ts_ptx_decode_shr},   {"shf", ts_ptx_decode_shf},
-	{"prmt", ts_ptx_decode_prmt}, {"lop3", ts_ptx_decode_lop3},
-	{"popc", ts_ptx_decode_popc}, {"clz", ts_ptx_decode_clz},
-	{"brev", ts_ptx_decode_brev}, {"bfind", ts_ptx_decode_bfind},
-	{"bfe", ts_ptx_decode_bfe},   {"bfi", ts_ptx_decode_bfi},
-	{"bmsk", ts_ptx_decode_bmsk}, {"szext", ts_ptx_decode_szext},
-	{"fns", ts_ptx_decode_fns},   {"setp", ts_ptx_decode_setp},
-	{"set", ts_ptx_decode_set},   {"selp", ts_ptx_decode_selp},
-	{"slct", ts_ptx_decode_slct}, {NULL, NULL},
+	{"and", decode_and},   {"or", decode_or},	{"xor", decode_xor},
+	{"not", decode_not},   {"cnot", decode_cnot},	{"shl", decode_shl},
+	{"shr", decode_shr},   {"shf", decode_shf},	{"prmt", decode_prmt},
+	{"lop3", decode_lop3}, {"popc", decode_popc},	{"clz", decode_clz},
+	{"brev", decode_brev}, {"bfind", decode_bfind}, {"bfe", decode_bfe},
+	{"bfi", decode_bfi},   {"bmsk", decode_bmsk},	{"szext", decode_szext},
+	{"fns", decode_fns},   {"setp", decode_setp},	{"set", decode_set},
+	{"selp", decode_selp}, {"slct", decode_slct},	{NULL, NULL},
 };

@@ -6,8 +6,8 @@
 
 static const struct ts_ptx_note ts_ptx_plain;
 
-static int ts_ptx_fix_later(struct ts_ptx_decoder *d, const char *label, uint32_t insn,
-			    uint32_t operand, uint32_t scope)
+static int fix_later(struct ts_ptx_decoder *d, const char *label, uint32_t insn, uint32_t operand,
+		     uint32_t scope)
 {
 	int r = ts_ptx_reserve(&d->fixups, d->n_fixups, &d->fixups_capacity, sizeof(*d->fixups));
 
@@ -17,7 +17,7 @@ static int ts_ptx_fix_later(struct ts_ptx_decoder *d, const char *label, uint32_
 	return r;
 }
 
-static int ts_ptx_decode_bra(struct ts_ptx_decoder *d)
+static int decode_bra(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE), join = in;
 	int r;
@@ -29,7 +29,7 @@ static int ts_ptx_decode_bra(struct ts_ptx_decoder *d)
 	in.kind = KIND_BRA;
 	in.flags = d->stmt->guard != UINT32_MAX ? INSN_CONDITIONAL : 0;
 	if (!r)
-		r = ts_ptx_fix_later(d, O[0].name, d->n_insns, 0, d->stmt->scope);
+		r = fix_later(d, O[0].name, d->n_insns, 0, d->stmt->scope);
 	if (!r)
 		r = ts_ptx_emit(d, &in, ts_ptx_plain);
 	/* Behind a loop's branch its lanes meet, though no label may stand there. */
@@ -38,7 +38,7 @@ static int ts_ptx_decode_bra(struct ts_ptx_decoder *d)
 	return r || !(in.flags & INSN_CONDITIONAL) ? r : ts_ptx_emit(d, &join, ts_ptx_plain);
 }
 
-static struct ts_ptx_label *ts_ptx_table_of(struct ts_ptx_decoder *d, const char *name)
+static struct ts_ptx_label *table_of(struct ts_ptx_decoder *d, const char *name)
 {
 	for (uint32_t scope = d->stmt->scope;; scope = d->func->scopes[scope].parent) {
 		struct ts_ptx_label *l =
@@ -49,7 +49,7 @@ static struct ts_ptx_label *ts_ptx_table_of(struct ts_ptx_decoder *d, const char
 	}
 }
 
-static int ts_ptx_decode_brx(struct ts_ptx_decoder *d)
+static int decode_brx(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	const struct ts_ptx_label *table = NULL;
@@ -59,7 +59,7 @@ static int ts_ptx_decode_brx(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_done(d, 2);
 	if (!r && O[1].kind == OPERAND_NAME)
-		table = ts_ptx_table_of(d, O[1].name);
+		table = table_of(d, O[1].name);
 	if (!r && !table)
 		r = ts_ptx_bad(d, "a table of branch targets is needed");
 	if (!r)
@@ -67,8 +67,7 @@ static int ts_ptx_decode_brx(struct ts_ptx_decoder *d)
 	in.kind = KIND_BRX;
 	in.aux = d->n_operands;
 	for (uint32_t i = 0; !r && i < table->n_targets; i++) {
-		r = ts_ptx_fix_later(d, table->targets[i], TS_PTX_NONE, d->n_operands,
-				     table->scope);
+		r = fix_later(d, table->targets[i], TS_PTX_NONE, d->n_operands, table->scope);
 		if (!r)
 			r = ts_ptx_list_add(d, 0);
 	}
@@ -78,7 +77,7 @@ static int ts_ptx_decode_brx(struct ts_ptx_decoder *d)
 	return ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_LIST_TABLE});
 }
 
-static int ts_ptx_ending(struct ts_ptx_decoder *d, enum ts_ptx_insn_kind kind, uint64_t imm)
+static int ending(struct ts_ptx_decoder *d, enum ts_ptx_insn_kind kind, uint64_t imm)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	int r;
@@ -90,27 +89,27 @@ static int ts_ptx_ending(struct ts_ptx_decoder *d, enum ts_ptx_insn_kind kind, u
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_ret(struct ts_ptx_decoder *d)
+static int decode_ret(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_ending(d, d->func->entry ? KIND_EXIT : KIND_RET, 0);
+	return ending(d, d->func->entry ? KIND_EXIT : KIND_RET, 0);
 }
 
-static int ts_ptx_decode_exit(struct ts_ptx_decoder *d)
+static int decode_exit(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_ending(d, KIND_EXIT, 0);
+	return ending(d, KIND_EXIT, 0);
 }
 
-static int ts_ptx_decode_trap(struct ts_ptx_decoder *d)
+static int decode_trap(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_ending(d, KIND_TRAP, 0);
+	return ending(d, KIND_TRAP, 0);
 }
 
-static int ts_ptx_decode_brkpt(struct ts_ptx_decoder *d)
+static int decode_brkpt(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_ending(d, KIND_TRAP, 1);
+	return ending(d, KIND_TRAP, 1);
 }
 
-static int ts_ptx_decode_nanosleep(struct ts_ptx_decoder *d)
+static int decode_nanosleep(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	int r = ts_ptx_mod_type(d) == TY_U32 ? ts_ptx_done(d, 1) : ts_ptx_unsupported(d);
@@ -119,7 +118,7 @@ static int ts_ptx_decode_nanosleep(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_nop(struct ts_ptx_decoder *d)
+static int decode_nop(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 
@@ -139,8 +138,8 @@ static int ts_ptx_decode_nop(struct ts_ptx_decoder *d)
 
 /* Calls. */
 
-static int ts_ptx_call_place(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, bool result,
-			     uint32_t place[3])
+static int call_place(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, bool result,
+		      uint32_t place[3])
 {
 	uint32_t ref;
 	int r;
@@ -175,23 +174,23 @@ static int ts_ptx_call_place(struct ts_ptx_decoder *d, const struct ts_ptx_opera
 	return 0;
 }
 
-static int ts_ptx_call_list(struct ts_ptx_decoder *d, const struct ts_ptx_operand *list,
-			    bool result, uint32_t *n)
+static int call_list(struct ts_ptx_decoder *d, const struct ts_ptx_operand *list, bool result,
+		     uint32_t *n)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; list && i < list->n_list && !r; i++, ++*n) {
 		uint32_t place[3];
 
-		r = ts_ptx_call_place(d, &list->list[i], result, place);
+		r = call_place(d, &list->list[i], result, place);
 		for (int k = 0; k < 3 && !r; k++)
 			r = ts_ptx_list_add(d, place[k]);
 	}
 	return r;
 }
 
-static int ts_ptx_call_target(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-			      struct ts_ptx_insn *in)
+static int call_target(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+		       struct ts_ptx_insn *in)
 {
 	const struct ts_ptx_symbol *s;
 	struct ts_ptx_code *code;
@@ -216,7 +215,7 @@ static int ts_ptx_call_target(struct ts_ptx_decoder *d, const struct ts_ptx_oper
 	return r;
 }
 
-static int ts_ptx_decode_call(struct ts_ptx_decoder *d)
+static int decode_call(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE), join = in;
 	const struct ts_ptx_operand *o = O, *end = O + d->stmt->n_operands, *rets = NULL,
@@ -240,15 +239,15 @@ static int ts_ptx_decode_call(struct ts_ptx_decoder *d)
 		return ts_ptx_bad(d, "the number of operands is not what it takes");
 	r = ts_ptx_guard_open(d, &bra);
 	if (!r)
-		r = ts_ptx_call_target(d, target, &in);
+		r = call_target(d, target, &in);
 	in.guard = TS_PTX_NONE;
 	in.b = d->stack_pointer;
 	in.aux = d->n_operands;
 	if (!r)
-		r = ts_ptx_call_list(d, rets, true, &n);
+		r = call_list(d, rets, true, &n);
 	n_rets = n;
 	if (!r)
-		r = ts_ptx_call_list(d, args, false, &n);
+		r = call_list(d, args, false, &n);
 	in.n = (uint8_t)n;
 	if (!r)
 		r = ts_ptx_emit(d, &in,
@@ -264,7 +263,7 @@ static int ts_ptx_decode_call(struct ts_ptx_decoder *d)
 
 /* Barriers. */
 
-static int ts_ptx_warp_barrier(struct ts_ptx_decoder *d)
+static int warp_barrier(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	uint32_t bra;
@@ -281,7 +280,7 @@ static int ts_ptx_warp_barrier(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-static int ts_ptx_barrier_red(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t n)
+static int barrier_red(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t n)
 {
 	bool negated = false;
 	int r;
@@ -310,7 +309,7 @@ static int ts_ptx_barrier_red(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, 
 	return r;
 }
 
-static int ts_ptx_cluster_barrier(struct ts_ptx_decoder *d)
+static int cluster_barrier(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	bool arrive = ts_ptx_mod(d, "arrive");
@@ -328,7 +327,7 @@ static int ts_ptx_cluster_barrier(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_bar(struct ts_ptx_decoder *d)
+static int decode_bar(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	uint32_t n = d->stmt->n_operands;
@@ -336,14 +335,14 @@ static int ts_ptx_decode_bar(struct ts_ptx_decoder *d)
 
 	(void)ts_ptx_mod(d, "cta");
 	if (ts_ptx_mod(d, "cluster"))
-		return ts_ptx_cluster_barrier(d);
+		return cluster_barrier(d);
 	if (ts_ptx_mod(d, "warp"))
-		return ts_ptx_mod(d, "sync") ? ts_ptx_warp_barrier(d) : ts_ptx_unsupported(d);
+		return ts_ptx_mod(d, "sync") ? warp_barrier(d) : ts_ptx_unsupported(d);
 	in.kind = KIND_BARRIER;
 	in.imm = 0;
 	(void)ts_ptx_mod(d, "aligned");
 	if (ts_ptx_mod(d, "red")) {
-		r = ts_ptx_barrier_red(d, &in, n);
+		r = barrier_red(d, &in, n);
 	} else {
 		bool arrive = ts_ptx_mod(d, "arrive");
 
@@ -363,8 +362,8 @@ static int ts_ptx_decode_bar(struct ts_ptx_decoder *d)
 }
 
 /* Collectives. Under a guard they become a branch around one without, so that all who are there take part. */
-static int ts_ptx_emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t bra,
-				  struct ts_ptx_note note)
+static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t bra,
+			   struct ts_ptx_note note)
 {
 	int r;
 
@@ -375,8 +374,8 @@ static int ts_ptx_emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *
 }
 
 /* d|p: the second result goes to target. */
-static int ts_ptx_pair_result(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-			      struct ts_ptx_insn *in)
+static int pair_result(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+		       struct ts_ptx_insn *in)
 {
 	if (o->reg2 != UINT32_MAX) {
 		if (d->classes[o->reg2] != CLASS_PRED)
@@ -386,7 +385,7 @@ static int ts_ptx_pair_result(struct ts_ptx_decoder *d, const struct ts_ptx_oper
 	return o->kind == OPERAND_SINK ? 0 : ts_ptx_dst(d, o, CLASS_32, &in->dst);
 }
 
-static int ts_ptx_decode_shfl(struct ts_ptx_decoder *d)
+static int decode_shfl(struct ts_ptx_decoder *d)
 {
 	static const char *const modes[] = {"up", "down", "bfly", "idx"};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_SHFL, TY_NONE);
@@ -410,14 +409,14 @@ static int ts_ptx_decode_shfl(struct ts_ptx_decoder *d)
 	if (!r && sync)
 		r = ts_ptx_src(d, &O[4], TY_B32, &in.c);
 	if (!r)
-		r = ts_ptx_pair_result(d, &O[0], &in);
+		r = pair_result(d, &O[0], &in);
 	return r ? r
-		 : ts_ptx_emit_collective(d, &in, bra,
-					  (struct ts_ptx_note){.roles = ROLE_RECONVERGE_READ |
-									ROLE_TARGET_WRITE});
+		 : emit_collective(d, &in, bra,
+				   (struct ts_ptx_note){.roles = ROLE_RECONVERGE_READ |
+								 ROLE_TARGET_WRITE});
 }
 
-static int ts_ptx_decode_vote(struct ts_ptx_decoder *d)
+static int decode_vote(struct ts_ptx_decoder *d)
 {
 	static const char *const modes[] = {"all", "any", "uni", "ballot"};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_VOTE, TY_NONE);
@@ -441,10 +440,10 @@ static int ts_ptx_decode_vote(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_dst(d, &O[0], ts_ptx_class_of(type), &in.dst);
 	in.imm = negated;
-	return r ? r : ts_ptx_emit_collective(d, &in, bra, ts_ptx_plain);
+	return r ? r : emit_collective(d, &in, bra, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_match(struct ts_ptx_decoder *d)
+static int decode_match(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MATCH, TY_NONE);
 	bool all = ts_ptx_mod(d, "all"), any = ts_ptx_mod(d, "any"), sync = ts_ptx_mod(d, "sync");
@@ -464,13 +463,12 @@ static int ts_ptx_decode_match(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_src(d, &O[2], TY_B32, &in.c);
 	if (!r)
-		r = ts_ptx_pair_result(d, &O[0], &in);
+		r = pair_result(d, &O[0], &in);
 	return r ? r
-		 : ts_ptx_emit_collective(d, &in, bra,
-					  (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
+		 : emit_collective(d, &in, bra, (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
 }
 
-static int ts_ptx_decode_redux(struct ts_ptx_decoder *d)
+static int decode_redux(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"add", "and", "or", "xor", "min", "max"};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_REDUX, TY_NONE);
@@ -495,10 +493,10 @@ static int ts_ptx_decode_redux(struct ts_ptx_decoder *d)
 		r = ts_ptx_src(d, &O[2], TY_B32, &in.c);
 	if (!r)
 		r = ts_ptx_dst(d, &O[0], CLASS_32, &in.dst);
-	return r ? r : ts_ptx_emit_collective(d, &in, bra, ts_ptx_plain);
+	return r ? r : emit_collective(d, &in, bra, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_elect(struct ts_ptx_decoder *d)
+static int decode_elect(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ELECT, TY_NONE);
 	uint32_t bra;
@@ -509,13 +507,12 @@ static int ts_ptx_decode_elect(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_src(d, &O[1], TY_B32, &in.c);
 	if (!r)
-		r = ts_ptx_pair_result(d, &O[0], &in);
+		r = pair_result(d, &O[0], &in);
 	return r ? r
-		 : ts_ptx_emit_collective(d, &in, bra,
-					  (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
+		 : emit_collective(d, &in, bra, (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
 }
 
-static int ts_ptx_decode_activemask(struct ts_ptx_decoder *d)
+static int decode_activemask(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ACTIVEMASK, TY_NONE);
 	int r = ts_ptx_mod_type(d) == TY_B32 ? ts_ptx_done(d, 1) : ts_ptx_unsupported(d);
@@ -526,24 +523,24 @@ static int ts_ptx_decode_activemask(struct ts_ptx_decoder *d)
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_control[] = {
-	{"bra", ts_ptx_decode_bra},
-	{"brx", ts_ptx_decode_brx},
-	{"call", ts_ptx_decode_call},
-	{"ret", ts_ptx_decode_ret},
-	{"exit", ts_ptx_decode_exit},
-	{"trap", ts_ptx_decode_trap},
-	{"brkpt", ts_ptx_decode_brkpt},
-	{"nanosleep", ts_ptx_decode_nanosleep},
-	{"griddepcontrol", ts_ptx_decode_nop},
-	{"pmevent", ts_ptx_decode_nop},
-	{"setmaxnreg", ts_ptx_decode_nop},
-	{"bar", ts_ptx_decode_bar},
-	{"barrier", ts_ptx_decode_bar},
-	{"shfl", ts_ptx_decode_shfl},
-	{"vote", ts_ptx_decode_vote},
-	{"match", ts_ptx_decode_match},
-	{"redux", ts_ptx_decode_redux},
-	{"elect", ts_ptx_decode_elect},
-	{"activemask", ts_ptx_decode_activemask},
+	{"bra", decode_bra},
+	{"brx", decode_brx},
+	{"call", decode_call},
+	{"ret", decode_ret},
+	{"exit", decode_exit},
+	{"trap", decode_trap},
+	{"brkpt", decode_brkpt},
+	{"nanosleep", decode_nanosleep},
+	{"griddepcontrol", decode_nop},
+	{"pmevent", decode_nop},
+	{"setmaxnreg", decode_nop},
+	{"bar", decode_bar},
+	{"barrier", decode_bar},
+	{"shfl", decode_shfl},
+	{"vote", decode_vote},
+	{"match", decode_match},
+	{"redux", decode_redux},
+	{"elect", decode_elect},
+	{"activemask", decode_activemask},
 	{NULL, NULL},
 };

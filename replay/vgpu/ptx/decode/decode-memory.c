@@ -25,7 +25,7 @@ enum ts_ptx_space ts_ptx_mod_space(struct ts_ptx_decoder *d)
 	return SP_GENERIC;
 }
 
-static bool ts_ptx_mod_any(struct ts_ptx_decoder *d, const char *const *names)
+static bool mod_any(struct ts_ptx_decoder *d, const char *const *names)
 {
 	bool any = false;
 
@@ -35,7 +35,7 @@ static bool ts_ptx_mod_any(struct ts_ptx_decoder *d, const char *const *names)
 }
 
 /* Cache operators and eviction priorities; true: there is a cache policy among the operands. */
-static bool ts_ptx_mod_hints(struct ts_ptx_decoder *d)
+static bool mod_hints(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"nc",
 					    "ca",
@@ -58,7 +58,7 @@ static bool ts_ptx_mod_hints(struct ts_ptx_decoder *d)
 					    "L2::256B",
 					    NULL};
 
-	(void)ts_ptx_mod_any(d, names);
+	(void)mod_any(d, names);
 	return ts_ptx_mod(d, "L2::cache_hint");
 }
 
@@ -68,14 +68,14 @@ bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
 	static const char *const orders[] = {"volatile", "relaxed", "acquire", "mmio", NULL};
 	static const char *const releases[] = {"release", "acq_rel", "sc", NULL};
 	static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
-	bool releasing = ts_ptx_mod_any(d, releases);
-	bool sync = ts_ptx_mod_any(d, orders) || releasing;
+	bool releasing = mod_any(d, releases);
+	bool sync = mod_any(d, orders) || releasing;
 
 	if (releasing)
 		d->releasing = d->stmt;
 
 	(void)ts_ptx_mod(d, "weak");
-	(void)ts_ptx_mod_any(d, scopes);
+	(void)mod_any(d, scopes);
 	return sync;
 }
 
@@ -85,9 +85,9 @@ uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d)
 }
 
 /* The base is a variable's name. */
-static int ts_ptx_address_of_var(struct ts_ptx_decoder *d, const struct ts_ptx_operand *base,
-				 const struct ts_ptx_var *v, enum ts_ptx_space space,
-				 struct ts_ptx_insn *in)
+static int address_of_var(struct ts_ptx_decoder *d, const struct ts_ptx_operand *base,
+			  const struct ts_ptx_var *v, enum ts_ptx_space space,
+			  struct ts_ptx_insn *in)
 {
 	struct ts_ptx_operand copy = *base;
 
@@ -136,11 +136,11 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		in->flags |= INSN_A64;
 		return ts_ptx_src(d, base, TY_U64, &in->a);
 	case OPERAND_VAR:
-		return ts_ptx_address_of_var(d, base, base->var, space, in);
+		return address_of_var(d, base, base->var, space, in);
 	case OPERAND_NAME:
 		s = ts_ptx_resolve_name(d->image, d->module, base->name);
 		if (s && s->var)
-			return ts_ptx_address_of_var(d, base, s->var, space, in);
+			return address_of_var(d, base, s->var, space, in);
 		return ts_ptx_fail(d->error, TS_PTX_E_SYNTAX, d->stmt->line,
 				   "line %u: %.100s is no variable, in function %.80s",
 				   d->stmt->line, base->name, d->func->name);
@@ -150,8 +150,8 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 }
 
 /* The values of a load or store: one field or a list. */
-static int ts_ptx_values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-			 enum ts_ptx_type type, bool write, struct ts_ptx_insn *in, bool *ret_64)
+static int values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
+		  bool write, struct ts_ptx_insn *in, bool *ret_64)
 {
 	uint32_t refs[8];
 	bool is_64 = false, first = true;
@@ -188,15 +188,15 @@ static int ts_ptx_values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *
 }
 
 /* A kernel parameter at a known place, and all of it inside. */
-static bool ts_ptx_is_fixed_param(const struct ts_ptx_insn *in)
+static bool is_fixed_param(const struct ts_ptx_insn *in)
 {
 	return in->space == SP_PARAM && in->flags == 0 && (in->a & TS_PTX_POOL) &&
 	       in->a != TS_PTX_NONE;
 }
 
 /* 128 bits: a pair of 64, or where others look on, in one piece. */
-static int ts_ptx_wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n,
-			      bool sync, bool store)
+static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n, bool sync,
+		       bool store)
 {
 	struct ts_ptx_insn in = sync ? ts_ptx_insn_of(d, F_ATOM128, TY_NONE)
 				     : ts_ptx_insn_of(d, store ? F_ST64 : F_LD64, TY_B64);
@@ -225,9 +225,9 @@ static int ts_ptx_wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space,
 						    .n_list_write = store ? 0 : 2});
 }
 
-static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
+static int decode_ld(struct ts_ptx_decoder *d)
 {
-	bool hint = ts_ptx_mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false, fixed;
+	bool hint = mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false, fixed;
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
 	uint32_t n = ts_ptx_mod_vector(d), offset;
 	enum ts_ptx_type type;
@@ -241,9 +241,9 @@ static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 	if (!r && ts_ptx_types[type].bytes * n > 32)
 		r = ts_ptx_unsupported(d);
 	if (!r && type == TY_B128)
-		return ts_ptx_wide_access(d, space, n, sync, false);
+		return wide_access(d, space, n, sync, false);
 	if (!r)
-		r = ts_ptx_values(d, &O[0], type, true, &in, &is_64);
+		r = values(d, &O[0], type, true, &in, &is_64);
 	if (!r)
 		r = ts_ptx_address(d, &O[1], space, &in);
 	if (r)
@@ -252,7 +252,7 @@ static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 		r = ts_ptx_temp(d, is_64 ? CLASS_64 : CLASS_32, &in.dst);
 	if (!is_64 && ts_ptx_types[type].bytes == 8)
 		return ts_ptx_bad(d, "a register of another size than the instruction's");
-	fixed = ts_ptx_is_fixed_param(&in);
+	fixed = is_fixed_param(&in);
 	if (fixed) {
 		/* The pool's slot holds the offset. */
 		memcpy(&offset, d->image->pool + (in.a & ~1u), sizeof(offset));
@@ -275,9 +275,9 @@ static int ts_ptx_decode_ld(struct ts_ptx_decoder *d)
 						    .n_list_write = (uint8_t)n});
 }
 
-static int ts_ptx_decode_st(struct ts_ptx_decoder *d)
+static int decode_st(struct ts_ptx_decoder *d)
 {
-	bool hint = ts_ptx_mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false;
+	bool hint = mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false;
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
 	uint32_t n = ts_ptx_mod_vector(d);
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -288,9 +288,9 @@ static int ts_ptx_decode_st(struct ts_ptx_decoder *d)
 	if (!r && ts_ptx_types[type].bytes * n > 32)
 		r = ts_ptx_unsupported(d);
 	if (!r && type == TY_B128)
-		return ts_ptx_wide_access(d, space, n, sync, true);
+		return wide_access(d, space, n, sync, true);
 	if (!r)
-		r = ts_ptx_values(d, &O[1], type, false, &in, &is_64);
+		r = values(d, &O[1], type, false, &in, &is_64);
 	if (!r)
 		r = ts_ptx_address(d, &O[0], space, &in);
 	if (r)
@@ -305,7 +305,7 @@ static int ts_ptx_decode_st(struct ts_ptx_decoder *d)
 						.n_list = (uint8_t)n});
 }
 
-static int ts_ptx_decode_fence(struct ts_ptx_decoder *d)
+static int decode_fence(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"gl",
 					    "proxy",
@@ -321,22 +321,22 @@ static int ts_ptx_decode_fence(struct ts_ptx_decoder *d)
 	int r;
 
 	(void)ts_ptx_mod_sync(d);
-	(void)ts_ptx_mod_any(d, names);
+	(void)mod_any(d, names);
 	(void)ts_ptx_mod_space(d); /* fence.proxy.async.global */
 	r = ts_ptx_done(d, 0);
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
 /* Advice to caches that are not there; what addresses it names is not looked at, as a prefetch faults nowhere. */
-static int ts_ptx_decode_hint(struct ts_ptx_decoder *d)
+static int decode_hint(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"L1", "L2", NULL};
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_PREFETCH, TY_NONE);
 	int r;
 
 	(void)ts_ptx_mod_space(d);
-	(void)ts_ptx_mod_any(d, names);
-	(void)ts_ptx_mod_hints(d);
+	(void)mod_any(d, names);
+	(void)mod_hints(d);
 	if (ts_ptx_mod(d, "tensormap"))
 		return ts_ptx_unsupported(d);
 	r = ts_ptx_done(d, d->stmt->n_operands);
@@ -344,7 +344,7 @@ static int ts_ptx_decode_hint(struct ts_ptx_decoder *d)
 }
 
 /* A policy is an opaque word that only hints use. */
-static int ts_ptx_decode_createpolicy(struct ts_ptx_decoder *d)
+static int decode_createpolicy(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B64);
 	int r;
@@ -354,8 +354,8 @@ static int ts_ptx_decode_createpolicy(struct ts_ptx_decoder *d)
 		return ts_ptx_unsupported(d);
 	(void)ts_ptx_mod(d, "L2");
 	(void)ts_ptx_mod_space(d);
-	(void)ts_ptx_mod_hints(d);
-	(void)ts_ptx_mod_hints(d);
+	(void)mod_hints(d);
+	(void)mod_hints(d);
 	r = ts_ptx_done(d, d->stmt->n_operands);
 	if (!r && !d->stmt->n_operands)
 		return ts_ptx_bad(d, "the number of operands is not what it takes");
@@ -367,7 +367,7 @@ static int ts_ptx_decode_createpolicy(struct ts_ptx_decoder *d)
 }
 
 /* Local memory behind the frame's own; it goes with the frame, or back to where stackrestore says. */
-static int ts_ptx_decode_alloca(struct ts_ptx_decoder *d)
+static int decode_alloca(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ALLOCA, TY_NONE);
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -393,7 +393,7 @@ static int ts_ptx_decode_alloca(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_TARGET_WRITE});
 }
 
-static int ts_ptx_stack_move(struct ts_ptx_decoder *d, bool restore)
+static int stack_move(struct ts_ptx_decoder *d, bool restore)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	bool wide = type == TY_U64;
@@ -424,18 +424,18 @@ static int ts_ptx_stack_move(struct ts_ptx_decoder *d, bool restore)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_stacksave(struct ts_ptx_decoder *d)
+static int decode_stacksave(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_stack_move(d, false);
+	return stack_move(d, false);
 }
 
-static int ts_ptx_decode_stackrestore(struct ts_ptx_decoder *d)
+static int decode_stackrestore(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_stack_move(d, true);
+	return stack_move(d, true);
 }
 
 /* Another block's shared memory: of a cluster of one there is only one's own. */
-static int ts_ptx_decode_mapa(struct ts_ptx_decoder *d)
+static int decode_mapa(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MAPA, TY_NONE);
 	enum ts_ptx_type type;
@@ -454,7 +454,7 @@ static int ts_ptx_decode_mapa(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_getctarank(struct ts_ptx_decoder *d)
+static int decode_getctarank(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B32);
 	enum ts_ptx_type type;
@@ -474,20 +474,20 @@ static int ts_ptx_decode_getctarank(struct ts_ptx_decoder *d)
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_memory[] = {
-	{"alloca", ts_ptx_decode_alloca},
-	{"stacksave", ts_ptx_decode_stacksave},
-	{"stackrestore", ts_ptx_decode_stackrestore},
-	{"mapa", ts_ptx_decode_mapa},
-	{"getctarank", ts_ptx_decode_getctarank},
-	{"ld", ts_ptx_decode_ld},
-	{"ldu", ts_ptx_decode_ld},
-	{"st", ts_ptx_decode_st},
-	{"membar", ts_ptx_decode_fence},
-	{"fence", ts_ptx_decode_fence},
-	{"prefetch", ts_ptx_decode_hint},
-	{"prefetchu", ts_ptx_decode_hint},
-	{"applypriority", ts_ptx_decode_hint},
-	{"discard", ts_ptx_decode_hint},
-	{"createpolicy", ts_ptx_decode_createpolicy},
+	{"alloca", decode_alloca},
+	{"stacksave", decode_stacksave},
+	{"stackrestore", decode_stackrestore},
+	{"mapa", decode_mapa},
+	{"getctarank", decode_getctarank},
+	{"ld", decode_ld},
+	{"ldu", decode_ld},
+	{"st", decode_st},
+	{"membar", decode_fence},
+	{"fence", decode_fence},
+	{"prefetch", decode_hint},
+	{"prefetchu", decode_hint},
+	{"applypriority", decode_hint},
+	{"discard", decode_hint},
+	{"createpolicy", decode_createpolicy},
 	{NULL, NULL},
 };

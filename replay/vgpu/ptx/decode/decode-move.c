@@ -6,7 +6,7 @@
 
 static const struct ts_ptx_note ts_ptx_plain;
 
-static int ts_ptx_pack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
+static int pack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 {
 	const struct ts_ptx_operand *list = &O[1];
 	unsigned bits = list->n_list ? ts_ptx_types[type].bytes * 8u / list->n_list : 0;
@@ -36,7 +36,7 @@ static int ts_ptx_pack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 			       (struct ts_ptx_note){.roles = ROLE_LIST_READ, .n_list = in.n});
 }
 
-static int ts_ptx_unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
+static int unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 {
 	const struct ts_ptx_operand *list = &O[0];
 	unsigned bits = list->n_list ? ts_ptx_types[type].bytes * 8u / list->n_list : 0;
@@ -67,7 +67,7 @@ static int ts_ptx_unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 }
 
 /* Both halves are read before one is written: they may change places. */
-static int ts_ptx_mov_wide(struct ts_ptx_decoder *d)
+static int mov_wide(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_operand to[2], from[2];
 	struct ts_ptx_insn first, second, high;
@@ -94,7 +94,7 @@ static int ts_ptx_mov_wide(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &second, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_mov(struct ts_ptx_decoder *d)
+static int decode_mov(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	enum ts_ptx_class class = ts_ptx_class_of(type);
@@ -105,11 +105,11 @@ static int ts_ptx_decode_mov(struct ts_ptx_decoder *d)
 	if (r)
 		return r;
 	if (type == TY_B128)
-		return ts_ptx_mov_wide(d);
+		return mov_wide(d);
 	if (O[1].kind == OPERAND_LIST)
-		return ts_ptx_pack(d, type);
+		return pack(d, type);
 	if (O[0].kind == OPERAND_LIST)
-		return ts_ptx_unpack(d, type);
+		return unpack(d, type);
 	if (O[1].kind == OPERAND_SREG && class != CLASS_PRED) {
 		in = ts_ptx_insn_of(d, F_SREG, TY_NONE);
 		in.aux = (uint32_t)O[1].imm;
@@ -138,7 +138,7 @@ struct ts_ptx_cvt {
 	bool integer, ftz, sat, relu, satfinite;
 };
 
-static void ts_ptx_take_cvt(struct ts_ptx_decoder *d, struct ts_ptx_cvt *c)
+static void take_cvt(struct ts_ptx_decoder *d, struct ts_ptx_cvt *c)
 {
 	static const char *const names[] = {"rni", "rzi", "rmi", "rpi"};
 
@@ -156,7 +156,7 @@ static void ts_ptx_take_cvt(struct ts_ptx_decoder *d, struct ts_ptx_cvt *c)
 	c->from = ts_ptx_mod_type(d);
 }
 
-static uint32_t ts_ptx_cvt_aux(const struct ts_ptx_cvt *c)
+static uint32_t cvt_aux(const struct ts_ptx_cvt *c)
 {
 	return (uint32_t)c->to | (uint32_t)c->from << 5 | (uint32_t)c->rounding << 10 |
 	       (c->integer ? TS_PTX_CVT_INTEGER : 0) | (c->ftz ? TS_PTX_CVT_FTZ : 0) |
@@ -165,7 +165,7 @@ static uint32_t ts_ptx_cvt_aux(const struct ts_ptx_cvt *c)
 }
 
 /* Rounding must be there exactly where the conversion needs one. */
-static bool ts_ptx_cvt_valid(const struct ts_ptx_cvt *c)
+static bool cvt_valid(const struct ts_ptx_cvt *c)
 {
 	bool from_float = ts_ptx_types[c->from].klass == 'f',
 	     to_float = ts_ptx_types[c->to].klass == 'f';
@@ -192,7 +192,7 @@ static bool ts_ptx_cvt_valid(const struct ts_ptx_cvt *c)
 				       ts_ptx_types[c->to].bytes == ts_ptx_types[c->from].bytes);
 }
 
-static enum ts_ptx_family ts_ptx_cvt_fast(const struct ts_ptx_cvt *c, bool dst64, bool src64)
+static enum ts_ptx_family cvt_fast(const struct ts_ptx_cvt *c, bool dst64, bool src64)
 {
 	static const struct {
 		enum ts_ptx_type to, from;
@@ -223,8 +223,8 @@ static enum ts_ptx_family ts_ptx_cvt_fast(const struct ts_ptx_cvt *c, bool dst64
 	return F_CVT;
 }
 
-static void ts_ptx_cvt_int(const struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c, bool dst64,
-			   bool src64, struct ts_ptx_insn *in)
+static void cvt_int(const struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c, bool dst64,
+		    bool src64, struct ts_ptx_insn *in)
 {
 	static const enum ts_ptx_type by_width[2][2] = {{TY_B32, TY_U32}, {TY_B64, TY_U64}};
 	unsigned width = dst64 || src64 ? 64 : 32;
@@ -236,12 +236,12 @@ static void ts_ptx_cvt_int(const struct ts_ptx_decoder *d, const struct ts_ptx_c
 				     ts_ptx_types[c->to].klass == 's');
 }
 
-static int ts_ptx_cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
+static int cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CVT, TY_NONE);
 	enum ts_ptx_family family;
 	bool dst64, src64, ints;
-	int r = ts_ptx_cvt_valid(c) ? ts_ptx_done(d, 2) : ts_ptx_unsupported(d);
+	int r = cvt_valid(c) ? ts_ptx_done(d, 2) : ts_ptx_unsupported(d);
 
 	if (!r)
 		r = ts_ptx_src_any(d, &O[1], c->from, &in.a, &src64);
@@ -252,24 +252,24 @@ static int ts_ptx_cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *
 	if ((ts_ptx_types[c->from].bytes == 8 && !src64) ||
 	    (ts_ptx_types[c->to].bytes == 8 && !dst64))
 		return ts_ptx_bad(d, "a register of another size than the instruction's");
-	in.aux = ts_ptx_cvt_aux(c);
+	in.aux = cvt_aux(c);
 	in.flags = (uint8_t)((dst64 ? INSN_DST64 : 0) | (src64 ? INSN_SRC64 : 0));
 	ints = ts_ptx_types[c->from].klass != 'f' && ts_ptx_types[c->to].klass != 'f';
-	family = ts_ptx_cvt_fast(c, dst64, src64);
+	family = cvt_fast(c, dst64, src64);
 	if (family != F_CVT)
 		in.fn = d->ops->fn[family][TY_NONE];
 	else if (ints && !c->sat)
-		ts_ptx_cvt_int(d, c, dst64, src64, &in);
+		cvt_int(d, c, dst64, src64, &in);
 	return ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static bool ts_ptx_is_fp8(enum ts_ptx_type t)
+static bool is_fp8(enum ts_ptx_type t)
 {
 	return t == TY_E4M3X2 || t == TY_E5M2X2;
 }
 
 /* Pairs: two floats to a packed register, or between packed ones. */
-static int ts_ptx_cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
+static int cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 {
 	bool halves = c->to == TY_F16X2 || c->to == TY_BF16X2;
 	struct ts_ptx_insn in;
@@ -280,13 +280,13 @@ static int ts_ptx_cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *
 		valid = halves ? (c->rounding == ROUND_RN || c->rounding == ROUND_RZ) &&
 					 !c->satfinite
 			       : c->rounding == ROUND_RN && c->satfinite;
-	else if (ts_ptx_is_fp8(c->to))
+	else if (is_fp8(c->to))
 		valid = c->from == TY_F16X2 && c->rounding == ROUND_RN && c->satfinite;
 	else
-		valid = c->to == TY_F16X2 && ts_ptx_is_fp8(c->from) && c->rounding == ROUND_RN;
+		valid = c->to == TY_F16X2 && is_fp8(c->from) && c->rounding == ROUND_RN;
 	if (!valid || c->ftz || c->sat)
 		return ts_ptx_unsupported(d);
-	in = ts_ptx_insn_of(d, ts_ptx_is_fp8(c->from) ? F_CVT_UNPACK : F_CVT_PACK, TY_NONE);
+	in = ts_ptx_insn_of(d, is_fp8(c->from) ? F_CVT_UNPACK : F_CVT_PACK, TY_NONE);
 	r = ts_ptx_done(d, c->from == TY_F32 ? 3 : 2);
 	if (!r)
 		r = ts_ptx_src(d, &O[1], c->from, &in.a);
@@ -295,12 +295,12 @@ static int ts_ptx_cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *
 		r = ts_ptx_src(d, &O[2], c->from, &in.b);
 	if (!r)
 		r = ts_ptx_dst(d, &O[0], CLASS_32, &in.dst);
-	in.aux = ts_ptx_cvt_aux(c);
+	in.aux = cvt_aux(c);
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
 /* cvt.pack.sat.convertType.abType[.cType] */
-static int ts_ptx_cvt_pack_int(struct ts_ptx_decoder *d)
+static int cvt_pack_int(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CVT_PACK_INT, TY_NONE);
 	bool sat = ts_ptx_mod(d, "sat");
@@ -326,19 +326,19 @@ static int ts_ptx_cvt_pack_int(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_cvt(struct ts_ptx_decoder *d)
+static int decode_cvt(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_cvt c;
 
 	if (ts_ptx_mod(d, "pack"))
-		return ts_ptx_cvt_pack_int(d);
-	ts_ptx_take_cvt(d, &c);
+		return cvt_pack_int(d);
+	take_cvt(d, &c);
 	if (ts_ptx_types[c.to].klass == 'h' || ts_ptx_types[c.from].klass == 'h')
-		return ts_ptx_cvt_packed(d, &c);
-	return ts_ptx_cvt_scalar(d, &c);
+		return cvt_packed(d, &c);
+	return cvt_scalar(d, &c);
 }
 
-static int ts_ptx_decode_cvta(struct ts_ptx_decoder *d)
+static int decode_cvta(struct ts_ptx_decoder *d)
 {
 	bool to = ts_ptx_mod(d, "to");
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
@@ -365,7 +365,7 @@ static int ts_ptx_decode_cvta(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-static int ts_ptx_decode_isspacep(struct ts_ptx_decoder *d)
+static int decode_isspacep(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ISSPACEP, TY_NONE);
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
@@ -382,9 +382,6 @@ static int ts_ptx_decode_isspacep(struct ts_ptx_decoder *d)
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_move[] = {
-	{"mov", ts_ptx_decode_mov},
-	{"cvt", ts_ptx_decode_cvt},
-	{"cvta", ts_ptx_decode_cvta},
-	{"isspacep", ts_ptx_decode_isspacep},
-	{NULL, NULL},
+	{"mov", decode_mov},	       {"cvt", decode_cvt}, {"cvta", decode_cvta},
+	{"isspacep", decode_isspacep}, {NULL, NULL},
 };

@@ -6,7 +6,7 @@
 
 static const struct ts_ptx_note ts_ptx_plain;
 
-static int ts_ptx_matrix_access(struct ts_ptx_decoder *d, bool store)
+static int matrix_access(struct ts_ptx_decoder *d, bool store)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, store ? F_STMATRIX : F_LDMATRIX, TY_NONE);
 	bool known = ts_ptx_mod(d, "sync"), trans;
@@ -41,17 +41,17 @@ static int ts_ptx_matrix_access(struct ts_ptx_decoder *d, bool store)
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-static int ts_ptx_decode_ldmatrix(struct ts_ptx_decoder *d)
+static int decode_ldmatrix(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_matrix_access(d, false);
+	return matrix_access(d, false);
 }
 
-static int ts_ptx_decode_stmatrix(struct ts_ptx_decoder *d)
+static int decode_stmatrix(struct ts_ptx_decoder *d)
 {
-	return ts_ptx_matrix_access(d, true);
+	return matrix_access(d, true);
 }
 
-static int ts_ptx_decode_movmatrix(struct ts_ptx_decoder *d)
+static int decode_movmatrix(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOVMATRIX, TY_NONE);
 	bool known = ts_ptx_mod(d, "sync");
@@ -76,7 +76,7 @@ static int ts_ptx_decode_movmatrix(struct ts_ptx_decoder *d)
 }
 
 /* cp.async.ca.shared.global [to], [from], bytes {, bytes to read} {, policy} */
-static int ts_ptx_cp_async(struct ts_ptx_decoder *d)
+static int cp_async(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CP_ASYNC, TY_NONE), from = in;
 	bool known = ts_ptx_mod(d, "ca"), hint;
@@ -111,10 +111,9 @@ static int ts_ptx_cp_async(struct ts_ptx_decoder *d)
 }
 
 /* The address is the first operand or the second; value: what else it takes. */
-static int ts_ptx_emit_mbarrier(struct ts_ptx_decoder *d, uint32_t op,
-				const struct ts_ptx_operand *address,
-				const struct ts_ptx_operand *value, enum ts_ptx_type type,
-				enum ts_ptx_space space, struct ts_ptx_insn *in)
+static int emit_mbarrier(struct ts_ptx_decoder *d, uint32_t op,
+			 const struct ts_ptx_operand *address, const struct ts_ptx_operand *value,
+			 enum ts_ptx_type type, enum ts_ptx_space space, struct ts_ptx_insn *in)
 {
 	int r = ts_ptx_address(d, address, space, in);
 
@@ -125,7 +124,7 @@ static int ts_ptx_emit_mbarrier(struct ts_ptx_decoder *d, uint32_t op,
 	return r ? r : ts_ptx_emit(d, in, ts_ptx_plain);
 }
 
-static int ts_ptx_mbarrier_arrive(struct ts_ptx_decoder *d, bool drop)
+static int mbarrier_arrive(struct ts_ptx_decoder *d, bool drop)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
 	bool expect = ts_ptx_mod(d, "expect_tx");
@@ -141,14 +140,14 @@ static int ts_ptx_mbarrier_arrive(struct ts_ptx_decoder *d, bool drop)
 	if (!r && !sink)
 		r = ts_ptx_dst(d, &O[0], CLASS_64, &in.dst);
 	return r ? r
-		 : ts_ptx_emit_mbarrier(d,
-					expect ? TS_PTX_MBARRIER_ARRIVE_EXPECT_TX
-					: drop ? TS_PTX_MBARRIER_ARRIVE_DROP
-					       : TS_PTX_MBARRIER_ARRIVE,
-					&O[1], n == 3 ? &O[2] : NULL, TY_U32, space, &in);
+		 : emit_mbarrier(d,
+				 expect ? TS_PTX_MBARRIER_ARRIVE_EXPECT_TX
+				 : drop ? TS_PTX_MBARRIER_ARRIVE_DROP
+					: TS_PTX_MBARRIER_ARRIVE,
+				 &O[1], n == 3 ? &O[2] : NULL, TY_U32, space, &in);
 }
 
-static int ts_ptx_mbarrier_wait(struct ts_ptx_decoder *d)
+static int mbarrier_wait(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
 	bool parity = ts_ptx_mod(d, "parity");
@@ -163,12 +162,11 @@ static int ts_ptx_mbarrier_wait(struct ts_ptx_decoder *d)
 	if (!r)
 		r = ts_ptx_dst(d, &O[0], CLASS_PRED, &in.dst);
 	return r ? r
-		 : ts_ptx_emit_mbarrier(d,
-					parity ? TS_PTX_MBARRIER_WAIT_PARITY : TS_PTX_MBARRIER_WAIT,
-					&O[1], &O[2], parity ? TY_U32 : TY_B64, space, &in);
+		 : emit_mbarrier(d, parity ? TS_PTX_MBARRIER_WAIT_PARITY : TS_PTX_MBARRIER_WAIT,
+				 &O[1], &O[2], parity ? TY_U32 : TY_B64, space, &in);
 }
 
-static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
+static int decode_mbarrier(struct ts_ptx_decoder *d)
 {
 	static const struct {
 		const char *name;
@@ -186,11 +184,11 @@ static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
 		(void)ts_ptx_mod(d, orders[i]);
 	if (ts_ptx_mod(d, "arrive"))
-		return ts_ptx_mbarrier_arrive(d, false);
+		return mbarrier_arrive(d, false);
 	if (ts_ptx_mod(d, "arrive_drop"))
-		return ts_ptx_mbarrier_arrive(d, true);
+		return mbarrier_arrive(d, true);
 	if (ts_ptx_mod(d, "test_wait") || ts_ptx_mod(d, "try_wait"))
-		return ts_ptx_mbarrier_wait(d);
+		return mbarrier_wait(d);
 	for (size_t i = 0; i < sizeof(simple) / sizeof(simple[0]); i++) {
 		enum ts_ptx_space space;
 
@@ -200,9 +198,8 @@ static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
 		(void)ts_ptx_mod_type(d);
 		r = ts_ptx_done(d, simple[i].n);
 		return r ? r
-			 : ts_ptx_emit_mbarrier(d, simple[i].op, &O[0],
-						simple[i].n == 2 ? &O[1] : NULL, TY_U32, space,
-						&in);
+			 : emit_mbarrier(d, simple[i].op, &O[0], simple[i].n == 2 ? &O[1] : NULL,
+					 TY_U32, space, &in);
 	}
 	return ts_ptx_unsupported(d);
 }
@@ -211,7 +208,7 @@ static int ts_ptx_decode_mbarrier(struct ts_ptx_decoder *d)
  * cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The list: to, from, bytes and mbarrier, then the
  * addresses' offsets, then which of them are 64 bits wide.
  */
-static int ts_ptx_cp_bulk(struct ts_ptx_decoder *d)
+static int cp_bulk(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CP_BULK, TY_NONE), places[3] = {in, in, in};
 	bool group = ts_ptx_mod(d, "bulk_group"), global = ts_ptx_mod(d, "global"), hint;
@@ -255,7 +252,7 @@ static int ts_ptx_cp_bulk(struct ts_ptx_decoder *d)
 		 : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_LIST_READ, .n_list = 4});
 }
 
-static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
+static int decode_cp(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 	enum ts_ptx_space space;
@@ -283,7 +280,7 @@ static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
 		return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 	}
 	if (bulk)
-		return ts_ptx_cp_bulk(d);
+		return cp_bulk(d);
 	if (ts_ptx_mod(d, "mbarrier")) {
 		bool noinc, arrive = ts_ptx_mod(d, "arrive");
 
@@ -295,14 +292,13 @@ static int ts_ptx_decode_cp(struct ts_ptx_decoder *d)
 		/* Counting one arrival more and making it at once comes to nothing. */
 		if (r || !noinc)
 			return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
-		return ts_ptx_emit_mbarrier(d, TS_PTX_MBARRIER_ARRIVE, &O[0], NULL, TY_U32, space,
-					    &in);
+		return emit_mbarrier(d, TS_PTX_MBARRIER_ARRIVE, &O[0], NULL, TY_U32, space, &in);
 	}
-	return ts_ptx_cp_async(d);
+	return cp_async(d);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_tensor[] = {
-	{"ldmatrix", ts_ptx_decode_ldmatrix},	{"stmatrix", ts_ptx_decode_stmatrix},
-	{"movmatrix", ts_ptx_decode_movmatrix}, {"cp", ts_ptx_decode_cp},
-	{"mbarrier", ts_ptx_decode_mbarrier},	{NULL, NULL},
+	{"ldmatrix", decode_ldmatrix},	 {"stmatrix", decode_stmatrix},
+	{"movmatrix", decode_movmatrix}, {"cp", decode_cp},
+	{"mbarrier", decode_mbarrier},	 {NULL, NULL},
 };

@@ -7,7 +7,7 @@
 
 #define O (d->stmt->operands)
 
-static int ts_ptx_video_emit(struct ts_ptx_decoder *d, uint32_t aux, uint32_t n_sources)
+static int video_emit(struct ts_ptx_decoder *d, uint32_t aux, uint32_t n_sources)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_VIDEO, TY_NONE);
 	uint32_t *fields[] = {&in.a, &in.b, &in.c};
@@ -23,7 +23,7 @@ static int ts_ptx_video_emit(struct ts_ptx_decoder *d, uint32_t aux, uint32_t n_
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static uint32_t ts_ptx_mod_signs(struct ts_ptx_decoder *d, uint32_t n, bool *ret_known)
+static uint32_t mod_signs(struct ts_ptx_decoder *d, uint32_t n, bool *ret_known)
 {
 	static const uint32_t flags[] = {TS_PTX_VIDEO_SIGNED_D, TS_PTX_VIDEO_SIGNED_A,
 					 TS_PTX_VIDEO_SIGNED_B};
@@ -39,7 +39,7 @@ static uint32_t ts_ptx_mod_signs(struct ts_ptx_decoder *d, uint32_t n, bool *ret
 	return aux;
 }
 
-static uint32_t ts_ptx_mod_video_cmp(struct ts_ptx_decoder *d)
+static uint32_t mod_video_cmp(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 	uint32_t i = 0;
@@ -50,7 +50,7 @@ static uint32_t ts_ptx_mod_video_cmp(struct ts_ptx_decoder *d)
 }
 
 /* The second operation, with c. True: there is one. */
-static bool ts_ptx_mod_second(struct ts_ptx_decoder *d, uint32_t *aux)
+static bool mod_second(struct ts_ptx_decoder *d, uint32_t *aux)
 {
 	static const char *const names[] = {"add", "min", "max"};
 
@@ -63,7 +63,7 @@ static bool ts_ptx_mod_second(struct ts_ptx_decoder *d, uint32_t *aux)
 	return false;
 }
 
-static int ts_ptx_decode_video(struct ts_ptx_decoder *d)
+static int decode_video(struct ts_ptx_decoder *d)
 {
 	static const struct {
 		const char *name;
@@ -88,10 +88,10 @@ static int ts_ptx_decode_video(struct ts_ptx_decoder *d)
 	while (strlen(names[i].name) != d->mods[0].n ||
 	       memcmp(names[i].name, d->mods[0].text, d->mods[0].n))
 		i++;
-	aux = ts_ptx_mod_signs(d, names[i].op == VIDEO_SET ? 2 : 3, &known);
+	aux = mod_signs(d, names[i].op == VIDEO_SET ? 2 : 3, &known);
 	aux |= (uint32_t)names[i].op | names[i].parts << TS_PTX_VIDEO_PARTS_SHIFT;
 	if (names[i].op == VIDEO_SET) {
-		cmp = ts_ptx_mod_video_cmp(d);
+		cmp = mod_video_cmp(d);
 		known &= cmp < 6;
 		aux |= cmp << TS_PTX_VIDEO_CMP_SHIFT;
 	} else if (ts_ptx_mod(d, "sat")) {
@@ -104,7 +104,7 @@ static int ts_ptx_decode_video(struct ts_ptx_decoder *d)
 		known &= !(aux & TS_PTX_VIDEO_SIGNED_B);
 		aux |= wrap ? TS_PTX_VIDEO_WRAP : 0;
 	}
-	second = ts_ptx_mod_second(d, &aux);
+	second = mod_second(d, &aux);
 	/* SIMD ones only sum, and without a sum name a c to merge with, of which nothing stays. */
 	if (names[i].parts > 1) {
 		known &= !second || aux >> TS_PTX_VIDEO_SECOND_SHIFT == 1;
@@ -112,14 +112,14 @@ static int ts_ptx_decode_video(struct ts_ptx_decoder *d)
 	} else if (second) {
 		n = 3;
 	}
-	return known ? ts_ptx_video_emit(d, aux, n) : ts_ptx_unsupported(d);
+	return known ? video_emit(d, aux, n) : ts_ptx_unsupported(d);
 }
 
 /* vmad: a * b + c, shifted. The sum's own width is 64 bits and more; the result is the low word, or saturated. */
-static int ts_ptx_decode_vmad(struct ts_ptx_decoder *d)
+static int decode_vmad(struct ts_ptx_decoder *d)
 {
 	bool known;
-	uint32_t aux = ts_ptx_mod_signs(d, 3, &known) | VIDEO_MAD | 1u << TS_PTX_VIDEO_PARTS_SHIFT;
+	uint32_t aux = mod_signs(d, 3, &known) | VIDEO_MAD | 1u << TS_PTX_VIDEO_PARTS_SHIFT;
 
 	if (ts_ptx_mod(d, "sat"))
 		aux |= TS_PTX_VIDEO_SAT;
@@ -127,20 +127,16 @@ static int ts_ptx_decode_vmad(struct ts_ptx_decoder *d)
 		aux |= 7u << TS_PTX_VIDEO_SCALE_SHIFT;
 	else if (ts_ptx_mod(d, "shr15"))
 		aux |= 15u << TS_PTX_VIDEO_SCALE_SHIFT;
-	return known ? ts_ptx_video_emit(d, aux, 3) : ts_ptx_unsupported(d);
+	return known ? video_emit(d, aux, 3) : ts_ptx_unsupported(d);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_video[] = {
-	{"vadd", ts_ptx_decode_video},	    {"vsub", ts_ptx_decode_video},
-	{"vabsdiff", ts_ptx_decode_video},  {"vmin", ts_ptx_decode_video},
-	{"vmax", ts_ptx_decode_video},	    {"vshl", ts_ptx_decode_video},
-	{"vshr", ts_ptx_decode_video},	    {"vset", ts_ptx_decode_video},
-	{"vmad", ts_ptx_decode_vmad},	    {"vadd2", ts_ptx_decode_video},
-	{"vsub2", ts_ptx_decode_video},	    {"vavrg2", ts_ptx_decode_video},
-	{"vabsdiff2", ts_ptx_decode_video}, {"vmin2", ts_ptx_decode_video},
-	{"vmax2", ts_ptx_decode_video},	    {"vset2", ts_ptx_decode_video},
-	{"vadd4", ts_ptx_decode_video},	    {"vsub4", ts_ptx_decode_video},
-	{"vavrg4", ts_ptx_decode_video},    {"vabsdiff4", ts_ptx_decode_video},
-	{"vmin4", ts_ptx_decode_video},	    {"vmax4", ts_ptx_decode_video},
-	{"vset4", ts_ptx_decode_video},	    {NULL, NULL},
+	{"vadd", decode_video},	     {"vsub", decode_video},	  {"vabsdiff", decode_video},
+	{"vmin", decode_video},	     {"vmax", decode_video},	  {"vshl", decode_video},
+	{"vshr", decode_video},	     {"vset", decode_video},	  {"vmad", decode_vmad},
+	{"vadd2", decode_video},     {"vsub2", decode_video},	  {"vavrg2", decode_video},
+	{"vabsdiff2", decode_video}, {"vmin2", decode_video},	  {"vmax2", decode_video},
+	{"vset2", decode_video},     {"vadd4", decode_video},	  {"vsub4", decode_video},
+	{"vavrg4", decode_video},    {"vabsdiff4", decode_video}, {"vmin4", decode_video},
+	{"vmax4", decode_video},     {"vset4", decode_video},	  {NULL, NULL},
 };

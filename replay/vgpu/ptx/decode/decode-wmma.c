@@ -47,9 +47,8 @@ static const struct ts_ptx_shape ts_ptx_wmma_shapes[] = {
 };
 
 /* The shape that the statement names and elements of type a have; TY_NONE: the first of that name. */
-static const struct ts_ptx_shape *ts_ptx_mod_shape(struct ts_ptx_decoder *d,
-						   const struct ts_ptx_shape *shapes,
-						   enum ts_ptx_type a)
+static const struct ts_ptx_shape *mod_shape(struct ts_ptx_decoder *d,
+					    const struct ts_ptx_shape *shapes, enum ts_ptx_type a)
 {
 	for (uint32_t i = 1; i < d->n_mods; i++) {
 		for (const struct ts_ptx_shape *s = shapes; !d->mods[i].used && s->name; s++) {
@@ -64,7 +63,7 @@ static const struct ts_ptx_shape *ts_ptx_mod_shape(struct ts_ptx_decoder *d,
 	return NULL;
 }
 
-static bool ts_ptx_mma_types(const enum ts_ptx_type types[4])
+static bool mma_types(const enum ts_ptx_type types[4])
 {
 	enum ts_ptx_type td = types[0], ta = types[1], tb = types[2], tc = types[3];
 
@@ -92,8 +91,8 @@ static bool ts_ptx_mma_types(const enum ts_ptx_type types[4])
 }
 
 /* Adds the first n_used registers of a fragment that has n to the operand list. */
-static int ts_ptx_fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-				uint32_t n, uint32_t n_used, enum ts_ptx_type type, bool write)
+static int fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
+			 uint32_t n_used, enum ts_ptx_type type, bool write)
 {
 	uint32_t refs[8];
 	int r = 0;
@@ -116,7 +115,7 @@ static int ts_ptx_fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_op
 int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
 		    enum ts_ptx_type type, bool write)
 {
-	return ts_ptx_fragment_part(d, o, n, n, type, write);
+	return fragment_part(d, o, n, n, type, write);
 }
 
 int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra)
@@ -128,40 +127,37 @@ int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t
 	return r ? r : ts_ptx_pool_value(d->image, UINT32_MAX, CLASS_32, &in->c);
 }
 
-static enum ts_ptx_type ts_ptx_register_type(enum ts_ptx_type type)
+static enum ts_ptx_type register_type(enum ts_ptx_type type)
 {
 	return type == TY_F64 ? TY_F64 : TY_B32;
 }
 
 /* A wmma fragment of halves has eight registers, however few hold all elements; others have what it takes. */
-static uint32_t ts_ptx_wmma_registers(enum ts_ptx_type type, uint32_t n)
+static uint32_t wmma_registers(enum ts_ptx_type type, uint32_t n)
 {
 	return type == TY_F16 ? 8 : n;
 }
 
-static int ts_ptx_emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_shape *s,
-			   const enum ts_ptx_type types[4], uint64_t flags, bool wmma)
+static int emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_shape *s,
+		    const enum ts_ptx_type types[4], uint64_t flags, bool wmma)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MMA, TY_NONE);
 	uint32_t k = s->k / (4 * ts_ptx_per_register(types[1])), n_a = s->m / 8u * k,
 		 n_b = s->n / 8u * k, bra;
 	uint32_t n_c = (uint32_t)s->m * s->n / 32, n_d = types[0] == TY_F16 ? n_c / 2 : n_c;
 	uint32_t n_c_regs = types[3] == TY_F16 ? n_c / 2 : n_c;
-	enum ts_ptx_type word = ts_ptx_register_type(types[1]),
-			 sum = ts_ptx_register_type(types[0]);
+	enum ts_ptx_type word = register_type(types[1]), sum = register_type(types[0]);
 	int r = ts_ptx_whole_warp(d, &in, &bra);
 
 	in.aux = d->n_operands;
 	if (!r)
 		r = ts_ptx_fragment(d, &O[0], n_d, sum, true);
 	if (!r)
-		r = ts_ptx_fragment_part(d, &O[1],
-					 wmma ? ts_ptx_wmma_registers(types[1], n_a) : n_a, n_a,
-					 word, false);
+		r = fragment_part(d, &O[1], wmma ? wmma_registers(types[1], n_a) : n_a, n_a, word,
+				  false);
 	if (!r)
-		r = ts_ptx_fragment_part(d, &O[2],
-					 wmma ? ts_ptx_wmma_registers(types[1], n_b) : n_b, n_b,
-					 word, false);
+		r = fragment_part(d, &O[2], wmma ? wmma_registers(types[1], n_b) : n_b, n_b, word,
+				  false);
 	if (!r)
 		r = ts_ptx_fragment(d, &O[3], n_c_regs, sum, false);
 	in.n = (uint8_t)s->n;
@@ -176,8 +172,8 @@ static int ts_ptx_emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_shape *
 }
 
 /* What integer and bit matrices may say besides: how far it is understood. */
-static bool ts_ptx_mma_flags(struct ts_ptx_decoder *d, enum ts_ptx_type a, enum ts_ptx_type td,
-			     uint64_t *ret_flags)
+static bool mma_flags(struct ts_ptx_decoder *d, enum ts_ptx_type a, enum ts_ptx_type td,
+		      uint64_t *ret_flags)
 {
 	*ret_flags = 0;
 	if (a == TY_B1) {
@@ -195,7 +191,7 @@ static bool ts_ptx_mma_flags(struct ts_ptx_decoder *d, enum ts_ptx_type a, enum 
 	return true;
 }
 
-static int ts_ptx_decode_mma(struct ts_ptx_decoder *d)
+static int decode_mma(struct ts_ptx_decoder *d)
 {
 	bool known = ts_ptx_mod(d, "sync");
 	const struct ts_ptx_shape *s;
@@ -208,18 +204,18 @@ static int ts_ptx_decode_mma(struct ts_ptx_decoder *d)
 	known &= ts_ptx_mod(d, "col");
 	for (int i = 0; i < 4; i++)
 		types[i] = ts_ptx_mod_type(d);
-	s = ts_ptx_mod_shape(d, ts_ptx_mma_shapes, types[1]);
-	known &= ts_ptx_mma_flags(d, types[1], types[0], &flags);
-	if (!known || !types[1] || !s || !ts_ptx_mma_types(types))
+	s = mod_shape(d, ts_ptx_mma_shapes, types[1]);
+	known &= mma_flags(d, types[1], types[0], &flags);
+	if (!known || !types[1] || !s || !mma_types(types))
 		return ts_ptx_unsupported(d);
 	if (types[0] == TY_F64)
 		(void)ts_ptx_mod(d, "rn");
 	r = ts_ptx_done(d, 4);
-	return r ? r : ts_ptx_emit_mma(d, s, types, flags, false);
+	return r ? r : emit_mma(d, s, types, flags, false);
 }
 
 /* wmma.mma: of halves only the sums' types are named, which may differ. */
-static int ts_ptx_wmma_mma(struct ts_ptx_decoder *d)
+static int wmma_mma(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type types[4] = {TY_NONE}, named[4];
 	const struct ts_ptx_shape *s;
@@ -238,21 +234,21 @@ static int ts_ptx_wmma_mma(struct ts_ptx_decoder *d)
 		types[0] = named[0];
 		types[1] = types[2] = TY_F16;
 		types[3] = named[1];
-	} else if (n == 4 && named[1] != TY_F16 && ts_ptx_mma_types(named)) {
+	} else if (n == 4 && named[1] != TY_F16 && mma_types(named)) {
 		memcpy(types, named, sizeof(types));
 	} else {
 		return ts_ptx_unsupported(d);
 	}
-	s = ts_ptx_mod_shape(d, ts_ptx_wmma_shapes, types[1]);
-	if (!s || !ts_ptx_mma_flags(d, types[1], types[0], &flags))
+	s = mod_shape(d, ts_ptx_wmma_shapes, types[1]);
+	if (!s || !mma_flags(d, types[1], types[0], &flags))
 		return ts_ptx_unsupported(d);
 	if (types[0] == TY_F64)
 		(void)ts_ptx_mod(d, "rn");
 	r = ts_ptx_done(d, 4);
-	return r ? r : ts_ptx_emit_mma(d, s, types, flags, true);
+	return r ? r : emit_mma(d, s, types, flags, true);
 }
 
-static bool ts_ptx_is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
+static bool is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 {
 	switch (s->a[0]) {
 	case TY_F16: /* one shape for both: bf16 sums in f32 only, which the mma checks */
@@ -267,7 +263,7 @@ static bool ts_ptx_is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 }
 
 /* wmma.load.{a,b,c} regs, [p] {, stride}; wmma.store.d [p], regs {, stride} */
-static int ts_ptx_wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which, bool store)
+static int wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which, bool store)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, store ? F_WMMA_STORE : F_WMMA_LOAD, TY_NONE);
 	bool by_column = ts_ptx_mod(d, "col"), is_c = which == TS_PTX_MATRIX_C;
@@ -279,8 +275,8 @@ static int ts_ptx_wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which
 
 	if ((!by_column && !ts_ptx_mod(d, "row")) || !type)
 		return ts_ptx_unsupported(d);
-	s = ts_ptx_mod_shape(d, ts_ptx_wmma_shapes, is_c ? TY_NONE : type);
-	if (!s || (is_c && !ts_ptx_is_sum(s, type)) ||
+	s = mod_shape(d, ts_ptx_wmma_shapes, is_c ? TY_NONE : type);
+	if (!s || (is_c && !is_sum(s, type)) ||
 	    (ts_ptx_per_register(type) > 4 && by_column != (which == TS_PTX_MATRIX_B)) ||
 	    (space != SP_GENERIC && space != SP_GLOBAL && space != SP_SHARED) || n < 2 || n > 3)
 		return ts_ptx_unsupported(d);
@@ -288,7 +284,7 @@ static int ts_ptx_wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which
 	columns = which == TS_PTX_MATRIX_A ? s->k : s->n;
 	n_regs = rows * columns / 32 / ts_ptx_per_register(type);
 	if (!is_c)
-		n_regs = ts_ptx_wmma_registers(type, n_regs);
+		n_regs = wmma_registers(type, n_regs);
 	r = ts_ptx_done(d, n);
 	if (!r)
 		r = ts_ptx_whole_warp(d, &in, &bra);
@@ -299,8 +295,7 @@ static int ts_ptx_wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which
 	in.aux = d->n_operands;
 	in.n = (uint8_t)n_regs;
 	if (!r)
-		r = ts_ptx_fragment(d, &O[store ? 1 : 0], n_regs, ts_ptx_register_type(type),
-				    !store);
+		r = ts_ptx_fragment(d, &O[store ? 1 : 0], n_regs, register_type(type), !store);
 	if (!r)
 		r = ts_ptx_list_add(d, TS_PTX_WMMA(which, rows, columns, by_column, type));
 	if (!r)
@@ -312,7 +307,7 @@ static int ts_ptx_wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-static int ts_ptx_decode_wmma(struct ts_ptx_decoder *d)
+static int decode_wmma(struct ts_ptx_decoder *d)
 {
 	bool load = ts_ptx_mod(d, "load"), store = !load && ts_ptx_mod(d, "store");
 	bool mma = !load && !store && ts_ptx_mod(d, "mma"), known = ts_ptx_mod(d, "sync");
@@ -321,18 +316,18 @@ static int ts_ptx_decode_wmma(struct ts_ptx_decoder *d)
 	if (!known)
 		return ts_ptx_unsupported(d);
 	if (mma)
-		return ts_ptx_wmma_mma(d);
+		return wmma_mma(d);
 	if (load && ts_ptx_mod(d, "a"))
-		return ts_ptx_wmma_access(d, TS_PTX_MATRIX_A, false);
+		return wmma_access(d, TS_PTX_MATRIX_A, false);
 	if (load && ts_ptx_mod(d, "b"))
-		return ts_ptx_wmma_access(d, TS_PTX_MATRIX_B, false);
+		return wmma_access(d, TS_PTX_MATRIX_B, false);
 	if ((load && ts_ptx_mod(d, "c")) || (store && ts_ptx_mod(d, "d")))
-		return ts_ptx_wmma_access(d, TS_PTX_MATRIX_C, store);
+		return wmma_access(d, TS_PTX_MATRIX_C, store);
 	return ts_ptx_unsupported(d);
 }
 
 const struct ts_ptx_mnemonic ts_ptx_mnemonics_matrix[] = {
-	{"mma", ts_ptx_decode_mma},
-	{"wmma", ts_ptx_decode_wmma},
+	{"mma", decode_mma},
+	{"wmma", decode_wmma},
 	{NULL, NULL},
 };

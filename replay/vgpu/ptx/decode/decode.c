@@ -28,7 +28,7 @@ int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_b
 
 /* Modifiers. */
 
-static int ts_ptx_split(struct ts_ptx_decoder *d, const char *opcode)
+static int split(struct ts_ptx_decoder *d, const char *opcode)
 {
 	d->n_mods = 0;
 	for (const char *p = opcode;; p++) {
@@ -129,7 +129,7 @@ int ts_ptx_temp(struct ts_ptx_decoder *d, enum ts_ptx_class class, uint32_t *ret
 	return 0;
 }
 
-static int ts_ptx_pool_room(struct ts_ptx_image *image, uint32_t bytes, uint32_t *ret_slot)
+static int pool_room(struct ts_ptx_image *image, uint32_t bytes, uint32_t *ret_slot)
 {
 	if (image->pool_bytes + bytes > image->pool_capacity) {
 		uint32_t capacity = image->pool_capacity ? image->pool_capacity * 2 : 8192;
@@ -151,8 +151,8 @@ static int ts_ptx_pool_room(struct ts_ptx_image *image, uint32_t bytes, uint32_t
 	return 0;
 }
 
-static void ts_ptx_pool_fill(struct ts_ptx_image *image, uint32_t slot, uint64_t value,
-			     enum ts_ptx_class class)
+static void pool_fill(struct ts_ptx_image *image, uint32_t slot, uint64_t value,
+		      enum ts_ptx_class class)
 {
 	void *p = image->pool + slot;
 
@@ -181,10 +181,10 @@ int ts_ptx_pool_value(struct ts_ptx_image *image, uint64_t value, enum ts_ptx_cl
 		*ret_ref = (uint32_t)(uintptr_t)found;
 		return 0;
 	}
-	r = ts_ptx_pool_room(image, class == CLASS_64 ? 256 : class == CLASS_32 ? 128 : 4, &slot);
+	r = pool_room(image, class == CLASS_64 ? 256 : class == CLASS_32 ? 128 : 4, &slot);
 	if (r)
 		return r;
-	ts_ptx_pool_fill(image, slot, value, class);
+	pool_fill(image, slot, value, class);
 	*ret_ref = slot | TS_PTX_POOL;
 	kept = ts_ptx_arena_string(&image->arena, key, sizeof(key));
 	return kept ? ts_ptx_map_put(&image->constants, kept, sizeof(key), 0,
@@ -193,8 +193,8 @@ int ts_ptx_pool_value(struct ts_ptx_image *image, uint64_t value, enum ts_ptx_cl
 }
 
 /* A variable's address, which is known once it is placed. */
-static int ts_ptx_pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uint64_t addend,
-				uint32_t *ret_ref)
+static int pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uint64_t addend,
+			 uint32_t *ret_ref)
 {
 	struct ts_ptx_image *image = d->image;
 	uint32_t slot;
@@ -208,13 +208,13 @@ static int ts_ptx_pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uin
 			return 0;
 		}
 	}
-	r = ts_ptx_pool_room(image, 256, &slot);
+	r = pool_room(image, 256, &slot);
 	if (!r)
 		r = ts_ptx_reserve(&image->pool_addresses, image->n_pool_addresses,
 				   &image->pool_addresses_capacity, sizeof(*image->pool_addresses));
 	if (r)
 		return r;
-	ts_ptx_pool_fill(image, slot, 0, CLASS_64);
+	pool_fill(image, slot, 0, CLASS_64);
 	image->pool_addresses[image->n_pool_addresses++] =
 		(struct ts_ptx_pool_address){slot, variable, addend};
 	*ret_ref = slot | TS_PTX_POOL;
@@ -229,12 +229,12 @@ int ts_ptx_image_place(struct ts_ptx_image *image, size_t i, uint64_t address)
 	image->variables[i].info.address = address;
 	for (uint32_t k = 0; k < image->n_pool_addresses; k++)
 		if (image->pool_addresses[k].variable == i)
-			ts_ptx_pool_fill(image, image->pool_addresses[k].slot,
-					 address + image->pool_addresses[k].addend, CLASS_64);
+			pool_fill(image, image->pool_addresses[k].slot,
+				  address + image->pool_addresses[k].addend, CLASS_64);
 	return 0;
 }
 
-static uint64_t ts_ptx_literal(const struct ts_ptx_operand *o, enum ts_ptx_type type)
+static uint64_t literal(const struct ts_ptx_operand *o, enum ts_ptx_type type)
 {
 	bool wide = type == TY_F64, is_float = wide || type == TY_F32 || type == TY_TF32;
 	double x;
@@ -338,8 +338,8 @@ int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra)
 	return ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, uint64_t addend,
-			       enum ts_ptx_class class, uint32_t *ret_ref)
+static int sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, uint64_t addend,
+			enum ts_ptx_class class, uint32_t *ret_ref)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_SREG, TY_NONE);
 	int r = ts_ptx_temp(d, class, &in.dst);
@@ -355,8 +355,8 @@ static int ts_ptx_sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, 
 }
 
 /* The address that a variable's name stands for, as a value. */
-static int ts_ptx_var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int64_t off,
-			      enum ts_ptx_class class, uint32_t *ret_ref)
+static int var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int64_t off,
+		       enum ts_ptx_class class, uint32_t *ret_ref)
 {
 	struct ts_ptx_insn in;
 	int r;
@@ -365,8 +365,8 @@ static int ts_ptx_var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var 
 	case SP_SHARED:
 		if (v->unsized || v->linkage == LINK_EXTERN) {
 			d->code->uses_dynamic_shared = true;
-			return ts_ptx_sreg_operand(d, SREG_DYNAMIC_SMEM_OFFSET, (uint64_t)off,
-						   class, ret_ref);
+			return sreg_operand(d, SREG_DYNAMIC_SMEM_OFFSET, (uint64_t)off, class,
+					    ret_ref);
 		}
 		if (v->offset + v->bytes > d->code->shared_bytes)
 			d->code->shared_bytes = (uint32_t)(v->offset + v->bytes);
@@ -392,15 +392,15 @@ static int ts_ptx_var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var 
 			return ts_ptx_fail(d->error, TS_PTX_E_LINK, d->stmt->line,
 					   "line %u: %s is used in %s and no module defines it",
 					   d->stmt->line, v->name, d->func->name);
-		return ts_ptx_pool_variable(d,
-					    (uint32_t)((struct ts_ptx_image_variable *)v->image -
-						       d->image->variables),
-					    (uint64_t)off, ret_ref);
+		return pool_variable(d,
+				     (uint32_t)((struct ts_ptx_image_variable *)v->image -
+						d->image->variables),
+				     (uint64_t)off, ret_ref);
 	}
 }
 
-static int ts_ptx_name_operand(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-			       enum ts_ptx_class class, uint32_t *ret_ref)
+static int name_operand(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+			enum ts_ptx_class class, uint32_t *ret_ref)
 {
 	struct ts_ptx_symbol *s = ts_ptx_resolve_name(d->image, d->module, o->name);
 
@@ -409,7 +409,7 @@ static int ts_ptx_name_operand(struct ts_ptx_decoder *d, const struct ts_ptx_ope
 				   "line %u: %.100s is not declared, in function %.80s",
 				   d->stmt->line, o->name, d->func->name);
 	if (s->var)
-		return ts_ptx_var_operand(d, s->var, o->off, class, ret_ref);
+		return var_operand(d, s->var, o->off, class, ret_ref);
 	if (class != CLASS_64 || !s->func->image)
 		return ts_ptx_bad(d, "a function's address is 64 bits wide");
 	return ts_ptx_pool_value(d->image,
@@ -420,8 +420,8 @@ static int ts_ptx_name_operand(struct ts_ptx_decoder *d, const struct ts_ptx_ope
 				 CLASS_64, ret_ref);
 }
 
-static int ts_ptx_src_class(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
-			    enum ts_ptx_type type, enum ts_ptx_class class, uint32_t *ret_ref)
+static int src_class(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
+		     enum ts_ptx_type type, enum ts_ptx_class class, uint32_t *ret_ref)
 {
 	switch (o->kind) {
 	case OPERAND_REG:
@@ -433,13 +433,13 @@ static int ts_ptx_src_class(struct ts_ptx_decoder *d, const struct ts_ptx_operan
 		return 0;
 	case OPERAND_IMM:
 	case OPERAND_FIMM:
-		return ts_ptx_pool_value(d->image, ts_ptx_literal(o, type), class, ret_ref);
+		return ts_ptx_pool_value(d->image, literal(o, type), class, ret_ref);
 	case OPERAND_SREG:
-		return ts_ptx_sreg_operand(d, (enum ts_ptx_sreg)o->imm, 0, class, ret_ref);
+		return sreg_operand(d, (enum ts_ptx_sreg)o->imm, 0, class, ret_ref);
 	case OPERAND_VAR:
-		return ts_ptx_var_operand(d, o->var, o->off, class, ret_ref);
+		return var_operand(d, o->var, o->off, class, ret_ref);
 	case OPERAND_NAME:
-		return ts_ptx_name_operand(d, o, class, ret_ref);
+		return name_operand(d, o, class, ret_ref);
 	default:
 		return ts_ptx_bad(d, "an operand of another kind");
 	}
@@ -450,7 +450,7 @@ int ts_ptx_src(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts
 {
 	if (type == TY_PRED || type == TY_B128)
 		return ts_ptx_unsupported(d);
-	return ts_ptx_src_class(d, o, type, ts_ptx_class_of(type), ret_ref);
+	return src_class(d, o, type, ts_ptx_class_of(type), ret_ref);
 }
 
 int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
@@ -463,7 +463,7 @@ int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enu
 	if (class != CLASS_32 && class != CLASS_64)
 		return ts_ptx_bad(d, "a register of a kind that it does not take");
 	*ret_64 = class == CLASS_64;
-	return ts_ptx_src_class(d, o, type, class, ret_ref);
+	return src_class(d, o, type, class, ret_ref);
 }
 
 int ts_ptx_pair_of(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
@@ -539,8 +539,8 @@ int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_p
 
 /* The function. */
 
-static int ts_ptx_find_label(struct ts_ptx_decoder *d, const char *name, uint32_t scope,
-			     struct ts_ptx_label **ret_label)
+static int find_label(struct ts_ptx_decoder *d, const char *name, uint32_t scope,
+		      struct ts_ptx_label **ret_label)
 {
 	for (;; scope = d->func->scopes[scope].parent) {
 		*ret_label = ts_ptx_map_get(&d->func->labels, name, strlen(name), scope);
@@ -557,9 +557,9 @@ const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[] = {
 	ts_ptx_mnemonics_atom,	  NULL,
 };
 
-static int ts_ptx_statement(struct ts_ptx_decoder *d)
+static int statement(struct ts_ptx_decoder *d)
 {
-	int r = ts_ptx_split(d, d->stmt->opcode);
+	int r = split(d, d->stmt->opcode);
 
 	if (r)
 		return r;
@@ -572,7 +572,7 @@ static int ts_ptx_statement(struct ts_ptx_decoder *d)
 }
 
 /* Places in local memory for the function's own variables, its formal parameters and its calls' arguments. */
-static int ts_ptx_layout(struct ts_ptx_decoder *d)
+static int layout(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_func *f = d->func;
 	struct ts_ptx_var *lists[] = {f->returns, f->params, f->vars};
@@ -601,7 +601,7 @@ static int ts_ptx_layout(struct ts_ptx_decoder *d)
 	return 0;
 }
 
-static int ts_ptx_copy_regs(struct ts_ptx_decoder *d)
+static int copy_regs(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_func *f = d->func;
 	uint32_t unused;
@@ -630,7 +630,7 @@ static int ts_ptx_copy_regs(struct ts_ptx_decoder *d)
 }
 
 /* Where alloca takes from: a register of its own, behind the frame's local memory when the function starts. */
-static int ts_ptx_stack_pointer(struct ts_ptx_decoder *d)
+static int stack_pointer(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_LOCAL_ADDRESS, TY_NONE);
 	uint32_t i = 0;
@@ -648,7 +648,7 @@ static int ts_ptx_stack_pointer(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-static int ts_ptx_body(struct ts_ptx_decoder *d, uint32_t *starts)
+static int body(struct ts_ptx_decoder *d, uint32_t *starts)
 {
 	struct ts_ptx_func *f = d->func;
 	struct ts_ptx_insn end = ts_ptx_insn_of(d, F_NOP, TY_NONE), join = end;
@@ -664,14 +664,14 @@ static int ts_ptx_body(struct ts_ptx_decoder *d, uint32_t *starts)
 			labelled[((struct ts_ptx_label *)e->value)->stmt] = 1;
 	}
 	if (!r)
-		r = ts_ptx_stack_pointer(d);
+		r = stack_pointer(d);
 	for (uint32_t i = 0; i < f->n_stmts && !r; i++) {
 		starts[i] = d->n_insns;
 		d->stmt = &f->stmts[i];
 		if (labelled[i])
 			r = ts_ptx_emit(d, &join, (struct ts_ptx_note){0});
 		if (!r)
-			r = ts_ptx_statement(d);
+			r = statement(d);
 	}
 	if (!r) {
 		struct ts_ptx_stmt last = {.opcode = "ret", .line = f->line, .guard = UINT32_MAX};
@@ -689,13 +689,13 @@ static int ts_ptx_body(struct ts_ptx_decoder *d, uint32_t *starts)
 	return r;
 }
 
-static int ts_ptx_fix_labels(struct ts_ptx_decoder *d, const uint32_t *starts)
+static int fix_labels(struct ts_ptx_decoder *d, const uint32_t *starts)
 {
 	for (uint32_t i = 0; i < d->n_fixups; i++) {
 		struct ts_ptx_fixup *x = &d->fixups[i];
 		struct ts_ptx_label *label;
 
-		if (ts_ptx_find_label(d, x->label, x->scope, &label) || label->is_table)
+		if (find_label(d, x->label, x->scope, &label) || label->is_table)
 			return ts_ptx_fail(d->error, TS_PTX_E_SYNTAX, x->line,
 					   "line %u: no label %.100s in function %.80s", x->line,
 					   x->label, d->func->name);
@@ -707,7 +707,7 @@ static int ts_ptx_fix_labels(struct ts_ptx_decoder *d, const uint32_t *starts)
 	return 0;
 }
 
-static int ts_ptx_code_params(struct ts_ptx_decoder *d)
+static int code_params(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_func *f = d->func;
 	struct ts_ptx_code *c = d->code;
@@ -743,7 +743,7 @@ static int ts_ptx_code_params(struct ts_ptx_decoder *d)
 	return 0;
 }
 
-static void *ts_ptx_keep(struct ts_ptx_image *image, const void *from, size_t n)
+static void *keep(struct ts_ptx_image *image, const void *from, size_t n)
 {
 	void *p = ts_ptx_arena_get(&image->arena, n ? n : 1);
 
@@ -752,16 +752,16 @@ static void *ts_ptx_keep(struct ts_ptx_image *image, const void *from, size_t n)
 	return p;
 }
 
-static int ts_ptx_finish(struct ts_ptx_decoder *d)
+static int finish(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_code *c = d->code;
 
 	for (uint32_t i = 0; i < d->n_insns; i++)
 		d->insns[i].index = i;
-	c->insns = ts_ptx_keep(d->image, d->insns, d->n_insns * sizeof(*d->insns));
-	c->origins = ts_ptx_keep(d->image, d->origins, d->n_insns * sizeof(*d->origins));
-	c->operands = ts_ptx_keep(d->image, d->operands, d->n_operands * sizeof(*d->operands));
-	c->callees = ts_ptx_keep(d->image, d->callees, d->n_callees * sizeof(*d->callees));
+	c->insns = keep(d->image, d->insns, d->n_insns * sizeof(*d->insns));
+	c->origins = keep(d->image, d->origins, d->n_insns * sizeof(*d->origins));
+	c->operands = keep(d->image, d->operands, d->n_operands * sizeof(*d->operands));
+	c->callees = keep(d->image, d->callees, d->n_callees * sizeof(*d->callees));
 	c->n_insns = d->n_insns;
 	c->n_operands = d->n_operands;
 	c->n_callees = d->n_callees;
@@ -782,21 +782,21 @@ int ts_ptx_decode(struct ts_ptx_image *image, struct ts_ptx_module *module,
 	int r = starts ? 0 : -ENOMEM;
 
 	if (!r)
-		r = ts_ptx_layout(&d);
+		r = layout(&d);
 	if (!r)
-		r = ts_ptx_copy_regs(&d);
+		r = copy_regs(&d);
 	if (!r)
-		r = ts_ptx_code_params(&d);
+		r = code_params(&d);
 	if (!r)
-		r = ts_ptx_body(&d, starts);
+		r = body(&d, starts);
 	if (!r)
-		r = ts_ptx_fix_labels(&d, starts);
+		r = fix_labels(&d, starts);
 	if (!r)
 		r = ts_ptx_cfg(&d);
 	if (!r)
 		r = ts_ptx_alloc(&d);
 	if (!r)
-		r = ts_ptx_finish(&d);
+		r = finish(&d);
 	free(starts);
 	free(d.insns);
 	free(d.notes);

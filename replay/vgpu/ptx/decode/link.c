@@ -40,12 +40,12 @@ struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
 	return s;
 }
 
-static bool ts_ptx_is_weak(enum ts_ptx_linkage linkage)
+static bool is_weak(enum ts_ptx_linkage linkage)
 {
 	return linkage == LINK_WEAK || linkage == LINK_COMMON;
 }
 
-static int ts_ptx_link_name(struct ts_ptx_linker *l, size_t module, struct ts_ptx_symbol *s)
+static int link_name(struct ts_ptx_linker *l, size_t module, struct ts_ptx_symbol *s)
 {
 	enum ts_ptx_linkage linkage = s->func ? s->func->linkage : s->var->linkage, other;
 	const char *name = s->func ? s->func->name : s->var->name;
@@ -55,8 +55,7 @@ static int ts_ptx_link_name(struct ts_ptx_linker *l, size_t module, struct ts_pt
 		return 0;
 	if (old) {
 		other = old->func ? old->func->linkage : old->var->linkage;
-		if (!old->func != !s->func ||
-		    (!ts_ptx_is_weak(other) && !ts_ptx_is_weak(linkage))) {
+		if (!old->func != !s->func || (!is_weak(other) && !is_weak(linkage))) {
 			if (l->error)
 				l->error->module = (uint32_t)module;
 			return ts_ptx_fail(l->error, TS_PTX_E_LINK,
@@ -64,14 +63,14 @@ static int ts_ptx_link_name(struct ts_ptx_linker *l, size_t module, struct ts_pt
 					   "%s is defined in more than one module", name);
 		}
 		/* A strong definition beats a weak one, the larger of two common ones the smaller, else the first. */
-		if (ts_ptx_is_weak(linkage) && !(linkage == LINK_COMMON && other == LINK_COMMON &&
-						 s->var->bytes > old->var->bytes))
+		if (is_weak(linkage) && !(linkage == LINK_COMMON && other == LINK_COMMON &&
+					  s->var->bytes > old->var->bytes))
 			return 0;
 	}
 	return ts_ptx_map_put(&l->image->names, name, strlen(name), 0, s);
 }
 
-static int ts_ptx_link_names(struct ts_ptx_linker *l)
+static int link_names(struct ts_ptx_linker *l)
 {
 	int r = 0;
 
@@ -80,14 +79,14 @@ static int ts_ptx_link_names(struct ts_ptx_linker *l)
 
 		for (size_t i = 0; i < map->capacity && !r; i++)
 			if (map->entries[i].key)
-				r = ts_ptx_link_name(l, m, map->entries[i].value);
+				r = link_name(l, m, map->entries[i].value);
 	}
 	return r;
 }
 
 /* Whether this very definition is the one that its name stands for. */
-static bool ts_ptx_is_chosen(struct ts_ptx_linker *l, enum ts_ptx_linkage linkage, const char *name,
-			     const void *what)
+static bool is_chosen(struct ts_ptx_linker *l, enum ts_ptx_linkage linkage, const char *name,
+		      const void *what)
 {
 	const struct ts_ptx_symbol *s;
 
@@ -97,7 +96,7 @@ static bool ts_ptx_is_chosen(struct ts_ptx_linker *l, enum ts_ptx_linkage linkag
 	return s && (s->func == what || s->var == what);
 }
 
-static int ts_ptx_grow_codes(struct ts_ptx_linker *l, struct ts_ptx_code **ret_code)
+static int grow_codes(struct ts_ptx_linker *l, struct ts_ptx_code **ret_code)
 {
 	struct ts_ptx_image *image = l->image;
 
@@ -115,7 +114,7 @@ static int ts_ptx_grow_codes(struct ts_ptx_linker *l, struct ts_ptx_code **ret_c
 	return 0;
 }
 
-static enum ts_ptx_builtin ts_ptx_builtin_of(const char *name)
+static enum ts_ptx_builtin builtin_of(const char *name)
 {
 	return !strcmp(name, "vprintf")	       ? BUILTIN_VPRINTF
 	       : !strcmp(name, "malloc")       ? BUILTIN_MALLOC
@@ -124,23 +123,23 @@ static enum ts_ptx_builtin ts_ptx_builtin_of(const char *name)
 					       : BUILTIN_NONE;
 }
 
-static int ts_ptx_add_code(struct ts_ptx_linker *l, size_t module, struct ts_ptx_func *f)
+static int add_code(struct ts_ptx_linker *l, size_t module, struct ts_ptx_func *f)
 {
 	struct ts_ptx_code *c;
-	int r = ts_ptx_grow_codes(l, &c);
+	int r = grow_codes(l, &c);
 
 	if (r)
 		return r;
 	c->name = ts_ptx_arena_string(&l->image->arena, f->name, strlen(f->name));
 	c->func = f;
 	c->module = (uint32_t)module;
-	c->builtin = f->defined ? BUILTIN_NONE : ts_ptx_builtin_of(f->name);
+	c->builtin = f->defined ? BUILTIN_NONE : builtin_of(f->name);
 	/* An index for now: the array may still move. */
 	f->image = (void *)(uintptr_t)l->image->n_codes;
 	return c->name ? 0 : -ENOMEM;
 }
 
-static int ts_ptx_add_codes(struct ts_ptx_linker *l)
+static int add_codes(struct ts_ptx_linker *l)
 {
 	int r = 0;
 
@@ -150,9 +149,8 @@ static int ts_ptx_add_codes(struct ts_ptx_linker *l)
 				ts_ptx_resolve_name(l->image, l->modules[m], f->name);
 
 			f->image = NULL;
-			if (f->defined ? ts_ptx_is_chosen(l, f->linkage, f->name, f)
-				       : s && s->func == f)
-				r = ts_ptx_add_code(l, m, f);
+			if (f->defined ? is_chosen(l, f->linkage, f->name, f) : s && s->func == f)
+				r = add_code(l, m, f);
 		}
 	for (size_t m = 0; m < l->n_modules && !r; m++)
 		for (struct ts_ptx_func *f = l->modules[m]->funcs; f; f = f->next)
@@ -161,7 +159,7 @@ static int ts_ptx_add_codes(struct ts_ptx_linker *l)
 	return r;
 }
 
-static int ts_ptx_add_variable(struct ts_ptx_linker *l, size_t module, struct ts_ptx_var *v)
+static int add_variable(struct ts_ptx_linker *l, size_t module, struct ts_ptx_var *v)
 {
 	struct ts_ptx_image *image = l->image;
 	struct ts_ptx_image_variable *out;
@@ -192,7 +190,7 @@ static int ts_ptx_add_variable(struct ts_ptx_linker *l, size_t module, struct ts
 	return out->info.name ? 0 : -ENOMEM;
 }
 
-static int ts_ptx_place_shared(struct ts_ptx_linker *l, struct ts_ptx_var *v, uint64_t *end)
+static int place_shared(struct ts_ptx_linker *l, struct ts_ptx_var *v, uint64_t *end)
 {
 	uint64_t at = (*end + v->align - 1) & ~(uint64_t)(v->align - 1);
 
@@ -208,48 +206,47 @@ static int ts_ptx_place_shared(struct ts_ptx_linker *l, struct ts_ptx_var *v, ui
 }
 
 /* Variables of one list; shared ones are placed from *end on, or left where end is NULL. */
-static int ts_ptx_add_list(struct ts_ptx_linker *l, size_t module, struct ts_ptx_var *list,
-			   bool global, uint64_t *end)
+static int add_list(struct ts_ptx_linker *l, size_t module, struct ts_ptx_var *list, bool global,
+		    uint64_t *end)
 {
 	int r = 0;
 
 	for (struct ts_ptx_var *v = list; v && !r; v = v->next) {
 		if (v->space == SP_SHARED) {
 			if (end)
-				r = ts_ptx_place_shared(l, v, end);
+				r = place_shared(l, v, end);
 			continue;
 		}
 		if (v->space != SP_GLOBAL && v->space != SP_CONST)
 			continue;
 		v->image = NULL;
-		if (v->linkage != LINK_EXTERN &&
-		    (!global || ts_ptx_is_chosen(l, v->linkage, v->name, v)))
-			r = ts_ptx_add_variable(l, module, v);
+		if (v->linkage != LINK_EXTERN && (!global || is_chosen(l, v->linkage, v->name, v)))
+			r = add_variable(l, module, v);
 	}
 	return r;
 }
 
-static void ts_ptx_point_variables(struct ts_ptx_linker *l, struct ts_ptx_var *list)
+static void point_variables(struct ts_ptx_linker *l, struct ts_ptx_var *list)
 {
 	for (struct ts_ptx_var *v = list; v; v = v->next)
 		if ((v->space == SP_GLOBAL || v->space == SP_CONST) && v->image)
 			v->image = &l->image->variables[(uintptr_t)v->image - 1];
 }
 
-static int ts_ptx_add_variables(struct ts_ptx_linker *l)
+static int add_variables(struct ts_ptx_linker *l)
 {
 	uint64_t end = 0;
 	int r = 0;
 
 	for (size_t m = 0; m < l->n_modules && !r; m++) {
-		r = ts_ptx_add_list(l, m, l->modules[m]->vars, true, &end);
+		r = add_list(l, m, l->modules[m]->vars, true, &end);
 		for (struct ts_ptx_func *f = l->modules[m]->funcs; f && !r; f = f->next)
-			r = ts_ptx_add_list(l, m, f->vars, false, f->entry ? NULL : &end);
+			r = add_list(l, m, f->vars, false, f->entry ? NULL : &end);
 	}
 	for (size_t m = 0; m < l->n_modules && !r; m++) {
-		ts_ptx_point_variables(l, l->modules[m]->vars);
+		point_variables(l, l->modules[m]->vars);
 		for (struct ts_ptx_func *f = l->modules[m]->funcs; f; f = f->next)
-			ts_ptx_point_variables(l, f->vars);
+			point_variables(l, f->vars);
 	}
 	l->shared_end = (uint32_t)end;
 	return r;
@@ -263,8 +260,8 @@ struct ts_ptx_reach {
 	uint64_t end;
 };
 
-static void ts_ptx_reach_operand(struct ts_ptx_reach *x, struct ts_ptx_module *module,
-				 uint32_t code, const struct ts_ptx_operand *o)
+static void reach_operand(struct ts_ptx_reach *x, struct ts_ptx_module *module, uint32_t code,
+			  const struct ts_ptx_operand *o)
 {
 	const struct ts_ptx_symbol *s = NULL;
 	const struct ts_ptx_var *v = o->kind == OPERAND_VAR ? o->var : NULL;
@@ -276,8 +273,8 @@ static void ts_ptx_reach_operand(struct ts_ptx_reach *x, struct ts_ptx_module *m
 		/* Lists do not nest deeper than an address in a list. */
 		if (inner->n_list)
 			for (uint32_t k = 0; k < inner->n_list; k++)
-				ts_ptx_reach_operand(x, module, code, &inner->list[k]);
-		ts_ptx_reach_operand(x, module, code, inner);
+				reach_operand(x, module, code, &inner->list[k]);
+		reach_operand(x, module, code, inner);
 	}
 	if (o->kind == OPERAND_NAME)
 		s = ts_ptx_resolve_name(image, module, o->name);
@@ -297,7 +294,7 @@ static void ts_ptx_reach_operand(struct ts_ptx_reach *x, struct ts_ptx_module *m
 	}
 }
 
-static int ts_ptx_reach_shared(struct ts_ptx_linker *l, uint32_t kernel, uint64_t *ret_end)
+static int reach_shared(struct ts_ptx_linker *l, uint32_t kernel, uint64_t *ret_end)
 {
 	struct ts_ptx_image *image = l->image;
 	struct ts_ptx_reach x = {.l = l};
@@ -324,8 +321,8 @@ static int ts_ptx_reach_shared(struct ts_ptx_linker *l, uint32_t kernel, uint64_
 			     (s->n_operands > 1 && s->operands[1].kind == OPERAND_REG)))
 				x.end = l->shared_end;
 			for (uint32_t k = 0; k < s->n_operands; k++)
-				ts_ptx_reach_operand(&x, l->modules[image->codes[code].module],
-						     code, &s->operands[k]);
+				reach_operand(&x, l->modules[image->codes[code].module], code,
+					      &s->operands[k]);
 		}
 	}
 	*ret_end = x.end;
@@ -334,7 +331,7 @@ static int ts_ptx_reach_shared(struct ts_ptx_linker *l, uint32_t kernel, uint64_
 	return 0;
 }
 
-static int ts_ptx_decode_all(struct ts_ptx_linker *l)
+static int decode_all(struct ts_ptx_linker *l)
 {
 	struct ts_ptx_image *image = l->image;
 	int r = 0;
@@ -346,10 +343,10 @@ static int ts_ptx_decode_all(struct ts_ptx_linker *l)
 		if (!c->func->defined)
 			continue;
 		if (c->func->entry) {
-			r = ts_ptx_reach_shared(l, i, &end);
+			r = reach_shared(l, i, &end);
 			for (struct ts_ptx_var *v = c->func->vars; v && !r; v = v->next)
 				if (v->space == SP_SHARED)
-					r = ts_ptx_place_shared(l, v, &end);
+					r = place_shared(l, v, &end);
 		}
 		if (!r)
 			r = ts_ptx_decode(image, l->modules[c->module], c, l->error);
@@ -359,7 +356,7 @@ static int ts_ptx_decode_all(struct ts_ptx_linker *l)
 	return r;
 }
 
-static int ts_ptx_copy_files(struct ts_ptx_linker *l)
+static int copy_files(struct ts_ptx_linker *l)
 {
 	for (size_t m = 0; m < l->n_modules; m++) {
 		struct ts_ptx_file *list = NULL;
@@ -384,8 +381,8 @@ static int ts_ptx_copy_files(struct ts_ptx_linker *l)
 	return 0;
 }
 
-static int ts_ptx_copy_init(struct ts_ptx_linker *l, struct ts_ptx_image_variable *v,
-			    const struct ts_ptx_init *from, struct ts_ptx_image_init *to)
+static int copy_init(struct ts_ptx_linker *l, struct ts_ptx_image_variable *v,
+		     const struct ts_ptx_init *from, struct ts_ptx_image_init *to)
 {
 	const struct ts_ptx_symbol *s;
 
@@ -407,7 +404,7 @@ static int ts_ptx_copy_init(struct ts_ptx_linker *l, struct ts_ptx_image_variabl
 	return 0;
 }
 
-static int ts_ptx_copy_inits(struct ts_ptx_linker *l)
+static int copy_inits(struct ts_ptx_linker *l)
 {
 	int r = 0;
 
@@ -421,7 +418,7 @@ static int ts_ptx_copy_inits(struct ts_ptx_linker *l)
 		if (!v->inits)
 			return -ENOMEM;
 		for (const struct ts_ptx_init *x = v->var->inits; x && !r; x = x->next)
-			r = ts_ptx_copy_init(l, v, x, &v->inits[v->n_inits++]);
+			r = copy_init(l, v, x, &v->inits[v->n_inits++]);
 		if (r)
 			return r;
 	}
@@ -437,8 +434,7 @@ struct ts_ptx_needs {
 	uint8_t state; /* 0 new, 1 on the way, 2 known */
 };
 
-static void ts_ptx_need_callee(struct ts_ptx_needs *to, const struct ts_ptx_needs *from,
-			       uint64_t *deepest)
+static void need_callee(struct ts_ptx_needs *to, const struct ts_ptx_needs *from, uint64_t *deepest)
 {
 	if (from->state == 1) {
 		to->recursive = true;
@@ -456,8 +452,8 @@ static void ts_ptx_need_callee(struct ts_ptx_needs *to, const struct ts_ptx_need
 	to->indirect |= from->indirect;
 }
 
-static void ts_ptx_needs_of(const struct ts_ptx_image *image, struct ts_ptx_needs *needs,
-			    uint32_t *stack, uint32_t root)
+static void needs_of(const struct ts_ptx_image *image, struct ts_ptx_needs *needs, uint32_t *stack,
+		     uint32_t root)
 {
 	uint32_t depth = 0;
 
@@ -505,7 +501,7 @@ static void ts_ptx_needs_of(const struct ts_ptx_image *image, struct ts_ptx_need
 			if (callee->state == 3 || callee == n)
 				n->recursive = true;
 			else
-				ts_ptx_need_callee(n, callee, &deepest);
+				need_callee(n, callee, &deepest);
 		}
 		n->local = c->local_bytes + deepest;
 		n->state = 2;
@@ -513,8 +509,8 @@ static void ts_ptx_needs_of(const struct ts_ptx_image *image, struct ts_ptx_need
 	}
 }
 
-static int ts_ptx_kernel_init(struct ts_ptx_linker *l, struct ts_ptx_kernel *k,
-			      struct ts_ptx_code *c, const struct ts_ptx_needs *n)
+static int kernel_init(struct ts_ptx_linker *l, struct ts_ptx_kernel *k, struct ts_ptx_code *c,
+		       const struct ts_ptx_needs *n)
 {
 	const struct ts_ptx_func *f = c->func;
 	struct ts_ptx_param *params =
@@ -553,7 +549,7 @@ static int ts_ptx_kernel_init(struct ts_ptx_linker *l, struct ts_ptx_kernel *k,
 	return 0;
 }
 
-static int ts_ptx_add_kernels(struct ts_ptx_linker *l)
+static int add_kernels(struct ts_ptx_linker *l)
 {
 	struct ts_ptx_image *image = l->image;
 	struct ts_ptx_needs *needs = calloc(image->n_codes + 1u, sizeof(*needs));
@@ -569,17 +565,17 @@ static int ts_ptx_add_kernels(struct ts_ptx_linker *l)
 		if (!c->func->entry || !c->func->defined)
 			continue;
 		if (!needs[i].state)
-			ts_ptx_needs_of(image, needs, stack, i);
-		r = ts_ptx_kernel_init(l, &image->kernels[image->n_kernels++], c, &needs[i]);
+			needs_of(image, needs, stack, i);
+		r = kernel_init(l, &image->kernels[image->n_kernels++], c, &needs[i]);
 	}
 	free(needs);
 	free(stack);
 	return r;
 }
 
-static int ts_ptx_link_with(struct ts_ptx_module *const *modules, size_t n_modules,
-			    const char *const *texts, const char *isa,
-			    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
+static int link_with(struct ts_ptx_module *const *modules, size_t n_modules,
+		     const char *const *texts, const char *isa, struct ts_ptx_image **ret_image,
+		     struct ts_ptx_error *error)
 {
 	struct ts_ptx_linker l = {.modules = modules, .n_modules = n_modules, .error = error};
 	int r;
@@ -593,19 +589,19 @@ static int ts_ptx_link_with(struct ts_ptx_module *const *modules, size_t n_modul
 		return -ENOMEM;
 	l.image->ops = ts_ptx_ops(isa);
 	l.image->texts = texts;
-	r = ts_ptx_link_names(&l);
+	r = link_names(&l);
 	if (!r)
-		r = ts_ptx_add_codes(&l);
+		r = add_codes(&l);
 	if (!r)
-		r = ts_ptx_add_variables(&l);
+		r = add_variables(&l);
 	if (!r)
-		r = ts_ptx_copy_files(&l);
+		r = copy_files(&l);
 	if (!r)
-		r = ts_ptx_decode_all(&l);
+		r = decode_all(&l);
 	if (!r)
-		r = ts_ptx_copy_inits(&l);
+		r = copy_inits(&l);
 	if (!r)
-		r = ts_ptx_add_kernels(&l);
+		r = add_kernels(&l);
 	ts_ptx_map_deinit(&l.image->names);
 	ts_ptx_map_deinit(&l.image->constants);
 	for (uint32_t i = 0; i < l.image->n_codes; i++)
@@ -623,13 +619,13 @@ static int ts_ptx_link_with(struct ts_ptx_module *const *modules, size_t n_modul
 int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
 		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
 {
-	return ts_ptx_link_with(modules, n_modules, NULL, isa, ret_image, error);
+	return link_with(modules, n_modules, NULL, isa, ret_image, error);
 }
 
 int ts_ptx_link_named(struct ts_ptx_module *const *modules, const char *const *texts,
 		      size_t n_modules, struct ts_ptx_image **ret_image, struct ts_ptx_error *error)
 {
-	return ts_ptx_link_with(modules, n_modules, texts, NULL, ret_image, error);
+	return link_with(modules, n_modules, texts, NULL, ret_image, error);
 }
 
 int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,

@@ -8,7 +8,7 @@
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/run/exec.h"
 
-static float ts_ptx_ftz(float f, const struct ts_ptx_insn *in)
+static float ftz(float f, const struct ts_ptx_insn *in)
 {
 	uint32_t u = ts_ptx_bits(f);
 
@@ -16,22 +16,22 @@ static float ts_ptx_ftz(float f, const struct ts_ptx_insn *in)
 								  : f;
 }
 
-static int ts_ptx_tanh(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int tanh_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const float *a = ts_ptx_slot(w, in->a);
 	float *d = ts_ptx_result(w, in);
 
 	for (uint32_t left = m; left; left &= left - 1) {
 		int i = __builtin_ctz(left);
-		float y = (float)tanh((double)ts_ptx_ftz(a[i], in));
+		float y = (float)tanh((double)ftz(a[i], in));
 
-		d[i] = ts_ptx_ftz(ts_ptx_canonical(y), in);
+		d[i] = ftz(ts_ptx_canonical(y), in);
 	}
 	return 0;
 }
 
 /* The seeds of double precision division and square root: only the upper word is computed. */
-static int ts_ptx_rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint64_t *a = ts_ptx_slot(w, in->a);
 	uint64_t *d = ts_ptx_result(w, in);
@@ -50,7 +50,7 @@ static int ts_ptx_rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	return 0;
 }
 
-static int ts_ptx_rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint64_t *a = ts_ptx_slot(w, in->a);
 	uint64_t *d = ts_ptx_result(w, in);
@@ -88,9 +88,9 @@ HALF(ts_ptx_tanh_bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, tanhf)
 
 void ts_ptx_fill_approx(struct ts_ptx_optable *t)
 {
-	t->fn[F_TANH][TY_F32] = ts_ptx_tanh;
-	t->fn[F_RCP_APPROX][TY_F64] = ts_ptx_rcp_f64;
-	t->fn[F_RSQRT_APPROX][TY_NONE] = ts_ptx_rsqrt_ftz_f64;
+	t->fn[F_TANH][TY_F32] = tanh_f32;
+	t->fn[F_RCP_APPROX][TY_F64] = rcp_f64;
+	t->fn[F_RSQRT_APPROX][TY_NONE] = rsqrt_ftz_f64;
 	t->fn[F_EX2][TY_F16] = t->fn[F_EX2][TY_F16X2] = ts_ptx_ex2_f16;
 	t->fn[F_EX2][TY_BF16] = t->fn[F_EX2][TY_BF16X2] = ts_ptx_ex2_bf16;
 	t->fn[F_TANH][TY_F16] = t->fn[F_TANH][TY_F16X2] = ts_ptx_tanh_f16;

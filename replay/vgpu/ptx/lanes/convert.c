@@ -9,8 +9,8 @@
 #include "replay/vgpu/ptx/lanes/half.h"
 
 /* Whether dropping `rest` of `half * 2` rounds the magnitude up. */
-static bool ts_ptx_round_up(uint64_t rest, uint64_t half, bool odd, bool negative,
-			    enum ts_ptx_rounding rounding)
+static bool round_up(uint64_t rest, uint64_t half, bool odd, bool negative,
+		     enum ts_ptx_rounding rounding)
 {
 	switch (rounding) {
 	case ROUND_RZ:
@@ -57,7 +57,7 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 	kept = fraction >> drop;
 	half = drop ? UINT64_C(1) << (drop - 1) : 0;
 	rest = drop ? fraction & ((UINT64_C(1) << drop) - 1) : 0;
-	if (drop && ts_ptx_round_up(rest, half, kept & 1, sign, rounding))
+	if (drop && round_up(rest, half, kept & 1, sign, rounding))
 		kept++;
 	/* The implicit bit, and a carry out of the mantissa, count into the exponent. */
 	result = ((uint64_t)(biased - 1) << mantissa_bits) + kept;
@@ -114,7 +114,7 @@ float ts_ptx_from_fp8(uint8_t v, bool e5m2)
 	return v & 0x80 ? -f : f;
 }
 
-static double ts_ptx_to_double(uint64_t bits, enum ts_ptx_type type)
+static double to_double(uint64_t bits, enum ts_ptx_type type)
 {
 	switch (type) {
 	case TY_F64:
@@ -128,7 +128,7 @@ static double ts_ptx_to_double(uint64_t bits, enum ts_ptx_type type)
 	}
 }
 
-static uint64_t ts_ptx_from_double(double x, enum ts_ptx_type type, enum ts_ptx_rounding rounding)
+static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_rounding rounding)
 {
 	uint64_t r;
 
@@ -148,8 +148,8 @@ static uint64_t ts_ptx_from_double(double x, enum ts_ptx_type type, enum ts_ptx_
 }
 
 /* An integer of up to 64 bits rounds to a float only once: by its own significand, not through double. */
-static uint64_t ts_ptx_from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
-				    enum ts_ptx_rounding rounding)
+static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
+			     enum ts_ptx_rounding rounding)
 {
 	unsigned length, drop;
 	uint64_t rest, half, kept;
@@ -163,7 +163,7 @@ static uint64_t ts_ptx_from_integer(uint64_t magnitude, bool negative, enum ts_p
 		rest = magnitude & ((UINT64_C(1) << drop) - 1);
 		half = UINT64_C(1) << (drop - 1);
 		kept = magnitude >> drop;
-		if (ts_ptx_round_up(rest, half, kept & 1, negative, rounding))
+		if (round_up(rest, half, kept & 1, negative, rounding))
 			kept++;
 		x = ldexp((double)kept, (int)drop);
 		return ts_ptx_bits64(negative ? -x : x);
@@ -175,10 +175,10 @@ static uint64_t ts_ptx_from_integer(uint64_t magnitude, bool negative, enum ts_p
 	} else {
 		x = (double)magnitude;
 	}
-	return ts_ptx_from_double(negative ? -x : x, type, rounding);
+	return from_double(negative ? -x : x, type, rounding);
 }
 
-static uint64_t ts_ptx_to_integer(double x, uint32_t aux)
+static uint64_t to_integer(double x, uint32_t aux)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(aux), from = TS_PTX_CVT_FROM(aux);
 	unsigned width = ts_ptx_types[to].bytes * 8;
@@ -215,7 +215,7 @@ static uint64_t ts_ptx_to_integer(double x, uint32_t aux)
 	return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
-static uint64_t ts_ptx_extend(uint64_t bits, enum ts_ptx_type type)
+static uint64_t extend(uint64_t bits, enum ts_ptx_type type)
 {
 	bool is_signed = ts_ptx_types[type].klass == 's';
 
@@ -231,7 +231,7 @@ static uint64_t ts_ptx_extend(uint64_t bits, enum ts_ptx_type type)
 	}
 }
 
-static uint64_t ts_ptx_saturate_integer(uint64_t v, enum ts_ptx_type from, enum ts_ptx_type to)
+static uint64_t saturate_integer(uint64_t v, enum ts_ptx_type from, enum ts_ptx_type to)
 {
 	unsigned width = ts_ptx_types[to].bytes * 8;
 	bool negative = ts_ptx_types[from].klass == 's' && (int64_t)v < 0;
@@ -246,24 +246,24 @@ static uint64_t ts_ptx_saturate_integer(uint64_t v, enum ts_ptx_type from, enum 
 	return v > most ? most : v;
 }
 
-static double ts_ptx_flush_denormal(double x, enum ts_ptx_type type)
+static double flush_denormal(double x, enum ts_ptx_type type)
 {
 	double least = type == TY_F16 ? 0x1p-14 : 0x1p-126;
 
 	return type != TY_F64 && fabs(x) < least ? copysign(0, x) : x;
 }
 
-static uint64_t ts_ptx_convert_float(uint64_t bits, uint32_t aux)
+static uint64_t convert_float(uint64_t bits, uint32_t aux)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(aux), from = TS_PTX_CVT_FROM(aux);
 	enum ts_ptx_rounding rounding = TS_PTX_CVT_ROUND(aux);
-	double x = ts_ptx_to_double(bits, from);
+	double x = to_double(bits, from);
 	uint64_t r;
 
 	if (aux & TS_PTX_CVT_FTZ)
-		x = ts_ptx_flush_denormal(x, from);
+		x = flush_denormal(x, from);
 	if (ts_ptx_types[to].klass != 'f')
-		return ts_ptx_to_integer(x, aux);
+		return to_integer(x, aux);
 	if (aux & TS_PTX_CVT_INTEGER) {
 		x = rounding == ROUND_RM   ? floor(x)
 		    : rounding == ROUND_RP ? ceil(x)
@@ -274,7 +274,7 @@ static uint64_t ts_ptx_convert_float(uint64_t bits, uint32_t aux)
 		x = x > 0 ? (x < 1 ? x : 1) : 0;
 	if ((aux & TS_PTX_CVT_RELU) && x < 0)
 		x = 0;
-	r = ts_ptx_from_double(x, to, rounding == ROUND_NONE ? ROUND_RN : rounding);
+	r = from_double(x, to, rounding == ROUND_NONE ? ROUND_RN : rounding);
 	if ((aux & TS_PTX_CVT_RELU) && x == 0)
 		r = 0;
 	if ((aux & TS_PTX_CVT_FTZ) && to == TY_F32 && !(r & 0x7f800000))
@@ -288,17 +288,17 @@ uint64_t ts_ptx_convert(uint64_t bits, uint32_t aux)
 	uint64_t v, r;
 
 	if (ts_ptx_types[from].klass == 'f')
-		return ts_ptx_convert_float(bits, aux);
-	v = ts_ptx_extend(bits, from);
+		return convert_float(bits, aux);
+	v = extend(bits, from);
 	if (ts_ptx_types[to].klass == 'f') {
 		bool negative = ts_ptx_types[from].klass == 's' && (int64_t)v < 0;
 
-		r = ts_ptx_from_integer(negative ? 0 - v : v, negative, to, TS_PTX_CVT_ROUND(aux));
+		r = from_integer(negative ? 0 - v : v, negative, to, TS_PTX_CVT_ROUND(aux));
 		if ((aux & TS_PTX_CVT_SAT) && v)
-			r = ts_ptx_from_double(negative ? 0 : 1, to, ROUND_RN);
+			r = from_double(negative ? 0 : 1, to, ROUND_RN);
 		return r;
 	}
 	if (aux & TS_PTX_CVT_SAT)
-		v = ts_ptx_saturate_integer(v, from, to);
-	return ts_ptx_extend(v, to);
+		v = saturate_integer(v, from, to);
+	return extend(v, to);
 }

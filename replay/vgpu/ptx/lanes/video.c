@@ -2,14 +2,14 @@
 /* Carries out the video instructions, lane by lane: they are rare, and none is worth a loop of its own. */
 #include "replay/vgpu/ptx/run/exec.h"
 
-static int64_t ts_ptx_video_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
+static int64_t video_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
 {
 	int64_t v = (int64_t)(word >> i * bits & (uint32_t)(UINT64_MAX >> (64 - bits)));
 
 	return is_signed && v >> (bits - 1) & 1 ? v - (INT64_C(1) << bits) : v;
 }
 
-static int64_t ts_ptx_video_clamp(int64_t v, uint32_t bits, bool is_signed)
+static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
 {
 	int64_t high = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
 	int64_t low = is_signed ? -high - 1 : 0;
@@ -17,7 +17,7 @@ static int64_t ts_ptx_video_clamp(int64_t v, uint32_t bits, bool is_signed)
 	return v < low ? low : v > high ? high : v;
 }
 
-static bool ts_ptx_video_compare(int64_t a, int64_t b, uint32_t cmp)
+static bool video_compare(int64_t a, int64_t b, uint32_t cmp)
 {
 	switch (cmp) {
 	case CMP_EQ:
@@ -35,7 +35,7 @@ static bool ts_ptx_video_compare(int64_t a, int64_t b, uint32_t cmp)
 	}
 }
 
-static int64_t ts_ptx_video_op(int64_t a, int64_t b, int64_t c, uint32_t aux)
+static int64_t video_op(int64_t a, int64_t b, int64_t c, uint32_t aux)
 {
 	uint64_t count = (uint64_t)b;
 
@@ -58,14 +58,14 @@ static int64_t ts_ptx_video_op(int64_t a, int64_t b, int64_t c, uint32_t aux)
 		return (aux & TS_PTX_VIDEO_OP_MASK) == VIDEO_SHL ? (int64_t)((uint64_t)a << count)
 								 : a >> count;
 	case VIDEO_SET:
-		return ts_ptx_video_compare(a, b, aux >> TS_PTX_VIDEO_CMP_SHIFT & 7);
+		return video_compare(a, b, aux >> TS_PTX_VIDEO_CMP_SHIFT & 7);
 	default:
 		return (int64_t)((uint64_t)a * (uint64_t)b + (uint64_t)c) >>
 		       (aux >> TS_PTX_VIDEO_SCALE_SHIFT & 15);
 	}
 }
 
-static uint32_t ts_ptx_video_second(int64_t v, uint32_t c, uint32_t aux)
+static uint32_t video_second(int64_t v, uint32_t c, uint32_t aux)
 {
 	bool is_signed = aux & TS_PTX_VIDEO_SIGNED_D;
 	int64_t x = is_signed ? (int32_t)v : (int64_t)(uint32_t)v;
@@ -83,7 +83,7 @@ static uint32_t ts_ptx_video_second(int64_t v, uint32_t c, uint32_t aux)
 	}
 }
 
-static uint32_t ts_ptx_video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
+static uint32_t video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
 {
 	uint32_t parts = aux >> TS_PTX_VIDEO_PARTS_SHIFT & 7, bits = 32 / parts, d = 0;
 	bool is_signed = aux & TS_PTX_VIDEO_SIGNED_D, sum = aux >> TS_PTX_VIDEO_SECOND_SHIFT;
@@ -91,14 +91,13 @@ static uint32_t ts_ptx_video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t au
 
 	for (uint32_t i = 0; i < parts; i++) {
 		int64_t v =
-			ts_ptx_video_op(ts_ptx_video_part(a, i, bits, aux & TS_PTX_VIDEO_SIGNED_A),
-					ts_ptx_video_part(b, i, bits, aux & TS_PTX_VIDEO_SIGNED_B),
-					addend, aux);
+			video_op(video_part(a, i, bits, aux & TS_PTX_VIDEO_SIGNED_A),
+				 video_part(b, i, bits, aux & TS_PTX_VIDEO_SIGNED_B), addend, aux);
 
 		if (aux & TS_PTX_VIDEO_SAT)
-			v = ts_ptx_video_clamp(v, bits, is_signed);
+			v = video_clamp(v, bits, is_signed);
 		if (parts == 1)
-			return ts_ptx_video_second(v, c, aux);
+			return video_second(v, c, aux);
 		if (sum)
 			d += (uint32_t)v;
 		else
@@ -107,7 +106,7 @@ static uint32_t ts_ptx_video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t au
 	return sum ? d + c : d;
 }
 
-static int ts_ptx_video(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int video_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b),
 		       *c = ts_ptx_slot(w, in->c);
@@ -116,12 +115,12 @@ static int ts_ptx_video(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
-		d[i] = ts_ptx_video_one(a[i], b[i], c[i], in->aux);
+		d[i] = video_one(a[i], b[i], c[i], in->aux);
 	}
 	return 0;
 }
 
 void ts_ptx_fill_video(struct ts_ptx_optable *t)
 {
-	t->fn[F_VIDEO][TY_NONE] = ts_ptx_video;
+	t->fn[F_VIDEO][TY_NONE] = video_insn;
 }

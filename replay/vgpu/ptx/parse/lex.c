@@ -8,20 +8,20 @@
 
 #include "replay/vgpu/ptx/parse/lex.h"
 
-static bool ts_ptx_is_word(char c)
+static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '$' || c == '%';
 }
 
-static bool ts_ptx_is_digit(char c)
+static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static int ts_ptx_digit(char c)
+static int digit(char c)
 {
-	if (ts_ptx_is_digit(c))
+	if (is_digit(c))
 		return c - '0';
 	if (c >= 'a' && c <= 'f')
 		return c - 'a' + 10;
@@ -30,7 +30,7 @@ static int ts_ptx_digit(char c)
 	return 99;
 }
 
-static void ts_ptx_skip_blank(struct ts_ptx_lexer *l)
+static void skip_blank(struct ts_ptx_lexer *l)
 {
 	while (l->at < l->end) {
 		char c = *l->at;
@@ -56,7 +56,7 @@ static void ts_ptx_skip_blank(struct ts_ptx_lexer *l)
 }
 
 /* 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX: the bits themselves. */
-static bool ts_ptx_lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
+static bool lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	const char *p = l->at;
 	size_t n;
@@ -68,7 +68,7 @@ static bool ts_ptx_lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 		return false;
 	t->value = 0;
 	for (size_t i = 0; i < n; i++) {
-		int d = ts_ptx_digit(p[2 + i]);
+		int d = digit(p[2 + i]);
 
 		if (d > 15)
 			return false;
@@ -80,7 +80,7 @@ static bool ts_ptx_lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 	return true;
 }
 
-static bool ts_ptx_lex_decimal_float(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
+static bool lex_decimal_float(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	char text[64];
 	const char *p = l->at;
@@ -88,11 +88,11 @@ static bool ts_ptx_lex_decimal_float(struct ts_ptx_lexer *l, struct ts_ptx_token
 	bool is_float = false;
 	double value;
 
-	while (p < l->end && ts_ptx_is_digit(*p))
+	while (p < l->end && is_digit(*p))
 		p++;
 	if (p < l->end && *p == '.') {
 		is_float = true;
-		for (p++; p < l->end && ts_ptx_is_digit(*p);)
+		for (p++; p < l->end && is_digit(*p);)
 			p++;
 	}
 	if (p < l->end && (*p == 'e' || *p == 'E')) {
@@ -100,9 +100,9 @@ static bool ts_ptx_lex_decimal_float(struct ts_ptx_lexer *l, struct ts_ptx_token
 
 		if (q < l->end && (*q == '+' || *q == '-'))
 			q++;
-		if (q < l->end && ts_ptx_is_digit(*q)) {
+		if (q < l->end && is_digit(*q)) {
 			is_float = true;
-			while (q < l->end && ts_ptx_is_digit(*q))
+			while (q < l->end && is_digit(*q))
 				q++;
 			p = q;
 		}
@@ -120,11 +120,11 @@ static bool ts_ptx_lex_decimal_float(struct ts_ptx_lexer *l, struct ts_ptx_token
 	return true;
 }
 
-static void ts_ptx_lex_number(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
+static void lex_number(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	unsigned base = 10;
 
-	if (ts_ptx_lex_bits(l, t) || ts_ptx_lex_decimal_float(l, t))
+	if (lex_bits(l, t) || lex_decimal_float(l, t))
 		return;
 	if (*l->at == '0' && l->end - l->at > 1) {
 		char c = l->at[1];
@@ -134,31 +134,31 @@ static void ts_ptx_lex_number(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 	}
 	t->kind = TOKEN_INTEGER;
 	t->value = 0;
-	while (l->at < l->end && ts_ptx_digit(*l->at) < (int)base)
-		t->value = t->value * base + (unsigned)ts_ptx_digit(*l->at++);
+	while (l->at < l->end && digit(*l->at) < (int)base)
+		t->value = t->value * base + (unsigned)digit(*l->at++);
 	if (l->at < l->end && *l->at == 'U')
 		l->at++;
-	if (l->at < l->end && ts_ptx_is_word(*l->at))
+	if (l->at < l->end && is_word(*l->at))
 		t->kind = TOKEN_BAD;
 }
 
-static void ts_ptx_lex_word(struct ts_ptx_lexer *l)
+static void lex_word(struct ts_ptx_lexer *l)
 {
 	while (l->at < l->end) {
 		ptrdiff_t left = l->end - l->at;
 
-		if (ts_ptx_is_word(*l->at))
+		if (is_word(*l->at))
 			l->at++;
-		else if (*l->at == '.' && left > 1 && ts_ptx_is_word(l->at[1]))
+		else if (*l->at == '.' && left > 1 && is_word(l->at[1]))
 			l->at += 2;
-		else if (left > 2 && l->at[0] == ':' && l->at[1] == ':' && ts_ptx_is_word(l->at[2]))
+		else if (left > 2 && l->at[0] == ':' && l->at[1] == ':' && is_word(l->at[2]))
 			l->at += 3;
 		else
 			return;
 	}
 }
 
-static void ts_ptx_lex_string(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
+static void lex_string(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	t->kind = TOKEN_STRING;
 	t->text = ++l->at;
@@ -175,7 +175,7 @@ void ts_ptx_lex(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	char c;
 
-	ts_ptx_skip_blank(l);
+	skip_blank(l);
 	*t = (struct ts_ptx_token){.line = l->line, .text = l->at};
 	if (l->at >= l->end || !*l->at) {
 		t->kind = TOKEN_END;
@@ -183,18 +183,18 @@ void ts_ptx_lex(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 	}
 	c = *l->at;
 	if (c == '"') {
-		ts_ptx_lex_string(l, t);
+		lex_string(l, t);
 		return;
 	}
-	if (ts_ptx_is_digit(c)) {
-		ts_ptx_lex_number(l, t);
-	} else if (ts_ptx_is_word(c)) {
+	if (is_digit(c)) {
+		lex_number(l, t);
+	} else if (is_word(c)) {
 		t->kind = TOKEN_WORD;
-		ts_ptx_lex_word(l);
-	} else if (c == '.' && l->end - l->at > 1 && ts_ptx_is_word(l->at[1])) {
+		lex_word(l);
+	} else if (c == '.' && l->end - l->at > 1 && is_word(l->at[1])) {
 		t->kind = TOKEN_DIRECTIVE;
 		l->at++;
-		while (l->at < l->end && ts_ptx_is_word(*l->at))
+		while (l->at < l->end && is_word(*l->at))
 			l->at++;
 	} else {
 		t->kind = strchr("{}()[]<>,;:=+-!@|*&~^?/", c) ? TOKEN_PUNCT : TOKEN_BAD;

@@ -10,7 +10,7 @@
 #include "replay/vgpu/ptx/parse/parse.h"
 
 /* Room for one more. */
-static int ts_ptx_grow(void **array, uint32_t n, uint32_t *capacity, size_t element_bytes)
+static int grow(void **array, uint32_t n, uint32_t *capacity, size_t element_bytes)
 {
 	uint32_t more = *capacity ? *capacity * 2 : 32;
 	void *p;
@@ -25,11 +25,10 @@ static int ts_ptx_grow(void **array, uint32_t n, uint32_t *capacity, size_t elem
 	return 0;
 }
 
-static int ts_ptx_open_scope(struct ts_ptx_parser *p)
+static int open_scope(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_func *f = p->func;
-	int r = ts_ptx_grow((void **)&f->scopes, f->n_scopes, &f->scopes_capacity,
-			    sizeof(*f->scopes));
+	int r = grow((void **)&f->scopes, f->n_scopes, &f->scopes_capacity, sizeof(*f->scopes));
 
 	if (r)
 		return r;
@@ -38,7 +37,7 @@ static int ts_ptx_open_scope(struct ts_ptx_parser *p)
 	return 0;
 }
 
-static struct ts_ptx_name *ts_ptx_lookup(const struct ts_ptx_parser *p, const char *name, size_t n)
+static struct ts_ptx_name *lookup(const struct ts_ptx_parser *p, const char *name, size_t n)
 {
 	for (uint32_t scope = p->scope;; scope = p->func->scopes[scope].parent) {
 		struct ts_ptx_name *found = ts_ptx_map_get(&p->func->names, name, n, scope);
@@ -49,10 +48,9 @@ static struct ts_ptx_name *ts_ptx_lookup(const struct ts_ptx_parser *p, const ch
 }
 
 /* A register by its name: as it stands, as one of a range (%r12 of %r<20>), or a vector's component (%v.x). */
-static bool ts_ptx_lookup_reg(const struct ts_ptx_parser *p, const char *name, size_t n,
-			      uint32_t *ret_reg)
+static bool lookup_reg(const struct ts_ptx_parser *p, const char *name, size_t n, uint32_t *ret_reg)
 {
-	const struct ts_ptx_name *found = ts_ptx_lookup(p, name, n);
+	const struct ts_ptx_name *found = lookup(p, name, n);
 	size_t digits = 0;
 	uint64_t index = 0;
 
@@ -64,7 +62,7 @@ static bool ts_ptx_lookup_reg(const struct ts_ptx_parser *p, const char *name, s
 		static const char parts[] = "xyzwrgba";
 		const char *part = strchr(parts, name[n - 1]);
 
-		found = ts_ptx_lookup(p, name, n - 2);
+		found = lookup(p, name, n - 2);
 		if (!part || !found || found->kind != NAME_REGS || found->regs.count ||
 		    (part - parts) % 4 >= found->regs.vector)
 			return false;
@@ -83,7 +81,7 @@ static bool ts_ptx_lookup_reg(const struct ts_ptx_parser *p, const char *name, s
 			index += (uint64_t)(name[n - i] - '0') * scale;
 		if (take > 1 && name[n - take] == '0')
 			continue;
-		found = ts_ptx_lookup(p, name, n - take);
+		found = lookup(p, name, n - take);
 		if (found && found->kind == NAME_REGS && index < found->regs.count) {
 			*ret_reg = found->regs.first + (uint32_t)index;
 			return true;
@@ -92,7 +90,7 @@ static bool ts_ptx_lookup_reg(const struct ts_ptx_parser *p, const char *name, s
 	return false;
 }
 
-static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
+static int parse_reg(struct ts_ptx_parser *p)
 {
 	uint8_t vector = 0;
 	enum ts_ptx_type type;
@@ -140,10 +138,9 @@ static int ts_ptx_parse_reg(struct ts_ptx_parser *p)
 	return ts_ptx_expect(p, ';');
 }
 
-static int ts_ptx_parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth);
+static int parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth);
 
-static int ts_ptx_parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, char close,
-			     unsigned depth)
+static int parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, char close, unsigned depth)
 {
 	struct ts_ptx_operand *list = NULL;
 	uint32_t n = 0, capacity = 0;
@@ -159,9 +156,9 @@ static int ts_ptx_parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, 
 					"line %u: more than %d operands in a list", p->tok.line,
 					TS_PTX_MAX_LIST);
 		if (!r)
-			r = ts_ptx_grow((void **)&list, n, &capacity, sizeof(*list));
+			r = grow((void **)&list, n, &capacity, sizeof(*list));
 		if (!r)
-			r = ts_ptx_parse_operand(p, &list[n], depth + 1);
+			r = parse_operand(p, &list[n], depth + 1);
 		n++;
 	} while (!r && ts_ptx_accept(p, ','));
 	if (!r)
@@ -179,14 +176,14 @@ static int ts_ptx_parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, 
 }
 
 /* [base + offset] */
-static int ts_ptx_parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth)
+static int parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth)
 {
 	struct ts_ptx_operand *base = ts_ptx_arena_get(&p->module->arena, sizeof(*base));
 	int r;
 
 	if (!base)
 		return -ENOMEM;
-	r = ts_ptx_parse_operand(p, base, depth + 1);
+	r = parse_operand(p, base, depth + 1);
 	if (r)
 		return r;
 	o->kind = OPERAND_ADDR;
@@ -199,7 +196,7 @@ static int ts_ptx_parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *
 	return ts_ptx_expect(p, ']');
 }
 
-static int ts_ptx_parse_offset(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
+static int parse_offset(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
 {
 	while (ts_ptx_at(p, '+') || ts_ptx_at(p, '-')) {
 		bool negative = ts_ptx_at(p, '-');
@@ -217,7 +214,7 @@ static int ts_ptx_parse_offset(struct ts_ptx_parser *p, struct ts_ptx_operand *o
 	return 0;
 }
 
-static int ts_ptx_parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
+static int parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
 {
 	const char *text = p->tok.text;
 	size_t n = p->tok.n;
@@ -226,10 +223,10 @@ static int ts_ptx_parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_oper
 	if (n == 1 && *text == '_') {
 		o->kind = OPERAND_SINK;
 		ts_ptx_next(p);
-	} else if (ts_ptx_lookup_reg(p, text, n, &o->reg)) {
+	} else if (lookup_reg(p, text, n, &o->reg)) {
 		o->kind = OPERAND_REG;
 		ts_ptx_next(p);
-	} else if ((name = ts_ptx_lookup(p, text, n))) {
+	} else if ((name = lookup(p, text, n))) {
 		if (name->kind == NAME_REGS && !name->regs.vector)
 			return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
 					   "line %u: %.*s is a range of registers", p->tok.line,
@@ -269,7 +266,7 @@ static int ts_ptx_parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_oper
 		if (p->tok.kind == TOKEN_WORD && p->tok.n == 1 && *p->tok.text == '_') {
 			ts_ptx_next(p);
 		} else if (p->tok.kind != TOKEN_WORD ||
-			   !ts_ptx_lookup_reg(p, p->tok.text, p->tok.n, &o->reg2)) {
+			   !lookup_reg(p, p->tok.text, p->tok.n, &o->reg2)) {
 			return ts_ptx_unexpected(p, "a register");
 		} else {
 			ts_ptx_next(p);
@@ -278,7 +275,7 @@ static int ts_ptx_parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_oper
 	return 0;
 }
 
-static int ts_ptx_parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth)
+static int parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth)
 {
 	bool negative = false;
 	int r;
@@ -288,11 +285,11 @@ static int ts_ptx_parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
 				   "line %u: operands nested too deeply", p->tok.line);
 	if (ts_ptx_accept(p, '['))
-		return ts_ptx_parse_address(p, o, depth);
+		return parse_address(p, o, depth);
 	if (ts_ptx_accept(p, '{'))
-		return ts_ptx_parse_list(p, o, '}', depth);
+		return parse_list(p, o, '}', depth);
 	if (ts_ptx_accept(p, '('))
-		return ts_ptx_parse_list(p, o, ')', depth);
+		return parse_list(p, o, ')', depth);
 	if (ts_ptx_accept(p, '!'))
 		o->negated = true;
 	else if (ts_ptx_accept(p, '-'))
@@ -314,21 +311,21 @@ static int ts_ptx_parse_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *
 	}
 	if (p->tok.kind != TOKEN_WORD || negative)
 		return ts_ptx_unexpected(p, "an operand");
-	r = ts_ptx_parse_word_operand(p, o);
-	return r ? r : ts_ptx_parse_offset(p, o);
+	r = parse_word_operand(p, o);
+	return r ? r : parse_offset(p, o);
 }
 
-static int ts_ptx_parse_guard(struct ts_ptx_parser *p, struct ts_ptx_stmt *s)
+static int parse_guard(struct ts_ptx_parser *p, struct ts_ptx_stmt *s)
 {
 	s->guard_negated = ts_ptx_accept(p, '!');
-	if (p->tok.kind != TOKEN_WORD || !ts_ptx_lookup_reg(p, p->tok.text, p->tok.n, &s->guard) ||
+	if (p->tok.kind != TOKEN_WORD || !lookup_reg(p, p->tok.text, p->tok.n, &s->guard) ||
 	    p->func->regs[s->guard].type != TY_PRED)
 		return ts_ptx_unexpected(p, "a predicate");
 	ts_ptx_next(p);
 	return 0;
 }
 
-static int ts_ptx_parse_instruction(struct ts_ptx_parser *p)
+static int parse_instruction(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_operand operands[TS_PTX_MAX_OPERANDS];
 	struct ts_ptx_stmt s = {.guard = UINT32_MAX,
@@ -339,7 +336,7 @@ static int ts_ptx_parse_instruction(struct ts_ptx_parser *p)
 	int r = 0;
 
 	if (ts_ptx_accept(p, '@'))
-		r = ts_ptx_parse_guard(p, &s);
+		r = parse_guard(p, &s);
 	s.line = p->tok.line;
 	if (!r)
 		r = ts_ptx_take_name(p, &s.opcode);
@@ -349,7 +346,7 @@ static int ts_ptx_parse_instruction(struct ts_ptx_parser *p)
 		if (s.n_operands == TS_PTX_MAX_OPERANDS)
 			return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
 					   "line %u: too many operands", p->tok.line);
-		r = ts_ptx_parse_operand(p, &operands[s.n_operands], 0);
+		r = parse_operand(p, &operands[s.n_operands], 0);
 		if (r)
 			return r;
 		s.n_operands++;
@@ -362,20 +359,20 @@ static int ts_ptx_parse_instruction(struct ts_ptx_parser *p)
 	if (!s.operands)
 		return -ENOMEM;
 	memcpy(s.operands, operands, s.n_operands * sizeof(*operands));
-	r = ts_ptx_grow((void **)&f->stmts, f->n_stmts, &f->stmts_capacity, sizeof(*f->stmts));
+	r = grow((void **)&f->stmts, f->n_stmts, &f->stmts_capacity, sizeof(*f->stmts));
 	if (!r)
 		f->stmts[f->n_stmts++] = s;
 	return r;
 }
 
-static int ts_ptx_parse_targets(struct ts_ptx_parser *p, struct ts_ptx_label *label)
+static int parse_targets(struct ts_ptx_parser *p, struct ts_ptx_label *label)
 {
 	const char **targets = NULL;
 	uint32_t n = 0, capacity = 0;
 	int r;
 
 	do {
-		r = ts_ptx_grow((void **)&targets, n, &capacity, sizeof(*targets));
+		r = grow((void **)&targets, n, &capacity, sizeof(*targets));
 		if (!r)
 			r = ts_ptx_take_name(p, &targets[n]);
 		n++;
@@ -393,7 +390,7 @@ static int ts_ptx_parse_targets(struct ts_ptx_parser *p, struct ts_ptx_label *la
 	return r ? r : ts_ptx_expect(p, ';');
 }
 
-static int ts_ptx_parse_label(struct ts_ptx_parser *p)
+static int parse_label(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_label *label = ts_ptx_arena_get(&p->module->arena, sizeof(*label));
 	int r;
@@ -413,7 +410,7 @@ static int ts_ptx_parse_label(struct ts_ptx_parser *p)
 				   "line %u: label %s stands twice", label->line, label->name);
 	r = ts_ptx_map_put(&p->func->labels, label->name, strlen(label->name), p->scope, label);
 	if (!r && ts_ptx_accept_word(p, ".branchtargets"))
-		return ts_ptx_parse_targets(p, label);
+		return parse_targets(p, label);
 	/* What an indirect call may reach, and its prototype, the call itself tells well enough. */
 	if (!r && (ts_ptx_at_word(p, ".callprototype") || ts_ptx_at_word(p, ".calltargets"))) {
 		while (p->tok.kind != TOKEN_END && !ts_ptx_at(p, ';'))
@@ -423,7 +420,7 @@ static int ts_ptx_parse_label(struct ts_ptx_parser *p)
 	return r;
 }
 
-static void ts_ptx_parse_loc(struct ts_ptx_parser *p)
+static void parse_loc(struct ts_ptx_parser *p)
 {
 	uint32_t line = p->tok.line;
 
@@ -438,10 +435,10 @@ static void ts_ptx_parse_loc(struct ts_ptx_parser *p)
 		ts_ptx_next(p);
 }
 
-static int ts_ptx_parse_body_directive(struct ts_ptx_parser *p)
+static int parse_body_directive(struct ts_ptx_parser *p)
 {
 	if (ts_ptx_accept_word(p, ".reg"))
-		return ts_ptx_parse_reg(p);
+		return parse_reg(p);
 	if (ts_ptx_accept_word(p, ".local"))
 		return ts_ptx_parse_vars(p, SP_LOCAL, LINK_NONE);
 	if (ts_ptx_accept_word(p, ".shared"))
@@ -453,7 +450,7 @@ static int ts_ptx_parse_body_directive(struct ts_ptx_parser *p)
 	if (ts_ptx_accept_word(p, ".const"))
 		return ts_ptx_parse_vars(p, SP_CONST, LINK_NONE);
 	if (ts_ptx_at_word(p, ".loc")) {
-		ts_ptx_parse_loc(p);
+		parse_loc(p);
 		return 0;
 	}
 	if (ts_ptx_accept_word(p, ".pragma")) {
@@ -472,7 +469,7 @@ int ts_ptx_parse_body(struct ts_ptx_parser *p)
 	int r;
 
 	/* Scope 0 is the header's with its parameters, the body's own is inside it. */
-	r = ts_ptx_open_scope(p);
+	r = open_scope(p);
 	if (!r)
 		r = ts_ptx_expect(p, '{');
 	p->scope = 0;
@@ -482,7 +479,7 @@ int ts_ptx_parse_body(struct ts_ptx_parser *p)
 			if (++depth > TS_PTX_MAX_DEPTH)
 				return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, p->tok.line,
 						   "line %u: nested too deeply", p->tok.line);
-			r = ts_ptx_open_scope(p);
+			r = open_scope(p);
 		} else if (ts_ptx_at(p, '}')) {
 			ts_ptx_next(p);
 			if (!depth)
@@ -490,18 +487,18 @@ int ts_ptx_parse_body(struct ts_ptx_parser *p)
 			depth--;
 			p->scope = p->func->scopes[p->scope].parent;
 		} else if (p->tok.kind == TOKEN_DIRECTIVE) {
-			r = ts_ptx_parse_body_directive(p);
+			r = parse_body_directive(p);
 		} else if (p->tok.kind == TOKEN_WORD) {
 			const char *at = p->lexer.at;
 
 			while (at < p->lexer.end && (*at == ' ' || *at == '\t'))
 				at++;
 			if (at < p->lexer.end && *at == ':')
-				r = ts_ptx_parse_label(p);
+				r = parse_label(p);
 			else
-				r = ts_ptx_parse_instruction(p);
+				r = parse_instruction(p);
 		} else if (ts_ptx_at(p, '@')) {
-			r = ts_ptx_parse_instruction(p);
+			r = parse_instruction(p);
 		} else if (!ts_ptx_accept(p, ';')) {
 			r = ts_ptx_unexpected(p, "an instruction");
 		}

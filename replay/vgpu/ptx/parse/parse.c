@@ -77,7 +77,7 @@ void ts_ptx_skip_line(struct ts_ptx_parser *p)
 		ts_ptx_next(p);
 }
 
-static int ts_ptx_skip_block(struct ts_ptx_parser *p)
+static int skip_block(struct ts_ptx_parser *p)
 {
 	unsigned depth = 0;
 
@@ -135,7 +135,7 @@ int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, const char *
 	return 0;
 }
 
-static int ts_ptx_take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
+static int take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 {
 	enum ts_ptx_type type = TY_NONE;
 
@@ -149,8 +149,7 @@ static int ts_ptx_take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 }
 
 /* [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
-static int ts_ptx_parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v,
-				 uint32_t *ret_vector)
+static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t *ret_vector)
 {
 	uint64_t align = 0;
 	int r;
@@ -184,7 +183,7 @@ static int ts_ptx_parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v,
 			break;
 		}
 	}
-	r = ts_ptx_take_type(p, &v->type);
+	r = take_type(p, &v->type);
 	if (r)
 		return r;
 	if (v->type == TY_PRED && v->space != SP_REG)
@@ -206,8 +205,8 @@ static int ts_ptx_parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v,
 }
 
 /* name [dims]: sets bytes and unsized. dims[0] may be empty; ret_inner is the size of one element of it. */
-static int ts_ptx_parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t vector,
-				 uint64_t *ret_inner)
+static int parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t vector,
+			  uint64_t *ret_inner)
 {
 	uint64_t bytes = (uint64_t)ts_ptx_types[v->type].bytes * vector, inner = bytes;
 	bool first = true;
@@ -247,8 +246,7 @@ struct ts_ptx_initialiser {
 	uint32_t width;
 };
 
-static uint64_t ts_ptx_init_value(const struct ts_ptx_token *t, enum ts_ptx_type type,
-				  bool negative)
+static uint64_t init_value(const struct ts_ptx_token *t, enum ts_ptx_type type, bool negative)
 {
 	uint64_t bits = t->value;
 	double value;
@@ -278,7 +276,7 @@ static uint64_t ts_ptx_init_value(const struct ts_ptx_token *t, enum ts_ptx_type
 }
 
 /* NAME [+ N] after an optional generic( */
-static int ts_ptx_init_address(struct ts_ptx_parser *p, struct ts_ptx_init *init)
+static int init_address(struct ts_ptx_parser *p, struct ts_ptx_init *init)
 {
 	bool generic = ts_ptx_accept_word(p, "generic");
 	uint64_t addend = 0;
@@ -298,7 +296,7 @@ static int ts_ptx_init_address(struct ts_ptx_parser *p, struct ts_ptx_init *init
 	return r;
 }
 
-static int ts_ptx_init_element(struct ts_ptx_initialiser *in)
+static int init_element(struct ts_ptx_initialiser *in)
 {
 	struct ts_ptx_parser *p = in->p;
 	struct ts_ptx_init *init;
@@ -317,15 +315,15 @@ static int ts_ptx_init_element(struct ts_ptx_initialiser *in)
 	init->line = p->tok.line;
 	in->offset += in->width;
 	if (p->tok.kind == TOKEN_WORD) {
-		r = ts_ptx_init_address(p, init);
+		r = init_address(p, init);
 	} else if (p->tok.kind == TOKEN_INTEGER || p->tok.kind == TOKEN_FLOAT) {
-		init->value = ts_ptx_init_value(&p->tok, in->v->type, negative);
+		init->value = init_value(&p->tok, in->v->type, negative);
 		ts_ptx_next(p);
 		if (ts_ptx_accept(p, '(')) { /* 0xFF00(name): some bits of an address */
 			init->mask = init->value;
 			if (!init->mask)
 				return ts_ptx_unexpected(p, "a mask that is not zero");
-			r = ts_ptx_init_address(p, init);
+			r = init_address(p, init);
 			if (!r)
 				r = ts_ptx_expect(p, ')');
 		}
@@ -338,7 +336,7 @@ static int ts_ptx_init_element(struct ts_ptx_initialiser *in)
 }
 
 /* level: the nesting; a closed inner list fills its row up, which is right for one dimension and for full rows. */
-static int ts_ptx_init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsigned level)
+static int init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsigned level)
 {
 	struct ts_ptx_parser *p = in->p;
 	int r = 0;
@@ -352,9 +350,9 @@ static int ts_ptx_init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsig
 		uint64_t start = in->offset;
 
 		if (!ts_ptx_accept(p, '{')) {
-			r = ts_ptx_init_element(in);
+			r = init_element(in);
 		} else {
-			r = ts_ptx_init_list(in, in->width, level + 1);
+			r = init_list(in, in->width, level + 1);
 			if (!r && !level && in->offset < start + inner)
 				in->offset = start + inner;
 		}
@@ -362,7 +360,7 @@ static int ts_ptx_init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsig
 	return r ? r : ts_ptx_expect(p, '}');
 }
 
-static int ts_ptx_parse_init(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint64_t inner)
+static int parse_init(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint64_t inner)
 {
 	struct ts_ptx_initialiser in = {p, v, &v->inits, 0, ts_ptx_types[v->type].bytes};
 	int r;
@@ -371,7 +369,7 @@ static int ts_ptx_parse_init(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, v->line,
 				   "line %u: initial values of type %s", v->line,
 				   ts_ptx_types[v->type].name);
-	r = ts_ptx_accept(p, '{') ? ts_ptx_init_list(&in, inner, 0) : ts_ptx_init_element(&in);
+	r = ts_ptx_accept(p, '{') ? init_list(&in, inner, 0) : init_element(&in);
 	if (!r && v->unsized) {
 		v->bytes = in.offset;
 		v->unsized = false;
@@ -379,8 +377,8 @@ static int ts_ptx_parse_init(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint
 	return r;
 }
 
-static int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_func *func,
-			     struct ts_ptx_var *var)
+static int add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_func *func,
+		      struct ts_ptx_var *var)
 {
 	struct ts_ptx_symbol *s = ts_ptx_arena_get(&p->module->arena, sizeof(*s));
 
@@ -391,7 +389,7 @@ static int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct t
 }
 
 /* A module's variable may be declared extern and then defined. */
-static int ts_ptx_add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
+static int add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
 {
 	struct ts_ptx_symbol *old =
 		ts_ptx_map_get(&p->module->symbols, v->name, strlen(v->name), 0);
@@ -403,14 +401,14 @@ static int ts_ptx_add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
 		return 0;
 	*p->module->vars_end = v;
 	p->module->vars_end = &v->next;
-	return ts_ptx_add_symbol(p, v->name, NULL, v);
+	return add_symbol(p, v->name, NULL, v);
 }
 
 int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space, enum ts_ptx_linkage linkage)
 {
 	struct ts_ptx_var head = {.space = space, .linkage = linkage, .reg = -1};
 	uint32_t vector;
-	int r = ts_ptx_parse_var_head(p, &head, &vector);
+	int r = parse_var_head(p, &head, &vector);
 
 	while (!r) {
 		struct ts_ptx_var *v = ts_ptx_arena_get(&p->module->arena, sizeof(*v));
@@ -419,9 +417,9 @@ int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space, enum ts_
 		if (!v)
 			return -ENOMEM;
 		*v = head;
-		r = ts_ptx_parse_var_tail(p, v, vector, &inner);
+		r = parse_var_tail(p, v, vector, &inner);
 		if (!r && ts_ptx_accept(p, '='))
-			r = ts_ptx_parse_init(p, v, inner);
+			r = parse_init(p, v, inner);
 		if (!r && p->func) {
 			struct ts_ptx_name name = {.kind = NAME_VAR, .var = v};
 
@@ -429,7 +427,7 @@ int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space, enum ts_
 			p->func->vars = v;
 			r = ts_ptx_declare(p, v->name, &name);
 		} else if (!r) {
-			r = ts_ptx_add_var(p, v);
+			r = add_var(p, v);
 		}
 		if (r || !ts_ptx_accept(p, ','))
 			break;
@@ -454,9 +452,9 @@ int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var)
 		v->space = SP_REG;
 	else
 		return ts_ptx_unexpected(p, ".param");
-	r = ts_ptx_parse_var_head(p, v, &vector);
+	r = parse_var_head(p, v, &vector);
 	if (!r)
-		r = ts_ptx_parse_var_tail(p, v, vector, &inner);
+		r = parse_var_tail(p, v, vector, &inner);
 	if (r)
 		return r;
 	name = (struct ts_ptx_name){.kind = NAME_VAR, .var = v};
@@ -472,7 +470,7 @@ int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var)
 	return r || !strcmp(v->name, "_") ? r : ts_ptx_declare(p, v->name, &name);
 }
 
-static int ts_ptx_parse_params(struct ts_ptx_parser *p, struct ts_ptx_var **list, uint32_t *ret_n)
+static int parse_params(struct ts_ptx_parser *p, struct ts_ptx_var **list, uint32_t *ret_n)
 {
 	uint32_t n = 0;
 	int r = ts_ptx_expect(p, '(');
@@ -492,7 +490,7 @@ static int ts_ptx_parse_params(struct ts_ptx_parser *p, struct ts_ptx_var **list
 	return ts_ptx_expect(p, ')');
 }
 
-static int ts_ptx_parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
+static int parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 {
 	uint64_t value = 0;
 	int r = 0;
@@ -508,7 +506,7 @@ static int ts_ptx_parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 }
 
 /* Performance directives between header and body. */
-static int ts_ptx_parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
+static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint32_t triple[3];
 	uint64_t value = 0;
@@ -516,13 +514,13 @@ static int ts_ptx_parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_f
 
 	while (!r && p->tok.kind == TOKEN_DIRECTIVE) {
 		if (ts_ptx_accept_word(p, ".maxntid")) {
-			r = ts_ptx_parse_triple(p, triple);
+			r = parse_triple(p, triple);
 			f->max_threads = r ? 0 : triple[0] * triple[1] * triple[2];
 		} else if (ts_ptx_accept_word(p, ".reqntid")) {
-			r = ts_ptx_parse_triple(p, f->required);
+			r = parse_triple(p, f->required);
 			f->max_threads = f->required[0] * f->required[1] * f->required[2];
 		} else if (ts_ptx_accept_word(p, ".reqnctapercluster")) {
-			r = ts_ptx_parse_triple(p, f->cluster);
+			r = parse_triple(p, f->cluster);
 		} else if (ts_ptx_accept_word(p, ".minnctapersm") ||
 			   ts_ptx_accept_word(p, ".maxnctapersm")) {
 			r = ts_ptx_take_uint(p, UINT32_MAX, &value);
@@ -551,7 +549,7 @@ static int ts_ptx_parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_f
 }
 
 /* Kernel parameters lie in order, each aligned as it asks. */
-static int ts_ptx_layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
+static int layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint64_t at = 0;
 
@@ -568,7 +566,7 @@ static int ts_ptx_layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 	return 0;
 }
 
-static int ts_ptx_add_func(struct ts_ptx_parser *p, struct ts_ptx_func *f)
+static int add_func(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	struct ts_ptx_symbol *old =
 		ts_ptx_map_get(&p->module->symbols, f->name, strlen(f->name), 0);
@@ -580,10 +578,10 @@ static int ts_ptx_add_func(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 		f->linkage = old->func->linkage;
 	*p->module->funcs_end = f;
 	p->module->funcs_end = &f->next;
-	return old && !f->defined ? 0 : ts_ptx_add_symbol(p, f->name, f, NULL);
+	return old && !f->defined ? 0 : add_symbol(p, f->name, f, NULL);
 }
 
-static int ts_ptx_parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool entry)
+static int parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool entry)
 {
 	struct ts_ptx_func *f = ts_ptx_arena_get(&p->module->arena, sizeof(*f));
 	uint32_t scope = 0;
@@ -602,26 +600,26 @@ static int ts_ptx_parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkag
 		r = ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
 				"line %u: attributes of functions", p->tok.line);
 	if (!r && !entry && ts_ptx_at(p, '('))
-		r = ts_ptx_parse_params(p, &f->returns, &f->n_returns);
+		r = parse_params(p, &f->returns, &f->n_returns);
 	f->line = p->tok.line;
 	if (!r)
 		r = ts_ptx_take_name(p, &f->name);
 	if (!r && ts_ptx_at(p, '('))
-		r = ts_ptx_parse_params(p, &f->params, &f->n_params);
+		r = parse_params(p, &f->params, &f->n_params);
 	if (!r)
-		r = ts_ptx_layout_params(p, f);
+		r = layout_params(p, f);
 	if (!r)
-		r = ts_ptx_parse_func_directives(p, f);
+		r = parse_func_directives(p, f);
 	if (!r && ts_ptx_at(p, '{')) {
 		f->defined = true;
 		/* Known before its body is read, for recursion. */
-		r = ts_ptx_add_func(p, f);
+		r = add_func(p, f);
 		if (!r)
 			r = ts_ptx_parse_body(p);
 	} else if (!r) {
 		r = ts_ptx_expect(p, ';');
 		if (!r)
-			r = ts_ptx_add_func(p, f);
+			r = add_func(p, f);
 	}
 	ts_ptx_map_deinit(&f->names);
 	/* A function that was not added is nobody's: what it holds outside the arena goes here. */
@@ -642,7 +640,7 @@ static int ts_ptx_parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkag
 	return r;
 }
 
-static int ts_ptx_parse_file(struct ts_ptx_parser *p)
+static int parse_file(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_file *file = ts_ptx_arena_get(&p->module->arena, sizeof(*file));
 	uint64_t number = 0;
@@ -666,7 +664,7 @@ static int ts_ptx_parse_file(struct ts_ptx_parser *p)
 	return 0;
 }
 
-static int ts_ptx_parse_alias(struct ts_ptx_parser *p)
+static int parse_alias(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_symbol *s;
 	const char *name = NULL, *target = NULL;
@@ -684,7 +682,7 @@ static int ts_ptx_parse_alias(struct ts_ptx_parser *p)
 	return 0;
 }
 
-static int ts_ptx_parse_header(struct ts_ptx_parser *p)
+static int parse_header(struct ts_ptx_parser *p)
 {
 	if (!ts_ptx_at_word(p, ".version"))
 		return ts_ptx_unexpected(p, ".version");
@@ -713,16 +711,16 @@ static int ts_ptx_parse_header(struct ts_ptx_parser *p)
 	return 0;
 }
 
-static int ts_ptx_parse_toplevel(struct ts_ptx_parser *p)
+static int parse_toplevel(struct ts_ptx_parser *p)
 {
 	enum ts_ptx_linkage linkage = LINK_NONE;
 
 	if (p->tok.kind != TOKEN_DIRECTIVE)
 		return ts_ptx_unexpected(p, "a directive");
 	if (ts_ptx_at_word(p, ".file"))
-		return ts_ptx_parse_file(p);
+		return parse_file(p);
 	if (ts_ptx_at_word(p, ".alias"))
-		return ts_ptx_parse_alias(p);
+		return parse_alias(p);
 	if (ts_ptx_at_word(p, ".loc")) {
 		ts_ptx_skip_line(p);
 		return 0;
@@ -734,7 +732,7 @@ static int ts_ptx_parse_toplevel(struct ts_ptx_parser *p)
 	}
 	if (ts_ptx_accept_word(p, ".section")) {
 		ts_ptx_next(p);
-		return ts_ptx_at(p, '{') ? ts_ptx_skip_block(p) : ts_ptx_unexpected(p, "'{'");
+		return ts_ptx_at(p, '{') ? skip_block(p) : ts_ptx_unexpected(p, "'{'");
 	}
 	if (ts_ptx_accept_word(p, ".visible"))
 		linkage = LINK_VISIBLE;
@@ -745,9 +743,9 @@ static int ts_ptx_parse_toplevel(struct ts_ptx_parser *p)
 	else if (ts_ptx_accept_word(p, ".extern"))
 		linkage = LINK_EXTERN;
 	if (ts_ptx_accept_word(p, ".func"))
-		return ts_ptx_parse_func(p, linkage, false);
+		return parse_func(p, linkage, false);
 	if (ts_ptx_accept_word(p, ".entry"))
-		return ts_ptx_parse_func(p, linkage, true);
+		return parse_func(p, linkage, true);
 	if (ts_ptx_accept_word(p, ".global"))
 		return ts_ptx_parse_vars(p, SP_GLOBAL, linkage);
 	if (ts_ptx_accept_word(p, ".const"))
@@ -775,9 +773,9 @@ int ts_ptx_module_parse(const char *text, size_t n_bytes, struct ts_ptx_module *
 	p.module->funcs_end = &p.module->funcs;
 	p.module->vars_end = &p.module->vars;
 	ts_ptx_next(&p);
-	r = ts_ptx_parse_header(&p);
+	r = parse_header(&p);
 	while (!r && p.tok.kind != TOKEN_END)
-		r = ts_ptx_parse_toplevel(&p);
+		r = parse_toplevel(&p);
 	if (r) {
 		ts_ptx_module_free(p.module);
 		return r;

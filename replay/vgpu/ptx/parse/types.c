@@ -60,7 +60,7 @@ void ts_ptx_arena_deinit(struct ts_ptx_arena *arena)
 	}
 }
 
-static size_t ts_ptx_hash(const char *key, size_t n, uint32_t scope)
+static size_t hash(const char *key, size_t n, uint32_t scope)
 {
 	uint64_t h = 0xcbf29ce484222325u ^ scope;
 
@@ -69,10 +69,10 @@ static size_t ts_ptx_hash(const char *key, size_t n, uint32_t scope)
 	return (size_t)(h ^ h >> 29);
 }
 
-static struct ts_ptx_map_entry *ts_ptx_map_slot(const struct ts_ptx_map *map, const char *key,
-						size_t n, uint32_t scope)
+static struct ts_ptx_map_entry *map_slot(const struct ts_ptx_map *map, const char *key, size_t n,
+					 uint32_t scope)
 {
-	size_t i = ts_ptx_hash(key, n, scope) & (map->capacity - 1);
+	size_t i = hash(key, n, scope) & (map->capacity - 1);
 
 	for (;; i = (i + 1) & (map->capacity - 1)) {
 		struct ts_ptx_map_entry *e = &map->entries[i];
@@ -82,7 +82,7 @@ static struct ts_ptx_map_entry *ts_ptx_map_slot(const struct ts_ptx_map *map, co
 	}
 }
 
-static int ts_ptx_map_grow(struct ts_ptx_map *map)
+static int map_grow(struct ts_ptx_map *map)
 {
 	struct ts_ptx_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64};
 
@@ -93,7 +93,7 @@ static int ts_ptx_map_grow(struct ts_ptx_map *map)
 		struct ts_ptx_map_entry *e = &map->entries[i];
 
 		if (e->key)
-			*ts_ptx_map_slot(&larger, e->key, e->n, e->scope) = *e;
+			*map_slot(&larger, e->key, e->n, e->scope) = *e;
 	}
 	larger.n_entries = map->n_entries;
 	free(map->entries);
@@ -106,12 +106,12 @@ int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t s
 	struct ts_ptx_map_entry *e;
 
 	if (map->n_entries * 2 >= map->capacity) {
-		int r = ts_ptx_map_grow(map);
+		int r = map_grow(map);
 
 		if (r)
 			return r;
 	}
-	e = ts_ptx_map_slot(map, key, n, scope);
+	e = map_slot(map, key, n, scope);
 	if (!e->key)
 		map->n_entries++;
 	*e = (struct ts_ptx_map_entry){key, (uint32_t)n, scope, value};
@@ -120,7 +120,7 @@ int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t s
 
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope)
 {
-	return map->capacity ? ts_ptx_map_slot(map, key, n, scope)->value : NULL;
+	return map->capacity ? map_slot(map, key, n, scope)->value : NULL;
 }
 
 void ts_ptx_map_deinit(struct ts_ptx_map *map)

@@ -9,24 +9,23 @@
 #define COUNT_MASK 0xfffffu
 #define TX_MASK	   0x1fffffu
 
-struct ts_ptx_mbarrier {
+struct mbarrier {
 	uint32_t expected, pending, tx;
 	bool phase;
 };
 
-static struct ts_ptx_mbarrier ts_ptx_mbarrier_unpack(uint64_t v)
+static struct mbarrier mbarrier_unpack(uint64_t v)
 {
-	return (struct ts_ptx_mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK, v >> 40 & TX_MASK,
-					v >> 63};
+	return (struct mbarrier){v & COUNT_MASK, v >> 20 & COUNT_MASK, v >> 40 & TX_MASK, v >> 63};
 }
 
-static uint64_t ts_ptx_mbarrier_pack(struct ts_ptx_mbarrier b)
+static uint64_t mbarrier_pack(struct mbarrier b)
 {
 	return (uint64_t)(b.expected & COUNT_MASK) | (uint64_t)(b.pending & COUNT_MASK) << 20 |
 	       (uint64_t)(b.tx & TX_MASK) << 40 | (uint64_t)b.phase << 63;
 }
 
-static void ts_ptx_mbarrier_settle(struct ts_ptx_mbarrier *b)
+static void mbarrier_settle(struct mbarrier *b)
 {
 	if (b->pending || (b->tx & TX_MASK))
 		return;
@@ -35,54 +34,52 @@ static void ts_ptx_mbarrier_settle(struct ts_ptx_mbarrier *b)
 }
 
 /* The value of an operand of 32 bits that may be missing. */
-static uint32_t ts_ptx_optional(const struct ts_ptx_warp *w, uint32_t ref, uint32_t lane,
-				uint32_t otherwise)
+static uint32_t optional(const struct ts_ptx_warp *w, uint32_t ref, uint32_t lane,
+			 uint32_t otherwise)
 {
 	return ref == TS_PTX_NONE ? otherwise : ((const uint32_t *)ts_ptx_slot(w, ref))[lane];
 }
 
-static int ts_ptx_mbarrier_one(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
-			       uint64_t *word, uint32_t *pred)
+static int mbarrier_one(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
+			uint64_t *word, uint32_t *pred)
 {
-	struct ts_ptx_mbarrier b;
+	struct mbarrier b;
 	uint64_t old;
 	uint32_t n;
 
 	memcpy(&old, word, sizeof(old));
-	b = ts_ptx_mbarrier_unpack(old);
+	b = mbarrier_unpack(old);
 	switch (in->aux) {
 	case TS_PTX_MBARRIER_INIT:
-		n = ts_ptx_optional(w, in->b, lane, 1);
+		n = optional(w, in->b, lane, 1);
 		if (!n || n > COUNT_MASK)
 			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
 					    "mbarrier.init with a count of %u", n);
-		b = (struct ts_ptx_mbarrier){n, n, 0, false};
+		b = (struct mbarrier){n, n, 0, false};
 		break;
 	case TS_PTX_MBARRIER_INVAL:
 		break;
 	case TS_PTX_MBARRIER_EXPECT_TX:
-		b.tx += ts_ptx_optional(w, in->b, lane, 0);
+		b.tx += optional(w, in->b, lane, 0);
 		break;
 	case TS_PTX_MBARRIER_COMPLETE_TX:
-		b.tx -= ts_ptx_optional(w, in->b, lane, 0);
-		ts_ptx_mbarrier_settle(&b);
+		b.tx -= optional(w, in->b, lane, 0);
+		mbarrier_settle(&b);
 		break;
 	case TS_PTX_MBARRIER_ARRIVE:
 	case TS_PTX_MBARRIER_ARRIVE_EXPECT_TX:
 	case TS_PTX_MBARRIER_ARRIVE_DROP:
-		n = in->aux == TS_PTX_MBARRIER_ARRIVE_EXPECT_TX
-			    ? 1
-			    : ts_ptx_optional(w, in->b, lane, 1);
+		n = in->aux == TS_PTX_MBARRIER_ARRIVE_EXPECT_TX ? 1 : optional(w, in->b, lane, 1);
 		if (n > b.pending)
 			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
 					    "%u arrivals at an mbarrier that waits for %u", n,
 					    b.pending);
 		if (in->aux == TS_PTX_MBARRIER_ARRIVE_EXPECT_TX)
-			b.tx += ts_ptx_optional(w, in->b, lane, 0);
+			b.tx += optional(w, in->b, lane, 0);
 		if (in->aux == TS_PTX_MBARRIER_ARRIVE_DROP)
 			b.expected -= n;
 		b.pending -= n;
-		ts_ptx_mbarrier_settle(&b);
+		mbarrier_settle(&b);
 		if (in->dst != TS_PTX_NONE)
 			((uint64_t *)ts_ptx_result(w, in))[lane] = old;
 		break;
@@ -91,16 +88,16 @@ static int ts_ptx_mbarrier_one(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 		*pred |= (uint32_t)(b.phase != n) << lane;
 		break;
 	default: /* by parity */
-		n = ts_ptx_optional(w, in->b, lane, 0) & 1;
+		n = optional(w, in->b, lane, 0) & 1;
 		*pred |= (uint32_t)(b.phase != n) << lane;
 		break;
 	}
-	old = ts_ptx_mbarrier_pack(b);
+	old = mbarrier_pack(b);
 	memcpy(word, &old, sizeof(old));
 	return 0;
 }
 
-static int ts_ptx_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint8_t *p[TS_PTX_LANES];
 	uint32_t pred = 0, *d;
@@ -111,7 +108,7 @@ static int ts_ptx_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 
-		if (ts_ptx_mbarrier_one(w, in, lane, (uint64_t *)(void *)p[lane], &pred))
+		if (mbarrier_one(w, in, lane, (uint64_t *)(void *)p[lane], &pred))
 			return STOP_FAULT;
 	}
 	if (in->aux == TS_PTX_MBARRIER_WAIT || in->aux == TS_PTX_MBARRIER_WAIT_PARITY) {
@@ -122,7 +119,7 @@ static int ts_ptx_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 }
 
 /* Each lane reads its source in one access, as hardware does: 4, 8 or 16 bytes, aligned. */
-static void ts_ptx_copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
+static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	if (bytes == 4)
 		TS_PTX_MOVE(uint32_t, to, from);
@@ -133,7 +130,7 @@ static void ts_ptx_copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 
 /* a: shared target at imm's low half; b: global source; aux: bytes; c: bytes to read, the rest is zero. */
-static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = in->aux;
 	uint8_t *to[TS_PTX_LANES], *from[TS_PTX_LANES];
@@ -149,16 +146,16 @@ static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	if (ts_ptx_addresses(w, &target, m, bytes, true, to))
 		return STOP_FAULT;
 	for (uint32_t left = m; left; left &= left - 1)
-		if (!ts_ptx_optional(w, in->c, (uint32_t)__builtin_ctz(left), bytes))
+		if (!optional(w, in->c, (uint32_t)__builtin_ctz(left), bytes))
 			reading &= ~(left & (0 - left));
 	if (reading && ts_ptx_addresses(w, &source, reading, bytes, false, from))
 		return STOP_FAULT;
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint32_t n = ts_ptx_optional(w, in->c, lane, bytes);
+		uint32_t n = optional(w, in->c, lane, bytes);
 
 		if (n >= bytes) {
-			ts_ptx_copy_whole(to[lane], from[lane], bytes);
+			copy_whole(to[lane], from[lane], bytes);
 			continue;
 		}
 		if (n)
@@ -169,8 +166,8 @@ static int ts_ptx_cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 }
 
 /* Bytes of a bulk copy at one end, for one lane. */
-static uint8_t *ts_ptx_bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
-				uint32_t end, enum ts_ptx_space space, uint32_t bytes, bool write)
+static uint8_t *bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
+			 uint32_t end, enum ts_ptx_space space, uint32_t bytes, bool write)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
 	struct ts_ptx_insn place = *in;
@@ -184,7 +181,7 @@ static uint8_t *ts_ptx_bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 }
 
 /* To who looks on that is an access of its own: it publishes what the copy wrote. */
-static int ts_ptx_bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t observing = w->worker->observing;
 	int r;
@@ -192,14 +189,14 @@ static int ts_ptx_bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	if (observing)
 		w->worker->observing |= TS_PTX_ACCESS_STRONG | TS_PTX_ACCESS_RELEASE;
 	w->worker->observed_atomic = observing;
-	r = ts_ptx_mbarrier(w, in, m);
+	r = mbarrier(w, in, m);
 	w->worker->observed_atomic = false;
 	w->worker->observing = observing;
 	return r;
 }
 
 /* Made where it is issued, like the others; the mbarrier then learns that the bytes have come. */
-static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
 	enum ts_ptx_space to = list[7] & 8 ? SP_GLOBAL : SP_SHARED,
@@ -221,13 +218,13 @@ static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
 					    "a bulk copy of %u bytes: not a multiple of 16", bytes);
 		if (bytes) {
-			d = ts_ptx_bulk_end(w, in, lane, 0, to, bytes, true);
-			s = d ? ts_ptx_bulk_end(w, in, lane, 1, from, bytes, false) : NULL;
+			d = bulk_end(w, in, lane, 0, to, bytes, true);
+			s = d ? bulk_end(w, in, lane, 1, from, bytes, false) : NULL;
 			if (!s)
 				return STOP_FAULT;
 			memmove(d, s, bytes);
 		}
-		if (list[3] != TS_PTX_NONE && ts_ptx_bulk_done(w, &done, 1u << lane))
+		if (list[3] != TS_PTX_NONE && bulk_done(w, &done, 1u << lane))
 			return STOP_FAULT;
 	}
 	return 0;
@@ -235,7 +232,7 @@ static int ts_ptx_cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 
 void ts_ptx_fill_async(struct ts_ptx_optable *t)
 {
-	t->fn[F_MBARRIER][TY_NONE] = ts_ptx_mbarrier;
-	t->fn[F_CP_ASYNC][TY_NONE] = ts_ptx_cp_async;
-	t->fn[F_CP_BULK][TY_NONE] = ts_ptx_cp_bulk;
+	t->fn[F_MBARRIER][TY_NONE] = mbarrier;
+	t->fn[F_CP_ASYNC][TY_NONE] = cp_async;
+	t->fn[F_CP_BULK][TY_NONE] = cp_bulk;
 }

@@ -7,7 +7,7 @@
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/run/exec.h"
 
-static uint32_t ts_ptx_add_pair(uint32_t a, uint32_t b, bool bf16)
+static uint32_t add_pair(uint32_t a, uint32_t b, bool bf16)
 {
 	uint16_t lo, hi;
 
@@ -23,7 +23,7 @@ static uint32_t ts_ptx_add_pair(uint32_t a, uint32_t b, bool bf16)
 	return lo | (uint32_t)hi << 16;
 }
 
-static uint64_t ts_ptx_atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
+static uint64_t atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
 {
 	switch (type) {
 	case TY_F32: {
@@ -36,16 +36,16 @@ static uint64_t ts_ptx_atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
 		return ts_ptx_bits64(ts_ptx_double(old) + ts_ptx_double(v));
 	case TY_F16X2:
 	case TY_BF16X2:
-		return ts_ptx_add_pair((uint32_t)old, (uint32_t)v, type == TY_BF16X2);
+		return add_pair((uint32_t)old, (uint32_t)v, type == TY_BF16X2);
 	case TY_F16:
 	case TY_BF16:
-		return ts_ptx_add_pair((uint16_t)old, (uint16_t)v, type == TY_BF16) & 0xffff;
+		return add_pair((uint16_t)old, (uint16_t)v, type == TY_BF16) & 0xffff;
 	default:
 		return old + v;
 	}
 }
 
-static uint16_t ts_ptx_extreme_half(uint16_t a, uint16_t b, bool bf16, bool max)
+static uint16_t extreme_half(uint16_t a, uint16_t b, bool bf16, bool max)
 {
 	float x = bf16 ? ts_ptx_from_bf16(a) : ts_ptx_from_f16(a);
 	float y = bf16 ? ts_ptx_from_bf16(b) : ts_ptx_from_f16(b);
@@ -59,16 +59,15 @@ static uint16_t ts_ptx_extreme_half(uint16_t a, uint16_t b, bool bf16, bool max)
 	return (x < y) != max ? a : b;
 }
 
-static uint32_t ts_ptx_extreme(uint32_t a, uint32_t b, enum ts_ptx_type type, bool max)
+static uint32_t extreme(uint32_t a, uint32_t b, enum ts_ptx_type type, bool max)
 {
 	bool bf16 = type == TY_BF16 || type == TY_BF16X2;
 
-	return ts_ptx_extreme_half((uint16_t)a, (uint16_t)b, bf16, max) |
-	       (uint32_t)ts_ptx_extreme_half((uint16_t)(a >> 16), (uint16_t)(b >> 16), bf16, max)
-		       << 16;
+	return extreme_half((uint16_t)a, (uint16_t)b, bf16, max) |
+	       (uint32_t)extreme_half((uint16_t)(a >> 16), (uint16_t)(b >> 16), bf16, max) << 16;
 }
 
-static bool ts_ptx_less(uint64_t a, uint64_t b, enum ts_ptx_type type)
+static bool less(uint64_t a, uint64_t b, enum ts_ptx_type type)
 {
 	switch (type) {
 	case TY_S32:
@@ -82,13 +81,13 @@ static bool ts_ptx_less(uint64_t a, uint64_t b, enum ts_ptx_type type)
 	}
 }
 
-static uint64_t ts_ptx_atom_apply(uint64_t old, uint64_t v, uint32_t aux)
+static uint64_t atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 {
 	enum ts_ptx_type type = TS_PTX_ATOM_TYPE(aux);
 
 	switch ((enum ts_ptx_atom)TS_PTX_ATOM_OP(aux)) {
 	case ATOM_ADD:
-		return ts_ptx_atom_add(old, v, type);
+		return atom_add(old, v, type);
 	case ATOM_AND:
 		return old & v;
 	case ATOM_OR:
@@ -100,11 +99,11 @@ static uint64_t ts_ptx_atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 	case ATOM_MIN:
 	case ATOM_MAX:
 		if (ts_ptx_types[type].klass == 'f' || ts_ptx_types[type].klass == 'h')
-			return ts_ptx_extreme((uint32_t)old, (uint32_t)v, type,
-					      TS_PTX_ATOM_OP(aux) == ATOM_MAX);
+			return extreme((uint32_t)old, (uint32_t)v, type,
+				       TS_PTX_ATOM_OP(aux) == ATOM_MAX);
 		if (TS_PTX_ATOM_OP(aux) == ATOM_MIN)
-			return ts_ptx_less(v, old, type) ? v : old;
-		return ts_ptx_less(old, v, type) ? v : old;
+			return less(v, old, type) ? v : old;
+		return less(old, v, type) ? v : old;
 	case ATOM_INC:
 		return (uint32_t)old >= (uint32_t)v ? 0 : (uint32_t)old + 1;
 	default:
@@ -114,22 +113,22 @@ static uint64_t ts_ptx_atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 }
 
 #define SWAP_LOOP(T)                                                                            \
-	static uint64_t ts_ptx_swap_##T(void *at, uint64_t v, uint32_t aux, bool shared)        \
+	static uint64_t swap_##T(void *at, uint64_t v, uint32_t aux, bool shared)               \
 	{                                                                                       \
 		T *p = at, old;                                                                 \
                                                                                                 \
 		if (shared) {                                                                   \
 			old = *p;                                                               \
-			*p = (T)ts_ptx_atom_apply(old, v, aux);                                 \
+			*p = (T)atom_apply(old, v, aux);                                        \
 			return old;                                                             \
 		}                                                                               \
 		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                     \
-		while (!__atomic_compare_exchange_n(p, &old, (T)ts_ptx_atom_apply(old, v, aux), \
-						    true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))  \
+		while (!__atomic_compare_exchange_n(p, &old, (T)atom_apply(old, v, aux), true,  \
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))        \
 			continue;                                                               \
 		return old;                                                                     \
 	}                                                                                       \
-	static uint64_t ts_ptx_cas_##T(void *at, uint64_t expected, uint64_t v)                 \
+	static uint64_t cas_##T(void *at, uint64_t expected, uint64_t v)                        \
 	{                                                                                       \
 		T old = (T)expected;                                                            \
                                                                                                 \
@@ -141,21 +140,20 @@ SWAP_LOOP(uint16_t)
 SWAP_LOOP(uint32_t)
 SWAP_LOOP(uint64_t)
 
-static bool ts_ptx_is_shared(const struct ts_ptx_warp *w, const uint8_t *p)
+static bool is_shared(const struct ts_ptx_warp *w, const uint8_t *p)
 {
 	/* Numbers, since a block without shared memory has no pointer to compare with. */
 	return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
 }
 
-static uint64_t ts_ptx_atom_value(const struct ts_ptx_warp *w, uint32_t ref, uint32_t bytes,
-				  uint32_t i)
+static uint64_t atom_value(const struct ts_ptx_warp *w, uint32_t ref, uint32_t bytes, uint32_t i)
 {
 	return bytes == 8 ? ((const uint64_t *)ts_ptx_slot(w, ref))[i]
 			  : ((const uint32_t *)ts_ptx_slot(w, ref))[i];
 }
 
-static void ts_ptx_atom_answer(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-			       uint32_t bytes, uint32_t i, uint64_t old)
+static void atom_answer(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t bytes,
+			uint32_t i, uint64_t old)
 {
 	if (in->dst == TS_PTX_NONE)
 		return;
@@ -165,7 +163,7 @@ static void ts_ptx_atom_answer(const struct ts_ptx_warp *w, const struct ts_ptx_
 		((uint32_t *)ts_ptx_result(w, in))[i] = (uint32_t)old;
 }
 
-static int ts_ptx_atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
 	uint8_t *p[TS_PTX_LANES];
@@ -179,19 +177,19 @@ static int ts_ptx_atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	w->n_watched++;
 	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
 		uint32_t i = ts_ptx_next_lane(left, first);
-		uint64_t v = ts_ptx_atom_value(w, in->b, bytes, i);
-		bool shared = ts_ptx_is_shared(w, p[i]);
-		uint64_t old = bytes == 8   ? ts_ptx_swap_uint64_t(p[i], v, in->aux, shared)
-			       : bytes == 4 ? ts_ptx_swap_uint32_t(p[i], v, in->aux, shared)
-					    : ts_ptx_swap_uint16_t(p[i], v, in->aux, shared);
+		uint64_t v = atom_value(w, in->b, bytes, i);
+		bool shared = is_shared(w, p[i]);
+		uint64_t old = bytes == 8   ? swap_uint64_t(p[i], v, in->aux, shared)
+			       : bytes == 4 ? swap_uint32_t(p[i], v, in->aux, shared)
+					    : swap_uint16_t(p[i], v, in->aux, shared);
 
-		ts_ptx_atom_answer(w, in, bytes, i, old);
+		atom_answer(w, in, bytes, i, old);
 	}
 	return 0;
 }
 
 /* b: what is expected, c: the new value. */
-static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
 	uint8_t *p[TS_PTX_LANES];
@@ -204,18 +202,18 @@ static int ts_ptx_atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	ts_ptx_watch(w);
 	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
 		uint32_t i = ts_ptx_next_lane(left, first);
-		uint64_t expected = ts_ptx_atom_value(w, in->b, bytes, i);
-		uint64_t v = ts_ptx_atom_value(w, in->c, bytes, i);
-		uint64_t old = bytes == 8   ? ts_ptx_cas_uint64_t(p[i], expected, v)
-			       : bytes == 4 ? ts_ptx_cas_uint32_t(p[i], expected, v)
-					    : ts_ptx_cas_uint16_t(p[i], expected, v);
+		uint64_t expected = atom_value(w, in->b, bytes, i);
+		uint64_t v = atom_value(w, in->c, bytes, i);
+		uint64_t old = bytes == 8   ? cas_uint64_t(p[i], expected, v)
+			       : bytes == 4 ? cas_uint32_t(p[i], expected, v)
+					    : cas_uint16_t(p[i], expected, v);
 
-		ts_ptx_atom_answer(w, in, bytes, i, old);
+		atom_answer(w, in, bytes, i, old);
 	}
 	return 0;
 }
 
-static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
 	uint32_t aux = list[2 * in->n], bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(aux)].bytes;
@@ -231,15 +229,14 @@ static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 	w->n_watched++;
 	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
 		uint32_t i = ts_ptx_next_lane(left, first);
-		bool shared = ts_ptx_is_shared(w, p[i]);
+		bool shared = is_shared(w, p[i]);
 
 		for (uint32_t k = 0; k < in->n; k++) {
-			uint64_t v = ts_ptx_atom_value(w, list[in->n + k], 4, i);
+			uint64_t v = atom_value(w, list[in->n + k], 4, i);
 			uint8_t *at = p[i] + k * bytes;
 
-			old[k][i] =
-				(uint32_t)(bytes == 4 ? ts_ptx_swap_uint32_t(at, v, aux, shared)
-						      : ts_ptx_swap_uint16_t(at, v, aux, shared));
+			old[k][i] = (uint32_t)(bytes == 4 ? swap_uint32_t(at, v, aux, shared)
+							  : swap_uint16_t(at, v, aux, shared));
 		}
 	}
 	for (uint32_t k = 0; k < in->n; k++) {
@@ -254,7 +251,7 @@ static int ts_ptx_atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 __extension__ typedef unsigned __int128 ts_ptx_u128;
 
 /* On x86-64 by hand: compilers call a library for it unless built for processors that all have it, which ours all do. */
-static ts_ptx_u128 ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
+static ts_ptx_u128 cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
 {
 #ifdef __x86_64__
 	uint64_t lo = (uint64_t)expected, hi = (uint64_t)(expected >> 64);
@@ -269,22 +266,22 @@ static ts_ptx_u128 ts_ptx_cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx
 #endif
 }
 
-static ts_ptx_u128 ts_ptx_swap_u128(ts_ptx_u128 *at, ts_ptx_u128 v)
+static ts_ptx_u128 swap_u128(ts_ptx_u128 *at, ts_ptx_u128 v)
 {
-	ts_ptx_u128 old = ts_ptx_cas_u128(at, 0, 0), seen;
+	ts_ptx_u128 old = cas_u128(at, 0, 0), seen;
 
-	while ((seen = ts_ptx_cas_u128(at, old, v)) != old)
+	while ((seen = cas_u128(at, old, v)) != old)
 		old = seen;
 	return old;
 }
 
-static ts_ptx_u128 ts_ptx_u128_of(const struct ts_ptx_warp *w, const uint32_t *refs, uint32_t i)
+static ts_ptx_u128 u128_of(const struct ts_ptx_warp *w, const uint32_t *refs, uint32_t i)
 {
 	return (ts_ptx_u128)((const uint64_t *)ts_ptx_slot(w, refs[1]))[i] << 64 |
 	       ((const uint64_t *)ts_ptx_slot(w, refs[0]))[i];
 }
 
-static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int atom_128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
 	enum ts_ptx_atom128 op = list[in->n];
@@ -301,13 +298,11 @@ static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 		uint32_t i = ts_ptx_next_lane(left, first);
 		ts_ptx_u128 *at = (ts_ptx_u128 *)(void *)p[i];
 
-		old[i] = op == TS_PTX_ATOM128_LOAD ? ts_ptx_cas_u128(at, 0, 0)
-			 : op == TS_PTX_ATOM128_STORE
-				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list, i))
+		old[i] = op == TS_PTX_ATOM128_LOAD    ? cas_u128(at, 0, 0)
+			 : op == TS_PTX_ATOM128_STORE ? swap_u128(at, u128_of(w, list, i))
 			 : op == TS_PTX_ATOM128_EXCH
-				 ? ts_ptx_swap_u128(at, ts_ptx_u128_of(w, list + 2, i))
-				 : ts_ptx_cas_u128(at, ts_ptx_u128_of(w, list + 2, i),
-						   ts_ptx_u128_of(w, list + 4, i));
+				 ? swap_u128(at, u128_of(w, list + 2, i))
+				 : cas_u128(at, u128_of(w, list + 2, i), u128_of(w, list + 4, i));
 	}
 	for (uint32_t left = op == TS_PTX_ATOM128_STORE ? 0 : m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
@@ -320,8 +315,8 @@ static int ts_ptx_atom128(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 
 void ts_ptx_fill_atom(struct ts_ptx_optable *t)
 {
-	t->fn[F_ATOM][TY_NONE] = ts_ptx_atom_op;
-	t->fn[F_ATOM_CAS][TY_NONE] = ts_ptx_atom_cas;
-	t->fn[F_ATOM_VECTOR][TY_NONE] = ts_ptx_atom_vector;
-	t->fn[F_ATOM128][TY_NONE] = ts_ptx_atom128;
+	t->fn[F_ATOM][TY_NONE] = atom_op;
+	t->fn[F_ATOM_CAS][TY_NONE] = atom_cas;
+	t->fn[F_ATOM_VECTOR][TY_NONE] = atom_vector;
+	t->fn[F_ATOM128][TY_NONE] = atom_128;
 }

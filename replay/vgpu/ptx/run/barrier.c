@@ -5,7 +5,7 @@
  */
 #include "replay/vgpu/ptx/run/exec.h"
 
-static void ts_ptx_barrier_complete(struct ts_ptx_block *block, uint32_t number)
+static void barrier_complete(struct ts_ptx_block *block, uint32_t number)
 {
 	const struct ts_ptx_observer *observer = block->worker->observer;
 	struct ts_ptx_barrier *b = &block->barriers[number];
@@ -42,8 +42,7 @@ static void ts_ptx_barrier_complete(struct ts_ptx_block *block, uint32_t number)
 	block->worker->stats.barriers++;
 }
 
-static void ts_ptx_barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m,
-				bool waits)
+static void barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m, bool waits)
 {
 	const struct ts_ptx_observer *observer = w->worker->observer;
 
@@ -52,7 +51,7 @@ static void ts_ptx_barrier_tell(const struct ts_ptx_warp *w, uint32_t number, ui
 				 waits);
 }
 
-static bool ts_ptx_barrier_full(const struct ts_ptx_block *block, const struct ts_ptx_barrier *b)
+static bool barrier_full(const struct ts_ptx_block *block, const struct ts_ptx_barrier *b)
 {
 	if (b->n_needed)
 		return b->n_arrived >= b->n_needed;
@@ -67,8 +66,8 @@ void ts_ptx_barrier_exit(struct ts_ptx_block *block)
 	for (uint32_t left = block->barriers_used; left; left &= left - 1) {
 		uint32_t number = (uint32_t)__builtin_ctz(left);
 
-		if (ts_ptx_barrier_full(block, &block->barriers[number]))
-			ts_ptx_barrier_complete(block, number);
+		if (barrier_full(block, &block->barriers[number]))
+			barrier_complete(block, number);
 	}
 }
 
@@ -76,7 +75,7 @@ void ts_ptx_barrier_exit(struct ts_ptx_block *block)
  * The barrier of a cluster, which is one block: threads arrive without waiting, and wait later for the others. A phase that is over
  * has forgotten who arrived, which is how one that waits knows that it need not.
  */
-static int ts_ptx_cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	struct ts_ptx_barrier *b = &w->block->barriers[TS_PTX_CLUSTER_BARRIER];
@@ -95,10 +94,10 @@ static int ts_ptx_cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_ins
 				    TS_PTX_FAULT_ILLEGAL,
 				    "a second arrival at the cluster's barrier without a wait");
 	w->block->barriers_used |= 1u << TS_PTX_CLUSTER_BARRIER;
-	ts_ptx_barrier_tell(w, TS_PTX_CLUSTER_BARRIER, m, true);
+	barrier_tell(w, TS_PTX_CLUSTER_BARRIER, m, true);
 	b->arrived[w->index] |= m;
-	if (ts_ptx_barrier_full(w->block, b))
-		ts_ptx_barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
+	if (barrier_full(w->block, b))
+		barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
 	return 0;
 }
 
@@ -110,7 +109,7 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	struct ts_ptx_barrier *b;
 
 	if (in->aux == TS_PTX_BAR_CLUSTER_ARRIVE || in->aux == TS_PTX_BAR_CLUSTER_WAIT)
-		return ts_ptx_cluster_barrier(w, in, m);
+		return cluster_barrier(w, in, m);
 	number = ((const uint32_t *)ts_ptx_slot(w, in->a))[lane];
 	if (number >= TS_PTX_N_BARRIERS)
 		return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL, "barrier %u: there are 16",
@@ -128,7 +127,7 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		b->n_needed = needed;
 		w->block->barriers_used |= 1u << number;
 	}
-	ts_ptx_barrier_tell(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
+	barrier_tell(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
 	b->arrived[w->index] |= m;
 	/* A warp whose threads all came counts in full, also where the block's last warp is short. */
 	b->n_arrived += m == w->live ? TS_PTX_LANES : lanes;
@@ -145,7 +144,7 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		s->state = SPLIT_BARRIER;
 		s->barrier = number;
 	}
-	if (ts_ptx_barrier_full(w->block, b))
-		ts_ptx_barrier_complete(w->block, number);
+	if (barrier_full(w->block, b))
+		barrier_complete(w->block, number);
 	return 0;
 }

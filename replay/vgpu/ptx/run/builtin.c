@@ -15,7 +15,7 @@ struct ts_ptx_text {
 	size_t n, capacity;
 };
 
-static bool ts_ptx_text_room(struct ts_ptx_text *t, size_t n)
+static bool text_room(struct ts_ptx_text *t, size_t n)
 {
 	size_t capacity = t->capacity ? t->capacity : 256;
 	char *p;
@@ -32,17 +32,17 @@ static bool ts_ptx_text_room(struct ts_ptx_text *t, size_t n)
 	return true;
 }
 
-static void ts_ptx_text_add(struct ts_ptx_text *t, const char *s, size_t n)
+static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
 {
-	if (!ts_ptx_text_room(t, n))
+	if (!text_room(t, n))
 		return;
 	memcpy(t->bytes + t->n, s, n);
 	t->n += n;
 }
 
 /* A place of the call's operand list, as its callee would see it. */
-static uint8_t *ts_ptx_call_place(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
-				  uint32_t lane)
+static uint8_t *call_place(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
+			   uint32_t lane)
 {
 	const uint32_t *place = ts_ptx_operands(w, in) + 3 * k;
 	struct ts_ptx_block *b = w->block;
@@ -54,27 +54,27 @@ static uint8_t *ts_ptx_call_place(struct ts_ptx_warp *w, const struct ts_ptx_ins
 	       lane * (place[0] == TS_PTX_PLACE_REG64 ? 8u : 4u);
 }
 
-static uint64_t ts_ptx_call_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
-				  uint32_t lane)
+static uint64_t call_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
+			   uint32_t lane)
 {
 	uint32_t bytes = (ts_ptx_operands(w, in) + 3 * k)[2];
 	uint64_t v = 0;
 
-	memcpy(&v, ts_ptx_call_place(w, in, k, lane), bytes < 8 ? bytes : 8);
+	memcpy(&v, call_place(w, in, k, lane), bytes < 8 ? bytes : 8);
 	return v;
 }
 
-static void ts_ptx_call_answer(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
-			       uint64_t v)
+static void call_answer(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
+			uint64_t v)
 {
 	uint32_t bytes = ts_ptx_operands(w, in)[2];
 
-	memcpy(ts_ptx_call_place(w, in, 0, lane), &v, bytes < 8 ? bytes : 8);
+	memcpy(call_place(w, in, 0, lane), &v, bytes < 8 ? bytes : 8);
 }
 
 /* Adds the string at a device address; false: it is not all in memory. */
-static bool ts_ptx_text_string(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
-			       struct ts_ptx_text *t)
+static bool text_string(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
+			struct ts_ptx_text *t)
 {
 	uint64_t bytes_left;
 	bool read_only;
@@ -84,7 +84,7 @@ static bool ts_ptx_text_string(struct ts_ptx_warp *w, uint32_t lane, uint64_t ad
 	if (!p)
 		return false;
 	n = strnlen((const char *)p, bytes_left < MAX_STRING ? bytes_left : MAX_STRING);
-	ts_ptx_text_add(t, (const char *)p, n);
+	text_add(t, (const char *)p, n);
 	return true;
 }
 
@@ -96,7 +96,7 @@ struct ts_ptx_arguments {
 	bool bad;
 };
 
-static uint64_t ts_ptx_argument(struct ts_ptx_arguments *a, unsigned bytes)
+static uint64_t argument(struct ts_ptx_arguments *a, unsigned bytes)
 {
 	uint64_t bytes_left = 0, v = 0;
 	bool read_only;
@@ -114,14 +114,14 @@ static uint64_t ts_ptx_argument(struct ts_ptx_arguments *a, unsigned bytes)
 	return v;
 }
 
-static void ts_ptx_print_one(struct ts_ptx_text *t, const char *spec, char conversion, bool is_wide,
-			     uint64_t v)
+static void print_one(struct ts_ptx_text *t, const char *spec, char conversion, bool is_wide,
+		      uint64_t v)
 {
 	double d;
 	int n;
 
 	/* Width and precision are bounded, so the text is: room first, then print into it. */
-	if (!ts_ptx_text_room(t, 2048))
+	if (!text_room(t, 2048))
 		return;
 	memcpy(&d, &v, sizeof(d));
 #pragma GCC diagnostic push
@@ -141,30 +141,30 @@ static void ts_ptx_print_one(struct ts_ptx_text *t, const char *spec, char conve
 }
 
 /* Appends a string argument with its width and precision. */
-static void ts_ptx_print_string(struct ts_ptx_arguments *a, struct ts_ptx_text *t, int width,
-				int precision, bool left)
+static void print_string(struct ts_ptx_arguments *a, struct ts_ptx_text *t, int width,
+			 int precision, bool left)
 {
 	struct ts_ptx_text s = {0};
 	size_t n;
 
-	if (!ts_ptx_text_string(a->w, a->lane, ts_ptx_argument(a, 8), &s))
-		ts_ptx_text_add(&s, "(null)", 6);
+	if (!text_string(a->w, a->lane, argument(a, 8), &s))
+		text_add(&s, "(null)", 6);
 	n = precision >= 0 && (size_t)precision < s.n ? (size_t)precision : s.n;
 	for (size_t i = n; !left && i < (size_t)width; i++)
-		ts_ptx_text_add(t, " ", 1);
-	ts_ptx_text_add(t, s.bytes ? s.bytes : "", n);
+		text_add(t, " ", 1);
+	text_add(t, s.bytes ? s.bytes : "", n);
 	for (size_t i = n; left && i < (size_t)width; i++)
-		ts_ptx_text_add(t, " ", 1);
+		text_add(t, " ", 1);
 	free(s.bytes);
 }
 
-static int ts_ptx_number(const char **p, const char *end, struct ts_ptx_arguments *a)
+static int number(const char **p, const char *end, struct ts_ptx_arguments *a)
 {
 	int v = 0;
 
 	if (*p < end && **p == '*') {
 		++*p;
-		v = (int)ts_ptx_argument(a, 4);
+		v = (int)argument(a, 4);
 	} else {
 		for (; *p < end && **p >= '0' && **p <= '9' && v < 10000; ++*p)
 			v = v * 10 + (**p - '0');
@@ -173,8 +173,8 @@ static int ts_ptx_number(const char **p, const char *end, struct ts_ptx_argument
 }
 
 /* One conversion, from behind its '%'; answers what follows it. */
-static const char *ts_ptx_conversion(const char *p, const char *end, struct ts_ptx_arguments *a,
-				     struct ts_ptx_text *t)
+static const char *print_conversion(const char *p, const char *end, struct ts_ptx_arguments *a,
+				    struct ts_ptx_text *t)
 {
 	char spec[64], flags[8], precise[16] = "";
 	bool is_8, wide;
@@ -184,22 +184,22 @@ static const char *ts_ptx_conversion(const char *p, const char *end, struct ts_p
 		if (n_flags < 5)
 			flags[n_flags++] = *p;
 	flags[n_flags] = 0;
-	width = ts_ptx_number(&p, end, a);
+	width = number(&p, end, a);
 	if (p < end && *p == '.') {
 		p++;
-		precision = ts_ptx_number(&p, end, a);
+		precision = number(&p, end, a);
 	}
 	for (; p < end && strchr("hlLzjtq", *p); p++)
 		longs += *p != 'h' && *p != 'L';
 	if (p == end)
 		return p;
 	if (*p == '%') {
-		ts_ptx_text_add(t, "%", 1);
+		text_add(t, "%", 1);
 		return p + 1;
 	}
 	if (*p == 's') {
-		ts_ptx_print_string(a, t, width < 0 ? -width : width, precision,
-				    width < 0 || strchr(flags, '-'));
+		print_string(a, t, width < 0 ? -width : width, precision,
+			     width < 0 || strchr(flags, '-'));
 		return p + 1;
 	}
 	if (!strchr("diouxXcaAeEfFgGp", *p))
@@ -214,18 +214,18 @@ static const char *ts_ptx_conversion(const char *p, const char *end, struct ts_p
 	else
 		(void)snprintf(spec, sizeof(spec), "%%%s%s%s%c", flags, precise, wide ? "ll" : "",
 			       *p);
-	ts_ptx_print_one(t, spec, *p, wide, ts_ptx_argument(a, is_8 || wide ? 8 : 4));
+	print_one(t, spec, *p, wide, argument(a, is_8 || wide ? 8 : 4));
 	return p + 1;
 }
 
-static int ts_ptx_vprintf(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane)
+static int device_printf(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane)
 {
 	struct ts_ptx_text format = {0}, t = {0};
-	struct ts_ptx_arguments a = {w, lane, ts_ptx_call_value(w, in, 2, lane), 0, false};
+	struct ts_ptx_arguments a = {w, lane, call_value(w, in, 2, lane), 0, false};
 	const char *p, *end;
-	uint64_t at = ts_ptx_call_value(w, in, 1, lane);
+	uint64_t at = call_value(w, in, 1, lane);
 
-	if (!ts_ptx_text_string(w, lane, at, &format))
+	if (!text_string(w, lane, at, &format))
 		return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_OUT_OF_BOUNDS,
 				    "printf's format at 0x%llx", (unsigned long long)at);
 	p = format.bytes;
@@ -233,12 +233,12 @@ static int ts_ptx_vprintf(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	while (p < end) {
 		const char *percent = memchr(p, '%', (size_t)(end - p));
 
-		ts_ptx_text_add(&t, p, (size_t)((percent ? percent : end) - p));
-		p = percent ? ts_ptx_conversion(percent + 1, end, &a, &t) : end;
+		text_add(&t, p, (size_t)((percent ? percent : end) - p));
+		p = percent ? print_conversion(percent + 1, end, &a, &t) : end;
 	}
 	if (t.n)
 		ts_ptx_print(w->worker, t.bytes, t.n);
-	ts_ptx_call_answer(w, in, lane, (uint64_t)(int64_t)a.n);
+	call_answer(w, in, lane, (uint64_t)(int64_t)a.n);
 	free(format.bytes);
 	free(t.bytes);
 	return a.bad ? ts_ptx_fault(w, in, lane, TS_PTX_FAULT_OUT_OF_BOUNDS,
@@ -246,20 +246,20 @@ static int ts_ptx_vprintf(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 		     : 0;
 }
 
-static int ts_ptx_assert(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane)
+static int device_assert(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane)
 {
 	struct ts_ptx_text text[3] = {{0}};
 	static const uint32_t which[3] = {0, 1, 3};
 	int r;
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t at = ts_ptx_call_value(w, in, which[i], lane);
+		uint64_t at = call_value(w, in, which[i], lane);
 
-		if (!ts_ptx_text_string(w, lane, at, &text[i]))
-			ts_ptx_text_add(&text[i], "?", 1);
+		if (!text_string(w, lane, at, &text[i]))
+			text_add(&text[i], "?", 1);
 	}
 	r = ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ASSERT, "%.*s:%u: %.*s: Assertion `%.*s' failed",
-			 (int)text[1].n, text[1].bytes, (unsigned)ts_ptx_call_value(w, in, 2, lane),
+			 (int)text[1].n, text[1].bytes, (unsigned)call_value(w, in, 2, lane),
 			 (int)text[2].n, text[2].bytes, (int)text[0].n, text[0].bytes);
 	for (int i = 0; i < 3; i++)
 		free(text[i].bytes);
@@ -285,15 +285,15 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 
 		switch (code->builtin) {
 		case BUILTIN_VPRINTF:
-			r = ts_ptx_vprintf(w, in, lane);
+			r = device_printf(w, in, lane);
 			break;
 		case BUILTIN_MALLOC:
-			v = ts_ptx_call_value(w, in, 1, lane);
+			v = call_value(w, in, 1, lane);
 			v = host->malloc ? host->malloc(host->userdata, v) : 0;
-			ts_ptx_call_answer(w, in, lane, v);
+			call_answer(w, in, lane, v);
 			break;
 		case BUILTIN_FREE:
-			v = ts_ptx_call_value(w, in, 0, lane);
+			v = call_value(w, in, 0, lane);
 			/* What was freed must not stay reachable through this worker's ranges. */
 			memset(w->worker->ranges, 0, sizeof(w->worker->ranges));
 			if (v && (!host->free || host->free(host->userdata, v)))
@@ -302,7 +302,7 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 						 (unsigned long long)v);
 			break;
 		default:
-			r = ts_ptx_assert(w, in, lane);
+			r = device_assert(w, in, lane);
 			break;
 		}
 	}

@@ -5,13 +5,13 @@
  */
 #include "replay/vgpu/ptx/run/exec.h"
 
-static uint32_t ts_ptx_members(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-			       uint32_t m, uint32_t lane)
+static uint32_t members_of(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			   uint32_t lane)
 {
 	return in->c == TS_PTX_NONE ? m : ((const uint32_t *)ts_ptx_slot(w, in->c))[lane] & m;
 }
 
-static void ts_ptx_put_pred(const struct ts_ptx_warp *w, uint32_t ref, uint32_t m, uint32_t r)
+static void put_pred(const struct ts_ptx_warp *w, uint32_t ref, uint32_t m, uint32_t r)
 {
 	uint32_t *p;
 
@@ -22,7 +22,7 @@ static void ts_ptx_put_pred(const struct ts_ptx_warp *w, uint32_t ref, uint32_t 
 }
 
 /* b: lane or distance; reconverge: the slot of the clamp and segment mask; target: the predicate. */
-static int ts_ptx_shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *b = ts_ptx_slot(w, in->b), *c = ts_ptx_slot(w, in->reconverge);
 	uint32_t a[TS_PTX_LANES], valid = 0;
@@ -57,18 +57,18 @@ static int ts_ptx_shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 		if (d)
 			d[lane] = a[ok ? from & 31 : lane];
 	}
-	ts_ptx_put_pred(w, in->target, m, valid);
+	put_pred(w, in->target, m, valid);
 	return 0;
 }
 
 /* imm: whether the predicate is negated. */
-static int ts_ptx_vote(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int vote(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t p = *ts_ptx_pred(w, in->a) ^ (in->imm ? UINT32_MAX : 0), r = 0;
 
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint32_t members = ts_ptx_members(w, in, m, lane), yes = p & members;
+		uint32_t members = members_of(w, in, m, lane), yes = p & members;
 		bool answer = in->aux == TS_PTX_VOTE_ALL   ? yes == members
 			      : in->aux == TS_PTX_VOTE_ANY ? yes != 0
 							   : yes == members || !yes;
@@ -78,11 +78,11 @@ static int ts_ptx_vote(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 		r |= (uint32_t)answer << lane;
 	}
 	if (in->aux != TS_PTX_VOTE_BALLOT)
-		ts_ptx_put_pred(w, in->dst, m, r);
+		put_pred(w, in->dst, m, r);
 	return 0;
 }
 
-static int ts_ptx_match(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int match(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint64_t v[TS_PTX_LANES];
 	uint32_t *d = in->dst == TS_PTX_NONE ? NULL : ts_ptx_result(w, in), agreed = 0;
@@ -92,7 +92,7 @@ static int ts_ptx_match(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 					      : ((const uint32_t *)ts_ptx_slot(w, in->a))[i];
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint32_t members = ts_ptx_members(w, in, m, lane), same = 0;
+		uint32_t members = members_of(w, in, m, lane), same = 0;
 
 		for (uint32_t l = members; l; l &= l - 1)
 			if (v[__builtin_ctz(l)] == v[lane])
@@ -101,11 +101,11 @@ static int ts_ptx_match(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		if (d)
 			d[lane] = in->aux && same != members ? 0 : same;
 	}
-	ts_ptx_put_pred(w, in->target, m, agreed);
+	put_pred(w, in->target, m, agreed);
 	return 0;
 }
 
-static uint32_t ts_ptx_redux_step(uint32_t x, uint32_t y, uint32_t op)
+static uint32_t redux_step(uint32_t x, uint32_t y, uint32_t op)
 {
 	switch (op) {
 	case TS_PTX_REDUX_ADD:
@@ -127,41 +127,41 @@ static uint32_t ts_ptx_redux_step(uint32_t x, uint32_t y, uint32_t op)
 	}
 }
 
-static int ts_ptx_redux(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int redux(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t a[TS_PTX_LANES], *d = ts_ptx_result(w, in);
 
 	memcpy(a, ts_ptx_slot(w, in->a), sizeof(a));
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint32_t members = ts_ptx_members(w, in, m, lane);
+		uint32_t members = members_of(w, in, m, lane);
 		uint32_t r = a[__builtin_ctz(members)];
 
 		for (uint32_t l = members & (members - 1); l; l &= l - 1)
-			r = ts_ptx_redux_step(r, a[__builtin_ctz(l)], in->aux);
+			r = redux_step(r, a[__builtin_ctz(l)], in->aux);
 		d[lane] = r;
 	}
 	return 0;
 }
 
 /* The lowest member leads. */
-static int ts_ptx_elect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int elect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t leaders = 0;
 
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint32_t leader = (uint32_t)__builtin_ctz(ts_ptx_members(w, in, m, lane));
+		uint32_t leader = (uint32_t)__builtin_ctz(members_of(w, in, m, lane));
 
 		if (in->dst != TS_PTX_NONE)
 			((uint32_t *)ts_ptx_result(w, in))[lane] = leader;
 		leaders |= (uint32_t)(leader == lane) << lane;
 	}
-	ts_ptx_put_pred(w, in->target, m, leaders);
+	put_pred(w, in->target, m, leaders);
 	return 0;
 }
 
-static int ts_ptx_activemask(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int activemask(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d = ts_ptx_result(w, in);
 
@@ -172,10 +172,10 @@ static int ts_ptx_activemask(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 
 void ts_ptx_fill_collective(struct ts_ptx_optable *t)
 {
-	t->fn[F_SHFL][TY_NONE] = ts_ptx_shfl;
-	t->fn[F_VOTE][TY_NONE] = ts_ptx_vote;
-	t->fn[F_MATCH][TY_NONE] = ts_ptx_match;
-	t->fn[F_REDUX][TY_NONE] = ts_ptx_redux;
-	t->fn[F_ELECT][TY_NONE] = ts_ptx_elect;
-	t->fn[F_ACTIVEMASK][TY_NONE] = ts_ptx_activemask;
+	t->fn[F_SHFL][TY_NONE] = shfl;
+	t->fn[F_VOTE][TY_NONE] = vote;
+	t->fn[F_MATCH][TY_NONE] = match;
+	t->fn[F_REDUX][TY_NONE] = redux;
+	t->fn[F_ELECT][TY_NONE] = elect;
+	t->fn[F_ACTIVEMASK][TY_NONE] = activemask;
 }

@@ -42,20 +42,20 @@ bool ts_ptx_warp_choose(struct ts_ptx_warp *w, bool rotate)
 	return false;
 }
 
-static void ts_ptx_split_remove(struct ts_ptx_warp *w, uint32_t i)
+static void split_remove(struct ts_ptx_warp *w, uint32_t i)
 {
 	w->splits[i] = w->splits[--w->n_splits];
 }
 
-static void ts_ptx_split_add(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
-			     struct ts_ptx_frame *frame, struct ts_ptx_join *join)
+static void split_add(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
+		      struct ts_ptx_frame *frame, struct ts_ptx_join *join)
 {
 	w->splits[w->n_splits++] = (struct ts_ptx_split){
 		.pc = pc, .frame = frame, .join = join, .mask = mask, .state = SPLIT_READY};
 }
 
-static struct ts_ptx_join *ts_ptx_join_new(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc,
-					   uint32_t expected)
+static struct ts_ptx_join *join_new(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc,
+				    uint32_t expected)
 {
 	const struct ts_ptx_split *s = &w->splits[w->current];
 	struct ts_ptx_join *j = w->worker->free_joins;
@@ -72,7 +72,7 @@ static struct ts_ptx_join *ts_ptx_join_new(struct ts_ptx_warp *w, const struct t
 	return j;
 }
 
-static void ts_ptx_join_free(struct ts_ptx_worker *worker, struct ts_ptx_join *j)
+static void join_free(struct ts_ptx_worker *worker, struct ts_ptx_join *j)
 {
 	ts_ptx_frame_free(worker, j->callee);
 	j->parent = worker->free_joins;
@@ -122,7 +122,7 @@ int ts_ptx_warp_start(struct ts_ptx_warp *w, const struct ts_ptx_code *code, uin
 	w->n_splits = 0;
 	w->current = 0;
 	w->base = f;
-	ts_ptx_split_add(w, code->insns, lanes, f, NULL);
+	split_add(w, code->insns, lanes, f, NULL);
 	return 0;
 }
 
@@ -141,7 +141,7 @@ void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 			j->expected &= ~gone;
 			if (!(j->expected & ~j->arrived)) {
 				gone |= j->arrived;
-				ts_ptx_join_free(w->worker, j);
+				join_free(w->worker, j);
 			}
 			j = parent;
 		}
@@ -151,9 +151,9 @@ void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 	w->base = NULL;
 }
 
-static void ts_ptx_copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct ts_ptx_frame *to,
-			      const struct ts_ptx_code_param *p, const struct ts_ptx_frame *from,
-			      const uint32_t *place, bool back)
+static void copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct ts_ptx_frame *to,
+		       const struct ts_ptx_code_param *p, const struct ts_ptx_frame *from,
+		       const uint32_t *place, bool back)
 {
 	struct ts_ptx_block *b = w->block;
 	uint8_t *local = b->local + (size_t)(w->index * TS_PTX_LANES + lane) * b->local_stride;
@@ -174,9 +174,9 @@ static void ts_ptx_copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct
 }
 
 /* Values between a call's places in the caller and the callee's parameters; returns come first in both. */
-static void ts_ptx_copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
-			       const struct ts_ptx_frame *caller, const struct ts_ptx_frame *callee,
-			       uint32_t lanes, bool back)
+static void copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
+			const struct ts_ptx_frame *caller, const struct ts_ptx_frame *callee,
+			uint32_t lanes, bool back)
 {
 	const struct ts_ptx_code *code = callee->code;
 	const uint32_t *places = caller->code->operands + call->aux;
@@ -185,13 +185,12 @@ static void ts_ptx_copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 
 	for (uint32_t k = first; k < last; k++)
 		for (uint32_t left = lanes; left; left &= left - 1)
-			ts_ptx_copy_value(w, (uint32_t)__builtin_ctz(left), callee,
-					  &code->params[k], caller, places + 3 * k, back);
+			copy_value(w, (uint32_t)__builtin_ctz(left), callee, &code->params[k],
+				   caller, places + 3 * k, back);
 }
 
 /* Goes up the chain and finishes each join that nobody is missing from any more. */
-static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j,
-			  const struct ts_ptx_join *last)
+static void settle(struct ts_ptx_warp *w, struct ts_ptx_join *j, const struct ts_ptx_join *last)
 {
 	bool more = true;
 
@@ -202,11 +201,11 @@ static void ts_ptx_settle(struct ts_ptx_warp *w, struct ts_ptx_join *j,
 		if (j->arrived == j->expected) {
 			if (j->expected) {
 				if (j->callee)
-					ts_ptx_copy_values(w, j->call, j->frame, j->callee,
-							   j->arrived, true);
-				ts_ptx_split_add(w, j->pc, j->arrived, j->frame, parent);
+					copy_values(w, j->call, j->frame, j->callee, j->arrived,
+						    true);
+				split_add(w, j->pc, j->arrived, j->frame, parent);
 			}
-			ts_ptx_join_free(w->worker, j);
+			join_free(w->worker, j);
 		}
 		j = parent;
 	}
@@ -224,10 +223,10 @@ bool ts_ptx_warp_break(struct ts_ptx_warp *w)
 			if (!lanes)
 				continue;
 			if (j->callee)
-				ts_ptx_copy_values(w, j->call, j->frame, j->callee, lanes, true);
+				copy_values(w, j->call, j->frame, j->callee, lanes, true);
 			j->expected &= ~lanes;
 			j->arrived = 0;
-			ts_ptx_split_add(w, j->pc, lanes, j->frame, j->parent);
+			split_add(w, j->pc, lanes, j->frame, j->parent);
 			any = true;
 		}
 	}
@@ -235,7 +234,7 @@ bool ts_ptx_warp_break(struct ts_ptx_warp *w)
 }
 
 /* Lets waiting splits go once all members that still live are there. */
-static int ts_ptx_sync_check(struct ts_ptx_warp *w)
+static int sync_check(struct ts_ptx_warp *w)
 {
 	for (uint32_t i = 0; i < w->n_splits; i++) {
 		struct ts_ptx_split *s = &w->splits[i];
@@ -285,7 +284,7 @@ static int ts_ptx_sync_check(struct ts_ptx_warp *w)
 	return GO_ON;
 }
 
-static int ts_ptx_exit(struct ts_ptx_warp *w, uint32_t m)
+static int exit_op(struct ts_ptx_warp *w, uint32_t m)
 {
 	struct ts_ptx_join *join = w->splits[w->current].join;
 	int r;
@@ -299,28 +298,28 @@ static int ts_ptx_exit(struct ts_ptx_warp *w, uint32_t m)
 		w->pc++;
 		ts_ptx_split_store(w);
 	} else {
-		ts_ptx_split_remove(w, w->current);
+		split_remove(w, w->current);
 	}
-	ts_ptx_settle(w, join, NULL);
+	settle(w, join, NULL);
 	if (!w->live) {
 		ts_ptx_frame_free(w->worker, w->base);
 		w->base = NULL;
 	}
-	r = ts_ptx_sync_check(w);
+	r = sync_check(w);
 	if (r)
 		return r;
 	ts_ptx_barrier_exit(w->block);
 	return CHOOSE(w);
 }
 
-static int ts_ptx_return(struct ts_ptx_warp *w, uint32_t m)
+static int return_op(struct ts_ptx_warp *w, uint32_t m)
 {
 	struct ts_ptx_join *inner = w->splits[w->current].join, *call = inner;
 
 	while (call && !call->callee)
 		call = call->parent;
 	if (!call)
-		return ts_ptx_exit(w, m);
+		return exit_op(w, m);
 	for (struct ts_ptx_join *j = inner; j != call; j = j->parent)
 		j->expected &= ~m;
 	call->arrived |= m;
@@ -329,21 +328,20 @@ static int ts_ptx_return(struct ts_ptx_warp *w, uint32_t m)
 		w->pc++;
 		ts_ptx_split_store(w);
 	} else {
-		ts_ptx_split_remove(w, w->current);
+		split_remove(w, w->current);
 	}
-	ts_ptx_settle(w, inner, call);
+	settle(w, inner, call);
 	return CHOOSE(w);
 }
 
-static int ts_ptx_no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
+static int no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(w->act), TS_PTX_FAULT_NO_MEMORY,
 				 "the host has no memory left"));
 }
 
 /* The join that lanes diverging here arrive at; NULL with *ret_failed unset: they meet nowhere. */
-static struct ts_ptx_join *ts_ptx_diverge(struct ts_ptx_warp *w, uint32_t reconverge,
-					  bool *ret_failed)
+static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, bool *ret_failed)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	const struct ts_ptx_insn *pc;
@@ -356,40 +354,40 @@ static struct ts_ptx_join *ts_ptx_diverge(struct ts_ptx_warp *w, uint32_t reconv
 	pc = s->frame->code->insns + reconverge;
 	if (s->join && s->join->pc == pc && s->join->frame == s->frame && !s->join->callee)
 		return s->join;
-	j = ts_ptx_join_new(w, pc, w->act);
+	j = join_new(w, pc, w->act);
 	*ret_failed = !j;
 	return j;
 }
 
 /* Sends lanes to a place: they arrive where it is the join's own, else become a split. */
-static void ts_ptx_send(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
-			struct ts_ptx_frame *frame, struct ts_ptx_join *j)
+static void send_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
+		       struct ts_ptx_frame *frame, struct ts_ptx_join *j)
 {
 	if (j && j->pc == pc && j->frame == frame && !j->callee)
 		j->arrived |= mask;
 	else
-		ts_ptx_split_add(w, pc, mask, frame, j);
+		split_add(w, pc, mask, frame, j);
 }
 
-static int ts_ptx_branch(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t taken)
+static int branch(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t taken)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
 	uint32_t rest = w->act & ~taken;
 	struct ts_ptx_join *j;
 	bool failed;
 
-	j = ts_ptx_diverge(w, in->reconverge, &failed);
+	j = diverge(w, in->reconverge, &failed);
 	if (failed)
-		return ts_ptx_no_memory(w, in);
-	ts_ptx_split_remove(w, w->current);
-	ts_ptx_send(w, frame->code->insns + in->target, taken, frame, j);
-	ts_ptx_send(w, in + 1, rest, frame, j);
+		return no_memory(w, in);
+	split_remove(w, w->current);
+	send_lanes(w, frame->code->insns + in->target, taken, frame, j);
+	send_lanes(w, in + 1, rest, frame, j);
 	if (j && !j->callee && j->arrived == j->expected)
-		ts_ptx_settle(w, j, j);
+		settle(w, j, j);
 	return CHOOSE(w);
 }
 
-static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
 	const uint32_t *index = ts_ptx_slot(w, in->a), *table = ts_ptx_operands(w, in);
@@ -406,10 +404,10 @@ static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(l), TS_PTX_FAULT_PC,
 						 "brx.idx with index %u of a table of %u",
 						 index[__builtin_ctz(l)], n));
-	j = ts_ptx_diverge(w, in->reconverge, &failed);
+	j = diverge(w, in->reconverge, &failed);
 	if (failed)
-		return ts_ptx_no_memory(w, in);
-	ts_ptx_split_remove(w, w->current);
+		return no_memory(w, in);
+	split_remove(w, w->current);
 	while (left) {
 		uint32_t target = table[index[__builtin_ctz(left)]], same = 0;
 
@@ -417,17 +415,17 @@ static int ts_ptx_branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 			if (table[index[__builtin_ctz(l)]] == target)
 				same |= l & (0 - l);
 		left &= ~same;
-		ts_ptx_send(w, frame->code->insns + target, same, frame, j);
+		send_lanes(w, frame->code->insns + target, same, frame, j);
 	}
 	if (rest)
-		ts_ptx_send(w, in + 1, rest, frame, j);
+		send_lanes(w, in + 1, rest, frame, j);
 	/* All in one place: nothing diverged after all, and the join has everybody. */
 	if (j && !j->callee && j->arrived == j->expected)
-		ts_ptx_settle(w, j, j);
+		settle(w, j, j);
 	return CHOOSE(w);
 }
 
-static int ts_ptx_arrive(struct ts_ptx_warp *w)
+static int arrive(struct ts_ptx_warp *w)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	struct ts_ptx_join *j = s->join;
@@ -437,13 +435,13 @@ static int ts_ptx_arrive(struct ts_ptx_warp *w)
 		return GO_ON;
 	}
 	j->arrived |= w->act;
-	ts_ptx_split_remove(w, w->current);
-	ts_ptx_settle(w, j, j);
+	split_remove(w, w->current);
+	settle(w, j, j);
 	return CHOOSE(w);
 }
 
-static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-		       const struct ts_ptx_code *code)
+static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+		   const struct ts_ptx_code *code)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	struct ts_ptx_frame *caller = s->frame, *callee;
@@ -482,14 +480,14 @@ static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 				     "stack overflow: call of %s, %u deep, with %u bytes of stack",
 				     code->name, caller->depth + 1, w->block->local_stride));
 	callee = ts_ptx_frame_new(w->worker, code, (uint32_t)local, caller->depth + 1);
-	j = callee ? ts_ptx_join_new(w, in + 1, w->act) : NULL;
+	j = callee ? join_new(w, in + 1, w->act) : NULL;
 	if (!j) {
 		ts_ptx_frame_free(w->worker, callee);
-		return ts_ptx_no_memory(w, in);
+		return no_memory(w, in);
 	}
 	j->callee = callee;
 	j->call = in;
-	ts_ptx_copy_values(w, in, caller, callee, w->act, false);
+	copy_values(w, in, caller, callee, w->act, false);
 	s->frame = callee;
 	s->join = j;
 	w->bank[0] = callee->regs;
@@ -498,7 +496,7 @@ static int ts_ptx_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 }
 
 /* By address: lanes with the same target call together. */
-static int ts_ptx_call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
+static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
 	const struct ts_ptx_image *image = w->worker->image;
@@ -519,14 +517,14 @@ static int ts_ptx_call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 						 TS_PTX_FAULT_PC,
 						 "call of 0x%llx, where no function is",
 						 (unsigned long long)first));
-		return ts_ptx_call(w, in, &image->codes[index]);
+		return call_op(w, in, &image->codes[index]);
 	}
 	/* The decoder has put a join after the call. */
-	j = ts_ptx_diverge(w, (uint32_t)(in + 1 - frame->code->insns), &failed);
+	j = diverge(w, (uint32_t)(in + 1 - frame->code->insns), &failed);
 	if (failed)
-		return ts_ptx_no_memory(w, in);
+		return no_memory(w, in);
 	left = w->act;
-	ts_ptx_split_remove(w, w->current);
+	split_remove(w, w->current);
 	while (left) {
 		uint64_t target = address[__builtin_ctz(left)];
 		uint32_t same = 0;
@@ -535,14 +533,14 @@ static int ts_ptx_call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 			if (address[__builtin_ctz(l)] == target)
 				same |= l & (0 - l);
 		left &= ~same;
-		ts_ptx_split_add(w, in, same, frame, j);
+		split_add(w, in, same, frame, j);
 	}
 	return CHOOSE(w);
 }
 
 /* True if the lanes of act have lane `lane`'s mask and are in it. Constants are the same in all lanes. */
-static bool ts_ptx_one_group(const struct ts_ptx_insn *in, const uint32_t *masks, uint32_t act,
-			     uint32_t lane)
+static bool one_group(const struct ts_ptx_insn *in, const uint32_t *masks, uint32_t act,
+		      uint32_t lane)
 {
 	uint32_t members = masks[lane], differs = 0;
 
@@ -553,7 +551,7 @@ static bool ts_ptx_one_group(const struct ts_ptx_insn *in, const uint32_t *masks
 	return !differs && !(act & ~members);
 }
 
-static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
+static int collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
 	uint32_t lane = (uint32_t)__builtin_ctz(w->act), members = w->act;
@@ -565,7 +563,7 @@ static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 		masks = ts_ptx_slot(w, in->c);
 		members = masks[lane];
 		missing = members & w->live & ~w->act;
-		for (uint32_t left = ts_ptx_one_group(in, masks, w->act, lane) ? 0 : w->act; left;
+		for (uint32_t left = one_group(in, masks, w->act, lane) ? 0 : w->act; left;
 		     left &= left - 1) {
 			uint32_t i = (uint32_t)__builtin_ctz(left);
 
@@ -587,16 +585,16 @@ static int ts_ptx_collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in
 	if (others) { /* several groups: each waits for its own */
 		w->act &= ~others;
 		ts_ptx_split_store(w);
-		ts_ptx_split_add(w, in, others, s->frame, s->join);
+		split_add(w, in, others, s->frame, s->join);
 	}
 	ts_ptx_split_store(w);
 	s->state = SPLIT_WARP_SYNC;
 	s->members = members;
-	r = ts_ptx_sync_check(w);
+	r = sync_check(w);
 	return r ? r : CHOOSE(w);
 }
 
-static int ts_ptx_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int barrier_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	int r;
 
@@ -607,7 +605,7 @@ static int ts_ptx_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	if (m != w->act) { /* under a guard: those that it excludes go on */
 		struct ts_ptx_split *s = &w->splits[w->current];
 
-		ts_ptx_split_add(w, in + 1, w->act & ~m, s->frame, s->join);
+		split_add(w, in + 1, w->act & ~m, s->frame, s->join);
 		w->act = m;
 	}
 	w->pc = in;
@@ -624,20 +622,20 @@ int ts_ptx_control(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 
 	switch ((enum ts_ptx_insn_kind)in->kind) {
 	case KIND_JOIN:
-		return ts_ptx_arrive(w);
+		return arrive(w);
 	case KIND_BRA:
-		return ts_ptx_branch(w, in, m);
+		return branch(w, in, m);
 	case KIND_BRX:
-		return ts_ptx_branch_table(w, in, m);
+		return branch_table(w, in, m);
 	case KIND_CALL:
-		return ts_ptx_call(w, in, &w->worker->image->codes[in->target]);
+		return call_op(w, in, &w->worker->image->codes[in->target]);
 	case KIND_CALLI:
-		return ts_ptx_call_indirect(w, in);
+		return call_indirect(w, in);
 	case KIND_COLLECTIVE:
 	case KIND_WARP_BARRIER:
-		return ts_ptx_collective(w, in);
+		return collective(w, in);
 	case KIND_BARRIER:
-		return ts_ptx_barrier(w, in, m);
+		return barrier_op(w, in, m);
 	default:
 		break;
 	}
@@ -647,9 +645,9 @@ int ts_ptx_control(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	}
 	switch ((enum ts_ptx_insn_kind)in->kind) {
 	case KIND_RET:
-		return ts_ptx_return(w, m);
+		return return_op(w, m);
 	case KIND_EXIT:
-		return ts_ptx_exit(w, m);
+		return exit_op(w, m);
 	case KIND_YIELD:
 		w->slice = 0;
 		w->n_watched = TS_PTX_SPINNING;

@@ -7,7 +7,7 @@
 #include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/ptx/run/exec.h"
 
-static void ts_ptx_view_block(const struct ts_ptx_block *b, struct ts_ptx_block_view *ret_view)
+static void view_block(const struct ts_ptx_block *b, struct ts_ptx_block_view *ret_view)
 {
 	*ret_view = (struct ts_ptx_block_view){
 		.index = b->index,
@@ -27,13 +27,13 @@ bool ts_ptx_debug_block(const struct ts_ptx_warp *warp, size_t i,
 	while (b && i--)
 		b = b->next;
 	if (b)
-		ts_ptx_view_block(b, ret_view);
+		view_block(b, ret_view);
 	return b;
 }
 
 void ts_ptx_debug_block_of(const struct ts_ptx_warp *warp, struct ts_ptx_block_view *ret_view)
 {
-	ts_ptx_view_block(warp->block, ret_view);
+	view_block(warp->block, ret_view);
 }
 
 struct ts_ptx_warp *ts_ptx_debug_warp(const struct ts_ptx_warp *warp, uint64_t block, uint32_t i)
@@ -61,7 +61,7 @@ void ts_ptx_debug_thread(const struct ts_ptx_warp *warp, uint32_t lane, uint32_t
 		ret_tid[i] = warp->tid[i][lane % TS_PTX_LANES];
 }
 
-static const struct ts_ptx_split *ts_ptx_split_of(const struct ts_ptx_warp *w, uint32_t lane)
+static const struct ts_ptx_split *split_of(const struct ts_ptx_warp *w, uint32_t lane)
 {
 	for (uint32_t i = 0; lane < TS_PTX_LANES && i < w->n_splits; i++)
 		if (w->splits[i].mask >> lane & 1)
@@ -70,7 +70,7 @@ static const struct ts_ptx_split *ts_ptx_split_of(const struct ts_ptx_warp *w, u
 }
 
 /* The join that holds a lane which has arrived there. */
-static const struct ts_ptx_join *ts_ptx_join_of(const struct ts_ptx_warp *w, uint32_t lane)
+static const struct ts_ptx_join *join_of(const struct ts_ptx_warp *w, uint32_t lane)
 {
 	for (uint32_t i = 0; lane < TS_PTX_LANES && i < w->n_splits; i++)
 		for (const struct ts_ptx_join *j = w->splits[i].join; j; j = j->parent)
@@ -86,19 +86,19 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 		[SPLIT_WARP_SYNC] = TS_PTX_LANE_WARP_SYNC,
 		[SPLIT_BARRIER] = TS_PTX_LANE_BARRIER,
 	};
-	const struct ts_ptx_split *s = ts_ptx_split_of(warp, lane);
+	const struct ts_ptx_split *s = split_of(warp, lane);
 
 	if (s)
 		return states[s->state];
-	return ts_ptx_join_of(warp, lane) ? TS_PTX_LANE_JOINED : TS_PTX_LANE_EXITED;
+	return join_of(warp, lane) ? TS_PTX_LANE_JOINED : TS_PTX_LANE_EXITED;
 }
 
 /* A lane's call: the frame, and the instruction that it is at there. */
-static const struct ts_ptx_frame *ts_ptx_frame_at(const struct ts_ptx_warp *w, uint32_t lane,
-						  uint32_t level, const struct ts_ptx_insn **ret_at)
+static const struct ts_ptx_frame *frame_at(const struct ts_ptx_warp *w, uint32_t lane,
+					   uint32_t level, const struct ts_ptx_insn **ret_at)
 {
-	const struct ts_ptx_split *s = ts_ptx_split_of(w, lane);
-	const struct ts_ptx_join *j = s ? s->join : ts_ptx_join_of(w, lane);
+	const struct ts_ptx_split *s = split_of(w, lane);
+	const struct ts_ptx_join *j = s ? s->join : join_of(w, lane);
 	const struct ts_ptx_frame *frame = s ? s->frame : j ? j->frame : NULL;
 	const struct ts_ptx_insn *at = s ? s->pc : j ? j->pc : NULL;
 
@@ -120,8 +120,7 @@ static const struct ts_ptx_frame *ts_ptx_frame_at(const struct ts_ptx_warp *w, u
 	return frame;
 }
 
-static const char *ts_ptx_file_of(const struct ts_ptx_code *code,
-				  const struct ts_ptx_origin *origin)
+static const char *file_of(const struct ts_ptx_code *code, const struct ts_ptx_origin *origin)
 {
 	for (const struct ts_ptx_file *f = code->files; f && origin->source_line; f = f->next)
 		if (f->number == origin->source_file)
@@ -129,14 +128,14 @@ static const char *ts_ptx_file_of(const struct ts_ptx_code *code,
 	return NULL;
 }
 
-static void ts_ptx_view_place(const struct ts_ptx_image *image, const struct ts_ptx_code *code,
-			      uint32_t insn, struct ts_ptx_place *ret_place)
+static void view_place(const struct ts_ptx_image *image, const struct ts_ptx_code *code,
+		       uint32_t insn, struct ts_ptx_place *ret_place)
 {
 	const struct ts_ptx_origin *origin = &code->origins[insn];
 
 	*ret_place = (struct ts_ptx_place){
 		.function = code->name,
-		.source_file = ts_ptx_file_of(code, origin),
+		.source_file = file_of(code, origin),
 		.text = image->texts ? image->texts[code->module] : NULL,
 		.line = origin->line,
 		.source_line = origin->source_line,
@@ -147,11 +146,11 @@ bool ts_ptx_debug_place(const struct ts_ptx_warp *warp, uint32_t lane, uint32_t 
 			struct ts_ptx_place *ret_place)
 {
 	const struct ts_ptx_insn *at = NULL;
-	const struct ts_ptx_frame *frame = ts_ptx_frame_at(warp, lane, level, &at);
+	const struct ts_ptx_frame *frame = frame_at(warp, lane, level, &at);
 
 	if (!frame || !at)
 		return false;
-	ts_ptx_view_place(warp->worker->image, frame->code, at->index, ret_place);
+	view_place(warp->worker->image, frame->code, at->index, ret_place);
 	return true;
 }
 
@@ -167,8 +166,8 @@ bool ts_ptx_debug_instruction(const struct ts_ptx_warp *warp, size_t function, s
 
 	if (function >= image->n_codes || i >= image->codes[function].n_insns)
 		return false;
-	ts_ptx_view_place(image, &image->codes[function], image->codes[function].insns[i].index,
-			  ret_place);
+	view_place(image, &image->codes[function], image->codes[function].insns[i].index,
+		   ret_place);
 	return true;
 }
 
@@ -176,7 +175,7 @@ bool ts_ptx_debug_register(const struct ts_ptx_warp *warp, uint32_t lane, uint32
 			   struct ts_ptx_register_view *ret_view)
 {
 	const struct ts_ptx_insn *at = NULL;
-	const struct ts_ptx_frame *frame = ts_ptx_frame_at(warp, lane, level, &at);
+	const struct ts_ptx_frame *frame = frame_at(warp, lane, level, &at);
 	const struct ts_ptx_named *named;
 	const uint8_t *from;
 	uint32_t position;
@@ -237,7 +236,7 @@ int ts_ptx_debug_set_register(struct ts_ptx_warp *warp, uint32_t lane, uint32_t 
 			      uint64_t value)
 {
 	const struct ts_ptx_insn *at = NULL;
-	const struct ts_ptx_frame *frame = ts_ptx_frame_at(warp, lane, level, &at);
+	const struct ts_ptx_frame *frame = frame_at(warp, lane, level, &at);
 	const struct ts_ptx_named *named;
 	uint8_t *to;
 

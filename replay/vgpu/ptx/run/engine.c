@@ -30,7 +30,7 @@ void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n)
 	pthread_mutex_unlock(&e->print_lock);
 }
 
-static uint64_t ts_ptx_monotonic_ns(void)
+static uint64_t monotonic_ns(void)
 {
 	struct timespec t;
 
@@ -39,8 +39,7 @@ static uint64_t ts_ptx_monotonic_ns(void)
 }
 
 /* A fault that is no instruction's: the run's limits. */
-static void ts_ptx_stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind,
-			    const char *why)
+static void stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind, const char *why)
 {
 	struct ts_ptx_fault *f = &worker->fault;
 
@@ -53,7 +52,7 @@ static void ts_ptx_stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind
 	atomic_store(&worker->engine->stop, true);
 }
 
-static void ts_ptx_block_free(struct ts_ptx_block *b)
+static void block_free(struct ts_ptx_block *b)
 {
 	if (!b)
 		return;
@@ -63,7 +62,7 @@ static void ts_ptx_block_free(struct ts_ptx_block *b)
 	free(b);
 }
 
-static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32_t n_threads)
+static int block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32_t n_threads)
 {
 	uint32_t n_warps = (n_threads + TS_PTX_LANES - 1) / TS_PTX_LANES;
 	size_t local = (size_t)n_warps * TS_PTX_LANES * e->local_stride;
@@ -103,7 +102,7 @@ static int ts_ptx_block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, ui
 }
 
 /* Where each thread is in its block. Blocks are taken again, mostly for others of the same shape. */
-static void ts_ptx_block_place(struct ts_ptx_block *b, const uint32_t shape[3])
+static void block_place(struct ts_ptx_block *b, const uint32_t shape[3])
 {
 	uint32_t x = 0, y = 0, z = 0;
 
@@ -127,12 +126,12 @@ static void ts_ptx_block_place(struct ts_ptx_block *b, const uint32_t shape[3])
 	b->n_placed = b->n_warps;
 }
 
-static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uint64_t index)
+static int block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uint64_t index)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	const struct ts_ptx_launch *l = e->launch;
 	uint32_t n_threads = l->block[0] * l->block[1] * l->block[2];
-	int r = ts_ptx_block_room(e, b, n_threads);
+	int r = block_room(e, b, n_threads);
 
 	if (r)
 		return r;
@@ -148,7 +147,7 @@ static int ts_ptx_block_start(struct ts_ptx_worker *worker, struct ts_ptx_block 
 	if (worker->kernel->code->uses_reserved_shared)
 		memset(b->shared + b->shared_bytes - TS_PTX_RESERVED_SHARED, 0,
 		       TS_PTX_RESERVED_SHARED);
-	ts_ptx_block_place(b, l->block);
+	block_place(b, l->block);
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct ts_ptx_warp *w = &b->warps[k];
 		uint32_t n = n_threads - k * TS_PTX_LANES;
@@ -215,7 +214,7 @@ void ts_ptx_deadlock(struct ts_ptx_block *b)
 }
 
 /* One turn of each warp. 0: go on; 1: the block is done; -1: it faulted. */
-static int ts_ptx_block_pass(struct ts_ptx_block *b)
+static int block_pass(struct ts_ptx_block *b)
 {
 	int (*loop)(struct ts_ptx_warp *) = b->worker->image->ops->loop;
 	bool ran = false, left = false, spins = true;
@@ -299,8 +298,8 @@ static void note_watching(struct ts_ptx_worker *worker, bool spins)
 	set_only_watches(worker, worker->watching > l->max_watching_insns);
 	if (worker->only_watches &&
 	    (!l->watch || atomic_load_explicit(&l->watch->ends, memory_order_relaxed)))
-		ts_ptx_stop_for(worker, TS_PTX_FAULT_WAITS,
-				"all threads do nothing but wait for memory to change");
+		stop_for(worker, TS_PTX_FAULT_WAITS,
+			 "all threads do nothing but wait for memory to change");
 }
 
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
@@ -312,16 +311,16 @@ void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 	if (l->max_warp_insns) {
 		total = atomic_fetch_add(&e->n_insns, worker->unreported) + worker->unreported;
 		if (total > l->max_warp_insns)
-			ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET,
-					"the budget of warp instructions is spent");
+			stop_for(worker, TS_PTX_FAULT_BUDGET,
+				 "the budget of warp instructions is spent");
 	}
 	if (l->max_watching_insns)
 		note_watching(worker, spins);
 	worker->unreported = 0;
-	if (l->deadline_ns && ts_ptx_monotonic_ns() > l->deadline_ns)
-		ts_ptx_stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
+	if (l->deadline_ns && monotonic_ns() > l->deadline_ns)
+		stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
 	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
-		ts_ptx_stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
+		stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
 }
 
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
@@ -350,11 +349,10 @@ bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
 		worker->n_blocks++;
 	else
 		atomic_fetch_sub(&e->n_resident, 1);
-	if (!b || ts_ptx_block_start(worker, b, ts_ptx_block_at(e, index))) {
+	if (!b || block_start(worker, b, ts_ptx_block_at(e, index))) {
 		if (b)
 			ts_ptx_block_end(worker, b);
-		ts_ptx_stop_for(worker, TS_PTX_FAULT_NO_MEMORY,
-				"the host has no memory for a block");
+		stop_for(worker, TS_PTX_FAULT_NO_MEMORY, "the host has no memory for a block");
 		return false;
 	}
 	b->next = NULL;
@@ -363,7 +361,7 @@ bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end)
 	return true;
 }
 
-static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
+static void work_in_order(struct ts_ptx_worker *worker)
 {
 	struct ts_ptx_engine *e = worker->engine;
 	struct ts_ptx_block **end = &worker->blocks;
@@ -381,7 +379,7 @@ static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
 			b = worker->blocks;
 		}
 		for (int pass = 0; pass < TS_PTX_BLOCK_PASSES && !r && !(pass && b->spins); pass++)
-			r = ts_ptx_block_pass(b);
+			r = block_pass(b);
 		ts_ptx_collect(worker, b->warps, b->n_warps);
 		if (r < 0)
 			atomic_store(&e->stop, true);
@@ -408,12 +406,12 @@ static void ts_ptx_work_in_order(struct ts_ptx_worker *worker)
 	}
 }
 
-static void ts_ptx_work(struct ts_ptx_worker *worker)
+static void work(struct ts_ptx_worker *worker)
 {
 	if (worker->scheduler)
 		ts_ptx_work_scheduled(worker);
 	else
-		ts_ptx_work_in_order(worker);
+		work_in_order(worker);
 	if (worker->debugger)
 		worker->debugger->end(worker->debugger->userdata,
 				      worker->fault.kind ? &worker->fault : NULL);
@@ -425,7 +423,7 @@ static void ts_ptx_work(struct ts_ptx_worker *worker)
 	}
 }
 
-static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
+static void worker_run(struct ts_ptx_worker *worker)
 {
 	struct ts_ptx_engine *e = worker->engine;
 
@@ -450,15 +448,15 @@ static void ts_ptx_worker_run(struct ts_ptx_worker *worker)
 	uint32_t mode = __builtin_ia32_stmxcsr();
 
 	__builtin_ia32_ldmxcsr(0x1f80);
-	ts_ptx_work(worker);
+	work(worker);
 	__builtin_ia32_ldmxcsr(mode);
 #else
-	ts_ptx_work(worker);
+	work(worker);
 #endif
 	set_only_watches(worker, true);
 }
 
-static void *ts_ptx_thread(void *arg)
+static void *thread(void *arg)
 {
 	struct ts_ptx_worker *worker = arg;
 	struct ts_ptx_engine *e = worker->engine;
@@ -473,7 +471,7 @@ static void *ts_ptx_thread(void *arg)
 		seen = e->generation;
 		e->n_inside++;
 		pthread_mutex_unlock(&e->lock);
-		ts_ptx_worker_run(worker);
+		worker_run(worker);
 		pthread_mutex_lock(&e->lock);
 		if (!--e->n_inside)
 			pthread_cond_signal(&e->idle);
@@ -520,13 +518,13 @@ int ts_ptx_engine_new(const struct ts_ptx_host *host, uint32_t n_threads,
 	return 0;
 }
 
-static void ts_ptx_worker_deinit(struct ts_ptx_worker *worker)
+static void worker_deinit(struct ts_ptx_worker *worker)
 {
 	while (worker->spare) {
 		struct ts_ptx_block *b = worker->spare;
 
 		worker->spare = b->next;
-		ts_ptx_block_free(b);
+		block_free(b);
 	}
 	for (int i = 0; i < TS_PTX_SIZE_CLASSES; i++) {
 		while (worker->free_frames[i]) {
@@ -555,7 +553,7 @@ void ts_ptx_engine_free(struct ts_ptx_engine *e)
 	for (uint32_t i = 1; i < e->n_started; i++)
 		(void)pthread_join(e->threads[i], NULL);
 	for (uint32_t i = 0; i < e->n_threads; i++)
-		ts_ptx_worker_deinit(&e->workers[i]);
+		worker_deinit(&e->workers[i]);
 	(void)pthread_mutex_destroy(&e->lock);
 	(void)pthread_mutex_destroy(&e->print_lock);
 	(void)pthread_cond_destroy(&e->work);
@@ -589,8 +587,8 @@ int ts_ptx_engine_debug(struct ts_ptx_engine *e, const struct ts_ptx_debugger *d
 	return 0;
 }
 
-static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
-			       struct ts_ptx_error *error)
+static int check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
+			struct ts_ptx_error *error)
 {
 	const struct ts_ptx_kernel_info *k = &l->kernel->info;
 	uint64_t n_threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
@@ -639,8 +637,7 @@ static int ts_ptx_check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_bl
 	return 0;
 }
 
-static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
-			   uint64_t n_blocks)
+static void prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *l, uint64_t n_blocks)
 {
 	const struct ts_ptx_kernel *k = l->kernel;
 	uint32_t stack = k->info.recursive || k->code->open_stack
@@ -667,19 +664,19 @@ static void ts_ptx_prepare(struct ts_ptx_engine *e, const struct ts_ptx_launch *
 	atomic_store(&e->stop, false);
 }
 
-static void ts_ptx_start_helpers(struct ts_ptx_engine *e)
+static void start_helpers(struct ts_ptx_engine *e)
 {
 	while (e->n_started < e->n_threads) {
 		uint32_t i = e->n_started;
 
 		/* Fewer helpers only mean a slower run. */
-		if (pthread_create(&e->threads[i], NULL, ts_ptx_thread, &e->workers[i]))
+		if (pthread_create(&e->threads[i], NULL, thread, &e->workers[i]))
 			break;
 		e->n_started++;
 	}
 }
 
-static void ts_ptx_add_stats(struct ts_ptx_stats *to, const struct ts_ptx_stats *from)
+static void add_stats(struct ts_ptx_stats *to, const struct ts_ptx_stats *from)
 {
 	uint64_t *a = (uint64_t *)to;
 	const uint64_t *b = (const uint64_t *)from;
@@ -701,10 +698,10 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 		*error = (struct ts_ptx_error){0};
 	if (!l->kernel)
 		return -EINVAL;
-	r = ts_ptx_check_launch(l, &n_blocks, error);
+	r = check_launch(l, &n_blocks, error);
 	if (r)
 		return r;
-	ts_ptx_prepare(e, l, n_blocks);
+	prepare(e, l, n_blocks);
 	parallel = e->n_threads > 1 && n_blocks > 1 &&
 		   n_blocks * l->block[0] * l->block[1] * l->block[2] >= 256;
 	for (uint32_t i = 0; i < e->n_threads; i++) {
@@ -712,7 +709,7 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 		memset(&e->workers[i].stats, 0, sizeof(e->workers[i].stats));
 	}
 	if (parallel) {
-		ts_ptx_start_helpers(e);
+		start_helpers(e);
 		pthread_mutex_lock(&e->lock);
 		e->open = true;
 		e->generation++;
@@ -723,7 +720,7 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 		e->observer->begin(e->observer->userdata, l);
 	if (e->debugger)
 		e->debugger->begin(e->debugger->userdata, l);
-	ts_ptx_worker_run(&e->workers[0]);
+	worker_run(&e->workers[0]);
 	if (e->observer)
 		e->observer->end(e->observer->userdata,
 				 e->workers[0].fault.kind ? &e->workers[0].fault : NULL);
@@ -737,7 +734,7 @@ int ts_ptx_run(struct ts_ptx_engine *e, const struct ts_ptx_launch *l,
 	if (ret_stats) {
 		*ret_stats = (struct ts_ptx_stats){0};
 		for (uint32_t i = 0; i < e->n_threads; i++)
-			ts_ptx_add_stats(ret_stats, &e->workers[i].stats);
+			add_stats(ret_stats, &e->workers[i].stats);
 	}
 	for (uint32_t i = 0; i < e->n_threads; i++) {
 		if (!e->workers[i].fault.kind)

@@ -27,8 +27,8 @@ const char *ts_ptx_fault_name(enum ts_ptx_fault_kind kind)
 	return (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown fault";
 }
 
-static void ts_ptx_fault_place(struct ts_ptx_fault *f, struct ts_ptx_warp *w,
-			       const struct ts_ptx_insn *in, uint32_t lane)
+static void fault_place(struct ts_ptx_fault *f, struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+			uint32_t lane)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
 	const struct ts_ptx_origin *origin = &code->origins[in->index];
@@ -46,7 +46,7 @@ static void ts_ptx_fault_place(struct ts_ptx_fault *f, struct ts_ptx_warp *w,
 			(void)snprintf(f->source_file, sizeof(f->source_file), "%s", file->path);
 }
 
-static void ts_ptx_fault_message(struct ts_ptx_fault *f, const char *what)
+static void fault_message(struct ts_ptx_fault *f, const char *what)
 {
 	size_t n;
 
@@ -80,8 +80,8 @@ int ts_ptx_fault(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t l
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	ts_ptx_fault_place(f, w, in, lane);
-	ts_ptx_fault_message(f, what);
+	fault_place(f, w, in, lane);
+	fault_message(f, what);
 	return STOP_FAULT;
 }
 

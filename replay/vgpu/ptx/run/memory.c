@@ -70,7 +70,7 @@ uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 }
 
 /* An address of a stated space as a generic one. */
-static uint64_t ts_ptx_generic(unsigned space, uint64_t address)
+static uint64_t generic(unsigned space, uint64_t address)
 {
 	uint64_t window = space == SP_SHARED  ? TS_PTX_WINDOW_SHARED
 			  : space == SP_LOCAL ? TS_PTX_WINDOW_LOCAL
@@ -88,7 +88,7 @@ int ts_ptx_addresses_slow(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 {
 	for (uint32_t left = mask; left; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
-		uint64_t at = ts_ptx_generic(in->space, address[lane]), bytes_left = 0;
+		uint64_t at = generic(in->space, address[lane]), bytes_left = 0;
 		bool read_only = false;
 		uint8_t *p = ts_ptx_locate(w, lane, at, &bytes_left, &read_only);
 

@@ -5,7 +5,7 @@
 
 #include "replay/vgpu/ptx/run/exec.h"
 
-static uint64_t ts_ptx_now_ns(void)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
@@ -14,7 +14,7 @@ static uint64_t ts_ptx_now_ns(void)
 }
 
 /* What all lanes read alike. */
-static uint64_t ts_ptx_sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg)
+static uint64_t sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg)
 {
 	const struct ts_ptx_launch *l = w->worker->launch;
 	const struct ts_ptx_block *b = w->block;
@@ -47,10 +47,10 @@ static uint64_t ts_ptx_sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sre
 	case SREG_CLOCK64:
 	case SREG_GLOBALTIMER:
 	case SREG_GLOBALTIMER_LO:
-		return ts_ptx_now_ns();
+		return now_ns();
 	case SREG_CLOCK_HI:
 	case SREG_GLOBALTIMER_HI:
-		return ts_ptx_now_ns() >> 32;
+		return now_ns() >> 32;
 	case SREG_DYNAMIC_SMEM_SIZE:
 		return l->dynamic_shared_bytes;
 	case SREG_TOTAL_SMEM_SIZE:
@@ -77,7 +77,7 @@ static uint64_t ts_ptx_sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sre
 	}
 }
 
-static uint64_t ts_ptx_sreg_lane(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg, uint32_t lane)
+static uint64_t sreg_lane(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg, uint32_t lane)
 {
 	switch (sreg) {
 	case SREG_TID_X:
@@ -100,12 +100,12 @@ static uint64_t ts_ptx_sreg_lane(const struct ts_ptx_warp *w, enum ts_ptx_sreg s
 }
 
 /* aux: the register; imm is added, for extern shared arrays. */
-static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	enum ts_ptx_sreg sreg = in->aux;
 	bool by_lane = sreg <= SREG_TID_Z || sreg == SREG_LANEID ||
 		       (sreg >= SREG_LANEMASK_EQ && sreg <= SREG_LANEMASK_GT);
-	uint64_t v = by_lane ? 0 : ts_ptx_sreg_uniform(w, sreg) + in->imm;
+	uint64_t v = by_lane ? 0 : sreg_uniform(w, sreg) + in->imm;
 
 	if (sreg >= SREG_CLOCK && sreg <= SREG_GLOBALTIMER_HI)
 		ts_ptx_watch(w); /* who reads clocks in a loop is waiting */
@@ -122,7 +122,7 @@ static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
 		if (by_lane)
-			v = ts_ptx_sreg_lane(w, sreg, i);
+			v = sreg_lane(w, sreg, i);
 		if (in->flags & INSN_DST64)
 			((uint64_t *)ts_ptx_result(w, in))[i] = v;
 		else
@@ -131,18 +131,18 @@ static int ts_ptx_sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	return 0;
 }
 
-static int ts_ptx_fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	return 0;
 }
 
-static int ts_ptx_nop(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int nop(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	return 0;
 }
 
-static int ts_ptx_alloca(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int alloca_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *top = ts_ptx_slot(w, in->b);
 	uint32_t *new_top = ts_ptx_slot(w, in->target);
@@ -169,7 +169,7 @@ static int ts_ptx_alloca(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	return 0;
 }
 
-static int ts_ptx_mapa(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int mapa(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *rank = ts_ptx_slot(w, in->b);
 
@@ -191,12 +191,12 @@ static int ts_ptx_mapa(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 
 void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 {
-	t->fn[F_SREG][TY_NONE] = ts_ptx_sreg_read;
-	t->fn[F_FENCE][TY_NONE] = ts_ptx_fence;
-	t->fn[F_PREFETCH][TY_NONE] = ts_ptx_nop;
-	t->fn[F_NOP][TY_NONE] = ts_ptx_nop;
-	t->fn[F_ALLOCA][TY_NONE] = ts_ptx_alloca;
-	t->fn[F_MAPA][TY_NONE] = ts_ptx_mapa;
+	t->fn[F_SREG][TY_NONE] = sreg_read;
+	t->fn[F_FENCE][TY_NONE] = fence;
+	t->fn[F_PREFETCH][TY_NONE] = nop;
+	t->fn[F_NOP][TY_NONE] = nop;
+	t->fn[F_ALLOCA][TY_NONE] = alloca_op;
+	t->fn[F_MAPA][TY_NONE] = mapa;
 }
 
 /* Filled once, then only read: the one mutable global, since every image shares them. By preference. */
@@ -218,7 +218,7 @@ static pthread_once_t ts_ptx_tables_once = PTHREAD_ONCE_INIT;
 		ts_ptx_fill_loop_##set(t);   \
 	} while (0)
 
-static void ts_ptx_fill_common(struct ts_ptx_optable *t)
+static void fill_common(struct ts_ptx_optable *t)
 {
 	ts_ptx_fill_approx(t);
 	ts_ptx_fill_atom(t);
@@ -228,7 +228,7 @@ static void ts_ptx_fill_common(struct ts_ptx_optable *t)
 	ts_ptx_fill_video(t);
 }
 
-static void ts_ptx_tables_fill(void)
+static void tables_fill(void)
 {
 	struct ts_ptx_optable *t = ts_ptx_tables;
 
@@ -239,21 +239,21 @@ static void ts_ptx_tables_fill(void)
 	if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
 		FILL(v4);
-		ts_ptx_fill_common(t++);
+		fill_common(t++);
 	}
 	if (v3) {
 		FILL(v3);
-		ts_ptx_fill_common(t++);
+		fill_common(t++);
 	}
 #endif
 	FILL(base);
-	ts_ptx_fill_common(t++);
+	fill_common(t++);
 	ts_ptx_n_tables = (uint32_t)(t - ts_ptx_tables);
 }
 
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa)
 {
-	(void)pthread_once(&ts_ptx_tables_once, ts_ptx_tables_fill);
+	(void)pthread_once(&ts_ptx_tables_once, tables_fill);
 	for (uint32_t i = 0; i < ts_ptx_n_tables; i++)
 		if (!isa || !strcmp(isa, ts_ptx_tables[i].isa))
 			return &ts_ptx_tables[i];

@@ -12,14 +12,13 @@ struct ts_ptx_observed_family {
 	ts_ptx_fn fn;
 };
 
-static const struct ts_ptx_observer *ts_ptx_observer_of(const struct ts_ptx_warp *w)
+static const struct ts_ptx_observer *observer_of(const struct ts_ptx_warp *w)
 {
 	return w->worker->observer;
 }
 
 /* What an access is, beside reading or writing. */
-static uint32_t ts_ptx_access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-				    bool strong)
+static uint32_t access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, bool strong)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
 
@@ -27,10 +26,10 @@ static uint32_t ts_ptx_access_flags(const struct ts_ptx_warp *w, const struct ts
 	       (code->origins[in->index].releases ? TS_PTX_ACCESS_RELEASE : 0);
 }
 
-static void ts_ptx_tell_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
-			      const uint64_t generic[TS_PTX_LANES], uint32_t shared, uint32_t lanes)
+static void tell_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
+		       const uint64_t generic[TS_PTX_LANES], uint32_t shared, uint32_t lanes)
 {
-	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+	const struct ts_ptx_observer *observer = observer_of(w);
 
 	if (!lanes)
 		return;
@@ -70,18 +69,18 @@ void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 		else if (generic[i] >> 32 == TS_PTX_WINDOW_SHARED >> 32)
 			shared |= 1u << i;
 	}
-	ts_ptx_tell_lanes(w, &access, generic, 0, global);
-	ts_ptx_tell_lanes(w, &access, generic, TS_PTX_ACCESS_SHARED, shared);
+	tell_lanes(w, &access, generic, 0, global);
+	tell_lanes(w, &access, generic, TS_PTX_ACCESS_SHARED, shared);
 }
 
-static uint32_t ts_ptx_element_bytes(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
+static uint32_t element_bytes_of(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	return ts_ptx_frame_of(w)->code->observed_bytes[in->index];
 }
 
 /* Elements that the program drops are not accessed, as far as an observer is concerned. */
-static void ts_ptx_observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
-				    uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
+static void observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			     uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
 {
 	uint64_t address[TS_PTX_LANES], at[TS_PTX_LANES];
 	const uint32_t *refs = in->n > 1 ? ts_ptx_operands(w, in) : NULL;
@@ -102,11 +101,11 @@ static void ts_ptx_observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_i
 	}
 }
 
-static int ts_ptx_observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_worker *worker = w->worker;
 	struct ts_ptx_stats stats = worker->stats;
-	uint32_t element_bytes = ts_ptx_element_bytes(w, in) & 15;
+	uint32_t element_bytes = element_bytes_of(w, in) & 15;
 	uint8_t *host[TS_PTX_LANES];
 	int r;
 
@@ -114,9 +113,8 @@ static int ts_ptx_observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 		return in->inner(w, in, m);
 	r = ts_ptx_addresses(w, in, m, element_bytes * in->n, false, host);
 	if (!r) {
-		worker->observing =
-			TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
-		ts_ptx_observe_elements(w, in, m, element_bytes, host);
+		worker->observing = TS_PTX_OBSERVING | access_flags(w, in, in->flags & INSN_SYNC);
+		observe_elements(w, in, m, element_bytes, host);
 		worker->observing = 0;
 	}
 	/* They are counted where they are carried out. */
@@ -124,12 +122,12 @@ static int ts_ptx_observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 	return r ? r : in->inner(w, in, m);
 }
 
-static int ts_ptx_observe_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	struct ts_ptx_worker *worker = w->worker;
 	struct ts_ptx_stats stats = worker->stats;
-	uint32_t bytes = ts_ptx_element_bytes(w, in) & 15;
-	uint32_t slot_bytes = ts_ptx_element_bytes(w, in) & 16 ? 8 : 4;
+	uint32_t bytes = element_bytes_of(w, in) & 15;
+	uint32_t slot_bytes = element_bytes_of(w, in) & 16 ? 8 : 4;
 	uint8_t values[TS_PTX_LANES][TS_PTX_OBSERVED_BYTES], *host[TS_PTX_LANES];
 	int r;
 
@@ -143,7 +141,7 @@ static int ts_ptx_observe_store(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 			memcpy(values[i] + (size_t)k * bytes, from + (size_t)i * slot_bytes, bytes);
 	}
 	worker->observed_values = (const uint8_t(*)[TS_PTX_OBSERVED_BYTES])values;
-	worker->observing = TS_PTX_OBSERVING | ts_ptx_access_flags(w, in, in->flags & INSN_SYNC);
+	worker->observing = TS_PTX_OBSERVING | access_flags(w, in, in->flags & INSN_SYNC);
 	r = ts_ptx_addresses(w, in, m, bytes * in->n, true, host);
 	worker->observing = 0;
 	worker->observed_values = NULL;
@@ -151,8 +149,8 @@ static int ts_ptx_observe_store(struct ts_ptx_warp *w, const struct ts_ptx_insn 
 	return r ? r : in->inner(w, in, m);
 }
 
-static int ts_ptx_observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
-			       uint32_t flags, bool atomic)
+static int observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			uint32_t flags, bool atomic)
 {
 	int r;
 
@@ -167,37 +165,36 @@ static int ts_ptx_observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *
 }
 
 /* Copies and matrices: what they name is reached one end after the other. */
-static int ts_ptx_observe_plain(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_plain(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	return ts_ptx_observe_with(w, in, m, 0, false);
+	return observe_with(w, in, m, 0, false);
 }
 
-static int ts_ptx_observe_atomic(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_atomic(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	return ts_ptx_observe_with(w, in, m, ts_ptx_access_flags(w, in, true), true);
+	return observe_with(w, in, m, access_flags(w, in, true), true);
 }
 
 /* Arrivals and waits: release and acquire where PTX says nothing else. */
-static int ts_ptx_observe_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	bool first = in->aux == TS_PTX_MBARRIER_INIT;
 
-	return ts_ptx_observe_with(w, in, m, TS_PTX_ACCESS_STRONG | TS_PTX_ACCESS_RELEASE, !first);
+	return observe_with(w, in, m, TS_PTX_ACCESS_STRONG | TS_PTX_ACCESS_RELEASE, !first);
 }
 
-static int ts_ptx_observe_fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int observe_fence(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+	const struct ts_ptx_observer *observer = observer_of(w);
 
 	if (observer)
 		observer->fence(observer->userdata, w->block->observed, w->index, m);
 	return in->inner(w, in, m);
 }
 
-static int ts_ptx_observe_warp_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
-				       uint32_t m)
+static int observe_warp_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	const struct ts_ptx_observer *observer = ts_ptx_observer_of(w);
+	const struct ts_ptx_observer *observer = observer_of(w);
 
 	(void)in;
 	if (observer)
@@ -206,23 +203,23 @@ static int ts_ptx_observe_warp_barrier(struct ts_ptx_warp *w, const struct ts_pt
 }
 
 static const struct ts_ptx_observed_family ts_ptx_families[] = {
-	{F_LD, F_LD64, ts_ptx_observe_load},
-	{F_ST, F_ST64, ts_ptx_observe_store},
-	{F_FENCE, F_FENCE, ts_ptx_observe_fence},
-	{F_CP_ASYNC, F_CP_ASYNC, ts_ptx_observe_plain},
-	{F_CP_BULK, F_CP_BULK, ts_ptx_observe_plain},
-	{F_WMMA_LOAD, F_STMATRIX, ts_ptx_observe_plain},
-	{F_ATOM, F_ATOM_VECTOR, ts_ptx_observe_atomic},
-	{F_MBARRIER, F_MBARRIER, ts_ptx_observe_mbarrier},
+	{F_LD, F_LD64, observe_load},
+	{F_ST, F_ST64, observe_store},
+	{F_FENCE, F_FENCE, observe_fence},
+	{F_CP_ASYNC, F_CP_ASYNC, observe_plain},
+	{F_CP_BULK, F_CP_BULK, observe_plain},
+	{F_WMMA_LOAD, F_STMATRIX, observe_plain},
+	{F_ATOM, F_ATOM_VECTOR, observe_atomic},
+	{F_MBARRIER, F_MBARRIER, observe_mbarrier},
 };
 
 /* The size of what an instruction moves, and 16 where it lies in slots of 64 bits. */
-static void ts_ptx_observe_insn(const struct ts_ptx_optable *ops, struct ts_ptx_insn *in,
-				uint8_t *ret_bytes)
+static void observe_insn(const struct ts_ptx_optable *ops, struct ts_ptx_insn *in,
+			 uint8_t *ret_bytes)
 {
 	if (in->kind == KIND_WARP_BARRIER) {
 		in->inner = in->fn;
-		in->fn = ts_ptx_observe_warp_barrier;
+		in->fn = observe_warp_barrier;
 		return;
 	}
 	for (size_t i = 0; i < sizeof(ts_ptx_families) / sizeof(ts_ptx_families[0]); i++) {
@@ -256,7 +253,7 @@ int ts_ptx_image_observe(struct ts_ptx_image *image)
 		code->first_place = n;
 		n += code->n_insns;
 		for (uint32_t k = 0; k < code->n_insns; k++)
-			ts_ptx_observe_insn(image->ops, &code->insns[k], &code->observed_bytes[k]);
+			observe_insn(image->ops, &code->insns[k], &code->observed_bytes[k]);
 	}
 	return 0;
 }
