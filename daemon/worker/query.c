@@ -18,11 +18,11 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names/names.h"
 #include "replay/report/query.h"
-#include "replay/report/replay/underway.h"
+#include "replay/report/replay/progress.h"
 
 #define NICENESS 10
 /* How far a replay is. */
-#define TELL_MS	    200u
+#define PROGRESS_MS 200u
 #define STACK_BYTES (UINT64_C(2) << 20)
 
 /* Of one recording, the newest first. */
@@ -181,7 +181,7 @@ static int give_replay(struct out *out, const ProtobufCMessage *body)
 }
 
 /* From a thread of its own, while no answer is given. */
-static void tell_underway(void *data, const struct ts_underway_now *now)
+static void send_progress(void *data, const struct ts_replay_progress_now *now)
 {
 	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;
 	Ts__Rpc__ReplayProgress progress = TS__RPC__REPLAY_PROGRESS__INIT;
@@ -302,16 +302,16 @@ static int join(struct ts_sbt_reader *reader, const struct files *files,
 static int run(struct out *out, struct ts_sbt_reader *reader, const Ts__Rpc__Query *query,
 	       uint64_t device_bytes, struct ts_query_end *ret_end)
 {
-	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
+	ts_cleanup(ts_replay_progress_freep) struct ts_replay_progress *progress = NULL;
 	struct ts_query_options options = {.give = give,
 					   .data = out,
 					   .no_memory = no_memory,
 					   .cancel = &cancelled,
 					   .device_bytes = device_bytes};
 
-	if (device_bytes && ts_underway_new(tell_underway, out, TELL_MS, &underway))
+	if (device_bytes && ts_replay_progress_new(send_progress, out, PROGRESS_MS, &progress))
 		return -ENOMEM;
-	options.underway = underway;
+	options.progress = progress;
 	return ts_query_run(reader, query->in_file, query, &options, ret_end);
 }
 

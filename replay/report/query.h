@@ -19,7 +19,7 @@
 #define TS_QUERY_E_OUTSIDE 104 /* of a moment before the trace or after it */
 
 struct ts_executor;
-struct ts_underway;
+struct ts_replay_progress;
 
 struct ts_query_options {
 	/*
@@ -34,7 +34,8 @@ struct ts_query_options {
 	/* Of replays alone. */
 	const volatile int
 		*cancel; /* set from anywhere: it ends with what was found so far; or NULL */
-	struct ts_underway *underway; /* is told how far it is (underway.h); or NULL */
+	struct ts_replay_progress
+		*progress; /* is told how far it is (replay/progress.h); or NULL */
 	const struct ts_executor
 		*device;    /* may be asked for beside those that need no device; or NULL */
 	uint32_t n_threads; /* CPU threads for a virtual GPU's kernels; 0: the replay's default */

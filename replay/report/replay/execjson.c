@@ -261,7 +261,7 @@ static void say_what_runs(struct ts_replay *replay)
 static void note_next(void *data, const struct ts_row_operation *operation, bool counts)
 {
 	struct ts_replay *replay = data;
-	struct ts_underway_now *now = &replay->now;
+	struct ts_replay_progress_now *now = &replay->now;
 	const char *name = NULL;
 
 	(void)counts;
@@ -280,7 +280,7 @@ static void note_next(void *data, const struct ts_row_operation *operation, bool
 	name = name ? name : ts_name_operation_kind(operation->kind);
 	snprintf(now->operation, sizeof(now->operation), "%s", name ? name : "");
 	now->op_id = operation->op_id;
-	ts_underway_note(replay->options->underway, now);
+	ts_replay_progress_note(replay->options->progress, now);
 	now->done++;
 }
 
@@ -318,7 +318,7 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 		.points_every = replay->asked->compare_every,
 		.time_ns = time_of_run(replay),
 		.device_bytes = replay->options->device_bytes,
-		.next = replay->options->underway || is_on_device(replay) ? note_next : NULL,
+		.next = replay->options->progress || is_on_device(replay) ? note_next : NULL,
 		.next_userdata = replay,
 	};
 }

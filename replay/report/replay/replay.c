@@ -27,7 +27,7 @@ const struct ts_executor *ts_replay_executor(const char *name)
 
 int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer)
 {
-	ts_underway_hush(replay->options->underway);
+	ts_replay_progress_pause(replay->options->progress);
 	return replay->options->give(replay->options->data, TS__RPC__ANSWER__BODY_REPLAY,
 				     &answer->base);
 }
@@ -60,7 +60,7 @@ int ts_replay_step(void *data, uint64_t done, uint64_t all)
 
 	replay->now.done = done;
 	replay->now.all = all;
-	ts_underway_note(replay->options->underway, &replay->now);
+	ts_replay_progress_note(replay->options->progress, &replay->now);
 	return is_interrupted(replay) ? -ECANCELED : 0;
 }
 

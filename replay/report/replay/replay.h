@@ -12,7 +12,7 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
 #include "replay/report/query.h"
-#include "replay/report/replay/underway.h"
+#include "replay/report/replay/progress.h"
 #include "replay/state/map.h"
 
 #define TS_REPLAY_DEFAULT_LISTED 10u
@@ -31,7 +31,7 @@ struct ts_replay {
 	uint32_t limit;
 	const struct ts_query_options *options;
 	struct ts_query_end *end;
-	struct ts_underway_now now;
+	struct ts_replay_progress_now now;
 	struct ts_pool pool;
 	struct ts_resolver *resolver;
 	/* Of what was captured, from here on. */

@@ -5,9 +5,9 @@
  */
 #include "replay/emulate/emulate.h"
 #include "replay/vgpu/executor.h"
+#include "tools/tsctl/replay/progressline.h"
 #include "tools/tsctl/replay/replay.h"
 #include "tools/tsctl/replay/replaydebug.h"
-#include "tools/tsctl/replay/replayprogress.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -21,7 +21,7 @@
 
 #define MAX_LISTED  1000000u
 #define MAX_SECONDS 100000000u
-#define TOLD_MS	    200u
+#define PROGRESS_MS 200u
 
 /* The first one runs unless told otherwise. */
 static const struct executor {
@@ -40,7 +40,7 @@ static const struct executor {
 struct command {
 	struct ts_replay_asked asked;
 	const struct executor *executor;
-	struct ts_replayprogress progress;
+	struct ts_progressline progress;
 	bool is_progress_asked, is_help_asked;
 };
 
@@ -55,7 +55,7 @@ static void on_signal(int signal)
 
 static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress *from)
 {
-	struct ts_underway_now now = {
+	struct ts_replay_progress_now now = {
 		.doing = from->doing,
 		.session = from->session,
 		.replay = from->replay,
@@ -66,7 +66,7 @@ static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress
 
 	snprintf(now.operation, sizeof(now.operation), "%s",
 		 from->operation ? from->operation : "");
-	ts_replayprogress_tell(&command->progress, &now);
+	ts_progressline_draw(&command->progress, &now);
 }
 
 /* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_BAD (not to its end), TS_EXIT_DIFFERS. */
@@ -108,7 +108,7 @@ static int tell(void *data, const struct ts_about *about, const ProtobufCMessage
 
 	(void)about;
 	if (!ts_replaywhole(answer)) {
-		ts_replayprogress_wipe(&command->progress);
+		ts_progressline_wipe(&command->progress);
 		ts_complain("the daemon's answer makes no sense: a part is missing, or is none");
 		return TS_EXIT_BAD;
 	}
@@ -116,7 +116,7 @@ static int tell(void *data, const struct ts_about *about, const ProtobufCMessage
 		show_progress(command, answer->progress);
 		return TS_EXIT_OK;
 	}
-	ts_replayprogress_wipe(&command->progress);
+	ts_progressline_wipe(&command->progress);
 	if (answer->complaint) {
 		ts_complain("%s", answer->complaint);
 		return answer->failed ? TS_EXIT_BAD : TS_EXIT_OK;
@@ -455,7 +455,7 @@ static const struct option longs[] = {
 /* With the signals that end it caught, once: what was found up to then is told. The debugger is ended as often as it is asked. */
 static int run_asked(struct command *command)
 {
-	ts_cleanup(ts_underway_freep) struct ts_underway *underway = NULL;
+	ts_cleanup(ts_replay_progress_freep) struct ts_replay_progress *progress = NULL;
 	struct ts_replay_asked *asked = &command->asked;
 	struct sigaction action = {
 		.sa_handler = on_signal,
@@ -472,11 +472,11 @@ static int run_asked(struct command *command)
 	asked->asking.cancel = &cancelled;
 	if (asked->debug)
 		return ts_replaydebug_run(asked);
-	ts_replayprogress_init(&command->progress, command->is_progress_asked);
-	if (!asked->asking.served && ts_replayprogress_is_wanted(&command->progress))
-		(void)ts_underway_new(ts_replayprogress_tell, &command->progress, TOLD_MS,
-				      &underway);
-	asked->asking.underway = underway;
+	ts_progressline_init(&command->progress, command->is_progress_asked);
+	if (!asked->asking.served && ts_progressline_is_wanted(&command->progress))
+		(void)ts_replay_progress_new(ts_progressline_draw, &command->progress, PROGRESS_MS,
+					     &progress);
+	asked->asking.progress = progress;
 	asked->asking.tell = tell;
 	asked->asking.data = command;
 	if (asked->json)
@@ -484,7 +484,7 @@ static int run_asked(struct command *command)
 	query.body_case = TS__RPC__QUERY__BODY_REPLAY;
 	query.replay = &asked->query;
 	status = ts_ask(&asked->asking, &query);
-	ts_replayprogress_wipe(&command->progress);
+	ts_progressline_wipe(&command->progress);
 	if (!status)
 		status = asked->status;
 	return cancelled && (!status || status == TS_EXIT_BAD) ? TS_EXIT_SIGNAL + cancelled

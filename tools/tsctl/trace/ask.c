@@ -75,7 +75,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 					   .data = &telling,
 					   .no_memory = ts_no_memory,
 					   .cancel = asking->cancel,
-					   .underway = asking->underway,
+					   .progress = asking->progress,
 					   .n_threads = asking->n_threads,
 					   .device = asking->device};
 	struct ts_query_end end;
@@ -90,7 +90,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		.many_sessions = ts_sbt_reader_n_sessions(source.reader) > 1 && !source.session,
 	};
 	/* A replay shows its own. */
-	if (!asking->underway) {
+	if (!asking->progress) {
 		telling.source = &source;
 		ts_source_watch(&source);
 	}

@@ -32,7 +32,7 @@ struct ts_asking {
 	void *data;
 	/* Of replays: set from anywhere, it ends with what was found so far; who draws how far it is. NULL: there is none. */
 	const volatile int *cancel;
-	struct ts_underway *underway;
+	struct ts_replay_progress *progress;
 	uint32_t n_threads;		  /* of a virtual GPU here; 0: the default */
 	const struct ts_executor *device; /* may be replayed on, here; or NULL */
 	/* Set on return: the trace is damaged, and what is left of it was told. */

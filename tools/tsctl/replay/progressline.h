@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/report/replay/underway.h"
+#include "replay/report/replay/progress.h"
 
-struct ts_replayprogress {
+struct ts_progressline {
 	bool is_asked; /* --progress */
 	bool is_terminal, is_shown;
 	uint64_t start_ns; /* of the replay that is under way */
@@ -19,10 +19,10 @@ struct ts_replayprogress {
 	const char *doing; /* a constant */
 };
 
-void ts_replayprogress_init(struct ts_replayprogress *progress, bool is_asked);
+void ts_progressline_init(struct ts_progressline *progress, bool is_asked);
 /* Whether anything will be shown: else nobody need tell. */
-bool ts_replayprogress_is_wanted(const struct ts_replayprogress *progress);
-/* As ts_underway_new() takes it. */
-void ts_replayprogress_tell(void *progress, const struct ts_underway_now *now);
+bool ts_progressline_is_wanted(const struct ts_progressline *progress);
+/* As ts_replay_progress_new() takes it. */
+void ts_progressline_draw(void *progress, const struct ts_replay_progress_now *now);
 /* Before anything else is printed. */
-void ts_replayprogress_wipe(struct ts_replayprogress *progress);
+void ts_progressline_wipe(struct ts_progressline *progress);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws how far a replay is. */
-#include "tools/tsctl/replay/replayprogress.h"
+#include "tools/tsctl/replay/progressline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,17 +16,17 @@
 #define LEAST_COLUMNS 20u
 #define MOST_COLUMNS  200u
 
-void ts_replayprogress_init(struct ts_replayprogress *progress, bool is_asked)
+void ts_progressline_init(struct ts_progressline *progress, bool is_asked)
 {
 	const char *term = secure_getenv("TERM");
 
-	*progress = (struct ts_replayprogress){
+	*progress = (struct ts_progressline){
 		.is_asked = is_asked,
 		.is_terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb"),
 	};
 }
 
-bool ts_replayprogress_is_wanted(const struct ts_replayprogress *progress)
+bool ts_progressline_is_wanted(const struct ts_progressline *progress)
 {
 	return progress->is_asked || progress->is_terminal;
 }
@@ -49,7 +49,7 @@ static const char *words(const char *doing)
 }
 
 /* Of a replay's operations, of rows, of virtual time. */
-static size_t print_amount(char *line, size_t n, const struct ts_underway_now *now,
+static size_t print_amount(char *line, size_t n, const struct ts_replay_progress_now *now,
 			   uint64_t elapsed_ns)
 {
 	char done[TS_OUT_FIGURE_BYTES], all[TS_OUT_FIGURE_BYTES], rate[TS_OUT_FIGURE_BYTES];
@@ -70,7 +70,8 @@ static size_t print_amount(char *line, size_t n, const struct ts_underway_now *n
 	return (size_t)written;
 }
 
-static void print_line(char *line, size_t n, const struct ts_underway_now *now, uint64_t elapsed_ns)
+static void print_line(char *line, size_t n, const struct ts_replay_progress_now *now,
+		       uint64_t elapsed_ns)
 {
 	size_t at = (size_t)snprintf(line, n, "%s", words(now->doing));
 
@@ -82,14 +83,14 @@ static void print_line(char *line, size_t n, const struct ts_underway_now *now, 
 		snprintf(line + at, n - at, ": %.120s", now->operation);
 }
 
-void ts_replayprogress_tell(void *data, const struct ts_underway_now *now)
+void ts_progressline_draw(void *data, const struct ts_replay_progress_now *now)
 {
-	struct ts_replayprogress *progress = data;
+	struct ts_progressline *progress = data;
 	uint64_t now_ns = ts_clock_monotonic_ns();
 	unsigned int columns = ts_term_width(stderr);
 	char line[LINE_BYTES];
 
-	if (!ts_replayprogress_is_wanted(progress))
+	if (!ts_progressline_is_wanted(progress))
 		return;
 	if (!progress->start_ns || progress->replay != now->replay ||
 	    progress->doing != words(now->doing)) {
@@ -112,7 +113,7 @@ void ts_replayprogress_tell(void *data, const struct ts_underway_now *now)
 	progress->is_shown = progress->is_terminal;
 }
 
-void ts_replayprogress_wipe(struct ts_replayprogress *progress)
+void ts_progressline_wipe(struct ts_progressline *progress)
 {
 	if (!progress->is_shown)
 		return;
