@@ -250,7 +250,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 {
 	ts_cleanup(ts_memory_freep) struct ts_memory *memory = NULL;
 	ts_cleanup(ts_misuses_freep) struct ts_misuses *misuses = NULL;
-	ts_cleanup(ts_during_freep) struct ts_during *during = NULL;
+	ts_cleanup(ts_lifetimes_freep) struct ts_lifetimes *lifetimes = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
 	uint32_t limit = asked->has_limit ? asked->limit : DEFAULT_LISTED;
 	Ts__Rpc__MemoryReport report;
@@ -263,19 +263,20 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	r = r ? r : ts_memory_read(query->reader, query->session, MAX_HOLDERS, &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
 	if (!r && asked->has_address)
-		r = ts_during_read(query->reader, query->session, asked->address, &during);
+		r = ts_lifetimes_read(query->reader, query->session, asked->address, &lifetimes);
 	if (r)
 		return r;
 	/* Each read other rows: what one found whole another may not have. */
-	is_damaged = memory->is_damaged || misuses->is_damaged || (during && during->is_damaged);
+	is_damaged =
+		memory->is_damaged || misuses->is_damaged || (lifetimes && lifetimes->is_damaged);
 	note_damage(query, is_damaged);
 	ts_memoryjson_make(query->resolver, &pool, memory, limit, asked->stacks, &report);
 	r = ts_memoryjson_sites(query->resolver, &pool, memory, &report);
 	if (r)
 		return r;
 	ts_misusejson_fill(query->resolver, &pool, misuses, asked->stacks, &report);
-	if (during)
-		ts_memoryjson_alive(query->resolver, &pool, during, limit, &report);
+	if (lifetimes)
+		ts_memoryjson_alive(query->resolver, &pool, lifetimes, limit, &report);
 	r = ts_errorsjson_make(query->resolver, &pool, query->session, &report.n_errors,
 			       &report.errors, &report.failed_calls, &is_damaged);
 	if (r)

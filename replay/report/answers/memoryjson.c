@@ -253,7 +253,7 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 }
 
 static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_pool *pool,
-					const struct ts_during_allocation *allocation,
+					const struct ts_lifetimes_allocation *allocation,
 					size_t max_kernels)
 {
 	size_t n = allocation->n_kernels < max_kernels ? allocation->n_kernels : max_kernels;
@@ -274,7 +274,7 @@ static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_
 	TS_RPC_SET(message, kernel_ns, allocation->ns);
 	message->kernels = ts_pool_alloc(pool, n + 1, sizeof(*message->kernels));
 	for (size_t i = 0; i < n; i++) {
-		const struct ts_during_kernel *kernel = &allocation->kernels[i];
+		const struct ts_lifetimes_kernel *kernel = &allocation->kernels[i];
 		const char *name = ts_resolver_kernel_name(resolver, kernel->name);
 		Ts__Rpc__MemoryKernel *told = ts_pool_alloc(pool, 1, sizeof(*told));
 
@@ -288,12 +288,12 @@ static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_
 }
 
 void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
-			 const struct ts_during *during, size_t max_kernels,
+			 const struct ts_lifetimes *lifetimes, size_t max_kernels,
 			 Ts__Rpc__MemoryReport *report)
 {
-	report->alive = ts_pool_alloc(pool, during->n_allocations + 1, sizeof(*report->alive));
-	for (size_t i = 0; i < during->n_allocations; i++)
+	report->alive = ts_pool_alloc(pool, lifetimes->n_allocations + 1, sizeof(*report->alive));
+	for (size_t i = 0; i < lifetimes->n_allocations; i++)
 		report->alive[report->n_alive++] =
-			make_alive(resolver, pool, &during->allocations[i], max_kernels);
-	TS_RPC_SET(report, alive_count, during->n_all);
+			make_alive(resolver, pool, &lifetimes->allocations[i], max_kernels);
+	TS_RPC_SET(report, alive_count, lifetimes->n_all);
 }

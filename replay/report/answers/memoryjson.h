@@ -8,7 +8,7 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/pool.h"
 #include "replay/report/stacks/launchsite.h"
-#include "replay/state/memory/during.h"
+#include "replay/state/memory/lifetimes.h"
 #include "replay/state/memory/memory.h"
 
 /* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
@@ -24,5 +24,5 @@ void ts_memoryjson_make_sites(struct ts_launch_sites *frames, struct ts_pool *po
 			      Ts__Rpc__MemorySite ***ret_messages);
 /* And into it, at most max_kernels of each allocation. */
 void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
-			 const struct ts_during *during, size_t max_kernels,
+			 const struct ts_lifetimes *lifetimes, size_t max_kernels,
 			 Ts__Rpc__MemoryReport *report);

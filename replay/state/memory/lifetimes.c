@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First the allocations that covered the address, then the kernels, each held against all of them: they are few. */
-#include "replay/state/memory/during.h"
+#include "replay/state/memory/lifetimes.h"
 
 #include "replay/state/map.h"
 #include "replay/state/memory/memory.h"
@@ -12,28 +12,28 @@
 #define MAX_NAMES 65536u
 
 struct pass {
-	struct ts_during *during;
+	struct ts_lifetimes *lifetimes;
 	uint64_t address;
-	struct ts_state_map kernel_by_name[TS_DURING_MAX];
-	size_t n_allocated[TS_DURING_MAX];
+	struct ts_state_map kernel_by_name[TS_LIFETIMES_MAX];
+	size_t n_allocated[TS_LIFETIMES_MAX];
 };
 
-void ts_during_free(struct ts_during *during)
+void ts_lifetimes_free(struct ts_lifetimes *lifetimes)
 {
-	if (!during)
+	if (!lifetimes)
 		return;
-	for (size_t i = 0; i < during->n_allocations; i++)
-		free(during->allocations[i].kernels);
-	free(during->allocations);
-	free(during);
+	for (size_t i = 0; i < lifetimes->n_allocations; i++)
+		free(lifetimes->allocations[i].kernels);
+	free(lifetimes->allocations);
+	free(lifetimes);
 }
 
 static void end_last(struct pass *pass, const struct ts_sbt_row *row, bool is_same)
 {
-	struct ts_during *during = pass->during;
+	struct ts_lifetimes *lifetimes = pass->lifetimes;
 
-	for (size_t i = during->n_allocations; i-- > 0;) {
-		struct ts_during_allocation *allocation = &during->allocations[i];
+	for (size_t i = lifetimes->n_allocations; i-- > 0;) {
+		struct ts_lifetimes_allocation *allocation = &lifetimes->allocations[i];
 
 		if (allocation->session != row->session || allocation->end_ns != UINT64_MAX ||
 		    (is_same && allocation->row.address != row->memory->address))
@@ -47,7 +47,7 @@ static void end_last(struct pass *pass, const struct ts_sbt_row *row, bool is_sa
 static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 {
 	const struct ts_row_memory *memory = row->memory;
-	struct ts_during *during = pass->during;
+	struct ts_lifetimes *lifetimes = pass->lifetimes;
 
 	if (row->type == TS_ROW_FREE) {
 		end_last(pass, row, true);
@@ -57,10 +57,10 @@ static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 		return 0;
 	/* Its end was not recorded: there are no two at one place. */
 	end_last(pass, row, false);
-	during->n_all++;
-	if (during->n_allocations == TS_DURING_MAX)
+	lifetimes->n_all++;
+	if (lifetimes->n_allocations == TS_LIFETIMES_MAX)
 		return 0;
-	during->allocations[during->n_allocations++] = (struct ts_during_allocation){
+	lifetimes->allocations[lifetimes->n_allocations++] = (struct ts_lifetimes_allocation){
 		.session = row->session,
 		.row = *memory,
 		.end_ns = UINT64_MAX,
@@ -70,7 +70,7 @@ static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 
 static int add_kernel(struct pass *pass, size_t i, uint32_t name, uint64_t ns)
 {
-	struct ts_during_allocation *allocation = &pass->during->allocations[i];
+	struct ts_lifetimes_allocation *allocation = &pass->lifetimes->allocations[i];
 	uint32_t at = ts_state_map_find(&pass->kernel_by_name[i], 0, name);
 	int r;
 
@@ -81,7 +81,7 @@ static int add_kernel(struct pass *pass, size_t i, uint32_t name, uint64_t ns)
 			return 0;
 		if (allocation->n_kernels == pass->n_allocated[i]) {
 			size_t n = pass->n_allocated[i] ? 2 * pass->n_allocated[i] : 16;
-			struct ts_during_kernel *grown =
+			struct ts_lifetimes_kernel *grown =
 				reallocarray(allocation->kernels, n, sizeof(*grown));
 
 			if (!grown)
@@ -94,14 +94,14 @@ static int add_kernel(struct pass *pass, size_t i, uint32_t name, uint64_t ns)
 		if (r)
 			return r;
 		allocation->kernels[allocation->n_kernels++] =
-			(struct ts_during_kernel){.name = name};
+			(struct ts_lifetimes_kernel){.name = name};
 	}
 	allocation->kernels[at].count++;
 	allocation->kernels[at].ns += ns;
 	return 0;
 }
 
-static bool ran_during(const struct ts_during_allocation *allocation, uint32_t session,
+static bool ran_within(const struct ts_lifetimes_allocation *allocation, uint32_t session,
 		       const struct ts_row_kernel *kernel)
 {
 	const struct ts_row_memory *memory = &allocation->row;
@@ -120,8 +120,8 @@ static int take_kernel(struct pass *pass, const struct ts_sbt_row *row)
 	uint64_t ns = kernel->end_ns > kernel->start_ns ? kernel->end_ns - kernel->start_ns : 0;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < pass->during->n_allocations; i++)
-		if (ran_during(&pass->during->allocations[i], row->session, kernel))
+	for (size_t i = 0; !r && i < pass->lifetimes->n_allocations; i++)
+		if (ran_within(&pass->lifetimes->allocations[i], row->session, kernel))
 			r = add_kernel(pass, i, kernel->name, ns);
 	return r;
 }
@@ -137,7 +137,7 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			pass->during->is_damaged = true;
+			pass->lifetimes->is_damaged = true;
 			r = 0;
 		} else if (!r) {
 			r = take(pass, &row);
@@ -148,7 +148,7 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 
 static int compare_kernels(const void *a, const void *b)
 {
-	const struct ts_during_kernel *x = a, *y = b;
+	const struct ts_lifetimes_kernel *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
@@ -157,35 +157,37 @@ static int compare_kernels(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-int ts_during_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t address,
-		   struct ts_during **ret_during)
+int ts_lifetimes_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t address,
+		      struct ts_lifetimes **ret_lifetimes)
 {
-	ts_cleanup(ts_during_freep) struct ts_during *during = calloc(1, sizeof(*during));
+	ts_cleanup(ts_lifetimes_freep) struct ts_lifetimes *lifetimes =
+		calloc(1, sizeof(*lifetimes));
 	struct pass *pass = calloc(1, sizeof(*pass));
-	int r = during && pass ? 0 : -ENOMEM;
+	int r = lifetimes && pass ? 0 : -ENOMEM;
 
 	if (!r)
-		during->allocations = calloc(TS_DURING_MAX, sizeof(*during->allocations));
-	if (!r && !during->allocations)
+		lifetimes->allocations = calloc(TS_LIFETIMES_MAX, sizeof(*lifetimes->allocations));
+	if (!r && !lifetimes->allocations)
 		r = -ENOMEM;
 	if (!r) {
-		pass->during = during;
+		pass->lifetimes = lifetimes;
 		pass->address = address;
 		r = read_rows(pass, reader, session,
 			      TS_ROW_BIT(TS_ROW_ALLOC) | TS_ROW_BIT(TS_ROW_FREE), take_memory);
 	}
-	if (!r && during->n_allocations)
+	if (!r && lifetimes->n_allocations)
 		r = read_rows(pass, reader, session, TS_ROW_BIT(TS_ROW_KERNEL), take_kernel);
-	for (size_t i = 0; pass && i < TS_DURING_MAX; i++)
+	for (size_t i = 0; pass && i < TS_LIFETIMES_MAX; i++)
 		ts_state_map_deinit(&pass->kernel_by_name[i]);
 	free(pass);
 	if (r)
 		return r;
-	for (size_t i = 0; i < during->n_allocations; i++)
-		if (during->allocations[i].n_kernels)
-			qsort(during->allocations[i].kernels, during->allocations[i].n_kernels,
-			      sizeof(*during->allocations[i].kernels), compare_kernels);
-	*ret_during = during;
-	during = NULL;
+	for (size_t i = 0; i < lifetimes->n_allocations; i++)
+		if (lifetimes->allocations[i].n_kernels)
+			qsort(lifetimes->allocations[i].kernels,
+			      lifetimes->allocations[i].n_kernels,
+			      sizeof(*lifetimes->allocations[i].kernels), compare_kernels);
+	*ret_lifetimes = lifetimes;
+	lifetimes = NULL;
 	return 0;
 }
