@@ -80,7 +80,8 @@ static void sample(struct calibration *calibration, struct samples *samples, uin
 
 	if (samples->n == MAX_SAMPLES)
 		return;
-	r = ts_room_grow(&samples->at, samples->n, &samples->n_allocated, sizeof(*samples->at));
+	r = ts_largearray_grow(&samples->at, samples->n, &samples->n_allocated,
+			       sizeof(*samples->at));
 	if (r)
 		calibration->error = r;
 	else
@@ -236,9 +237,9 @@ static int follow(struct calibration *calibration)
 			has_record = true;
 		if (!has_record)
 			continue;
-		r = ts_room_grow(&calibration->eventful, calibration->n_eventful,
-				 &calibration->n_eventful_allocated,
-				 sizeof(*calibration->eventful));
+		r = ts_largearray_grow(&calibration->eventful, calibration->n_eventful,
+				       &calibration->n_eventful_allocated,
+				       sizeof(*calibration->eventful));
 		if (!r)
 			calibration->eventful[calibration->n_eventful++] = (uint32_t)i;
 	}
@@ -462,7 +463,7 @@ int ts_emulate_calibrate(struct ts_emulate_program *program)
 
 	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
 	calibration.waited_ns =
-		ts_room_zeroed(program->n_calls + 1, sizeof(*calibration.waited_ns));
+		ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*calibration.waited_ns));
 	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
 	if (!calibration.tails || !calibration.waited_ns || !calibration.rings)
 		return -ENOMEM;

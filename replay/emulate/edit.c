@@ -497,12 +497,12 @@ static int add_part(struct ts_emulate_program *program, uint32_t of, uint32_t *r
 	struct ts_emulate_context *context = &program->contexts[program->queues[of].context];
 	size_t n_allocated = context->n_allocated;
 	uint32_t part = (uint32_t)program->n_queues;
-	int r = ts_room_grow(&program->queues, part, &program->n_queues_allocated,
-			     sizeof(*program->queues));
+	int r = ts_largearray_grow(&program->queues, part, &program->n_queues_allocated,
+				   sizeof(*program->queues));
 
 	if (!r)
-		r = ts_room_grow(&context->streams, context->n_streams, &n_allocated,
-				 sizeof(*context->streams));
+		r = ts_largearray_grow(&context->streams, context->n_streams, &n_allocated,
+				       sizeof(*context->streams));
 	if (r)
 		return r;
 	context->n_allocated = (uint32_t)n_allocated;
@@ -677,8 +677,8 @@ static int part_engine(struct ts_emulate_program *program, uint32_t engine, uint
 {
 	struct ts_emulate_engine own = program->engines[engine];
 	uint32_t part = (uint32_t)program->n_engines;
-	int r = ts_room_grow(&program->engines, part, &program->n_engines_allocated,
-			     sizeof(*program->engines));
+	int r = ts_largearray_grow(&program->engines, part, &program->n_engines_allocated,
+				   sizeof(*program->engines));
 
 	if (r)
 		return r;

@@ -12,7 +12,7 @@
 
 static void *copy_of(const void *from, size_t n, size_t bytes)
 {
-	void *copy = ts_room_zeroed(n + 1, bytes);
+	void *copy = ts_largearray_alloc_zeroed(n + 1, bytes);
 
 	if (copy && n)
 		memcpy(copy, from, n * bytes);

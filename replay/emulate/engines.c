@@ -55,7 +55,7 @@ static int join(struct crowd *crowd, const struct ts_emulate_item *item)
 		crowd->demand -= crowd->heap[0].demand;
 		sink(crowd);
 	}
-	r = ts_room_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
+	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
 		return r;
 	at = crowd->n++;
@@ -208,7 +208,7 @@ static int list_copies(const struct ts_emulate_program *program, const struct of
 
 		if (!is_copier(&program->engines[engine]))
 			continue;
-		r = ts_room_grow(&copies, n, &n_allocated, sizeof(*copies));
+		r = ts_largearray_grow(&copies, n, &n_allocated, sizeof(*copies));
 		if (r)
 			return r;
 		copies[n] = (struct of_device){engines[engine].device, (uint32_t)n,

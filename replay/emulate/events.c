@@ -61,8 +61,8 @@ static int tally_one(struct matching *matching, const struct ts_emulate_call *ca
 
 	if (at == NONE) {
 		at = (uint32_t)matching->n_tallies;
-		r = ts_room_grow(&matching->tallies, at, &matching->n_allocated,
-				 sizeof(*matching->tallies));
+		r = ts_largearray_grow(&matching->tallies, at, &matching->n_allocated,
+				       sizeof(*matching->tallies));
 		if (!r)
 			r = ts_state_map_set(&matching->tally_by_both, session, key, at);
 		if (r)

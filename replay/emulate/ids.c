@@ -48,7 +48,7 @@ int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id
 
 	if (page == NONE) {
 		page = (uint32_t)ids->n_pages;
-		r = ts_room_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages));
+		r = ts_largearray_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages));
 		if (!r)
 			r = ts_state_map_set(&ids->page_by_number, session, number, page);
 		if (r)

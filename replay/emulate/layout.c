@@ -312,7 +312,8 @@ static void list_calls(const struct ts_emulate_program *program, const uint32_t 
 static int join_threads(struct ts_emulate_program *program)
 {
 	ts_cleanup(ts_freep) uint32_t *mains = calloc(program->n_threads + 1, sizeof(*mains));
-	ts_cleanup(ts_freep) uint32_t *calls = ts_room(program->n_calls + 1, sizeof(*calls));
+	ts_cleanup(ts_freep) uint32_t *calls =
+		ts_largearray_alloc(program->n_calls + 1, sizeof(*calls));
 	ts_cleanup(ts_freep) struct thread_calls *of = calloc(program->n_threads + 1, sizeof(*of));
 	int r = mains && calls && of ? find_mains(program, mains) : -ENOMEM;
 
@@ -407,11 +408,12 @@ static int lay_out(struct ts_emulate_builder *builder)
 	struct ts_emulate_program *program = builder->program;
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
 	ts_cleanup(ts_freep) uint32_t *placed =
-		ts_room_zeroed(builder->n_raws + 1, sizeof(*placed));
+		ts_largearray_alloc_zeroed(builder->n_raws + 1, sizeof(*placed));
 	int r = 0;
 
 	/* A graph's launch is one row that becomes two items. */
-	program->items = ts_room(builder->n_raws + builder->n_opens + 1, sizeof(*program->items));
+	program->items = ts_largearray_alloc(builder->n_raws + builder->n_opens + 1,
+					     sizeof(*program->items));
 	if (!placed || !program->items)
 		return -ENOMEM;
 	program->base_ns = builder->base_ns == UINT64_MAX ? 0 : builder->base_ns;

@@ -7,7 +7,7 @@
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/emulate/emulate.h"
-#include "replay/state/graph/room.h"
+#include "replay/state/graph/largearray.h"
 #include "replay/state/map.h"
 
 #define TS_EMULATE_NONE UINT32_MAX

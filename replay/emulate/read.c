@@ -90,8 +90,8 @@ static int get_context(struct ts_emulate_builder *builder, uint32_t session, uin
 	int r;
 
 	if (found == NONE) {
-		r = ts_room_grow(&program->contexts, program->n_contexts,
-				 &program->n_contexts_allocated, sizeof(*program->contexts));
+		r = ts_largearray_grow(&program->contexts, program->n_contexts,
+				       &program->n_contexts_allocated, sizeof(*program->contexts));
 		if (!r)
 			r = ts_state_map_set(&builder->context_by_id, session, id,
 					     (uint32_t)program->n_contexts);
@@ -108,8 +108,8 @@ static int get_context(struct ts_emulate_builder *builder, uint32_t session, uin
 static int add_to_context(struct ts_emulate_context *context, uint32_t queue)
 {
 	size_t n_allocated = context->n_allocated;
-	int r = ts_room_grow(&context->streams, context->n_streams, &n_allocated,
-			     sizeof(*context->streams));
+	int r = ts_largearray_grow(&context->streams, context->n_streams, &n_allocated,
+				   sizeof(*context->streams));
 
 	context->n_allocated = (uint32_t)n_allocated;
 	if (!r)
@@ -134,11 +134,11 @@ static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint3
 	found = (uint32_t)program->n_queues;
 	r = get_context(builder, session, context_id, &context);
 	if (!r)
-		r = ts_room_grow(&program->queues, found, &program->n_queues_allocated,
-				 sizeof(*program->queues));
+		r = ts_largearray_grow(&program->queues, found, &program->n_queues_allocated,
+				       sizeof(*program->queues));
 	if (!r)
-		r = ts_room_grow(&builder->last_calls, found, &builder->n_last_allocated,
-				 sizeof(*builder->last_calls));
+		r = ts_largearray_grow(&builder->last_calls, found, &builder->n_last_allocated,
+				       sizeof(*builder->last_calls));
 	if (!r)
 		r = add_to_context(&program->contexts[context], found);
 	if (!r)
@@ -193,8 +193,9 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 
 	if (found == NONE) {
 		r = program->n_threads < TS_MAX_THREADS
-			    ? ts_room_grow(&program->threads, program->n_threads,
-					   &program->n_threads_allocated, sizeof(*program->threads))
+			    ? ts_largearray_grow(&program->threads, program->n_threads,
+						 &program->n_threads_allocated,
+						 sizeof(*program->threads))
 			    : TS_E_THREADS;
 		if (!r)
 			r = ts_state_map_set(&builder->thread_by_id, session, thread,
@@ -235,8 +236,9 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 	found = ts_state_map_find(&builder->engine_by_id, its_session, its_key);
 	if (found == NONE) {
 		r = program->n_engines < TS_MAX_STREAMS
-			    ? ts_room_grow(&program->engines, program->n_engines,
-					   &program->n_engines_allocated, sizeof(*program->engines))
+			    ? ts_largearray_grow(&program->engines, program->n_engines,
+						 &program->n_engines_allocated,
+						 sizeof(*program->engines))
 			    : TS_E_STREAMS;
 		if (r)
 			return r;
@@ -265,8 +267,8 @@ static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_
 	struct ts_emulate_program *program = builder->program;
 	int r = is_full(builder)
 			? TS_E_EMULATED
-			: ts_room_grow(&program->calls, program->n_calls,
-				       &program->n_calls_allocated, sizeof(*program->calls));
+			: ts_largearray_grow(&program->calls, program->n_calls,
+					     &program->n_calls_allocated, sizeof(*program->calls));
 
 	if (r)
 		return r;
@@ -342,9 +344,10 @@ static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *r
 {
 	uint32_t at = (uint32_t)builder->n_raws;
 	struct ts_emulate_call *call;
-	int r = is_full(builder) ? TS_E_EMULATED
-				 : ts_room_grow(&builder->raws, builder->n_raws,
-						&builder->n_raws_allocated, sizeof(*builder->raws));
+	int r = is_full(builder)
+			? TS_E_EMULATED
+			: ts_largearray_grow(&builder->raws, builder->n_raws,
+					     &builder->n_raws_allocated, sizeof(*builder->raws));
 
 	if (r)
 		return r;
@@ -548,8 +551,8 @@ static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
 	if (waited.call == NONE || waited.call == LEFT_OUT ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
-	r = ts_room_grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
-			 sizeof(*builder->waits));
+	r = ts_largearray_grow(&builder->waits, builder->n_waits, &builder->n_waits_allocated,
+			       sizeof(*builder->waits));
 	if (!r)
 		builder->waits[builder->n_waits++] = waited;
 	return r;
@@ -606,11 +609,11 @@ static void reserve(struct ts_emulate_builder *builder)
 	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
 	n_raws = ts_emulate_less(n_raws, TS_EMULATE_MAX_ITEMS - n_calls);
 	if (n_calls)
-		(void)ts_room_resize(&program->calls, n_calls, &program->n_calls_allocated,
-				     sizeof(*program->calls));
+		(void)ts_largearray_resize(&program->calls, n_calls, &program->n_calls_allocated,
+					   sizeof(*program->calls));
 	if (n_raws)
-		(void)ts_room_resize(&builder->raws, n_raws, &builder->n_raws_allocated,
-				     sizeof(*builder->raws));
+		(void)ts_largearray_resize(&builder->raws, n_raws, &builder->n_raws_allocated,
+					   sizeof(*builder->raws));
 }
 
 static int read_rows(struct ts_emulate_builder *builder)

@@ -25,8 +25,8 @@ const char *ts_emulate_engine_name(uint32_t kind)
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
 {
 	*run = (struct ts_emulate_run){.program = program};
-	run->items = ts_room_zeroed(program->n_items + 1, sizeof(*run->items));
-	run->calls = ts_room_zeroed(program->n_calls + 1, sizeof(*run->calls));
+	run->items = ts_largearray_alloc_zeroed(program->n_items + 1, sizeof(*run->items));
+	run->calls = ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*run->calls));
 	run->queues = calloc(program->n_queues + 1, sizeof(*run->queues));
 	run->engines = calloc(program->n_engines + 1, sizeof(*run->engines));
 	if (!run->items || !run->calls || !run->queues || !run->engines)
@@ -147,7 +147,8 @@ static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_p
 		if (!(program->calls[call].flags & TS_EMULATE_CALL_PSEUDO))
 			step.thread = thread->thread;
 	}
-	r = ts_room_grow(&result->path, result->n_path, &walk->n_allocated, sizeof(*result->path));
+	r = ts_largearray_grow(&result->path, result->n_path, &walk->n_allocated,
+			       sizeof(*result->path));
 	if (r)
 		return r;
 	result->path[result->n_path++] = step;

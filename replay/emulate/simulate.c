@@ -89,7 +89,8 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 	size_t at;
 
 	if (ts_unlikely(s->n_heap == s->n_heap_allocated)) {
-		int r = ts_room_grow(&s->heap, s->n_heap, &s->n_heap_allocated, sizeof(*s->heap));
+		int r = ts_largearray_grow(&s->heap, s->n_heap, &s->n_heap_allocated,
+					   sizeof(*s->heap));
 
 		if (r) {
 			s->r = r;
@@ -129,8 +130,8 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 		s->free_edge = s->edges[at].next;
 	} else {
 		/* The first one is none. */
-		int r = ts_room_grow(&s->edges, s->n_edges + 1, &s->n_edges_allocated,
-				     sizeof(*s->edges));
+		int r = ts_largearray_grow(&s->edges, s->n_edges + 1, &s->n_edges_allocated,
+					   sizeof(*s->edges));
 
 		if (r) {
 			s->r = r;
@@ -278,8 +279,8 @@ static void let_go(struct simulation *s, uint32_t at)
 									   : TS_EMULATE_BY_ITEM;
 		its->start_ns = its->end_ns = ts_emulate_more(called_ns, its->over_ns);
 		s->r = s->r ? s->r
-			    : ts_room_grow(&s->points, s->n_points, &s->n_points_allocated,
-					   sizeof(*s->points));
+			    : ts_largearray_grow(&s->points, s->n_points, &s->n_points_allocated,
+						 sizeof(*s->points));
 		if (!s->r)
 			s->points[s->n_points++] = at;
 		return;

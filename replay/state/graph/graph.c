@@ -10,7 +10,7 @@
 #include "replay/state/clocks.h"
 #include "replay/state/graph/graphpath.h"
 #include "replay/state/graph/ids.h"
-#include "replay/state/graph/room.h"
+#include "replay/state/graph/largearray.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -161,8 +161,8 @@ static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 {
 	struct ts_graph *graph = builder->graph;
 	int r = graph->n_nodes < builder->max_nodes
-			? ts_room_grow(&graph->nodes, graph->n_nodes, &builder->n_nodes_allocated,
-				       sizeof(*graph->nodes))
+			? ts_largearray_grow(&graph->nodes, graph->n_nodes,
+					     &builder->n_nodes_allocated, sizeof(*graph->nodes))
 			: TS_E_GRAPH_NODES;
 
 	if (!r)
@@ -189,8 +189,8 @@ static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint6
 	struct ts_graph *graph = builder->graph;
 	struct ts_graph_edge *edge;
 	int r = graph->n_edges < TS_MAX_GRAPH_EDGES
-			? ts_room_grow(&graph->edges, graph->n_edges, &builder->n_edges_allocated,
-				       sizeof(*graph->edges))
+			? ts_largearray_grow(&graph->edges, graph->n_edges,
+					     &builder->n_edges_allocated, sizeof(*graph->edges))
 			: TS_E_GRAPH_EDGES;
 
 	if (r)
@@ -208,8 +208,8 @@ static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint6
 static int add_event(struct builder *builder, uint64_t event)
 {
 	struct ts_graph *graph = builder->graph;
-	int r = ts_room_grow(&graph->events, graph->n_events, &builder->n_events_allocated,
-			     sizeof(*graph->events));
+	int r = ts_largearray_grow(&graph->events, graph->n_events, &builder->n_events_allocated,
+				   sizeof(*graph->events));
 
 	if (!r)
 		graph->events[graph->n_events++] =
@@ -226,8 +226,8 @@ static struct thread *look_for_thread(struct builder *builder, uint32_t session,
 	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
 
 	if (found == NONE) {
-		if (ts_room_grow(&builder->threads, builder->n_threads,
-				 &builder->n_threads_allocated, sizeof(*builder->threads)) ||
+		if (ts_largearray_grow(&builder->threads, builder->n_threads,
+				       &builder->n_threads_allocated, sizeof(*builder->threads)) ||
 		    ts_state_map_set(&builder->thread_by_id, session, thread,
 				     (uint32_t)builder->n_threads))
 			return NULL;
@@ -293,8 +293,9 @@ static int feed_call(struct builder *builder, uint32_t session, const struct ts_
 	if (row->thread)
 		r = follow_thread(builder, session, row->thread, at);
 	if (!r)
-		r = ts_room_grow(&builder->nodes_of_calls, builder->n_calls,
-				 &builder->n_calls_allocated, sizeof(*builder->nodes_of_calls));
+		r = ts_largearray_grow(&builder->nodes_of_calls, builder->n_calls,
+				       &builder->n_calls_allocated,
+				       sizeof(*builder->nodes_of_calls));
 	if (!r)
 		r = ts_state_ids_set(&builder->call_by_op, session, row->op_id, at);
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
@@ -318,8 +319,8 @@ static int expect_return(struct builder *builder, const struct wait *wait, uint3
 				      .wait = *wait};
 	struct coming *heap;
 	size_t at = builder->n_coming;
-	int r = ts_room_grow(&builder->coming, builder->n_coming, &builder->n_coming_allocated,
-			     sizeof(*builder->coming));
+	int r = ts_largearray_grow(&builder->coming, builder->n_coming,
+				   &builder->n_coming_allocated, sizeof(*builder->coming));
 
 	if (r)
 		return r;
@@ -469,8 +470,9 @@ static int new_stream(struct builder *builder, const struct ts_state_op *op)
 {
 	uint64_t key = (uint64_t)op->context << 32 | op->stream;
 	int r = builder->n_streams < TS_MAX_STREAMS
-			? ts_room_grow(&builder->streams, builder->n_streams,
-				       &builder->n_streams_allocated, sizeof(*builder->streams))
+			? ts_largearray_grow(&builder->streams, builder->n_streams,
+					     &builder->n_streams_allocated,
+					     sizeof(*builder->streams))
 			: TS_E_STREAMS;
 
 	if (!r)
@@ -492,8 +494,9 @@ static int find_stream(struct builder *builder, const struct ts_state_op *op,
 	while (!r && op->stream_number >= builder->n_numbers_allocated) {
 		size_t n = builder->n_numbers_allocated;
 
-		r = ts_room_grow(&builder->streams_by_number, n, &builder->n_numbers_allocated,
-				 sizeof(*builder->streams_by_number));
+		r = ts_largearray_grow(&builder->streams_by_number, n,
+				       &builder->n_numbers_allocated,
+				       sizeof(*builder->streams_by_number));
 		for (; n < builder->n_numbers_allocated; n++)
 			builder->streams_by_number[n] = 0;
 	}
@@ -546,8 +549,8 @@ static int find_engine(struct builder *builder, const struct ts_state_op *op, st
 	if (stream->kind != kind || stream->device != op->device)
 		found = ts_state_map_find(&builder->engine_by_id, op->session, key);
 	if (found == NONE) {
-		r = ts_room_grow(&builder->engines, builder->n_engines,
-				 &builder->n_engines_allocated, sizeof(*builder->engines));
+		r = ts_largearray_grow(&builder->engines, builder->n_engines,
+				       &builder->n_engines_allocated, sizeof(*builder->engines));
 		if (!r)
 			r = ts_state_map_set(&builder->engine_by_id, op->session, key,
 					     (uint32_t)builder->n_engines);
@@ -655,11 +658,11 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 	at = add_node(builder, node);
 	r = find_stream(builder, op, &stream);
 	if (!r)
-		r = ts_room_grow(&stream->nodes, stream->n, &stream->n_allocated,
-				 sizeof(*stream->nodes));
+		r = ts_largearray_grow(&stream->nodes, stream->n, &stream->n_allocated,
+				       sizeof(*stream->nodes));
 	if (!r)
-		r = ts_room_grow(&builder->nodes_of_ops, op->number - 1, &builder->n_ops_allocated,
-				 sizeof(*builder->nodes_of_ops));
+		r = ts_largearray_grow(&builder->nodes_of_ops, op->number - 1,
+				       &builder->n_ops_allocated, sizeof(*builder->nodes_of_ops));
 	if (r)
 		return r;
 	builder->nodes_of_ops[op->number - 1] = at;
@@ -716,15 +719,15 @@ static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
 	n_nodes = n_rows[TS_ROW_API] + n_ops + n_returns;
 	if (!n_nodes || n_nodes > builder->max_nodes)
 		return;
-	(void)ts_room_resize(&graph->nodes, n_nodes, &builder->n_nodes_allocated,
-			     sizeof(*graph->nodes));
+	(void)ts_largearray_resize(&graph->nodes, n_nodes, &builder->n_nodes_allocated,
+				   sizeof(*graph->nodes));
 	/* Of a call its thread's order; of an operation its launch, what is before it, and an engine or an event. */
-	(void)ts_room_resize(&graph->edges, n_nodes + 2 * n_ops + n_returns,
-			     &builder->n_edges_allocated, sizeof(*graph->edges));
-	(void)ts_room_resize(&builder->nodes_of_ops, n_ops, &builder->n_ops_allocated,
-			     sizeof(*builder->nodes_of_ops));
-	(void)ts_room_resize(&builder->nodes_of_calls, n_rows[TS_ROW_API],
-			     &builder->n_calls_allocated, sizeof(*builder->nodes_of_calls));
+	(void)ts_largearray_resize(&graph->edges, n_nodes + 2 * n_ops + n_returns,
+				   &builder->n_edges_allocated, sizeof(*graph->edges));
+	(void)ts_largearray_resize(&builder->nodes_of_ops, n_ops, &builder->n_ops_allocated,
+				   sizeof(*builder->nodes_of_ops));
+	(void)ts_largearray_resize(&builder->nodes_of_calls, n_rows[TS_ROW_API],
+				   &builder->n_calls_allocated, sizeof(*builder->nodes_of_calls));
 }
 
 static int read_rows(struct builder *builder, struct ts_sbt_reader *reader)

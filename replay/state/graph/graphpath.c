@@ -5,7 +5,7 @@
  */
 #include "replay/state/graph/graphpath.h"
 
-#include "replay/state/graph/room.h"
+#include "replay/state/graph/largearray.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@ static int compare_places(const void *a, const void *b)
 /* Their edges are as they were. *ret_now_at is where each of them went. */
 static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 {
-	struct place *places = ts_room(graph->n_nodes + 1, sizeof(*places));
-	struct ts_graph_node *nodes = ts_room(graph->n_nodes + 1, sizeof(*nodes));
-	uint32_t *now_at = ts_room(graph->n_nodes + 1, sizeof(*now_at));
+	struct place *places = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*places));
+	struct ts_graph_node *nodes = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*nodes));
+	uint32_t *now_at = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*now_at));
 
 	if (!places || !nodes || !now_at) {
 		free(places);
@@ -63,8 +63,8 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
 	const struct ts_graph_edge *edges = graph->edges;
-	struct ts_graph_edge *sorted = ts_room(graph->n_edges + 1, sizeof(*sorted));
-	struct ts_graph_event *events = ts_room(graph->n_events + 1, sizeof(*events));
+	struct ts_graph_edge *sorted = ts_largearray_alloc(graph->n_edges + 1, sizeof(*sorted));
+	struct ts_graph_event *events = ts_largearray_alloc(graph->n_events + 1, sizeof(*events));
 	size_t n_events = 0;
 
 	if (!sorted || !events) {
@@ -241,8 +241,8 @@ int ts_graph_solve(struct ts_graph *graph, bool is_ordered)
 
 	if (r)
 		return r;
-	graph->slack_ns = ts_room(graph->n_nodes + 1, sizeof(*graph->slack_ns));
-	graph->path_room = ts_room(max_steps, sizeof(*graph->path));
+	graph->slack_ns = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*graph->slack_ns));
+	graph->path_room = ts_largearray_alloc(max_steps, sizeof(*graph->path));
 	if (!graph->slack_ns || !graph->path_room)
 		return -ENOMEM;
 	memset(graph->slack_ns, 0xff, graph->n_nodes * sizeof(*graph->slack_ns));

@@ -5,7 +5,7 @@
  */
 #include "tools/export/perfetto/perfetto.h"
 
-#include "replay/state/graph/room.h"
+#include "replay/state/graph/largearray.h"
 #include "replay/state/memory/memory.h"
 
 #define NONE TS_STATE_MAP_NONE
@@ -47,8 +47,8 @@ static struct ts_engine *find_engine(struct ts_sums *sums, uint32_t device,
 
 	if (i != NONE)
 		return &sums->engines[i];
-	if (ts_room_grow(&sums->engines, sums->n_engines, &sums->n_engines_allocated,
-			 sizeof(*sums->engines)) ||
+	if (ts_largearray_grow(&sums->engines, sums->n_engines, &sums->n_engines_allocated,
+			       sizeof(*sums->engines)) ||
 	    ts_state_map_set(&sums->engine_by_key, device, kind, (uint32_t)sums->n_engines))
 		return NULL;
 	engine = &sums->engines[sums->n_engines++];
@@ -145,8 +145,8 @@ static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *
 	if (*ret_i != NONE)
 		return 0;
 	*ret_i = (uint32_t)sums->n_memories;
-	r = ts_room_grow(&sums->memories, sums->n_memories, &sums->n_memories_allocated,
-			 sizeof(*memory));
+	r = ts_largearray_grow(&sums->memories, sums->n_memories, &sums->n_memories_allocated,
+			       sizeof(*memory));
 	r = r ? r : ts_state_map_set(&sums->memory_by_device, 0, device, *ret_i);
 	if (r)
 		return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory in large pages: see room.h. */
-#include "replay/state/graph/room.h"
+/* Memory in large pages: see largearray.h. */
+#include "replay/state/graph/largearray.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define LARGE_PAGE  ((size_t)2 << 20)
 #define FIRST_ITEMS 64u
 
-void *ts_room(size_t n, size_t bytes)
+void *ts_largearray_alloc(size_t n, size_t bytes)
 {
 	size_t n_bytes, whole;
 	void *at;
@@ -27,16 +27,16 @@ void *ts_room(size_t n, size_t bytes)
 	return at;
 }
 
-void *ts_room_zeroed(size_t n, size_t bytes)
+void *ts_largearray_alloc_zeroed(size_t n, size_t bytes)
 {
-	void *at = ts_room(n, bytes);
+	void *at = ts_largearray_alloc(n, bytes);
 
 	return at ? memset(at, 0, n * bytes) : NULL;
 }
 
-int ts_room_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)
+int ts_largearray_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)
 {
-	void *old, *grown = ts_room(n_wanted, bytes);
+	void *old, *grown = ts_largearray_alloc(n_wanted, bytes);
 
 	if (!grown)
 		return -ENOMEM;
@@ -49,8 +49,8 @@ int ts_room_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t byt
 	return 0;
 }
 
-int ts_room_more(void *items, size_t *n_allocated, size_t bytes)
+int ts_largearray_double(void *items, size_t *n_allocated, size_t bytes)
 {
-	return ts_room_resize(items, *n_allocated ? 2 * *n_allocated : FIRST_ITEMS, n_allocated,
-			      bytes);
+	return ts_largearray_resize(items, *n_allocated ? 2 * *n_allocated : FIRST_ITEMS,
+				    n_allocated, bytes);
 }
