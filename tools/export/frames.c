@@ -10,11 +10,11 @@
 
 #include <inttypes.h>
 
-/* A frame of a session, in an era of its modules. */
+/* A frame of a session, in an epoch of its modules. */
 struct seen {
 	uint64_t frame;
 	uint32_t session;
-	uint32_t era;
+	uint32_t epoch;
 	uint32_t is_innermost; /* its address is in the function, not behind a call */
 	uint32_t reserved;
 	/* the key ends here */
@@ -265,7 +265,7 @@ static int locate(struct ts_frames *frames, const struct ts_site *site, uint64_t
 {
 	struct seen key = {.frame = frame,
 			   .session = site->session,
-			   .era = site->era,
+			   .epoch = site->epoch,
 			   .is_innermost = is_innermost};
 	uint32_t i;
 	bool is_new;

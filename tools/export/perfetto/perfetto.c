@@ -31,7 +31,7 @@ enum text_kind {
 	TEXT_API_ERROR,			   /* of: domain; value: result */
 	TEXT_COPY,			   /* value: kind */
 	TEXT_SYNC,			   /* value: type */
-	TEXT_STACK,			   /* of: session; value: era and stack */
+	TEXT_STACK,			   /* of: session; value: epoch and stack */
 	TEXT_CONFIG,			   /* value: which */
 	TEXT_OFF_CPU,			   /* value: reason */
 	TEXT_SYSCALL,			   /* value: number */
@@ -39,7 +39,7 @@ enum text_kind {
 	TEXT_BLOCK_IO,			   /* value: operation */
 	TEXT_PRESSURE,			   /* value: kind */
 	TEXT_DRIVER,			   /* value: kind */
-	TEXT_PLACE,			   /* of: session; value: era and stack */
+	TEXT_PLACE,			   /* of: session; value: epoch and stack */
 	TEXT_OVERHEAD,			   /* value: kind */
 	TEXT_MEMORY,			   /* value: kind */
 	TEXT_LOSS,			   /* value: reason */
@@ -147,7 +147,7 @@ static int append_stack(struct ts_perfetto *perfetto, const struct ts_track_text
 	const struct ts_site site = {.session = what->of,
 				     .is_known = 1,
 				     .stack = (uint32_t)what->value,
-				     .era = (uint32_t)(what->value >> 32),
+				     .epoch = (uint32_t)(what->value >> 32),
 				     .time_ns = perfetto->now_ns};
 	const struct ts_sample no_leaf = {0};
 	struct ts_frames *frames = &perfetto->frames;
@@ -292,11 +292,11 @@ static void add_string(struct ts_track_slice *slice, enum arg_name name, uint32_
 		add_text(slice, name, TEXT_STRING, 0, string);
 }
 
-/* Within an era of modules a stack is the same. */
+/* Within an epoch of modules a stack is the same. */
 static uint64_t stack_then(const struct ts_perfetto *perfetto, const struct ts_track_slice *slice,
 			   uint32_t session, uint32_t stack)
 {
-	return (uint64_t)ts_eras_at(&perfetto->eras, session, slice->start_ns) << 32 | stack;
+	return (uint64_t)ts_epochs_at(&perfetto->epochs, session, slice->start_ns) << 32 | stack;
 }
 
 static void add_stack(const struct ts_perfetto *perfetto, struct ts_track_slice *slice,
@@ -899,7 +899,7 @@ static void deinit(struct ts_perfetto *perfetto)
 {
 	ts_tracks_free(perfetto->tracks);
 	ts_frames_deinit(&perfetto->frames);
-	ts_eras_deinit(&perfetto->eras);
+	ts_epochs_deinit(&perfetto->epochs);
 	ts_keyed_deinit(&perfetto->places);
 	ts_keyed_deinit(&perfetto->configs);
 	ts_keyed_deinit(&perfetto->calls);
@@ -929,7 +929,7 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 		perfetto->origin_ns = MAX_TIME_NS;
 	r = ts_frames_init(&perfetto->frames, perfetto->reader, perfetto->options);
 	if (!r)
-		r = ts_eras_init(&perfetto->eras, perfetto->reader);
+		r = ts_epochs_init(&perfetto->epochs, perfetto->reader);
 	if (!r)
 		r = ts_flows_new(&perfetto->flows);
 	if (!r)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "replay/state/map.h"
-#include "tools/export/eras.h"
+#include "tools/export/epochs.h"
 #include "tools/export/frames.h"
 #include "tools/export/perfetto/flows.h"
 #include "tools/export/perfetto/tracks.h"
@@ -95,7 +95,7 @@ struct ts_perfetto {
 	struct ts_export_report *report;
 	struct ts_tracks *tracks;
 	struct ts_frames frames;
-	struct ts_eras eras;
+	struct ts_epochs epochs;
 	struct ts_keyed places;	 /* of struct ts_place_key */
 	struct ts_keyed configs; /* of launches */
 	struct ts_keyed calls;	 /* of struct ts_call_kind */

@@ -4,7 +4,7 @@
  */
 #include "tools/export/profile/collect.h"
 
-#include "tools/export/eras.h"
+#include "tools/export/epochs.h"
 
 #define STEP_ROWS 8192u
 
@@ -13,12 +13,12 @@ struct collector {
 	const struct ts_export_options *options;
 	struct ts_collected *to;
 	struct ts_sbt_cursor *rows;
-	struct ts_eras eras;
+	struct ts_epochs epochs;
 };
 
 static void collector_deinit(struct collector *collector)
 {
-	ts_eras_deinit(&collector->eras);
+	ts_epochs_deinit(&collector->epochs);
 	ts_sbt_cursor_free(collector->rows);
 }
 
@@ -52,7 +52,7 @@ static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 
 	if (collector->options->no_leaf)
 		key.type = key.name = 0;
-	site.era = ts_eras_at(&collector->eras, row->session, start_ns);
+	site.epoch = ts_epochs_at(&collector->epochs, row->session, start_ns);
 	r = ts_keyed_get(&collector->to->sites, &site, &key.site, &is_new);
 	if (r)
 		return r;
@@ -89,7 +89,7 @@ static int start(struct collector *collector, bool all)
 		rows.types = TS_ROW_BIT(TS_ROW_SAMPLE);
 	else if (!all && options->weight == TS_EXPORT_OFF_CPU)
 		rows.types = TS_ROW_BIT(TS_ROW_OFF_CPU);
-	r = ts_eras_init(&collector->eras, collector->reader);
+	r = ts_epochs_init(&collector->epochs, collector->reader);
 	return r ? r : ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
 }
 

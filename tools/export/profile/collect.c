@@ -6,7 +6,7 @@
  */
 #include "tools/export/profile/collect.h"
 
-#include "tools/export/eras.h"
+#include "tools/export/epochs.h"
 
 #define STEP_ROWS 8192u
 
@@ -35,7 +35,7 @@ struct collector {
 	bool has_call;
 	struct ts_keyed pages[2]; /* the newest ones, and those before */
 	struct page last;	  /* page of the last look-up */
-	struct ts_eras eras;
+	struct ts_epochs epochs;
 	uint64_t n_read;
 };
 
@@ -52,7 +52,7 @@ static void collector_deinit(struct collector *collector)
 		free_pages(&collector->pages[i]);
 		ts_keyed_deinit(&collector->pages[i]);
 	}
-	ts_eras_deinit(&collector->eras);
+	ts_epochs_deinit(&collector->epochs);
 	ts_sbt_cursor_free(collector->calls);
 	ts_sbt_cursor_free(collector->rows);
 }
@@ -145,7 +145,7 @@ static int take_call(struct collector *collector)
 		.is_known = 1,
 		.stack = api->stack,
 		.thread = api->thread,
-		.era = ts_eras_at(&collector->eras, collector->call.session, api->start_ns),
+		.epoch = ts_epochs_at(&collector->epochs, collector->call.session, api->start_ns),
 	};
 	bool is_new;
 	uint32_t i;
@@ -251,7 +251,7 @@ static int start(struct collector *collector)
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
 		ts_keyed_init(&collector->pages[i], sizeof(struct page),
 			      offsetof(struct page, sites));
-	r = ts_eras_init(&collector->eras, collector->reader);
+	r = ts_epochs_init(&collector->epochs, collector->reader);
 	if (!r)
 		r = ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
 	if (!r)

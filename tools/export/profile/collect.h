@@ -14,7 +14,7 @@ struct ts_site {
 	uint32_t is_known; /* 0: the call is not in the trace, and what follows is 0 */
 	uint32_t stack;	   /* 0: none was taken */
 	uint32_t thread;
-	uint32_t era; /* of the session's modules: an address means the same throughout one */
+	uint32_t epoch; /* of the session's modules: an address means the same throughout one */
 	uint32_t reserved;
 	/* the key ends here */
 	uint64_t time_ns; /* of the first call from there */

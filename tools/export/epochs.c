@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instants at which modules went, sorted and searched. */
-#include "tools/export/eras.h"
+#include "tools/export/epochs.h"
 
-struct era {
+struct epoch {
 	uint32_t session;
 	uint64_t start_ns;
 };
 
 static int compare(const void *a, const void *b)
 {
-	const struct era *x = a, *y = b;
+	const struct epoch *x = a, *y = b;
 
 	if (x->session != y->session)
 		return x->session < y->session ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-int ts_eras_init(struct ts_eras *eras, struct ts_sbt_reader *reader)
+int ts_epochs_init(struct ts_epochs *epochs, struct ts_sbt_reader *reader)
 {
 	size_t n = ts_sbt_reader_n_modules(reader);
 
-	*eras = (struct ts_eras){0};
+	*epochs = (struct ts_epochs){0};
 	for (size_t i = 0; i < n; i++) {
 		const struct ts_sbt_module *module = ts_sbt_reader_module_at(reader, i);
-		struct era era = {module->session, module->row.start_ns};
+		struct epoch epoch = {module->session, module->row.start_ns};
 		int r = module->row.flags & TS_MODULE_UNLOADED
-				? ts_buffer_append(&eras->list, &era, sizeof(era))
+				? ts_buffer_append(&epochs->list, &epoch, sizeof(epoch))
 				: 0;
 
 		if (r)
 			return r;
 	}
-	if (eras->list.n)
-		qsort(eras->list.bytes, eras->list.n / sizeof(struct era), sizeof(struct era),
-		      compare);
+	if (epochs->list.n)
+		qsort(epochs->list.bytes, epochs->list.n / sizeof(struct epoch),
+		      sizeof(struct epoch), compare);
 	return 0;
 }
 
-void ts_eras_deinit(struct ts_eras *eras)
+void ts_epochs_deinit(struct ts_epochs *epochs)
 {
-	ts_buffer_deinit(&eras->list);
+	ts_buffer_deinit(&epochs->list);
 }
 
-uint32_t ts_eras_at(const struct ts_eras *eras, uint32_t session, uint64_t time_ns)
+uint32_t ts_epochs_at(const struct ts_epochs *epochs, uint32_t session, uint64_t time_ns)
 {
-	const struct era *list = (const void *)eras->list.bytes;
-	struct era key = {session, time_ns};
-	size_t low = 0, high = eras->list.n / sizeof(*list);
+	const struct epoch *list = (const void *)epochs->list.bytes;
+	struct epoch key = {session, time_ns};
+	size_t low = 0, high = epochs->list.n / sizeof(*list);
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
