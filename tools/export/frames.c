@@ -37,13 +37,13 @@ int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 
 	*frames = (struct ts_frames){.reader = reader, .options = options};
 	ts_texts_init(&frames->texts);
-	ts_keyed_init(&frames->mappings, sizeof(struct ts_frame_mapping),
-		      offsetof(struct ts_frame_mapping, address));
-	ts_keyed_init(&frames->functions, sizeof(struct ts_frame_function),
-		      sizeof(struct ts_frame_function));
-	ts_keyed_init(&frames->locations, sizeof(struct ts_frame_location),
-		      offsetof(struct ts_frame_location, address));
-	ts_keyed_init(&frames->seen, sizeof(struct seen), offsetof(struct seen, location));
+	ts_hashtable_init(&frames->mappings, sizeof(struct ts_frame_mapping),
+			  offsetof(struct ts_frame_mapping, address));
+	ts_hashtable_init(&frames->functions, sizeof(struct ts_frame_function),
+			  sizeof(struct ts_frame_function));
+	ts_hashtable_init(&frames->locations, sizeof(struct ts_frame_location),
+			  offsetof(struct ts_frame_location, address));
+	ts_hashtable_init(&frames->seen, sizeof(struct seen), offsetof(struct seen, location));
 	r = ts_modules_new(reader, &frames->modules);
 	if (!r)
 		r = ts_symbols_new(reader, &frames->symbols);
@@ -56,10 +56,10 @@ void ts_frames_deinit(struct ts_frames *frames)
 	ts_modules_free(frames->modules);
 	ts_symbols_free(frames->symbols);
 	ts_texts_deinit(&frames->texts);
-	ts_keyed_deinit(&frames->mappings);
-	ts_keyed_deinit(&frames->functions);
-	ts_keyed_deinit(&frames->locations);
-	ts_keyed_deinit(&frames->seen);
+	ts_hashtable_deinit(&frames->mappings);
+	ts_hashtable_deinit(&frames->functions);
+	ts_hashtable_deinit(&frames->locations);
+	ts_hashtable_deinit(&frames->seen);
 	ts_buffer_deinit(&frames->lines);
 	ts_buffer_deinit(&frames->path);
 }
@@ -89,7 +89,7 @@ static int add_function(struct ts_frames *frames, const char *name, const char *
 				 &key.system_name);
 	if (!r)
 		r = ts_texts_add(&frames->texts, file, &key.file);
-	return r ? r : ts_keyed_get(&frames->functions, &key, ret_i, NULL);
+	return r ? r : ts_hashtable_get(&frames->functions, &key, ret_i, NULL);
 }
 
 static int add_line(struct ts_frames *frames, struct ts_frame_location *location,
@@ -117,10 +117,10 @@ static int named(struct ts_frames *frames, const char *name, const char *system_
 
 	key.value = line.function;
 	if (!r)
-		r = ts_keyed_get(&frames->locations, &key, ret_location, &is_new);
+		r = ts_hashtable_get(&frames->locations, &key, ret_location, &is_new);
 	if (r || !is_new)
 		return r;
-	location = ts_keyed_at(&frames->locations, *ret_location);
+	location = ts_hashtable_at(&frames->locations, *ret_location);
 	r = ts_texts_add(&frames->texts, name, &line.folded);
 	return r ? r : add_line(frames, location, &line);
 }
@@ -144,11 +144,11 @@ int ts_frames_mapping(struct ts_frames *frames, const struct ts_row_module *modu
 	int r;
 
 	memcpy(key.build_id, module->build_id, key.n_build_id_bytes);
-	r = ts_keyed_get(&frames->mappings, &key, ret_mapping, &is_new);
+	r = ts_hashtable_get(&frames->mappings, &key, ret_mapping, &is_new);
 	if (r || !is_new)
 		return r;
 	image = frames->symbols ? ts_symbols_image(frames->symbols, module) : NULL;
-	mapping = ts_keyed_at(&frames->mappings, *ret_mapping);
+	mapping = ts_hashtable_at(&frames->mappings, *ret_mapping);
 	mapping->address = module->address;
 	mapping->result = image ? image->result : UINT32_MAX;
 	return 0;
@@ -215,17 +215,18 @@ static int native(struct ts_frames *frames, const struct ts_site *site, uint64_t
 		r = ts_frames_mapping(frames, module, &key.owner);
 	}
 	if (!r && module) {
-		const struct ts_frame_mapping *mapping = ts_keyed_at(&frames->mappings, key.owner);
+		const struct ts_frame_mapping *mapping =
+			ts_hashtable_at(&frames->mappings, key.owner);
 
 		/* All processes' addresses of a file are told as those of the first. */
 		key.value = call - module->address + mapping->address;
 	}
 	if (!r)
-		r = ts_keyed_get(&frames->locations, &key, ret_location, &is_new);
+		r = ts_hashtable_get(&frames->locations, &key, ret_location, &is_new);
 	if (r || !is_new)
 		return r;
 	frames->any_native = true;
-	location = ts_keyed_at(&frames->locations, *ret_location);
+	location = ts_hashtable_at(&frames->locations, *ret_location);
 	location->address = key.value;
 	r = name_address(frames, module, address, &location->folded);
 	if (frames->symbols)
@@ -241,11 +242,11 @@ static int python(struct ts_frames *frames, uint64_t frame, uint32_t *ret_locati
 	struct ts_frame_line line = {.line = TS_FRAME_LINE(frame)};
 	ts_cleanup(ts_freep) char *name = NULL;
 	bool is_new;
-	int r = ts_keyed_get(&frames->locations, &key, ret_location, &is_new);
+	int r = ts_hashtable_get(&frames->locations, &key, ret_location, &is_new);
 
 	if (r || !is_new)
 		return r;
-	location = ts_keyed_at(&frames->locations, *ret_location);
+	location = ts_hashtable_at(&frames->locations, *ret_location);
 	if (file && asprintf(&name, "%.*s", (int)(file - text), text) < 0) {
 		name = NULL;
 		return -ENOMEM;
@@ -269,19 +270,19 @@ static int locate(struct ts_frames *frames, const struct ts_site *site, uint64_t
 			   .is_innermost = is_innermost};
 	uint32_t i;
 	bool is_new;
-	int r = ts_keyed_get(&frames->seen, &key, &i, &is_new);
+	int r = ts_hashtable_get(&frames->seen, &key, &i, &is_new);
 
 	if (r)
 		return r;
 	if (!is_new) {
-		*ret_location = ((struct seen *)ts_keyed_at(&frames->seen, i))->location;
+		*ret_location = ((struct seen *)ts_hashtable_at(&frames->seen, i))->location;
 		return 0;
 	}
 	if (TS_FRAME_KIND(frame) == TS_FRAME_PYTHON)
 		r = python(frames, frame, ret_location);
 	else
 		r = native(frames, site, TS_FRAME_VALUE(frame), is_innermost, ret_location);
-	((struct seen *)ts_keyed_at(&frames->seen, i))->location = r ? 0 : *ret_location;
+	((struct seen *)ts_hashtable_at(&frames->seen, i))->location = r ? 0 : *ret_location;
 	return r;
 }
 

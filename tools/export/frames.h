@@ -61,12 +61,12 @@ struct ts_frames {
 	struct ts_modules *modules;
 	struct ts_symbols *symbols;
 	struct ts_texts texts;
-	struct ts_keyed mappings;  /* of struct ts_frame_mapping */
-	struct ts_keyed functions; /* of struct ts_frame_function */
-	struct ts_keyed locations; /* of struct ts_frame_location */
-	struct ts_keyed seen;	   /* frames that have a location already */
-	struct ts_buffer lines;	   /* of struct ts_frame_line */
-	struct ts_buffer path;	   /* of uint32_t: the locations of the stack at hand */
+	struct ts_hashtable mappings;  /* of struct ts_frame_mapping */
+	struct ts_hashtable functions; /* of struct ts_frame_function */
+	struct ts_hashtable locations; /* of struct ts_frame_location */
+	struct ts_hashtable seen;      /* frames that have a location already */
+	struct ts_buffer lines;	       /* of struct ts_frame_line */
+	struct ts_buffer path;	       /* of uint32_t: the locations of the stack at hand */
 	bool any_native, any_name;
 	bool damaged; /* some stack or all names could not be read */
 	struct ts_sbt_error damage;

@@ -10,8 +10,8 @@
 
 void ts_annotated_init(struct ts_annotated *annotated)
 {
-	ts_keyed_init(&annotated->spans, sizeof(struct ts_annotated_span),
-		      offsetof(struct ts_annotated_span, start_ns));
+	ts_hashtable_init(&annotated->spans, sizeof(struct ts_annotated_span),
+			  offsetof(struct ts_annotated_span, start_ns));
 }
 
 void ts_annotated_deinit(struct ts_annotated *annotated)
@@ -19,7 +19,7 @@ void ts_annotated_deinit(struct ts_annotated *annotated)
 	free(annotated->ranges);
 	free(annotated->ops);
 	free(annotated->sessions);
-	ts_keyed_deinit(&annotated->spans);
+	ts_hashtable_deinit(&annotated->spans);
 	ts_state_map_deinit(&annotated->innermost);
 	ts_state_map_deinit(&annotated->range_by_op);
 }
@@ -99,12 +99,12 @@ int ts_annotated_op(struct ts_annotated *annotated, uint32_t session, uint64_t o
 		int r;
 
 		if (annotated->spans.n >= TS_ANNOTATED_MAX &&
-		    !ts_keyed_find(&annotated->spans, &key, &i))
+		    !ts_hashtable_find(&annotated->spans, &key, &i))
 			return 0;
-		r = ts_keyed_get(&annotated->spans, &key, &i, &is_new);
+		r = ts_hashtable_get(&annotated->spans, &key, &i, &is_new);
 		if (r)
 			return r;
-		span = ts_keyed_at(&annotated->spans, i);
+		span = ts_hashtable_at(&annotated->spans, i);
 		if (is_new || start_ns < span->start_ns)
 			span->start_ns = start_ns;
 		if (is_new || end_ns > span->end_ns)
@@ -142,7 +142,7 @@ struct ts_annotated_span *ts_annotated_sort(struct ts_annotated *annotated, size
 	if (!sorted)
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
-		sorted[i] = *(struct ts_annotated_span *)ts_keyed_at(&annotated->spans, i);
+		sorted[i] = *(struct ts_annotated_span *)ts_hashtable_at(&annotated->spans, i);
 	qsort(sorted, n, sizeof(*sorted), compare_spans);
 	*ret_n = n;
 	return sorted;

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "replay/state/map.h"
-#include "tools/export/keyed.h"
+#include "tools/export/hashtable.h"
 
 #define TS_ANNOTATED_MAX   (1u << 20)
 #define TS_ANNOTATED_CALLS (1u << 18)
@@ -31,7 +31,7 @@ struct ts_annotated_span {
 struct ts_annotated {
 	struct ts_annotated_range *ranges;
 	size_t n_ranges, n_ranges_allocated;
-	struct ts_keyed spans;	       /* of struct ts_annotated_span */
+	struct ts_hashtable spans;     /* of struct ts_annotated_span */
 	struct ts_state_map innermost; /* by thread: index + 1 of the range that began last there */
 	struct ts_state_map range_by_op; /* index + 1 */
 	uint64_t *ops;			 /* a ring: session and operation of the last calls */

@@ -21,25 +21,25 @@ void ts_lines_init(struct ts_lines *lines, struct ts_events *events, struct ts_s
 		   const struct ts_export_options *options)
 {
 	*lines = (struct ts_lines){.events = events, .reader = reader, .options = options};
-	ts_keyed_init(&lines->lines, sizeof(struct ts_line), offsetof(struct ts_line, place));
+	ts_hashtable_init(&lines->lines, sizeof(struct ts_line), offsetof(struct ts_line, place));
 }
 
 void ts_lines_deinit(struct ts_lines *lines)
 {
 	for (uint32_t i = 0; i < lines->lines.n; i++)
-		free(((struct ts_line *)ts_keyed_at(&lines->lines, i))->ends);
-	ts_keyed_deinit(&lines->lines);
+		free(((struct ts_line *)ts_hashtable_at(&lines->lines, i))->ends);
+	ts_hashtable_deinit(&lines->lines);
 }
 
 int ts_lines_find(struct ts_lines *lines, const struct ts_line *key, struct ts_line **ret_line,
 		  bool *ret_is_new)
 {
 	uint32_t i;
-	int r = ts_keyed_recall(&lines->lines, key, offsetof(struct ts_line, place), &i,
-				ret_is_new);
+	int r = ts_hashtable_recall(&lines->lines, key, offsetof(struct ts_line, place), &i,
+				    ret_is_new);
 
 	if (!r)
-		*ret_line = ts_keyed_at(&lines->lines, i);
+		*ret_line = ts_hashtable_at(&lines->lines, i);
 	return r;
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "tools/export/export.h"
-#include "tools/export/keyed.h"
+#include "tools/export/hashtable.h"
 #include "tools/export/kineto/kineto-events.h"
 
 /* Lanes of a stream: its operations, from the second on where they overlap; those of waits; those where annotations cross. */
@@ -36,7 +36,7 @@ struct ts_line {
 };
 
 struct ts_lines {
-	struct ts_keyed lines; /* of struct ts_line */
+	struct ts_hashtable lines; /* of struct ts_line */
 	struct ts_events *events;
 	struct ts_sbt_reader *reader;
 	const struct ts_export_options *options;

@@ -18,25 +18,25 @@ struct number {
 
 void ts_waits_init(struct ts_waits *waits)
 {
-	ts_keyed_init(&waits->records, sizeof(struct record), offsetof(struct record, op_id));
-	ts_keyed_init(&waits->numbers, sizeof(struct number), offsetof(struct number, handle));
+	ts_hashtable_init(&waits->records, sizeof(struct record), offsetof(struct record, op_id));
+	ts_hashtable_init(&waits->numbers, sizeof(struct number), offsetof(struct number, handle));
 }
 
 void ts_waits_deinit(struct ts_waits *waits)
 {
-	ts_keyed_deinit(&waits->records);
-	ts_keyed_deinit(&waits->numbers);
+	ts_hashtable_deinit(&waits->records);
+	ts_hashtable_deinit(&waits->numbers);
 }
 
 int ts_waits_record(struct ts_waits *waits, uint32_t session, const struct ts_row_event *row)
 {
 	struct record key = {.session = session, .handle = row->event}, *record;
 	uint32_t i;
-	int r = ts_keyed_get(&waits->records, &key, &i, NULL);
+	int r = ts_hashtable_get(&waits->records, &key, &i, NULL);
 
 	if (r)
 		return r;
-	record = ts_keyed_at(&waits->records, i);
+	record = ts_hashtable_at(&waits->records, i);
 	record->op_id = row->op_id;
 	record->stream = row->stream;
 	return 0;
@@ -49,9 +49,9 @@ static void resolve(const struct ts_waits *waits, struct ts_waits_one *wait, uin
 	uint32_t i;
 
 	wait->is_ready = true;
-	if (!ts_keyed_find(&waits->records, &key, &i))
+	if (!ts_hashtable_find(&waits->records, &key, &i))
 		return;
-	record = ts_keyed_at(&waits->records, i);
+	record = ts_hashtable_at(&waits->records, i);
 	wait->record_op_id = record->op_id;
 	wait->record_stream = (uint32_t)record->stream;
 }
@@ -69,10 +69,10 @@ int ts_waits_stream_wait(struct ts_waits *waits, uint32_t session,
 
 		if (wait->is_ready || wait->session != session || wait->row.op_id != row->op_id)
 			continue;
-		r = ts_keyed_get(&waits->numbers, &key, &i, NULL);
+		r = ts_hashtable_get(&waits->numbers, &key, &i, NULL);
 		if (r)
 			return r;
-		((struct number *)ts_keyed_at(&waits->numbers, i))->handle = row->event;
+		((struct number *)ts_hashtable_at(&waits->numbers, i))->handle = row->event;
 		resolve(waits, wait, row->event);
 	}
 	return 0;
@@ -88,9 +88,9 @@ int ts_waits_sync(struct ts_waits *waits, uint32_t session, const struct ts_row_
 	if (row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
 	wait->is_ready = true;
-	if (row->event && ts_keyed_find(&waits->numbers, &key, &i))
+	if (row->event && ts_hashtable_find(&waits->numbers, &key, &i))
 		resolve(waits, wait,
-			((const struct number *)ts_keyed_at(&waits->numbers, i))->handle);
+			((const struct number *)ts_hashtable_at(&waits->numbers, i))->handle);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "sbt/schema.h"
-#include "tools/export/keyed.h"
+#include "tools/export/hashtable.h"
 
 #define TS_WAITS_NS  UINT64_C(100000000)
 #define TS_WAITS_MAX 256u
@@ -24,8 +24,8 @@ struct ts_waits_one {
 
 /* Zeroed, then initialised. */
 struct ts_waits {
-	struct ts_keyed records; /* by handle */
-	struct ts_keyed numbers; /* of the vendor's: handle */
+	struct ts_hashtable records; /* by handle */
+	struct ts_hashtable numbers; /* of the vendor's: handle */
 	struct ts_waits_one waits[TS_WAITS_MAX];
 	uint32_t first, n; /* a ring */
 };

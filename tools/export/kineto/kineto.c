@@ -292,9 +292,9 @@ static int put_wait(struct kineto *kineto, const struct ts_waits_one *wait)
 	uint32_t device, i;
 	int r = 0;
 
-	if (!ts_keyed_find(&kineto->lines.lines, &key, &i))
+	if (!ts_hashtable_find(&kineto->lines.lines, &key, &i))
 		return 0;
-	device = (uint32_t)((struct ts_line *)ts_keyed_at(&kineto->lines.lines, i))->place.tid;
+	device = (uint32_t)((struct ts_line *)ts_hashtable_at(&kineto->lines.lines, i))->place.tid;
 	for (unsigned int lane = TS_LINES_LANES; !r && !fits && lane < 2 * TS_LINES_LANES; lane++) {
 		r = ts_lines_stream(&kineto->lines, wait->session, device, row->stream, lane,
 				    &line);
@@ -557,7 +557,7 @@ static int put_annotation(struct kineto *kineto, const struct ts_annotated_span 
 	}
 	if (r || !fits)
 		return r;
-	lane = --lane == TS_LINES_ANNOTATIONS && !ts_keyed_find(&kineto->lines.lines, &key, &i)
+	lane = --lane == TS_LINES_ANNOTATIONS && !ts_hashtable_find(&kineto->lines.lines, &key, &i)
 		       ? 0
 		       : lane;
 	r = ts_lines_stream(&kineto->lines, span->session, span->device, span->stream, lane, &line);

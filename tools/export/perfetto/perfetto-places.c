@@ -17,18 +17,18 @@ static const char *string(const struct ts_perfetto *perfetto, uint32_t id)
 static int find_place(struct ts_perfetto *perfetto, const struct ts_place_key *key,
 		      uint32_t *ret_place, uint32_t *ret_track)
 {
-	int r = ts_keyed_recall(&perfetto->places, key, offsetof(struct ts_place_key, track),
-				ret_place, NULL);
+	int r = ts_hashtable_recall(&perfetto->places, key, offsetof(struct ts_place_key, track),
+				    ret_place, NULL);
 
 	if (!r)
-		*ret_track =
-			((struct ts_place_key *)ts_keyed_at(&perfetto->places, *ret_place))->track;
+		*ret_track = ((struct ts_place_key *)ts_hashtable_at(&perfetto->places, *ret_place))
+				     ->track;
 	return r;
 }
 
 static void set_place(struct ts_perfetto *perfetto, uint32_t place, uint32_t track)
 {
-	((struct ts_place_key *)ts_keyed_at(&perfetto->places, place))->track = track;
+	((struct ts_place_key *)ts_hashtable_at(&perfetto->places, place))->track = track;
 }
 
 /* Names are whatever the application chose: UTF-8 without controls is what is kept. */

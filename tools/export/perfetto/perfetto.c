@@ -156,7 +156,8 @@ static int append_stack(struct ts_perfetto *perfetto, const struct ts_track_text
 	int r = ts_frames_path(frames, &site, &no_leaf, &path, &n);
 
 	for (size_t i = 0; !r && i < n; i++) {
-		const struct ts_frame_location *location = ts_keyed_at(&frames->locations, path[i]);
+		const struct ts_frame_location *location =
+			ts_hashtable_at(&frames->locations, path[i]);
 		uint32_t n_lines = location->n_lines ? location->n_lines : 1;
 
 		for (uint32_t line = 0; !r && line < n_lines; line++) {
@@ -178,7 +179,7 @@ static int append_stack(struct ts_perfetto *perfetto, const struct ts_track_text
 
 static int append_config(const struct ts_perfetto *perfetto, uint64_t which, struct ts_buffer *text)
 {
-	const struct config *config = ts_keyed_at(&perfetto->configs, (uint32_t)which);
+	const struct config *config = ts_hashtable_at(&perfetto->configs, (uint32_t)which);
 	char words[256];
 	int n = snprintf(words, sizeof(words),
 			 "grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 " block %" PRIu32 "x%" PRIu32
@@ -352,7 +353,7 @@ static int add_config(struct ts_perfetto *perfetto, const struct ts_row_kernel *
 		.registers_per_thread = row->registers_per_thread,
 	};
 	uint32_t i;
-	int r = ts_keyed_recall(&perfetto->configs, &key, sizeof(key), &i, NULL);
+	int r = ts_hashtable_recall(&perfetto->configs, &key, sizeof(key), &i, NULL);
 
 	if (!r)
 		add_text(slice, ARG_LAUNCH, TEXT_CONFIG, 0, i);
@@ -434,12 +435,12 @@ static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
 	struct ts_call_kind *kind;
 	const char *name;
 	uint32_t i;
-	int r = ts_keyed_recall(&perfetto->calls, &key, offsetof(struct ts_call_kind, is_known), &i,
-				NULL);
+	int r = ts_hashtable_recall(&perfetto->calls, &key, offsetof(struct ts_call_kind, is_known),
+				    &i, NULL);
 
 	if (r)
 		return r;
-	*ret_kind = kind = ts_keyed_at(&perfetto->calls, i);
+	*ret_kind = kind = ts_hashtable_at(&perfetto->calls, i);
 	if (kind->is_known)
 		return 0;
 	name = perfetto->options->names->api(api->domain, api->cbid);
@@ -900,9 +901,9 @@ static void deinit(struct ts_perfetto *perfetto)
 	ts_tracks_free(perfetto->tracks);
 	ts_frames_deinit(&perfetto->frames);
 	ts_epochs_deinit(&perfetto->epochs);
-	ts_keyed_deinit(&perfetto->places);
-	ts_keyed_deinit(&perfetto->configs);
-	ts_keyed_deinit(&perfetto->calls);
+	ts_hashtable_deinit(&perfetto->places);
+	ts_hashtable_deinit(&perfetto->configs);
+	ts_hashtable_deinit(&perfetto->calls);
 	ts_flows_free(perfetto->flows);
 	ts_sums_deinit(&perfetto->sums);
 }
@@ -918,11 +919,11 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 	struct ts_sbt_summary summary;
 	int r;
 
-	ts_keyed_init(&perfetto->places, sizeof(struct ts_place_key),
-		      offsetof(struct ts_place_key, track));
-	ts_keyed_init(&perfetto->configs, sizeof(struct config), sizeof(struct config));
-	ts_keyed_init(&perfetto->calls, sizeof(struct ts_call_kind),
-		      offsetof(struct ts_call_kind, is_known));
+	ts_hashtable_init(&perfetto->places, sizeof(struct ts_place_key),
+			  offsetof(struct ts_place_key, track));
+	ts_hashtable_init(&perfetto->configs, sizeof(struct config), sizeof(struct config));
+	ts_hashtable_init(&perfetto->calls, sizeof(struct ts_call_kind),
+			  offsetof(struct ts_call_kind, is_known));
 	perfetto->n_sessions = ts_sbt_reader_n_sessions(perfetto->reader);
 	perfetto->origin_ns = ts_sbt_reader_origin_ns(perfetto->reader);
 	if (perfetto->origin_ns > MAX_TIME_NS)

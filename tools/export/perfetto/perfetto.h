@@ -96,9 +96,9 @@ struct ts_perfetto {
 	struct ts_tracks *tracks;
 	struct ts_frames frames;
 	struct ts_epochs epochs;
-	struct ts_keyed places;	 /* of struct ts_place_key */
-	struct ts_keyed configs; /* of launches */
-	struct ts_keyed calls;	 /* of struct ts_call_kind */
+	struct ts_hashtable places;  /* of struct ts_place_key */
+	struct ts_hashtable configs; /* of launches */
+	struct ts_hashtable calls;   /* of struct ts_call_kind */
 	struct ts_flows *flows;
 	struct ts_sums sums;
 	uint64_t origin_ns, now_ns;

@@ -70,8 +70,8 @@ struct ts_tracks {
 	struct lane *lanes;
 	size_t n_lanes, n_lanes_allocated;
 	uint64_t last_uuid;
-	struct ts_keyed texts; /* of struct text_key */
-	struct ts_buffer text; /* the one at hand */
+	struct ts_hashtable texts; /* of struct text_key */
+	struct ts_buffer text;	   /* the one at hand */
 	struct ts_buffer out;
 	struct ts_track_slice held[MAX_HELD];
 	uint32_t n_held;
@@ -88,7 +88,7 @@ void ts_tracks_free(struct ts_tracks *tracks)
 		free(tracks->tracks[i].name);
 	free(tracks->lanes);
 	free(tracks->tracks);
-	ts_keyed_deinit(&tracks->texts);
+	ts_hashtable_deinit(&tracks->texts);
 	ts_buffer_deinit(&tracks->text);
 	ts_buffer_deinit(&tracks->out);
 	free(tracks);
@@ -185,7 +185,7 @@ int ts_tracks_new(const struct ts_track_options *options, struct ts_tracks **ret
 	if (!tracks)
 		return -ENOMEM;
 	tracks->options = *options;
-	ts_keyed_init(&tracks->texts, sizeof(struct text_key), offsetof(struct text_key, iid));
+	ts_hashtable_init(&tracks->texts, sizeof(struct text_key), offsetof(struct text_key, iid));
 	r = begin_sequence(tracks, SEQUENCE_OF_ALL, 0);
 	if (r) {
 		ts_tracks_free(tracks);
@@ -384,16 +384,17 @@ static int intern(struct ts_tracks *tracks, uint32_t lane_id, enum text_class cl
 	uint64_t iid;
 	uint32_t i;
 	bool is_new;
-	int r = ts_keyed_recall(&tracks->texts, &key, offsetof(struct text_key, iid), &i, &is_new);
+	int r = ts_hashtable_recall(&tracks->texts, &key, offsetof(struct text_key, iid), &i,
+				    &is_new);
 
 	if (r)
 		return r;
 	if (!is_new) {
-		*ret_iid = ((struct text_key *)ts_keyed_at(&tracks->texts, i))->iid;
+		*ret_iid = ((struct text_key *)ts_hashtable_at(&tracks->texts, i))->iid;
 		return 0;
 	}
 	iid = ++lane->n_iids[class];
-	((struct text_key *)ts_keyed_at(&tracks->texts, i))->iid = *ret_iid = iid;
+	((struct text_key *)ts_hashtable_at(&tracks->texts, i))->iid = *ret_iid = iid;
 	tracks->text.n = 0;
 	if (what->kind == TS_TRACK_TEXT_STATIC) {
 		text = (const char *)(uintptr_t)what->value;

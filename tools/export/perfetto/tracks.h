@@ -11,7 +11,7 @@
 #pragma once
 
 #include "sbt/buffer.h"
-#include "tools/export/keyed.h"
+#include "tools/export/hashtable.h"
 
 #include <stdio.h>
 

@@ -53,16 +53,16 @@ static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 	if (collector->options->no_leaf)
 		key.type = key.name = 0;
 	site.epoch = ts_epochs_at(&collector->epochs, row->session, start_ns);
-	r = ts_keyed_get(&collector->to->sites, &site, &key.site, &is_new);
+	r = ts_hashtable_get(&collector->to->sites, &site, &key.site, &is_new);
 	if (r)
 		return r;
 	if (is_new)
-		((struct ts_site *)ts_keyed_at(&collector->to->sites, key.site))->time_ns =
+		((struct ts_site *)ts_hashtable_at(&collector->to->sites, key.site))->time_ns =
 			start_ns;
-	r = ts_keyed_get(&collector->to->samples, &key, &i, NULL);
+	r = ts_hashtable_get(&collector->to->samples, &key, &i, NULL);
 	if (r)
 		return r;
-	sample = ts_keyed_at(&collector->to->samples, i);
+	sample = ts_hashtable_at(&collector->to->samples, i);
 	ts_collect_add(&sample->values[weight], ns);
 	ts_collect_add(&sample->values[TS_EXPORT_HOST], ns);
 	ts_collect_add(&report->totals[weight], ns);

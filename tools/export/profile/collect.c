@@ -33,24 +33,24 @@ struct collector {
 	struct ts_sbt_cursor *rows, *calls;
 	struct ts_sbt_row call; /* the next one, not yet taken */
 	bool has_call;
-	struct ts_keyed pages[2]; /* the newest ones, and those before */
-	struct page last;	  /* page of the last look-up */
+	struct ts_hashtable pages[2]; /* the newest ones, and those before */
+	struct page last;	      /* page of the last look-up */
 	struct ts_epochs epochs;
 	uint64_t n_read;
 };
 
-static void free_pages(struct ts_keyed *pages)
+static void free_pages(struct ts_hashtable *pages)
 {
 	for (uint32_t i = 0; i < pages->n; i++)
-		free(((struct page *)ts_keyed_at(pages, i))->sites);
-	ts_keyed_clear(pages);
+		free(((struct page *)ts_hashtable_at(pages, i))->sites);
+	ts_hashtable_clear(pages);
 }
 
 static void collector_deinit(struct collector *collector)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++) {
 		free_pages(&collector->pages[i]);
-		ts_keyed_deinit(&collector->pages[i]);
+		ts_hashtable_deinit(&collector->pages[i]);
 	}
 	ts_epochs_deinit(&collector->epochs);
 	ts_sbt_cursor_free(collector->calls);
@@ -69,8 +69,8 @@ static uint32_t *find_page(struct collector *collector, uint32_t session, uint64
 	    collector->last.number == key.number)
 		return collector->last.sites;
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
-		if (ts_keyed_find(&collector->pages[i], &key, &at)) {
-			collector->last = *(struct page *)ts_keyed_at(&collector->pages[i], at);
+		if (ts_hashtable_find(&collector->pages[i], &key, &at)) {
+			collector->last = *(struct page *)ts_hashtable_at(&collector->pages[i], at);
 			return collector->last.sites;
 		}
 	return NULL;
@@ -87,17 +87,17 @@ static int add_page(struct collector *collector, uint32_t session, uint64_t op_i
 	if (!sites)
 		return -ENOMEM;
 	if (collector->pages[0].n == N_PAGES) {
-		struct ts_keyed spare = collector->pages[1];
+		struct ts_hashtable spare = collector->pages[1];
 
 		free_pages(&spare);
 		collector->pages[1] = collector->pages[0];
 		collector->pages[0] = spare;
 		collector->last.sites = NULL;
 	}
-	r = ts_keyed_get(&collector->pages[0], &key, &at, NULL);
+	r = ts_hashtable_get(&collector->pages[0], &key, &at, NULL);
 	if (r)
 		return r;
-	*ret_sites = ((struct page *)ts_keyed_at(&collector->pages[0], at))->sites =
+	*ret_sites = ((struct page *)ts_hashtable_at(&collector->pages[0], at))->sites =
 		ts_take_ptr(sites);
 	return 0;
 }
@@ -151,9 +151,10 @@ static int take_call(struct collector *collector)
 	uint32_t i;
 	int r;
 
-	r = ts_keyed_get(&collector->to->sites, &key, &i, &is_new);
+	r = ts_hashtable_get(&collector->to->sites, &key, &i, &is_new);
 	if (!r && is_new)
-		((struct ts_site *)ts_keyed_at(&collector->to->sites, i))->time_ns = api->start_ns;
+		((struct ts_site *)ts_hashtable_at(&collector->to->sites, i))->time_ns =
+			api->start_ns;
 	if (!r && api->op_id)
 		r = note_call(collector, key.session, api->op_id, i);
 	if (!r && api->nested_op_id && api->nested_op_id != api->op_id)
@@ -173,7 +174,7 @@ static int find_site(struct collector *collector, const struct ts_sbt_row *row, 
 		*ret_site = sites[op_id % PAGE_OPS] - 1;
 		return 0;
 	}
-	return ts_keyed_get(&collector->to->sites, &unknown, ret_site, NULL);
+	return ts_hashtable_get(&collector->to->sites, &unknown, ret_site, NULL);
 }
 
 static int take_row(struct collector *collector, const struct ts_sbt_row *row)
@@ -213,11 +214,11 @@ static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 		key.type = key.name = 0;
 	r = find_site(collector, row, op_id, &key.site);
 	if (!r)
-		r = ts_keyed_get(&collector->to->samples, &key, &i, NULL);
+		r = ts_hashtable_get(&collector->to->samples, &key, &i, NULL);
 	if (r)
 		return r;
-	sample = ts_keyed_at(&collector->to->samples, i);
-	site = ts_keyed_at(&collector->to->sites, key.site);
+	sample = ts_hashtable_at(&collector->to->samples, i);
+	site = ts_hashtable_at(&collector->to->sites, key.site);
 	report->n_rows++;
 	report->n_without_call += !site->is_known;
 	report->n_without_stack += site->is_known && !site->stack;
@@ -249,8 +250,8 @@ static int start(struct collector *collector)
 	if (options->to_ns && __builtin_add_overflow(options->to_ns, AHEAD_NS, &calls.to_ns))
 		calls.to_ns = 0;
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++)
-		ts_keyed_init(&collector->pages[i], sizeof(struct page),
-			      offsetof(struct page, sites));
+		ts_hashtable_init(&collector->pages[i], sizeof(struct page),
+				  offsetof(struct page, sites));
 	r = ts_epochs_init(&collector->epochs, collector->reader);
 	if (!r)
 		r = ts_sbt_cursor_new(collector->reader, &rows, &collector->rows);
@@ -296,9 +297,10 @@ int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *opt
 	struct ts_collected collected = {0};
 	int r;
 
-	ts_keyed_init(&collected.sites, sizeof(struct ts_site), offsetof(struct ts_site, time_ns));
-	ts_keyed_init(&collected.samples, sizeof(struct ts_sample),
-		      offsetof(struct ts_sample, values));
+	ts_hashtable_init(&collected.sites, sizeof(struct ts_site),
+			  offsetof(struct ts_site, time_ns));
+	ts_hashtable_init(&collected.samples, sizeof(struct ts_sample),
+			  offsetof(struct ts_sample, values));
 	r = options->weight < TS_EXPORT_FIRST_OF_HOST
 		    ? collect_device(reader, options, profile, &collected)
 		    : ts_collect_host(reader, options, profile, &collected);
@@ -313,6 +315,6 @@ int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *opt
 
 void ts_collected_deinit(struct ts_collected *collected)
 {
-	ts_keyed_deinit(&collected->sites);
-	ts_keyed_deinit(&collected->samples);
+	ts_hashtable_deinit(&collected->sites);
+	ts_hashtable_deinit(&collected->samples);
 }

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "tools/export/export.h"
-#include "tools/export/keyed.h"
+#include "tools/export/hashtable.h"
 
 /* The stack that launched operations, or the stack of a sampled thread. */
 struct ts_site {
@@ -33,8 +33,8 @@ struct ts_sample {
 };
 
 struct ts_collected {
-	struct ts_keyed sites;	 /* of struct ts_site */
-	struct ts_keyed samples; /* of struct ts_sample */
+	struct ts_hashtable sites;   /* of struct ts_site */
+	struct ts_hashtable samples; /* of struct ts_sample */
 	struct ts_export_report report;
 	uint64_t period_ns; /* of the first sample; 0: there is none */
 };

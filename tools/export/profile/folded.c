@@ -17,7 +17,7 @@ struct node {
 struct folded {
 	struct ts_frames frames;
 	struct ts_collected collected;
-	struct ts_keyed nodes; /* of struct node */
+	struct ts_hashtable nodes; /* of struct node */
 	struct ts_buffer
 		order; /* of uint32_t: all nodes, those of one parent together and sorted */
 	struct ts_buffer
@@ -30,7 +30,7 @@ static void folded_deinit(struct folded *folded)
 {
 	ts_frames_deinit(&folded->frames);
 	ts_collected_deinit(&folded->collected);
-	ts_keyed_deinit(&folded->nodes);
+	ts_hashtable_deinit(&folded->nodes);
 	ts_buffer_deinit(&folded->order);
 	ts_buffer_deinit(&folded->first);
 	ts_buffer_deinit(&folded->depth);
@@ -39,7 +39,7 @@ static void folded_deinit(struct folded *folded)
 
 static struct node *node_at(const struct folded *folded, uint32_t i)
 {
-	return ts_keyed_at(&folded->nodes, i);
+	return ts_hashtable_at(&folded->nodes, i);
 }
 
 /* ---- the tree ----------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static int descend(struct folded *folded, uint32_t text, uint32_t *parent)
 {
 	struct node key = {.parent = *parent, .text = text};
 	uint32_t i;
-	int r = ts_keyed_get(&folded->nodes, &key, &i, NULL);
+	int r = ts_hashtable_get(&folded->nodes, &key, &i, NULL);
 
 	if (!r)
 		*parent = i + 1;
@@ -57,7 +57,7 @@ static int descend(struct folded *folded, uint32_t text, uint32_t *parent)
 
 static int descend_location(struct folded *folded, uint32_t i, uint32_t *parent)
 {
-	const struct ts_frame_location *location = ts_keyed_at(&folded->frames.locations, i);
+	const struct ts_frame_location *location = ts_hashtable_at(&folded->frames.locations, i);
 	int r = 0;
 
 	if (!location->n_lines)
@@ -73,7 +73,7 @@ static int descend_location(struct folded *folded, uint32_t i, uint32_t *parent)
 
 static int add_sample(struct folded *folded, const struct ts_sample *sample)
 {
-	const struct ts_site *site = ts_keyed_at(&folded->collected.sites, sample->site);
+	const struct ts_site *site = ts_hashtable_at(&folded->collected.sites, sample->site);
 	uint64_t weight = sample->values[folded->frames.options->weight];
 	const uint32_t *locations;
 	uint32_t node = 0;
@@ -230,12 +230,12 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
 	ts_cleanup(folded_deinit) struct folded folded = {0};
 	int r;
 
-	ts_keyed_init(&folded.nodes, sizeof(struct node), offsetof(struct node, weight));
+	ts_hashtable_init(&folded.nodes, sizeof(struct node), offsetof(struct node, weight));
 	r = ts_frames_init(&folded.frames, reader, options);
 	if (!r)
 		r = ts_collect(reader, options, false, &folded.collected);
 	for (uint32_t i = 0; !r && i < folded.collected.samples.n; i++)
-		r = add_sample(&folded, ts_keyed_at(&folded.collected.samples, i));
+		r = add_sample(&folded, ts_hashtable_at(&folded.collected.samples, i));
 	if (!r)
 		r = sort_nodes(&folded);
 	if (!r)

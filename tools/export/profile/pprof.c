@@ -177,7 +177,7 @@ static unsigned first_weight(const struct pprof *pprof)
 
 static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 {
-	const struct ts_site *site = ts_keyed_at(&pprof->collected.sites, from->site);
+	const struct ts_site *site = ts_hashtable_at(&pprof->collected.sites, from->site);
 	Ts__Profile__Sample sample = TS__PROFILE__SAMPLE__INIT, *list = &sample;
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
 	unsigned first = first_weight(pprof);
@@ -214,7 +214,7 @@ static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 
 static int put_mapping(struct pprof *pprof, uint32_t i)
 {
-	const struct ts_frame_mapping *from = ts_keyed_at(&pprof->frames.mappings, i);
+	const struct ts_frame_mapping *from = ts_hashtable_at(&pprof->frames.mappings, i);
 	Ts__Profile__Mapping mapping = TS__PROFILE__MAPPING__INIT, *list = &mapping;
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
 	char build_id[2 * sizeof(from->build_id) + 1] = "";
@@ -273,7 +273,7 @@ static int put_mappings(struct pprof *pprof)
 
 static int put_location(struct pprof *pprof, uint32_t i)
 {
-	const struct ts_frame_location *from = ts_keyed_at(&pprof->frames.locations, i);
+	const struct ts_frame_location *from = ts_hashtable_at(&pprof->frames.locations, i);
 	Ts__Profile__Location location = TS__PROFILE__LOCATION__INIT, *list = &location;
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
 	Ts__Profile__Line few[LINES_AT_ONCE], *few_list[LINES_AT_ONCE], *lines = few;
@@ -307,7 +307,7 @@ static int put_location(struct pprof *pprof, uint32_t i)
 
 static int put_function(struct pprof *pprof, uint32_t i)
 {
-	const struct ts_frame_function *from = ts_keyed_at(&pprof->frames.functions, i);
+	const struct ts_frame_function *from = ts_hashtable_at(&pprof->frames.functions, i);
 	Ts__Profile__Function function = TS__PROFILE__FUNCTION__INIT, *list = &function;
 	Ts__Profile__Profile part = TS__PROFILE__PROFILE__INIT;
 
@@ -489,7 +489,7 @@ static int put_all(struct pprof *pprof)
 	int r = put_types(pprof);
 
 	for (uint32_t i = 0; !r && i < pprof->collected.samples.n; i++)
-		r = put_sample(pprof, ts_keyed_at(&pprof->collected.samples, i));
+		r = put_sample(pprof, ts_hashtable_at(&pprof->collected.samples, i));
 	if (!r)
 		r = put_mappings(pprof);
 	for (uint32_t i = 0; !r && i < pprof->frames.locations.n; i++)

@@ -8,9 +8,9 @@
 
 #include "proto/abi/base.h"
 
-#define TS_KEYED_RECENT 64u /* a place is six bits */
+#define TS_HASHTABLE_RECENT 64u /* a place is six bits */
 
-struct ts_keyed {
+struct ts_hashtable {
 	uint8_t *entries;
 	size_t entry_bytes, key_bytes; /* multiples of 8; padding in a key is zero */
 	uint32_t n, capacity;
@@ -18,30 +18,31 @@ struct ts_keyed {
 	size_t n_slots;	 /* a power of two, or 0 */
 	uint64_t seed;
 	uint32_t recent
-		[TS_KEYED_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
+		[TS_HASHTABLE_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
 };
 
-void ts_keyed_init(struct ts_keyed *keyed, size_t entry_bytes, size_t key_bytes);
-void ts_keyed_deinit(struct ts_keyed *keyed);
+void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t key_bytes);
+void ts_hashtable_deinit(struct ts_hashtable *table);
 /* Forgets all entries and keeps the room. */
-void ts_keyed_clear(struct ts_keyed *keyed);
+void ts_hashtable_clear(struct ts_hashtable *table);
 
 /*
  * The entry with this key, else a new one, all zero but the key. 0, -ENOMEM, or -EOVERFLOW: there are 2^31 of
  * them. *ret_is_new may be NULL.
  */
-int ts_keyed_get(struct ts_keyed *keyed, const void *key, uint32_t *ret_i, bool *ret_is_new);
+int ts_hashtable_get(struct ts_hashtable *table, const void *key, uint32_t *ret_i,
+		     bool *ret_is_new);
 /* False: there is none. */
-bool ts_keyed_find(const struct ts_keyed *keyed, const void *key, uint32_t *ret_i);
+bool ts_hashtable_find(const struct ts_hashtable *table, const void *key, uint32_t *ret_i);
 
 /* Valid until the next entry comes. */
-static inline void *ts_keyed_at(const struct ts_keyed *keyed, uint32_t i)
+static inline void *ts_hashtable_at(const struct ts_hashtable *table, uint32_t i)
 {
-	return keyed->entries + i * keyed->entry_bytes;
+	return table->entries + i * table->entry_bytes;
 }
 
 /* One place for each key, without the care that a stranger's numbers need: what is there is compared. */
-static inline size_t ts_keyed_recent_of(const void *key, size_t key_bytes)
+static inline size_t ts_hashtable_recent_of(const void *key, size_t key_bytes)
 {
 	uint64_t value = 0, word;
 
@@ -52,24 +53,24 @@ static inline size_t ts_keyed_recent_of(const void *key, size_t key_bytes)
 	return (value ^ value >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
 }
 
-/* As ts_keyed_get() for a key that may well be there; of `key_bytes`, known where it is called, so that it takes little. */
-static inline int ts_keyed_recall(struct ts_keyed *keyed, const void *key, size_t key_bytes,
-				  uint32_t *ret_i, bool *ret_is_new)
+/* As ts_hashtable_get() for a key that may well be there; of `key_bytes`, known where it is called, so that it takes little. */
+static inline int ts_hashtable_recall(struct ts_hashtable *table, const void *key, size_t key_bytes,
+				      uint32_t *ret_i, bool *ret_is_new)
 {
-	uint32_t recent = keyed->recent[ts_keyed_recent_of(key, key_bytes)];
+	uint32_t recent = table->recent[ts_hashtable_recent_of(key, key_bytes)];
 	const uint8_t *entry;
 	uint64_t a, b, differs = 0;
 
-	if (recent >= keyed->n)
-		return ts_keyed_get(keyed, key, ret_i, ret_is_new);
-	entry = (const uint8_t *)ts_keyed_at(keyed, recent);
+	if (recent >= table->n)
+		return ts_hashtable_get(table, key, ret_i, ret_is_new);
+	entry = (const uint8_t *)ts_hashtable_at(table, recent);
 	for (size_t at = 0; at < key_bytes; at += sizeof(a)) {
 		memcpy(&a, entry + at, sizeof(a));
 		memcpy(&b, (const uint8_t *)key + at, sizeof(b));
 		differs |= a ^ b;
 	}
 	if (differs)
-		return ts_keyed_get(keyed, key, ret_i, ret_is_new);
+		return ts_hashtable_get(table, key, ret_i, ret_is_new);
 	*ret_i = recent;
 	if (ret_is_new)
 		*ret_is_new = false;
