@@ -6,7 +6,7 @@
  */
 #include "replay/report/names/resolve.h"
 
-#include "replay/report/names/called.h"
+#include "replay/report/names/labels.h"
 #include "replay/report/names/names.h"
 #include "replay/report/stacks/codeplace.h"
 #include "sbt/modules.h"
@@ -27,7 +27,7 @@ struct ts_resolver {
 	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
 	struct ts_sbt_row call;		/* the next one, not yet taken */
 	struct ts_launcher *launchers;
-	struct ts_called *called;   /* NULL: the application named nothing */
+	struct ts_labels *labels;   /* NULL: the application named nothing */
 	struct ts_modules *modules; /* NULL: not asked for yet */
 	struct ts_symbols *symbols; /* the same */
 	struct {
@@ -89,7 +89,7 @@ int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_optio
 	}
 	r = options->mangled ? 0 : ts_demangler_new(&resolver->demangler);
 	if (!r && ts_sbt_reader_n_names(reader))
-		r = ts_called_new(reader, &resolver->called);
+		r = ts_labels_new(reader, &resolver->labels);
 	if (!r && options->launchers)
 		r = start_calls(resolver, options);
 	if (r)
@@ -104,7 +104,7 @@ void ts_resolver_free(struct ts_resolver *resolver)
 		return;
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
-	ts_called_free(resolver->called);
+	ts_labels_free(resolver->labels);
 	ts_modules_free(resolver->modules);
 	ts_symbols_free(resolver->symbols);
 	free(resolver->launchers);
@@ -210,7 +210,7 @@ const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
 				    const struct ts_row_thread *thread)
 {
-	uint32_t given = ts_called_find(resolver->called, session, TS_NAME_THREAD, 0, thread->tid);
+	uint32_t given = ts_labels_find(resolver->labels, session, TS_NAME_THREAD, 0, thread->tid);
 
 	return ts_resolver_string(resolver, given ? given : thread->name);
 }
@@ -220,10 +220,10 @@ const char *ts_resolver_stream_name(struct ts_resolver *resolver, const struct t
 	const struct ts_column *stream = resolver->stream_columns[row->type];
 	const struct ts_column *context = resolver->context_columns[row->type];
 
-	if (!resolver->called || !stream)
+	if (!resolver->labels || !stream)
 		return NULL;
 	return ts_resolver_string(
-		resolver, ts_called_stream(resolver->called, row->session,
+		resolver, ts_labels_stream(resolver->labels, row->session,
 					   context ? (uint32_t)ts_column_get(context, row->any) : 0,
 					   (uint32_t)ts_column_get(stream, row->any)));
 }
@@ -248,7 +248,7 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 	default:
 		return NULL;
 	}
-	return ts_resolver_string(resolver, ts_called_find(resolver->called, row->session,
+	return ts_resolver_string(resolver, ts_labels_find(resolver->labels, row->session,
 							   TS_NAME_CATEGORY, domain, category));
 }
 

@@ -3,7 +3,7 @@
  * Names by what they are of, sorted once and searched. A stream is named by its handle; rows tell streams by CUPTI's ids,
  * and the `stream` rows lead from one to the other where the name itself does not.
  */
-#include "replay/report/names/called.h"
+#include "replay/report/names/labels.h"
 
 /* Of handles that are still to be looked for among the `stream` rows. */
 #define MAX_STREAM_ROWS (1u << 20)
@@ -17,7 +17,7 @@ struct entry {
 	uint64_t order; /* later ones supersede */
 };
 
-struct ts_called {
+struct ts_labels {
 	struct entry *entries;
 	size_t n, n_allocated;
 };
@@ -46,46 +46,46 @@ static int compare(const void *a, const void *b)
 	return r ? r : x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int add(struct ts_called *called, const struct entry *entry)
+static int add(struct ts_labels *labels, const struct entry *entry)
 {
-	if (called->n == called->n_allocated) {
-		size_t n = called->n_allocated ? called->n_allocated * 2 : 64;
-		struct entry *grown = realloc(called->entries, n * sizeof(*grown));
+	if (labels->n == labels->n_allocated) {
+		size_t n = labels->n_allocated ? labels->n_allocated * 2 : 64;
+		struct entry *grown = realloc(labels->entries, n * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		called->entries = grown;
-		called->n_allocated = n;
+		labels->entries = grown;
+		labels->n_allocated = n;
 	}
-	called->entries[called->n++] = *entry;
+	labels->entries[labels->n++] = *entry;
 	return 0;
 }
 
 /* The last entry with this key, or NULL. Sorted entries only. */
-static const struct entry *find(const struct ts_called *called, const struct entry *key)
+static const struct entry *find(const struct ts_labels *labels, const struct entry *key)
 {
-	size_t low = 0, high = called->n;
+	size_t low = 0, high = labels->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_keys(&called->entries[middle], key) <= 0)
+		if (compare_keys(&labels->entries[middle], key) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || compare_keys(&called->entries[low - 1], key))
+	if (!low || compare_keys(&labels->entries[low - 1], key))
 		return NULL;
-	return &called->entries[low - 1];
+	return &labels->entries[low - 1];
 }
 
-static void sort(struct ts_called *called)
+static void sort(struct ts_labels *labels)
 {
-	if (called->n)
-		qsort(called->entries, called->n, sizeof(*called->entries), compare);
+	if (labels->n)
+		qsort(labels->entries, labels->n, sizeof(*labels->entries), compare);
 }
 
-static int take_names(struct ts_called *called, struct ts_sbt_reader *reader, bool *ret_by_handle)
+static int take_names(struct ts_labels *labels, struct ts_sbt_reader *reader, bool *ret_by_handle)
 {
 	size_t n = ts_sbt_reader_n_names(reader);
 	int r = 0;
@@ -107,18 +107,18 @@ static int take_names(struct ts_called *called, struct ts_sbt_reader *reader, bo
 		else if (entry.kind == TS_NAME_STREAM)
 			entry.kind = UINT32_MAX;
 		*ret_by_handle = *ret_by_handle || entry.kind == UINT32_MAX;
-		r = add(called, &entry);
+		r = add(labels, &entry);
 	}
-	sort(called);
+	sort(labels);
 	return r;
 }
 
 /* From handles to ids: entries that are found are added behind those that are sorted already. */
-static int take_streams(struct ts_called *called, struct ts_sbt_reader *reader)
+static int take_streams(struct ts_labels *labels, struct ts_sbt_reader *reader)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_STREAM)};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_called found = {0};
+	struct ts_labels found = {0};
 	struct ts_sbt_row row;
 	int r = ts_sbt_cursor_new(reader, &options, &cursor);
 
@@ -126,7 +126,7 @@ static int take_streams(struct ts_called *called, struct ts_sbt_reader *reader)
 		struct entry key = {.object = row.stream->handle,
 				    .session = row.session,
 				    .kind = UINT32_MAX};
-		const struct entry *name = find(called, &key);
+		const struct entry *name = find(labels, &key);
 
 		if (!name)
 			continue;
@@ -136,58 +136,58 @@ static int take_streams(struct ts_called *called, struct ts_sbt_reader *reader)
 		r = add(&found, &key);
 	}
 	for (size_t i = 0; !r && i < found.n; i++)
-		r = add(called, &found.entries[i]);
+		r = add(labels, &found.entries[i]);
 	free(found.entries);
-	sort(called);
+	sort(labels);
 	return r;
 }
 
-int ts_called_new(struct ts_sbt_reader *reader, struct ts_called **ret_called)
+int ts_labels_new(struct ts_sbt_reader *reader, struct ts_labels **ret_labels)
 {
-	struct ts_called *called = calloc(1, sizeof(*called));
+	struct ts_labels *labels = calloc(1, sizeof(*labels));
 	bool by_handle = false;
 	int r;
 
-	if (!called)
+	if (!labels)
 		return -ENOMEM;
-	r = take_names(called, reader, &by_handle);
+	r = take_names(labels, reader, &by_handle);
 	if (!r && by_handle)
-		r = take_streams(called, reader);
+		r = take_streams(labels, reader);
 	if (r) {
-		ts_called_free(called);
+		ts_labels_free(labels);
 		return r;
 	}
-	*ret_called = called;
+	*ret_labels = labels;
 	return 0;
 }
 
-void ts_called_free(struct ts_called *called)
+void ts_labels_free(struct ts_labels *labels)
 {
-	if (!called)
+	if (!labels)
 		return;
-	free(called->entries);
-	free(called);
+	free(labels->entries);
+	free(labels);
 }
 
-uint32_t ts_called_find(const struct ts_called *called, uint32_t session, enum ts_name_kind kind,
+uint32_t ts_labels_find(const struct ts_labels *labels, uint32_t session, enum ts_name_kind kind,
 			uint32_t domain, uint64_t object)
 {
 	const struct entry key = {.object = object,
 				  .session = session,
 				  .kind = kind,
 				  .domain = domain};
-	const struct entry *found = called ? find(called, &key) : NULL;
+	const struct entry *found = labels ? find(labels, &key) : NULL;
 
 	return found ? found->name : 0;
 }
 
-uint32_t ts_called_stream(const struct ts_called *called, uint32_t session, uint32_t context,
+uint32_t ts_labels_stream(const struct ts_labels *labels, uint32_t session, uint32_t context,
 			  uint32_t stream)
 {
 	uint32_t name =
-		ts_called_find(called, session, TS_NAME_STREAM, 0, stream_object(context, stream));
+		ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(context, stream));
 
 	/* Where its context could not be told when it was named. */
 	return name ? name
-		    : ts_called_find(called, session, TS_NAME_STREAM, 0, stream_object(0, stream));
+		    : ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(0, stream));
 }

@@ -5,7 +5,7 @@
  */
 #include "test/unit/harness.h"
 
-#include "replay/report/names/called.h"
+#include "replay/report/names/labels.h"
 #include "sbt/writer.h"
 
 #include <sys/mman.h>
@@ -78,28 +78,28 @@ static void check(struct ts_sbt_reader *reader, uint32_t id, const char *want)
 
 TS_TEST(names_are_found)
 {
-	struct ts_called *called = NULL;
+	struct ts_labels *labels = NULL;
 	struct ts_sbt_reader *reader = NULL;
 	uint32_t lib = 0;
 	int fd = make();
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	ts_check_int(ts_sbt_reader_n_names(reader), 7);
-	ts_check_int(ts_called_new(reader, &called), 0);
+	ts_check_int(ts_labels_new(reader, &labels), 0);
 	for (size_t i = 0; i < ts_sbt_reader_n_names(reader); i++)
 		if (ts_sbt_reader_name_at(reader, i)->row.domain)
 			lib = ts_sbt_reader_name_at(reader, i)->row.domain;
-	check(reader, ts_called_find(called, 1, TS_NAME_THREAD, 0, 77), "worker");
-	check(reader, ts_called_find(called, 2, TS_NAME_THREAD, 0, 77), "other");
-	check(reader, ts_called_find(called, 1, TS_NAME_THREAD, 0, 78), NULL);
-	check(reader, ts_called_find(called, 1, TS_NAME_CATEGORY, 0, 5), "default five");
-	check(reader, ts_called_find(called, 1, TS_NAME_CATEGORY, lib, 5), "lib's five");
-	check(reader, ts_called_find(called, 2, TS_NAME_CATEGORY, lib, 5), NULL);
-	check(reader, ts_called_stream(called, 1, 3, 9), "by handle");
-	check(reader, ts_called_stream(called, 1, 1, 14), "by id");
-	check(reader, ts_called_stream(called, 1, 2, 14), NULL);
-	check(reader, ts_called_find(NULL, 1, TS_NAME_THREAD, 0, 77), NULL);
-	ts_called_free(called);
+	check(reader, ts_labels_find(labels, 1, TS_NAME_THREAD, 0, 77), "worker");
+	check(reader, ts_labels_find(labels, 2, TS_NAME_THREAD, 0, 77), "other");
+	check(reader, ts_labels_find(labels, 1, TS_NAME_THREAD, 0, 78), NULL);
+	check(reader, ts_labels_find(labels, 1, TS_NAME_CATEGORY, 0, 5), "default five");
+	check(reader, ts_labels_find(labels, 1, TS_NAME_CATEGORY, lib, 5), "lib's five");
+	check(reader, ts_labels_find(labels, 2, TS_NAME_CATEGORY, lib, 5), NULL);
+	check(reader, ts_labels_stream(labels, 1, 3, 9), "by handle");
+	check(reader, ts_labels_stream(labels, 1, 1, 14), "by id");
+	check(reader, ts_labels_stream(labels, 1, 2, 14), NULL);
+	check(reader, ts_labels_find(NULL, 1, TS_NAME_THREAD, 0, 77), NULL);
+	ts_labels_free(labels);
 	ts_sbt_reader_free(reader);
 	close(fd);
 }
