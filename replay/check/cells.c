@@ -176,7 +176,7 @@ int ts_check_cells_touch(struct ts_check_cells *cells, uint64_t address, uint64_
 		uint32_t n = TS_CHECK_PAGE_BYTES - offset;
 		struct ts_check_trail earlier;
 		struct page *page;
-		bool told = false;
+		bool is_reported = false;
 		int r;
 
 		n = bytes < n ? (uint32_t)bytes : n;
@@ -186,13 +186,14 @@ int ts_check_cells_touch(struct ts_check_cells *cells, uint64_t address, uint64_
 		for (uint32_t i = offset >> page->shift; i <= (offset + n - 1) >> page->shift;
 		     i++) {
 			struct strong *strong = page->strong ? &page->strong[i] : NULL;
-			uint32_t flags =
-				told ? 0 : find_conflict(touch, &page->cells[i], strong, &earlier);
+			uint32_t flags = is_reported ? 0
+						     : find_conflict(touch, &page->cells[i], strong,
+								     &earlier);
 
 			if (flags) {
 				uint64_t at = (address - offset) + ((uint64_t)i << page->shift);
 
-				told = true;
+				is_reported = true;
 				touch->conflict(touch->userdata, &earlier, flags,
 						at > address ? at : address);
 			}

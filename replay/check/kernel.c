@@ -637,8 +637,8 @@ void ts_check_kernel_init(struct ts_check *check)
 	};
 }
 
-static int tell_touched(struct ts_check *check, const struct touched *page, uint32_t which,
-			uint32_t flags)
+static int touch_bits(struct ts_check *check, const struct touched *page, uint32_t which,
+		      uint32_t flags)
 {
 	const uint8_t *bits = page->bits[which];
 	uint64_t address = page->page << TS_CHECK_PAGE_SHIFT;
@@ -669,11 +669,11 @@ int ts_check_kernel_touched(struct ts_check *check)
 
 		if (!page)
 			continue;
-		r = tell_touched(check, page, READ_BITS, TS_CHECK_READ);
-		r = r ?: tell_touched(check, page, WRITE_BITS, TS_CHECK_WRITE);
+		r = touch_bits(check, page, READ_BITS, TS_CHECK_READ);
+		r = r ?: touch_bits(check, page, WRITE_BITS, TS_CHECK_WRITE);
 		r = r
-			    ?: tell_touched(check, page, STRONG_BITS,
-					    TS_CHECK_READ | TS_CHECK_WRITE | TS_CHECK_STRONG);
+			    ?: touch_bits(check, page, STRONG_BITS,
+					  TS_CHECK_READ | TS_CHECK_WRITE | TS_CHECK_STRONG);
 	}
 	ts_check_pages_deinit(touched, free);
 	return r;

@@ -204,38 +204,38 @@ int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_
 		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message);
 
 /*
- * What stands where in the streams while calls are made one after the other: `tails` has the last item of each stream. `tell` is
+ * What stands where in the streams while calls are made one after the other: `tails` has the last item of each stream. `visit` is
  * called for each item that the one given stands behind.
  */
 static inline __attribute__((always_inline)) void ts_emulate_visit(
 	const struct ts_emulate_program *program, const uint32_t *tails, uint32_t item,
-	void (*tell)(void *user, uint32_t before), void *user)
+	void (*visit)(void *user, uint32_t before), void *user)
 {
 	const struct ts_emulate_item *its = &program->items[item];
 	const struct ts_emulate_queue *queue;
 	const struct ts_emulate_context *context;
 
 	if (its->other != TS_EMULATE_NONE && its->kind != TS_EMULATE_CLOSE)
-		tell(user, its->other);
+		visit(user, its->other);
 	if (its->flags & TS_EMULATE_ITEM_NODE) {
 		if (its->inner != TS_EMULATE_NONE)
-			tell(user, its->inner);
+			visit(user, its->inner);
 		return;
 	}
 	if (its->kind == TS_EMULATE_CLOSE) {
 		for (uint32_t i = its->other; i < item; i++)
-			tell(user, i);
+			visit(user, i);
 		return;
 	}
 	queue = &program->queues[its->stream];
 	if (tails[its->stream] != TS_EMULATE_NONE)
-		tell(user, tails[its->stream]);
+		visit(user, tails[its->stream]);
 	if (queue->is_non_blocking)
 		return;
 	context = &program->contexts[queue->context];
 	if (!queue->is_legacy) {
 		if (context->legacy != TS_EMULATE_NONE && tails[context->legacy] != TS_EMULATE_NONE)
-			tell(user, tails[context->legacy]);
+			visit(user, tails[context->legacy]);
 		return;
 	}
 	for (uint32_t i = 0; i < context->n_streams; i++) {
@@ -243,14 +243,14 @@ static inline __attribute__((always_inline)) void ts_emulate_visit(
 
 		if (other != its->stream && !program->queues[other].is_non_blocking &&
 		    tails[other] != TS_EMULATE_NONE)
-			tell(user, tails[other]);
+			visit(user, tails[other]);
 	}
 }
 
 /* The same for what a call waits for, once its items are issued. */
 static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 	const struct ts_emulate_program *program, const uint32_t *tails,
-	const struct ts_emulate_call *call, void (*tell)(void *user, uint32_t before), void *user)
+	const struct ts_emulate_call *call, void (*visit)(void *user, uint32_t before), void *user)
 {
 	const struct ts_emulate_queue *queue;
 	const struct ts_emulate_context *context;
@@ -258,17 +258,17 @@ static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 	switch (call->wait) {
 	case TS_EMULATE_WAIT_OWN:
 		for (uint32_t i = 0; i < call->n_items; i++)
-			tell(user, call->first_item + i);
+			visit(user, call->first_item + i);
 		return;
 	case TS_EMULATE_WAIT_ITEM:
-		tell(user, call->wait_of);
+		visit(user, call->wait_of);
 		return;
 	case TS_EMULATE_WAIT_STREAM:
 		queue = &program->queues[call->wait_of];
 		for (uint32_t part = call->wait_of; part != TS_EMULATE_NONE;
 		     part = program->queues[part].next_part)
 			if (tails[part] != TS_EMULATE_NONE)
-				tell(user, tails[part]);
+				visit(user, tails[part]);
 		if (!queue->is_legacy)
 			return;
 		context = &program->contexts[queue->context];
@@ -284,6 +284,6 @@ static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 
 		if (tails[other] != TS_EMULATE_NONE && (call->wait == TS_EMULATE_WAIT_CONTEXT ||
 							!program->queues[other].is_non_blocking))
-			tell(user, tails[other]);
+			visit(user, tails[other]);
 	}
 }

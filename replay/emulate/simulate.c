@@ -298,7 +298,7 @@ static void let_go(struct simulation *s, uint32_t at)
 
 static void return_call(struct simulation *s, uint32_t call);
 
-static void tell_over(struct simulation *s, uint32_t at)
+static void complete_item(struct simulation *s, uint32_t at)
 {
 	struct ts_emulate_run_item *its = &s->run->items[at];
 	uint32_t edge = its->behind, next;
@@ -340,7 +340,7 @@ static void tell_over(struct simulation *s, uint32_t at)
 static void settle(struct simulation *s)
 {
 	while (s->n_points && !s->r)
-		tell_over(s, s->points[--s->n_points]);
+		complete_item(s, s->points[--s->n_points]);
 }
 
 /* ---- the host ----------------------------------------------------------------------------------- */
@@ -469,7 +469,7 @@ static void happen(struct simulation *s, const struct event *event)
 	switch (event->key & 3) {
 	case EVENT_END:
 		leave_engine(s, event->of);
-		tell_over(s, event->of);
+		complete_item(s, event->of);
 		break;
 	case EVENT_START:
 		start(s, event->of);

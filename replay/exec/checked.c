@@ -8,8 +8,8 @@
 #include "proto/abi/record.h"
 
 /* Rows of `width` bytes. */
-static int tell_rows(struct ts_check *check, const struct ts_row_operation *operation, bool writes,
-		     bool copies)
+static int record_rows(struct ts_check *check, const struct ts_row_operation *operation,
+		       bool writes, bool copies)
 {
 	uint64_t depth = operation->kind == TS_OPERATION_COPY ? operation->depth : 1;
 	uint64_t width = operation->kind == TS_OPERATION_FILL ? operation->bytes * operation->src
@@ -29,8 +29,8 @@ static int tell_rows(struct ts_check *check, const struct ts_row_operation *oper
 	return r;
 }
 
-static int tell_copy(struct ts_check *check, const struct ts_row_operation *operation,
-		     const struct ts_exec_content *content)
+static int record_copy(struct ts_check *check, const struct ts_row_operation *operation,
+		       const struct ts_exec_content *content)
 {
 	bool from_host = operation->flags & TS_OPERATION_SRC_HOST;
 	bool to_host = operation->flags & TS_OPERATION_DST_HOST;
@@ -43,18 +43,18 @@ static int tell_copy(struct ts_check *check, const struct ts_row_operation *oper
 			   operation->src_slice == operation->bytes * operation->height)))
 		r = ts_check_takes(check, operation->src, content->bytes, content->n);
 	if (!r && !from_host)
-		r = tell_rows(check, operation, false, false);
-	return r || to_host ? r : tell_rows(check, operation, true, !from_host);
+		r = record_rows(check, operation, false, false);
+	return r || to_host ? r : record_rows(check, operation, true, !from_host);
 }
 
-int ts_exec_checked_tell(struct ts_check *check, const struct ts_row_operation *operation,
-			 const struct ts_exec_content *content)
+int ts_exec_checked_record(struct ts_check *check, const struct ts_row_operation *operation,
+			   const struct ts_exec_content *content)
 {
 	switch (operation->kind) {
 	case TS_OPERATION_COPY:
-		return tell_copy(check, operation, content);
+		return record_copy(check, operation, content);
 	case TS_OPERATION_FILL:
-		return tell_rows(check, operation, true, false);
+		return record_rows(check, operation, true, false);
 	case TS_OPERATION_HOST_WRITE:
 		return ts_check_writes(check, operation->dst, content->n, 0);
 	default:

@@ -5,5 +5,5 @@
 #include "replay/exec/exec.h"
 
 /* Between ts_check_begin() and ts_check_done(); content: what it read from the host, where it did. */
-int ts_exec_checked_tell(struct ts_check *check, const struct ts_row_operation *operation,
-			 const struct ts_exec_content *content);
+int ts_exec_checked_record(struct ts_check *check, const struct ts_row_operation *operation,
+			   const struct ts_exec_content *content);

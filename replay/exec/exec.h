@@ -108,7 +108,7 @@ struct ts_executor {
 	/* Where so many bytes of the device's memory lie, all work being over; NULL: they are in no allocation. */
 	const uint8_t *(*bytes)(void *state, uint64_t address, uint64_t n_bytes);
 	/* When all is over. NULL: there is nothing to be said. */
-	void (*tell)(void *state, struct ts_exec_notes *notes);
+	void (*report_notes)(void *state, struct ts_exec_notes *notes);
 };
 
 extern const struct ts_executor ts_exec_vgpu;

@@ -285,12 +285,13 @@ uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 	}
 	end = variables->n - first > MAX_CONTEXTS ? first + MAX_CONTEXTS : variables->n;
 	for (; first < end; first++) {
-		const struct ts_exec_variable *told = &variables->all[first];
+		const struct ts_exec_variable *variable = &variables->all[first];
 
-		if (compare_names(told, &wanted))
+		if (compare_names(variable, &wanted))
 			return 0;
-		if (ts_state_map_find(handles, TS_EXEC_HANDLE_CONTEXT, told->context) == context)
-			return told->address;
+		if (ts_state_map_find(handles, TS_EXEC_HANDLE_CONTEXT, variable->context) ==
+		    context)
+			return variable->address;
 	}
 	return 0;
 }

@@ -176,7 +176,7 @@ static uint32_t least_held(const struct ts_exec_order *order, uint64_t among)
 	return found;
 }
 
-static void tell_held(struct ts_exec_waiting *one, const struct ts_row_operation *done)
+static void note_held(struct ts_exec_waiting *one, const struct ts_row_operation *done)
 {
 	if (!one->decision || done->sequence < one->operation->sequence || is_point(done))
 		return;
@@ -195,7 +195,7 @@ static int do_one(struct ts_exec_order *order, uint32_t i)
 
 		one->behind &= ~bit(i);
 		one->held -= one->held && !is_point(operation);
-		tell_held(one, operation);
+		note_held(one, operation);
 	}
 	order->schedule->sequence = operation->sequence;
 	return order->each(order->userdata, operation);

@@ -239,7 +239,7 @@ static int do_checked(struct run *run, const struct ts_row_operation *operation)
 
 	r = r ?: do_operation(run, operation);
 	r = r ?: run->executor->finish(run->state, &io);
-	r = r ?: ts_exec_checked_tell(run->check, operation, &run->content);
+	r = r ?: ts_exec_checked_record(run->check, operation, &run->content);
 	done = ts_check_done(run->check);
 	return r ? r : done;
 }
@@ -476,8 +476,8 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	if (r)
 		return r;
 	r = run_all(&run);
-	if (executor->tell)
-		executor->tell(run.state, &ret_report->notes);
+	if (executor->report_notes)
+		executor->report_notes(run.state, &ret_report->notes);
 	executor->free_(run.state);
 	ret_report->elapsed_ns = ts_clock_monotonic_ns() - begin_ns;
 	for (size_t i = 0; i < run.n_kept; i++)

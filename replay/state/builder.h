@@ -43,7 +43,7 @@ struct ts_state_builder {
 	struct ts_state_launch *launches;
 	size_t n_launches, n_launches_allocated;
 	bool is_behind;	   /* the instant was passed; then: */
-	size_t n_told;	   /* operations up to the last that was waited for */
+	size_t n_reported; /* operations up to the last that was waited for */
 	bool is_due_known; /* of events, nothing that was waited for having come since */
 	struct ts_state_engines engines;
 

@@ -41,9 +41,9 @@ void ts_calls_deinit(struct ts_calls *calls)
 static int name_id(struct ts_calls *calls, uint64_t number, uint32_t session, uint64_t op_id)
 {
 	uint32_t *place = ts_calls_place(calls, session, op_id);
-	uint64_t told = ts_calls_told(calls, place);
+	uint64_t other = ts_calls_at_place(calls, place);
 
-	if (told && !ts_calls_has_id(ts_calls_at(calls, told), session, op_id))
+	if (other && !ts_calls_has_id(ts_calls_at(calls, other), session, op_id))
 		return ts_state_map_set(&calls->crowded, session, op_id,
 					(uint32_t)(number & (calls->n_slots - 1)));
 	*place = (uint32_t)number;
@@ -120,14 +120,14 @@ static int make_room(struct ts_calls *calls)
 int ts_calls_add(struct ts_calls *calls, const struct ts_call *call)
 {
 	int r = make_room(calls);
-	uint64_t told;
+	uint64_t other;
 
 	if (r)
 		return r;
-	told = ts_calls_told(calls, ts_calls_place(calls, call->session, call->op_id));
-	if (told)
-		calls->n_twice += ts_calls_at(calls, told)->op_id == call->op_id &&
-				  ts_calls_at(calls, told)->session == call->session;
+	other = ts_calls_at_place(calls, ts_calls_place(calls, call->session, call->op_id));
+	if (other)
+		calls->n_twice += ts_calls_at(calls, other)->op_id == call->op_id &&
+				  ts_calls_at(calls, other)->session == call->session;
 	*ts_calls_at(calls, calls->next) = *call;
 	r = name(calls, calls->next);
 	if (r)

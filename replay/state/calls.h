@@ -56,7 +56,7 @@ static inline bool ts_calls_has_id(const struct ts_call *call, uint32_t session,
 }
 
 /* The call that a place in by_op tells of; 0: none that is still here. */
-static inline uint64_t ts_calls_told(const struct ts_calls *calls, const uint32_t *place)
+static inline uint64_t ts_calls_at_place(const struct ts_calls *calls, const uint32_t *place)
 {
 	uint64_t number = calls->next - (uint32_t)((uint32_t)calls->next - *place);
 
@@ -66,7 +66,7 @@ static inline uint64_t ts_calls_told(const struct ts_calls *calls, const uint32_
 /* The number of the call of that id, the last one where ids lie; 0: there is none. */
 static inline uint64_t ts_calls_find(const struct ts_calls *calls, uint32_t session, uint64_t op_id)
 {
-	uint64_t number = ts_calls_told(calls, ts_calls_place(calls, session, op_id));
+	uint64_t number = ts_calls_at_place(calls, ts_calls_place(calls, session, op_id));
 	uint32_t slot;
 
 	if (number && ts_calls_has_id(ts_calls_at(calls, number), session, op_id))

@@ -123,7 +123,7 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 	return ts_calls_add(&machine->calls, &call);
 }
 
-static void tell_call(const struct ts_call *call, struct ts_state_op *op)
+static void copy_call(const struct ts_call *call, struct ts_state_op *op)
 {
 	op->op_id = call->op_id;
 	op->call_ns = call->start_ns;
@@ -148,7 +148,7 @@ int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_stat
 					       .context = call.context,
 					       .stream = TS_NO_DEVICE,
 					       .unsure = TS_STATE_UNSURE_DEVICE};
-		tell_call(&call, ret_op);
+		copy_call(&call, ret_op);
 		return 1;
 	}
 	return 0;
@@ -229,7 +229,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 
 		machine->calls.n_awaited -= call->is_awaited;
 		call->is_awaited = false;
-		tell_call(call, op);
+		copy_call(call, op);
 	}
 	if (!r)
 		r = ts_order_op(&machine->order, op);

@@ -512,7 +512,7 @@ static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_ro
 	/* What follows the last of those that were waited for is not told: how far one reads must not matter. */
 	if (is_launched(builder, &op) || builder->n_launches < n_launches ||
 	    ts_state_machine_n_awaited(builder->machine) < n_awaited) {
-		builder->n_told = builder->state->n_ops;
+		builder->n_reported = builder->state->n_ops;
 		builder->is_due_known = false;
 	}
 	return r;
@@ -538,7 +538,7 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 		if (ts_row_start_ns(row->any) <= builder->state->at_ns)
 			return ts_state_builder_pass(builder, row);
 		builder->is_behind = true;
-		builder->n_told = builder->state->n_ops;
+		builder->n_reported = builder->state->n_ops;
 		find_due(builder);
 		drop_reached(builder);
 		r = take_engines(builder);
@@ -727,7 +727,7 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 	int r = 0;
 
 	if (builder->is_behind)
-		state->n_ops = builder->n_told;
+		state->n_ops = builder->n_reported;
 	state->is_cut |= ts_state_machine_n_awaited(builder->machine) > 0;
 	while (!r && ts_state_machine_unanswered(builder->machine, &op))
 		r = ts_state_builder_keep(builder, &op);

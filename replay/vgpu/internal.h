@@ -45,7 +45,7 @@ struct ts_vgpu_op {
 	uint64_t order; /* within its context: the legacy default stream's rule goes by it */
 	uint64_t ready_ns;
 	int priority; /* kernels; lower is more urgent */
-	bool told_started;
+	bool reported_started;
 	struct ts_vgpu_done done;
 	union {
 		struct {

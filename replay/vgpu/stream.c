@@ -301,7 +301,7 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 	if (!op)
 		return -ENOMEM;
 	op->stream = stream;
-	op->told_started = false;
+	op->reported_started = false;
 	op->done.user = NULL;
 	op->done.tag = 0;
 	*ret_op = op;

@@ -454,8 +454,8 @@ static size_t find_started(struct ts_vgpu_device *device, uint64_t now, struct t
 	for (struct ts_vgpu_stream *s = device->flight; s && n < BATCH; s = s->flight_next) {
 		struct ts_vgpu_op *op = s->flight_head;
 
-		if (op->done.start_ns <= now && op->done.end_ns > now && !op->told_started) {
-			op->told_started = true;
+		if (op->done.start_ns <= now && op->done.end_ns > now && !op->reported_started) {
+			op->reported_started = true;
 			batch[n++] = op;
 		}
 	}

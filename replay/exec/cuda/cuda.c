@@ -501,7 +501,7 @@ static int finish(void *userdata, const struct ts_exec_io *io)
 	return ts_exec_cuda_wait(userdata, io);
 }
 
-static void tell(void *userdata, struct ts_exec_notes *notes)
+static void report_notes(void *userdata, struct ts_exec_notes *notes)
 {
 	struct cuda_state *state = userdata;
 
@@ -680,5 +680,5 @@ const struct ts_executor ts_exec_cuda = {
 	.finish = finish,
 	.memory = ts_exec_cuda_memory,
 	.bytes = ts_exec_cuda_bytes,
-	.tell = tell,
+	.report_notes = report_notes,
 };

@@ -144,8 +144,8 @@ int ts_exec_vgpu_memory(void *state,
 				    uint64_t n_bytes),
 			void *userdata);
 /* Tells who looks on, where somebody does, of what is allocated: by an operation, or (NULL) for a variable. */
-int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
-			    const struct ts_row_operation *operation);
+int ts_exec_vgpu_check_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
+			     const struct ts_row_operation *operation);
 const uint8_t *ts_exec_vgpu_bytes(void *state, uint64_t address, uint64_t n_bytes);
 
 /* vgpu-watch.c: ends kernels that run when `cancel` is set or the time is over, and those that wait for what nothing writes. */

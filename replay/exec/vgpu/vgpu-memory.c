@@ -32,8 +32,8 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 	return r;
 }
 
-int ts_exec_vgpu_tell_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
-			    const struct ts_row_operation *operation)
+int ts_exec_vgpu_check_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
+			     const struct ts_row_operation *operation)
 {
 	const uint32_t flags = operation ? operation->flags : 0;
 	uint32_t check = 0;
@@ -87,7 +87,7 @@ int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 	int r = ts_exec_vgpu_context(state, operation, io, &context);
 
 	r = r ?: ts_exec_vgpu_place(state, context, operation->dst, operation->bytes, io);
-	r = r ?: ts_exec_vgpu_tell_alloc(state, operation->dst, operation->bytes, operation);
+	r = r ?: ts_exec_vgpu_check_alloc(state, operation->dst, operation->bytes, operation);
 	if (!r && (operation->flags & shared))
 		ts_vgpu_share(state->vgpu, operation->dst, all, all);
 	return r;

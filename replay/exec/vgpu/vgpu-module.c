@@ -116,7 +116,7 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 		r = ts_exec_vgpu_place(state, instance->context, address, bytes, io);
 		if (!r) {
 			instance->addresses[i] = address;
-			r = ts_exec_vgpu_tell_alloc(state, address, bytes, NULL);
+			r = ts_exec_vgpu_check_alloc(state, address, bytes, NULL);
 		}
 	}
 	if (!r && ts_vgpu_module_place(code, instance->addresses))

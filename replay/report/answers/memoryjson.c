@@ -276,13 +276,13 @@ static Ts__Rpc__MemoryAlive *make_alive(struct ts_resolver *resolver, struct ts_
 	for (size_t i = 0; i < n; i++) {
 		const struct ts_lifetimes_kernel *kernel = &allocation->kernels[i];
 		const char *name = ts_resolver_kernel_name(resolver, kernel->name);
-		Ts__Rpc__MemoryKernel *told = ts_pool_alloc(pool, 1, sizeof(*told));
+		Ts__Rpc__MemoryKernel *entry = ts_pool_alloc(pool, 1, sizeof(*entry));
 
-		ts__rpc__memory_kernel__init(told);
-		told->name = ts_pool_copy(pool, name ? name : "unknown kernel");
-		TS_RPC_SET(told, count, kernel->count);
-		TS_RPC_SET(told, ns, kernel->ns);
-		message->kernels[message->n_kernels++] = told;
+		ts__rpc__memory_kernel__init(entry);
+		entry->name = ts_pool_copy(pool, name ? name : "unknown kernel");
+		TS_RPC_SET(entry, count, kernel->count);
+		TS_RPC_SET(entry, ns, kernel->ns);
+		message->kernels[message->n_kernels++] = entry;
 	}
 	return message;
 }

@@ -136,9 +136,9 @@ int ts_row_walk_next(struct ts_row_walk *walk, struct ts_sbt_row *ret_row)
 
 	if (!walk->longest)
 		return read_next(walk, ret_row);
-	if (walk->n_told == walk->n_longest)
+	if (walk->n_reported == walk->n_longest)
 		return TS_SBT_E_END;
-	kept = &walk->longest[walk->n_told++];
+	kept = &walk->longest[walk->n_reported++];
 	if (kept->launcher.op_id)
 		ts_resolver_recall(walk->resolver, &kept->launcher);
 	*ret_row = kept->row;

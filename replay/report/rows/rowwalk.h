@@ -23,7 +23,7 @@ struct ts_row_walk {
 	bool is_damaged;
 	struct ts_sbt_error damage;	/* the first */
 	struct ts_row_longest *longest; /* NULL: in the order of time */
-	size_t n_longest, n_told;
+	size_t n_longest, n_reported;
 };
 
 /*

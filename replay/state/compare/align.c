@@ -58,7 +58,7 @@ static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, s
 }
 
 void ts_align(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b, uint64_t *budget,
-	      ts_align_fn *tell, void *data)
+	      ts_align_fn *report, void *data)
 {
 	const struct sides sides = {a, b, n_a, n_b, budget};
 	size_t i = 0, j = 0;
@@ -67,14 +67,14 @@ void ts_align(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b, uint
 		size_t more_a, more_b;
 
 		if (i < n_a && j < n_b && a[i] == b[j]) {
-			tell(data, TS_ALIGN_PAIR, i++, 1, j++, 1);
+			report(data, TS_ALIGN_PAIR, i++, 1, j++, 1);
 			continue;
 		}
 		if (!find(&sides, i, j, &more_a, &more_b)) {
-			tell(data, TS_ALIGN_GIVEN_UP, i, n_a - i, j, n_b - j);
+			report(data, TS_ALIGN_GIVEN_UP, i, n_a - i, j, n_b - j);
 			return;
 		}
-		tell(data, TS_ALIGN_ALONE, i, more_a, j, more_b);
+		report(data, TS_ALIGN_ALONE, i, more_a, j, more_b);
 		i += more_a;
 		j += more_b;
 	}

@@ -25,4 +25,4 @@ typedef void ts_align_fn(void *data, enum ts_align_step step, size_t i, size_t n
 			 size_t n_b);
 
 void ts_align(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b, uint64_t *budget,
-	      ts_align_fn *tell, void *data);
+	      ts_align_fn *report, void *data);

@@ -147,9 +147,9 @@ static struct ts_gap_key key_now(const struct thread *thread, unsigned kind)
 	return key;
 }
 
-/* Tells [now, to) of the thread to every window that is open then; no window opens or closes in it. */
-static int tell(struct blamer *blamer, struct thread *thread, uint64_t to_ns,
-		const struct ts_gap_key *key, const struct activity *activity)
+/* Adds [now, to) of the thread to every window that is open then; no window opens or closes in it. */
+static int add_to_windows(struct blamer *blamer, struct thread *thread, uint64_t to_ns,
+			  const struct ts_gap_key *key, const struct activity *activity)
 {
 	uint64_t ns = to_ns - thread->now_ns, row = activity ? activity->row : 0, runnable_ns = 0;
 	int r = 0;
@@ -229,7 +229,7 @@ static struct ts_gap_key own_code(const struct blamer *blamer, const struct thre
 	};
 }
 
-static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *until_ns)
+static int add_now(struct blamer *blamer, struct thread *thread, uint64_t *until_ns)
 {
 	struct ts_gap_key key;
 	uint64_t since_ns;
@@ -240,13 +240,13 @@ static int tell_now(struct blamer *blamer, struct thread *thread, uint64_t *unti
 		if (thread->in[kind].end_ns < *until_ns)
 			*until_ns = thread->in[kind].end_ns;
 		key = key_now(thread, kind);
-		return tell(blamer, thread, *until_ns, &key, &thread->in[kind]);
+		return add_to_windows(blamer, thread, *until_ns, &key, &thread->in[kind]);
 	}
 	since_ns = sched_since(blamer, thread->session);
 	if (since_ns > thread->now_ns && since_ns < *until_ns)
 		*until_ns = since_ns;
 	key = own_code(blamer, thread);
-	return tell(blamer, thread, *until_ns, &key, NULL);
+	return add_to_windows(blamer, thread, *until_ns, &key, NULL);
 }
 
 /* All rows of the thread that begin before `to_ns` are known. */
@@ -258,7 +258,7 @@ static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 		int r = turn_windows(blamer, thread, &until_ns, &any);
 
 		if (!r && any)
-			r = tell_now(blamer, thread, &until_ns);
+			r = add_now(blamer, thread, &until_ns);
 		if (r)
 			return r;
 		thread->now_ns = until_ns;
@@ -612,7 +612,8 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 
 		r = turn_windows(blamer, thread, &until_ns, &any);
 		activity.key = key_now(thread, kind);
-		return r ? r : tell(blamer, thread, thread->now_ns, &activity.key, &activity);
+		return r ? r
+			 : add_to_windows(blamer, thread, thread->now_ns, &activity.key, &activity);
 	}
 	if (kind != IN_OFF_CPU)
 		return 0;

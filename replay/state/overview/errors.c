@@ -19,7 +19,7 @@
 struct since {
 	struct ts_error_suspect at[TS_ERRORS_MAX_SUSPECTS];
 	uint64_t n;
-	bool is_told; /* its first error of this kind is */
+	bool is_reported; /* its first error of this kind is */
 };
 
 struct reading {
@@ -96,7 +96,7 @@ static int set_suspects(struct since *since, struct ts_call_error *error)
 {
 	size_t n = since->n < TS_ERRORS_MAX_SUSPECTS ? (size_t)since->n : TS_ERRORS_MAX_SUSPECTS;
 
-	since->is_told = true;
+	since->is_reported = true;
 	error->suspects = calloc(n + 1, sizeof(*error->suspects));
 	if (!error->suspects)
 		return -ENOMEM;
@@ -150,7 +150,7 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 	r = ts_state_map_set(&reading->by_call, session, key, (uint32_t)errors->n);
 	r = r ? r : ts_state_map_set(&reading->asked, session, api->op_id, (uint32_t)errors->n);
 	errors->n++;
-	if (!r && is_of_kernel(api->result) && !since->is_told)
+	if (!r && is_of_kernel(api->result) && !since->is_reported)
 		r = set_suspects(since, error);
 	return r;
 }

@@ -160,7 +160,7 @@ static void feed(struct feeder *feeder, struct ts_row_operation row)
 	row.sequence = row.op_id = ++feeder->sequence;
 	row.context = 1;
 	ts_check_int(ts_check_begin(feeder->check, &row), 0);
-	ts_check_int(ts_exec_checked_tell(feeder->check, &row, NULL), 0);
+	ts_check_int(ts_exec_checked_record(feeder->check, &row, NULL), 0);
 	ts_check_int(ts_check_done(feeder->check), 0);
 }
 

@@ -42,7 +42,7 @@ struct asked {
 	bool json, stacks, all;
 };
 
-struct teller {
+struct analyzer {
 	const struct asked *asked;
 	struct ts_resolver *resolver;
 	const struct ts_timeline *timeline;
@@ -132,27 +132,27 @@ static bool is_example(const struct ts_analysis_group *group, uint32_t finding,
 	return group->finding == finding && (!of || group->device == of->device);
 }
 
-static void add_examples(struct teller *teller, uint32_t finding,
+static void add_examples(struct analyzer *analyzer, uint32_t finding,
 			 const struct ts_timeline_device *of, Ts__Rpc__AnalysisFinding *message)
 {
-	const struct ts_analysis *analysis = teller->analysis;
-	size_t max = (size_t)teller->asked->limit;
+	const struct ts_analysis *analysis = analyzer->analysis;
+	size_t max = (size_t)analyzer->asked->limit;
 
-	message->examples = ts_pool_alloc(teller->pool, max, sizeof(*message->examples));
+	message->examples = ts_pool_alloc(analyzer->pool, max, sizeof(*message->examples));
 	for (size_t i = 0; i < analysis->n_groups && message->n_examples < max; i++) {
 		const struct ts_analysis_group *group = &analysis->groups[i];
 		Ts__Rpc__AnalysisExample *example;
 
 		if (!is_example(group, finding, of))
 			continue;
-		example = ts_pool_alloc(teller->pool, 1, sizeof(*example));
+		example = ts_pool_alloc(analyzer->pool, 1, sizeof(*example));
 		ts__rpc__analysis_example__init(example);
 		TS_RPC_SET(example, count, group->sum.count);
 		TS_RPC_SET(example, ns, group->sum.ns);
 		TS_RPC_SET(example, bytes, group->sum.bytes);
 		TS_RPC_SET(example, session, group->session);
-		example->stack = ts_stackjson_make(teller->resolver, teller->pool, group->session,
-						   group->stack, group->time_ns);
+		example->stack = ts_stackjson_make(analyzer->resolver, analyzer->pool,
+						   group->session, group->stack, group->time_ns);
 		message->examples[message->n_examples++] = example;
 	}
 }
@@ -167,15 +167,15 @@ static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
 }
 
 /* At most; see the message. */
-static uint64_t gain_of(const struct teller *teller, uint32_t finding,
+static uint64_t gain_of(const struct analyzer *analyzer, uint32_t finding,
 			const struct ts_analysis_sum *sum)
 {
-	uint64_t all_ns = teller->timeline->to_ns - teller->timeline->from_ns, ns = sum->ns;
+	uint64_t all_ns = analyzer->timeline->to_ns - analyzer->timeline->from_ns, ns = sum->ns;
 
 	if (finding == TS_ANALYSIS_PAGEABLE_COPY)
 		ns /= 2;
 	else if (finding == TS_ANALYSIS_SERIALISED)
-		ns = teller->analysis->findings[TS_ANALYSIS_SERIALISED].ns;
+		ns = analyzer->analysis->findings[TS_ANALYSIS_SERIALISED].ns;
 	return ns < all_ns ? ns : all_ns;
 }
 
@@ -189,68 +189,69 @@ static int compare_findings(const void *a, const void *b)
 	return strcmp(x->finding, y->finding);
 }
 
-static Ts__Rpc__AnalysisFinding *add_finding(struct teller *teller, const char *name,
+static Ts__Rpc__AnalysisFinding *add_finding(struct analyzer *analyzer, const char *name,
 					     uint32_t finding, const struct ts_timeline_device *of,
 					     const struct ts_analysis_sum *sum)
 {
-	Ts__Rpc__AnalysisFinding *message = ts_pool_alloc(teller->pool, 1, sizeof(*message));
+	Ts__Rpc__AnalysisFinding *message = ts_pool_alloc(analyzer->pool, 1, sizeof(*message));
 
 	ts__rpc__analysis_finding__init(message);
 	message->finding = (char *)name;
 	TS_RPC_SET(message, count, sum->count);
 	TS_RPC_SET(message, ns, sum->ns);
 	TS_RPC_SET(message, bytes, sum->bytes);
-	TS_RPC_SET(message, gain_ns, gain_of(teller, finding, sum));
+	TS_RPC_SET(message, gain_ns, gain_of(analyzer, finding, sum));
 	message->advice = (char *)advices[finding];
-	add_examples(teller, finding, of, message);
+	add_examples(analyzer, finding, of, message);
 	return message;
 }
 
-static void add_findings(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+static void add_findings(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *report)
 {
 	report->findings =
-		ts_pool_alloc(teller->pool, TS_ANALYSIS_FINDINGS + teller->timeline->n_devices,
+		ts_pool_alloc(analyzer->pool, TS_ANALYSIS_FINDINGS + analyzer->timeline->n_devices,
 			      sizeof(*report->findings));
 	for (uint32_t i = 0; i < TS_ANALYSIS_FINDINGS; i++)
-		if (i != TS_ANALYSIS_SERIALISED && teller->analysis->findings[i].count)
+		if (i != TS_ANALYSIS_SERIALISED && analyzer->analysis->findings[i].count)
 			report->findings[report->n_findings++] =
-				add_finding(teller, ts_analysis_finding_name(i), i, NULL,
-					    &teller->analysis->findings[i]);
-	for (uint32_t in = 0; in < teller->timeline->n_devices; in++) {
-		const struct ts_timeline_device *device = &teller->timeline->devices[in];
+				add_finding(analyzer, ts_analysis_finding_name(i), i, NULL,
+					    &analyzer->analysis->findings[i]);
+	for (uint32_t in = 0; in < analyzer->timeline->n_devices; in++) {
+		const struct ts_timeline_device *device = &analyzer->timeline->devices[in];
 		struct ts_analysis_sum sum = {.ns = device->busy_ns};
 
-		for (size_t i = 0; i < teller->timeline->n_streams; i++)
-			sum.count += teller->timeline->streams[i].in == in;
+		for (size_t i = 0; i < analyzer->timeline->n_streams; i++)
+			sum.count += analyzer->timeline->streams[i].in == in;
 		/* Streams that never had anything to do at one time do not hold each other up. */
 		if (sum.count > 1 && device->max_at_once == 1 &&
-		    has_example(teller->analysis, TS_ANALYSIS_SERIALISED, device))
+		    has_example(analyzer->analysis, TS_ANALYSIS_SERIALISED, device))
 			report->findings[report->n_findings++] =
-				add_finding(teller,
+				add_finding(analyzer,
 					    ts_analysis_finding_name(TS_ANALYSIS_SERIALISED),
 					    TS_ANALYSIS_SERIALISED, device, &sum);
 	}
 	qsort(report->findings, report->n_findings, sizeof(*report->findings), compare_findings);
 }
 
-static Ts__Rpc__Occupancy *find_occupancy(struct teller *teller, uint32_t name)
+static Ts__Rpc__Occupancy *find_occupancy(struct analyzer *analyzer, uint32_t name)
 {
-	size_t n = teller->occupancies->n_kernels;
+	size_t n = analyzer->occupancies->n_kernels;
 
 	for (size_t tried = 0; tried < n; tried++) {
-		size_t i = (teller->next + tried) % n;
+		size_t i = (analyzer->next + tried) % n;
 
-		if (teller->occupancies->kernels[i].name != name)
+		if (analyzer->occupancies->kernels[i].name != name)
 			continue;
-		teller->next = i + 1;
-		return ts_timelinejson_occupancy(teller->pool, &teller->occupancies->kernels[i]);
+		analyzer->next = i + 1;
+		return ts_timelinejson_occupancy(analyzer->pool,
+						 &analyzer->occupancies->kernels[i]);
 	}
 	return NULL;
 }
 
-static void add_launchers(const struct teller *teller, Ts__Rpc__AnalysisKernel *kernel)
+static void add_launchers(const struct analyzer *analyzer, Ts__Rpc__AnalysisKernel *kernel)
 {
-	const Ts__Rpc__TraceStats *stats = teller->launched;
+	const Ts__Rpc__TraceStats *stats = analyzer->launched;
 
 	for (size_t i = 0; i < stats->n_kernels; i++) {
 		const Ts__Rpc__Aggregate *sum = stats->kernels[i];
@@ -264,12 +265,12 @@ static void add_launchers(const struct teller *teller, Ts__Rpc__AnalysisKernel *
 	}
 }
 
-static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+static void add_kernels(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *report)
 {
-	const struct ts_analysis *analysis = teller->analysis;
-	size_t max = (size_t)teller->asked->limit;
+	const struct ts_analysis *analysis = analyzer->analysis;
+	size_t max = (size_t)analyzer->asked->limit;
 
-	report->kernels = ts_pool_alloc(teller->pool, max, sizeof(*report->kernels));
+	report->kernels = ts_pool_alloc(analyzer->pool, max, sizeof(*report->kernels));
 	for (size_t i = 0; i < analysis->n_groups && report->n_kernels < max; i++) {
 		const struct ts_analysis_group *group = &analysis->groups[i];
 		Ts__Rpc__AnalysisKernel *kernel;
@@ -277,44 +278,44 @@ static void add_kernels(struct teller *teller, Ts__Rpc__AnalysisReport *report)
 
 		if (group->finding != TS_ANALYSIS_FINDINGS)
 			continue;
-		kernel = ts_pool_alloc(teller->pool, 1, sizeof(*kernel));
+		kernel = ts_pool_alloc(analyzer->pool, 1, sizeof(*kernel));
 		ts__rpc__analysis_kernel__init(kernel);
-		name = ts_resolver_kernel_name(teller->resolver, group->stack);
-		kernel->name = ts_pool_copy(teller->pool, name ? name : "unknown kernel");
+		name = ts_resolver_kernel_name(analyzer->resolver, group->stack);
+		kernel->name = ts_pool_copy(analyzer->pool, name ? name : "unknown kernel");
 		TS_RPC_SET(kernel, count, group->sum.count);
 		TS_RPC_SET(kernel, ns, group->sum.ns);
-		kernel->occupancy = find_occupancy(teller, group->stack);
-		add_launchers(teller, kernel);
+		kernel->occupancy = find_occupancy(analyzer, group->stack);
+		add_launchers(analyzer, kernel);
 		report->kernels[report->n_kernels++] = kernel;
 	}
 }
 
-static void make_report(struct teller *teller, Ts__Rpc__AnalysisReport *report)
+static void make_report(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *report)
 {
-	const struct ts_timeline *timeline = teller->timeline;
+	const struct ts_timeline *timeline = analyzer->timeline;
 	Ts__Rpc__TimelineDevice *devices =
-		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*devices));
+		ts_pool_alloc(analyzer->pool, timeline->n_devices, sizeof(*devices));
 
 	ts__rpc__analysis_report__init(report);
-	report->verdict = (char *)find_verdict(timeline, teller->is_modelled);
+	report->verdict = (char *)find_verdict(timeline, analyzer->is_modelled);
 	TS_RPC_SET(report, start_ns, timeline->from_ns);
 	TS_RPC_SET(report, end_ns, timeline->to_ns);
 	report->devices =
-		ts_pool_alloc(teller->pool, timeline->n_devices, sizeof(*report->devices));
+		ts_pool_alloc(analyzer->pool, timeline->n_devices, sizeof(*report->devices));
 	for (uint32_t i = 0; i < timeline->n_devices; i++) {
-		ts_timelinejson_device(teller->resolver, teller->pool, timeline, i, false,
+		ts_timelinejson_device(analyzer->resolver, analyzer->pool, timeline, i, false,
 				       &devices[i]);
 		report->devices[report->n_devices++] = &devices[i];
 	}
-	ts_timelinejson_occupancies(teller->pool, teller->occupancies, report->devices,
+	ts_timelinejson_occupancies(analyzer->pool, analyzer->occupancies, report->devices,
 				    report->n_devices);
-	add_kernels(teller, report);
-	TS_RPC_SET(report, kernels_ns, teller->analysis->kernels.ns);
-	add_findings(teller, report);
-	TS_RPC_SET(report, syncs, teller->analysis->syncs.count);
-	TS_RPC_SET(report, syncs_ns, teller->analysis->syncs.ns);
-	TS_RPC_SET(report, damaged, teller->analysis->is_damaged || timeline->is_damaged);
-	report->doubts = ts_doubtsjson_make(teller->pool, &timeline->doubts);
+	add_kernels(analyzer, report);
+	TS_RPC_SET(report, kernels_ns, analyzer->analysis->kernels.ns);
+	add_findings(analyzer, report);
+	TS_RPC_SET(report, syncs, analyzer->analysis->syncs.count);
+	TS_RPC_SET(report, syncs_ns, analyzer->analysis->syncs.ns);
+	TS_RPC_SET(report, damaged, analyzer->analysis->is_damaged || timeline->is_damaged);
+	report->doubts = ts_doubtsjson_make(analyzer->pool, &timeline->doubts);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -526,7 +527,7 @@ static int read_launched(struct ts_resolver *resolver, const struct ts_source *s
 	return r;
 }
 
-static int tell(const struct asked *asked, struct ts_source *source)
+static int print_analysis(const struct asked *asked, struct ts_source *source)
 {
 	struct ts_resolver_options names = {.session = source->session, .launchers = true};
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
@@ -535,7 +536,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies = NULL;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	struct ts_timeline_options options = {.session = source->session, .n_parts = 1};
-	struct teller teller = {.asked = asked, .pool = &pool};
+	struct analyzer analyzer = {.asked = asked, .pool = &pool};
 	Ts__Rpc__ClockBounds *clocks = NULL;
 	Ts__Rpc__TraceStats launched;
 	Ts__Rpc__AnalysisReport report;
@@ -559,13 +560,13 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
 		return TS_EXIT_BAD;
 	}
-	teller.resolver = resolver;
-	teller.timeline = timeline;
-	teller.is_modelled = ts_clocks_are_modelled(source->reader, source->session);
-	teller.analysis = analysis;
-	teller.occupancies = occupancies;
-	teller.launched = &launched;
-	make_report(&teller, &report);
+	analyzer.resolver = resolver;
+	analyzer.timeline = timeline;
+	analyzer.is_modelled = ts_clocks_are_modelled(source->reader, source->session);
+	analyzer.analysis = analysis;
+	analyzer.occupancies = occupancies;
+	analyzer.launched = &launched;
+	make_report(&analyzer, &report);
 	report.clocks = clocks;
 	if (!strcmp(report.verdict, "host_bound"))
 		r = ts_hostcode_make(resolver, &pool, source->session, (size_t)asked->limit,
@@ -585,7 +586,7 @@ static int tell(const struct asked *asked, struct ts_source *source)
 		status = ts_json_print(&report.base);
 	} else {
 		print_report(asked, source, &report);
-		ts_source_tell_halves(source);
+		ts_source_print_halves(source);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
 	if (status || !report.damaged)
@@ -628,7 +629,7 @@ static int run_analyze(int argc, char **argv)
 		return TS_EXIT_BAD;
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
-	return tell(&asked, &source);
+	return print_analysis(&asked, &source);
 }
 
 const struct ts_command ts_command_analyze = {

@@ -181,7 +181,7 @@ static int run_cut(int argc, char **argv)
 	status = ts_copy_out(&source, 1, &options, cut.output, &report);
 	if (status == TS_EXIT_BAD)
 		return status;
-	return ts_copy_out_tell(cut.output, &report) ? TS_EXIT_BAD : status;
+	return ts_copy_out_print(cut.output, &report) ? TS_EXIT_BAD : status;
 }
 
 const struct ts_command ts_command_cut = {

@@ -30,7 +30,7 @@ struct asked {
 	bool json, mangled, wide, check, calls, has_least;
 };
 
-struct telling {
+struct comparison {
 	const struct asked *asked;
 	const struct ts_diff *diff;
 	struct ts_source *sources[2];
@@ -62,14 +62,14 @@ static char *sized_name(struct ts_pool *pool, const char *what, uint32_t size_cl
 			      ts_out_bytes(to, UINT64_C(1) << size_class));
 }
 
-static char *name_text(struct telling *telling, const struct ts_diff_name *name)
+static char *name_text(struct comparison *comparison, const struct ts_diff_name *name)
 {
-	struct ts_pool *pool = &telling->pool;
+	struct ts_pool *pool = &comparison->pool;
 	const char *call;
 
 	switch (name->type) {
 	case TS_ROW_KERNEL:
-		return ts_pool_copy(pool, ts_demangle(telling->demangler, name->name));
+		return ts_pool_copy(pool, ts_demangle(comparison->demangler, name->name));
 	case TS_ROW_MEMCPY:
 		return sized_name(pool, copy_kind_name(pool, name->kind), name->size_class);
 	case TS_ROW_MEMSET:
@@ -112,36 +112,37 @@ static Ts__Rpc__LaunchConfig *make_config(struct ts_pool *pool, const struct ts_
 	return message;
 }
 
-static Ts__Rpc__DiffName *make_name(struct telling *telling, const struct ts_diff_name *name)
+static Ts__Rpc__DiffName *make_name(struct comparison *comparison, const struct ts_diff_name *name)
 {
-	Ts__Rpc__DiffName *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	Ts__Rpc__DiffName *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
 	unsigned verdict = name->verdict;
 
 	ts__rpc__diff_name__init(message);
-	message->type = ts_pool_copy(&telling->pool, ts_row_schema(name->type)->name);
-	message->name = name_text(telling, name);
-	message->verdict = ts_pool_copy(&telling->pool, ts_diff_verdict_name(verdict));
-	message->before = make_side(&telling->pool, &name->sides[0]);
-	message->after = make_side(&telling->pool, &name->sides[1]);
+	message->type = ts_pool_copy(&comparison->pool, ts_row_schema(name->type)->name);
+	message->name = name_text(comparison, name);
+	message->verdict = ts_pool_copy(&comparison->pool, ts_diff_verdict_name(verdict));
+	message->before = make_side(&comparison->pool, &name->sides[0]);
+	message->after = make_side(&comparison->pool, &name->sides[1]);
 	if (verdict == TS_DIFF_SAME || verdict == TS_DIFF_SLOWER || verdict == TS_DIFF_FASTER) {
 		TS_RPC_SET(message, p, name->p);
 		TS_RPC_SET(message, slower_share, name->slower_share);
 	}
 	if (name->has_config[0])
-		message->config_before = make_config(&telling->pool, &name->configs[0]);
+		message->config_before = make_config(&comparison->pool, &name->configs[0]);
 	if (name->has_config[1])
-		message->config_after = make_config(&telling->pool, &name->configs[1]);
+		message->config_after = make_config(&comparison->pool, &name->configs[1]);
 	return message;
 }
 
-static Ts__Rpc__DiffOperation *make_operation(struct telling *telling, const struct ts_diff_op *op)
+static Ts__Rpc__DiffOperation *make_operation(struct comparison *comparison,
+					      const struct ts_diff_op *op)
 {
-	const struct ts_diff_name *name = &telling->diff->names[op->name];
-	Ts__Rpc__DiffOperation *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	const struct ts_diff_name *name = &comparison->diff->names[op->name];
+	Ts__Rpc__DiffOperation *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
 
 	ts__rpc__diff_operation__init(message);
-	message->type = ts_pool_copy(&telling->pool, ts_row_schema(name->type)->name);
-	message->name = name_text(telling, name);
+	message->type = ts_pool_copy(&comparison->pool, ts_row_schema(name->type)->name);
+	message->name = name_text(comparison, name);
 	TS_RPC_SET(message, session, op->session);
 	TS_RPC_SET(message, stream, op->stream);
 	if (op->op_id[0]) {
@@ -157,14 +158,14 @@ static Ts__Rpc__DiffOperation *make_operation(struct telling *telling, const str
 	return message;
 }
 
-static Ts__Rpc__DiffTotal *make_total(struct telling *telling, unsigned side)
+static Ts__Rpc__DiffTotal *make_total(struct comparison *comparison, unsigned side)
 {
-	const struct ts_diff_total *total = &telling->diff->totals[side];
-	Ts__Rpc__DiffTotal *message = ts_pool_alloc(&telling->pool, 1, sizeof(*message));
+	const struct ts_diff_total *total = &comparison->diff->totals[side];
+	Ts__Rpc__DiffTotal *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
 	size_t n = total->n_runs;
 
 	ts__rpc__diff_total__init(message);
-	message->path = telling->sources[side][0].path;
+	message->path = comparison->sources[side][0].path;
 	TS_RPC_SET(message, runs, (uint32_t)n);
 	TS_RPC_SET(message, operations, ts_diff_of_run(total->n_ops, n));
 	TS_RPC_SET(message, operations_ns, ts_diff_of_run(total->ops_ns, n));
@@ -180,34 +181,34 @@ static Ts__Rpc__DiffTotal *make_total(struct telling *telling, unsigned side)
 	TS_RPC_SET(message, not_aligned, total->n_not_aligned);
 	if (total->is_damaged)
 		TS_RPC_SET(message, damaged, true);
-	message->doubts = ts_doubtsjson_make(&telling->pool, &total->doubts);
+	message->doubts = ts_doubtsjson_make(&comparison->pool, &total->doubts);
 	return message;
 }
 
-static void make_report(struct telling *telling, Ts__Rpc__DiffReport *ret_report)
+static void make_report(struct comparison *comparison, Ts__Rpc__DiffReport *ret_report)
 {
-	const struct ts_diff *diff = telling->diff;
+	const struct ts_diff *diff = comparison->diff;
 
 	ts__rpc__diff_report__init(ret_report);
-	ret_report->before = make_total(telling, 0);
-	ret_report->after = make_total(telling, 1);
+	ret_report->before = make_total(comparison, 0);
+	ret_report->after = make_total(comparison, 1);
 	TS_RPC_SET(ret_report, aligned, diff->n_aligned);
 	ret_report->names =
-		ts_pool_alloc(&telling->pool, diff->n_names + 1, sizeof(*ret_report->names));
+		ts_pool_alloc(&comparison->pool, diff->n_names + 1, sizeof(*ret_report->names));
 	for (size_t i = 0; i < diff->n_names; i++)
-		ret_report->names[ret_report->n_names++] = make_name(telling, &diff->names[i]);
+		ret_report->names[ret_report->n_names++] = make_name(comparison, &diff->names[i]);
 	if (diff->has_first)
-		ret_report->first_difference = make_operation(telling, &diff->first);
+		ret_report->first_difference = make_operation(comparison, &diff->first);
 	ret_report->slower =
-		ts_pool_alloc(&telling->pool, diff->n_slower + 1, sizeof(*ret_report->slower));
+		ts_pool_alloc(&comparison->pool, diff->n_slower + 1, sizeof(*ret_report->slower));
 	if (diff->lost_overlap || diff->gained_overlap)
 		ret_report->overlap =
-			ts_pool_copy(&telling->pool, diff->lost_overlap ? "lost" : "gained");
+			ts_pool_copy(&comparison->pool, diff->lost_overlap ? "lost" : "gained");
 	if (diff->has_host_clock)
 		TS_RPC_SET(ret_report, host_clock, true);
 	for (size_t i = 0; i < diff->n_slower; i++)
 		ret_report->slower[ret_report->n_slower++] =
-			make_operation(telling, &diff->slower[i]);
+			make_operation(comparison, &diff->slower[i]);
 }
 
 /* ---- for people ------------------------------------------------------------------------------- */
@@ -504,33 +505,34 @@ static bool has_finding(const struct asked *asked, const struct ts_diff *diff)
 	return false;
 }
 
-static int complain_damage(const struct telling *telling)
+static int complain_damage(const struct comparison *comparison)
 {
 	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < telling->n_runs[side]; i++) {
+		for (size_t i = 0; i < comparison->n_runs[side]; i++) {
 			const struct ts_sbt_error *error =
-				ts_sbt_reader_error(telling->sources[side][i].reader);
+				ts_sbt_reader_error(comparison->sources[side][i].reader);
 
-			if (!telling->diff->totals[side].is_damaged || !error->code)
+			if (!comparison->diff->totals[side].is_damaged || !error->code)
 				continue;
-			ts_source_complain(telling->sources[side][i].path, TS_SBT_E_CORRUPT, error);
+			ts_source_complain(comparison->sources[side][i].path, TS_SBT_E_CORRUPT,
+					   error);
 			return TS_EXIT_BAD;
 		}
 	return TS_EXIT_OK;
 }
 
-static void watch(struct telling *telling, struct ts_progress *progress)
+static void watch(struct comparison *comparison, struct ts_progress *progress)
 {
 	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < telling->n_runs[side]; i++)
-			ts_source_watch_reader(telling->sources[side][i].reader, progress);
+		for (size_t i = 0; i < comparison->n_runs[side]; i++)
+			ts_source_watch_reader(comparison->sources[side][i].reader, progress);
 }
 
-static int tell(struct telling *telling)
+static int print_diff(struct comparison *comparison)
 {
 	struct ts_diff_options options = {.alpha = ALPHA,
-					  .least = (double)telling->asked->least_percent / 100,
-					  .max_slower = (size_t)telling->asked->limit};
+					  .least = (double)comparison->asked->least_percent / 100,
+					  .max_slower = (size_t)comparison->asked->limit};
 	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
 	struct ts_diff_runs runs[2];
 	Ts__Rpc__DiffReport report;
@@ -541,32 +543,33 @@ static int tell(struct telling *telling)
 
 	for (side = 0; side < 2; side++) {
 		struct ts_sbt_reader **readers =
-			ts_pool_alloc(&telling->pool, telling->n_runs[side], sizeof(*readers));
+			ts_pool_alloc(&comparison->pool, comparison->n_runs[side],
+				      sizeof(*readers));
 
-		for (run = 0; run < telling->n_runs[side]; run++)
-			readers[run] = telling->sources[side][run].reader;
-		runs[side] = (struct ts_diff_runs){readers, telling->n_runs[side]};
+		for (run = 0; run < comparison->n_runs[side]; run++)
+			readers[run] = comparison->sources[side][run].reader;
+		runs[side] = (struct ts_diff_runs){readers, comparison->n_runs[side]};
 	}
 	ts_progress_init(&progress, "reading rows:", 0);
-	watch(telling, &progress);
+	watch(comparison, &progress);
 	r = ts_diff_read(runs, &options, &diff, &side, &run);
-	watch(telling, NULL);
+	watch(comparison, NULL);
 	ts_progress_deinit(&progress);
 	if (r) {
-		ts_source_complain(telling->sources[side][run].path, r,
+		ts_source_complain(comparison->sources[side][run].path, r,
 				   ts_sbt_reader_error(runs[side].readers[run]));
 		return TS_EXIT_BAD;
 	}
-	telling->diff = diff;
-	make_report(telling, &report);
-	if (telling->asked->json) {
+	comparison->diff = diff;
+	make_report(comparison, &report);
+	if (comparison->asked->json) {
 		status = ts_json_print(&report.base);
 	} else {
-		print_report(telling->asked, &report);
+		print_report(comparison->asked, &report);
 		status = ts_finish_output(TS_EXIT_OK);
 	}
-	status = status ? status : complain_damage(telling);
-	return status || !telling->asked->check || !has_finding(telling->asked, diff)
+	status = status ? status : complain_damage(comparison);
+	return status || !comparison->asked->check || !has_finding(comparison->asked, diff)
 		       ? status
 		       : TS_EXIT_FINDING;
 }
@@ -606,7 +609,7 @@ static int apply_option(struct asked *asked, int option)
 }
 
 /* BEFORE AFTER, or BEFORE ... vs AFTER ... */
-static int open_sources(struct telling *telling, char **paths, size_t n)
+static int open_sources(struct comparison *comparison, char **paths, size_t n)
 {
 	size_t n_before = n == 2 ? 1 : 0, first_after = 1;
 	int status = TS_EXIT_OK;
@@ -626,11 +629,12 @@ static int open_sources(struct telling *telling, char **paths, size_t n)
 	for (unsigned side = 0; side < 2; side++) {
 		size_t first = side ? first_after : 0, n_runs = side ? n - first_after : n_before;
 
-		telling->sources[side] =
-			ts_pool_alloc(&telling->pool, n_runs, sizeof(*telling->sources[side]));
+		comparison->sources[side] = ts_pool_alloc(&comparison->pool, n_runs,
+							  sizeof(*comparison->sources[side]));
 		for (size_t i = 0; !status && i < n_runs; i++) {
-			telling->n_runs[side]++;
-			status = ts_source_open(&telling->sources[side][i], paths[first + i], NULL);
+			comparison->n_runs[side]++;
+			status = ts_source_open(&comparison->sources[side][i], paths[first + i],
+						NULL);
 		}
 	}
 	return status;
@@ -645,7 +649,7 @@ static int run_diff(int argc, char **argv)
 		{"json", no_argument, NULL, 'j'},	 {0},
 	};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT_OF_ONE};
-	struct telling telling = {.asked = &asked, .pool = TS_TSCTL_POOL};
+	struct comparison comparison = {.asked = &asked, .pool = TS_TSCTL_POOL};
 	int option, status = TS_EXIT_OK;
 
 	while ((option = ts_option_next(argc, argv, ":n:wj", longs)) != -1)
@@ -653,17 +657,17 @@ static int run_diff(int argc, char **argv)
 			return TS_EXIT_BAD;
 	/* Without one names stay as they are. */
 	if (!asked.mangled)
-		(void)ts_demangler_new(&telling.demangler);
-	status = open_sources(&telling, argv + optind, (size_t)(argc - optind));
-	if (!asked.has_least && telling.n_runs[0] > 1 && telling.n_runs[1] > 1)
+		(void)ts_demangler_new(&comparison.demangler);
+	status = open_sources(&comparison, argv + optind, (size_t)(argc - optind));
+	if (!asked.has_least && comparison.n_runs[0] > 1 && comparison.n_runs[1] > 1)
 		asked.least_percent = LEAST_PERCENT;
 	if (!status)
-		status = tell(&telling);
+		status = print_diff(&comparison);
 	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < telling.n_runs[side]; i++)
-			ts_source_deinit(&telling.sources[side][i]);
-	ts_pool_deinit(&telling.pool);
-	ts_demangler_free(telling.demangler);
+		for (size_t i = 0; i < comparison.n_runs[side]; i++)
+			ts_source_deinit(&comparison.sources[side][i]);
+	ts_pool_deinit(&comparison.pool);
+	ts_demangler_free(comparison.demangler);
 	return status;
 }
 

@@ -136,7 +136,7 @@ static int run_dump(int argc, char **argv)
 	status = ts_copy_out(&source, 1, &options, dump.output, &report);
 	if (status == TS_EXIT_BAD)
 		return status;
-	return ts_copy_out_tell(dump.output, &report) ? TS_EXIT_BAD : status;
+	return ts_copy_out_print(dump.output, &report) ? TS_EXIT_BAD : status;
 }
 
 const struct ts_command ts_command_dump = {

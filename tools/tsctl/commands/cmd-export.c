@@ -337,7 +337,7 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	return r;
 }
 
-static void tell_of_nothing(const struct export *export, const struct ts_export_report *report)
+static void complain_nothing(const struct export *export, const struct ts_export_report *report)
 {
 	const char *window = export->has_from || export->has_to ? " in that window" : "";
 
@@ -361,13 +361,13 @@ static void tell_of_nothing(const struct export *export, const struct ts_export_
 }
 
 /* The sums are of what is in the trace: what is not, and what has no names, is worth a line. */
-static void tell(const struct export *export, const struct ts_export_report *report)
+static void complain_missing(const struct export *export, const struct ts_export_report *report)
 {
 	const struct ts_sbt_reader *reader = export->source.reader;
 	char count[TS_OUT_FIGURE_BYTES];
 
 	if (formats[export->format].is_sum)
-		tell_of_nothing(export, report);
+		complain_nothing(export, report);
 	if (report->n_without_call)
 		ts_complain("%s operations are under [unknown]: the calls that asked for them are "
 			    "not in the trace",
@@ -404,7 +404,7 @@ static int run_export(int argc, char **argv)
 	status = ts_outfile_finish(&export.out);
 	if (status)
 		return status;
-	tell(&export, &report);
+	complain_missing(&export, &report);
 	if (report.damaged) {
 		ts_source_complain(export.source.path, TS_SBT_E_CORRUPT, &report.damage);
 		return TS_EXIT_BAD;

@@ -291,7 +291,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	ts_text_doubts(stdout, "", report->doubts);
 }
 
-static int tell(const struct asked *asked, struct ts_source *source)
+static int print_gaps(const struct asked *asked, struct ts_source *source)
 {
 	struct ts_gaps_options wanted = {.session = source->session,
 					 .least_ns = asked->op_id ? 0 : asked->least_ns,
@@ -396,7 +396,7 @@ static int run_gaps(int argc, char **argv)
 		return TS_EXIT_BAD;
 	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
 		return TS_EXIT_BAD;
-	return tell(&asked, &source);
+	return print_gaps(&asked, &source);
 }
 
 const struct ts_command ts_command_gaps = {

@@ -38,7 +38,7 @@ struct asked {
 	unsigned long long limit;
 };
 
-struct teller {
+struct drawing {
 	const struct asked *asked;
 	struct ts_sbt_reader *reader;
 	struct ts_resolver *resolver;
@@ -50,9 +50,9 @@ struct teller {
 
 /* ---- what all forms say ------------------------------------------------------------------------ */
 
-static uint64_t from_origin(const struct teller *teller, uint64_t time_ns)
+static uint64_t from_origin(const struct drawing *drawing, uint64_t time_ns)
 {
-	return time_ns > teller->origin_ns ? time_ns - teller->origin_ns : 0;
+	return time_ns > drawing->origin_ns ? time_ns - drawing->origin_ns : 0;
 }
 
 /* Draws no progress among lines that go to the same terminal. */
@@ -122,7 +122,7 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	TS_RPC_SET(&graph, path, asked->path);
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
 	query.graph = &graph;
-	asking->tell = put_list;
+	asking->take = put_list;
 	asking->data = &printer;
 	ts_progress_init(&printer.progress, "writing lines:", 0);
 	status = ts_ask(asking, &query);
@@ -152,32 +152,32 @@ static void put_quoted(FILE *file, const char *text)
 	putc('"', file);
 }
 
-static void put_dot_node(struct teller *teller, uint32_t i)
+static void put_dot_node(struct drawing *drawing, uint32_t i)
 {
-	const struct ts_graph_node *node = &teller->graph->nodes[i];
+	const struct ts_graph_node *node = &drawing->graph->nodes[i];
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char start[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], slack[TS_OUT_FIGURE_BYTES];
-	const char *name = ts_graphjson_name(teller->resolver, &pool, node), *label;
+	const char *name = ts_graphjson_name(drawing->resolver, &pool, node), *label;
 
-	ts_out_seconds(start, from_origin(teller, node->start_ns));
+	ts_out_seconds(start, from_origin(drawing, node->start_ns));
 	ts_out_duration(took, node->end_ns - node->start_ns);
-	ts_out_duration(slack, teller->graph->slack_ns[i]);
+	ts_out_duration(slack, drawing->graph->slack_ns[i]);
 	label = ts_pool_printf(&pool, "%s%s (%s %" PRIu64 ") at %s s, %s, slack %s",
 			       node->kind == TS_GRAPH_RETURN ? "return of " : "",
 			       name && *name ? name : ts_graphjson_kind(node->kind),
 			       node->kind == TS_GRAPH_OP ? "stream" : "thread",
 			       (uint64_t)(node->kind == TS_GRAPH_OP ? node->stream : node->thread),
 			       start, took, slack);
-	fprintf(teller->file, "\tn%" PRIu32 " [shape=%s%s%s, label=", i,
+	fprintf(drawing->file, "\tn%" PRIu32 " [shape=%s%s%s, label=", i,
 		node->kind == TS_GRAPH_OP ? "box" : "ellipse", node->unsure ? ", style=dashed" : "",
 		node->is_critical ? ", color=red, penwidth=2" : "");
-	put_quoted(teller->file, label ? label : "?");
-	fputs("];\n", teller->file);
+	put_quoted(drawing->file, label ? label : "?");
+	fputs("];\n", drawing->file);
 }
 
-static void put_dot_edges(const struct teller *teller, uint32_t to)
+static void put_dot_edges(const struct drawing *drawing, uint32_t to)
 {
-	const struct ts_graph *graph = teller->graph;
+	const struct ts_graph *graph = drawing->graph;
 	const struct ts_graph_node *node = &graph->nodes[to];
 
 	for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++) {
@@ -185,33 +185,33 @@ static void put_dot_edges(const struct teller *teller, uint32_t to)
 		bool is_critical = graph->nodes[edge->from].is_critical && node->is_critical &&
 				   ts_graph_binding(node) == i;
 
-		if (teller->asked->path && !is_critical)
+		if (drawing->asked->path && !is_critical)
 			continue;
-		fprintf(teller->file, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"%s%s];\n",
+		fprintf(drawing->file, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"%s%s];\n",
 			edge->from, to, ts_graph_edge_name(edge->kind),
 			edge->is_inferred ? ", style=dashed" : "",
 			is_critical ? ", color=red, penwidth=2" : "");
 	}
 }
 
-static void tell_dot(struct teller *teller)
+static void print_dot(struct drawing *drawing)
 {
-	const struct ts_graph *graph = teller->graph;
+	const struct ts_graph *graph = drawing->graph;
 	struct ts_progress progress;
 
 	ts_progress_init(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes);
-	fputs("digraph trace {\n\trankdir=LR;\n", teller->file);
+	fputs("digraph trace {\n\trankdir=LR;\n", drawing->file);
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		if (!teller->asked->path || graph->nodes[i].is_critical)
-			put_dot_node(teller, i);
-		step(&progress, teller->file);
+		if (!drawing->asked->path || graph->nodes[i].is_critical)
+			put_dot_node(drawing, i);
+		step(&progress, drawing->file);
 	}
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		put_dot_edges(teller, i);
-		step(&progress, teller->file);
+		put_dot_edges(drawing, i);
+		step(&progress, drawing->file);
 	}
 	ts_progress_deinit(&progress);
-	fputs("}\n", teller->file);
+	fputs("}\n", drawing->file);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -245,46 +245,46 @@ static size_t sort_parts(const struct ts_graph *graph, uint32_t sorted[TS_GRAPH_
 	return n;
 }
 
-static void tell_parts(struct teller *teller)
+static void print_parts(struct drawing *drawing)
 {
-	const struct ts_graph *graph = teller->graph;
+	const struct ts_graph *graph = drawing->graph;
 	uint64_t all_ns = graph->to_ns - graph->from_ns;
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_COUNTED_BYTES];
 	uint32_t sorted[TS_GRAPH_PARTS];
 	size_t n = sort_parts(graph, sorted);
 
-	ts_out_text(teller->file, teller->path);
-	fprintf(teller->file, ": critical path of %s in %s", ts_out_duration(figure, all_ns),
+	ts_out_text(drawing->file, drawing->path);
+	fprintf(drawing->file, ": critical path of %s in %s", ts_out_duration(figure, all_ns),
 		ts_out_counted(count, graph->n_path, "step"));
-	fprintf(teller->file, " (%s,", ts_out_counted(count, graph->n_nodes, "node"));
-	fprintf(teller->file, " %s)\n", ts_out_counted(count, graph->n_edges, "edge"));
+	fprintf(drawing->file, " (%s,", ts_out_counted(count, graph->n_nodes, "node"));
+	fprintf(drawing->file, " %s)\n", ts_out_counted(count, graph->n_edges, "edge"));
 	for (size_t i = 0; i < n; i++) {
 		const char *part = ts_graph_part_name(sorted[i]);
 		uint64_t ns = graph->parts_ns[sorted[i]];
 
-		fprintf(teller->file, "  %10s %5.1f %%  %-7s  %s\n", ts_out_duration(figure, ns),
+		fprintf(drawing->file, "  %10s %5.1f %%  %-7s  %s\n", ts_out_duration(figure, ns),
 			all_ns ? 100.0 * (double)ns / (double)all_ns : 0, ts_text_part(part),
 			ts_text_part_sum(part));
 	}
 	if (graph->n_unsure)
-		fprintf(teller->file,
+		fprintf(drawing->file,
 			"%s waited for more than is known: a step may belong to another one.\n",
 			ts_out_counted(count, graph->n_unsure, "operation"));
 	if (graph->is_modelled)
-		ts_text_model_clock(teller->file);
-	ts_text_doubts(teller->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
+		ts_text_model_clock(drawing->file);
+	ts_text_doubts(drawing->file, "", ts_doubtsjson_make(&pool, &graph->doubts));
 }
 
-static void add_step(struct teller *teller, struct ts_table *table,
+static void add_step(struct drawing *drawing, struct ts_table *table,
 		     const struct ts_graph_step *step)
 {
-	const struct ts_graph_node *node = &teller->graph->nodes[step->node];
+	const struct ts_graph_node *node = &drawing->graph->nodes[step->node];
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	const char *name = ts_graphjson_name(teller->resolver, &pool, node);
+	const char *name = ts_graphjson_name(drawing->resolver, &pool, node);
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	ts_table_add(table, ts_out_seconds(figure, from_origin(teller, step->from_ns)));
+	ts_table_add(table, ts_out_seconds(figure, from_origin(drawing, step->from_ns)));
 	ts_table_add(table, ts_out_duration(figure, step->to_ns - step->from_ns));
 	ts_table_add(table, ts_text_part(ts_graph_part_name(step->part)));
 	ts_table_addf(table, "%" PRIu64, node->op_id);
@@ -298,30 +298,30 @@ static void add_step(struct teller *teller, struct ts_table *table,
 		      name ? name : "");
 }
 
-static int tell_text(struct teller *teller)
+static int print_text(struct drawing *drawing)
 {
 	static const char *const headings[] = {"TIME (s)", "TOOK", "STEP", "OP", "STREAM", "NAME"};
-	const struct ts_graph *graph = teller->graph;
-	size_t n =
-		graph->n_path < teller->asked->limit ? graph->n_path : (size_t)teller->asked->limit;
+	const struct ts_graph *graph = drawing->graph;
+	size_t n = graph->n_path < drawing->asked->limit ? graph->n_path
+							 : (size_t)drawing->asked->limit;
 	ts_cleanup(ts_freep) const struct ts_graph_step **steps =
 		calloc(graph->n_path + 1, sizeof(*steps));
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 
 	if (!steps || ts_table_new("rrlrrl", &table))
 		return -ENOMEM;
-	tell_parts(teller);
+	print_parts(drawing);
 	for (size_t i = 0; i < graph->n_path; i++)
 		steps[i] = &graph->path[i];
 	qsort(steps, graph->n_path, sizeof(*steps), compare_steps);
 	for (size_t i = 0; i < TS_ARRAY_LEN(headings); i++)
 		ts_table_add(table, headings[i]);
 	for (size_t i = 0; i < n; i++)
-		add_step(teller, table, steps[i]);
+		add_step(drawing, table, steps[i]);
 	if (!n)
 		return 0;
-	fprintf(teller->file, "\nLongest steps\n");
-	ts_table_print(table, teller->file, 2, false);
+	fprintf(drawing->file, "\nLongest steps\n");
+	ts_table_print(table, drawing->file, 2, false);
 	return 0;
 }
 
@@ -344,11 +344,11 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 	return -EINVAL;
 }
 
-static int tell(struct teller *teller)
+static int print_graph(struct drawing *drawing)
 {
-	if (teller->asked->format != FORMAT_DOT)
-		return tell_text(teller);
-	tell_dot(teller);
+	if (drawing->asked->format != FORMAT_DOT)
+		return print_text(drawing);
+	print_dot(drawing);
 	return 0;
 }
 
@@ -358,11 +358,11 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
 	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
 	struct ts_graph_options options = {.session = source->session};
-	struct teller teller = {.asked = asked,
-				.reader = source->reader,
-				.origin_ns = ts_sbt_reader_origin_ns(source->reader),
-				.path = source->path,
-				.file = out->file};
+	struct drawing drawing = {.asked = asked,
+				  .reader = source->reader,
+				  .origin_ns = ts_sbt_reader_origin_ns(source->reader),
+				  .path = source->path,
+				  .file = out->file};
 	int status, r;
 
 	if (set_window(asked, source->reader, &options))
@@ -380,9 +380,9 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 		return TS_EXIT_BAD;
 	}
 	if (!r) {
-		teller.resolver = resolver;
-		teller.graph = graph;
-		r = tell(&teller);
+		drawing.resolver = resolver;
+		drawing.graph = graph;
+		r = print_graph(&drawing);
 	}
 	if (r) {
 		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));

@@ -66,7 +66,7 @@ static int open_files(struct merge *merge, char **paths, size_t n)
 	return 0;
 }
 
-static void tell(const struct merge *merge, const struct ts_sbt_copy_report *report)
+static void print_shifts(const struct merge *merge, const struct ts_sbt_copy_report *report)
 {
 	char shift[TS_OUT_FIGURE_BYTES], error[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
 
@@ -99,10 +99,10 @@ static int run_merge(int argc, char **argv)
 	status = ts_copy_out(merge.sources, merge.n, &options, merge.output, &report);
 	if (status == TS_EXIT_BAD)
 		return status;
-	if (ts_copy_out_tell(merge.output, &report))
+	if (ts_copy_out_print(merge.output, &report))
 		return TS_EXIT_BAD;
 	if (strcmp(merge.output, "-"))
-		tell(&merge, &report);
+		print_shifts(&merge, &report);
 	return ts_finish_output(TS_EXIT_OK) ? TS_EXIT_BAD : status;
 }
 

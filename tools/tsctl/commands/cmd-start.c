@@ -23,22 +23,22 @@ struct switching {
 static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint32_t pid,
 	       uint32_t *ret_n)
 {
-	Ts__Rpc__Request__Switch wish = TS__RPC__REQUEST__SWITCH__INIT;
+	Ts__Rpc__Request__Switch asked = TS__RPC__REQUEST__SWITCH__INIT;
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	Ts__Rpc__Answer *answer = NULL;
 	int r;
 
-	wish.has_pid = pid != 0;
-	wish.pid = pid;
-	TS_RPC_SET(&wish, timeout_ms, TIMEOUT_MS);
-	wish.kernel_events = (char *)(uintptr_t)switching->kernel_events;
-	wish.capture = (char *)(uintptr_t)switching->capture;
+	asked.has_pid = pid != 0;
+	asked.pid = pid;
+	TS_RPC_SET(&asked, timeout_ms, TIMEOUT_MS);
+	asked.kernel_events = (char *)(uintptr_t)switching->kernel_events;
+	asked.capture = (char *)(uintptr_t)switching->capture;
 	if (switching->stop) {
 		request.body_case = TS__RPC__REQUEST__BODY_STOP;
-		request.stop = &wish;
+		request.stop = &asked;
 	} else {
 		request.body_case = TS__RPC__REQUEST__BODY_START;
-		request.start = &wish;
+		request.start = &asked;
 	}
 	r = ts_client_call(daemon->client, &request, TIMEOUT_MS + TS_CLIENT_TIMEOUT_DEFAULT_MS,
 			   &answer, NULL);

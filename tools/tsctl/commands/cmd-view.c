@@ -366,7 +366,7 @@ static void step(struct view *view, uint64_t n)
 		ts_progress_step(&view->progress, n);
 }
 
-static int tell_rows(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+static int print_rows(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__RowList *list = (const void *)body;
 	struct view *view = data;
@@ -389,7 +389,7 @@ static int tell_rows(void *data, const struct ts_about *about, const ProtobufCMe
 	return TS_EXIT_OK;
 }
 
-static int tell_stats(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+static int print_stats(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	return ts_json_print(body);
 }
@@ -423,7 +423,7 @@ static int view_json(struct view *view)
 		query.rows = &rows;
 	}
 	view->asking.is_one = view->stats;
-	view->asking.tell = view->stats ? tell_stats : tell_rows;
+	view->asking.take = view->stats ? print_stats : print_rows;
 	view->asking.data = view;
 	ts_progress_init(&view->progress, "reading rows:", 0);
 	status = ts_ask(&view->asking, &query);
@@ -625,7 +625,7 @@ static int run_view(int argc, char **argv)
 	if (!r && view.stats)
 		print_missing(&view);
 	if (!r)
-		ts_source_tell_halves(&view.source);
+		ts_source_print_halves(&view.source);
 	status = ts_finish_output(TS_EXIT_OK);
 	if (status)
 		return status;

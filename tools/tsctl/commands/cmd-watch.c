@@ -155,8 +155,8 @@ static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 	return TS_EXIT_OK;
 }
 
-static int tell(struct watch *watch, const Ts__Rpc__LiveSession *session, const struct seen *now,
-		double seconds)
+static int print_session(struct watch *watch, const Ts__Rpc__LiveSession *session,
+			 const struct seen *now, double seconds)
 {
 	Ts__Rpc__WatchLine__LostEntry lost[TS_LOSS_COUNT], *lost_pointers[TS_LOSS_COUNT];
 	Ts__Rpc__WatchLine line = TS__RPC__WATCH_LINE__INIT;
@@ -204,8 +204,8 @@ static void forget(struct watch *watch)
 	watch->n_seen = 0;
 }
 
-/* One look at all; with `told` they are printed. *ret_n: how many there are. */
-static int round_of(struct watch *watch, bool told, size_t *ret_n)
+/* One look at all; with `is_shown` they are printed. *ret_n: how many there are. */
+static int round_of(struct watch *watch, bool is_shown, size_t *ret_n)
 {
 	uint64_t now_ns;
 	double seconds;
@@ -220,7 +220,7 @@ static int round_of(struct watch *watch, bool told, size_t *ret_n)
 	seen = calloc(watch->live->n_sessions + 1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
-	if (told && watch->is_screen)
+	if (is_shown && watch->is_screen)
 		ts_watchscreen_begin(&watch->screen);
 	for (size_t i = 0; i < watch->live->n_sessions && !r && status == TS_EXIT_OK; i++) {
 		const Ts__Rpc__LiveSession *session = watch->live->sessions[i];
@@ -230,10 +230,10 @@ static int round_of(struct watch *watch, bool told, size_t *ret_n)
 		r = look(session, &seen[n]);
 		if (!r)
 			n++;
-		if (!r && told)
-			status = tell(watch, session, &seen[n - 1], seconds);
+		if (!r && is_shown)
+			status = print_session(watch, session, &seen[n - 1], seconds);
 	}
-	if (told && watch->is_screen)
+	if (is_shown && watch->is_screen)
 		ts_watchscreen_end(&watch->screen);
 	forget(watch);
 	watch->seen = seen;

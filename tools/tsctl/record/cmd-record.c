@@ -723,7 +723,7 @@ static void finish(struct record *record)
 		return;
 	}
 	summary.summary = answer->summary;
-	ts_record_summary_tell(&summary);
+	ts_record_summary_print(&summary);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 }
 

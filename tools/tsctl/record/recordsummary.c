@@ -36,7 +36,7 @@ static bool is_unjoined(const char *reason)
 }
 
 /* What was lost, by reason; returns whether anything was. The echo of other losses is left to `info`. */
-static bool tell_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+static bool format_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
 {
 	char count[TS_OUT_FIGURE_BYTES];
 	bool others = false;
@@ -67,7 +67,7 @@ static const char *shown_path(const struct ts_record_summary *of)
 static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *summary)
 {
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES];
-	bool lost = tell_lost(summary, text, sizeof(text));
+	bool lost = format_lost(summary, text, sizeof(text));
 
 	ts_complain("%s: %s call%s of %u process%s, host half only, %s, %s%s%s%s", path,
 		    ts_out_count(count, summary->observed_calls),
@@ -79,7 +79,7 @@ static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *s
 }
 
 /* Of what was captured to be replayed. */
-static size_t tell_captured(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
+static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 	size_t at;
@@ -108,8 +108,8 @@ static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *re
 }
 
 /* Where rows of the GPU are missing: what was captured is there all the same. */
-static void tell_operations(const Ts__Rpc__RecordingSummary *summary, const char *path, char *text,
-			    size_t n_text)
+static void format_operations(const Ts__Rpc__RecordingSummary *summary, const char *path,
+			      char *text, size_t n_text)
 {
 	static const char *const operation_types[] = {"operation", NULL};
 	char count[TS_OUT_FIGURE_BYTES];
@@ -121,7 +121,7 @@ static void tell_operations(const Ts__Rpc__RecordingSummary *summary, const char
 			 ts_out_count(count, n), n == 1 ? " was" : "s were", path);
 }
 
-void ts_record_summary_tell(const struct ts_record_summary *of)
+void ts_record_summary_print(const struct ts_record_summary *of)
 {
 	const Ts__Rpc__RecordingSummary *summary = of->summary;
 	struct ts_why why = {.reason = summary->empty_reason,
@@ -148,9 +148,9 @@ void ts_record_summary_tell(const struct ts_record_summary *of)
 	if (summary->cut_short)
 		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
 	if (!n && summary->cut_short && !summary->observed) {
-		bool lost = tell_lost(summary, text, sizeof(text));
+		bool lost = format_lost(summary, text, sizeof(text));
 
-		tell_operations(summary, path, more + at, sizeof(more) - at);
+		format_operations(summary, path, more + at, sizeof(more) - at);
 		ts_complain("%s holds no GPU operation%s%s%s", path, lost ? "; LOST: " : "", text,
 			    more);
 		return;
@@ -161,11 +161,11 @@ void ts_record_summary_tell(const struct ts_record_summary *of)
 	}
 	if (!n) {
 		ts_why_empty(&why, text);
-		tell_operations(summary, path, more + at, sizeof(more) - at);
+		format_operations(summary, path, more + at, sizeof(more) - at);
 		ts_complain("%s holds no GPU operation: %s%s", path, text, more);
 		return;
 	}
-	at += tell_captured(summary, more + at, sizeof(more) - at);
+	at += format_captured(summary, more + at, sizeof(more) - at);
 	if (summary->observed)
 		at += (size_t)snprintf(more + at, sizeof(more) - at,
 				       "; %" PRIu64 " calls of %u other process%s, host half only",
@@ -183,7 +183,7 @@ void ts_record_summary_tell(const struct ts_record_summary *of)
 	n_kept = ts_rotation_kept(of->rotation, path);
 	if (n_kept < n)
 		snprintf(kept, sizeof(kept), "the last %s of ", ts_out_count(count, n_kept));
-	if (tell_lost(summary, text, sizeof(text)))
+	if (format_lost(summary, text, sizeof(text)))
 		ts_complain("%s: %s%s GPU operation%s, %s; LOST: %s%s; `tsctl info %s` explains",
 			    path, kept, ts_out_count(count, n), n == 1 ? "" : "s",
 			    ts_out_bytes(bytes, summary->bytes), text, more, path);

@@ -20,4 +20,4 @@ struct ts_record_summary {
 };
 
 /* To standard error. Everything is borrowed for the call. */
-void ts_record_summary_tell(const struct ts_record_summary *of);
+void ts_record_summary_print(const struct ts_record_summary *of);

@@ -100,7 +100,7 @@ static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *ans
 }
 
 /* Ends with TS_EXIT_BAD alone: of another session there may be something to tell. */
-static int tell(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+static int take_answer(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;
 	struct command *command = data;
@@ -477,7 +477,7 @@ static int run_asked(struct command *command)
 		(void)ts_replay_progress_new(ts_progressline_draw, &command->progress, PROGRESS_MS,
 					     &progress);
 	asked->asking.progress = progress;
-	asked->asking.tell = tell;
+	asked->asking.take = take_answer;
 	asked->asking.data = command;
 	if (asked->json)
 		TS_RPC_SET(&asked->query, points, true);

@@ -12,15 +12,15 @@
 
 #include <fcntl.h>
 
-struct telling {
+struct answering {
 	struct ts_asking *asking;
 	struct ts_source *source; /* whose progress is shown; NULL: none is */
 	struct ts_about about;
 	int status;
 };
 
-/* Not an errno, nor the reader's: `tell` said why. */
-#define TOLD INT32_MIN
+/* Not an errno, nor the reader's: `take` said why. */
+#define E_REPORTED INT32_MIN
 
 Ts__Rpc__Moment *ts_ask_moment(const struct ts_time *time, Ts__Rpc__Moment *ret_moment)
 {
@@ -30,11 +30,11 @@ Ts__Rpc__Moment *ts_ask_moment(const struct ts_time *time, Ts__Rpc__Moment *ret_
 	return ret_moment;
 }
 
-static int tell(const struct ts_asking *asking, const struct ts_about *about,
-		const ProtobufCMessage *body)
+static int deliver(const struct ts_asking *asking, const struct ts_about *about,
+		   const ProtobufCMessage *body)
 {
 	if (!asking->print)
-		return asking->tell(asking->data, about, body);
+		return asking->take(asking->data, about, body);
 	if (asking->json)
 		return ts_json_print(body);
 	asking->print(asking->data, about, body);
@@ -43,13 +43,13 @@ static int tell(const struct ts_asking *asking, const struct ts_about *about,
 
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
-	struct telling *telling = data;
+	struct answering *answering = data;
 
 	/* The answer begins: no progress is shown among its lines. */
-	if (telling->source)
-		ts_source_unwatch(telling->source);
-	telling->status = tell(telling->asking, &telling->about, body);
-	return telling->status ? TOLD : 0;
+	if (answering->source)
+		ts_source_unwatch(answering->source);
+	answering->status = deliver(answering->asking, &answering->about, body);
+	return answering->status ? E_REPORTED : 0;
 }
 
 static void complain(const char *path, int r, const struct ts_sbt_error *error,
@@ -70,9 +70,9 @@ static void complain(const char *path, int r, const struct ts_sbt_error *error,
 static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 {
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
-	struct telling telling = {.asking = asking};
+	struct answering answering = {.asking = asking};
 	struct ts_query_options options = {.give = give,
-					   .data = &telling,
+					   .data = &answering,
 					   .no_memory = ts_no_memory,
 					   .cancel = asking->cancel,
 					   .progress = asking->progress,
@@ -84,21 +84,21 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 	if (ts_source_open(&source, asking->session ? NULL : asking->file, asking->session))
 		return TS_EXIT_BAD;
 	query->path = (char *)(uintptr_t)source.path;
-	telling.about = (struct ts_about){
+	answering.about = (struct ts_about){
 		.path = source.path,
 		.origin_ns = ts_sbt_reader_origin_ns(source.reader),
 		.many_sessions = ts_sbt_reader_n_sessions(source.reader) > 1 && !source.session,
 	};
 	/* A replay shows its own. */
 	if (!asking->progress) {
-		telling.source = &source;
+		answering.source = &source;
 		ts_source_watch(&source);
 	}
 	r = ts_query_run(source.reader, source.session, query, &options, &end);
-	if (telling.source)
+	if (answering.source)
 		ts_source_unwatch(&source);
-	if (r == TOLD)
-		return telling.status;
+	if (r == E_REPORTED)
+		return answering.status;
 	if (r) {
 		complain(source.path, r, ts_sbt_reader_error(source.reader), query);
 		return TS_EXIT_BAD;
@@ -119,21 +119,21 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 
 static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end)
 {
-	struct telling *telling = data;
+	struct answering *answering = data;
 
-	telling->about = (struct ts_about){.path = ""};
+	answering->about = (struct ts_about){.path = ""};
 	if (end)
-		telling->about = (struct ts_about){
+		answering->about = (struct ts_about){
 			.path = end->path ? end->path : "",
 			.origin_ns = end->origin_ns,
 			.many_sessions = end->sessions > 1 && !end->session,
 		};
-	/* All members of the union are pointers to messages; that it is the one that `tell` takes, the client saw to. */
-	telling->status = tell(telling->asking, &telling->about, &answer->state->base);
-	return telling->status ? TOLD : 0;
+	/* All members of the union are pointers to messages; that it is the one that `take` gets, the client saw to. */
+	answering->status = deliver(answering->asking, &answering->about, &answer->state->base);
+	return answering->status ? E_REPORTED : 0;
 }
 
-static int tell_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
+static int report_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
 {
 	struct ts_sbt_error damage = {.off = end->damaged_at};
 	const char *path = end->path ? end->path : "the trace";
@@ -154,24 +154,24 @@ static int tell_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
 static int ask_daemon(struct ts_asking *asking, const struct ts_live_daemon *daemon,
 		      const Ts__Rpc__Query *query, const int *fds, unsigned n_fds)
 {
-	struct telling telling = {.asking = asking};
+	struct answering answering = {.asking = asking};
 	struct ts_client_question question = {.query = query,
 					      .fds = fds,
 					      .n_fds = n_fds,
 					      .join = asking->is_one,
 					      .take = take,
 					      .cancel = asking->cancel,
-					      .data = &telling};
+					      .data = &answering};
 	Ts__Rpc__Answer *end;
 	int status, r = ts_client_query(daemon->client, &question, &end);
 
-	if (r == TOLD)
-		return telling.status;
+	if (r == E_REPORTED)
+		return answering.status;
 	if (r) {
 		ts_complain("the daemon at %s: %s", daemon->path, ts_client_error(daemon->client));
 		return TS_EXIT_BAD;
 	}
-	status = telling.status ? telling.status : tell_end(asking, end->query_end);
+	status = answering.status ? answering.status : report_end(asking, end->query_end);
 	ts__rpc__answer__free_unpacked(end, NULL);
 	return status;
 }

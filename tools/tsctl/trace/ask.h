@@ -22,9 +22,9 @@ struct ts_asking {
 	bool served;
 	bool is_one; /* the answer is one message, else a list that comes in parts; of those `about` may be empty */
 	/* Takes the answer's message, or a part; returns TS_EXIT_OK, or with what the command ends. */
-	int (*tell)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
+	int (*take)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	/*
-	 * Instead of `tell`, where that is all: prints the answer for people, unless `json` has it printed as it is. Whoever answered
+	 * Instead of `take`, where that is all: prints the answer for people, unless `json` has it printed as it is. Whoever answered
 	 * may have left out whatever a message may lack, and put any number and text into the rest.
 	 */
 	void (*print)(const void *data, const struct ts_about *about, const ProtobufCMessage *body);
@@ -39,7 +39,7 @@ struct ts_asking {
 	bool is_damaged;
 };
 
-/* Returns TS_EXIT_OK, what `tell` returned, or TS_EXIT_BAD after a complaint. Sets what in `query` says which trace. */
+/* Returns TS_EXIT_OK, what `take` returned, or TS_EXIT_BAD after a complaint. Sets what in `query` says which trace. */
 int ts_ask(struct ts_asking *asking, Ts__Rpc__Query *query);
 
 /* A time as a message; returns it. */

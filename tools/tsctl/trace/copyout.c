@@ -45,8 +45,8 @@ static int write_trace(struct ts_sbt_copy_source *sources, size_t n_sources,
 }
 
 /* What of the sources is not in the copy, one line of it. */
-static int tell_missing(const struct ts_sbt_copy_source *sources, size_t n_sources,
-			const struct ts_sbt_copy_report *report)
+static int complain_missing(const struct ts_sbt_copy_source *sources, size_t n_sources,
+			    const struct ts_sbt_copy_report *report)
 {
 	if (report->n_damaged) {
 		ts_complain("%s is damaged at byte %" PRIu64
@@ -93,10 +93,10 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 			"%s has nothing that was captured to be replayed: keep the whole trace for `tsctl "
 			"replay --on vgpu`",
 			out.shown);
-	return tell_missing(sources, n_sources, ret_report);
+	return complain_missing(sources, n_sources, ret_report);
 }
 
-int ts_copy_out_tell(const char *path, const struct ts_sbt_copy_report *report)
+int ts_copy_out_print(const char *path, const struct ts_sbt_copy_report *report)
 {
 	char rows[TS_OUT_FIGURE_BYTES], sessions[TS_OUT_FIGURE_BYTES];
 

@@ -15,4 +15,4 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 		struct ts_sbt_copy_report *ret_report);
 
 /* A line for people: what is in `path` now. */
-int ts_copy_out_tell(const char *path, const struct ts_sbt_copy_report *report);
+int ts_copy_out_print(const char *path, const struct ts_sbt_copy_report *report);

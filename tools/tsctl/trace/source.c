@@ -206,7 +206,7 @@ uint32_t ts_source_n_halves(const struct ts_source *source)
 	return n;
 }
 
-void ts_source_tell_halves(const struct ts_source *source)
+void ts_source_print_halves(const struct ts_source *source)
 {
 	uint32_t n = ts_source_n_halves(source);
 

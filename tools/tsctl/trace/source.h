@@ -42,7 +42,7 @@ void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *pr
 /* How many of the sessions that are meant have their host half only (TS_SESSION_SOURCE_PROBES). */
 uint32_t ts_source_n_halves(const struct ts_source *source);
 /* Says so on stdout, where there are any. */
-void ts_source_tell_halves(const struct ts_source *source);
+void ts_source_print_halves(const struct ts_source *source);
 
 /*
  * The newest file of a recording in several: those before it, as far back as they go, belong to it from now on. Nothing, where there are

@@ -42,7 +42,7 @@ static void barrier_complete(struct ts_ptx_block *block, uint32_t number)
 	block->worker->stats.barriers++;
 }
 
-static void barrier_tell(const struct ts_ptx_warp *w, uint32_t number, uint32_t m, bool waits)
+static void observe_arrival(const struct ts_ptx_warp *w, uint32_t number, uint32_t m, bool waits)
 {
 	const struct ts_ptx_observer *observer = w->worker->observer;
 
@@ -94,7 +94,7 @@ static int cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 				    TS_PTX_FAULT_ILLEGAL,
 				    "a second arrival at the cluster's barrier without a wait");
 	w->block->barriers_used |= 1u << TS_PTX_CLUSTER_BARRIER;
-	barrier_tell(w, TS_PTX_CLUSTER_BARRIER, m, true);
+	observe_arrival(w, TS_PTX_CLUSTER_BARRIER, m, true);
 	b->arrived[w->index] |= m;
 	if (barrier_full(w->block, b))
 		barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
@@ -127,7 +127,7 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		b->n_needed = needed;
 		w->block->barriers_used |= 1u << number;
 	}
-	barrier_tell(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
+	observe_arrival(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
 	b->arrived[w->index] |= m;
 	/* A warp whose threads all came counts in full, also where the block's last warp is short. */
 	b->n_arrived += m == w->live ? TS_PTX_LANES : lanes;

@@ -26,8 +26,8 @@ static uint32_t access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_in
 	       (code->origins[in->index].releases ? TS_PTX_ACCESS_RELEASE : 0);
 }
 
-static void tell_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
-		       const uint64_t generic[TS_PTX_LANES], uint32_t shared, uint32_t lanes)
+static void observe_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
+			  const uint64_t generic[TS_PTX_LANES], uint32_t shared, uint32_t lanes)
 {
 	const struct ts_ptx_observer *observer = observer_of(w);
 
@@ -69,8 +69,8 @@ void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 		else if (generic[i] >> 32 == TS_PTX_WINDOW_SHARED >> 32)
 			shared |= 1u << i;
 	}
-	tell_lanes(w, &access, generic, 0, global);
-	tell_lanes(w, &access, generic, TS_PTX_ACCESS_SHARED, shared);
+	observe_lanes(w, &access, generic, 0, global);
+	observe_lanes(w, &access, generic, TS_PTX_ACCESS_SHARED, shared);
 }
 
 static uint32_t element_bytes_of(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in)

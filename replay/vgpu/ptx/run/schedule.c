@@ -108,8 +108,8 @@ static uint32_t line_of_warp(const struct ts_ptx_warp *w)
 	return 0;
 }
 
-static void tell_turn(const struct ts_ptx_worker *worker, const struct ts_ptx_warp *w,
-		      const struct ts_ptx_warp *instead)
+static void report_turn(const struct ts_ptx_worker *worker, const struct ts_ptx_warp *w,
+			const struct ts_ptx_warp *instead)
 {
 	const struct ts_ptx_choice choice = {
 		.kind = TS_PTX_CHOICE_TURN,
@@ -159,7 +159,7 @@ static struct ts_ptx_warp *choose_turn(struct ts_ptx_worker *worker, struct ts_p
 	w->n_watched = 0;
 	w->slice = v ? CHOSEN_SLICE(v) : TS_PTX_SLICE;
 	if (v)
-		tell_turn(worker, w, usual);
+		report_turn(worker, w, usual);
 	else
 		(*b)->next_warp = (w->index + 1) % (*b)->n_warps;
 	return w;
