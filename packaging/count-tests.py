@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""count-tests.py FAILURES TESTLOG...: sums meson's logs; the last line is "N passed, N failed" and nothing else.
+"""count-tests.py FAILURES TESTLOG...: sums meson's logs, lists the slowest tests; the last line is "N passed, N failed" and nothing else.
 
 FAILURES is what failed outside of any log, a build for instance. A log that is named but missing, as a
 shell's unmatched pattern is, counts for nothing: whoever names it has counted its absence already.
@@ -16,6 +16,7 @@ PASSED = {'OK', 'EXPECTEDFAIL'}
 SKIPPED = {'SKIP'}
 # More of them than this, and it is not the machine.
 MOST_AGAIN = 3
+N_SLOWEST = 10
 
 
 def read(path):
@@ -38,17 +39,26 @@ def passed_again(path):
     return {test['name'] for test in read(again) if test['result'] in PASSED}
 
 
+def print_slowest(durations):
+    """durations: (seconds, step, name) of each test's first run."""
+    print('the %d slowest tests:' % min(N_SLOWEST, len(durations)))
+    for seconds, step, name in sorted(durations, reverse=True)[:N_SLOWEST]:
+        print('%8.1f s  %s: %s' % (seconds, step, name))
+
+
 def main():
     if sys.argv[1] == '--again':
         print_again(sys.argv[2])
         return 0
     failed, passed, skipped = int(sys.argv[1]), 0, 0
+    durations = []
     for path in sys.argv[2:]:
         if not os.path.exists(path):
             continue
         build = os.path.basename(os.path.dirname(os.path.dirname(path)))
         again = passed_again(path)
         for test in read(path):
+            durations.append((test['duration'], build, test['name']))
             if test['result'] in SKIPPED:
                 skipped += 1
                 print('skipped: %s: %s' % (build, test['name']))
@@ -60,6 +70,8 @@ def main():
             else:
                 failed += 1
                 print('failed: %s: %s (%s)' % (build, test['name'], test['result']))
+    if durations:
+        print_slowest(durations)
     if not passed:
         print('no test ran')
     if skipped:

@@ -6,8 +6,8 @@
 #	sh packaging/test.sh [STEP ...]      gcc clang asan tsan; all unless told
 #
 # Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
-# the environment warnings are errors. The last line is "N passed, N failed"; the exit status is 0 only where
-# nothing failed, building included.
+# the environment warnings are errors. New build folders use ccache if it is installed. The end lists the ten slowest
+# tests; the last line is "N passed, N failed". The exit status is 0 only where nothing failed, building included.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -21,6 +21,7 @@ steps=${*:-gcc clang asan tsan}
 folders=build/test
 jobs=$(nproc)
 failures=0
+cache=$(command -v ccache >/dev/null && echo "ccache ")
 # Sanitizers move code about until gcc warns of what is not there: those builds do not count warnings.
 werror=-Dwerror=false
 [ -z "${CI:-}" ] || werror=-Dwerror=true
@@ -49,7 +50,7 @@ build()
 	# A folder of an older tree may not know an option.
 	[ -f "$folders/$name/build.ninja" ] && meson configure "$folders/$name" "$@" >/dev/null 2>&1 || {
 		rm -rf "${folders:?}/$name"
-		CC=$compiler meson setup "$folders/$name" "$@" >"$folders/$name.setup" 2>&1 || {
+		CC=$cache$compiler meson setup "$folders/$name" "$@" >"$folders/$name.setup" 2>&1 || {
 			cat "$folders/$name.setup"
 			return 1
 		}
