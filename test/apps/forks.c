@@ -23,12 +23,15 @@
 #define TOUCH_STATUS	6
 #define NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED */
 #define N		64u
+#define BURST		20
+#define PAUSE_US	20000
 
 static const char *way;
 static int n_children;
 static int n_made; /* also each child's number */
 static int worst;
 static int done;
+static int n_making; /* threads that make children at this moment */
 static int (*driver_sync)(void);
 static char environments[MAX_CHILDREN][4096 / 16];
 
@@ -143,6 +146,9 @@ static void *make_children(void *unused)
 	int n, number = 0;
 
 	do {
+		/* All launchers launch again by then. */
+		__atomic_add_fetch(&n_making, 1, __ATOMIC_RELAXED);
+		usleep(PAUSE_US);
 		for (n = 0; n < AT_ONCE; n++) {
 			number = __atomic_fetch_add(&n_made, 1, __ATOMIC_RELAXED);
 			if (number >= n_children)
@@ -151,12 +157,17 @@ static void *make_children(void *unused)
 			if (children[n] < 0)
 				fail("forks: a child");
 		}
+		__atomic_sub_fetch(&n_making, 1, __ATOMIC_RELAXED);
 		for (int i = 0; i < n; i++)
 			reap(children[i]);
 	} while (number < n_children);
 	return unused;
 }
 
+/*
+ * Launches without a break while children are made. Otherwise pauses after each burst: the size of the trace must not
+ * depend on how long the children take.
+ */
 static void *launch(void *makes_children)
 {
 	struct gpu_stream stream;
@@ -167,6 +178,9 @@ static void *launch(void *makes_children)
 		gpu_nothing(stream);
 		if (i % 100 == 99)
 			gpu_stream_sync(stream);
+		if (!makes_children && i % BURST == BURST - 1 &&
+		    !__atomic_load_n(&n_making, __ATOMIC_RELAXED))
+			usleep(PAUSE_US);
 		if (makes_children && i == 250)
 			make_children(NULL);
 		if (makes_children && i > 500)
