@@ -5,11 +5,13 @@
 Commands are made to take that long: each is stopped for a while as soon as it reads. A command that was done before, or that had
 not begun, is tried again.
 """
+import concurrent.futures
 import os
 import pty
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -19,6 +21,8 @@ STOP_S = 1.1
 # When it is stopped.
 DELAYS_S = (0.1, 0.05, 0.2, 0.02, 0.4, 0.8, 1.6, 3.2)
 WIPE = '\r\x1b[K'
+# Most of the time they stand still.
+AT_ONCE = 4
 
 
 class Progress(harness.Case):
@@ -59,6 +63,14 @@ class Progress(harness.Case):
                 text += part
         return text.decode()
 
+    def check_each(self, checks):
+        """Does checks, (arguments, options of check()), some of them at once; all are done before the first failure is told."""
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            begun = [(arguments, pool.submit(self.check, *arguments, **options)) for arguments, options in checks]
+        for arguments, check in begun:
+            with self.subTest(arguments):
+                check.result()
+
     def check(self, shown, *arguments, remake=None, piped=False):
         for delay_s in DELAYS_S:
             if remake:
@@ -74,31 +86,27 @@ class Progress(harness.Case):
             return
         if remake:
             remake()
-        with open(self.path('stderr'), 'wb') as stderr:
+        with tempfile.TemporaryFile() as stderr:
             self.run_stopped(arguments, delay_s, stderr)
-        with open(self.path('stderr'), encoding='utf-8') as stderr:
-            self.assertNotIn('\r', stderr.read())
+            stderr.seek(0)
+            self.assertNotIn(b'\r', stderr.read())
 
     def test_reading(self):
         path = self.make('made.sbt')
-        for arguments in (['analyze'], ['gaps'], ['graph', '--critical-path'], ['timeline'], ['memory'], ['view', '--stats'],
-                          ['diff', path], ['export', '--format', 'json', '-o', self.path('out')]):
-            with self.subTest(arguments):
-                self.check('reading rows:', *arguments, path, piped=arguments[0] in ('analyze', 'export'))
-        with self.subTest('verify'):
-            self.check('verifying', 'verify', path)
+        checks = [(('reading rows:', *arguments, path), {'piped': arguments[0] in ('analyze', 'export')}) for arguments in (
+            ('analyze',), ('gaps',), ('graph', '--critical-path'), ('timeline',), ('memory',), ('view', '--stats'), ('diff', path),
+            ('export', '--format', 'json', '-o', self.path('out')))]
+        self.check_each(checks + [(('verifying', 'verify', path), {})])
 
     def test_writing(self):
         path, other = self.make('made.sbt'), self.make('other.sbt', 1000)
-        made = self.path('new.sbt')
+        cut, merged = self.path('cut.sbt'), self.path('merged.sbt')
 
-        def remove():
-            if os.path.exists(made):
-                os.unlink(made)
-        with self.subTest('cut'):
-            self.check('copying rows:', 'cut', '--from', '0', '-o', made, path, remake=remove, piped=True)
-        with self.subTest('merge'):
-            self.check('copying rows:', 'merge', '-o', made, path, other, remake=remove)
+        def remover(made):
+            return lambda: os.path.exists(made) and os.unlink(made)
+        self.check_each([
+            (('copying rows:', 'cut', '--from', '0', '-o', cut, path), {'remake': remover(cut), 'piped': True}),
+            (('copying rows:', 'merge', '-o', merged, path, other), {'remake': remover(merged)})])
 
     def test_index(self):
         path = self.path('made.sbt')
@@ -111,8 +119,9 @@ class Progress(harness.Case):
 
     def test_a_long_answer(self):
         path = self.make('made.sbt', 100000)
-        self.check('writing lines:', 'graph', '--json', '-o', self.path('out'), path)
-        self.check('writing nodes and edges:', 'graph', '--format', 'dot', '-o', self.path('out'), path)
+        self.check_each([
+            (('writing lines:', 'graph', '--json', '-o', self.path('out'), path), {}),
+            (('writing nodes and edges:', 'graph', '--format', 'dot', '-o', self.path('out.dot'), path), {})])
 
 
 if __name__ == '__main__':
