@@ -167,7 +167,9 @@ class Schedules(harness.Case):
             return
         self.assertEqual(result.status, 0, result)
         self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', path).status, SAME)
-        for options in (('--schedules', '5'), ('--check', 'all'), ('--schedules', '5', '--time-limit', '1')):
+        # With every access checked the kernel waits for a minute of a core under a sanitizer before it is given up.
+        checked = ('--check', 'all') + (('--time-limit', '2') if harness.SANITIZER else ())
+        for options in (('--schedules', '5'), checked, ('--schedules', '5', '--time-limit', '1')):
             status, (session,) = self.replay(path, *options)
             self.assertEqual((status, session['verdict'], session['refusal']['kind']), (BAD, 'unfinished', 'launch'), (options, session))
             if '--time-limit' not in options:
