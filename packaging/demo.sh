@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# From a fresh Debian 12 machine to a trace: installs what is missing, builds, records a CUDA program, shows it.
+# From a fresh Debian 12 machine to a trace: installs what is missing, builds what recording needs, records a CUDA program, shows it.
 #
 #	sh packaging/demo.sh
 #
@@ -36,11 +36,13 @@ say "build"
 	exit 1
 }
 rm -f build.log
-ninja -C build --quiet
 tsctl=build/tools/tsctl/tsctl
-
+# Where there is no nvcc, ninja knows no such target.
 program=build/test/apps/pipeline-runtime
-[ -x "$program" ] || program=build/test/apps/pipeline-driver
+ninja -C build -t query "${program#build/}" >/dev/null 2>&1 || program=build/test/apps/pipeline-driver
+# The tests, and the programs that only they need, take most of the whole build's time.
+ninja -C build --quiet tools/tsctl/tsctl daemon/tracesmithd daemon/worker/tracesmith-worker inject/libtsinject.so \
+	tools/vgpu/libcuda.so.1 tools/vgpu/libcudart.so.13 tools/vgpu/libcupti.so.13 "${program#build/}"
 trace=build/demo.sbt
 on=--vgpu
 what="the virtual GPU (no NVIDIA GPU on this machine)"
