@@ -113,7 +113,8 @@ static int daemon_main(void *data)
 		(void)sigaction(i, &action, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	execve(spawn->path, spawn->argv, spawn->environment);
+	/* The system call itself: execve() is this library's own, for the application (exec.c). */
+	syscall(SYS_execve, spawn->path, spawn->argv, spawn->environment);
 	spawn->error = -errno;
 	leave();
 	return 0;
