@@ -19,7 +19,6 @@
 /* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
 #define TAKE_BACK_NS UINT64_C(500000000)
 #define RETRY_NS     UINT64_C(5000000000)
-#define WAKE_STEP_NS UINT64_C(5000000)
 
 /*
  * An instant on CUPTI's clock and on ours, where CUPTI's could not be replaced. Trap: asked for at setup, it
@@ -247,11 +246,6 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 
-bool ts_flush_wake(struct ts_flush *flush)
-{
-	return ts_futex_wake(&flush->shim->control->flush_request, true);
-}
-
 static void *thread_main(void *data)
 {
 	struct ts_flush *flush = data;
@@ -278,8 +272,10 @@ static void *thread_main(void *data)
 		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
-		/* Release, paired with the daemon's acquire: what was asked for is in the ring. */
-		/* Until this thread was there, the link's answered (ring/link.c). */
+		/*
+		 * Release, paired with the daemon's acquire: what was asked for is in the ring. Until this thread was there,
+		 * the link's answered (ring/link.c).
+		 */
 		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 			ts_producer_wake_daemon(control);
@@ -304,27 +300,4 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 		return r;
 	/* CUPTI runs on it, and what it calls; how much stack that takes nobody tells. */
 	return ts_link_start_thread(&shim->config, thread_main, flush, 0);
-}
-
-void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,
-		  uint64_t timeout_ns)
-{
-	uint64_t now = ts_clock_monotonic_ns(), moved_at = now;
-	const uint64_t deadline = now + timeout_ns;
-	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered, wanted;
-
-	__atomic_fetch_or(&flush->requests, request, __ATOMIC_RELEASE);
-	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
-	do {
-		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
-		ts_futex_wake(&flush->shim->control->flush_request, true);
-		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))
-			return;
-		now = ts_clock_monotonic_ns();
-		delivered = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED);
-		if (delivered != seen) {
-			seen = delivered;
-			moved_at = now;
-		}
-	} while (now < deadline && now - moved_at < idle_ns);
 }

@@ -42,14 +42,16 @@ struct ts_flush {
 /* Starts the thread. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
 
+/* That CUPTI was given up, to whom the shim's `yield` says, or is ours again. */
+void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
+
+/* ---- flush-request.c ---- */
+
 /*
  * There is work again: starts the time after which it is flushed. Any thread; one system call. Returns false where the flush
  * thread was not yet asleep: call again.
  */
 bool ts_flush_wake(struct ts_flush *flush);
-
-/* That CUPTI was given up, to whom the shim's `yield` says, or is ours again. */
-void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 
 /*
  * Asks for something and waits until it is done: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What other threads ask of the flush thread (flush.h): words of memory and futexes, nothing of CUPTI's.
+ */
+#include "inject/context.h"
+
+#define WAKE_STEP_NS UINT64_C(5000000)
+
+bool ts_flush_wake(struct ts_flush *flush)
+{
+	return ts_futex_wake(&flush->shim->control->flush_request, true);
+}
+
+void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,
+		  uint64_t timeout_ns)
+{
+	uint64_t now = ts_clock_monotonic_ns(), moved_at = now;
+	const uint64_t deadline = now + timeout_ns;
+	uint32_t seen = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED), delivered, wanted;
+
+	__atomic_fetch_or(&flush->requests, request, __ATOMIC_RELEASE);
+	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
+	do {
+		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
+		ts_futex_wake(&flush->shim->control->flush_request, true);
+		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))
+			return;
+		now = ts_clock_monotonic_ns();
+		delivered = __atomic_load_n(&flush->n_delivered, __ATOMIC_RELAXED);
+		if (delivered != seen) {
+			seen = delivered;
+			moved_at = now;
+		}
+	} while (now < deadline && now - moved_at < idle_ns);
+}
