@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "inject/annotate/annotation.h"
+#include "inject/annotate/names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
 #include "inject/debug.h"
@@ -150,7 +150,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);
 	at_quick_exit(at_quick_exit_handler);
 	ts_link_open_annotations(&shim->link);
-	ts_annotation_session_began(shim);
+	ts_names_session_began(shim);
 	/* So that a process that is killed at once has its session in a daemon's hands. */
 	(void)ts_futex_wait_for(&shim->link.handed_over, 1, SETUP_NS);
 	return true;
@@ -215,7 +215,7 @@ static void start_cuda(struct ts_shim *shim)
 	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
 	if (*ts_loaded.nvtx_holder)
-		ts_annotation_missing(shim, ts_loaded.nvtx_holder);
+		ts_names_missing(shim, ts_loaded.nvtx_holder);
 	__atomic_store_n(&shim->link.flushes, !reason, __ATOMIC_RELEASE);
 	if (!reason && ts_flush_start(&shim->flush, shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");

@@ -4,10 +4,10 @@
  * ranges that are started lie in one table, each in the slot that its id names, so that any thread can end them
  * without a lock.
  */
-#include <stdio.h>
 #include <sys/mman.h>
 
 #include "inject/annotate/annotation.h"
+#include "inject/annotate/names.h"
 #include "inject/cuda/switch.h"
 #include "inject/ring/session.h"
 #include "inject/ring/unlocked.h"
@@ -167,13 +167,6 @@ static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_ke
 /* ---- whether to record ---- */
 
 /* Wiped in a forked child, and closed before and after a session. */
-static uint32_t gate_mode(const struct ts_shim *shim)
-{
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
-
-	return gate ? __atomic_load_n(&gate->annotations, __ATOMIC_ACQUIRE) : TS_GATE_CLOSED;
-}
-
 /*
  * Every call that follows ranges, or records, is between these two. False: it came within another of ours, on this thread, and
  * is left alone; what a handler pushes it pops.
@@ -194,36 +187,22 @@ static void leave(void)
 	ts_tls.busy = TS_BUSY_NOT;
 }
 
-/* The thread to record on. NULL: nothing is recorded, or it was counted. Ready for what ends, recording or not. */
-static struct ts_thread *ready(struct ts_shim *shim)
-{
-	uint32_t mode = gate_mode(shim);
-	struct ts_thread *thread;
-
-	if (ts_unlikely(mode == TS_GATE_CLOSED))
-		return NULL;
-	thread = ts_producer_thread(&shim->producer);
-	if (ts_likely(mode == TS_GATE_OPEN) || !thread)
-		return thread;
-	ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
-	return NULL;
-}
-
 /* The same for what begins: where there is no session yet, one is begun. */
 static struct ts_thread *ready_to_begin(struct ts_shim *shim)
 {
-	if (ts_unlikely(gate_mode(shim) == TS_GATE_CLOSED) &&
+	if (ts_unlikely(ts_names_gate(shim) == TS_GATE_CLOSED) &&
 	    (__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED) || !ts_shim_begin() ||
-	     gate_mode(shim) == TS_GATE_CLOSED))
+	     ts_names_gate(shim) == TS_GATE_CLOSED))
 		return NULL;
-	return ts_shim_is_recording(shim) && !ts_shim_is_stopped(shim) ? ready(shim) : NULL;
+	return ts_shim_is_recording(shim) && !ts_shim_is_stopped(shim) ? ts_names_thread(shim)
+								       : NULL;
 }
 
 void ts_annotation_count(enum ts_loss_reason reason)
 {
 	struct ts_shim *shim = &ts_shim;
 
-	if (gate_mode(shim) != TS_GATE_CLOSED)
+	if (ts_names_gate(shim) != TS_GATE_CLOSED)
 		ts_session_count(shim->control, reason, 1);
 }
 
@@ -247,12 +226,6 @@ static uint32_t name_id(struct ts_shim *shim, struct ts_thread *thread,
 	return id;
 }
 
-static uint32_t domain_id(struct ts_shim *shim, const struct ts_domain *domain)
-{
-	return domain && domain->name ? ts_texts_id(&shim->definitions, shim->epoch, domain->name)
-				      : TS_ID_UNKNOWN;
-}
-
 static void fill(struct ts_record_annotation *out, const struct open_range *range, uint8_t action)
 {
 	out->range_id = range->range_id;
@@ -273,7 +246,7 @@ static void describe(struct ts_shim *shim, struct ts_thread *thread,
 	ret_range->payload = annotation->payload;
 	ret_range->thread = thread->id;
 	ret_range->name = name_id(shim, thread, annotation);
-	ret_range->domain = domain_id(shim, annotation->domain);
+	ret_range->domain = ts_names_domain(shim, annotation->domain);
 	ret_range->category = annotation->category;
 	ret_range->color = annotation->color;
 	ret_range->payload_type = annotation->payload_type;
@@ -408,7 +381,7 @@ static void range_is_over(struct ts_shim *shim, const struct open_range *range, 
 		return;
 	if (ts_unlikely(range->of_window))
 		ts_window_range_ends();
-	thread = ready(shim);
+	thread = ts_names_thread(shim);
 	if (thread)
 		record_over(shim, thread, range, action);
 }
@@ -561,7 +534,7 @@ void ts_annotation_counter(const struct ts_annotation *annotation, uint32_t valu
 	thread = ready_to_begin(shim);
 	if (thread) {
 		name = name_id(shim, thread, annotation);
-		domain = domain_id(shim, annotation->domain);
+		domain = ts_names_domain(shim, annotation->domain);
 		out = ts_thread_reserve(thread, TS_RECORD_COUNTER, sizeof(*out),
 					shim->producer.clock, ts_producer_ticks(&shim->producer));
 		if (out) {
@@ -580,38 +553,6 @@ void ts_annotation_counter(const struct ts_annotation *annotation, uint32_t valu
 
 /* ---- names ---- */
 
-/* Which stream a handle is. Typically CUPTI wants no context; the null stream is the current one's. */
-static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definition_name *name)
-{
-	uint32_t stream;
-
-	if (ts_streams_find_handle(&shim->streams, handle, &name->context, &name->stream))
-		return;
-	if (handle < 3 && ts_cupti_is_ours(&shim->cupti) && shim->cupti.cuptiGetStreamIdEx &&
-	    !shim->cupti.cuptiGetStreamIdEx(NULL, NULL, handle == 2, &stream))
-		name->stream = stream;
-}
-
-static void publish_name(void *data, enum ts_name_kind kind, const struct ts_domain *domain,
-			 uint64_t object, struct ts_text *text)
-{
-	struct ts_shim *shim = data;
-	struct ts_definition_name name = {
-		.definition.type = TS_DEF_NAME,
-		.definition.flags = (uint16_t)kind,
-		.object = object,
-		.time = ts_producer_ticks(&shim->producer),
-		.domain = domain_id(shim, domain),
-		.name = ts_texts_id(&shim->definitions, shim->epoch, text),
-	};
-
-	if (kind == TS_NAME_STREAM) {
-		name.stream = TS_NO_DEVICE;
-		find_stream(shim, object, &name);
-	}
-	(void)ts_definitions_add(&shim->definitions, &name.definition, sizeof(name));
-}
-
 void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64_t object,
 			const char *name, size_t n_bytes)
 {
@@ -625,15 +566,10 @@ void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64
 	if (full)
 		ts_annotation_count(TS_LOSS_BAD_ANNOTATION);
 	/* Registered already: one of the same bytes is found. */
-	if (news && gate_mode(shim) != TS_GATE_CLOSED)
-		publish_name(shim, kind, domain, object, ts_texts_register(name, n_bytes));
+	if (news && ts_names_gate(shim) != TS_GATE_CLOSED)
+		ts_names_publish(shim, kind, domain, object, ts_texts_register(name, n_bytes));
 	leave();
 	errno = saved_errno;
-}
-
-void ts_annotation_session_began(struct ts_shim *shim)
-{
-	ts_texts_each_name(publish_name, shim);
 }
 
 void ts_annotation_switch(bool on)
@@ -644,7 +580,7 @@ void ts_annotation_switch(bool on)
 	if (__atomic_exchange_n(&ts_producer_stopped, !on, __ATOMIC_SEQ_CST) == !on || !enter())
 		return;
 	/* While CUPTI is being set up, its flush thread finds the switch as it is. */
-	if (gate_mode(shim) == TS_GATE_OPEN &&
+	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
 		/* Where there is CUPTI the flush thread switches (cuda/switch.c): what is called after this is on the other side. */
 		if (__atomic_load_n(&shim->link.flushes, __ATOMIC_ACQUIRE)) {
@@ -657,21 +593,4 @@ void ts_annotation_switch(bool on)
 	}
 	leave();
 	errno = saved_errno;
-}
-
-void ts_annotation_missing(struct ts_shim *shim, const char *holder)
-{
-	static const char own_domain[] = TS_OWN_DOMAIN;
-	struct ts_thread *thread = ready(shim);
-	struct open_range mark = {0};
-	char text[320];
-	int n;
-
-	if (!thread)
-		return;
-	n = snprintf(text, sizeof(text), "NVTX_INJECTION64_PATH is %.255s: NVTX's ranges are its",
-		     holder);
-	mark.name = ts_definitions_text(&shim->definitions, text, (size_t)n);
-	mark.domain = ts_definitions_text(&shim->definitions, own_domain, sizeof(own_domain) - 1);
-	(void)record_begin(shim, thread, TS_RECORD_MARK, &mark, 0);
 }

@@ -57,11 +57,5 @@ void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64
 /* The application's own switch: nothing is recorded while it is off, by whatever is recorded. */
 void ts_annotation_switch(bool on);
 
-/* A session has begun: it is told all names that were given before. */
-void ts_annotation_session_began(struct ts_shim *shim);
-
-/* NVTX's ranges are another tool's, whose library that is: a mark in the trace says so. Called with ts_tls.busy set. */
-void ts_annotation_missing(struct ts_shim *shim, const char *holder);
-
 /* Something is lost that there is no thread's ring to count in. */
 void ts_annotation_count(enum ts_loss_reason reason);
