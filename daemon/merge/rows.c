@@ -75,6 +75,11 @@ static inline uint32_t rows_thread_or_own(const struct ts_rows *rows, uint32_t i
 	return id ? rows_thread(rows, id) : rows->thread;
 }
 
+static bool rows_check_loss(const struct ts_record_loss *from)
+{
+	return from->reason && from->reason < TS_LOSS_COUNT;
+}
+
 #include "daemon/generated-convert.h"
 
 /*
@@ -110,11 +115,6 @@ static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
 	return 0;
 }
 
-static bool rows_loss_known(const struct ts_record_loss *from)
-{
-	return from->reason && from->reason < TS_LOSS_COUNT;
-}
-
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		     union ts_row_any *ret_row)
 {
@@ -134,8 +134,6 @@ static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 	if (record->type == TS_RECORD_CLOCK)
 		return rows_clock(rows, from, &ret_row->clock);
 	if (ts_unlikely(!rows_clock_usable(rows, record->clock)))
-		return TS_ROWS_E_BAD;
-	if (record->type == TS_RECORD_LOSS && !rows_loss_known(from))
 		return TS_ROWS_E_BAD;
 	return rows_convert(rows, record->type, from, ret_row);
 }

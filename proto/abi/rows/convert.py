@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes rows of records and definitions: a function for each, for one C file of the daemon to include."""
+"""Functions that convert records and definitions to rows. One C file of the daemon includes each output."""
 import ctext
 
 TIMES = ('time', 'time_or_0', 'plausible', 'time_or_latest')
-# Members of union ts_row_any that cannot have their row's name: macros and functions of the C library have it.
+# Members of union ts_row_any whose rows have the name of a C library function.
 ANY = {'memcpy': 'memcpy_', 'memset': 'memset_'}
 
 
 def signature(start, parameters):
-    """static ... name(a, b): on one line, or with the rest below the bracket."""
+    """A function's head, broken below its bracket if it exceeds the line."""
     line, indent = start, ctext.columns(start)
     out = []
     for i, parameter in enumerate(parameters):
@@ -22,7 +22,7 @@ def signature(start, parameters):
 
 
 def value(field):
-    """The row's value, from the record's."""
+    """The C expression of a column's value; None if the record has none."""
     if field.source is None:
         return 'rows->thread' if field.role == 'THREAD' else None
     if not field.conversion:
@@ -48,16 +48,16 @@ def is_in_ring(row):
 
 
 def generate_records(table):
-    """Rows whose start is no number of the record's are made by hand."""
-    lines = ctext.header(['What makes rows of records, for rows.c alone. Made by the build: see proto/abi/rows/rows.table.'], [])
+    """Skips rows whose start has no source in the record: rows.c converts them by hand."""
+    lines = ctext.header(['Conversions of records to rows; only rows.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
     made = [row for row in table.rows if row.record and row.kind != 'definition' and row.fields[0].source]
     for row in made:
         lines += record_lines(row)
     ring = sorted((table.number_of(name), name, row) for row in table.rows if is_in_ring(row) for name in row.types)
-    lines += ['#define ROWS_MAX_RECORD_BYTES %d /* of those of the ring */' % max(row.record.n_bytes for _, _, row in ring), '',
+    lines += ['#define ROWS_MAX_RECORD_BYTES %d /* the largest record of the ring */' % max(row.record.n_bytes for _, _, row in ring), '',
               'static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {']
     lines += ['\t[TS_RECORD_%s] = sizeof(struct %s),' % (name.upper(), row.record.name) for _, name, row in ring]
-    lines += ['};', '', '/* A row\'s number on disk is its record\'s in the ring. */']
+    lines += ['};', '', '/* A row and its record have one number. */']
     lines += ['TS_STATIC_ASSERT((int)TS_RECORD_%s == (int)TS_ROW_%s, "one number");' % (name.upper(), name.upper())
               for _, name, _ in ring]
     lines += [''] + signature('static int rows_convert(', ['struct ts_rows *rows', 'unsigned type', 'const void *from',
@@ -65,13 +65,15 @@ def generate_records(table):
     lines += ['{', '\tswitch (type) {']
     for _, name, row in ring:
         if row in made:
-            lines += ['\tcase TS_RECORD_%s:' % name.upper(),
-                      '\t\trows_%s(rows, from, &ret_row->%s);' % (row.name, ANY.get(row.name, row.name)), '\t\treturn 0;']
+            lines.append('\tcase TS_RECORD_%s:' % name.upper())
+            if row.check:
+                lines += ['\t\tif (!rows_check_%s(from))' % row.check, '\t\t\treturn TS_ROWS_E_BAD;']
+            lines += ['\t\trows_%s(rows, from, &ret_row->%s);' % (row.name, ANY.get(row.name, row.name)), '\t\treturn 0;']
     return lines + ['\tdefault:', '\t\treturn TS_ROWS_E_UNKNOWN;', '\t}', '}']
 
 
 def definition_lines(row):
-    """Times and strings are the caller's to translate."""
+    """The caller passes times and strings, translated."""
     given = [field for field in row.fields if field.source and field.role in ('TIME_START', 'STRING')]
     lines = signature('static inline void definition_%s(' % row.name,
                       ['const struct %s *from' % row.record.name] +
@@ -88,7 +90,7 @@ def definition_lines(row):
 
 
 def generate_definitions(table):
-    lines = ctext.header(['What makes rows of definitions. Made by the build: see proto/abi/rows/rows.table.'], ['sbt/schema.h'])
+    lines = ctext.header(['Conversions of definitions to rows. The build makes them from proto/abi/rows/rows.table.'], ['sbt/schema.h'])
     for row in table.rows:
         if row.record and row.kind == 'definition':
             lines += definition_lines(row)

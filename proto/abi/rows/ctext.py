@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C as the tree has it: tabs of 8, comments behind fields in one column, lines of 100."""
+"""C text in the tree's format: tabs of 8, trailing comments aligned, lines of 100 columns."""
 import textwrap
 
 from table import C_TYPES
@@ -16,7 +16,7 @@ def columns(text):
 
 
 def padding(start, end):
-    """Blanks from one column to another, as clang-format has them."""
+    """Tabs and blanks from one column to another, as clang-format writes them."""
     to_tab = 8 - start % 8
     if end - start < to_tab or end - start == 1:
         return ' ' * (end - start)
@@ -24,12 +24,12 @@ def padding(start, end):
 
 
 def commented(lines):
-    """(code, comment) of lines that follow each other. A comment that is too long for its line stands before it."""
+    """Lines from (code, comment). A comment that is too long for its line precedes it."""
     out, run = [], []
 
     def flush():
         at = max([columns(code) for code, _ in run], default=0) + 1
-        # One that does not fit at the others' column begins a run of its own.
+        # A comment that does not fit at the common column begins a new run.
         while run and any(at + len(comment) + 6 > LINE for _, comment in run):
             keep = [i for i, (code, comment) in enumerate(run)
                     if columns(code) + 1 + len(comment) + 6 <= LINE < at + len(comment) + 6]
@@ -55,7 +55,7 @@ def commented(lines):
 
 
 def comment_lines(lines, indent=''):
-    """A comment of its own: one line, or a block."""
+    """A comment on lines of its own."""
     if not lines:
         return []
     if len(lines) == 1:
@@ -64,7 +64,7 @@ def comment_lines(lines, indent=''):
 
 
 def declaration(name, kind):
-    """A member's declaration: u32 -> uint32_t name; u32[3], octets[16] -> an array."""
+    """The declaration of a member of a table type."""
     if kind.startswith('struct:'):
         return 'struct %s %s;' % (kind[7:], name)
     base, _, n = kind.partition('[')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of FORMAT.md's tables that list a type's columns, put into the document in place of those that are there."""
+"""FORMAT.md with the lines that list a type's columns replaced."""
 import re
 
 ROLES = {'TIME_START': 'start', 'TIME_END': 'end', 'OP': 'operation', 'NUMBER': '', 'DOUBLE': '', 'OCTETS': ''}
@@ -29,7 +29,7 @@ def generate(table, path):
 
 
 def place_of(lines, number, row):
-    """A new type stands behind those of its table that have lower numbers."""
+    """A new type follows the lower numbers of its table."""
     heading = '## Definitions' if row.kind == 'definition' else '## Events'
     at = lines.index('| type | name | columns |', lines.index(heading)) + 2
     while re.match(r'\| \d+ \| ', lines[at]) and int(lines[at].split()[1]) < number:

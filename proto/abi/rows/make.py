@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what repeats the fields of rows, made from rows.table: make.py WHAT TABLE [--depfile FILE] [INPUT].
+"""Prints a file that repeats the fields of rows: make.py WHAT TABLE [--depfile FILE] [INPUT].
 
-The build runs it when it is configured, and again when the table or a generator changes.
+Meson runs it at configure time, and again if the table or a script changes.
 """
 import os
 import sys
@@ -17,6 +17,7 @@ import schema
 import table
 
 MAKERS = {
+    'check': lambda _: [],
     'records': records.generate,
     'rows': schema.generate_rows,
     'columns': schema.generate_columns,
@@ -29,7 +30,7 @@ MAKERS = {
 
 
 def write_depfile(path, source):
-    """FILE.d says what FILE is made from."""
+    """FILE.d lists the inputs of FILE."""
     folder = os.path.dirname(os.path.abspath(__file__))
     names = [source] + sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith('.py'))
     with open(path, 'w', encoding='utf-8') as stream:
@@ -45,7 +46,7 @@ def main():
         lines = MAKERS[what](table.read(source), *rest)
     except table.Error as error:
         sys.exit(str(error))
-    sys.stdout.write('\n'.join(lines) + '\n')
+    sys.stdout.write(''.join(line + '\n' for line in lines))
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of rows, in tracesmith.proto; and what fills them, for rowjson.c."""
+"""The messages of rows for tracesmith.proto, and the steps by which rowjson.c fills them."""
 import collections
 import re
 import textwrap
@@ -8,7 +8,7 @@ import ctext
 from table import COMMON
 
 LINE = 132
-MARK = '// Their messages stand here in the file that the build makes'
+MARK = '// The build inserts the messages of rows here'
 FROM = {'column': 'FROM_COLUMN', 'named': 'FROM_NAMED_NUMBER', 'flag': 'FROM_FLAG', 'row_name': 'FROM_ROW_NAME',
         'kernel_name': 'FROM_KERNEL_NAME', 'api_expects': 'FROM_API_EXPECTS', 'api_error': 'FROM_API_ERROR',
         'stack': 'FROM_STACK', 'stream_name': 'FROM_STREAM_NAME', 'category_name': 'FROM_CATEGORY_NAME',
@@ -27,15 +27,16 @@ def rows_of(table):
 
 def fields_of(table, message, rows):
     """(number, type, name, comment) of all of a message's fields."""
-    told = {shown.number: shown for shown in table.messages()[message]}
+    shown_by = {shown.number: shown for shown in table.messages()[message]}
     fields = []
     for i, (kind, name) in enumerate(COMMON):
-        comment = told[i + 1].comment if i + 1 in told else ''
+        comment = shown_by[i + 1].comment if i + 1 in shown_by else ''
         if name == 'type':
             comment = ': '.join(filter(None, [', '.join('"%s"' % each for row in rows for each in row.types),
                                               rows[0].type_comment]))
         fields.append((i + 1, kind, name, comment))
-    return fields + [(n, told[n].kind, told[n].name, told[n].comment) for n in sorted(told) if n > len(COMMON)]
+    return fields + [(n, shown_by[n].kind, shown_by[n].name, shown_by[n].comment)
+                     for n in sorted(shown_by) if n > len(COMMON)]
 
 
 def message_lines(table, message, rows):
@@ -59,7 +60,7 @@ def generate_proto(table, path):
     return lines[:at[0]] + made[:-1] + lines[at[0] + 1:]
 
 
-# ---- what fills them ----
+# ---- steps ----
 
 def step_line(field, source, shown):
     words = ['.field = %d' % field, '.source = ' + source]
@@ -79,7 +80,7 @@ def step_line(field, source, shown):
 
 def step_lines(table, row):
     numbers = [number for number, _, _, _ in fields_of(table, row.message, [row])]
-    lines = ['static const struct told %s_told[] = {' % row.name]
+    lines = ['static const struct step_spec %s_specs[] = {' % row.name]
     lines += [step_line(i, source, None) for i, source in enumerate(FROM_COMMON)]
     for i, field in enumerate(row.by_id()):
         field.index = i
@@ -94,17 +95,18 @@ def snake(message):
 
 
 def generate_steps(table):
-    lines = ctext.header(['What fills the messages of rows, for rowjson.c alone. Made by the build: see proto/abi/rows/rows.table.'], [])
+    lines = ctext.header(['Steps that fill the messages of rows; only rowjson.c includes them. The build makes them from',
+                          'proto/abi/rows/rows.table.'], [])
     rows = [row for row in table.rows if row.message]
     for row in rows:
         lines += step_lines(table, row)
     for message in rows_of(table):
         lines.append('TS_STATIC_ASSERT(sizeof(Ts__Rpc__%s) <= MESSAGE_BYTES, "room for it");' % message)
     lines += ['', 'static const struct {', '\tconst ProtobufCMessageDescriptor *descriptor;',
-              '\tTs__Rpc__Row__RowCase row_case;', '\tunsigned int n_told;', '\tconst struct told *told;',
+              '\tTs__Rpc__Row__RowCase row_case;', '\tunsigned int n_specs;', '\tconst struct step_spec *specs;',
               '} messages[TS_ROW_EVENT_END] = {']
     for _, name, row in sorted((table.number_of(name), name, row) for row in rows for name in row.types):
         lines += ['\t[TS_ROW_%s] = {&ts__rpc__%s__descriptor,' % (name.upper(), snake(row.message)),
-                  '\t\tTS__RPC__ROW__ROW_%s, TS_ARRAY_LEN(%s_told), %s_told},' % (
+                  '\t\tTS__RPC__ROW__ROW_%s, TS_ARRAY_LEN(%s_specs), %s_specs},' % (
                       snake(row.message)[:-4].upper(), row.name, row.name)]
     return lines + ['};']

@@ -19,7 +19,7 @@ def struct_lines(struct):
 
 
 def type_lines(table):
-    """Of rows that have a record in the ring, not in the lane. 0 is no row's."""
+    """The types that have a record in the ring; the lane's are macros in record.h. Type 0 has no row."""
     in_ring = {each.upper() for row in table.rows if row.record and not row.is_lane and row.kind != 'definition'
                for each in row.types}
     types = [each for each in table.types if isinstance(each, Type) and (each.number == 0 or each.name in in_ring)]
@@ -28,8 +28,9 @@ def type_lines(table):
 
 
 def generate(table):
-    lines = ctext.header(['Records and definitions, field by field. Made by the build: see proto/abi/rows/rows.table.'],
-                         ['proto/abi/base.h'])
+    """The header includes record.h, which declares struct ts_record and includes the header in turn."""
+    lines = ctext.header(['Records and definitions. The build makes them from proto/abi/rows/rows.table.'],
+                         ['proto/abi/record.h'])
     lines += type_lines(table)
     for struct in table.structs.values():
         lines += struct_lines(struct)

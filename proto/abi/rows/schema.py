@@ -39,7 +39,7 @@ def struct_lines(row):
 
 
 def generate_rows(table):
-    lines = ctext.header(['Rows, field by field. Made by the build: see proto/abi/rows/rows.table.'], ['proto/abi/base.h'])
+    lines = ctext.header(['Rows. The build makes them from proto/abi/rows/rows.table.'], ['proto/abi/base.h'])
     lines += type_lines(table) + set_lines(table)
     for row in table.rows:
         lines += struct_lines(row)
@@ -66,14 +66,14 @@ def schema_lines(row, name):
 
 
 def generate_columns(table):
-    lines = ctext.header(['Columns, for sbt/schema.c alone. Made by the build: see proto/abi/rows/rows.table.'], [])
+    lines = ctext.header(['Columns; only sbt/schema.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
     for row in table.rows:
         lines += column_lines(row)
     lines.append('static const struct ts_row_schema schemas[TS_ROW_COUNT] = {')
     for number, row, name in sorted((table.number_of(name), row, name) for row in table.rows for name in row.types):
         lines += schema_lines(row, name)
     lines += ['};', '',
-              '/* No implicit padding; the end of an event is where ts_row_end_ns() looks. */']
+              '/* Rows have no implicit padding. ts_row_end_ns() reads a span\'s end at offset 8. */']
     for row in table.rows:
         lines.append('TS_ASSERT_SIZE(struct ts_row_%s, %d);' % (row.name, row.n_bytes))
         if row.kind == 'span':

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads rows.table, whose top says what its lines are, and refuses what it cannot mean, by file and line.
+"""Reads rows.table and refuses bad lines by file and line. The top of the table specifies its lines.
 
-Everything else in this folder works from what read() returns and knows nothing of the text.
+All other scripts of this folder work from the Table that read() returns.
 """
 import collections
 import re
@@ -11,17 +11,17 @@ C_TYPES = {'u8': 'uint8_t', 'u16': 'uint16_t', 'u32': 'uint32_t', 'u64': 'uint64
            'i64': 'int64_t', 'f64': 'double'}
 ROLES = ('NUMBER', 'TIME_START', 'TIME_END', 'TIME', 'DURATION', 'STRING', 'STACK', 'THREAD', 'OP', 'BYTES',
          'SIZE', 'COUNT', 'ADDRESS', 'DEVICE', 'CONTEXT', 'STREAM', 'ENUM', 'FLAGS', 'SESSION', 'DOUBLE', 'OCTETS')
-# How a record's number becomes the row's, where nothing else is said.
+# Conversions from the record's value to the row's, by role, unless the line names another.
 CONVERSIONS = {'TIME_START': 'time', 'TIME_END': 'time_or_0', 'TIME': 'plausible', 'STRING': 'string',
                'STACK': 'stack', 'THREAD': 'thread'}
 KNOWN_CONVERSIONS = set(CONVERSIONS.values()) | {'time_or_latest', 'thread_or_own'}
-# Values that stand for none, and are not shown.
+# Values that mean none, by role. Messages omit a field that has such a value.
 NOTHING = {'DEVICE': 'TS_NO_DEVICE', 'STREAM': 'TS_NO_DEVICE', 'CONTEXT': '0', 'OP': '0', 'TIME': '0'}
-# Fields of a message that are told from more than one column; all else names a function ts_name_*().
+# Sources of message fields that rowjson.c implements; any other source names a function ts_name_*().
 SOURCES = {'row_name', 'kernel_name', 'api_expects', 'api_error', 'stream_name', 'category_name', 'end_tid',
            'payload', 'integer', 'stack', 'flag'}
 MESSAGE_TYPES = {'string', 'bool', 'uint32', 'uint64', 'sint32', 'sint64', 'double', 'Stack'}
-# What every row's message begins with.
+# Every message of a row begins with these fields.
 COMMON = (('string', 'type'), ('uint64', 'start_ns'), ('uint64', 'end_ns'), ('uint32', 'session'),
           ('uint32', 'tid'), ('string', 'thread_name'))
 MAX_COLUMNS, MAX_BYTES = 32, 192  # TS_ROW_MAX_COLUMNS, TS_ROW_MAX_BYTES
@@ -31,7 +31,7 @@ Type = collections.namedtuple('Type', 'number name comment')
 
 
 class Error(Exception):
-    """A line that cannot be; the text names it."""
+    """A bad line; the text names file and line."""
 
 
 class Member:
@@ -42,7 +42,7 @@ class Member:
 
 
 class Struct:
-    """A struct of the ring or the arena: `first` is the member that it begins with, where it has one."""
+    """A struct of the ring or the arena; `first` is its header member, or None."""
 
     def __init__(self, name, first):
         self.name, self.first = name, first
@@ -50,13 +50,13 @@ class Struct:
 
 
 class Field:
-    """A column of a row; how it is made and shown."""
+    """A column of a row: its place, its source in the record, its value for none."""
 
     def __init__(self, where, number, name, kind, role):
         self.where, self.id, self.name, self.kind, self.role = where, number, name, kind, role
         self.source = self.conversion = None
         self.nothing = NOTHING.get(role)
-        self.offset, self.comment, self.is_shown = 0, '', False
+        self.offset, self.comment = 0, ''
 
     @property
     def width(self):
@@ -64,7 +64,7 @@ class Field:
 
 
 class Shown:
-    """A field of a message: `how` and `argument` say what fills it, `column` which column does."""
+    """A field of a message, filled by source `how` with `argument`, from `column` if it needs one."""
 
     def __init__(self, where, number, kind, name, how, argument, column):
         self.where, self.number, self.kind, self.name = where, number, kind, name
@@ -75,7 +75,7 @@ class Row:
     def __init__(self, where, name):
         self.where, self.name, self.types, self.kind = where, name, [], ''
         self.doc, self.fields, self.shown = [], [], []
-        self.record = self.message = None
+        self.record = self.message = self.check = None
         self.is_lane = self.is_definition_record = False
         self.type_comment = ''
         self.n_bytes, self.layout = 0, []
@@ -102,7 +102,7 @@ class Table:
         return self.event_numbers()[-1]
 
     def messages(self):
-        """{message: [(field, row)]} by number, of all rows that share it."""
+        """{message: its fields by number}, merged over all rows that share it."""
         found = collections.OrderedDict()
         for row in self.rows:
             if row.message:
@@ -110,7 +110,7 @@ class Table:
                 for shown in row.shown:
                     old = fields.get(shown.number)
                     if old and (old.name, old.kind) != (shown.name, shown.kind):
-                        raise Error('%s: number %d of %s is %s already' % (
+                        raise Error('%s: duplicate field %d in %s: `%s` exists' % (
                             shown.where, shown.number, row.message, old.name))
                     if not old or shown.comment:
                         fields[shown.number] = shown
@@ -164,7 +164,7 @@ class Reader:
                     state = self.field_line
                     (self.row_line if line.startswith('row ') else self.struct_line)(line)
                 elif state is None:
-                    self.refuse('stands in no block')
+                    self.refuse('line outside of a types, struct or row block')
                 elif re.match(r'[@/]?\|', line):
                     self.doc_line(line)
                 else:
@@ -177,7 +177,7 @@ class Reader:
         known = re.match(r'(u8|u16|u32|u64|i32|i64|f64|octets\[\d+\])$', kind) or \
             (not in_row and (re.match(r'u(8|16|32|64)\[\d+\]$', kind) or kind[7:] in self.table.structs))
         if not known:
-            self.refuse('%s is no type', kind)
+            self.refuse('unknown type %s', kind)
 
     # ---- lines ----
 
@@ -186,34 +186,36 @@ class Reader:
         if not match:
             text, comment, of_record, _ = self.comments_of(line)
             if text.strip() or not comment:
-                self.refuse('no type: a number and a NAME')
+                self.refuse('bad type; expected "NUMBER NAME"')
             self.table.types.append(comment)
             return
         _, comment, of_record, _ = self.comments_of(line)
         number, name = int(match.group(1)), match.group(2)
         for old in self.table.types:
             if isinstance(old, Type) and (old.number == number or old.name == name):
-                self.refuse('%d %s is there already: %d %s', number, name, old.number, old.name)
+                self.refuse('duplicate type %d %s: %d %s exists', number, name, old.number, old.name)
         self.table.types.append(Type(number, name, (comment or '', of_record or '')))
 
     def row_line(self, line):
         match = re.match(r'row (\w+): (span|instant|definition)((?: \w+)*)((?:, \w+ \w+)*)$', line)
         if not match:
-            self.refuse('no row: "row NAME: span|instant|definition [TYPE ...][, record|lane|definition NAME][, message NAME]"')
+            self.refuse('bad row; expected "row NAME: span|instant|definition [TYPE ...][, record|lane|definition NAME][, check NAME][, message NAME]"')
         row = self.row = Row(self.where(), match.group(1))
         row.kind = match.group(2)
         row.types = match.group(3).split() or [row.name]
         for each in row.types:
             if self.table.number_of(each) is None:
-                self.refuse('%s has no number among the types', each.upper())
+                self.refuse('type %s is not in the types block', each.upper())
         for word, name in re.findall(r', (\w+) (\w+)', match.group(4)):
             if word == 'message':
                 row.message = name
+            elif word == 'check':
+                row.check = name
             elif word in ('record', 'lane', 'definition'):
                 row.is_lane, row.is_definition_record = word == 'lane', word == 'definition'
                 self.struct_of(row, 'ts_%s_%s' % ('definition' if word == 'definition' else 'record', name))
             else:
-                self.refuse('%s: nothing that a row has', word)
+                self.refuse('unknown row option %s', word)
         self.table.rows.append(row)
 
     def struct_of(self, row, name):
@@ -240,7 +242,7 @@ class Reader:
 
     @staticmethod
     def comments_of(line):
-        """The line without its comments; the row's, the record's and the message's: None where none stands there."""
+        """The line without its comments; the comments of row, record and message, each None if absent."""
         parts = re.split(r'\s+(;/?|@;|/;)(?=\s|$)', ' ' + line)
         comments = {';': None, '@;': None, '/;': None}
         for mark, text in zip(parts[1::2], parts[2::2]):
@@ -259,23 +261,23 @@ class Reader:
         elif words[0].isdigit():
             self.column_line(words, comment, of_record, of_message or '')
         else:
-            self.refuse('no field: it begins with a column\'s id, a dash or a slash')
+            self.refuse('bad field; expected a column id, "-" or "/" at its beginning')
 
     def member_line(self, words, comment):
-        """- NAME TYPE @OFFSET: of the record alone."""
+        """- NAME TYPE @OFFSET: a member that only the record has."""
         if len(words) != 4 or not re.match(r'@\d+$', words[3]) or not self.struct:
-            self.refuse('no member of a record: "- NAME TYPE @OFFSET"')
+            self.refuse('bad record member; expected "- NAME TYPE @OFFSET"')
         self.check_type(words[2], False)
         self.add_member(words[1], words[2], int(words[3][1:]), comment or '')
 
     def shown_line(self, words, comment):
-        """/NUMBER NAME TYPE =SOURCE[:ARGUMENT]: of the message alone. /1: what its type's comment says beside the type."""
+        """/NUMBER NAME TYPE =SOURCE[:ARGUMENT]: a field that only the message has. /1 adds to the comment of `type`."""
         if words == ['/1']:
             self.row.type_comment = comment
             return
         match = re.match(r'/(\d+) (\w+) (\w+) =(\w+)(?::(\w+))?$', ' '.join(words))
         if not match or match.group(3) not in MESSAGE_TYPES or not self.row or not self.row.message:
-            self.refuse('no field of a message: "/NUMBER NAME TYPE =SOURCE"')
+            self.refuse('bad message field; expected "/NUMBER NAME TYPE =SOURCE"')
         number, name, kind, how, argument = match.groups()
         column = None
         if how not in SOURCES:
@@ -289,18 +291,17 @@ class Reader:
         """ID NAME TYPE ROLE [@...] [=CONVERSION] [/...] [none[=VALUE]|some] [since=VERSION]"""
         row = self.row
         if not row or len(words) < 4:
-            self.refuse('no column: "ID NAME TYPE ROLE ..."')
+            self.refuse('bad column; expected "ID NAME TYPE ROLE ..."')
         field = Field(self.where(), int(words[0]), words[1], words[2], words[3])
         self.check_type(field.kind, True)
         if field.role not in ROLES:
-            self.refuse('%s is no role', field.role)
+            self.refuse('unknown role %s', field.role)
         if not re.match(r'[a-z]\w*$', field.name):
-            self.refuse('%s is no name', field.name)
+            self.refuse('bad name %s', field.name)
         for old in row.fields:
             if field.id == old.id or field.name == old.name:
-                self.refuse('column %d `%s` is there already: %d `%s`', field.id, field.name, old.id, old.name)
+                self.refuse('duplicate column %d `%s`: %d `%s` exists', field.id, field.name, old.id, old.name)
         field.comment = comment or ''
-        field.has_default_nothing = True
         row.fields.append(field)
         declared, show = None, None
         for word in words[4:]:
@@ -337,7 +338,7 @@ class Reader:
         elif re.match(r'since=\d+\.\d+$', word):
             field.comment = '; '.join(filter(None, [field.comment, 'since ' + word[6:]]))
         else:
-            self.refuse('%s means nothing here', word)
+            self.refuse('unknown word %s', word)
         return declared, show
 
     def check_source(self, source):
@@ -348,7 +349,7 @@ class Reader:
 
     @staticmethod
     def record_comment(field):
-        """In the ring a string's id is the session's."""
+        """The record's default comment: the row's, after the kind of definition that an id refers to."""
         prefix = {'STRING': 'TS_DEF_STRING', 'STACK': 'TS_DEF_STACK'}.get(field.role)
         return ': '.join(filter(None, [prefix, field.comment]))
 
@@ -359,18 +360,17 @@ class Reader:
                 self.refuse('%s: the row has no message', show)
             return
         if field.role in ('TIME_START', 'TIME_END'):
-            field.is_shown = True
             if comment:
                 row.shown.append(self.common(COMMON.index(('uint64', field.name)), comment))
             return
         if not show:
-            # The fields that every row has tell of the thread, `flag`s of the flags.
+            # `tid` and `thread_name` show the thread; fields with source `flag` show the flags.
             if field.role != 'THREAD' and field.name != 'flags':
-                self.refuse('`%s` is in no field of %s: /NUMBER', field.name, row.message)
+                self.refuse('`%s` has no field in %s; add /NUMBER', field.name, row.message)
             return
         match = re.match(r'/(\d+)(?:=(\w+))?(?::(\w+))?$', show)
         if not match or (match.group(3) and match.group(3) not in MESSAGE_TYPES):
-            self.refuse('%s: no field of a message: "/NUMBER[=SOURCE][:TYPE]"', show)
+            self.refuse('bad message field %s; expected "/NUMBER[=SOURCE][:TYPE]"', show)
         number, how, kind = match.groups()
         argument = None
         if how and how not in SOURCES:
@@ -382,7 +382,7 @@ class Reader:
             how = 'stack' if field.role == 'STACK' else 'column'
         self.add_shown(Shown(self.where(), int(number), kind, field.name, how, argument, field), comment)
 
-    # ---- what a line adds ----
+    # ---- additions to the table ----
 
     def common(self, i, comment):
         shown = Shown(self.where(), i + 1, COMMON[i][0], COMMON[i][1], COMMON[i][1], None, None)
@@ -398,10 +398,10 @@ class Reader:
 
     def add_shown(self, shown, comment):
         if shown.number <= len(COMMON):
-            self.refuse('number %d of a message is `%s` everywhere', shown.number, COMMON[shown.number - 1][1])
+            self.refuse('message field %d is `%s` in every row', shown.number, COMMON[shown.number - 1][1])
         for old in self.row.shown:
             if old.number == shown.number or old.name == shown.name:
-                self.refuse('%d `%s` is in %s already: %d `%s`', shown.number, shown.name, self.row.message,
+                self.refuse('duplicate field %d `%s` in %s: %d `%s` exists', shown.number, shown.name, self.row.message,
                             old.number, old.name)
         shown.comment = comment
         self.row.shown.append(shown)
@@ -410,12 +410,12 @@ class Reader:
         end = offset + width_of(kind, self.table.structs)
         for old in self.struct.members:
             if old.name == name:
-                self.refuse('struct %s has a %s already', self.struct.name, name)
+                self.refuse('duplicate member %s in struct %s', name, self.struct.name)
             if offset < old.offset + width_of(old.kind, self.table.structs) and old.offset < end:
-                self.refuse('%s at %d to %d lies over %s at %d: the next free offset is %d', name, offset, end,
+                self.refuse('%s at %d to %d overlaps %s at %d; next free offset: %d', name, offset, end,
                             old.name, old.offset, self.end_of(self.struct))
         if self.struct.first and offset < HEADER_BYTES and not (offset == 0 and kind.startswith('struct:')):
-            self.refuse('%s at %d lies in the header', name, offset)
+            self.refuse('%s at %d overlaps the header', name, offset)
         if offset % align_of(kind):
             self.refuse('%s at %d is not aligned', name, offset)
         if kind.startswith('struct:') and offset == 0:
@@ -426,7 +426,7 @@ class Reader:
         return max([HEADER_BYTES if struct.first else 0] +
                    [m.offset + width_of(m.kind, self.table.structs) for m in struct.members])
 
-    # ---- a block is over ----
+    # ---- end of a block ----
 
     def finish(self):
         if self.struct:
@@ -436,7 +436,7 @@ class Reader:
         self.row = self.struct = None
 
     def finish_struct(self, struct):
-        """Members in order of their offset; what lies between them, and behind up to 8 bytes, is reserved."""
+        """Sorts members by offset and fills gaps, and the end up to 8 bytes, with reserved members."""
         members, at = [], HEADER_BYTES if struct.first else 0
         for member in sorted((m for m in struct.members if not m.name.startswith('reserved')),
                              key=lambda m: m.offset):
@@ -453,7 +453,7 @@ class Reader:
             members.append(Member('reserved%s' % (n + 1 if n else ''), gap_type(to - at), at, ''))
 
     def finish_row(self, row):
-        """Fields lie as they stand; gaps, and what lies behind the last, are members that are no columns."""
+        """Places fields in the order of their lines and fills gaps with reserved members."""
         at, row.layout = 0, []
         widest = max(align_of(field.kind) for field in row.fields)
         for field in row.fields:
@@ -465,7 +465,7 @@ class Reader:
         self.fill(row.layout, at, row.n_bytes)
         ids = [field.id for field in row.fields]
         if row.n_bytes > MAX_BYTES or len(ids) > MAX_COLUMNS:
-            raise Error('%s: %d columns in %d bytes; at most %d in %d' % (
+            raise Error('%s: %d columns in %d bytes (limit: %d in %d)' % (
                 row.where, len(ids), row.n_bytes, MAX_COLUMNS, MAX_BYTES))
         if row.kind != 'definition':
             self.check_event(row)
@@ -474,11 +474,11 @@ class Reader:
     def check_event(row):
         first, second = row.fields[0], row.fields[1]
         if (first.id, first.role) != (1, 'TIME_START'):
-            raise Error('%s: an event\'s column 1 is its start' % first.where)
+            raise Error('%s: column 1 of an event must be its start' % first.where)
         for field in row.fields[1:]:
             if (field.id == 2) != (row.kind == 'span' and field is second) or \
                     (field.role == 'TIME_END') != (field.id == 2):
-                raise Error('%s: column 2 is a span\'s end, and comes second' % field.where)
+                raise Error('%s: column 2 must be the end of a span, and its second line' % field.where)
 
 
 def read(path):

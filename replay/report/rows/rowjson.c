@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as JSON. For each type of row a plan is made once, as the table of rows says: for each field of its message, where the
- * value comes from. Printing a row then walks the plan, without looking at a name.
+ * Rows as JSON. ts_rowjson_new() makes a plan for each type of row from the generated steps: the source of each field of
+ * its message. Printing a row walks the plan and compares no names.
  */
 #include "replay/report/rows/rowjson.h"
 
@@ -40,7 +40,7 @@ enum source {
 
 struct step {
 	const ProtobufCFieldDescriptor *field;
-	const struct ts_column *column; /* where one column is all that it takes */
+	const struct ts_column *column; /* of sources that read one column */
 	const char *(*name)(uint32_t number);
 	enum source source;
 	uint64_t nothing; /* the column's value that stands for none */
@@ -69,8 +69,8 @@ struct ts_rowjson {
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
 };
 
-/* A step as the table of rows tells it: the field and the column by their places. */
-struct told {
+/* A step as generated: the indices of its field in the descriptor and of its column in the schema. */
+struct step_spec {
 	uint8_t field, column;
 	enum source source;
 	const char *(*name)(uint32_t number);
@@ -95,17 +95,17 @@ static void make_plan(struct plan *plan, unsigned int type)
 
 	plan->descriptor = messages[type].descriptor;
 	plan->row_case = messages[type].row_case;
-	plan->n_steps = messages[type].n_told;
+	plan->n_steps = messages[type].n_specs;
 	for (unsigned int i = 0; i < plan->n_steps; i++) {
-		const struct told *told = &messages[type].told[i];
+		const struct step_spec *spec = &messages[type].specs[i];
 
-		plan->steps[i] = (struct step){.field = &plan->descriptor->fields[told->field],
-					       .column = &schema->columns[told->column],
-					       .name = told->name,
-					       .source = told->source,
-					       .nothing = told->nothing,
-					       .has_nothing = told->has_nothing,
-					       .flag = told->flag};
+		plan->steps[i] = (struct step){.field = &plan->descriptor->fields[spec->field],
+					       .column = &schema->columns[spec->column],
+					       .name = spec->name,
+					       .source = spec->source,
+					       .nothing = spec->nothing,
+					       .has_nothing = spec->has_nothing,
+					       .flag = spec->flag};
 	}
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows as JSON: fills the row message of proto/rpc/tracesmith.proto from the columns of sbt/schema.h, as
- * proto/abi/rows/rows.table says, and prints it from its descriptor. Neither a new column nor a new field needs a
- * change here.
+ * proto/abi/rows/rows.table specifies, and prints it from its descriptor. A new column or field needs no change here.
  */
 #pragma once
 

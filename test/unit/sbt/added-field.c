@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What test-rows.py compiles against a table of rows that it gave one more field, `probed_bytes` of `kernel`: a record with it
- * becomes a row, the row goes into a file and comes back.
+ * Converts a record with an added field `probed_bytes` to a `kernel` row, writes the row and reads it back. test-rows.py
+ * compiles it with headers made from a table that has the field.
  */
 #include "daemon/merge/rows.h"
 #include "sbt/reader.h"

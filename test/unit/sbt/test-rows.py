@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rows: FORMAT.md is what it says; a bad line is refused by its number; a field that is added with one line is in
-everything that is made from the table, and goes from a record through a file.
+"""The table of rows: FORMAT.md agrees with it; make.py refuses each bad line by its number; one added line adds a field to every
+output, and the field goes from a record through a file.
 
 test-rows.py SOURCE CC...
 """
@@ -17,7 +17,7 @@ SOURCE, CC = sys.argv[1], sys.argv[2:]
 TABLE = os.path.join(SOURCE, 'proto/abi/rows/rows.table')
 MAKE = os.path.join(SOURCE, 'proto/abi/rows/make.py')
 
-# What is made, and where the build puts it.
+# Outputs, by their paths in the build folder.
 OUTPUTS = {
     'records': 'proto/abi/generated-records.h',
     'rows': 'sbt/generated-rows.h',
@@ -44,30 +44,30 @@ FOUND = {
     'format': r'\| 2 \| `kernel` \| [^\n]*, 27 `channel_type` u8 enum, 28 `probed_bytes` u64 size \|\n',
 }
 
-# A line that takes the place of another one, and what is said of it.
+# Bad replacements of one line, and the message of each.
 API_OP = re.compile(r'^   3 op_id .*$', re.M)
 BAD = [
-    ('   3 op_id u64', 'no column'),
-    ('   3 op_id u63 OP @24 /8', 'u63 is no type'),
-    ('   3 op_id u64 OPERATION @24 /8', 'OPERATION is no role'),
-    ('   3 Op u64 OP @24 /8', 'Op is no name'),
-    ('   3 op_id u64 OP @24', '`op_id` is in no field of ApiRow'),
-    ('   3 op_id u64 OP @24 /3', 'number 3 of a message is `end_ns` everywhere'),
-    ('   3 op_id u64 OP @24 /8=:', '/8=:: no field of a message'),
-    ('   3 op_id u64 OP @20 /8', 'op_id at 20 to 28 lies over end at 16: the next free offset is 24'),
-    ('   3 op_id u64 OP @8 /8', 'op_id at 8 lies in the header'),
+    ('   3 op_id u64', 'bad column'),
+    ('   3 op_id u63 OP @24 /8', 'unknown type u63'),
+    ('   3 op_id u64 OPERATION @24 /8', 'unknown role OPERATION'),
+    ('   3 Op u64 OP @24 /8', 'bad name Op'),
+    ('   3 op_id u64 OP @24', '`op_id` has no field in ApiRow; add /NUMBER'),
+    ('   3 op_id u64 OP @24 /3', 'message field 3 is `end_ns` in every row'),
+    ('   3 op_id u64 OP @24 /8=:', 'bad message field /8=:'),
+    ('   3 op_id u64 OP @20 /8', 'op_id at 20 to 28 overlaps end at 16; next free offset: 24'),
+    ('   3 op_id u64 OP @8 /8', 'op_id at 8 overlaps the header'),
     ('   3 op_id u64 OP @28 /8', 'op_id at 28 is not aligned'),
     ('   3 op_id u64 OP @operation /8', '@operation: struct ts_record_api has no operation'),
-    ('   3 op_id u64 OP @24 /8 =hours', '=hours means nothing here'),
-    ('   2 op_id u64 OP @24 /8', 'column 2 `op_id` is there already: 2 `end_ns`'),
-    ('   3 end_ns u64 OP @24 /8', 'column 3 `end_ns` is there already: 2 `end_ns`'),
-    ('   op_id u64 OP @24 /8', 'no field'),
-    ('   - op_id u64', 'no member of a record'),
-    ('  /8 op_id u64', 'no field of a message'),
+    ('   3 op_id u64 OP @24 /8 =hours', 'unknown word =hours'),
+    ('   2 op_id u64 OP @24 /8', 'duplicate column 2 `op_id`: 2 `end_ns` exists'),
+    ('   3 end_ns u64 OP @24 /8', 'duplicate column 3 `end_ns`: 2 `end_ns` exists'),
+    ('   op_id u64 OP @24 /8', 'bad field'),
+    ('   - op_id u64', 'bad record member'),
+    ('  /8 op_id u64', 'bad message field'),
     ('  /8 kind string =api_domain:kind', 'the row has no column `kind` above'),
-    ('row api, span', 'no row'),
-    ('row nothing: span', 'NOTHING has no number among the types'),
-    ('row api: span, colour blue', 'colour: nothing that a row has'),
+    ('row api, span', 'bad row'),
+    ('row nothing: span', 'type NOTHING is not in the types block'),
+    ('row api: span, colour blue', 'unknown row option colour'),
 ]
 
 
@@ -90,7 +90,7 @@ def document():
     made = make('format', TABLE, os.path.join(SOURCE, 'sbt/FORMAT.md'))
     check(made.returncode == 0, made.stderr)
     check(made.stdout == read(os.path.join(SOURCE, 'sbt/FORMAT.md')),
-          'sbt/FORMAT.md is not what the table says; make it so:\n'
+          'sbt/FORMAT.md differs from the table; to update it:\n'
           'python3 proto/abi/rows/make.py format proto/abi/rows/rows.table sbt/FORMAT.md > new && cat new > sbt/FORMAT.md')
 
 
@@ -109,7 +109,7 @@ def bad_lines(folder):
 
 
 def add_field(folder):
-    """Everything that is made, with one field more."""
+    """Makes every output from a table with one more field."""
     text = read(TABLE)
     at = BEHIND.search(text).end()
     path = os.path.join(folder, 'rows.table')
@@ -129,6 +129,10 @@ def add_field(folder):
             stream.write(made.stdout)
 
 
+def in_folder(folder, name):
+    return glob.glob(os.path.join(SOURCE, folder, '**', name), recursive=True)
+
+
 def compile_with(folder, arguments):
     done = subprocess.run(CC + ['-std=gnu11', '-D_GNU_SOURCE', '-I', SOURCE, '-I', folder, '-Wall', '-Wextra', '-Werror',
                                 '-Wno-unused-parameter', '-Wno-missing-field-initializers'] + arguments,
@@ -137,11 +141,11 @@ def compile_with(folder, arguments):
 
 
 def run_added(folder):
-    """A record with the field goes through a file."""
+    """Compiles and runs added-field.c."""
     program = os.path.join(folder, 'added-field')
     sources = [os.path.join(SOURCE, 'test/unit/sbt/added-field.c')]
-    sources += [os.path.join(SOURCE, 'daemon/merge', name + '.c') for name in ('clock', 'join', 'rows')]
-    sources += glob.glob(os.path.join(SOURCE, 'sbt/**/*.c'), recursive=True)
+    sources += in_folder('daemon/merge', 'clock.c') + in_folder('daemon/merge', 'join.c') + in_folder('daemon/merge', 'rows.c')
+    sources += in_folder('sbt', '*.c')
     compile_with(folder, sources + ['-O0', '-o', program, '-lzstd', '-pthread'])
     done = subprocess.run([program], stderr=subprocess.PIPE, text=True, check=False)
     check(done.returncode == 0, 'the field does not come back: %s', done.stderr)
@@ -151,7 +155,7 @@ def compile_messages(folder):
     protoc = shutil.which('protoc-c')
     subprocess.run([protoc, '--c_out=.', '-I.', 'proto/rpc/tracesmith.proto'], cwd=folder, check=True)
     check('uint64_t probed_bytes;' in read(os.path.join(folder, 'proto/rpc/tracesmith.pb-c.h')), 'not in the message')
-    compile_with(folder, ['-fsyntax-only', os.path.join(SOURCE, 'replay/report/rowjson.c')])
+    compile_with(folder, ['-fsyntax-only'] + in_folder('replay/report', 'rowjson.c'))
 
 
 def main():

@@ -3,9 +3,9 @@
  * What the runtime has and the virtual GPU has not. Programs link against these names, so they exist; calling one fails with
  * the vendor's error and, the first time, says on stderr what was asked for.
  */
-#include "tools/vgpu/generated-cudart-refused.h"
 #include "tools/vgpu/refused.h"
 #include "tools/vgpu/cudart/runtime.h"
+#include "tools/vgpu/generated-cudart-refused.h"
 
 static int refuse(const char *name, atomic_bool *said)
 {
