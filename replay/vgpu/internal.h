@@ -272,8 +272,10 @@ static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
 		vgpu->executor.flush(vgpu->executor.userdata);
 }
 
-/* machine.c */
+/* clock.c */
 int ts_vgpu_cond_init(pthread_cond_t *cond);
+
+/* context.c */
 /* The context's error as a call answers it. */
 int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
@@ -327,40 +329,75 @@ void ts_vgpu_pool_released(struct ts_vgpu_release *release);
 void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
 void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
 void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);
-
-/* memory.c; all under the lock */
-/* A stretch of a device's memory, by whole TS_VGPU_ALIGN_BYTES, that is no allocation itself. */
+/* Releases that are queued. */
+uint64_t ts_vgpu_pools_pending(const struct ts_vgpu_device *device);
+struct ts_vgpu_device *ts_vgpu_pool_device(const struct ts_vgpu_pool *pool);
+/* A stretch of a device's memory, by whole TS_VGPU_ALIGN_BYTES, that is no allocation itself; pools give back what they do not use for it. */
 int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start);
-void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
-/* The range is none any more; what lay there is not given back. */
-void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
+
+/* space.c; all under the lock */
+uint64_t ts_vgpu_page_up(uint64_t n);
 int ts_vgpu_memory_init(struct ts_vgpu_device *device);
 void ts_vgpu_memory_deinit(struct ts_vgpu_device *device);
+/* The first hole that has so many bytes gives them. */
+int ts_vgpu_hole_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start);
+/* Nothing of [start, end) is given out any more by the device itself. */
+int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t end);
+void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
+
+/* ranges.c; all under the lock */
+/* The range's place in the table, and adding one. */
+size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
+int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
+/* The range is out of the table; it is none any more, and what lay there is not given back. */
+void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range);
+void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
+/* Whether anything is mapped in a stretch. */
+bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
+/* How many bytes from an address on may be reached in one go, neighbouring mappings included. */
+uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
+			     uint64_t address, uint32_t access);
+
+/* release.c; all under the lock */
+/* The user of what has an address of its caller's: its bytes are a mapping of their own. */
+extern const char ts_vgpu_placed;
+uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range);
+void ts_vgpu_unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range);
+void ts_vgpu_range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 int ts_vgpu_range_release(struct ts_vgpu *vgpu, uint64_t start);
 void ts_vgpu_ranges_free_context(struct ts_vgpu_context *context);
 void ts_vgpu_ranges_deinit(struct ts_vgpu *vgpu);
 
-/* The range's place in the table, and adding one. */
-size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
-int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
+struct ts_vgpu_physical {
+	struct ts_vgpu_device *device;
+	unsigned refs; /* under the lock */
+	size_t bytes;
+	uint8_t *memory;
+};
 
-/* map.c; all under the lock */
-/* How many bytes from an address on may be reached in one go, neighbouring mappings included. */
-uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
-			     uint64_t address, uint32_t access);
+static inline bool ts_vgpu_is_whole(uint64_t n)
+{
+	return n && n % TS_VGPU_GRANULE_BYTES == 0;
+}
+
+/* physical.c; all under the lock */
+/* Where the bytes of a stretch that one reservation holds lie; NULL: none holds it. */
+uint8_t *ts_vgpu_reserved_at(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /* Whether a stretch touches addresses that are reserved. */
 bool ts_vgpu_is_reserved(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /* What is behind a mapping goes with it. */
 void ts_vgpu_range_unmap(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 void ts_vgpu_reservations_deinit(struct ts_vgpu *vgpu);
 
-/* stream.c; all under the lock */
+/* op.c; all under the lock */
 struct ts_vgpu_op *ts_vgpu_op_get(struct ts_vgpu *vgpu);
 void ts_vgpu_op_put(struct ts_vgpu *vgpu, struct ts_vgpu_op *op);
 struct ts_vgpu_mark *ts_vgpu_mark_get(struct ts_vgpu *vgpu);
 void ts_vgpu_mark_unref(struct ts_vgpu *vgpu, struct ts_vgpu_mark *mark);
 void ts_vgpu_stream_unref(struct ts_vgpu_stream *stream);
+
+/* stream.c; all under the lock */
 int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_op);
 void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op);
 int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq);

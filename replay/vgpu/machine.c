@@ -28,27 +28,6 @@ bool ts_vgpu_forked(void)
 	return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
-uint64_t ts_vgpu_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-int ts_vgpu_cond_init(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-	int r = pthread_condattr_init(&attr);
-
-	if (r)
-		return -r;
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	r = pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-	return -r;
-}
-
 static int device_init(struct ts_vgpu *vgpu, uint32_t index, const struct ts_vgpu_shape *shape)
 {
 	struct ts_vgpu_device *device = &vgpu->devices[index];
@@ -300,49 +279,6 @@ void ts_vgpu_context_free(struct ts_vgpu_context *context)
 		context->next->prev = context->prev;
 	ts_vgpu_unlock(vgpu);
 	free(context);
-}
-
-struct ts_vgpu_device *ts_vgpu_context_device(const struct ts_vgpu_context *context)
-{
-	return context->device;
-}
-
-uint32_t ts_vgpu_context_uid(const struct ts_vgpu_context *context)
-{
-	return context->uid;
-}
-
-struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context)
-{
-	return context->legacy;
-}
-
-int ts_vgpu_context_error(const struct ts_vgpu_context *context)
-{
-	return atomic_load_explicit(&context->error, memory_order_relaxed);
-}
-
-int ts_vgpu_context_fault(const struct ts_vgpu_context *context)
-{
-	int error = ts_vgpu_context_error(context);
-
-	if (!error)
-		return 0;
-	return error >= TS_VGPU_E_FAULT_ADDRESS && error <= TS_VGPU_E_FAULT_RESOURCES
-		       ? error
-		       : TS_VGPU_E_FAULTED;
-}
-
-void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers)
-{
-	atomic_store_explicit(&context->peers, peers, memory_order_relaxed);
-}
-
-void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
-				uint64_t heap_bytes)
-{
-	atomic_store_explicit(&context->stack_bytes, stack_bytes, memory_order_relaxed);
-	atomic_store_explicit(&context->heap_limit, heap_bytes, memory_order_relaxed);
 }
 
 int ts_vgpu_context_synchronize(struct ts_vgpu_context *context)

@@ -343,6 +343,35 @@ void ts_vgpu_pools_settle(struct ts_vgpu_device *device)
 	}
 }
 
+uint64_t ts_vgpu_pools_pending(const struct ts_vgpu_device *device)
+{
+	uint64_t n = 0;
+
+	for (const struct ts_vgpu_pool *pool = device->pools; pool; pool = pool->next)
+		n += pool->n_pending;
+	return n;
+}
+
+struct ts_vgpu_device *ts_vgpu_pool_device(const struct ts_vgpu_pool *pool)
+{
+	return pool->device;
+}
+
+int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start)
+{
+	int r = TS_VGPU_E_OUT_OF_MEMORY;
+
+	for (unsigned i = 0; i < 2 && r; i++) {
+		/* What pools hold and do not use is not missing elsewhere. */
+		if (i)
+			ts_vgpu_pools_trim(device);
+		/* Memory that has no address takes its part, too. */
+		if (bytes <= device->space_bytes - device->used_bytes)
+			r = ts_vgpu_hole_take(device, bytes, ret_start);
+	}
+	return r;
+}
+
 /* It is no allocation any more. */
 static void unuse(struct ts_vgpu_block *block)
 {
@@ -692,50 +721,6 @@ int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream,
 	r = alloc(pool, stream, bytes, ret_address);
 	ts_vgpu_unlock(pool->device->vgpu);
 	return r;
-}
-
-/* Whether something is on its way back to the device's pools, and soon told of. The lock is held. */
-static bool await_releases(struct ts_vgpu_device *device)
-{
-	struct ts_vgpu *vgpu = device->vgpu;
-	uint64_t n = 0;
-
-	for (const struct ts_vgpu_pool *pool = device->pools; pool; pool = pool->next)
-		n += pool->n_pending;
-	/* Streams of any device may release it. */
-	for (uint32_t i = 0; n && i < vgpu->n_devices; i++) {
-		for (struct ts_vgpu_stream *s = vgpu->devices[i].flight; s; s = s->flight_next)
-			s->polled = true;
-		if (vgpu->without_workers)
-			ts_vgpu_work(&vgpu->devices[i]);
-		else
-			ts_vgpu_worker_kick(&vgpu->devices[i]);
-	}
-	return n;
-}
-
-int ts_vgpu_pool_alloc_wait(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
-			    uint64_t max_ns, uint64_t *ret_address)
-{
-	const struct timespec nap = {.tv_nsec = 200000};
-	struct ts_vgpu *vgpu = pool->device->vgpu;
-	uint64_t until_ns = ts_vgpu_now_ns() + max_ns;
-	bool awaited = true;
-	int r;
-
-	for (;;) {
-		r = ts_vgpu_pool_alloc(pool, stream, bytes, ret_address);
-		if (r != TS_VGPU_E_OUT_OF_MEMORY || !awaited)
-			return r;
-		if (ts_vgpu_now_ns() >= until_ns)
-			return TS_VGPU_E_NOT_READY;
-		ts_vgpu_flush(vgpu);
-		nanosleep(&nap, NULL);
-		ts_vgpu_lock(vgpu);
-		awaited = await_releases(pool->device);
-		ts_vgpu_pools_settle(pool->device);
-		ts_vgpu_unlock(vgpu);
-	}
 }
 
 /* ---- asking ------------------------------------------------------------------------------------- */

@@ -12,68 +12,12 @@
 
 #include "replay/vgpu/internal.h"
 
-#define OPS_PER_SLAB 64
 /* Of a call that takes time, the part that is not slept. */
 #define SPIN_NS 100000u
 /* A thread that found a stream full goes on once there is room for some more, not for each. */
 #define PENDING_ROOM 64
 /* Pageable memory up to this size is copied aside, past it the caller waits. */
 #define STAGING_BYTES (64u << 10)
-
-struct ts_vgpu_op *ts_vgpu_op_get(struct ts_vgpu *vgpu)
-{
-	struct ts_vgpu_op *op = vgpu->free_ops;
-
-	if (!op) {
-		struct {
-			void *next;
-			struct ts_vgpu_op ops[OPS_PER_SLAB];
-		} *slab = malloc(sizeof(*slab));
-
-		if (!slab)
-			return NULL;
-		slab->next = vgpu->op_slabs;
-		vgpu->op_slabs = slab;
-		for (size_t i = 0; i < OPS_PER_SLAB; i++) {
-			slab->ops[i].next = vgpu->free_ops;
-			vgpu->free_ops = &slab->ops[i];
-		}
-		op = vgpu->free_ops;
-	}
-	vgpu->free_ops = op->next;
-	op->next = NULL;
-	return op;
-}
-
-void ts_vgpu_op_put(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
-{
-	op->next = vgpu->free_ops;
-	vgpu->free_ops = op;
-}
-
-struct ts_vgpu_mark *ts_vgpu_mark_get(struct ts_vgpu *vgpu)
-{
-	struct ts_vgpu_mark *mark = vgpu->free_marks;
-
-	if (mark)
-		vgpu->free_marks = (struct ts_vgpu_mark *)mark->waiters;
-	else
-		mark = malloc(sizeof(*mark));
-	if (mark) {
-		memset(mark, 0, sizeof(*mark));
-		mark->refs = 1;
-	}
-	return mark;
-}
-
-void ts_vgpu_mark_unref(struct ts_vgpu *vgpu, struct ts_vgpu_mark *mark)
-{
-	if (!mark || --mark->refs)
-		return;
-	/* Nobody waits for what nobody refers to: the field links the free ones. */
-	mark->waiters = (struct ts_vgpu_stream *)vgpu->free_marks;
-	vgpu->free_marks = mark;
-}
 
 /* Within the range; the device knows that there are priorities. */
 static int take_priority(struct ts_vgpu_device *device, int priority)
@@ -119,19 +63,6 @@ int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int prio
 	ts_vgpu_unlock(vgpu);
 	*ret_stream = stream;
 	return 0;
-}
-
-void ts_vgpu_stream_unref(struct ts_vgpu_stream *stream)
-{
-	if (--stream->refs)
-		return;
-	if (stream->prev) {
-		*stream->prev = stream->next;
-		if (stream->next)
-			stream->next->prev = stream->prev;
-	}
-	pthread_cond_destroy(&stream->cond);
-	free(stream);
 }
 
 void ts_vgpu_stream_free(struct ts_vgpu_stream *stream)

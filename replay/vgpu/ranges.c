@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of all that was allocated, ascending, under the lock: an address leads to its range. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/vgpu/internal.h"
+
+/* The first range that starts past the address. */
+size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address)
+{
+	size_t low = 0, high = vgpu->n_ranges;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (vgpu->ranges[mid]->start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address)
+{
+	size_t i = ts_vgpu_range_above(vgpu, address);
+
+	if (!i || address - vgpu->ranges[i - 1]->start >= vgpu->ranges[i - 1]->bytes)
+		return NULL;
+	return vgpu->ranges[i - 1];
+}
+
+int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model)
+{
+	struct ts_vgpu_range *range;
+	size_t i;
+
+	if (vgpu->n_ranges == vgpu->ranges_capacity) {
+		size_t capacity = vgpu->ranges_capacity ? 2 * vgpu->ranges_capacity : 64;
+		void *grown = realloc(vgpu->ranges, capacity * sizeof(*vgpu->ranges));
+
+		if (!grown)
+			return -ENOMEM;
+		vgpu->ranges = grown;
+		vgpu->ranges_capacity = capacity;
+	}
+	range = malloc(sizeof(*range));
+	if (!range)
+		return -ENOMEM;
+	*range = *model;
+	range->id = ++vgpu->next_range_id;
+	if (!range->physical)
+		range->access = TS_VGPU_ACCESS_READ | TS_VGPU_ACCESS_WRITE;
+	i = ts_vgpu_range_above(vgpu, range->start);
+	memmove(vgpu->ranges + i + 1, vgpu->ranges + i,
+		(vgpu->n_ranges - i) * sizeof(*vgpu->ranges));
+	vgpu->ranges[i] = range;
+	vgpu->n_ranges++;
+	return 0;
+}
+
+void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
+{
+	size_t i = ts_vgpu_range_above(vgpu, range->start) - 1;
+
+	memmove(vgpu->ranges + i, vgpu->ranges + i + 1,
+		(vgpu->n_ranges - i - 1) * sizeof(*vgpu->ranges));
+	vgpu->n_ranges--;
+}
+
+void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
+{
+	ts_vgpu_range_remove(vgpu, range);
+	free(range);
+}
+
+/* Whether anything is mapped in a stretch. */
+bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes)
+{
+	size_t i = ts_vgpu_range_above(vgpu, address + bytes - 1);
+
+	return i && vgpu->ranges[i - 1]->start + vgpu->ranges[i - 1]->bytes > address;
+}
+
+uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
+			     uint64_t address, uint32_t access)
+{
+	uint64_t end = range->start + range->bytes;
+
+	if ((range->access & access) != access)
+		return 0;
+	if (!range->physical)
+		return end - address;
+	for (size_t i = ts_vgpu_range_above(vgpu, address); i < vgpu->n_ranges; i++) {
+		const struct ts_vgpu_range *next = vgpu->ranges[i];
+		const struct ts_vgpu_range *before = vgpu->ranges[i - 1];
+
+		/* Neighbours in two reservations are none where their bytes are. */
+		if (!next->physical || next->start != end ||
+		    next->backing != before->backing + before->bytes ||
+		    (next->access & access) != access)
+			break;
+		end += next->bytes;
+	}
+	return end - address;
+}
