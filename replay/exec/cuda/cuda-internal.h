@@ -9,6 +9,7 @@
 
 #define TS_EXEC_CUDA_MAX_DEVICES 32u
 #define TS_EXEC_CUDA_GRANULE	 (UINT64_C(2) << 20)
+#define TS_EXEC_CUDA_NOBODY	 UINT32_MAX /* no context is current */
 
 struct cuda_context {
 	void *handle; /* NULL: destroyed */
@@ -124,7 +125,8 @@ static inline struct cuda_event *cuda_event_at(const struct cuda_state *state, u
 	return &((struct cuda_event *)state->events.at)[i];
 }
 
-/* cuda.c */
+/* cuda-stream.c */
+const char *ts_exec_cuda_error_text(const struct ts_exec_cuda_driver *driver, int error);
 /* What the driver answered: 0, or refused, saying what it was. */
 int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r);
 int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct ts_exec_io *io);
@@ -134,7 +136,12 @@ int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation
 /* The stream that it names, for something to be put into; its context is current. Waits where much is under way already. */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream);
+int ts_exec_cuda_add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
+			    uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind,
+			    uint64_t key);
 /* Wait until it is over, the replay was interrupted, or its time is up. */
+int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
+			  int (*query)(void *), void *what);
 int ts_exec_cuda_wait_stream(struct cuda_state *state, const struct ts_exec_io *io,
 			     const struct cuda_stream *stream);
 int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io *io,
