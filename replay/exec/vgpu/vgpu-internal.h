@@ -95,6 +95,7 @@ static inline struct ts_vgpu_event **event_at(const struct vgpu_state *state, ui
 	return &((struct ts_vgpu_event **)state->events.at)[i];
 }
 
+/* vgpu-stream.c */
 /* What the device answered: 0, -errno, or refused, saying what it was. */
 int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r);
 /* The context that an operation is in. */
