@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run's results. Of each a hash is kept, not the bytes: where two runs differ, the bytes of the later one are at hand, and those
- * of the earlier one come from doing it again as far as there.
+ * of the earlier one come from doing it again as far as there (run.c).
  */
 #include "replay/exec/results.h"
 
@@ -165,27 +165,4 @@ void ts_exec_results_place(const struct ts_exec_program *program,
 	ts_exec_difference_place(difference, before->bytes, before->n_bytes, now->bytes,
 				 now->n_bytes);
 	difference->address = address_of(program, difference);
-}
-
-int ts_exec_values(const struct ts_exec_program *program, const struct ts_executor *executor,
-		   const struct ts_exec_options *options, const struct ts_exec_results *before,
-		   const struct ts_exec_results *now, const volatile int *cancel,
-		   struct ts_exec_report *report)
-{
-	struct ts_exec_options again = *options;
-	struct ts_exec_results results = {0};
-	struct ts_exec_report other;
-	int r;
-
-	if (!report->first.found || !now->number || now->number > before->n ||
-	    before->results[now->number - 1].address != report->first.address)
-		return 0;
-	again.wanted = now->number;
-	r = ts_exec_run(program, executor, &again, NULL, cancel, &results, &other);
-	if (!r && results.number == now->number &&
-	    !memcmp(&results.results[results.number - 1], &before->results[results.number - 1],
-		    sizeof(*results.results)))
-		ts_exec_results_place(program, &results, now, &report->first);
-	ts_exec_results_deinit(&results);
-	return r;
 }

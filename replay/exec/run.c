@@ -487,3 +487,26 @@ int ts_exec_run(const struct ts_exec_program *program, const struct ts_executor 
 	ts_exec_content_deinit(&run.content);
 	return r;
 }
+
+int ts_exec_values(const struct ts_exec_program *program, const struct ts_executor *executor,
+		   const struct ts_exec_options *options, const struct ts_exec_results *before,
+		   const struct ts_exec_results *now, const volatile int *cancel,
+		   struct ts_exec_report *report)
+{
+	struct ts_exec_options again = *options;
+	struct ts_exec_results results = {0};
+	struct ts_exec_report other;
+	int r;
+
+	if (!report->first.found || !now->number || now->number > before->n ||
+	    before->results[now->number - 1].address != report->first.address)
+		return 0;
+	again.wanted = now->number;
+	r = ts_exec_run(program, executor, &again, NULL, cancel, &results, &other);
+	if (!r && results.number == now->number &&
+	    !memcmp(&results.results[results.number - 1], &before->results[results.number - 1],
+		    sizeof(*results.results)))
+		ts_exec_results_place(program, &results, now, &report->first);
+	ts_exec_results_deinit(&results);
+	return r;
+}
