@@ -125,7 +125,7 @@ struct ts_check {
 };
 
 /*
- * check.c: a finding to be filled in, or NULL: it is another of one that is there, or too many are. `earlier`: the sequence of the
+ * findings.c: a finding to be filled in, or NULL: it is another of one that is there, or too many are. `earlier`: the sequence of the
  * operation that the current one is against, and is counted with once; 0: each is counted.
  */
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
