@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Attaching to the virtual GPU's libcuda. The sink is attached while a subscriber or an activity
+ * Attaching to the virtual GPU's libcuda, and leaving it. The sink is attached while a subscriber or an activity
  * kind wants it and taken away when nothing does, so that a process which no longer traces pays one
  * relaxed load per call again. While operations are under way it stays, because their records are
  * still owed.
@@ -11,34 +11,8 @@
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct ts_vgpu_hooks *the_hooks;
 static pthread_mutex_t config_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;
-
-/*
- * In a forked child there is nobody to attach to, and any lock here may have been held by a thread
- * that did not come along. Without hooks every function that takes one returns before it does.
- */
-static void forget_in_child(void)
-{
-	the_hooks = NULL;
-}
-
-static void find(void)
-{
-	const struct ts_vgpu_hooks *hooks = ts_cupti_find_hooks();
-
-	if (hooks && hooks->size >= sizeof(*hooks) && hooks->version == TS_VGPU_HOOKS_VERSION)
-		the_hooks = hooks;
-	pthread_atfork(NULL, NULL, forget_in_child);
-}
-
-const struct ts_vgpu_hooks *ts_cupti_hooks(void)
-{
-	pthread_once(&once, find);
-	return the_hooks;
-}
 
 uint32_t ts_cupti_update_attachment(void)
 {

@@ -510,25 +510,6 @@ uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requested,
 	return TS_CUPTI_SUCCESS;
 }
 
-uint32_t cuptiActivityFlushAll(uint32_t flags)
-{
-	uint32_t result;
-
-	if (!ts_cupti_hooks())
-		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
-	result = ts_cupti_buffers_flush(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	/* What kept the sink attached may just have gone. */
-	if (!result && !ts_cupti_subscribed() && !ts_cupti_any_kind_enabled())
-		result = ts_cupti_update_attachment();
-	return ts_cupti_result(result);
-}
-
-uint32_t cuptiActivityFlush(void *context, uint32_t stream_id, uint32_t flags)
-{
-	return cuptiActivityFlushAll(
-		flags); /* buffers belong to no context, as in CUPTI since 6.0 */
-}
-
 uint32_t cuptiActivityFlushPeriod(uint32_t period_ms)
 {
 	if (!ts_cupti_hooks())

@@ -5,7 +5,6 @@
  * unsubscribing takes that away and then waits until no thread is inside a callback any more.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/internal.h"
@@ -65,15 +64,11 @@ bool ts_cupti_subscribed(void)
 	return atomic_load_explicit(&subscriber.callback, memory_order_relaxed) != NULL;
 }
 
-static uint32_t subscribe(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata,
-			  struct ts_cupti_subscriber_params *params)
+uint32_t ts_cupti_subscriber_put(ts_cupti_callback_fn callback, void *userdata,
+				 const struct ts_cupti_subscriber_params *params)
 {
 	uint32_t result = TS_CUPTI_SUCCESS;
 
-	if (!ret_subscriber || !callback)
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	if (!ts_cupti_hooks())
-		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	pthread_mutex_lock(&subscriber.lock);
 	if (ts_cupti_subscribed()) {
 		if (params && params->old_subscriber_name && params->old_subscriber_size)
@@ -92,35 +87,17 @@ static uint32_t subscribe(void **ret_subscriber, ts_cupti_callback_fn callback, 
 		atomic_store_explicit(&subscriber.callback, callback, memory_order_release);
 	}
 	pthread_mutex_unlock(&subscriber.lock);
-	if (result)
-		return ts_cupti_result(result);
-
-	result = ts_cupti_update_attachment();
-	if (result) {
-		atomic_store_explicit(&subscriber.callback, NULL, memory_order_relaxed);
-		return ts_cupti_result(result);
-	}
-	*ret_subscriber = &subscriber;
-	return TS_CUPTI_SUCCESS;
+	return result;
 }
 
-uint32_t cuptiSubscribe(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata)
+void ts_cupti_subscriber_clear(void)
 {
-	return subscribe(ret_subscriber, callback, userdata, NULL);
+	atomic_store_explicit(&subscriber.callback, NULL, memory_order_relaxed);
 }
 
-uint32_t cuptiSubscribe_v2(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata,
-			   struct ts_cupti_subscriber_params *params)
+void *ts_cupti_subscriber(void)
 {
-	if (!params || params->struct_size < sizeof(*params))
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	if (params->subscriber_name &&
-	    strlen(params->subscriber_name) > TS_CUPTI_SUBSCRIBER_NAME_MAX_LEN)
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	if (params->old_subscriber_name &&
-	    params->old_subscriber_size < TS_CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	return subscribe(ret_subscriber, callback, userdata, params);
+	return &subscriber;
 }
 
 void ts_cupti_unsubscribe_all(void)
@@ -137,24 +114,14 @@ void ts_cupti_unsubscribe_all(void)
 	ts_cupti_hooks()->quiesce();
 }
 
-static bool is_subscriber(const void *handle)
+bool ts_cupti_is_subscriber(const void *handle)
 {
 	return handle == &subscriber && ts_cupti_subscribed();
 }
 
-uint32_t cuptiUnsubscribe(void *handle)
-{
-	if (!ts_cupti_hooks())
-		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
-	if (!is_subscriber(handle))
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	ts_cupti_unsubscribe_all();
-	return ts_cupti_result(ts_cupti_update_attachment());
-}
-
 uint32_t cuptiEnableCallback(uint32_t enable, void *handle, uint32_t domain, uint32_t cbid)
 {
-	if (!is_subscriber(handle) || cbid == 0 || cbid >= ts_cupti_domain_size(domain))
+	if (!ts_cupti_is_subscriber(handle) || cbid == 0 || cbid >= ts_cupti_domain_size(domain))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	ts_cupti_set_put(&subscriber.enabled[domain], cbid, enable);
 	return TS_CUPTI_SUCCESS;
@@ -163,7 +130,7 @@ uint32_t cuptiEnableCallback(uint32_t enable, void *handle, uint32_t domain, uin
 uint32_t cuptiEnableDomain(uint32_t enable, void *handle, uint32_t domain)
 {
 	/* The NVTX domain exists but nothing here speaks NVTX: enabling it gives no callbacks. */
-	if (!is_subscriber(handle) ||
+	if (!ts_cupti_is_subscriber(handle) ||
 	    (!ts_cupti_domain_size(domain) && domain != TS_CUPTI_CB_DOMAIN_NVTX))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	if (domain == TS_CUPTI_CB_DOMAIN_NVTX)
@@ -174,7 +141,7 @@ uint32_t cuptiEnableDomain(uint32_t enable, void *handle, uint32_t domain)
 
 uint32_t cuptiEnableAllDomains(uint32_t enable, void *handle)
 {
-	if (!is_subscriber(handle))
+	if (!ts_cupti_is_subscriber(handle))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	for (size_t i = 0; i < N_DOMAINS; i++)
 		ts_cupti_set_fill(&subscriber.enabled[domains[i]], enable);
@@ -183,7 +150,7 @@ uint32_t cuptiEnableAllDomains(uint32_t enable, void *handle)
 
 uint32_t cuptiGetCallbackState(uint32_t *ret_enabled, void *handle, uint32_t domain, uint32_t cbid)
 {
-	if (!ret_enabled || !is_subscriber(handle) || cbid == 0 ||
+	if (!ret_enabled || !ts_cupti_is_subscriber(handle) || cbid == 0 ||
 	    cbid >= ts_cupti_domain_size(domain))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	*ret_enabled = ts_cupti_set_has(&subscriber.enabled[domain], cbid);
@@ -211,7 +178,7 @@ uint32_t cuptiSupportedDomains(size_t *ret_n_domains, uint32_t **ret_domains)
 
 static void call_subscriber(uint32_t domain, uint32_t cbid, const void *data)
 {
-	/* Acquire: pairs with the release in subscribe(). */
+	/* Acquire: pairs with the release in ts_cupti_subscriber_put(). */
 	ts_cupti_callback_fn callback =
 		atomic_load_explicit(&subscriber.callback, memory_order_acquire);
 

@@ -4,9 +4,12 @@
  * process has one subscriber, one set of enabled kinds, one pair of buffer callbacks.
  *
  *	api.h       the exported functions
- *	attach.c    finding libcuda's hooks, attaching the sink while something is wanted
+ *	hooks.c     finding libcuda's hooks
+ *	attach.c    attaching the sink while something is wanted
+ *	subscribe.c subscribing and unsubscribing, and the attachment that follows
  *	callback.c  the subscriber, what is enabled for it, calling it
- *	activity.c  which kinds are recorded, attributes, external correlation ids
+ *	activity.c  switching what is recorded, flushing, and the attachment that follows
+ *	kinds.c     which kinds are recorded, attributes, external correlation ids
  *	record.c    the sink's reports turned into records
  *	buffer.c    the client's buffers: reserving, completing, delivering
  *	clock.c     the device's clock in the client's terms
@@ -55,19 +58,31 @@ void ts_cupti_set_fill(struct ts_cupti_set *set, bool present);
 /* How many ids a domain has; 0 for a domain that has none. */
 uint32_t ts_cupti_domain_size(uint32_t domain);
 
-/* attach.c */
+/* hooks.c */
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(void); /* find.c; the unit test has its own */
 const struct ts_vgpu_hooks *ts_cupti_hooks(void);      /* NULL where there is no virtual GPU */
-uint32_t ts_cupti_update_attachment(void);	       /* after anything was enabled or disabled */
+
+/* attach.c */
+uint32_t ts_cupti_update_attachment(void); /* after anything was enabled or disabled */
 
 /* callback.c */
 bool ts_cupti_subscribed(void);
+/* The only subscriber from now on, or an error: there is one, whose name goes to `params`. */
+uint32_t ts_cupti_subscriber_put(ts_cupti_callback_fn callback, void *userdata,
+				 const struct ts_cupti_subscriber_params *params);
+void ts_cupti_subscriber_clear(void);
+void *ts_cupti_subscriber(void); /* its handle */
+bool ts_cupti_is_subscriber(const void *handle);
 void ts_cupti_unsubscribe_all(void);
 void ts_cupti_callback_api(uint32_t site, struct ts_vgpu_api *call);
 void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event);
 void ts_cupti_callback_wait(const struct ts_vgpu_wait_event *event);
 
-/* activity.c */
+/* kinds.c */
+/* An error of CUPTI's, or the switch is set; the attachment is the caller's to update. */
+uint32_t ts_cupti_switch_kind(uint32_t kind, bool enable);
+uint32_t ts_cupti_switch_context(void *context, uint32_t kind, bool enable);
+uint32_t ts_cupti_switch_api(uint32_t domain, uint32_t cbid, bool enable);
 bool ts_cupti_kind_enabled(uint32_t kind, uint32_t context_id);
 bool ts_cupti_any_kind_enabled(void);
 bool ts_cupti_api_recorded(uint32_t domain, uint32_t cbid);
