@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encoded columns to blocks: compression, the header, and the index, whose rows are encoded as any others. How
- * a column is encoded is encode-column.c's, how rows become columns builder.c's.
+ * Encoded columns to blocks: compression and the header. How a column is encoded is encode-column.c's, how rows become
+ * columns builder.c's.
  */
 
 #include <zstd.h>
 
 #include "sbt/crc32c.h"
-#include "sbt/format/summary.h"
+#include "sbt/format/block.h"
 
 /*
  * Measured on launches: higher levels cost several times the time for a few percent, since the
@@ -290,75 +290,4 @@ void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
 		.type = header->type,
 		.flags = header->flags,
 	};
-}
-
-#define U(id_, field_)                                                                           \
-	{                                                                                        \
-		.name = #field_, .id = id_, .width = sizeof(((struct ts_sbt_block *)0)->field_), \
-		.offset = offsetof(struct ts_sbt_block, field_), .is_signed = 0,                 \
-	}
-
-static const struct ts_column index_columns[] = {
-	U(1, off),	 U(2, bytes),	    U(3, raw_bytes),	U(4, earliest_ns),
-	U(5, latest_ns), U(6, duration_ns), U(7, amount_bytes), U(8, n_rows),
-	U(9, session),	 U(10, first_id),   U(11, type),	U(12, flags),
-};
-
-const struct ts_row_schema ts_sbt_index_schema = {
-	.name = "index",
-	.type = TS_ROW_INDEX,
-	.n_columns = TS_ARRAY_LEN(index_columns),
-	.row_bytes = sizeof(struct ts_sbt_block),
-	.columns = index_columns,
-	.bytes_column = -1,
-};
-
-const struct ts_row_schema *ts_sbt_schema(unsigned type)
-{
-	int kind = ts_summary_kind_of(type);
-
-	if (kind >= 0)
-		return ts_summary_schema(kind);
-	return type == TS_ROW_INDEX ? &ts_sbt_index_schema : ts_row_schema(type);
-}
-
-void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
-			uint64_t n_blocks)
-{
-	*marker = (struct ts_sbt_end_marker){
-		.index_off = index_off,
-		.index_bytes = index_bytes,
-		.file_bytes = index_off + index_bytes + sizeof(*marker),
-		.n_blocks = n_blocks,
-	};
-	memcpy(marker->magic, TS_SBT_END_MAGIC, sizeof(marker->magic));
-	marker->checksum = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
-}
-
-TS_DEFINE_CLEANUP(struct ts_builder *, builder_freep, ts_builder_free)
-
-int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
-		    struct ts_buffer *out)
-{
-	ts_cleanup(builder_freep) struct ts_builder *builder = NULL;
-	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
-	struct ts_sbt_end_marker marker;
-	uint64_t sequence = n_blocks;
-	size_t before = out->n;
-	int r;
-
-	r = ts_builder_new(&ts_sbt_index_schema, &builder);
-	for (size_t i = 0; !r && i < n_blocks; i++) {
-		r = ts_builder_add(builder, &blocks[i]);
-		if (!r && ts_builder_rows(builder) == TS_SBT_MAX_ROWS)
-			r = ts_builder_encode(builder, &encoder, 0, out);
-	}
-	if (!r)
-		r = ts_builder_encode(builder, &encoder, 0, out);
-	if (r)
-		return r;
-	if (out->n > before)
-		ts_block_number(out->bytes + before, out->n - before, &sequence);
-	ts_end_marker_fill(&marker, index_off, out->n - before, n_blocks);
-	return ts_buffer_append(out, &marker, sizeof(marker));
 }

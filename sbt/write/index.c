@@ -2,12 +2,14 @@
 /*
  * Lists a file's blocks while it is written. writer.c adds an entry for each block and folds the list after a commit; at the end
  * it writes the folds, which are index blocks already. writer-part.c reads the entries again where a recording goes on in
- * another file. A file has up to 16 Mi blocks: as they are, their entries are 1.2 GB, folded a fifth of it or less.
+ * another file. ts_index_encode() makes the index of a file that repair.c mends. A file has up to 16 Mi blocks: as they are, their entries are 1.2 GB, folded a fifth of it or less.
  */
 
 #include "sbt/write/index.h"
 
 #include <zstd.h>
+
+#include "sbt/crc32c.h"
 
 TS_STATIC_ASSERT(TS_INDEX_FOLD_BLOCKS <= TS_SBT_MAX_ROWS, "a fold is one block");
 
@@ -174,4 +176,43 @@ int ts_index_end(struct ts_index *index, struct ts_encoder *encoder, uint64_t in
 uint64_t ts_index_memory(const struct ts_index *index)
 {
 	return index->open.capacity + index->folds.capacity + index->fold_bytes;
+}
+
+void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
+			uint64_t n_blocks)
+{
+	*marker = (struct ts_sbt_end_marker){
+		.index_off = index_off,
+		.index_bytes = index_bytes,
+		.file_bytes = index_off + index_bytes + sizeof(*marker),
+		.n_blocks = n_blocks,
+	};
+	memcpy(marker->magic, TS_SBT_END_MAGIC, sizeof(marker->magic));
+	marker->checksum = ts_crc32c(marker, offsetof(struct ts_sbt_end_marker, checksum));
+}
+
+int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
+		    struct ts_buffer *out)
+{
+	ts_cleanup(builder_freep) struct ts_builder *builder = NULL;
+	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
+	struct ts_sbt_end_marker marker;
+	uint64_t sequence = n_blocks;
+	size_t before = out->n;
+	int r;
+
+	r = ts_builder_new(&ts_sbt_index_schema, &builder);
+	for (size_t i = 0; !r && i < n_blocks; i++) {
+		r = ts_builder_add(builder, &blocks[i]);
+		if (!r && ts_builder_rows(builder) == TS_SBT_MAX_ROWS)
+			r = ts_builder_encode(builder, &encoder, 0, out);
+	}
+	if (!r)
+		r = ts_builder_encode(builder, &encoder, 0, out);
+	if (r)
+		return r;
+	if (out->n > before)
+		ts_block_number(out->bytes + before, out->n - before, &sequence);
+	ts_end_marker_fill(&marker, index_off, out->n - before, n_blocks);
+	return ts_buffer_append(out, &marker, sizeof(marker));
 }
