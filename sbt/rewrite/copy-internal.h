@@ -70,6 +70,7 @@ struct ts_copy {
 	struct ts_idmap sessions;
 };
 
+/* copy-translate.c */
 /* Damage of a source is noted and left behind: 0. Else `r` as it is. */
 int ts_copy_damage(struct ts_copy *copy, struct ts_copy_source *source, int r);
 
@@ -80,15 +81,17 @@ uint64_t ts_copy_time(const struct ts_copy_source *source, uint64_t ns);
 int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t id,
 		   uint32_t *ret_id);
 
-/* A row with the copy's ids and times; what is no column is 0. `session`: NULL for the file's own rows. */
-int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
-		      struct ts_copy_session *session, const struct ts_row_schema *schema,
-		      const void *row, void *ret_row);
-
-/* The same for what has no session, or needs none. */
+/* A row with the copy's ids and times; what is no column is 0. For what has no session, or needs none. */
 int ts_copy_translate_definition(struct ts_copy *copy, struct ts_copy_source *source,
 				 const struct ts_row_schema *schema, const void *row,
 				 void *ret_row);
+void ts_copy_put_column(const struct ts_column *column, void *row, uint64_t value);
+
+/* copy.c */
+/* The same, with stacks and threads. `session`: NULL for the file's own rows. */
+int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
+		      struct ts_copy_session *session, const struct ts_row_schema *schema,
+		      const void *row, void *ret_row);
 
 /* Sets the shifts of all sources. */
 int ts_copy_align(struct ts_copy *copy);

@@ -11,47 +11,7 @@
 
 #define SEAL_BYTES (16u * 1024 * 1024)
 
-int ts_copy_damage(struct ts_copy *copy, struct ts_copy_source *source, int r)
-{
-	if (r != TS_SBT_E_CORRUPT && r != TS_SBT_E_VERSION)
-		return r;
-	if (!copy->report->n_damaged++) {
-		copy->report->damage = *ts_sbt_reader_error(source->reader);
-		copy->report->damaged = source->asked->name;
-	}
-	return 0;
-}
-
-uint64_t ts_copy_time(const struct ts_copy_source *source, uint64_t ns)
-{
-	uint64_t shifted;
-
-	if (!ns)
-		return 0;
-	return __builtin_add_overflow(ns, source->shift_ns, &shifted) ? UINT64_MAX : shifted;
-}
-
 /* ---- ids -------------------------------------------------------------------------------------- */
-
-int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t id,
-		   uint32_t *ret_id)
-{
-	uint64_t known = id ? ts_idmap_get(&source->strings, id) : 1;
-	const char *bytes;
-	size_t n_bytes;
-	int r;
-
-	*ret_id = (uint32_t)(known - 1);
-	if (known)
-		return 0;
-	*ret_id = 0;
-	bytes = ts_sbt_reader_string(source->reader, id, &n_bytes);
-	/* What is not there costs no memory, however many ask for it. */
-	if (!bytes)
-		return 0;
-	r = ts_sbt_writer_string(copy->writer, bytes, n_bytes, ret_id);
-	return r ?: ts_idmap_put(&source->strings, id, (uint64_t)*ret_id + 1);
-}
 
 static int translate_frames(struct ts_copy *copy, struct ts_copy_part *part,
 			    const struct ts_sbt_stack *stack, uint64_t *frames)
@@ -141,52 +101,6 @@ static int copy_thread(struct ts_copy *copy, struct ts_copy_part *part,
 	return ts_idmap_put(&part->source->threads, key, (uint64_t)new_id + 1);
 }
 
-static void put_column(const struct ts_column *column, void *row, uint64_t value)
-{
-	/* Little-endian, as the format is. */
-	memcpy((uint8_t *)row + column->offset, &value, column->width);
-}
-
-/* What a source's file number stands for in the copy; 0: nothing. */
-static uint32_t copy_session_number(const struct ts_copy *copy, const struct ts_copy_source *source,
-				    uint64_t session)
-{
-	return (uint32_t)ts_idmap_get(&copy->sessions, (uint64_t)source->number << 32 | session);
-}
-
-int ts_copy_translate_definition(struct ts_copy *copy, struct ts_copy_source *source,
-				 const struct ts_row_schema *schema, const void *row, void *ret_row)
-{
-	uint32_t id;
-	int r = 0;
-
-	memset(ret_row, 0, schema->row_bytes);
-	for (unsigned i = 0; !r && i < schema->n_columns; i++) {
-		const struct ts_column *column = &schema->columns[i];
-		const uint8_t *at = (const uint8_t *)row + column->offset;
-
-		switch (column->role) {
-		case TS_ROLE_STRING:
-			r = ts_copy_string(copy, source, (uint32_t)ts_column_get(column, row), &id);
-			put_column(column, ret_row, id);
-			break;
-		case TS_ROLE_TIME_START:
-		case TS_ROLE_TIME_END:
-		case TS_ROLE_TIME:
-			put_column(column, ret_row,
-				   ts_copy_time(source, ts_column_get(column, row)));
-			break;
-		case TS_ROLE_SESSION:
-			put_column(column, ret_row,
-				   copy_session_number(copy, source, ts_column_get(column, row)));
-			break;
-		default:
-			memcpy((uint8_t *)ret_row + column->offset, at, column->width);
-		}
-	}
-	return r;
-}
-
 int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
 		      struct ts_copy_session *session, const struct ts_row_schema *schema,
 		      const void *row, void *ret_row)
@@ -202,7 +116,7 @@ int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
 		id = (uint32_t)ts_column_get(column, row);
 		r = column->role == TS_ROLE_STACK ? copy_stack(copy, part, session, id, &id)
 						  : copy_thread(copy, part, session, id, &id);
-		put_column(column, ret_row, id);
+		ts_copy_put_column(column, ret_row, id);
 	}
 	return r;
 }
