@@ -140,22 +140,6 @@ void ts_graph_free(struct ts_graph *graph)
 	free(graph);
 }
 
-uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge)
-{
-	size_t low = 0, high = graph->n_events;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (graph->events[middle].edge < edge)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < graph->n_events && graph->events[low].edge == edge ? graph->events[low].event
-									: 0;
-}
-
 /* Room for a node, which is to be filled in and added. */
 static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 {

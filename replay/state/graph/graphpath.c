@@ -232,6 +232,22 @@ static void go_back(struct ts_graph *graph, struct walk *walk)
 	}
 }
 
+uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge)
+{
+	size_t low = 0, high = graph->n_events;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (graph->events[middle].edge < edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < graph->n_events && graph->events[low].edge == edge ? graph->events[low].event
+									: 0;
+}
+
 int ts_graph_solve(struct ts_graph *graph, bool is_ordered)
 {
 	/* A node adds two steps at most. What of it is not used takes no memory. */
