@@ -76,15 +76,6 @@ static bool is_trace_name(const char *name, size_t *ret_n_key, uint32_t *ret_par
 
 /* ---- files ---------------------------------------------------------------------------------------- */
 
-bool ts_retention_is_written(int fd, const struct stat *status)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-
-	/* A lock on a file of the user's own, from an earlier version, would keep it for ever. */
-	return status->st_uid == geteuid() && !fcntl(fd, F_OFD_GETLK, &lock) &&
-	       lock.l_type != F_UNLCK;
-}
-
 /* Its first bytes are a trace's, and nobody writes it. `fd`: of the folder. */
 static bool is_finished_trace(int folder, const char *name, const struct stat *status,
 			      bool is_private)

@@ -361,6 +361,15 @@ static int file_open(const struct ts_retention *retention, const struct retentio
 	return fd;
 }
 
+bool ts_retention_is_written(int fd, const struct stat *status)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+	/* A lock on a file of the user's own, from an earlier version, would keep it for ever. */
+	return status->st_uid == geteuid() && !fcntl(fd, F_OFD_GETLK, &lock) &&
+	       lock.l_type != F_UNLCK;
+}
+
 static bool trace_is_busy(const struct ts_retention *retention, const struct retention_trace *trace)
 {
 	const struct ts_retention_options *options = &retention->options;
