@@ -101,97 +101,9 @@ void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader)
 	ts_sbt_reader_free_blobs(reader);
 }
 
-void *ts_sbt_table_add(struct ts_table *table)
-{
-	if (table->n == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 16;
-		uint8_t *items = realloc(table->items, capacity * table->item_bytes);
-
-		if (!items)
-			return NULL;
-		table->items = items;
-		table->capacity = capacity;
-	}
-	return memset(table->items + table->n++ * table->item_bytes, 0, table->item_bytes);
-}
-
 static const void *item_at(const struct ts_table *table, size_t i)
 {
 	return i < table->n ? table->items + i * table->item_bytes : NULL;
-}
-
-struct order {
-	uint64_t key;
-	uint64_t i;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
-}
-
-/* Brings what was added into order: by key, then as it came; of equal keys the last one stays. */
-static int table_order(struct ts_table *table)
-{
-	ts_cleanup(ts_freep) struct order *order = NULL;
-	size_t n = 0, bytes = table->item_bytes;
-	uint8_t *items;
-
-	if (table->n_ordered == table->n)
-		return 0;
-	order = calloc(table->n, sizeof(*order));
-	items = malloc(table->n * bytes);
-	if (!order || !items) {
-		free(items);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < table->n; i++)
-		order[i] = (struct order){table->key(table->items + i * bytes), i};
-	qsort(order, table->n, sizeof(*order), compare_order);
-	for (size_t i = 0; i < table->n; i++) {
-		if (!table->keep_all && i + 1 < table->n && order[i].key == order[i + 1].key)
-			continue;
-		memcpy(items + n++ * bytes, table->items + order[i].i * bytes, bytes);
-	}
-	free(table->items);
-	table->items = items;
-	table->capacity = table->n;
-	table->n = table->n_ordered = n;
-	return 0;
-}
-
-/* How many items have keys of at most `key`: the first ones. */
-static size_t table_count_to(const struct ts_table *table, uint64_t key)
-{
-	size_t low = 0, high = table->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->key(table->items + middle * table->item_bytes) <= key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key)
-{
-	size_t n = table_count_to(table, key);
-
-	return n ? table->items + (n - 1) * table->item_bytes : NULL;
-}
-
-static const void *table_find(const struct ts_table *table, uint64_t key)
-{
-	const void *item = ts_sbt_table_floor(table, key);
-
-	return item && table->key(item) == key ? item : NULL;
 }
 
 /* A row of a definition into its table, with the session it belongs to where the row does not say. */
@@ -347,23 +259,8 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 		}
 	}
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(tables); i++)
-		r = table_order(tables[i]);
+		r = ts_sbt_table_order(tables[i]);
 	return r;
-}
-
-const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
-				uint32_t gap, uint32_t *offsets)
-{
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < n_rows; i++) {
-		offsets[i] = (uint32_t)at;
-		at += (uint64_t)lengths[i] + gap;
-		if (at > (uint64_t)n_values + (uint64_t)gap * n_rows)
-			return "lengths do not add up";
-	}
-	offsets[n_rows] = (uint32_t)at;
-	return at == (uint64_t)n_values + (uint64_t)gap * n_rows ? NULL : "lengths do not add up";
 }
 
 /* Strings get a terminator each. */
@@ -522,7 +419,7 @@ const struct ts_row_session *ts_sbt_reader_session_at(const struct ts_sbt_reader
 const struct ts_row_session *ts_sbt_reader_session(const struct ts_sbt_reader *reader,
 						   uint32_t session)
 {
-	return table_find(&reader->sessions, session);
+	return ts_sbt_table_find(&reader->sessions, session);
 }
 
 size_t ts_sbt_reader_n_threads(const struct ts_sbt_reader *reader)
@@ -538,7 +435,8 @@ const struct ts_sbt_thread *ts_sbt_reader_thread_at(const struct ts_sbt_reader *
 const struct ts_row_thread *ts_sbt_reader_thread(const struct ts_sbt_reader *reader,
 						 uint32_t session, uint32_t thread)
 {
-	const struct ts_sbt_thread *found = table_find(&reader->threads, key_of(session, thread));
+	const struct ts_sbt_thread *found =
+		ts_sbt_table_find(&reader->threads, key_of(session, thread));
 
 	return found ? &found->row : NULL;
 }
@@ -548,8 +446,8 @@ size_t ts_sbt_reader_n_threads_of(const struct ts_sbt_reader *reader, uint32_t s
 	const struct ts_table *table = &reader->threads;
 
 	/* 0 is no thread's number, but a stranger may give it to one. */
-	return table_count_to(table, key_of(session, UINT32_MAX)) -
-	       (session ? table_count_to(table, key_of(session, 0) - 1) : 0);
+	return ts_sbt_table_count_to(table, key_of(session, UINT32_MAX)) -
+	       (session ? ts_sbt_table_count_to(table, key_of(session, 0) - 1) : 0);
 }
 
 size_t ts_sbt_reader_n_devices(const struct ts_sbt_reader *reader)
@@ -565,7 +463,8 @@ const struct ts_sbt_device *ts_sbt_reader_device_at(const struct ts_sbt_reader *
 const struct ts_row_device *ts_sbt_reader_device(const struct ts_sbt_reader *reader,
 						 uint32_t session, uint32_t device)
 {
-	const struct ts_sbt_device *found = table_find(&reader->devices, key_of(session, device));
+	const struct ts_sbt_device *found =
+		ts_sbt_table_find(&reader->devices, key_of(session, device));
 
 	return found ? &found->row : NULL;
 }

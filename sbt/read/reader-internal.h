@@ -155,13 +155,23 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
 
-/* For reader-blob.c. */
+/* reader-blob.c */
 void ts_sbt_reader_init_blobs(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader);
+
+/* reader-table.c */
 void *ts_sbt_table_add(
 	struct ts_table *table); /* room for one more item, zeroed; NULL: no memory */
 /* The last item whose key is at most `key`, or NULL. */
 void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key);
+const void *ts_sbt_table_find(const struct ts_table *table,
+			      uint64_t key); /* NULL: none has that key */
+/* How many items have keys of at most `key`: the first ones. */
+size_t ts_sbt_table_count_to(const struct ts_table *table, uint64_t key);
+/* Brings what was added into order: by key, then as it came; of equal keys the last one stays. 0 or -ENOMEM. */
+int ts_sbt_table_order(struct ts_table *table);
+
+/* reader-block.c */
 /* Where each row's values begin, `gap` apart; the lengths must add up to n_values. NULL: fine, else what is wrong. */
 const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
 				uint32_t gap, uint32_t *offsets);

@@ -1,57 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opens a trace and lists its blocks: from the index where there is one, else by walking from header to
- * header until one is not whole. Everything above this deals with blocks by number.
- *
- * pread() and not mmap(): a file that is cut while it is looked at then reads as short instead of
- * killing the process.
+ * header until one is not whole. Everything above this deals with blocks by number; reader-block.c reads one.
  */
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
 #include "sbt/crc32c.h"
 #include "sbt/read/reader-internal.h"
-
-#define DECODE_ROWS 512u /* at a time, so that columns meet in the cache */
-
-int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
-		       ...)
-{
-	va_list args;
-
-	reader->error.code = code;
-	reader->error.off = TS_SBT_OFF(off);
-	va_start(args, format);
-	vsnprintf(reader->error.text, sizeof(reader->error.text), format, args);
-	va_end(args);
-	return code;
-}
-
-int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off)
-{
-	uint8_t *p = to;
-
-	if (off > INT64_MAX - n)
-		return -EOVERFLOW;
-	while (n) {
-		ssize_t got = pread(fd, p, n, (off_t)off);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			return TS_SBT_E_CORRUPT;
-		p += got;
-		off += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
 
 bool ts_sbt_is_locked(int fd)
 {
@@ -238,54 +197,6 @@ static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block 
 			return r;
 		*off += entry->bytes;
 	}
-	return 0;
-}
-
-int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
-			  const struct ts_row_schema *schema,
-			  const struct ts_sbt_block_header *header, const uint8_t *raw,
-			  struct ts_block_columns **ret_columns)
-{
-	struct ts_block_why why;
-	int r = ts_block_columns_new(schema, header, raw, ret_columns, &why);
-
-	if (r == -ENOMEM)
-		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off,
-					  "no memory for a block's columns");
-	return r ? ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s", why.text) : 0;
-}
-
-int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
-			    const struct ts_row_schema *schema, void **ret_rows,
-			    uint32_t *ret_n_rows)
-{
-	ts_cleanup(ts_freep) uint8_t *raw = NULL;
-	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
-	ts_cleanup(ts_freep) uint8_t *rows = NULL;
-	struct ts_block_decoder decoder;
-	struct ts_sbt_block_header header;
-	const char *why = NULL;
-	int r;
-
-	r = ts_sbt_reader_load(reader, i, &header, &raw);
-	r = r ?: ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns);
-	if (r)
-		return r;
-	ts_block_decoder_init(&decoder, schema, &header);
-	rows = malloc(header.n_rows ? (size_t)header.n_rows * schema->row_bytes : 1);
-	if (!rows)
-		return ts_sbt_reader_fail(reader, -ENOMEM, reader->blocks[i].off,
-					  "no memory for a block's rows");
-	for (uint32_t row = 0; !why && row < header.n_rows; row += DECODE_ROWS)
-		why = ts_block_decoder_next(&decoder, columns,
-					    rows + (size_t)row * schema->row_bytes,
-					    decoder.n_left < DECODE_ROWS ? decoder.n_left
-									 : DECODE_ROWS);
-	if (why)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off, "%s",
-					  why);
-	*ret_rows = ts_take_ptr(rows);
-	*ret_n_rows = header.n_rows;
 	return 0;
 }
 
@@ -510,124 +421,4 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 {
 	reader->on_rows = on_rows;
 	reader->on_rows_data = data;
-}
-
-int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
-		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
-{
-	const struct ts_sbt_block *block = &reader->blocks[i];
-	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
-	struct ts_sbt_block_header header;
-	struct ts_sbt_block described;
-	int fd = ts_sbt_reader_fd(reader, block->off), r;
-	const char *why;
-
-	/* block->bytes is bounded: by a checked header, or by the index and then by the header that must equal it. */
-	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
-	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off, "%s",
-					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	why = ts_block_header_check(&header);
-	if (!why) {
-		ts_block_describe(&header, block->off, &described);
-		if (memcmp(&described, block, sizeof(described)))
-			why = "a block differs from what the index says of it";
-	}
-	if (why)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, block->off, "%s", why);
-	if (header.version != TS_SBT_BLOCK_VERSION)
-		return ts_sbt_reader_fail(
-			reader, TS_SBT_E_VERSION, block->off + 6,
-			"a block has a layout (%u) that this version does not know",
-			header.version);
-	bytes = malloc(header.stored_bytes ? header.stored_bytes : 1);
-	if (!bytes)
-		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
-	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
-	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off, "%s",
-					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	r = ts_block_payload(reader->zstd, &header, reader->is_newer, bytes, ret_raw, &why);
-	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
-					  r < 0 ? strerror(-r) : why);
-	*ret_header = header;
-	if (reader->on_rows)
-		reader->on_rows(header.n_rows, reader->on_rows_data);
-	return 0;
-}
-
-int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows,
-			 uint32_t *ret_n_rows)
-{
-	const struct ts_row_schema *schema;
-
-	if (i >= reader->n_blocks)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
-	schema = ts_row_schema(reader->blocks[i].type);
-	if (!schema)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, reader->blocks[i].off,
-					  "a block of type %u has no rows to decode",
-					  reader->blocks[i].type);
-	return ts_sbt_reader_decode_as(reader, i, schema, ret_rows, ret_n_rows);
-}
-
-int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes,
-			uint32_t **ret_lengths, uint32_t *ret_n)
-{
-	ts_cleanup(ts_freep) void *lengths = NULL, *bytes = NULL;
-	ts_cleanup(ts_freep) uint8_t *raw = NULL;
-	struct ts_sbt_block_header header;
-	uint32_t n, n_bytes;
-	uint64_t sum = 0;
-	const char *why;
-	int r;
-
-	if (i >= reader->n_blocks ||
-	    (reader->blocks[i].type != TS_ROW_STATE && reader->blocks[i].type != TS_ROW_STATE_HEAD))
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
-	r = ts_sbt_reader_load(reader, i, &header, &raw);
-	if (r)
-		return r;
-	r = ts_block_list(&header, raw, TS_SBT_ITEM_LENGTH, 4, &lengths, &n, &why);
-	r = r ?: ts_block_list(&header, raw, TS_SBT_ITEM_BYTES, 1, &bytes, &n_bytes, &why);
-	if (r)
-		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s",
-					  r < 0 ? strerror(-r) : why);
-	for (uint32_t k = 0; k < n; k++)
-		sum += ((const uint32_t *)lengths)[k];
-	if (n != header.n_rows || sum != n_bytes)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off,
-					  "items and their lengths do not fit");
-	*ret_bytes = ts_take_ptr(bytes);
-	*ret_lengths = ts_take_ptr(lengths);
-	*ret_n = n;
-	return 0;
-}
-
-int ts_sbt_reader_checkpoint(struct ts_sbt_reader *reader, uint32_t session, void **ret_bytes,
-			     size_t *ret_n_bytes)
-{
-	for (size_t i = reader->n_blocks; i-- > 0;) {
-		ts_cleanup(ts_freep) uint8_t *raw = NULL;
-		struct ts_sbt_block_header header;
-		const char *why;
-		uint32_t n;
-		int r;
-
-		if (reader->blocks[i].type != TS_ROW_CHECKPOINT ||
-		    reader->blocks[i].session != session)
-			continue;
-		r = ts_sbt_reader_load(reader, i, &header, &raw);
-		if (r)
-			return r;
-		r = ts_block_list(&header, raw, TS_SBT_CHECKPOINT_BYTES, 1, ret_bytes, &n, &why);
-		if (r)
-			return ts_sbt_reader_fail(reader, r, reader->blocks[i].off, "%s",
-						  r < 0 ? strerror(-r) : why);
-		*ret_n_bytes = n;
-		return 0;
-	}
-	return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "session %u has no checkpoint",
-				  session);
 }
