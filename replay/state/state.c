@@ -4,7 +4,6 @@
  * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
  */
 #include "replay/state/builder.h"
-#include "replay/state/checkpoint/checkpoint.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 
@@ -79,23 +78,6 @@ void ts_state_builder_free(struct ts_state_builder *builder)
 struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *builder)
 {
 	return builder->machine;
-}
-
-void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
-{
-	void *grown;
-
-	memcpy(&grown, items, sizeof(grown));
-	if (*n == *n_allocated) {
-		*n_allocated = *n_allocated ? 2 * *n_allocated : 16;
-		grown = realloc(grown, *n_allocated * bytes);
-		if (!grown) {
-			*n_allocated = *n;
-			return NULL;
-		}
-		memcpy(items, &grown, sizeof(grown));
-	}
-	return memset((uint8_t *)grown + (*n)++ * bytes, 0, bytes);
 }
 
 /* ---- for all instants at once ------------------------------------------------------------------- */
@@ -756,25 +738,6 @@ int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **
 	return 0;
 }
 
-static int read_all(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
-		    struct ts_state **ret_state)
-{
-	const struct ts_sbt_cursor_options options = {.types = TS_STATE_ROWS, .session = session};
-	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	int r = ts_state_builder_new(at_ns, &builder);
-
-	if (!r)
-		r = ts_state_builder_devices(builder, reader);
-	if (!r)
-		r = ts_state_machine_prepare(builder->machine, reader, session);
-	if (!r)
-		r = ts_sbt_cursor_new(reader, &options, &cursor);
-	if (!r)
-		r = ts_state_builder_read(builder, cursor);
-	return r == TS_SBT_E_END ? ts_state_builder_finish(builder, ret_state) : r;
-}
-
 int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor *cursor)
 {
 	struct ts_sbt_row row;
@@ -789,18 +752,5 @@ int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor
 			r = 0;
 		}
 	}
-	return r;
-}
-
-int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
-		struct ts_state **ret_state)
-{
-	int r = ts_state_from_checkpoint(reader, session, at_ns, ret_state), bad = r;
-
-	if (r != TS_SBT_E_NOT_FOUND && r != TS_SBT_E_CORRUPT)
-		return r;
-	r = read_all(reader, session, at_ns, ret_state);
-	if (!r)
-		(*ret_state)->is_checkpoint_bad = bad == TS_SBT_E_CORRUPT;
 	return r;
 }
