@@ -94,6 +94,8 @@ extern const struct ts_ptx_mnemonic ts_ptx_mnemonics_arith[], ts_ptx_mnemonics_b
 
 /* decode.c */
 extern const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[]; /* ends with NULL */
+
+/* emit.c */
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes);
 bool ts_ptx_mod(struct ts_ptx_decoder *d, const char *name);
 enum ts_ptx_type ts_ptx_mod_type(struct ts_ptx_decoder *d);
@@ -127,6 +129,11 @@ int ts_ptx_list_add(struct ts_ptx_decoder *d, uint32_t value);
 /* A branch around what must not be guarded, and the place where it ends. */
 int ts_ptx_guard_open(struct ts_ptx_decoder *d, uint32_t *ret_bra);
 int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra);
+/* d, a, b, ... of one type; n sources. */
+int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
+		  int n);
+
+/* decode-memory.c */
 /* [address]: fills a, imm, flags and, from the space, whatever the access needs. */
 int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		   enum ts_ptx_space space, struct ts_ptx_insn *in);
@@ -134,9 +141,6 @@ enum ts_ptx_space ts_ptx_mod_space(struct ts_ptx_decoder *d);
 /* Memory order and scope; true: others are watched. */
 bool ts_ptx_mod_sync(struct ts_ptx_decoder *d);
 uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d);
-/* d, a, b, ... of one type; n sources. */
-int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
-		  int n);
 
 /* decode-wmma.c */
 /* Adds the registers of one fragment to the operand list. */

@@ -19,27 +19,6 @@ struct ts_ptx_linker {
 	uint32_t codes_capacity, variables_capacity;
 };
 
-/* The definition that a linked name stands for, or the declaration where nobody has one. */
-struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
-					  struct ts_ptx_module *module, const char *name)
-{
-	struct ts_ptx_symbol *s = ts_ptx_map_get(&module->symbols, name, strlen(name), 0), *global;
-
-	/* An alias of an alias, and so on, must end. */
-	for (int hops = 0; s && s->func && s->func->alias && hops < 16; hops++)
-		s = ts_ptx_map_get(&module->symbols, s->func->alias, strlen(s->func->alias), 0);
-	if (!s)
-		return NULL;
-	if (s->func ? s->func->defined && s->func->linkage == LINK_NONE
-		    : s->var->linkage == LINK_NONE)
-		return s;
-	name = s->func ? s->func->name : s->var->name;
-	global = ts_ptx_map_get(&image->names, name, strlen(name), 0);
-	if (global && !global->func == !s->func)
-		return global;
-	return s;
-}
-
 static bool is_weak(enum ts_ptx_linkage linkage)
 {
 	return linkage == LINK_WEAK || linkage == LINK_COMMON;
