@@ -33,6 +33,8 @@ struct ts_ptx_engine {
 	_Atomic bool stop;
 };
 
+/* blocks.c */
+void ts_ptx_block_free(struct ts_ptx_block *block);
 /* Makes the next block resident here, behind *end, if there is one and room for it. */
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end);
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
@@ -42,8 +44,10 @@ void ts_ptx_deadlock(struct ts_ptx_block *block);
 void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n);
 /* Charges what was executed, and stops the run when a limit is passed. */
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins);
+/* Counts this thread as one that only watches, or as active. */
+void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches);
+/* Which of all blocks becomes resident as the `n`th. */
+uint64_t ts_ptx_block_at(struct ts_ptx_engine *engine, uint64_t n);
 
 /* schedule.c: runs the launch's blocks as the engine's scheduler chooses. */
 void ts_ptx_work_scheduled(struct ts_ptx_worker *worker);
-/* Which of all blocks becomes resident as the `n`th. */
-uint64_t ts_ptx_block_at(struct ts_ptx_engine *engine, uint64_t n);

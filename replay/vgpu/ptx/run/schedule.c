@@ -34,15 +34,6 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-uint64_t ts_ptx_block_at(struct ts_ptx_engine *e, uint64_t n)
-{
-	__extension__ typedef unsigned __int128 wide;
-
-	if (!e->block_step)
-		return n;
-	return (uint64_t)(((wide)n * e->block_step + e->block_first) % e->n_blocks);
-}
-
 /* Steps that have no divisor in common with the number of blocks come to each of them once. */
 static void choose_blocks(struct ts_ptx_engine *e)
 {
