@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parser's two halves share: declarations (parse.c) and function bodies (parse-body.c). */
+/* What the parser's parts share: files (parse.c), function bodies (parse-body.c), and below both declarations (declare.c). */
 #pragma once
 
 #include "replay/vgpu/ptx/parse/lex.h"
@@ -49,6 +49,8 @@ int ts_ptx_expect(struct ts_ptx_parser *p, char c);
 int ts_ptx_unexpected(struct ts_ptx_parser *p, const char *wanted);
 int ts_ptx_take_uint(struct ts_ptx_parser *p, uint64_t max, uint64_t *ret_value);
 int ts_ptx_take_name(struct ts_ptx_parser *p, const char **ret_name);
+int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_func *func,
+		      struct ts_ptx_var *var);
 void ts_ptx_skip_line(struct ts_ptx_parser *p);
 
 /* A declaration in a space, past the space's directive, with its ';'. */
