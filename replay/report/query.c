@@ -52,16 +52,6 @@ static void note_damage(struct query *query, bool is_damaged)
 	query->end.damage = *ts_sbt_reader_error(query->reader);
 }
 
-uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment)
-{
-	uint64_t ns;
-
-	if (!moment->from_start)
-		return moment->ns;
-	return __builtin_add_overflow(ts_sbt_reader_origin_ns(reader), moment->ns, &ns) ? UINT64_MAX
-											: ns;
-}
-
 static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *moment)
 {
 	return ts_query_ns(query->reader, moment);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all requests to replay have in common: which executor answers, of which sessions, what is said while it runs and where it
- * cannot.
+ * Answers requests to replay: of which sessions, and by which kind of answer. What the answers share is in asking.c.
  */
 #include "replay/report/replay/replay.h"
 
@@ -12,114 +11,6 @@
 #include <string.h>
 
 #define MAX_LISTED 1000000u
-#define TEXT_BYTES 1024u
-
-/* The table: what a name of the request stands for. */
-static const struct ts_executor *const executors[] = {&ts_exec_vgpu};
-
-const struct ts_executor *ts_replay_executor(const char *name)
-{
-	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++)
-		if (!strcmp(executors[i]->name, name))
-			return executors[i];
-	return NULL;
-}
-
-int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer)
-{
-	ts_replay_progress_pause(replay->options->progress);
-	return replay->options->give(replay->options->data, TS__RPC__ANSWER__BODY_REPLAY,
-				     &answer->base);
-}
-
-int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
-{
-	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;
-	char text[TEXT_BYTES];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	answer.complaint = text;
-	if (failed)
-		TS_RPC_SET(&answer, failed, true);
-	return ts_replay_give(replay, &answer);
-}
-
-static bool is_interrupted(const struct ts_replay *replay)
-{
-	const volatile int *cancel = replay->options->cancel;
-
-	return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
-}
-
-int ts_replay_step(void *data, uint64_t done, uint64_t all)
-{
-	struct ts_replay *replay = data;
-
-	replay->now.done = done;
-	replay->now.all = all;
-	ts_replay_progress_note(replay->options->progress, &replay->now);
-	return is_interrupted(replay) ? -ECANCELED : 0;
-}
-
-uint64_t ts_replay_from_ns(const struct ts_replay *replay)
-{
-	return ts_query_ns(replay->reader, replay->asked->from);
-}
-
-uint64_t ts_replay_to_ns(const struct ts_replay *replay)
-{
-	return ts_query_ns(replay->reader, replay->asked->to);
-}
-
-int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program)
-{
-	const struct ts_exec_query query = {
-		.has_ops = asked->has_first_op || asked->has_last_op,
-		.has_stream = asked->has_stream,
-		.has_from = asked->from,
-		.has_to = asked->to,
-		.first_op = asked->first_op,
-		.last_op = asked->has_last_op ? asked->last_op : UINT64_MAX,
-		.stream = asked->stream,
-		.from_ns = asked->from ? ts_query_ns(program->reader, asked->from) : 0,
-		.to_ns = asked->to ? ts_query_ns(program->reader, asked->to) : 0,
-	};
-
-	if (!query.has_ops && !query.has_stream && !query.has_from && !query.has_to)
-		return 0;
-	return ts_exec_program_select(program, &query);
-}
-
-char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
-		    const char *refused)
-{
-	if (r == TS_EXEC_E_REFUSED)
-		return ts_pool_copy(pool, refused);
-	if (r == TS_EXEC_E_NOTHING)
-		return ts_pool_printf(pool, "%s: session %u: no captured operation is selected",
-				      path, session);
-	if (r == TS_EXEC_E_TOO_MANY)
-		return ts_pool_printf(pool,
-				      "%s: session %u: more than %u captured operations, which is "
-				      "the limit; capture a part of the program with `tsctl record "
-				      "--capture window`",
-				      path, session, TS_EXEC_MAX_OPERATIONS);
-	return r == -ECANCELED ? ts_pool_copy(pool, "interrupted") : NULL;
-}
-
-bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations)
-{
-	const Ts__Rpc__Query__Replay *asked = replay->asked;
-
-	if (n_operations)
-		return false;
-	/* Of a stream, calls that wait for others are no answer. */
-	return asked->has_stream || (!n_calls && (asked->has_first_op || asked->has_last_op ||
-						  asked->from || asked->to));
-}
 
 static void replay_deinit(struct ts_replay *replay)
 {
@@ -169,7 +60,7 @@ static int exec_sessions(struct ts_replay *replay)
 		replay_deinit(replay);
 		*replay = begin;
 		replay->is_said = is_said;
-		if (is_interrupted(replay))
+		if (ts_replay_is_interrupted(replay))
 			break;
 	}
 	if (!any && !r)

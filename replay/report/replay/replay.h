@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request to replay, answered (Query.Replay, ReplayAnswer): which executor runs what, how often, and what comes of it as messages.
- * replay.c has the parts in common; execjson.c runs what was captured, emulatejson.c any trace in virtual time; dryjson.c and planjson.c
+ * asking.c has the parts in common; execjson.c runs what was captured, emulatejson.c any trace in virtual time; dryjson.c and planjson.c
  * tell what either would run.
  */
 #pragma once
@@ -79,6 +79,7 @@ int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
 /* An int (*)(void *, uint64_t, uint64_t) of replay/emulate, of a struct ts_replay whose now.doing is set. */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
+bool ts_replay_is_interrupted(const struct ts_replay *replay);
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);
 uint64_t ts_replay_to_ns(const struct ts_replay *replay);
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The instant that a request names: on the clock, or counted from the trace's start. */
+#include "replay/report/query.h"
+
+uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment)
+{
+	uint64_t ns;
+
+	if (!moment->from_start)
+		return moment->ns;
+	return __builtin_add_overflow(ts_sbt_reader_origin_ns(reader), moment->ns, &ns) ? UINT64_MAX
+											: ns;
+}
