@@ -312,6 +312,8 @@ def fill(text, indent):
         if line and (len(piece.rstrip()) > room or (opens and len(unit(pieces, at)) > room)):
             lines.append(line.rstrip())
             column = brackets[-1] if brackets else indent * 8 + 8
+            if column + len(piece.rstrip()) > COLUMNS:
+                column = brackets[-1] = indent * 8 + 8
             line = '\t' * (column // 8) + ' ' * (column % 8)
         elif not line:
             line = '\t' * indent
@@ -325,13 +327,22 @@ def fill(text, indent):
     return '\n'.join(lines + [line.rstrip()])
 
 
+def fill_initializer(head, items, tail, indent):
+    """The same for `head {items} tail`, with the items on lines of their own where they are too long for the bracket."""
+    aligned = fill('%s {%s}%s' % (head, ', '.join(items), tail), indent)
+    if all(len(line.expandtabs()) <= COLUMNS for line in aligned.split('\n')) and \
+            indent * 8 + len(head) + 2 + max(len(item) for item in items) <= COLUMNS - 4:
+        return aligned
+    return '%s%s {\n%s}%s' % ('\t' * indent, head, fill(', '.join(items), indent + 1), tail)
+
+
 def banner(text):
     return '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by proto/abi/vendor/calls.py: %s */' % text
 
 
-def prototype(call, form, before=''):
+def prototype(call, form, before='', after=''):
     arguments = ', '.join(declaration for declaration, _ in call.arguments) or 'void'
-    return fill('%sint %s(%s)' % (before, form.symbol, arguments), 0)
+    return fill('%sint %s(%s)%s' % (before, form.symbol, arguments, after), 0)
 
 
 def print_ids(tables):
@@ -351,11 +362,11 @@ def print_params(tables):
     (interface, calls), = tables
     print(banner('arguments of the %s\'s calls.' % interface.word))
     print("""/*
- * What function_params of a %s callback points to, for the calls whose arguments somebody reads
- * or makes: the arguments in order, as the vendor lays them out. Each structure names the callback
- * ids (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and are not
- * read. Pointers are the caller's: read what they point to inside the callback only. Names and
- * types follow cuda_driver.h's reading rules.
+ * What function_params of a %s callback points to, for the calls whose arguments somebody
+ * reads or makes: the arguments in order, as the vendor lays them out. Each structure names the
+ * callback ids (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and
+ * are not read. Pointers are the caller's: read what they point to inside the callback only. Names
+ * and types follow cuda_driver.h's reading rules.
  */
 #pragma once
 
@@ -387,12 +398,12 @@ def print_functions(tables):
         print('%s;\n' % name)
     for call in served:
         for form in call.forms:
-            print(prototype(call, form) + ';')
+            print(prototype(call, form, after=';'))
 
 
 def print_refused(tables):
     (interface, calls), = tables
-    print(banner('functions of the %s that are refused, in the order of strcmp().' % interface.word))
+    print(banner('refused by the %s\'s facade, in strcmp() order.' % interface.word))
     print('#pragma once\n')
     names = sorted(form.symbol for call in calls if call.work == 'refused' for form in call.forms)
     print('#define TS_%s_REFUSED(X) \\' % interface.library)
@@ -419,9 +430,9 @@ def print_facade_function(interface, call, form):
     params = '&params' if call.arguments else 'NULL'
     if call.arguments and 'local' in call.flags:
         print('\tstruct {\n%s' % '\n'.join('\t\t%s;' % text for text, _ in call.arguments))
-        print('%s\n' % fill('} params = {%s};' % ', '.join(call.names()), 1))
+        print('%s\n' % fill_initializer('} params =', call.names(), ';', 1))
     elif call.arguments:
-        print('%s\n' % fill('%s params = {%s};' % (call.structure(), ', '.join(call.names())), 1))
+        print('%s\n' % fill_initializer('%s params =' % call.structure(), call.names(), ';', 1))
     kernel = call.values.get('kernel')
     if interface.library == 'CU':
         macro = 'CALL_ANYTIME' if 'anytime' in call.flags else 'CALL_NAMED' if kernel else 'CALL'
@@ -473,14 +484,14 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, by their callback ids, for inject/cuda/calls.c.'))
+    print(banner('what calls do, for inject/cuda/calls.c.'))
     for interface, calls in tables:
         print('\nstatic const struct effect %s_effects[%s_CBID_SIZE] = {' % (interface.word, interface.ids))
         for call in calls:
             for form in call.ids:
                 fields = effect_fields(call, form)
                 if fields:
-                    print(fill('[%s%s] = {%s},' % (interface.enum, form.callback, ', '.join(fields)), 1))
+                    print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
         print('};')
 
 
@@ -521,7 +532,7 @@ def access_result(call):
 
 
 def print_accesses(tables):
-    print(banner('the memory that calls name, by their callback ids, for inject/cuda/access.c.'))
+    print(banner('the memory of calls, for inject/cuda/access.c.'))
     for interface, calls in tables:
         for name, allocates in (('access', False), ('alloc', True)):
             print('\nstatic bool %s_%s(uint32_t cbid, const void *params, struct ts_access *ret)\n{\n\tswitch (cbid) {' %

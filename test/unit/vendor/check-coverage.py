@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails if a constant or a field declared in proto/abi/vendor has no line in the tests beside this file.
 
-usage: check-coverage.py TEST_FOLDER HEADER_FOLDER ...
+usage: check-coverage.py HEADER_FOLDER TEST_FOLDER
 
 A constant counts as tested where SAME or SAME_AS names it, a table of constants where a test expands
 it, a structure where SAME_SIZE names it and a field where SAME_FIELDS names it for that structure.
@@ -62,7 +62,7 @@ def fields(body, prefix=""):
 
 
 def main():
-    tests, *folders = (pathlib.Path(arg) for arg in sys.argv[1:])
+    headers, tests = (pathlib.Path(arg) for arg in sys.argv[1:3])
     text = "\n".join(strip_comments(path.read_text()) for path in sorted(tests.glob("test-*.c")))
     text = text.replace("\\\n", " ")
     same = set(re.findall(r"\bSAME\((TS_\w+),", text))
@@ -75,7 +75,7 @@ def main():
         covered.setdefault(match.group(1), set()).update(args[0::2])
 
     missing, n_checked = [], 0
-    for path in sorted(path for folder in folders for path in folder.glob("*.h")):
+    for path in sorted(headers.glob("*.h")):
         for what, *names in declared(path.read_text()):
             n_checked += 1
             if names[0] in EXEMPT or names[0].startswith(EXEMPT_PREFIXES):

@@ -4,6 +4,7 @@
 
 usage: test-calls.py CALLS_PY TABLE ...
 """
+import importlib.util
 import os
 import subprocess
 import sys
@@ -48,26 +49,55 @@ BAD = (
 )
 
 
-def check(script, path):
+def load(path):
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location('calls', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def complaint(calls, path):
+    try:
+        calls.read_table(path)
+    except calls.Bad as bad:
+        return str(bad)
+    return ''
+
+
+def exit_code_and_line(script, path):
     result = subprocess.run([sys.executable, script, 'check', path], stderr=subprocess.PIPE, check=False,
                             encoding='utf-8')
-    return result.returncode, result.stderr.strip()
+    return result.returncode, result.stderr
+
+
+def check_bad_lines(calls, path):
+    for line, wanted in (('', ''),) + BAD:
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(GOOD + line + '\n')
+        said = complaint(calls, path)
+        at = '%s:%d: ' % (path, 8 + line.count('\n')) if line else ''
+        if wanted is None:
+            good = said.startswith(at)
+        else:
+            good = said == at + (wanted % path if '%s' in wanted else wanted)
+        if not good:
+            yield '"%s": "%s", not "%s"' % (line, said, wanted)
 
 
 def main():
     script, tables = sys.argv[1], sys.argv[2:]
-    failures = ['%s: %s' % (path, said) for path in tables for code, said in [check(script, path)] if code or said]
+    calls = load(script)
+    failures = [said for said in (complaint(calls, path) for path in tables) if said]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'a.calls')
-        for line, wanted in (('', ''),) + BAD:
-            with open(path, 'w', encoding='utf-8') as stream:
-                stream.write(GOOD + line + '\n')
-            code, said = check(script, path)
-            at = '%s:%d: ' % (path, 8 + line.count('\n'))
-            if wanted is not None and wanted != '':
-                wanted = at + (wanted % path if '%s' in wanted else wanted)
-            if (code != (2 if line else 0)) or (said != wanted if wanted is not None else not said.startswith(at)):
-                failures.append('"%s": exits %d, reports "%s", not "%s"' % (line, code, said, wanted))
+        failures += check_bad_lines(calls, path)
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(GOOD + 'cuNew id=3 QUERY\n')
+        if exit_code_and_line(script, path) != (2, '%s:8: id 3 is at %s:6, too\n' % (path, path)):
+            failures.append('the script does not report a bad line and exit with 2')
+        if exit_code_and_line(script, tables[0]) != (0, ''):
+            failures.append('the script does not accept %s' % tables[0])
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures or len(BAD) < 20 else 0

@@ -4,12 +4,14 @@
 
 usage: conform.py header driver|runtime SOURCE ...   prints the header that the tests reach a library by
        conform.py check LIBRARY REFUSED TEST ...     fails for an exported function that no test checks
+       conform.py table CALLS_PY TABLE LIBRARY       fails unless the library exports what the table of calls says
 
 The header has a type for each function and a macro of its name, which finds it at run time: the tests are linked
 to no library, and run over whichever the loader finds. A function counts as tested where a test checks a success
 of it, ok(NAME(...)), and an error, want(ERROR, NAME(...)); the forms for the other default stream are the same
 tests built again. What has no error to test, or no success, is listed here with its reason.
 """
+import importlib.util
 import re
 import subprocess
 import sys
@@ -119,9 +121,24 @@ def check(library, tests):
     return 1 if missing else 0
 
 
+def table(script, path, library):
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location('calls', script)
+    calls = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(calls)
+    wanted = {form.symbol for call in calls.read_table(path)[1] if call.work for form in call.forms}
+    there = exported(library)
+    for name in sorted(wanted ^ there):
+        print('%s: only %s has it' % (name, 'the table' if name in wanted else 'the library'), file=sys.stderr)
+    print('%s: %d functions' % (library, len(there)))
+    return 1 if wanted != there or len(there) < 150 else 0
+
+
 def main():
     if sys.argv[1] == 'header':
         return header(sys.argv[2], sys.argv[3:])
+    if sys.argv[1] == 'table':
+        return table(*sys.argv[2:])
     return check(sys.argv[2], sys.argv[3:])
 
 
