@@ -15,6 +15,8 @@ import harness
 
 ALL = False
 SAME, FOUND, BAD, DIFFERS = 0, 1, 2, 3
+# A busy machine does not end one order within the shortest.
+TIME_LIMITS_S = ('2', '10', '60')
 
 
 class Schedules(harness.Case):
@@ -127,23 +129,28 @@ class Schedules(harness.Case):
             self.assertEqual((session['difference']['from'], session['difference']['expected'], session['difference']['found']),
                              ('capture', '01000000', '07000000'), session)
 
+    def in_time(self, path):
+        """(exit status, session, limit) of a million orders under the first limit in which this machine ends the usual one."""
+        for limit in TIME_LIMITS_S:
+            begin = time.monotonic()
+            status, (session,) = self.replay(path, '--schedules', '1000000', '--time-limit', limit)
+            self.assertLess(time.monotonic() - begin, int(limit) + harness.SECONDS / 10)
+            if session['verdict'] != 'unfinished':
+                break
+        return status, session, limit
+
     def test_time_limit(self):
         """It holds for all orders together, and the answer has how many were tried; looking for mistakes has it as well."""
         path = self.capture([harness.app('saxpy', 'driver'), '20'])
-        begin = time.monotonic()
-        status, (session,) = self.replay(path, '--schedules', '1000000', '--time-limit', '2')
-        self.assertLess(time.monotonic() - begin, 2 + harness.SECONDS / 10)
+        status, session, limit = self.in_time(path)
         self.assertEqual((status, session['verdict'], session['time_is_up']), (SAME, 'same', True))
         self.assertGreater(session['schedules'], 0)
         self.assertLess(session['schedules'], 1000000)
-        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '1000000', '--time-limit', '1', path)
+        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '1000000', '--time-limit', limit, path)
         self.assertEqual(text.status, SAME, text)
         self.assertIn('the time limit was reached', text.out)
         # A mistake that is found is told in the time, with fewer decisions left out.
-        path = self.capture([harness.app('faults', 'driver'), 'sum'])
-        begin = time.monotonic()
-        status, (session,) = self.replay(path, '--schedules', '1000000', '--time-limit', '2')
-        self.assertLess(time.monotonic() - begin, 2 + harness.SECONDS / 10)
+        status, session, _ = self.in_time(self.capture([harness.app('faults', 'driver'), 'sum']))
         self.assertEqual((status, session['verdict'], session['difference']['from']), (FOUND, 'nondeterministic', 'schedule'))
 
     def test_fills(self):
@@ -167,15 +174,15 @@ class Schedules(harness.Case):
             return
         self.assertEqual(result.status, 0, result)
         self.assertEqual(harness.tsctl('replay', '--on', 'vgpu', path).status, SAME)
-        # With every access checked the kernel waits for a minute of a core under a sanitizer before it is given up.
-        checked = ('--check', 'all') + (('--time-limit', '2') if harness.SANITIZER else ())
-        for options in (('--schedules', '5'), checked, ('--schedules', '5', '--time-limit', '1')):
+        # Under a sanitizer the kernel waits for a minute of a core, each access being checked, before it is given up.
+        limited = ('--time-limit', '2') if harness.SANITIZER else ()
+        for options in (('--schedules', '5'), ('--check', 'all', *limited), ('--schedules', '5', '--time-limit', '1')):
             status, (session,) = self.replay(path, *options)
             self.assertEqual((status, session['verdict'], session['refusal']['kind']), (BAD, 'unfinished', 'launch'), (options, session))
             if '--time-limit' not in options:
                 self.assertIn('another operation', session['refusal']['why'])
             self.assertEqual(session.get('schedules', 0), 0)
-        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '5', path)
+        text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '5', *limited, path)
         self.assertEqual(text.status, BAD, text)
         self.assertIn('no order but the usual one was tried', text.out)
         self.assertNotIn('always the same', text.out)
