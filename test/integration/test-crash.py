@@ -208,8 +208,8 @@ class Crash(harness.Case):
 
     def kill_daemon(self, chance):
         """The program runs on as if nothing were; what was written is replayed, as it is and once it was given its end."""
-        # What it has not written yet is lost with it: it is given time to have written some.
-        process, _ = self.start_some(chance, self.recording, 6)
+        # What it has not written yet is lost with it: it is given time to have written some. A sanitizer gives it more.
+        process, _ = self.start_some(chance, self.recording, 2 if harness.SANITIZER else 6)
         daemons = processes_with('--record', self.path('recorded.sbt'))
         for pid in daemons:
             kill(pid)
