@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mremap() for programs under ThreadSanitizer, which does not know that call: it would compare accesses to the new mapping with those to
+ * what lay there before, a library that dlclose() unmapped. So the place is had by mmap(), which it knows.
+ */
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void *mremap(void *at, size_t n_old, size_t n_new, int flags, ...)
+{
+	void *place =
+		mmap(NULL, n_new, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long r;
+
+	if (place == MAP_FAILED)
+		return MAP_FAILED;
+	r = syscall(SYS_mremap, at, n_old, n_new, flags | MREMAP_FIXED, place);
+	if (r == -1)
+		munmap(place, n_new);
+	return (void *)r;
+}
