@@ -46,12 +46,6 @@ class Build:
                 return path
         raise SystemExit('%s: installs no %s' % (self.path, name))
 
-    def neutral(self, text):
-        """Text without the folders of this build."""
-        for path, word in ((self.path, '@BUILD@'), (self.source, '@SOURCE@')):
-            text = text.replace(path, word)
-        return text
-
 
 def run(argv, **options):
     result = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', errors='replace', check=False, **options)

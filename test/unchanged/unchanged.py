@@ -46,8 +46,8 @@ FOLDER = threading.local()  # a scratch folder by thread
 class Asker:
     """Runs programs of a build, with nothing of this machine's in the environment."""
 
-    def __init__(self, build, runtime):
-        self.build = build
+    def __init__(self, build, runtime, folders):
+        self.build, self.folders = build, folders
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(('TRACESMITH_', 'CUDA_', 'NVTX_', 'LD_', 'TS_', 'XDG_'))}
         self.environment.update(TZ='UTC', TERM='dumb', LC_ALL='C.UTF-8', TRACESMITH_SYMBOL_CACHE='', XDG_RUNTIME_DIR=runtime)
@@ -81,12 +81,14 @@ class Asker:
         return status, self.stable(texts[0]), self.stable(texts[1])
 
     def stable(self, data):
-        """Text without this build's folders and without the time that a replay took; other bytes by their checksum."""
+        """Text without the folders of both builds, which traces name as well, and without the time that a replay took; other bytes by their checksum."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
             return '%d bytes, SHA-256 %s\n' % (len(data), hashlib.sha256(data).hexdigest())
-        text = re.sub(r'"elapsed_ns": ?\d+', '"elapsed_ns": 0', self.build.neutral(text))
+        text = re.sub(r'"elapsed_ns": ?\d+', '"elapsed_ns": 0', text)
+        for folder, word in self.folders:
+            text = text.replace(folder, word)
         return re.sub(r'(?m)(operations done,.* in )[0-9.]+ [munµ]?s$', r'\1TIME', text)
 
     def ask(self, words, cwd, terminal=0, **variables):
@@ -372,7 +374,9 @@ def main():
     args = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix='ts-unchanged-') as folder:
-        comparison = Comparison(*(Asker(interface.Build(path), folder) for path in (args.before, args.after)))
+        builds = [interface.Build(path) for path in (args.before, args.after)]
+        folders = [(build.path, '@BUILD@') for build in builds] + [(build.source, '@SOURCE@') for build in builds]
+        comparison = Comparison(*(Asker(build, folder, folders) for build in builds))
         traces = os.path.abspath(args.traces) if args.traces else os.path.join(folder, 'traces')
         n_traces = 0
         if args.only in (None, 'interface'):
