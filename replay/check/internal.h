@@ -12,6 +12,7 @@
 #include "replay/check/check.h"
 #include "replay/check/clocks.h"
 #include "replay/state/map.h"
+#include "replay/streams/streams.h"
 
 /* Of each: what a kernel's threads did in global memory, and what operations did. */
 #define TS_CHECK_MAX_CELL_BYTES (UINT64_C(1) << 30)
@@ -67,9 +68,9 @@ struct ts_check_kernel {
 
 /* A stream, or (the first one) the host. */
 struct ts_check_actor {
-	uint64_t handle;
-	uint32_t context, thread;
-	bool is_legacy, is_non_blocking, is_gone;
+	struct ts_stream_name name;
+	struct ts_stream_kind kind;
+	bool is_gone;
 	uint32_t clock;
 	uint32_t *known; /* of each actor how far */
 };

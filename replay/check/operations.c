@@ -13,7 +13,6 @@
 #define MAX_ACTORS	 4096u
 #define MAX_EVENTS	 65536u
 #define MAX_FLIGHT_BYTES (64u << 20)
-#define NON_BLOCKING	 1u
 
 static int add_actor(struct ts_check_operations *all, const struct ts_check_actor *model,
 		     uint32_t *ret_i)
@@ -78,24 +77,16 @@ static int find_actor(struct ts_check_operations *all, const struct ts_row_opera
 		      uint32_t *ret_i)
 {
 	struct ts_check_actor model = {
-		.handle = operation->stream_handle,
-		.context = operation->context,
-		.is_legacy = operation->stream_handle == TS_OPERATION_STREAM_LEGACY,
+		.name = {operation->stream_handle, operation->context, operation->thread},
+		.kind = ts_stream_kind_of(operation->stream_handle),
 	};
 
-	if (operation->stream_handle == TS_OPERATION_STREAM_PER_THREAD)
-		model.thread = operation->thread;
-	for (uint32_t i = 1; i < all->n_actors; i++) {
-		const struct ts_check_actor *actor = &all->actors[i];
-		bool by_context = operation->stream_handle <= TS_OPERATION_STREAM_PER_THREAD;
-
-		if (actor->handle == model.handle && !actor->is_gone &&
-		    (!by_context ||
-		     (actor->context == model.context && actor->thread == model.thread))) {
+	for (uint32_t i = 1; i < all->n_actors; i++)
+		if (!all->actors[i].is_gone &&
+		    ts_stream_is_same(&all->actors[i].name, &model.name)) {
 			*ret_i = i;
 			return 0;
 		}
-	}
 	return all->n_actors == MAX_ACTORS ? -E2BIG : add_actor(all, &model, ret_i);
 }
 
@@ -104,13 +95,11 @@ static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 {
 	const struct ts_check_actor *actor = &all->actors[who];
 
-	if (actor->is_non_blocking)
-		return;
 	for (uint32_t i = 1; i < all->n_actors; i++) {
 		const struct ts_check_actor *other = &all->actors[i];
 
-		if (i != who && other->context == actor->context && !other->is_non_blocking &&
-		    (actor->is_legacy || other->is_legacy))
+		if (i != who && other->name.context == actor->name.context &&
+		    ts_streams_are_tied(&actor->kind, &other->kind))
 			come_behind(all, who, i);
 	}
 }
@@ -248,9 +237,8 @@ static int synchronize(struct ts_check_operations *all, const struct ts_row_oper
 static int create_stream(struct ts_check_operations *all, const struct ts_row_operation *operation)
 {
 	struct ts_check_actor model = {
-		.handle = operation->object,
-		.context = operation->context,
-		.is_non_blocking = operation->value & NON_BLOCKING,
+		.name = {.handle = operation->object, .context = operation->context},
+		.kind = ts_stream_created(operation->value),
 	};
 	uint32_t i;
 
@@ -260,7 +248,7 @@ static int create_stream(struct ts_check_operations *all, const struct ts_row_op
 static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
 {
 	for (uint32_t i = 1; i < all->n_actors; i++)
-		if (all->actors[i].handle == handle)
+		if (all->actors[i].name.handle == handle)
 			all->actors[i].is_gone = true;
 }
 
@@ -322,7 +310,7 @@ static int begin(struct ts_check_operations *all, const struct ts_row_operation 
 int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operation *operation)
 {
 	struct ts_check_operations *all = &check->operations;
-	struct ts_check_actor host = {.handle = 0};
+	struct ts_check_actor host = {.is_gone = false};
 	int r = all->n_actors ? 0 : add_actor(all, &host, &all->current);
 
 	all->current = HOST;

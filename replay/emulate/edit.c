@@ -510,7 +510,7 @@ static int add_part(struct ts_emulate_program *program, uint32_t of, uint32_t *r
 	program->n_queues++;
 	program->queues[part] = program->queues[of];
 	program->queues[of].next_part = part;
-	program->queues[part].is_legacy = false;
+	program->queues[part].kind.is_legacy = false;
 	*ret_part = part;
 	return 0;
 }

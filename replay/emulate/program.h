@@ -9,6 +9,7 @@
 #include "replay/emulate/emulate.h"
 #include "replay/state/graph/largearray.h"
 #include "replay/state/map.h"
+#include "replay/streams/streams.h"
 
 #define TS_EMULATE_NONE UINT32_MAX
 /* No time is longer: sums of two of them do not overflow. */
@@ -97,7 +98,7 @@ struct ts_emulate_queue {
 	uint32_t context;   /* index */
 	uint32_t next_part; /* of a stream that an edit split: another part; NONE */
 	int32_t priority;   /* the lower goes first where a device is full */
-	bool is_legacy, is_non_blocking;
+	struct ts_stream_kind kind;
 };
 
 struct ts_emulate_context {
@@ -230,10 +231,10 @@ static inline __attribute__((always_inline)) void ts_emulate_visit(
 	queue = &program->queues[its->stream];
 	if (tails[its->stream] != TS_EMULATE_NONE)
 		visit(user, tails[its->stream]);
-	if (queue->is_non_blocking)
+	if (queue->kind.is_non_blocking)
 		return;
 	context = &program->contexts[queue->context];
-	if (!queue->is_legacy) {
+	if (ts_stream_is_tied_to_legacy(&queue->kind)) {
 		if (context->legacy != TS_EMULATE_NONE && tails[context->legacy] != TS_EMULATE_NONE)
 			visit(user, tails[context->legacy]);
 		return;
@@ -241,7 +242,7 @@ static inline __attribute__((always_inline)) void ts_emulate_visit(
 	for (uint32_t i = 0; i < context->n_streams; i++) {
 		uint32_t other = context->streams[i];
 
-		if (other != its->stream && !program->queues[other].is_non_blocking &&
+		if (ts_streams_are_tied(&queue->kind, &program->queues[other].kind) &&
 		    tails[other] != TS_EMULATE_NONE)
 			visit(user, tails[other]);
 	}
@@ -252,7 +253,7 @@ static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 	const struct ts_emulate_program *program, const uint32_t *tails,
 	const struct ts_emulate_call *call, void (*visit)(void *user, uint32_t before), void *user)
 {
-	const struct ts_emulate_queue *queue;
+	const struct ts_emulate_queue *queue = NULL; /* of all of the context */
 	const struct ts_emulate_context *context;
 
 	switch (call->wait) {
@@ -269,7 +270,7 @@ static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 		     part = program->queues[part].next_part)
 			if (tails[part] != TS_EMULATE_NONE)
 				visit(user, tails[part]);
-		if (!queue->is_legacy)
+		if (!queue->kind.is_legacy)
 			return;
 		context = &program->contexts[queue->context];
 		break;
@@ -282,8 +283,8 @@ static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 	for (uint32_t i = 0; i < context->n_streams; i++) {
 		uint32_t other = context->streams[i];
 
-		if (tails[other] != TS_EMULATE_NONE && (call->wait == TS_EMULATE_WAIT_CONTEXT ||
-							!program->queues[other].is_non_blocking))
+		if (tails[other] != TS_EMULATE_NONE &&
+		    (!queue || ts_stream_wait_covers(&queue->kind, &program->queues[other].kind)))
 			visit(user, tails[other]);
 	}
 }

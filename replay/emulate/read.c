@@ -169,18 +169,9 @@ static int feed_stream(struct ts_emulate_builder *builder, uint32_t session,
 		return r;
 	queue = &program->queues[at];
 	queue->priority = row->priority;
-	switch (row->stream_flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
-		queue->is_legacy = true;
-		queue->is_non_blocking = false;
+	ts_stream_set_kind(&queue->kind, row->stream_flags);
+	if (queue->kind.is_legacy)
 		program->contexts[queue->context].legacy = at;
-		break;
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING:
-		queue->is_non_blocking = !queue->is_legacy;
-		break;
-	default:
-		break;
-	}
 	return 0;
 }
 

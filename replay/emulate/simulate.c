@@ -216,11 +216,13 @@ static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_
 	int32_t priority = s->run->items[at].priority;
 	uint32_t next = engine->head, before = NONE;
 
-	if (next != NONE && s->run->items[engine->tail].priority <= priority) {
+	if (next != NONE &&
+	    !ts_stream_is_more_urgent(priority, s->run->items[engine->tail].priority)) {
 		before = engine->tail;
 		next = NONE;
 	}
-	for (; next != NONE && s->run->items[next].priority <= priority; next = s->next_ready[next])
+	for (; next != NONE && !ts_stream_is_more_urgent(priority, s->run->items[next].priority);
+	     next = s->next_ready[next])
 		before = next;
 	s->next_ready[at] = next;
 	if (before == NONE)
@@ -237,7 +239,8 @@ static void ask_engine(struct simulation *s, uint32_t at)
 	struct engine *engine = &s->engines[item->engine];
 
 	if ((engine->head == NONE ||
-	     s->run->items[engine->head].priority > s->run->items[at].priority) &&
+	     ts_stream_is_more_urgent(s->run->items[at].priority,
+				      s->run->items[engine->head].priority)) &&
 	    has_room(s, item)) {
 		engine->used += item->demand;
 		start(s, at);

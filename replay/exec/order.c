@@ -2,8 +2,6 @@
 /* Operations that wait in streams, and which of them is done next. */
 #include "replay/exec/order.h"
 
-#define NON_BLOCKING 1u /* CU_STREAM_NON_BLOCKING */
-
 enum {
 	STREAM_CONTEXT,
 	STREAM_NON_BLOCKING,
@@ -34,26 +32,11 @@ static bool is_point(const struct ts_row_operation *operation)
 	       operation->kind == TS_OPERATION_STREAM_WAIT;
 }
 
-static bool is_same_stream(const struct ts_exec_waiting *one, const struct ts_exec_waiting *other)
-{
-	uint64_t handle = one->operation->stream_handle;
-
-	if (handle != other->operation->stream_handle)
-		return false;
-	if (handle > TS_OPERATION_STREAM_PER_THREAD)
-		return true;
-	return one->context == other->context &&
-	       (handle == TS_OPERATION_STREAM_LEGACY ||
-		one->operation->thread == other->operation->thread);
-}
-
 static bool is_before(const struct ts_exec_waiting *one, const struct ts_exec_waiting *other)
 {
-	bool is_legacy = one->operation->stream_handle == TS_OPERATION_STREAM_LEGACY ||
-			 other->operation->stream_handle == TS_OPERATION_STREAM_LEGACY;
-
-	return is_same_stream(one, other) || (is_legacy && one->context == other->context &&
-					      !one->is_non_blocking && !other->is_non_blocking);
+	return ts_stream_is_same(&one->name, &other->name) ||
+	       (one->name.context == other->name.context &&
+		ts_streams_are_tied(&one->kind, &other->kind));
 }
 
 /* The event's last record that is not over. */
@@ -92,15 +75,16 @@ static uint64_t of_object(const struct ts_exec_order *order, uint64_t object)
 static uint64_t of_stream(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation, uint64_t handle)
 {
-	struct ts_row_operation like = {.stream_handle = handle, .thread = operation->thread};
-	const struct ts_exec_waiting model = {.operation = &like, .context = operation->context};
+	const struct ts_stream_name name = {handle, operation->context, operation->thread};
+	const struct ts_stream_kind kind = ts_stream_kind_of(handle);
 	uint64_t found = 0;
 
 	for (uint64_t left = order->is_waiting; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
+		const struct ts_exec_waiting *one = &order->waiting[i];
 
-		if (is_same_stream(&order->waiting[i], &model) ||
-		    (handle == TS_OPERATION_STREAM_LEGACY && is_before(&order->waiting[i], &model)))
+		if (ts_stream_is_same(&one->name, &name) ||
+		    (one->name.context == name.context && ts_stream_wait_covers(&kind, &one->kind)))
 			found |= bit(i);
 	}
 	return found;
@@ -292,16 +276,20 @@ static int queue(struct ts_exec_order *order, const struct ts_row_operation *ope
 	struct ts_exec_waiting *one = &order->waiting[i];
 	uint32_t context = TS_STATE_MAP_NONE;
 
-	if (operation->stream_handle > TS_OPERATION_STREAM_PER_THREAD)
+	if (!ts_stream_is_implicit(operation->stream_handle))
 		context = ts_state_map_find(&order->streams, STREAM_CONTEXT,
 					    operation->stream_handle);
 	*one = (struct ts_exec_waiting){
 		.operation = operation,
 		.number = order->n++,
-		.context = context == TS_STATE_MAP_NONE ? operation->context : context,
-		.is_non_blocking = ts_state_map_find(&order->streams, STREAM_NON_BLOCKING,
-						     operation->stream_handle) != TS_STATE_MAP_NONE,
+		.name = {.handle = operation->stream_handle,
+			 .context = context == TS_STATE_MAP_NONE ? operation->context : context,
+			 .thread = operation->thread},
+		.kind = ts_stream_kind_of(operation->stream_handle),
 	};
+	one->kind.is_non_blocking =
+		ts_state_map_find(&order->streams, STREAM_NON_BLOCKING, operation->stream_handle) !=
+		TS_STATE_MAP_NONE;
 	for (uint64_t left = order->is_waiting; left; left &= left - 1) {
 		uint32_t k = (uint32_t)__builtin_ctzll(left);
 
@@ -325,7 +313,7 @@ static int note_stream(struct ts_exec_order *order, const struct ts_row_operatio
 	if (operation->context != TS_STATE_MAP_NONE)
 		r = ts_state_map_set(&order->streams, STREAM_CONTEXT, operation->object,
 				     operation->context);
-	if (operation->value & NON_BLOCKING)
+	if (ts_stream_created(operation->value).is_non_blocking)
 		return r
 			       ?: ts_state_map_set(&order->streams, STREAM_NON_BLOCKING,
 						   operation->object, 0);

@@ -8,6 +8,7 @@
 
 #include "replay/exec/schedule.h"
 #include "replay/state/map.h"
+#include "replay/streams/streams.h"
 
 #define TS_EXEC_MAX_WAITING 64u
 #define TS_EXEC_MAX_SHARED \
@@ -18,8 +19,8 @@ struct ts_exec_waiting {
 	uint64_t number;			  /* in the order in which they were called for */
 	uint64_t behind;			  /* bits of those that have to be over before */
 	uint64_t held;				  /* until so many others were done */
-	uint32_t context;
-	bool is_non_blocking;
+	struct ts_stream_name name; /* its context is the stream's, where that is known */
+	struct ts_stream_kind kind;
 	struct ts_exec_decision *decision; /* that it is held; NULL: it is not told */
 };
 

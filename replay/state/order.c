@@ -156,20 +156,9 @@ int ts_order_stream(struct ts_order *order, uint32_t session, uint32_t context, 
 	if (r)
 		return r;
 	its = &order->streams[index];
-	switch (flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
-		its->is_known = its->is_legacy = true;
+	ts_stream_set_kind(&its->kind, flags);
+	if (its->kind.is_legacy)
 		order->contexts[its->of].legacy = index;
-		break;
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING:
-		its->is_known = its->is_non_blocking = true;
-		break;
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT:
-		its->is_known = true;
-		break;
-	default:
-		break;
-	}
 	return 0;
 }
 
@@ -348,13 +337,13 @@ static void find_blocking(struct visit *visit, const struct ts_order_context *co
 	for (size_t i = 0; i < context->n_streams; i++) {
 		struct ts_order_stream *its = &visit->order->streams[context->streams[i]];
 
-		if (its->is_legacy || its->is_non_blocking)
+		if (!ts_stream_is_tied_to_legacy(&its->kind))
 			continue;
 		if (visit->n_visits++ >= MAX_VISITS) {
 			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 			return;
 		}
-		if (!its->is_known && its->n_groups)
+		if (!its->kind.is_known && its->n_groups)
 			found->unsure |= TS_STATE_UNSURE_STREAM;
 		find_before(its, op_id, as, found);
 		find_waits(visit, its, op_id, as, found);
@@ -376,11 +365,11 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
 	if (legacy.kind == TS_STATE_BY_STREAM)
 		legacy.kind = TS_STATE_BY_LEGACY;
-	if (!stream->is_known)
+	if (!stream->kind.is_known)
 		found->unsure |= TS_STATE_UNSURE_STREAM;
-	if (stream->is_legacy)
+	if (stream->kind.is_legacy)
 		find_blocking(visit, context, op_id, &legacy, found);
-	if (context->legacy == NONE || stream->is_non_blocking || stream->is_legacy)
+	if (context->legacy == NONE || !ts_stream_is_tied_to_legacy(&stream->kind))
 		return;
 	/* Records and waits are points of the legacy stream too: it does not reach them before the others have. */
 	its = &visit->order->streams[context->legacy];
@@ -738,10 +727,10 @@ static inline bool order_plain(const struct ts_order *order, struct ts_order_str
 	const struct ts_order_context *context = &order->contexts[stream->of];
 	const struct ts_order_group *last;
 
-	if (stream->n_waits | stream->n_markers | stream->has_dropped_wait | stream->is_legacy |
-	    context->unsure | !stream->n_groups)
+	if (stream->n_waits | stream->n_markers | stream->has_dropped_wait |
+	    stream->kind.is_legacy | context->unsure | !stream->n_groups)
 		return false;
-	if (context->legacy != NONE && !stream->is_non_blocking)
+	if (context->legacy != NONE && !stream->kind.is_non_blocking)
 		return false;
 	last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
 	if (last->op_id >= op->op_id)
@@ -752,7 +741,7 @@ static inline bool order_plain(const struct ts_order *order, struct ts_order_str
 							   .kind = TS_STATE_BY_STREAM,
 							   .stream = stream->stream};
 	op->n_dependencies = 1;
-	if (!stream->is_known)
+	if (!stream->kind.is_known)
 		op->unsure |= TS_STATE_UNSURE_STREAM;
 	if (last->end_ns > op->start_ns)
 		op->unsure |= TS_STATE_UNSURE_OVERLAP;

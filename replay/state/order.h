@@ -8,6 +8,7 @@
 #include "replay/state/checkpoint/pack.h"
 #include "replay/state/machine.h"
 #include "replay/state/map.h"
+#include "replay/streams/streams.h"
 
 /* What was issued under one id: an operation, or all that one launch of a graph makes. */
 struct ts_order_group {
@@ -50,7 +51,7 @@ struct ts_order_passed {
 struct ts_order_stream {
 	uint32_t session, context, stream;
 	uint32_t of; /* index of its context */
-	bool is_known, is_legacy, is_non_blocking;
+	struct ts_stream_kind kind;
 	bool has_dropped_wait; /* there were too many */
 	uint64_t n_groups;     /* ever; the last TS_STATE_HISTORY of them are kept */
 	struct ts_order_group history[TS_STATE_HISTORY];

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "replay/streams/streams.h"
 #include "replay/vgpu/vgpu.h"
 
 /* Parameters that fit here need no allocation of their own. */
@@ -96,7 +97,7 @@ struct ts_vgpu_stream {
 	uint32_t flags;
 	int priority;
 	unsigned refs; /* owner, work, marks, waiting threads */
-	bool legacy;
+	struct ts_stream_kind kind;
 	bool owned; /* by whoever made it */
 	enum ts_vgpu_stream_state state;
 

@@ -243,7 +243,7 @@ int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **
 		ts_vgpu_context_free(context);
 		return r;
 	}
-	context->legacy->legacy = true;
+	context->legacy->kind.is_legacy = true;
 	*ret_context = context;
 	return 0;
 }

@@ -48,6 +48,7 @@ int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int prio
 	stream->context = context;
 	stream->device = context->device;
 	stream->flags = flags;
+	stream->kind = ts_stream_created(flags);
 	stream->refs = 1;
 	stream->owned = true;
 	ts_vgpu_lock(vgpu);
@@ -190,13 +191,13 @@ int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream)
 	int r = 0;
 
 	ts_vgpu_lock(vgpu);
-	/* What blocking streams hold is before a point in the legacy default stream, too. */
-	if (stream->legacy) {
+	if (stream->kind.is_legacy) {
 		uint64_t order = context->order;
 
 		for (struct ts_vgpu_stream *s = context->busy; !r && s;) {
-			uint64_t seq =
-				s->flags & TS_VGPU_STREAM_NON_BLOCKING ? 0 : drain_target(s, order);
+			bool is_covered =
+				s == stream || ts_stream_wait_covers(&stream->kind, &s->kind);
+			uint64_t seq = is_covered ? drain_target(s, order) : 0;
 
 			if (!seq) {
 				s = s->busy_next;
@@ -279,7 +280,7 @@ void ts_vgpu_stream_push(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 			stream->busy_next->busy_prev = &stream->busy_next;
 		context->busy = stream;
 	}
-	if (!stream->legacy && !(stream->flags & TS_VGPU_STREAM_NON_BLOCKING))
+	if (ts_stream_is_tied_to_legacy(&stream->kind))
 		context->n_blocking_queued++;
 	if (stream->tail) {
 		stream->tail->next = op;

@@ -102,14 +102,14 @@ static bool legacy_blocked(const struct ts_vgpu_stream *stream)
 	const struct ts_vgpu_context *context = stream->context;
 	const struct ts_vgpu_stream *legacy = context->legacy;
 
-	if (stream->flags & TS_VGPU_STREAM_NON_BLOCKING)
+	if (stream->kind.is_non_blocking)
 		return false;
-	if (!stream->legacy)
+	if (ts_stream_is_tied_to_legacy(&stream->kind))
 		return legacy && legacy->head && legacy->head->order < stream->head->order;
 	if (!context->n_blocking_queued)
 		return false;
 	for (const struct ts_vgpu_stream *s = context->busy; s; s = s->busy_next)
-		if (s != stream && !(s->flags & TS_VGPU_STREAM_NON_BLOCKING) && s->head &&
+		if (ts_streams_are_tied(&stream->kind, &s->kind) && s->head &&
 		    s->head->order < stream->head->order)
 			return true;
 	return false;
@@ -127,7 +127,7 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 		return;
 	if (legacy_blocked(stream)) {
 		stream->state = TS_VGPU_STREAM_BLOCKED_LEGACY;
-		if (!stream->legacy)
+		if (!stream->kind.is_legacy)
 			context->n_legacy_blocked++;
 		return;
 	}
@@ -136,9 +136,9 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 	    op->done.kind == TS_VGPU_OP_FILL)
 		ready += device->shape->latency_ns;
 	ready = ts_vgpu_max(ready, stream->last_end_ns);
-	if (stream->legacy)
+	if (stream->kind.is_legacy)
 		ready = ts_vgpu_max(ready, context->blocking_end_ns);
-	else if (!(stream->flags & TS_VGPU_STREAM_NON_BLOCKING) && context->legacy)
+	else if (!stream->kind.is_non_blocking && context->legacy)
 		ready = ts_vgpu_max(ready, context->legacy->last_end_ns);
 	if (op->done.kind == TS_VGPU_OP_WAIT) {
 		struct ts_vgpu_mark *mark = op->u.mark;
@@ -184,17 +184,17 @@ static void finish(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 	}
 	stream->flight_tail = op;
 
-	if (stream->legacy) {
+	if (stream->kind.is_legacy) {
 		for (struct ts_vgpu_stream *s = context->streams; context->n_legacy_blocked && s;
 		     s = s->next) {
-			if (s->legacy || s->state != TS_VGPU_STREAM_BLOCKED_LEGACY)
+			if (s->kind.is_legacy || s->state != TS_VGPU_STREAM_BLOCKED_LEGACY)
 				continue;
 			if (!legacy_blocked(s)) {
 				context->n_legacy_blocked--;
 				ts_vgpu_head_update(s);
 			}
 		}
-	} else if (!(stream->flags & TS_VGPU_STREAM_NON_BLOCKING)) {
+	} else if (!stream->kind.is_non_blocking) {
 		context->n_blocking_queued--;
 		context->blocking_end_ns =
 			ts_vgpu_max(context->blocking_end_ns, stream->last_end_ns);

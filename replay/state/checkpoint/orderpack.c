@@ -155,9 +155,9 @@ static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stre
 
 	ts_pack_u(pack, stream->of);
 	ts_pack_u(pack, stream->stream);
-	ts_pack_u(pack, (stream->is_known ? STREAM_KNOWN : 0) |
-				(stream->is_legacy ? STREAM_LEGACY : 0) |
-				(stream->is_non_blocking ? STREAM_NON_BLOCKING : 0) |
+	ts_pack_u(pack, (stream->kind.is_known ? STREAM_KNOWN : 0) |
+				(stream->kind.is_legacy ? STREAM_LEGACY : 0) |
+				(stream->kind.is_non_blocking ? STREAM_NON_BLOCKING : 0) |
 				(stream->has_dropped_wait ? STREAM_DROPPED_WAIT : 0));
 	ts_pack_u(pack, stream->n_groups);
 	for (uint64_t i = n; i > 0; i--) {
@@ -387,9 +387,9 @@ static void unpack_stream(struct ts_unpack *unpack, struct ts_order *order,
 	stream->of = ts_unpack_u32(unpack);
 	stream->stream = ts_unpack_u32(unpack);
 	flags = ts_unpack_u(unpack);
-	stream->is_known = flags & STREAM_KNOWN;
-	stream->is_legacy = flags & STREAM_LEGACY;
-	stream->is_non_blocking = flags & STREAM_NON_BLOCKING;
+	stream->kind.is_known = flags & STREAM_KNOWN;
+	stream->kind.is_legacy = flags & STREAM_LEGACY;
+	stream->kind.is_non_blocking = flags & STREAM_NON_BLOCKING;
 	stream->has_dropped_wait = flags & STREAM_DROPPED_WAIT;
 	stream->n_groups = ts_unpack_u(unpack);
 	for (uint64_t i = kept(stream->n_groups); i > 0; i--) {

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "replay/streams/streams.h"
 #include "tools/vgpu/cuda/graph/capture.h"
 
 /* Under graph_lock; how many there are is read without it, so that nobody pays for what is not going on. */
@@ -110,8 +111,10 @@ int capture_check_legacy_locked(const struct context *context, bool spoil)
 
 	for (struct capture *c = captures; c; c = c->next)
 		for (const struct stream *s = c->streams; s; s = s->capture_next) {
-			if (s->context != context ||
-			    ts_vgpu_stream_flags(s->vstream) & TS_VGPU_STREAM_NON_BLOCKING)
+			const struct ts_stream_kind kind =
+				ts_stream_created(ts_vgpu_stream_flags(s->vstream));
+
+			if (s->context != context || !ts_stream_is_tied_to_legacy(&kind))
 				continue;
 			c->spoiled |= spoil;
 			r = TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT;
