@@ -213,6 +213,20 @@ static int enter_stream(struct ts_check_operations *all, const struct ts_row_ope
 	return note_trail(all, operation, who);
 }
 
+static void host_waits_for(struct ts_check_operations *all, uint32_t who)
+{
+	const struct ts_check_actor *actor = &all->actors[who];
+
+	come_behind(all, HOST, who);
+	for (uint32_t i = 1; i < all->n_actors; i++) {
+		const struct ts_check_actor *other = &all->actors[i];
+
+		if (other->name.context == actor->name.context &&
+		    ts_stream_wait_covers(&actor->kind, &other->kind))
+			come_behind(all, HOST, i);
+	}
+}
+
 static int synchronize(struct ts_check_operations *all, const struct ts_row_operation *operation)
 {
 	uint32_t who;
@@ -229,8 +243,7 @@ static int synchronize(struct ts_check_operations *all, const struct ts_row_oper
 	r = find_actor(all, operation, &who);
 	if (r)
 		return r;
-	obey_legacy(all, who);
-	come_behind(all, HOST, who);
+	host_waits_for(all, who);
 	return 0;
 }
 
@@ -264,7 +277,6 @@ static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
 
 static int begin(struct ts_check_operations *all, const struct ts_row_operation *operation)
 {
-	uint32_t who;
 	int r;
 
 	switch (operation->kind) {
@@ -281,9 +293,10 @@ static int begin(struct ts_check_operations *all, const struct ts_row_operation 
 		r = enter_stream(all, operation);
 		return r ?: record_event(all, operation->object, all->current);
 	case TS_OPERATION_STREAM_WAIT:
-		r = find_actor(all, operation, &who);
+		/* A point of its stream: in the legacy default stream it stands behind the others, and they behind it. */
+		r = enter_stream(all, operation);
 		if (!r)
-			come_behind_event(all, who, operation->object);
+			come_behind_event(all, all->current, operation->object);
 		return r;
 	case TS_OPERATION_SYNC:
 		return synchronize(all, operation);
