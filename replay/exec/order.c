@@ -5,7 +5,10 @@
 enum {
 	STREAM_CONTEXT,
 	STREAM_NON_BLOCKING,
+	LAST_RECORD, /* by event: the lower bits of its number */
 };
+
+#define NUMBER_BITS UINT32_C(0x7fffffff)
 
 static uint64_t bit(uint32_t i)
 {
@@ -39,22 +42,20 @@ static bool is_before(const struct ts_exec_waiting *one, const struct ts_exec_wa
 		ts_streams_are_tied(&one->kind, &other->kind));
 }
 
-/* The event's last record that is not over. */
+/* The event's last record, if it is not over. */
 static uint64_t record_of(const struct ts_exec_order *order, uint64_t event)
 {
-	uint64_t found = 0, number = 0;
+	uint32_t number = ts_state_map_find(&order->streams, LAST_RECORD, event);
 
 	for (uint64_t left = order->is_waiting; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 		const struct ts_exec_waiting *one = &order->waiting[i];
 
 		if (one->operation->kind == TS_OPERATION_EVENT_RECORD &&
-		    one->operation->object == event && (!found || one->number > number)) {
-			found = bit(i);
-			number = one->number;
-		}
+		    one->operation->object == event && (one->number & NUMBER_BITS) == number)
+			return bit(i);
 	}
-	return found;
+	return 0;
 }
 
 static uint64_t of_object(const struct ts_exec_order *order, uint64_t object)
@@ -275,6 +276,7 @@ static int queue(struct ts_exec_order *order, const struct ts_row_operation *ope
 	uint32_t i = (uint32_t)__builtin_ctzll(~order->is_waiting);
 	struct ts_exec_waiting *one = &order->waiting[i];
 	uint32_t context = TS_STATE_MAP_NONE;
+	int r = 0;
 
 	if (!ts_stream_is_implicit(operation->stream_handle))
 		context = ts_state_map_find(&order->streams, STREAM_CONTEXT,
@@ -298,6 +300,11 @@ static int queue(struct ts_exec_order *order, const struct ts_row_operation *ope
 	}
 	if (operation->kind == TS_OPERATION_STREAM_WAIT)
 		one->behind |= record_of(order, operation->object);
+	if (operation->kind == TS_OPERATION_EVENT_RECORD)
+		r = ts_state_map_set(&order->streams, LAST_RECORD, operation->object,
+				     (uint32_t)one->number & NUMBER_BITS);
+	if (r)
+		return r;
 	order->is_waiting |= bit(i);
 	if (is_waited_for(order, operation))
 		return do_waiting(order, bit(i));

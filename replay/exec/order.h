@@ -32,7 +32,7 @@ struct ts_exec_order {
 	uint64_t is_waiting; /* bits of those that are */
 	uint64_t n;
 	struct ts_state_map
-		streams; /* contexts of handles; and, as session 1, which are non-blocking */
+		streams; /* contexts of handles; as session 1 which are non-blocking; as session 2 events' last records */
 	struct {
 		uint64_t start, bytes;
 		bool is_managed;      /* else pinned */
