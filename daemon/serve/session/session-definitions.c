@@ -6,18 +6,8 @@
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"
 
-/* The cost of a definition beside its bytes: a place in a map of ids. */
-#define DEFINITION_BYTES 64u
-/* The cost of a string beside that: a slot in the table of the file's strings, of which up to three more are free. */
+/* The cost of a string beside its bytes and a definition's: a slot in the table of the file's strings, of which up to three more are free. */
 #define STRING_BYTES 48u
-
-bool ts_session_charge(struct ts_session *s, uint64_t n_bytes)
-{
-	if (ts_recording_charge(s->recording, n_bytes + DEFINITION_BYTES, &s->definition_bytes))
-		return true;
-	s->dropped_definitions++;
-	return false;
-}
 
 /* A file that is full takes no definition, which is none of the peer's faults: that ends the reading, after it. */
 static int sink_failed(struct ts_session *s, int r)

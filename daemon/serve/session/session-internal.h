@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What session.c (life cycle, main thread) and session-thread.c (the work) share.
+ * What session.c (life cycle, main thread) and the files of the session's thread share.
  */
 #pragma once
 
@@ -124,14 +124,13 @@ void ts_session_memory_end(struct ts_session *s);
 bool ts_session_grant(struct ts_session *s, uint64_t n_bytes);
 /* Charges the present memory. Over the share the session writes its rows, gives memory back and tries again. */
 int ts_session_account(struct ts_session *s);
-/* Charges the present memory of the file's writer: most of it is the index. */
-int ts_session_account_file(struct ts_session *s);
 /* Gives back what an idle session needs no more. */
 void ts_session_rest(struct ts_session *s);
 
 #define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
+/* What is written: session-write.c, for all others. */
 int ts_session_bad(struct ts_session *s, const char *why);
 /* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */
 int ts_session_write_failed(struct ts_session *s, int r);
@@ -142,7 +141,19 @@ int ts_session_write(struct ts_session *s);
 int ts_session_add_row(struct ts_session *s, unsigned type, const void *row);
 int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
 		    uint64_t from_ns);
-/* One look at everything. *ret_n_most: the most that one shard had waiting. */
+void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
+void ts_session_count_row(struct ts_session *s, unsigned type);
+int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
+/* Gives back what was taken and needs no writing: padding. */
+void ts_session_release(struct ts_session *s);
+/* Whether a definition of so many bytes may be kept. One that may not stays unknown, and is counted. */
+bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
+/* Frees memory without rows. */
+void ts_session_trim(struct ts_session *s);
+/* Charges the present memory of the file's writer: most of it is the index. */
+int ts_session_account_file(struct ts_session *s);
+
+/* The work: session-round.c. One look at everything. *ret_n_most: the most that one shard had waiting. */
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most);
 /* Sleeps until the doorbell moves from `seen` or the time is over. */
 void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms);
@@ -150,24 +161,20 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
 /* True when the process flushed, cannot, or was given its time. */
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
-void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
-void ts_session_count_row(struct ts_session *s, unsigned type);
-int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
-/* Gives back what was taken and needs no writing: padding. */
-void ts_session_release(struct ts_session *s);
-/* Drains, writes and closes; r is what the last round returned. Returns how it ended. */
+/* Something that the main thread waits for is done. */
+void ts_session_notify(struct ts_session *s);
+
+/* The end: session-end.c. Drains, writes and closes; r is what the last round returned. Returns how it ended. */
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how);
-/* Reads what was newly published in the arena. */
+
+/* Definitions: session-definitions.c. Reads what was newly published in the arena. */
 int ts_session_read_arena(struct ts_session *s);
-/* Whether a definition of so many bytes may be kept. One that may not stays unknown, and is counted. */
-bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
 
 /* The lane: session-lane.c. At the beginning; then in each round: its head first, then what lies before that. */
 int ts_session_lane_begin(struct ts_session *s);
 int ts_session_lane_load(struct ts_session *s);
 int ts_session_lane_drain(struct ts_session *s);
-/* How much of it was written; how much waits to be taken. */
-void ts_session_lane_release(struct ts_session *s);
+/* How much waits to be taken. */
 uint64_t ts_session_lane_waiting(const struct ts_session *s);
 /* The session's end: says why there is no more where the process did not come to. */
 int ts_session_lane_end(struct ts_session *s);
@@ -181,12 +188,13 @@ int ts_session_kernel_round(struct ts_session *s);
 uint64_t ts_session_kernel_memory(const struct ts_session *s);
 /* Whether the last round brought any. */
 bool ts_session_kernel_flows(const struct ts_session *s);
-/* The process told of one of its threads. */
+/* Their threads: session-kernel-threads.c. The process told of one of its own. */
 void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id);
 /* The session's id of the thread of an event; of a name. */
 int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
 				uint32_t *ret_id);
 int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id);
+/* session-kernel.c, at the session's end. */
 int ts_session_kernel_end(struct ts_session *s);
 void ts_session_kernel_deinit(struct ts_session *s);
 

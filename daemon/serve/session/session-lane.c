@@ -165,17 +165,6 @@ int ts_session_lane_drain(struct ts_session *s)
 	return 0;
 }
 
-void ts_session_lane_release(struct ts_session *s)
-{
-	struct session_lane *lane = &s->lane;
-
-	if (lane->position == lane->released)
-		return;
-	/* Pairs with ts_ring_reserve(), (B). */
-	ts_ring_consumer_release(ts_memory_lane(&s->memory), lane->position);
-	lane->released = lane->position;
-}
-
 const char *ts_session_lane_why(const struct ts_session *s)
 {
 	static const char *const why[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A session's memory: counts the memory that a process makes the daemon allocate, and charges it to the account of its user.
- * session-thread.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
+ * session-round.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
  *
  * A session over its share writes its rows. The write empties all memory but the maps and the join's bits, and the session goes
  * on in smaller steps. If the rest is still over the share, the session ends with the reason. An idle session gives the same
@@ -89,13 +89,6 @@ bool ts_session_grant(struct ts_session *s, uint64_t n_bytes)
 	return !s->starved && charge(s, held_bytes(s) + n_bytes);
 }
 
-/* Frees memory without rows. */
-static void trim(struct ts_session *s)
-{
-	ts_sbt_session_writer_trim(s->writer);
-	ts_sbt_writer_trim(s->recording->writer);
-}
-
 static int shrink(struct ts_session *s)
 {
 	int r;
@@ -104,7 +97,7 @@ static int shrink(struct ts_session *s)
 	if (ts_sbt_session_writer_pending_bytes(s->writer))
 		ts_session_dirty(s);
 	r = ts_session_write(s);
-	trim(s);
+	ts_session_trim(s);
 	ts_join_trim(s->join);
 	return r;
 }
@@ -122,16 +115,6 @@ int ts_session_account(struct ts_session *s)
 	return ts_session_bad(s, "it needs more memory than it, or its user, may have");
 }
 
-int ts_session_account_file(struct ts_session *s)
-{
-	if (ts_recording_account(s->recording))
-		return 0;
-	trim(s);
-	if (ts_recording_account(s->recording) || s->ending)
-		return 0;
-	return ts_session_bad(s, "the index of its file needs more memory than its user may have");
-}
-
 void ts_session_rest(struct ts_session *s)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -140,7 +123,7 @@ void ts_session_rest(struct ts_session *s)
 		return;
 	if (s->drained_bytes < REST_LEAST_BYTES && !ts_session_kernel_flows(s) &&
 	    working_bytes(s) > REST_KEPT_BYTES) {
-		trim(s);
+		ts_session_trim(s);
 		ts_drain_deinit(&s->drain);
 		ts_arena_reader_trim(&s->arena);
 		malloc_trim(0);

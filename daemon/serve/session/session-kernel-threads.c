@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The threads that kernel events and samples name, and their names. Threads that the process told of are known by their number;
+ * others (of libraries, of children without a session) become threads of the session when they are first seen. session-kernel.c,
+ * session-samples.c and session-definitions.c call this.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "daemon/serve/session/session-kernel-internal.h"
+#include "daemon/util/error.h"
+
+#define KERNEL_MAX_THREADS 65536u
+/* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
+#define INNER 0x80000000u
+
+static struct kernel_thread *find_thread(struct kernel_thread *threads, uint32_t n_slots,
+					 uint32_t tid)
+{
+	for (uint32_t i = tid * 2654435761u;; i++) {
+		struct kernel_thread *thread = &threads[i & (n_slots - 1)];
+
+		if (thread->tid == tid || !thread->tid)
+			return thread;
+	}
+}
+
+static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
+{
+	struct kernel_thread *thread;
+
+	if (2 * (kernel->n_threads + 1) > kernel->n_slots) {
+		uint32_t n_slots = kernel->n_slots ? 2 * kernel->n_slots : 64;
+		struct kernel_thread *grown = calloc(n_slots, sizeof(*grown));
+
+		if (!grown)
+			return ts_error_origin(-ENOMEM);
+		for (uint32_t i = 0; i < kernel->n_slots; i++)
+			if (kernel->threads[i].tid)
+				*find_thread(grown, n_slots, kernel->threads[i].tid) =
+					kernel->threads[i];
+		free(kernel->threads);
+		kernel->threads = grown;
+		kernel->n_slots = n_slots;
+	}
+	thread = find_thread(kernel->threads, kernel->n_slots, tid);
+	kernel->n_threads += !thread->tid;
+	*thread = (struct kernel_thread){tid, id};
+	return 0;
+}
+
+uint32_t ts_session_kernel_inner_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[256], *at = NULL, *end;
+	uint32_t number = 0, n = 0;
+
+	while (file && !at && fgets(line, sizeof(line), file))
+		at = !strncmp(line, "NSpid:", 6) ? line + 6 : NULL;
+	while (at) {
+		unsigned long next = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		number = (uint32_t)next;
+		n++;
+		at = end;
+	}
+	if (file)
+		fclose(file);
+	return n > 1 ? number : 0;
+}
+
+int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	size_t n = strnlen(text, n_text);
+	uint32_t hash = 2166136261u, id = TS_ID_UNKNOWN;
+	struct kernel_name *name;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	name = &kernel->names[hash % KERNEL_NAMES];
+	if (name->id && strnlen(name->text, sizeof(name->text)) == n &&
+	    !memcmp(name->text, text, n)) {
+		*ret_id = name->id;
+		return 0;
+	}
+	if (ts_session_charge(s, n)) {
+		int r = ts_sbt_writer_string(s->recording->writer, text, n, &id);
+
+		if (r)
+			return r < 0 ? ts_session_write_failed(s, r) : r;
+		memset(name->text, 0, sizeof(name->text));
+		memcpy(name->text, text, n);
+		name->id = id;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* A thread that nobody told of. */
+static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
+{
+	struct ts_row_thread row = {.start_ns = event->start_ns, .tid = event->tid};
+	int r;
+
+	*ret_id = TS_ID_UNKNOWN;
+	if (s->kernel->n_threads >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
+		return 0;
+	r = ts_session_kernel_name(s, event->name, sizeof(event->name), &row.name);
+	if (!r) {
+		r = ts_sbt_session_writer_add_thread(s->writer, &row, ret_id);
+		if (r)
+			r = r < 0 ? ts_session_write_failed(s, r) : r;
+	}
+	return r ?: set_thread(s->kernel, event->tid, *ret_id);
+}
+
+int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
+				uint32_t *ret_id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+	struct kernel_thread *thread =
+		kernel->n_slots ? find_thread(kernel->threads, kernel->n_slots, event->tid) : NULL;
+	uint32_t inner = 0;
+	char path[64];
+
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return 0;
+	}
+	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status",
+			 event->pid, event->tid);
+		inner = ts_session_kernel_inner_number(path);
+	}
+	thread = inner && kernel->n_slots
+			 ? find_thread(kernel->threads, kernel->n_slots, inner | INNER)
+			 : NULL;
+	if (thread && thread->tid) {
+		*ret_id = thread->id;
+		return set_thread(kernel, event->tid, *ret_id);
+	}
+	return add_thread(s, event, ret_id);
+}
+
+void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
+{
+	struct ts_session_kernel *kernel = s->kernel;
+
+	/* Without memory it is one more thread that nobody told of. */
+	if (kernel && tid && tid < INNER && kernel->n_threads < KERNEL_MAX_THREADS)
+		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's work, which session-thread.c and session-end.c have done. Each round loads the shards' heads, takes a clock snapshot
+ * (so that every host time drained lies between two), reads new definitions, makes rows, and every so often writes
+ * them: only then is the ring's space given back, so that a daemon that comes after this one finds
+ * what was not written still there.
+ *
+ * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no
+ * other.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "daemon/serve/session/session-internal.h"
+#include "daemon/util/error.h"
+
+#define ROUND_LEAST_NS	 (1 * MS_NS)
+#define SEAL_ROWS	 65536u
+#define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
+#define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+/* A virtual device's timeline runs ahead of its host's. */
+#define ROW_AHEAD_NS (60000 * MS_NS)
+#define LOSS_LOOK_NS (100 * MS_NS)
+#define FILE_LOOK_NS (1000 * MS_NS)
+
+/* ---- clocks ---- */
+
+static int store_clock(struct ts_session *s, enum ts_clock clock, const struct ts_clock_pair *pair)
+{
+	struct ts_row_clock row = {
+		.start_ns = pair->monotonic_ns,
+		.ticks = pair->ticks,
+		.error_ns = pair->error_ns,
+		.clock = clock,
+	};
+
+	int r = ts_session_add_row(s, TS_ROW_CLOCK, &row);
+
+	if (!r)
+		ts_session_count_row(s, TS_ROW_CLOCK);
+	return r;
+}
+
+static int store_pairs(struct ts_session *s)
+{
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		r = store_clock(s, s->memory.host_clock, &s->last_pair);
+	s->last_pair_stored = true;
+	s->stored_ns = s->last_pair.monotonic_ns;
+	return r ?: store_clock(s, TS_CLOCK_REALTIME, &s->last_realtime);
+}
+
+/*
+ * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first
+ * row after a silence the pair from before it, so that the trace itself brackets every time in it.
+ */
+static int take_clock_pair(struct ts_session *s, bool flowing)
+{
+	struct ts_clock_pair pair = ts_clock_pair_take(s->memory.host_clock);
+	int r = 0;
+
+	if (s->memory.host_clock != TS_CLOCK_MONOTONIC)
+		ts_clock_table_extend(&s->host_clock, &pair, CLOCK_SPACING_NS);
+	if (pair.error_ns > s->row.clock_error_ns)
+		s->row.clock_error_ns = pair.error_ns;
+	if (flowing && !s->last_pair_stored) {
+		ts_session_dirty(s);
+		r = store_pairs(s);
+	}
+	if (pair.monotonic_ns - s->stored_ns < CLOCK_STORED_NS && s->last_pair_stored)
+		return r;
+	s->last_pair = pair;
+	s->last_realtime = ts_clock_pair_take(TS_CLOCK_REALTIME);
+	s->last_pair_stored = false;
+	if (!flowing || r)
+		return r;
+	ts_session_dirty(s);
+	return store_pairs(s);
+}
+
+/* ---- records ---- */
+
+void ts_session_notify(struct ts_session *s)
+{
+	uint64_t one = 1;
+
+	/* Cannot fail but by overflow, and then the main thread is awake already. */
+	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* The application may ask for a dump. */
+static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
+{
+	if (!row->name || row->name != s->recording->dump_name)
+		return;
+	__atomic_store_n(&s->recording->dump_wanted, true, __ATOMIC_RELAXED);
+	ts_session_notify(s);
+}
+
+/* Of a mark or a counter: what the shim says of itself says nothing of the program. */
+static int count_own(struct ts_session *s, uint32_t domain)
+{
+	int r = 0;
+
+	if (!s->own_domain && domain)
+		r = ts_sbt_writer_string(s->recording->writer, TS_OWN_DOMAIN, strlen(TS_OWN_DOMAIN),
+					 &s->own_domain);
+	if (r)
+		return ts_session_write_failed(s, r);
+	if (domain && domain == s->own_domain)
+		__atomic_store_n(&s->n_own_rows, s->n_own_rows + 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int take_record(struct ts_session *s, struct session_shard *shard,
+		       const struct ts_record *record)
+{
+	union ts_row_any row;
+	int r = ts_rows_convert(&s->rows, record, &row);
+
+	if (ts_unlikely(r))
+		return ts_session_lose(s,
+				       r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
+				       : r == TS_ROWS_E_TIME  ? TS_LOSS_BAD_TIME
+							      : TS_LOSS_BAD_RECORD,
+				       1, s->loss_ns);
+	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
+		shard->has_device_rows = true;
+	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
+		ts_session_count_lost(s, row.loss.reason, row.loss.count);
+	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
+		s->yielded = row.yield.yielded;
+	else if (ts_unlikely(record->type == TS_RECORD_MARK))
+		take_mark(s, &row.mark);
+	r = ts_session_add_row(s, record->type, &row);
+	if (ts_unlikely(r))
+		return r;
+	ts_session_count_row(s, record->type);
+	if (record->type == TS_RECORD_MARK)
+		return count_own(s, row.mark.domain);
+	return record->type == TS_RECORD_COUNTER ? count_own(s, row.counter.domain) : 0;
+}
+
+/* It is not looked at again. The others are drained all the same before the session ends. */
+static int fail_shard(struct ts_session *s, struct session_shard *shard, const char *why)
+{
+	shard->bad = true;
+	shard->head = shard->position;
+	return ts_session_bad(s, why);
+}
+
+static int drain_shard(struct ts_session *s, uint32_t i)
+{
+	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
+	struct session_shard *shard = &s->shards[i];
+	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
+					   s->memory.ring_bytes};
+	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
+	uint64_t turn_begin = shard->position, turn_bytes = s->memory.ring_bytes / 8;
+	uint32_t thread;
+
+	if (shard->position == shard->head)
+		return 0;
+	/* Written before the owner's first commit, which the acquire of the head has seen. */
+	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
+	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
+	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
+		uint64_t begin = shard->position, n_passed;
+		const struct ts_record *record;
+		size_t n_bytes, off = 0;
+		int r;
+
+		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			return fail_shard(s, shard, "a record in its ring is malformed");
+		for (;;) {
+			/* Up to date at each record: a row that does not fit forces a write. */
+			shard->position = begin + off;
+			/* Only ever the end: ts_drain_copy() gave whole records. */
+			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
+				break;
+			ts_session_dirty(s);
+			r = take_record(s, shard, record);
+			if (r)
+				return r;
+		}
+		shard->position = begin + n_passed;
+		s->drained_bytes += n_passed;
+		r = ts_session_account(s);
+		if (r)
+			return r;
+		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
+		    shard->position - shard->released > s->memory.ring_bytes / 2) {
+			/* Nothing but padding came: there is nothing to write. */
+			if (!s->dirty)
+				ts_session_release(s);
+			r = ts_session_write(s);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
+{
+	struct session_shard *shard = &s->shards[i];
+	/* Pairs with ts_ring_commit(), (A). */
+	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+	if (shard->bad)
+		return 0;
+	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
+		return fail_shard(s, shard, "its ring's indices are impossible");
+	if (head - shard->position > *n_most)
+		*n_most = head - shard->position;
+	shard->head = head;
+	return 0;
+}
+
+/*
+ * Shards that deliver device rows have their heads loaded first and are drained last: the call that
+ * caused a device row was committed before it, in another shard, and so is seen in the same round
+ * (unless that shard has more than a turn's worth waiting: then the row keeps a nested call's id,
+ * which the API row names).
+ */
+static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
+{
+	/* Pairs with the producer's release when it claims a shard. */
+	uint32_t n = __atomic_load_n(&s->memory.control->n_claimed, __ATOMIC_ACQUIRE);
+	uint64_t unwritten = 0;
+	int r = 0;
+
+	*ret_n_most = 0;
+	if (n > s->memory.n_shards && !s->ending)
+		return ts_session_bad(s, "it claims more shards than it has");
+	if (n > s->n_claimed && n <= s->memory.n_shards)
+		s->n_claimed = n;
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (s->shards[i].has_device_rows)
+			r = load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (!s->shards[i].has_device_rows)
+			r = load_head(s, i, ret_n_most);
+	for (uint32_t i = 0; i < s->n_claimed; i++)
+		unwritten += s->shards[i].head - s->shards[i].released;
+	__atomic_store_n(&s->unwritten_bytes, unwritten, __ATOMIC_RELAXED);
+	return r;
+}
+
+static int drain_shards(struct ts_session *s)
+{
+	uint64_t device[TS_SESSION_MAX_SHARDS / 64] = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++) {
+		if (s->shards[i].has_device_rows)
+			device[i / 64] |= UINT64_C(1) << i % 64;
+		else
+			r = drain_shard(s, i);
+	}
+	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
+		if (device[i / 64] & UINT64_C(1) << i % 64)
+			r = drain_shard(s, i);
+	return r;
+}
+
+int ts_session_look_for_losses(struct ts_session *s)
+{
+	struct ts_row_loss rows[TS_LOSS_COUNT];
+	uint64_t now = ts_clock_monotonic_ns();
+	int r;
+
+	for (uint32_t i = 0; i <= s->n_claimed; i++) {
+		bool control = i == s->n_claimed;
+		const struct ts_shard *shard = control ? NULL : ts_memory_shard(&s->memory, i);
+		/* A thread that was not written any more is not referred to. */
+		uint32_t thread =
+			control || s->full
+				? 0
+				: ts_id_map_get(&s->arena.threads,
+						__atomic_load_n(&shard->thread, __ATOMIC_RELAXED));
+		unsigned n = ts_loss_look(control ? &s->lost_control : &s->shards[i].lost,
+					  control ? s->memory.control->lost : shard->lost,
+					  s->loss_ns, now, thread, rows);
+
+		for (unsigned j = 0; j < n; j++) {
+			r = ts_session_add_loss(s, &rows[j]);
+			if (r)
+				return r;
+		}
+	}
+	s->loss_ns = now;
+	return 0;
+}
+
+/* One look at everything. *ret_n_most: the most that one shard had waiting. */
+int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
+{
+	int r = load_heads(s, ret_n_most);
+
+	r = r ?: ts_session_lane_load(s);
+	if (ts_guard_hit(s->memory.guard))
+		return ts_session_bad(s, "its memory cannot be had");
+	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
+	r = r ?: take_clock_pair(s, *ret_n_most || ts_session_lane_waiting(s));
+	r = r ?: ts_session_read_arena(s);
+	r = r ?: drain_shards(s);
+	r = r ?: ts_session_lane_drain(s);
+	if (ts_session_lane_waiting(s))
+		*ret_n_most = s->memory.ring_bytes;
+	r = r ?: ts_session_kernel_round(s);
+	r = r ?: ts_session_account(s);
+	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
+		r = ts_session_look_for_losses(s);
+	if (!r && s->dirty &&
+	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
+		r = ts_session_write(s);
+	ts_session_rest(s);
+	if (ts_clock_monotonic_ns() - s->file_ns >= FILE_LOOK_NS) {
+		ts_recording_look(s->recording);
+		s->file_ns = ts_clock_monotonic_ns();
+	}
+	__atomic_store_n(&s->memory.control->heartbeat_ns, ts_clock_monotonic_ns(),
+			 __ATOMIC_RELAXED);
+	return r;
+}
+
+/* ---- what the thread does between rounds ---- */
+
+void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
+{
+	/* Release, paired with the producer's acquire: what was commanded before is seen with it. */
+	uint32_t number =
+		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELEASE);
+
+	/* It sleeps on that word. */
+	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	s->flush_number = number;
+	s->flush_waiting = true;
+	s->flush_deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS;
+}
+
+/* True when the process flushed, cannot, or was given its time. */
+bool ts_session_flushed(struct ts_session *s)
+{
+	struct ts_control *control = s->memory.control;
+	uint32_t state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
+
+	if (!s->flush_waiting)
+		return true;
+	/* Pairs with the producer's release of flushes_done. */
+	if (__atomic_load_n(&control->flushes_done, __ATOMIC_ACQUIRE) == s->flush_number ||
+	    (state != TS_SESSION_RECORDING && state != TS_SESSION_STARTING) ||
+	    ts_clock_monotonic_ns() >= s->flush_deadline_ns)
+		s->flush_waiting = false;
+	return !s->flush_waiting;
+}
+
+static bool past_watermark(const struct ts_session *s)
+{
+	for (uint32_t i = 0; i < s->n_claimed; i++) {
+		uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
+
+		if (head - s->shards[i].released > s->memory.ring_bytes / 2)
+			return true;
+	}
+	return !s->lane.closed &&
+	       ts_ring_consumer_head(ts_memory_lane(&s->memory)) - s->lane.released >
+		       s->memory.lane_bytes / 4;
+}
+
+/*
+ * Sleeps until the doorbell moves from `seen` or the time is over. `sleeping` asks the producer to
+ * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
+ * doorbell has moved then.
+ */
+void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
+{
+	struct ts_control *control = s->memory.control;
+	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
+				.tv_nsec = (long)(ms % 1000 * MS_NS)};
+
+	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
+	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
+	/* Who rings without need is not served more often for it. */
+	if (!past_watermark(s))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
+}
