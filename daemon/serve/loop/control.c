@@ -136,12 +136,21 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
+/* Of the sessions that run; NULL: it is over, or never was. */
+static struct ts_peer *find_peer(const struct ts_server *server, uint32_t number)
+{
+	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->number == number && peer->session)
+			return peer;
+	return NULL;
+}
+
 static struct control_trace trace_waited_for(const struct ts_client_connection *client,
 					     const struct control_pending *pending)
 {
 	const struct control_wait *wait = &pending->waits[0];
 	struct ts_server *server = client->server;
-	const struct ts_peer *peer = ts_server_find_peer(server, wait->peer);
+	const struct ts_peer *peer = find_peer(server, wait->peer);
 	struct ts_session_status status;
 
 	if (wait->observed)
@@ -190,7 +199,7 @@ static uint32_t waits_left(const struct ts_client_connection *client,
 
 	for (uint32_t i = 0; i < pending->n_waits; i++) {
 		const struct control_wait *wait = &pending->waits[i];
-		const struct ts_peer *peer = ts_server_find_peer(client->server, wait->peer);
+		const struct ts_peer *peer = find_peer(client->server, wait->peer);
 
 		if (wait->observed) {
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);

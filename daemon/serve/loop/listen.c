@@ -13,10 +13,6 @@
 
 #define LISTEN_PAUSE_US 100000u /* for descriptors or memory to come back */
 
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
-#endif
-
 /* ---- connections ---- */
 
 static int on_resume(sd_event_source *source, uint64_t usec, void *data)
@@ -171,15 +167,6 @@ static int on_control(sd_event_source *source, int fd, uint32_t events, void *da
 }
 
 /* ---- sockets ---- */
-
-void ts_server_refuse_fds(int fd)
-{
-	int off = 0;
-
-	/* An older kernel lets descriptors come: the porter closes them. */
-	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
-		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
-}
 
 /*
  * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some

@@ -16,6 +16,10 @@
 
 #define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, unix(7) */
+#endif
+
 static void send_packet(struct ts_peer *peer, const void *packet, size_t n_bytes)
 {
 	/* A peer that does not read its few packets loses them. */
@@ -206,6 +210,16 @@ static const char *may_begin(struct ts_peer *peer)
 	return ts_server_may_keep(server, peer->user);
 }
 
+/* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
+static void refuse_fds(int fd)
+{
+	int off = 0;
+
+	/* An older kernel lets descriptors come: the porter closes them. */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
+		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
+}
+
 /* `fds`: the session memory, and the output twice; -1 where none came. `n_fds`: of the descriptors that came with it. */
 static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
@@ -268,7 +282,7 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 	/* A process that is over may have left its pid to another user's, which stays observed. */
 	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
 		ts_observer_exclude(server->observer, peer->credentials.pid);
-	ts_server_refuse_fds(peer->fd);
+	refuse_fds(peer->fd);
 	server->n_sessions++;
 	peer->recording->n_sessions++;
 	welcome.session = peer->number;

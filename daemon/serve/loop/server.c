@@ -12,8 +12,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "daemon/serve/loop/answers.h"
@@ -21,131 +19,11 @@
 #include "daemon/util/error.h"
 #include "proto/abi/clock.h"
 
-#define SERVER_LOOK_US 500000u
 /* Past the deadline: a busy machine is not a stuck thread. */
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
 	128u /* sockets, timers, what is being closed, files on their way to who reads them */
-
-void ts_server_account(struct ts_server *server, struct ts_recording *recording,
-		       const struct ts_session *session, enum ts_session_end how)
-{
-	struct ts_session_status status;
-
-	ts_session_status(session, &status);
-	for (unsigned i = 0; i < TS_ROW_EVENT_END; i++)
-		recording->counts[i] += status.counts[i];
-	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
-		recording->lost[i] += status.lost[i];
-	recording->n_kernel_counters += status.n_kernel_counters;
-	recording->n_own_rows += status.n_own_rows;
-	recording->n_captured += status.capture != TS_CAPTURE_STATE_NONE;
-	recording->captured_bytes += status.captured_bytes;
-	recording->captured_ns += status.captured_ns;
-	recording->n_unsupported += status.n_unsupported;
-	recording->capture_ended = recording->capture_ended ?: status.capture_ended;
-	recording->n_stopped += how == TS_SESSION_END_STOPPED;
-	recording->n_died += how == TS_SESSION_END_DIED;
-	recording->n_dropped += how == TS_SESSION_END_BAD_DATA;
-	if (how == TS_SESSION_END_DAEMON && recording->writer && !recording->error)
-		recording->error = ts_sbt_writer_error(recording->writer);
-	ts_recording_empty(recording, status.reason, status.program, status.reason_text);
-	server->n_rows += status.rows;
-}
-
-/* ---- sessions that are over ---- */
-
-static void forget(struct ts_ended **p)
-{
-	struct ts_ended *ended = *p;
-
-	*p = ended->next;
-	ts_user_give(ended->recording->user, TS_RESOURCE_TRACES, 1);
-	ts_recording_free(ended->recording);
-	free(ended);
-}
-
-/* Makes room for one more trace of the user: the user's oldest one goes if it has its share, else the oldest of all. */
-static void forget_for(struct ts_server *server, const struct ts_user *user)
-{
-	const uint64_t most = ts_users_quarter(server->options.limits.max_traces);
-	const bool has_share = ts_user_has(user, TS_RESOURCE_TRACES) >= most;
-	struct ts_ended **oldest = NULL;
-
-	for (struct ts_ended **p = &server->ended; *p; p = &(*p)->next)
-		if (!has_share || (*p)->recording->user == user)
-			oldest = p;
-	if (oldest)
-		forget(oldest);
-}
-
-static bool is_of(const struct ts_recording *recording, dev_t device, ino_t inode)
-{
-	struct stat status;
-
-	return !fstat(recording->read_fd, &status) && status.st_dev == device &&
-	       status.st_ino == inode;
-}
-
-void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode)
-{
-	struct ts_ended **p = &server->ended;
-
-	while (*p && !is_of((*p)->recording, device, inode))
-		p = &(*p)->next;
-	if (*p)
-		forget(p);
-}
-
-struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number)
-{
-	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
-		if (peer->number == number && peer->session)
-			return peer;
-	return NULL;
-}
-
-struct ts_recording *ts_server_find_ended(const struct ts_server *server,
-					  const struct ts_identity *asker, uint32_t number,
-					  uint32_t pid)
-{
-	for (const struct ts_ended *ended = server->ended; ended; ended = ended->next)
-		if ((number ? ended->number == number : (uint32_t)ended->pid == pid) &&
-		    ts_identity_may_see(asker, ended->recording->uid))
-			return ended->recording;
-	return server->recording;
-}
-
-void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
-			pid_t pid)
-{
-	struct ts_ended *ended = malloc(sizeof(*ended));
-
-	if (!ended) {
-		ts_recording_free(recording);
-		return;
-	}
-	if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
-		forget_for(server, recording->user);
-		if (!ts_user_take(recording->user, TS_RESOURCE_TRACES, 1)) {
-			free(ended);
-			ts_recording_free(recording);
-			return;
-		}
-	}
-	*ended = (struct ts_ended){server->ended, recording, number, pid};
-	server->ended = ended;
-}
-
-void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording)
-{
-	struct ts_user *user = ts_users_ref(server->users, getuid());
-
-	recording->uid = getuid();
-	ts_recording_limit(recording, &server->options.limits, user);
-	ts_user_unref(user);
-}
 
 /* ---- looking after peers and clients ---- */
 
@@ -265,27 +143,6 @@ static int on_notify(sd_event_source *source, int fd, uint32_t events, void *dat
 		return ts_error_origin(-errno);
 	check_all(data);
 	return 0;
-}
-
-void ts_server_look(struct ts_server *server)
-{
-	uint64_t one = 1;
-
-	/* Can only fail by overflow, and then the loop is awake. */
-	if (write(server->notify_fd, &one, sizeof(one)) < 0)
-		return;
-}
-
-/* Deadlines are looked at only while somebody has one. The timer is armed once: a later call does not put the look off. */
-void ts_server_watch(struct ts_server *server)
-{
-	if (sd_event_source_get_enabled(server->timer, NULL) > 0)
-		return;
-	if (ts_users_have(server->users, TS_RESOURCE_CONNECTIONS) || server->clients ||
-	    server->questions || server->finishing || server->dumping) {
-		sd_event_source_set_time_relative(server->timer, SERVER_LOOK_US);
-		sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
-	}
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
@@ -419,65 +276,7 @@ static int watch_signals(struct ts_server *server)
 	return r ?: ts_server_dump_setup(server);
 }
 
-/* ---- kernel events ---- */
-
-static int open_kernel(struct ts_server *server)
-{
-	const struct ts_kernel_config *config = &server->options.kernel_events;
-	int r;
-
-	if (!config->programs)
-		return 0;
-	/* A recording is made for them; a service may be there for days without one. */
-	r = ts_kernel_hub_new(config, server->options.mode == TS_SERVER_RECORD, &server->kernel);
-	if (r)
-		return ts_error_trace(r);
-	if (ts_kernel_hub_missing(server->kernel))
-		ts_log(TS_LOG_WARNING, "kernel events are missing: %s",
-		       ts_kernel_hub_missing(server->kernel));
-	return 0;
-}
-
-int ts_server_kernel_config(const struct ts_server *server, const char *text,
-			    struct ts_kernel_config *ret_config, char why[TS_SERVER_WHY_BYTES])
-{
-	const struct ts_kernel_hub *hub = server->kernel;
-	char names[96];
-	uint32_t missing;
-
-	if (ts_kernel_config_parse(text, ret_config, why, TS_SERVER_WHY_BYTES))
-		return -EINVAL;
-	missing = ret_config->programs & ~(hub ? ts_kernel_hub_programs(hub) : 0);
-	if (!missing)
-		return 0;
-	ts_kernel_config_names(missing, names, sizeof(names));
-	snprintf(why, TS_SERVER_WHY_BYTES, "it was started without these kernel events: %s", names);
-	return -ENOTSUP;
-}
-
-int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording)
-{
-	uint32_t programs, counted;
-	const char *missing;
-	char names[96];
-	int r;
-
-	if (!server->kernel)
-		return 0;
-	missing = ts_kernel_hub_missing(server->kernel);
-	programs = ts_kernel_hub_programs(server->kernel);
-	counted = programs & ts_kernel_hub_config(server->kernel)->counted;
-	ts_kernel_config_names(programs & ~counted, names, sizeof(names));
-	r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS, names);
-	ts_kernel_config_names(counted, names, sizeof(names));
-	if (!r && counted)
-		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_COUNTED,
-					   names);
-	if (!r && missing)
-		r = ts_sbt_writer_metadata(recording->writer, TS_METADATA_KERNEL_EVENTS_MISSING,
-					   missing);
-	return r;
-}
+/* ---- the beginning ---- */
 
 /* What whoever started the recording wants to be known of it. */
 static int describe_all(struct ts_server *server)
@@ -647,7 +446,7 @@ static int init(struct ts_server *server)
 				    ts_porter_fd(server->porter), EPOLLIN, on_porter, server);
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &server->timer, CLOCK_MONOTONIC,
-					       SERVER_LOOK_US, 0, on_timer, server);
+					       TS_SERVER_LOOK_US, 0, on_timer, server);
 	if (r < 0)
 		return ts_error_origin(r);
 	r = ts_listen_init(server);
@@ -666,8 +465,7 @@ static void deinit(struct ts_server *server)
 	while (server->clients)
 		ts_client_connection_free(server->clients);
 	ts_questions_end(server);
-	while (server->ended)
-		forget(&server->ended);
+	ts_server_forget_all(server);
 	ts_server_close_system(server);
 	ts_recording_free(server->observed);
 	ts_kernel_hub_free(server->kernel);
@@ -705,7 +503,7 @@ int ts_server_run(const struct ts_server_options *options)
 	int r;
 
 	r = init(&server);
-	r = r ?: open_kernel(&server);
+	r = r ?: ts_server_open_kernel(&server);
 	r = r ?: open_sockets(&server);
 	if (!r) {
 		sd_notify(0, "READY=1");

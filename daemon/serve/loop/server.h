@@ -133,12 +133,14 @@ struct ts_ended {
 	pid_t pid;
 };
 
-/*
- * Kernel events as a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong.
- */
+/* Kernel events: kernel.c. Begins them, where they are wanted. */
+int ts_server_open_kernel(struct ts_server *server);
+/* As a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong. */
 #define TS_SERVER_WHY_BYTES 384
 int ts_server_kernel_config(const struct ts_server *server, const char *text,
 			    struct ts_kernel_config *ret_config, char why[TS_SERVER_WHY_BYTES]);
+/* Says in a recording's metadata which kernel events it has, and why not others. 0, or what the writer gave. */
+int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording);
 
 /*
  * Finds a session of a process that nobody preloaded and that `asker` may see, by the daemon's number, or by pid. Returns its
@@ -149,22 +151,22 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server,
 					     uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file);
 
-/* Of the sessions that run; NULL: it is over, or never was. */
-struct ts_peer *ts_server_find_peer(const struct ts_server *server, uint32_t number);
+/* What is known of recordings: recording/account.c. Makes a new one the daemon's own, with the bounds of the options. */
+void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
+/* A session of the server's one recording ended: take its counts. */
+void ts_server_account(struct ts_server *server, struct ts_recording *recording,
+		       const struct ts_session *session, enum ts_session_end how);
+/* A session is over: takes its recording over. */
+void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
+			pid_t pid);
 /* The trace of a session that is over, by the daemon's number or, where that is 0, by pid; NULL: none to be seen. */
 struct ts_recording *ts_server_find_ended(const struct ts_server *server,
 					  const struct ts_identity *asker, uint32_t number,
 					  uint32_t pid);
-
-/* Makes a new recording the daemon's own, with the bounds of the options. */
-void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
-
-/* Takes the recording over. */
-void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
-			pid_t pid);
-
-/* Says in a recording's metadata which kernel events it has, and why not others. 0, or what the writer gave. */
-int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording);
+/* A trace that is over was removed: it is handed out no more. */
+void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
+/* The daemon ends. */
+void ts_server_forget_all(struct ts_server *server);
 
 /* Calls of processes that nobody preloaded: system.c. Begins, where that is wanted; what is missing is no error. */
 int ts_server_open_system(struct ts_server *server);
@@ -241,9 +243,6 @@ bool ts_client_connection_has_room(const struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */
 void ts_client_connection_finished(struct ts_client_connection *client);
 
-/* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
-void ts_server_refuse_fds(int fd);
-
 /* Dumps of recordings: dump.c. The signal, before there are threads. */
 int ts_server_dump_setup(struct ts_server *server);
 /* What asks for one of this recording, before its first session. */
@@ -266,10 +265,9 @@ void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
 			  struct ts_recording_files *files);
 /* Why no recording of the user's may begin; NULL: one may. */
 const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
-/* A trace that is over was removed: it is handed out no more. */
-void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
 
-/* Somebody may have a deadline now: it will be looked at, at the latest SERVER_LOOK_US after the first such call. */
+/* The loop is woken: wake.c. Somebody may have a deadline now: it will be looked at, at the latest so long after the first such call. */
+#define TS_SERVER_LOOK_US 500000u
 void ts_server_watch(struct ts_server *server);
 
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
@@ -283,6 +281,3 @@ void ts_server_look(struct ts_server *server);
 /* The same where a signal asks for the end: files have the rest of TS_END_MS to be finished. */
 #define TS_SERVER_TERM_MS 2500u
 void ts_server_finish(struct ts_server *server, uint32_t timeout_ms);
-/* A session of the server's one recording ended: take its counts. */
-void ts_server_account(struct ts_server *server, struct ts_recording *recording,
-		       const struct ts_session *session, enum ts_session_end how);
