@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections of the control socket's clients: what is received becomes requests, answers wait until they can be sent. Nothing here
- * blocks. A client that does not read its answers, or sends more than is allowed, is dropped. What is asked for is control.c's.
+ * blocks. A client that does not read its answers, or sends more than is allowed, is dropped. What is asked for is its
+ * handlers' (control.c).
  */
 #include <sys/socket.h>
 
 #include "daemon/serve/loop/answers.h"
 #include "daemon/serve/loop/connection.h"
-#include "daemon/serve/loop/question.h"
 #include "daemon/util/error.h"
 
 /* Of the answers that a client has not read: beyond it nothing is added. */
@@ -50,7 +50,7 @@ void ts_client_connection_free(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;
 
-	ts_question_leave(client);
+	client->handlers->leave(client);
 	for (struct ts_client_connection **p = &server->clients; *p; p = &(*p)->next)
 		if (*p == client) {
 			*p = client->next;
@@ -62,7 +62,6 @@ void ts_client_connection_free(struct ts_client_connection *client)
 		client->answers = answer->next;
 		answer_free(answer);
 	}
-	ts_control_leave(client);
 	drop_files(client, client->n_fds);
 	sd_event_source_disable_unref(client->source);
 	ts_porter_close(server->porter, client->connection, client->fd);
@@ -224,7 +223,7 @@ static void take_frame(struct ts_client_connection *client, const struct ts_fram
 	}
 	client->active_ns = ts_clock_monotonic_ns();
 	client->partial_ns = 0;
-	ts_control_request(client, frame);
+	client->handlers->request(client, frame);
 	drop_files(client, frame->header.n_fds);
 }
 
@@ -246,7 +245,7 @@ static void hang_up(struct ts_client_connection *client)
 	sd_event_source_set_enabled(client->source, SD_EVENT_OFF);
 	ts_server_look(server);
 	if (client->owner)
-		ts_server_finish(server, 0);
+		server->finish(server, 0);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -262,7 +261,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 	if (events & EPOLLOUT) {
 		flush(client);
 		if (ts_client_connection_has_room(client))
-			ts_question_resume(client);
+			client->handlers->resume(client);
 	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
 		n = ts_porter_receive_files(client->server->porter, client->connection, fd, bytes,
@@ -325,7 +324,7 @@ void ts_client_connection_turn_away(struct ts_server *server, const struct ts_in
 }
 
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
-			     bool owner)
+			     bool owner, const struct ts_client_handlers *handlers)
 {
 	struct ts_client_connection *client = calloc(1, sizeof(*client));
 	int r;
@@ -337,6 +336,7 @@ int ts_client_connection_new(struct ts_server *server, const struct ts_incoming 
 		return ts_error_origin(-ENOMEM);
 	}
 	client->server = server;
+	client->handlers = handlers;
 	client->user = incoming->user;
 	client->owner = owner;
 	client->fd = incoming->fd;
@@ -364,13 +364,13 @@ static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
 static bool is_idle(const struct ts_client_connection *client, uint64_t now_ns)
 {
 	return !client->owner && !client->pending && !client->answers &&
-	       !ts_question_is_asked(client) &&
+	       !client->handlers->is_asked(client) &&
 	       is_over(client->active_ns, CONNECTION_IDLE_NS, now_ns);
 }
 
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns)
 {
-	ts_control_check(client, now_ns);
+	client->handlers->check(client, now_ns);
 	if (client->broken || is_idle(client, now_ns) ||
 	    is_over(client->partial_ns, CONNECTION_PARTIAL_NS, now_ns) ||
 	    is_over(client->stalled_ns, CONNECTION_STALL_NS, now_ns))

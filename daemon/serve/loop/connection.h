@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connection.c (bytes) and those that answer requests (control.c) share of a client of the control socket.
+ * What connection.c (bytes) and those that answer requests (control.c, question.c) share of a client of the control socket.
  */
 #pragma once
 
@@ -10,8 +10,23 @@
 struct connection_answer; /* connection.c's */
 struct control_pending;	  /* control.c's: a request that waits */
 
+/* What a client's connection has done: control.c gives it. */
+struct ts_client_handlers {
+	/* A whole request, whose descriptors are the client's first ones. */
+	void (*request)(struct ts_client_connection *client, const struct ts_frame *frame);
+	/* Answers requests that waited long enough, or for what has come. */
+	void (*check)(struct ts_client_connection *client, uint64_t now_ns);
+	/* The client has room again. */
+	void (*resume)(struct ts_client_connection *client);
+	/* Whether a question of the client's is not over. */
+	bool (*is_asked)(const struct ts_client_connection *client);
+	/* The client goes: nothing waits for it any more. */
+	void (*leave)(struct ts_client_connection *client);
+};
+
 struct ts_client_connection {
 	struct ts_server *server;
+	const struct ts_client_handlers *handlers;
 	struct ts_client_connection *next;
 	int fd;
 	uint64_t connection; /* the porter's number of it */
@@ -35,10 +50,3 @@ struct ts_client_connection {
 /* Takes over `packed` and `fd` (-1: none goes with it); `r` is what building the answer returned. */
 void ts_client_connection_answer_built(struct ts_client_connection *client, uint32_t request_id,
 				       int r, uint8_t *packed, size_t n_bytes, int fd);
-
-/* A whole one, whose descriptors are the client's first ones. */
-void ts_control_request(struct ts_client_connection *client, const struct ts_frame *frame);
-/* Answers requests that waited long enough, or for what has come. */
-void ts_control_check(struct ts_client_connection *client, uint64_t now_ns);
-/* The client goes: nothing waits for it any more. */
-void ts_control_leave(struct ts_client_connection *client);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "daemon/serve/loop/answers.h"
-#include "daemon/serve/loop/connection.h"
+#include "daemon/serve/loop/control.h"
 #include "daemon/serve/loop/question.h"
 #include "daemon/util/error.h"
 #include "proto/rpc/frame.h"
@@ -50,8 +50,9 @@ static void pending_free(struct control_pending *pending)
 	free(pending);
 }
 
-void ts_control_leave(struct ts_client_connection *client)
+static void leave(struct ts_client_connection *client)
 {
+	ts_question_leave(client);
 	while (client->pending) {
 		struct control_pending *pending = client->pending;
 
@@ -211,7 +212,7 @@ static uint32_t waits_left(const struct ts_client_connection *client,
 	return n_left;
 }
 
-void ts_control_check(struct ts_client_connection *client, uint64_t now_ns)
+static void check(struct ts_client_connection *client, uint64_t now_ns)
 {
 	struct control_pending **p = &client->pending;
 
@@ -610,10 +611,10 @@ static void finish(struct ts_client_connection *client, uint32_t request_id,
 			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
 			       server->recording->path);
 	if (add_pending(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
-		ts_server_finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
+		server->finish(server, request->has_timeout_ms ? request->timeout_ms : 0);
 }
 
-void ts_control_request(struct ts_client_connection *client, const struct ts_frame *frame)
+static void take_request(struct ts_client_connection *client, const struct ts_frame *frame)
 {
 	uint32_t id = frame->header.request_id;
 	Ts__Rpc__Request *request =
@@ -663,3 +664,11 @@ void ts_control_request(struct ts_client_connection *client, const struct ts_fra
 	if (request)
 		ts__rpc__request__free_unpacked(request, NULL);
 }
+
+const struct ts_client_handlers ts_control_handlers = {
+	.request = take_request,
+	.check = check,
+	.resume = ts_question_resume,
+	.is_asked = ts_question_is_asked,
+	.leave = leave,
+};

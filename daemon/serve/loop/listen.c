@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "daemon/serve/loop/control.h"
 #include "daemon/serve/loop/listen.h"
 #include "daemon/util/error.h"
 
@@ -115,7 +116,7 @@ static int serve_peer(struct ts_server *server, const struct ts_incoming *incomi
 static int serve_client(struct ts_server *server, const struct ts_incoming *incoming, bool owner)
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
-		return ts_client_connection_new(server, incoming, owner);
+		return ts_client_connection_new(server, incoming, owner, &ts_control_handlers);
 	ts_client_connection_turn_away(server, incoming, "busy: too many clients at once");
 	ts_user_unref(incoming->user);
 	return -EBUSY;

@@ -69,7 +69,7 @@ void ts_peer_free(struct ts_peer *peer)
 	free(peer);
 	/* One process is all that a private daemon is for. */
 	if (server->options.mode == TS_SERVER_PRIVATE)
-		ts_server_finish(server, 0);
+		server->finish(server, 0);
 }
 
 static struct ts_handshake_reason refusal(int error, const char *why)

@@ -182,7 +182,8 @@ static void receive_pending(struct ts_server *server)
 	free(numbers);
 }
 
-void ts_server_finish(struct ts_server *server, uint32_t timeout_ms)
+/* See `finish` in server.h. */
+static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 {
 	struct ts_peer *next;
 
@@ -213,7 +214,7 @@ static void terminate(struct ts_server *server)
 {
 	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
 
-	ts_server_finish(server, TS_SERVER_TERM_MS);
+	begin_finish(server, TS_SERVER_TERM_MS);
 	if (server->finish_deadline_ns > deadline_ns) {
 		server->finish_deadline_ns = deadline_ns;
 		for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
@@ -241,7 +242,7 @@ static int on_porter(sd_event_source *source, int fd, uint32_t events, void *dat
 	ts_log(TS_LOG_ERROR, "the process that receives descriptors is gone: the daemon ends");
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	server->exit_status = 1;
-	ts_server_finish(server, 0);
+	begin_finish(server, 0);
 	return 0;
 }
 
@@ -499,6 +500,7 @@ int ts_server_run(const struct ts_server_options *options)
 		.inject_fd = -1,
 		.control_fd = -1,
 		.start_ns = ts_clock_monotonic_ns(),
+		.finish = begin_finish,
 	};
 	int r;
 

@@ -28,6 +28,9 @@ enum ts_server_mode {
 
 #define TS_SERVER_MAX_METADATA 8
 
+/* The time of an end; where a signal asks for it, files have the rest of TS_END_MS to be finished. */
+#define TS_SERVER_FINISH_MS 30000u
+#define TS_SERVER_TERM_MS   2500u
 /* For the names of stacks, when a recording ends. */
 #define TS_SERVER_SYMBOLS_MS 10000u
 
@@ -60,6 +63,7 @@ struct ts_server_options {
 
 struct ts_peer;
 struct ts_client_connection;
+struct ts_client_handlers;
 struct ts_question;
 struct ts_retention;
 
@@ -111,6 +115,12 @@ struct ts_server {
 	uint64_t n_bytes;   /* of recordings that ended */
 	bool no_lists_told; /* that traces' disk has no access control lists */
 	bool dumping;	    /* a dump waits for sessions */
+	/*
+	 * Ends the recording (record, private) or the service: sessions are stopped, files finished, within
+	 * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost. server.c's, for the
+	 * files below it.
+	 */
+	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;
 	uint64_t finish_deadline_ns;  /* of sessions */
 	uint64_t abandon_deadline_ns; /* of the process, whatever is stuck */
@@ -215,10 +225,10 @@ void ts_peer_receive_pending(struct ts_peer *peer);
 
 /*
  * `owner`: the recording is the client's, who alone may end it, and does by going away. Takes over the descriptor, and the
- * reference of `user` with the client that was taken from it.
+ * reference of `user` with the client that was taken from it. `handlers`: connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
-			     bool owner);
+			     bool owner, const struct ts_client_handlers *handlers);
 /* As ts_peer_turn_away(). */
 void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
 				    const char *why);
@@ -272,12 +282,3 @@ void ts_server_watch(struct ts_server *server);
 
 /* Has every peer and client looked at soon, by the loop: they may be freed then. */
 void ts_server_look(struct ts_server *server);
-
-/*
- * Ends the recording (record, private) or the service: sessions are stopped, files finished, within
- * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost.
- */
-#define TS_SERVER_FINISH_MS 30000u
-/* The same where a signal asks for the end: files have the rest of TS_END_MS to be finished. */
-#define TS_SERVER_TERM_MS 2500u
-void ts_server_finish(struct ts_server *server, uint32_t timeout_ms);

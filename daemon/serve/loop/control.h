@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What clients of the control socket ask for, and what they are answered. listen.c gives the handlers to each connection.
+ */
+#pragma once
+
+#include "daemon/serve/loop/connection.h"
+
+extern const struct ts_client_handlers ts_control_handlers;
