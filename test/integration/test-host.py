@@ -50,7 +50,7 @@ def work(ns):
 def interpreters():
     """One of each version from 3.8 to 3.13 that is installed."""
     spec = importlib.util.spec_from_file_location(
-        'python_stacks', os.path.join(harness.SOURCE, 'test', 'unit', 'inject', 'test-python.py'))
+        'python_stacks', os.path.join(harness.SOURCE, 'test', 'unit', 'inject', 'stacks', 'test-python.py'))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found = {}

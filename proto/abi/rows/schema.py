@@ -66,7 +66,7 @@ def schema_lines(row, name):
 
 
 def generate_columns(table):
-    lines = ctext.header(['Columns; only sbt/schema.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
+    lines = ctext.header(['Columns; only sbt/format/schema.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
     for row in table.rows:
         lines += column_lines(row)
     lines.append('static const struct ts_row_schema schemas[TS_ROW_COUNT] = {')
