@@ -76,24 +76,6 @@ enum ts_capture_work ts_capture_work(uint32_t cbid)
 	return is_wait(cbid) ? TS_CAPTURE_WORK_OTHER : TS_CAPTURE_WORK_NOT;
 }
 
-/* The default stream of the call's form, where the application gave none. */
-static bool is_per_thread(uint32_t cbid)
-{
-	const char *name = ts_capture_name(cbid);
-	size_t n = strlen(name);
-
-	return n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds"));
-}
-
-uint64_t ts_capture_stream(uint32_t cbid, const void *stream)
-{
-	uint64_t handle = (uint64_t)(uintptr_t)stream;
-
-	if (handle)
-		return handle;
-	return is_per_thread(cbid) ? TS_OPERATION_STREAM_PER_THREAD : TS_OPERATION_STREAM_LEGACY;
-}
-
 static uint64_t handle_of(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
@@ -125,20 +107,6 @@ static void put_named(struct ts_capture *capture, const struct ts_record_operati
 	if (kind == TS_OPERATION_FUNCTION)
 		ts_capture_function(capture, object);
 	(void)ts_lane_put(&capture->lane, &operation);
-}
-
-void ts_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
-			 uint64_t address, size_t bytes, const void *module, const char *name)
-{
-	struct ts_record_operation operation = *model;
-
-	operation.kind = TS_OPERATION_VARIABLE;
-	operation.parent = handle_of(module);
-	operation.dst = address;
-	operation.bytes = bytes;
-	operation.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
-	(void)ts_lane_put(&capture->lane, &operation);
-	(void)ts_memory_map_add(&capture->memory, address, bytes ?: 1, 0, operation.context);
 }
 
 static void put_image(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -173,23 +141,6 @@ static void put_module_of_file(struct ts_capture *capture, const struct ts_recor
 		ts_capture_unsupported(
 			capture, model,
 			"code of a file that cannot be read, or was changed while it was loaded");
-}
-
-void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
-		     const struct ts_cu_memset_node_params *fill)
-{
-	struct ts_record_operation operation = *model;
-
-	if (!fill->width || !fill->height || ts_capture_is_captured(capture, model->stream))
-		return;
-	operation.kind = TS_OPERATION_FILL;
-	operation.dst = fill->dst;
-	operation.dst_pitch = fill->pitch;
-	operation.value = fill->value;
-	operation.src = fill->element_size;
-	operation.bytes = fill->width;
-	operation.height = fill->height;
-	(void)ts_lane_put(&capture->lane, &operation);
 }
 
 static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -285,30 +236,6 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	default:
 		return false;
 	}
-}
-
-void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
-			     uint64_t event)
-{
-	struct ts_record_operation operation = *model;
-
-	operation.kind = TS_OPERATION_EVENT_RECORD;
-	operation.object = event;
-	if (ts_capture_is_captured(capture, operation.stream))
-		return;
-	if (ts_lane_put(&capture->lane, &operation))
-		ts_capture_event(capture, &operation);
-}
-
-void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_operation *model,
-			   uint64_t event)
-{
-	struct ts_record_operation operation = *model;
-
-	operation.kind = TS_OPERATION_STREAM_WAIT;
-	operation.object = event;
-	if (!ts_capture_is_captured(capture, operation.stream))
-		(void)ts_lane_put(&capture->lane, &operation);
 }
 
 static void put_sync(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -481,12 +408,6 @@ static void copy_flat(struct ts_capture *capture, struct ts_record_operation *mo
 	ts_capture_copies(capture, model, &copy);
 }
 
-void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
-			    const char *what)
-{
-	put_named(capture, model, TS_OPERATION_UNSUPPORTED, 0, 0, what);
-}
-
 static void copy_2d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
 		    const struct ts_cu_memcpy_2d *from, const void *stream, bool async)
 {
@@ -518,37 +439,6 @@ static void copy_2d(struct ts_capture *capture, struct ts_record_operation *mode
 	}
 	model->stream = ts_capture_stream(cbid, stream);
 	ts_capture_copies(capture, model, &copy);
-}
-
-bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy)
-{
-	bool src_host = from->src_memory_type == TS_CU_MEMORYTYPE_HOST;
-	bool dst_host = from->dst_memory_type == TS_CU_MEMORYTYPE_HOST;
-	struct ts_capture_copy copy = {
-		.width = from->width_in_bytes,
-		.height = from->height,
-		.depth = from->depth,
-		.src_pitch = from->src_pitch ?: from->width_in_bytes,
-		.dst_pitch = from->dst_pitch ?: from->width_in_bytes,
-		.src_host = src_host,
-		.dst_host = dst_host,
-		.unified = from->src_memory_type == TS_CU_MEMORYTYPE_UNIFIED ||
-			   from->dst_memory_type == TS_CU_MEMORYTYPE_UNIFIED,
-	};
-
-	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
-	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY)
-		return false;
-	copy.src_slice = copy.src_pitch * (from->src_height ?: from->height);
-	copy.dst_slice = copy.dst_pitch * (from->dst_height ?: from->height);
-	copy.src = (src_host ? handle_of(from->src_host) : from->src_device) +
-		   from->src_z * copy.src_slice + from->src_y * copy.src_pitch +
-		   from->src_x_in_bytes;
-	copy.dst = (dst_host ? handle_of(from->dst_host) : from->dst_device) +
-		   from->dst_z * copy.dst_slice + from->dst_y * copy.dst_pitch +
-		   from->dst_x_in_bytes;
-	*ret_copy = copy;
-	return true;
 }
 
 static void copy_3d(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,

@@ -33,7 +33,6 @@ struct inside {
 	bool has_order;
 	bool unordered;
 	bool copies; /* counted as a copy under way */
-	bool away;   /* a call of ours, which is not captured */
 	uint64_t enter;
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
@@ -51,11 +50,6 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	ts_capture_find_graph_driver(&driver->graphs, library);
 	ts_window_start(capture, config, library);
 	dlclose(library);
-}
-
-void ts_capture_look_away(bool away)
-{
-	inside.away = away;
 }
 
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
@@ -194,25 +188,6 @@ static void record_unsupported(struct ts_capture *capture, uint32_t cbid,
 		(void)ts_lane_put(&capture->lane, &model);
 	}
 	pthread_mutex_unlock(&capture->lane.lock);
-}
-
-bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context)
-{
-	struct ts_shim *shim = capture->shim;
-
-	if (!handle)
-		return true;
-	return shim->cupti.cuptiGetContextId && !shim->cupti.cuptiGetContextId(handle, context);
-}
-
-bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
-{
-	int status = 0;
-
-	if (!__atomic_load_n(&capture->shim->n_captures, __ATOMIC_RELAXED) ||
-	    !capture->driver.is_capturing)
-		return false;
-	return !capture->driver.is_capturing((void *)(uintptr_t)stream, &status) && status;
 }
 
 /* Before the call, whatever it is: no other is under way then that matters. */
@@ -363,7 +338,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	/* What is asked by us is seen by nobody. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
-	if (!captured || !data || ts_tls.busy || inside.away ||
+	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
 		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_calls_watched(domain, cbid))

@@ -71,9 +71,6 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 /* The flush thread's: how much it is so far and what it took, as counters in the trace. Nothing where that is told. */
 void ts_capture_report(struct ts_capture *capture);
 
-/* On this thread, for calls of ours that are to have rows: they are not captured. */
-void ts_capture_look_away(bool away);
-
 /* Whether such a call is to be seen by ts_capture_handle(). */
 bool ts_capture_wants(uint32_t domain, uint32_t cbid);
 
@@ -92,6 +89,9 @@ enum ts_capture_mode {
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
 /* unsupported.c: of calls that are not captured, whether a replay would lack them. */
 enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
+/* Records that a replay would lack `what`, in model's stream. */
+void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
+			    const char *what);
 /* What is captured while a window is open, and not else. */
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
@@ -110,11 +110,14 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model);
 
-/* The stream of a call, by its form where the application gave none. */
+/* streams.c: the stream of a call, by its form where the application gave none. */
 uint64_t ts_capture_stream(uint32_t cbid, const void *stream);
-/* What calls, and nodes of graphs, do in model's stream. */
-void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
-			    const char *what);
+/* The id of a context by its handle, where that is not NULL. False: CUPTI does not tell. */
+bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context);
+/* Whether what is put into a stream now goes into a graph, and not to the device. */
+bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
+
+/* operations.c: what calls, and nodes of graphs, do in model's stream. */
 void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
 		     const struct ts_cu_memset_node_params *fill);
 void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -135,7 +138,7 @@ struct ts_capture_copy {
 };
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
-/* calls.c: what a call says of a copy, but for `async`. False: of arrays, which are not captured. */
+/* What a call says of a copy, but for `async`. False: of arrays, which are not captured. */
 bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy);
 /* Host memory that the device can reach, if it changed since it was captured and no kernel may be at it. */
 void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -146,11 +149,6 @@ void ts_capture_event(struct ts_capture *capture, const struct ts_record_operati
 void ts_capture_results(struct ts_capture *capture, const struct ts_record_operation *waited);
 /* Host memory that goes: what was to be written there is not known. */
 void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t bytes);
-
-/* capture.c: the id of a context by its handle, where that is not NULL. False: CUPTI does not tell. */
-bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context);
-/* capture.c: whether what is put into a stream now goes into a graph, and not to the device. */
-bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
 
 /*
  * launches.c: a kernel's arguments, packed: valid until the next call. False: the driver does not tell their sizes, or none were

@@ -227,6 +227,37 @@ static void unreadable(struct ts_capture *capture, const struct ts_record_operat
 	(void)ts_lane_put(&capture->lane, &operation);
 }
 
+bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy)
+{
+	bool src_host = from->src_memory_type == TS_CU_MEMORYTYPE_HOST;
+	bool dst_host = from->dst_memory_type == TS_CU_MEMORYTYPE_HOST;
+	struct ts_capture_copy copy = {
+		.width = from->width_in_bytes,
+		.height = from->height,
+		.depth = from->depth,
+		.src_pitch = from->src_pitch ?: from->width_in_bytes,
+		.dst_pitch = from->dst_pitch ?: from->width_in_bytes,
+		.src_host = src_host,
+		.dst_host = dst_host,
+		.unified = from->src_memory_type == TS_CU_MEMORYTYPE_UNIFIED ||
+			   from->dst_memory_type == TS_CU_MEMORYTYPE_UNIFIED,
+	};
+
+	if (from->src_memory_type == TS_CU_MEMORYTYPE_ARRAY ||
+	    from->dst_memory_type == TS_CU_MEMORYTYPE_ARRAY)
+		return false;
+	copy.src_slice = copy.src_pitch * (from->src_height ?: from->height);
+	copy.dst_slice = copy.dst_pitch * (from->dst_height ?: from->height);
+	copy.src = (src_host ? (uint64_t)(uintptr_t)from->src_host : from->src_device) +
+		   from->src_z * copy.src_slice + from->src_y * copy.src_pitch +
+		   from->src_x_in_bytes;
+	copy.dst = (dst_host ? (uint64_t)(uintptr_t)from->dst_host : from->dst_device) +
+		   from->dst_z * copy.dst_slice + from->dst_y * copy.dst_pitch +
+		   from->dst_x_in_bytes;
+	*ret_copy = copy;
+	return true;
+}
+
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy)
 {

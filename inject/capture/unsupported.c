@@ -2,8 +2,10 @@
 /*
  * What a replay would lack: calls that do something which is not captured. Of the classes that do work each call is named that is not
  * known to be harmless; of the others those that bring kernels memory, or a shape, that no captured call tells of.
+ * ts_capture_unsupported() puts the operation that names a lack.
  */
 #include "inject/capture/capture.h"
+#include "inject/context.h"
 #include "inject/cuda/calls.h"
 #include "inject/generated-capture.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -70,4 +72,15 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
 		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
 									     : TS_CAPTURE_NOT;
 	}
+}
+
+void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
+			    const char *what)
+{
+	struct ts_record_operation operation = *model;
+
+	operation.kind = TS_OPERATION_UNSUPPORTED;
+	operation.object = operation.parent = 0;
+	operation.name = ts_definitions_string(&capture->shim->definitions, what, strlen(what));
+	(void)ts_lane_put(&capture->lane, &operation);
 }

@@ -65,6 +65,8 @@ static inline bool ts_window_is_open(const struct ts_window *window)
 bool ts_window_is_due(struct ts_capture *capture, bool is_launch);
 /* Does so. The order is held, the lane's lock is not. */
 void ts_window_switch(struct ts_capture *capture);
+/* True on a thread that makes a call of ours which is to have rows: it is not captured. */
+bool ts_window_calls_driver(void);
 /* Around calls that copy and may wait: the former waits while a window opens, 40 s at most, after which the trace says so. */
 void ts_window_copy_begins(struct ts_capture *capture);
 void ts_window_copy_ends(struct ts_window *window);
