@@ -1,80 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting the driver, and contexts: primary ones and others, and the stack of current ones that each thread has. Every
- * other file asks here which context a call is about.
+ * Starting the driver, and contexts: primary ones and others, and the calls that change the stack of current ones, which is in
+ * driver.c. No other file calls this one.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
-
-/* How deep a thread may push contexts; NVIDIA's driver states no bound. */
-#define STACK_MAX 64
-
-struct driver driver = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.initialised = PTHREAD_COND_INITIALIZER,
-};
-
-bool calls_take_time;
-
-static __thread struct {
-	struct context *contexts[STACK_MAX];
-	unsigned n;
-} stack;
-
-int result_of(int r)
-{
-	switch (r) {
-	case 0:
-		return TS_CU_SUCCESS;
-	case TS_VGPU_E_NOT_READY:
-		return TS_CU_ERROR_NOT_READY;
-	case TS_VGPU_E_OUT_OF_MEMORY:
-	case -ENOMEM:
-		return TS_CU_ERROR_OUT_OF_MEMORY;
-	case TS_VGPU_E_REGISTERED:
-		return TS_CU_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	case TS_VGPU_E_FAULTED:
-		return TS_CU_ERROR_LAUNCH_FAILED;
-	case TS_VGPU_E_FAULT_ADDRESS:
-		return TS_CU_ERROR_ILLEGAL_ADDRESS;
-	case TS_VGPU_E_FAULT_MISALIGNED:
-		return TS_CU_ERROR_MISALIGNED_ADDRESS;
-	case TS_VGPU_E_FAULT_ASSERT:
-		return TS_CU_ERROR_ASSERT;
-	case TS_VGPU_E_FAULT_TRAP:
-		return TS_CU_ERROR_LAUNCH_FAILED;
-	case TS_VGPU_E_FAULT_ILLEGAL:
-		return TS_CU_ERROR_ILLEGAL_INSTRUCTION;
-	case TS_VGPU_E_FAULT_PC:
-		return TS_CU_ERROR_INVALID_PC;
-	case TS_VGPU_E_FAULT_STACK:
-		return TS_CU_ERROR_HARDWARE_STACK_ERROR;
-	case TS_VGPU_E_FAULT_TIMEOUT:
-		return TS_CU_ERROR_LAUNCH_TIMEOUT;
-	case TS_VGPU_E_FAULT_RESOURCES:
-		return TS_CU_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	case TS_VGPU_E_NOT_RECORDED:
-		return TS_CU_ERROR_INVALID_HANDLE;
-	case -ESHUTDOWN:
-		return TS_CU_ERROR_DEINITIALIZED;
-	case TS_VGPU_E_ADDRESS:
-	case TS_VGPU_E_NOT_OWNER:
-	case -EINVAL:
-		return TS_CU_ERROR_INVALID_VALUE;
-	default:
-		return TS_CU_ERROR_UNKNOWN;
-	}
-}
-
-int result_of_context(const struct context *context)
-{
-	return result_of(ts_vgpu_context_error(context->vctx));
-}
 
 /* What CUDA_INJECTION64_PATH names is loaded and entered once, as NVIDIA's driver does; failing is nobody's business. */
 static void inject(void)
@@ -140,6 +75,7 @@ static int start(void)
 		return r;
 	/* A setting is every device's. */
 	calls_take_time = spec.shapes[0].call_ns;
+	report_hooks();
 	report_init();
 	atomic_store_explicit(&driver.ready, true, memory_order_release);
 	return 0;
@@ -186,57 +122,6 @@ __attribute__((destructor)) static void shut_down(void)
 		ts_vgpu_stop(driver.vgpu);
 		ts_vgpu_executor_free(driver.executor);
 	}
-}
-
-struct ts_vgpu_device *device_get(int32_t device)
-{
-	return device < 0 ? NULL : ts_vgpu_device_at(driver.vgpu, (uint32_t)device);
-}
-
-struct context *context_current_or_null(void)
-{
-	return stack.n ? stack.contexts[stack.n - 1] : NULL;
-}
-
-int context_current(struct context **ret_context)
-{
-	struct context *context;
-	int r = check_ready();
-
-	if (r)
-		return r;
-	context = context_current_or_null();
-	if (!context)
-		return TS_CU_ERROR_INVALID_CONTEXT;
-	if (!handle_is(context, HANDLE_CONTEXT))
-		return TS_CU_ERROR_CONTEXT_IS_DESTROYED;
-	*ret_context = context;
-	return result_of_context(context);
-}
-
-int context_get(void *handle, struct context **ret_context)
-{
-	int r = check_ready();
-
-	if (r)
-		return r;
-	if (!handle)
-		return context_current(ret_context);
-	if (!handle_is(handle, HANDLE_CONTEXT))
-		return TS_CU_ERROR_INVALID_CONTEXT;
-	*ret_context = handle;
-	return 0;
-}
-
-struct context *context_of_vctx(const struct ts_vgpu_context *vctx)
-{
-	struct context *context;
-
-	pthread_mutex_lock(&driver.lock);
-	for (context = driver.contexts; context && context->vctx != vctx;)
-		context = context->next;
-	pthread_mutex_unlock(&driver.lock);
-	return context;
 }
 
 static bool flags_valid(uint32_t flags)
@@ -294,6 +179,7 @@ static void context_destroy(struct context *context)
 	ts_vgpu_context_synchronize(context->vctx);
 	modules_destroy(context);
 	streams_destroy(context);
+	graphs_forget_context(context);
 	events_destroy(context);
 	ts_vgpu_context_free(context->vctx);
 	handle_free(context, sizeof(*context));
@@ -406,23 +292,24 @@ static int ctx_push_current(void *ctx)
 		return r;
 	if (!handle_is(ctx, HANDLE_CONTEXT))
 		return TS_CU_ERROR_INVALID_CONTEXT;
-	if (stack.n == STACK_MAX)
+	if (!context_may_push())
 		return TS_CU_ERROR_OUT_OF_MEMORY;
-	stack.contexts[stack.n++] = ctx;
+	context_push(ctx);
 	return 0;
 }
 
 static int ctx_pop_current(void **pctx)
 {
+	struct context *context;
 	int r = check_ready();
 
 	if (r)
 		return r;
-	if (!stack.n)
+	context = context_pop();
+	if (!context)
 		return TS_CU_ERROR_INVALID_CONTEXT;
-	stack.n--;
 	if (pctx)
-		*pctx = stack.contexts[stack.n];
+		*pctx = context;
 	return 0;
 }
 
@@ -432,16 +319,11 @@ static int ctx_set_current(void *ctx)
 
 	if (r)
 		return r;
-	if (!ctx) {
-		if (stack.n)
-			stack.n--;
-		return 0;
-	}
-	if (!handle_is(ctx, HANDLE_CONTEXT))
+	if (ctx && !handle_is(ctx, HANDLE_CONTEXT))
 		return TS_CU_ERROR_INVALID_CONTEXT;
-	if (!stack.n)
-		stack.n = 1;
-	stack.contexts[stack.n - 1] = ctx;
+	(void)context_pop();
+	if (ctx)
+		context_push(ctx);
 	return 0;
 }
 
@@ -466,7 +348,7 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 		return r;
 	if (!pctx || !flags_valid(flags))
 		return TS_CU_ERROR_INVALID_VALUE;
-	if (stack.n == STACK_MAX)
+	if (!context_may_push())
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	r = context_new(flags, dev, false, &context);
 	if (r)
@@ -474,7 +356,7 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 	pthread_mutex_lock(&driver.lock);
 	context_link(context);
 	pthread_mutex_unlock(&driver.lock);
-	stack.contexts[stack.n++] = context;
+	context_push(context);
 	report_context(TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context);
 	*pctx = context;
 	return 0;
@@ -510,7 +392,7 @@ static int ctx_destroy(void *ctx)
 	if (!handle_is(ctx, HANDLE_CONTEXT) || context->primary)
 		return TS_CU_ERROR_INVALID_CONTEXT;
 	if (context_current_or_null() == context)
-		stack.n--;
+		(void)context_pop();
 	context_destroy(context);
 	return 0;
 }

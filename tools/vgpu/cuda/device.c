@@ -4,7 +4,6 @@
  * does not have it says it has not, so that programs take their other path.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/vgpu/cuda/driver.h"
 
@@ -98,12 +97,6 @@ static int get_name(char *name, int32_t len, int32_t dev)
 		return TS_CU_ERROR_INVALID_VALUE;
 	snprintf(name, (size_t)len, "%s", shape->name);
 	return 0;
-}
-
-void device_uuid(int32_t dev, struct ts_cu_uuid *ret_uuid)
-{
-	memcpy(ret_uuid->bytes, "TraceSmith vgpu", 15);
-	ret_uuid->bytes[15] = (char)dev;
 }
 
 static int get_uuid(struct ts_cu_uuid *uuid, int32_t dev)

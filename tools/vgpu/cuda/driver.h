@@ -201,6 +201,12 @@ int result_of_context(const struct context *context);
 /* The current context; TS_CU_ERROR_INVALID_CONTEXT where there is none, or what befell it. */
 int context_current(struct context **ret_context);
 struct context *context_current_or_null(void);
+/* The current context while it lives. */
+struct context *context_current_alive(void);
+/* The calling thread's stack of current contexts. Push only if there is room; pop returns NULL if it is empty. */
+bool context_may_push(void);
+void context_push(struct context *context);
+struct context *context_pop(void);
 struct context *context_of_vctx(const struct ts_vgpu_context *vctx);
 /* The context a handle means, NULL meaning the current one. */
 int context_get(void *handle, struct context **ret_context);
@@ -226,8 +232,6 @@ int kernel_function(struct context *context, struct kernel *kernel, struct funct
 int function_get(struct context *context, void *handle, struct function **ret_function);
 /* The name of either, for a profiler. */
 const char *function_name(const void *handle);
-/* The kernel's function goes: it is no longer to be had by its kernel. */
-void kernel_forget(struct function *function);
 /* Registers per thread: PTX does not say, so an estimate. */
 static inline uint32_t function_regs(const struct function *function)
 {

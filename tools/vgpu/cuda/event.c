@@ -3,18 +3,6 @@
 #include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
-int event_get(void *handle, struct event **ret_event)
-{
-	int r = check_ready();
-
-	if (r)
-		return r;
-	if (!handle_is(handle, HANDLE_EVENT))
-		return TS_CU_ERROR_INVALID_HANDLE;
-	*ret_event = handle;
-	return 0;
-}
-
 static int event_create(void **event, uint32_t flags)
 {
 	struct context *context;

@@ -84,3 +84,15 @@ const char *intern(const char *text)
 	pthread_mutex_unlock(&lock);
 	return entry ? entry->text : NULL;
 }
+
+int event_get(void *handle, struct event **ret_event)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	if (!handle_is(handle, HANDLE_EVENT))
+		return TS_CU_ERROR_INVALID_HANDLE;
+	*ret_event = handle;
+	return 0;
+}

@@ -121,14 +121,6 @@ int kernel_function(struct context *context, struct kernel *kernel, struct funct
 	return TS_CU_ERROR_NOT_FOUND;
 }
 
-void kernel_forget(struct function *function)
-{
-	struct function *expected = function;
-
-	if (function->kernel)
-		atomic_compare_exchange_strong(&function->kernel->cached, &expected, NULL);
-}
-
 int function_get(struct context *context, void *handle, struct function **ret_function)
 {
 	if (handle_is(handle, HANDLE_FUNCTION)) {

@@ -111,6 +111,15 @@ static int variables_make(struct module *module)
 	return result_of(r);
 }
 
+/* The kernel's function goes: it is no longer to be had by its kernel. */
+static void kernel_forget(struct function *function)
+{
+	struct function *expected = function;
+
+	if (function->kernel)
+		atomic_compare_exchange_strong(&function->kernel->cached, &expected, NULL);
+}
+
 static void module_free(struct module *module)
 {
 	if (!module)

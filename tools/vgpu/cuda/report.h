@@ -37,7 +37,12 @@ extern bool calls_take_time; /* the spec says how long, of those that queue some
 
 /* Made once, when the machine is. */
 void report_init(void);
+/* queries.c: what answers a profiler. */
 const struct ts_vgpu_hooks *report_hooks(void);
+/* A context as a profiler is told of it, and a stream; NULL: the context's legacy default stream. */
+struct ts_vgpu_context_info report_context_info(const struct context *context);
+struct ts_vgpu_stream_info report_stream_info(const struct context *context,
+					      const struct stream *stream);
 
 /* A new operation record for what is about to be submitted, or NULL with nobody listening; its address is the tag. */
 struct ts_vgpu_operation *report_operation(const struct context *context, uint32_t stream_id);

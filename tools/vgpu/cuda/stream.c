@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
 /* The calling thread's default streams, one per context it used that way. */
@@ -110,7 +109,6 @@ void streams_destroy(struct context *context)
 {
 	while (context->streams)
 		stream_delete(context->streams);
-	graphs_forget_context(context);
 }
 
 int stream_get(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream)
