@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node of a graph does. Work is read from a call once, with what can be checked then; it is run by the same
- * functions as a call's own, with memory looked at when it runs and not before.
+ * What a node of a graph does. Work is read from a call once, with what can be checked then; it is run
+ * by the same functions as a call's own, with memory looked at when it runs and not before. graph-store.c
+ * has it in between.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tools/vgpu/cuda/graph/graph.h"
 
 /* The context a node is bound to; NULL means the current one. */
 static int bound_context(void *handle, struct context **ret_context)
 {
 	return context_get(handle, ret_context);
-}
-
-/* Room for arguments, and pointers to each of them. */
-static int params_new(struct node_work *work, const struct ts_vgpu_kernel *decl)
-{
-	work->kernel.params = calloc(1, decl->params_bytes + 1u);
-	work->kernel.pointers = calloc(decl->n_params + 1, sizeof(void *));
-	if (!work->kernel.params || !work->kernel.pointers) {
-		free(work->kernel.params);
-		free(work->kernel.pointers);
-		return TS_CU_ERROR_OUT_OF_MEMORY;
-	}
-	for (size_t i = 0; i < decl->n_params; i++)
-		work->kernel.pointers[i] = work->kernel.params + decl->params[i].offset;
-	return 0;
-}
-
-int work_launch(const struct function *f, const struct launch *l, const uint8_t *params,
-		struct node_work *ret_work)
-{
-	struct node_work work = {.type = TS_CU_GRAPH_NODE_TYPE_KERNEL};
-	int r = params_new(&work, f->decl);
-
-	if (r)
-		return r;
-	work.kernel.function = (struct function *)(uintptr_t)f;
-	work.kernel.launch = *l;
-	if (f->decl->params_bytes)
-		memcpy(work.kernel.params, params, f->decl->params_bytes);
-	*ret_work = work;
-	return 0;
 }
 
 int work_kernel(const struct ts_cu_kernel_node_params *params, struct node_work *ret_work)
@@ -67,7 +34,7 @@ int work_kernel(const struct ts_cu_kernel_node_params *params, struct node_work 
 	};
 	r = launch_check(f, &work.kernel.launch);
 	if (!r)
-		r = params_new(&work, f->decl);
+		r = work_params_new(&work, f->decl);
 	if (r)
 		return r;
 	r = launch_gather(f->decl, params->kernel_params, params->extra, work.kernel.params);
@@ -150,25 +117,6 @@ int work_event(int32_t type, void *event, struct node_work *ret_work)
 	return r;
 }
 
-int work_child_locked(const struct graph *child, struct node_work *ret_work)
-{
-	struct graph *copy;
-	int r;
-
-	if (child->depth + 1 >= GRAPH_MAX_DEPTH)
-		return NOT_SERVED("graphs nested so deep", "nest fewer child graphs");
-	copy = graph_new();
-	if (!copy)
-		return TS_CU_ERROR_OUT_OF_MEMORY;
-	r = graph_copy_locked(child, copy);
-	if (r) {
-		graph_free_locked(copy);
-		return r;
-	}
-	*ret_work = (struct node_work){.type = TS_CU_GRAPH_NODE_TYPE_GRAPH, .child = copy};
-	return 0;
-}
-
 static int work_child(void *graph, struct node_work *ret_work)
 {
 	struct graph *child;
@@ -223,37 +171,6 @@ int work_any(const struct node_params *params, struct node_work *ret_work)
 	default:
 		return TS_CU_ERROR_INVALID_VALUE;
 	}
-}
-
-int work_dup_locked(const struct node_work *from, struct node_work *ret_work)
-{
-	int r;
-
-	switch (from->type) {
-	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
-		r = work_launch(from->kernel.function, &from->kernel.launch, from->kernel.params,
-				ret_work);
-		if (!r)
-			ret_work->kernel.priority = from->kernel.priority;
-		return r;
-	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
-		r = work_child_locked(from->child, ret_work);
-		return r;
-	default:
-		*ret_work = *from;
-		return 0;
-	}
-}
-
-void work_deinit_locked(struct node_work *work)
-{
-	if (work->type == TS_CU_GRAPH_NODE_TYPE_KERNEL) {
-		free(work->kernel.params);
-		free(work->kernel.pointers);
-	} else if (work->type == TS_CU_GRAPH_NODE_TYPE_GRAPH) {
-		graph_free_locked(work->child);
-	}
-	*work = (struct node_work){.type = TS_CU_GRAPH_NODE_TYPE_EMPTY};
 }
 
 struct context *work_context(const struct node_work *work)

@@ -5,7 +5,8 @@
  * threads sees to it that they take turns; capturing does so by itself. graph_lock guards what threads that take turns do not
  * know that they share. It is never held while a profiler is told something.
  *
- *	graph.c       graphs, nodes, edges: making, copying
+ *	graph-store.c graphs, nodes, edges, work: making, copying, freeing
+ *	graph.c       the public functions for graphs and edges; telling a profiler
  *	graph-ask.c   what can be asked about them
  *	graph-node.c  what a node does: reading it from a call, giving it back, running it
  *	graph-api.c   the public functions for nodes, by kind
@@ -109,25 +110,37 @@ struct graph_exec {
 
 extern pthread_mutex_t graph_lock;
 
-/* graph.c. Those that end in _locked are called with graph_lock held; errors are the driver's. */
-int graph_get(void *handle, struct graph **ret_graph);
-int node_get(void *handle, struct graph_node **ret_node);
+/* graph-store.c. Those that end in _locked are called with graph_lock held; errors are the driver's. */
 int list_add(struct node_list *list, struct graph_node *node);
 bool list_has(const struct node_list *list, const struct graph_node *node);
+bool list_remove(struct node_list *list, const struct graph_node *node);
 int list_copy(const struct node_list *from, struct node_list *to);
 void list_deinit(struct node_list *list);
 uint32_t graph_next_id(void);
 struct graph *graph_new(void);
 void graph_free_locked(struct graph *graph);
+void node_free_locked(struct graph_node *node);
 /* Takes the work, also where it fails. */
 int graph_add_locked(struct graph *graph, const struct node_list *deps, struct node_work *work,
 		     struct graph_node **ret_node);
-int graph_add(struct graph *graph, const void **dependencies, size_t n_dependencies,
-	      struct node_work *work, struct graph_node **ret_node);
+int edge_add_locked(struct graph_node *from, struct graph_node *to);
 /* The same nodes and edges in an empty graph. */
 int graph_copy_locked(const struct graph *from, struct graph *to);
 /* The nodes so that each comes after what it depends on; free() it. TS_CU_ERROR_INVALID_VALUE: there is a cycle. */
 int graph_order_locked(struct graph *graph, struct graph_node ***ret_order);
+/* Room for arguments, and pointers to each of them. */
+int work_params_new(struct node_work *work, const struct ts_vgpu_kernel *decl);
+int work_launch(const struct function *f, const struct launch *l, const uint8_t *params,
+		struct node_work *ret_work);
+int work_child_locked(const struct graph *child, struct node_work *ret_work);
+int work_dup_locked(const struct node_work *from, struct node_work *ret_work);
+void work_deinit_locked(struct node_work *work);
+
+/* graph.c */
+int graph_get(void *handle, struct graph **ret_graph);
+int node_get(void *handle, struct graph_node **ret_node);
+int graph_add(struct graph *graph, const void **dependencies, size_t n_dependencies,
+	      struct node_work *work, struct graph_node **ret_node);
 /* Tells a profiler of a new node and its edges. */
 void graph_tell_node(const struct graph_node *node);
 void graph_tell_copies(const struct graph *graph, const struct graph *original);
@@ -137,16 +150,11 @@ int edges_check(const void *edge_data, size_t n);
 
 /* graph-node.c */
 int work_kernel(const struct ts_cu_kernel_node_params *params, struct node_work *ret_work);
-int work_launch(const struct function *f, const struct launch *l, const uint8_t *params,
-		struct node_work *ret_work);
 int work_copy(const struct ts_cu_memcpy_3d *copy, void *context, struct node_work *ret_work);
 int work_set(const struct ts_cu_memset_node_params *set, void *context, struct node_work *ret_work);
 int work_host(const struct ts_cu_host_node_params *host, struct node_work *ret_work);
 int work_event(int32_t type, void *event, struct node_work *ret_work);
-int work_child_locked(const struct graph *child, struct node_work *ret_work);
 int work_any(const struct node_params *params, struct node_work *ret_work);
-int work_dup_locked(const struct node_work *from, struct node_work *ret_work);
-void work_deinit_locked(struct node_work *work);
 void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_params *ret_params);
 /* The context that work is bound to; NULL: the launching stream's. */
 struct context *work_context(const struct node_work *work);
