@@ -217,6 +217,10 @@ void device_uuid(int32_t dev, struct ts_cu_uuid *ret_uuid);
 int stream_get(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream);
 /* The calling thread's own default stream of a context. */
 int stream_own(struct context *context, struct stream **ret_stream);
+/* A stream in the context's list; own: a thread's own default stream. */
+int stream_new(struct context *context, uint32_t flags, int32_t priority, bool own,
+	       struct stream **ret_stream);
+void stream_delete(struct stream *stream);
 void streams_destroy(struct context *context);
 static inline void *per_thread(void *stream)
 {

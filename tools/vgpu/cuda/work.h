@@ -61,8 +61,6 @@ int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_v
  */
 int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream,
 		struct stream **ret_capturing);
-/* What cannot be captured: spoils the capture and answers TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
-int capture_refuse(struct stream *stream);
 /* As stream_work(), for calls that are refused in a stream that is being captured. */
 int stream_uncaptured(void *handle, struct context **ret_context,
 		      struct ts_vgpu_stream **ret_stream);
@@ -74,11 +72,14 @@ int capture_host(struct stream *stream, void *fn, void *user_data);
 struct graph;
 int capture_graph(struct stream *stream, const struct graph *graph);
 int capture_record(struct stream *stream, struct event *event, bool external);
-/* The event was recorded outside of any capture. */
-void capture_forget_event(struct event *event);
 /* The stream waits for an event; *ret_captured: it was seen to here. */
 int capture_wait(void *handle, struct context *context, struct stream *capturing,
 		 struct event *event, bool external, bool *ret_captured);
+
+/* captures.c. What cannot be captured: spoils the capture and answers TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
+int capture_refuse(struct stream *stream);
+/* The event was recorded outside of any capture. */
+void capture_forget_event(struct event *event);
 /* Asking for the state of an event that was recorded in a capture. */
 int capture_ask_event(struct event *event);
 /* Asking for the state of a whole context, some of whose streams may be captured. */

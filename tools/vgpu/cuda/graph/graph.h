@@ -12,7 +12,7 @@
  *	graph-api.c   the public functions for nodes, by kind
  *	graph-exec.c  executable graphs: planning, launching
  *	graph-update.c  changing them
- *	capture.c, capture-call.c  streams being captured
+ *	captures.c, capture.c, capture-call.c  streams being captured
  */
 #pragma once
 
