@@ -5,11 +5,9 @@
 The graph comes from the objects of a build. File A refers to file B if an object of A leaves a symbol undefined that an object of B
 defines: a call, an address taken, or data. A call through a pointer is no reference. `nm` reads the objects; no debug info is needed.
 
-modules.txt lists the modules that are deliberately several files. known-circles.txt lists the circles of today and may only shrink.
+modules.txt lists the modules that are deliberately several files. A circle is printed with the symbols that make it.
 
-  check-circles.py BUILD            fails on a new circle, and on a listed circle that became smaller
-  check-circles.py BUILD --list     prints all circles with the symbols that make them
-  check-circles.py BUILD --update   writes known-circles.txt, if circles only became smaller
+  check-circles.py BUILD
 """
 import argparse
 import collections
@@ -25,9 +23,6 @@ PRODUCT = ('proto', 'inject', 'daemon', 'sbt', 'replay', 'tools')
 SKIPPED = 77
 # Objects of such builds hold no symbols of the machine's code, or more symbols than the sources have.
 UNREADABLE = ('-flto', '-fsanitize=')
-HEADER = '''# Circles that the tree still has: the product folder, and the names of the files (without their rooms).
-# The list may only shrink. `check-circles.py BUILD --update` removes what is gone; a new circle is never added.
-'''
 
 
 class Unreadable(Exception):
@@ -160,7 +155,7 @@ def describe(circle, references):
     return '\n'.join(lines)
 
 
-# The lists
+# The modules
 
 def read_list(path):
     """The lines of a list, in words; `#` begins a comment."""
@@ -180,28 +175,6 @@ def read_modules(path):
     return modules, findings
 
 
-def nameless(circle):
-    """A circle as the list has it, so that a file may move from room to room: product folder, names of the files."""
-    return circle[0].split('/')[0], tuple(sorted(os.path.basename(name) for name in circle))
-
-
-def read_known(path):
-    known = []
-    for line in read_list(path):
-        folder, _, names = line.partition(':')
-        known.append((folder.strip(), tuple(sorted(names.split()))))
-    return known
-
-
-def within(circle, known):
-    """True if a circle is part of a listed circle."""
-    return circle[0] == known[0] and not collections.Counter(circle[1]) - collections.Counter(known[1])
-
-
-def spelled(circle):
-    return '%s: %s' % (circle[0], ' '.join(circle[1]))
-
-
 def check_modules(modules, references):
     """A module whose files need no permission is not to be listed."""
     for module in modules:
@@ -214,34 +187,12 @@ def check_modules(modules, references):
             yield 'modules.txt: the files of "%s" are no circle: remove the line' % ' '.join(module)
 
 
-def compare(found, known, references, names):
-    """New circles, and listed circles that are gone or smaller. `names`: all files of the tree."""
-    compiled = {(name.split('/')[0], os.path.basename(name)) for name in references}
-    exist = {(name.split('/')[0], os.path.basename(name)) for name in names}
-    keys = {nameless(circle): circle for circle in found}
-    for key, circle in keys.items():
-        if not any(within(key, listed) for listed in known):
-            yield 'new circle: ' + describe(circle, references)
-    for listed in known:
-        files = {(listed[0], name) for name in listed[1]}
-        if listed not in keys and not any(file in exist and file not in compiled for file in files):
-            yield 'known-circles.txt: "%s" is gone or smaller: update the list (--update)' % spelled(listed)
-
-
-def update(path, found, known):
-    keys = [nameless(circle) for circle in found]
-    with open(path, 'w', encoding='utf-8') as stream:
-        stream.write(HEADER + ''.join(spelled(key) + '\n' for key in keys if any(within(key, listed) for listed in known)))
-
-
 def main():
     parser = argparse.ArgumentParser(description='checks that product files do not call each other in circles')
     parser.add_argument('build', help='a build folder, built')
-    parser.add_argument('--list', action='store_true', help='print all circles with the symbols that make them')
-    parser.add_argument('--update', action='store_true', help='remove from the list of known circles what is gone')
     parser.add_argument('--nm', default='nm', help='the program that lists symbols (default: nm)')
     parser.add_argument('--tree', default=tree.root(), help='the source tree (default: the tree of this script)')
-    parser.add_argument('--lists', default=HERE, help='the folder of modules.txt and known-circles.txt (default: that of this script)')
+    parser.add_argument('--modules', default=os.path.join(HERE, 'modules.txt'), help='the list of modules (default: modules.txt beside this script)')
     args = parser.parse_args()
 
     try:
@@ -249,19 +200,10 @@ def main():
     except Unreadable as reason:
         print('skipped: %s' % reason)
         return SKIPPED
-    modules, findings = read_modules(os.path.join(args.lists, 'modules.txt'))
-    found = circles(references, modules)
-    if args.list:
-        print('\n\n'.join(describe(circle, references) for circle in found) or 'no circles')
-        return 0
-    path = os.path.join(args.lists, 'known-circles.txt')
-    known = read_known(path)
-    if args.update:
-        update(path, found, known)
-        known = read_known(path)
+    modules, findings = read_modules(args.modules)
     findings += check_modules(modules, references)
-    names = tree.files() if args.tree == tree.root() else list(references)
-    return tree.report(findings + list(compare(found, known, references, names)))
+    findings += [describe(circle, references) for circle in circles(references, modules)]
+    return tree.report(findings)
 
 
 if __name__ == '__main__':

@@ -30,17 +30,12 @@ class Circles(unittest.TestCase):
         self.top = folder.name
         self.build = os.path.join(self.top, 'build')
         self.write('modules.txt', '')
-        self.write('known-circles.txt', '')
 
     def write(self, name, text):
         path = os.path.join(self.top, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w', encoding='utf-8') as stream:
             stream.write(text)
-
-    def read(self, name):
-        with open(os.path.join(self.top, name), encoding='utf-8') as stream:
-            return stream.read()
 
     def compile(self, sources, flags=()):
         entries = []
@@ -53,22 +48,19 @@ class Circles(unittest.TestCase):
             entries.append({'directory': self.build, 'command': ' '.join(argv), 'file': os.path.join('..', name), 'output': output})
         self.write('build/compile_commands.json', json.dumps(entries))
 
-    def check(self, *options):
-        result = subprocess.run([sys.executable, CHECK, self.build, '--tree', self.top, '--lists', self.top] + list(options),
+    def check(self):
+        result = subprocess.run([sys.executable, CHECK, self.build, '--tree', self.top,
+                                 '--modules', os.path.join(self.top, 'modules.txt')],
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return result.returncode, result.stdout.decode()
 
     def test_a_chain_passes(self):
         self.compile(CHAIN)
         self.assertEqual(self.check(), (0, ''))
-        self.assertEqual(self.check('--list'), (0, 'no circles\n'))
 
     def test_a_circle_of_calls_and_data_fails_with_its_symbols(self):
         self.compile(CIRCLE)
-        status, text = self.check()
-        self.assertEqual(status, 1)
-        self.assertEqual(text, 'new circle: sbt: a circle of 3 files: a.c c.c read/b.c\n    %s\n' % TEXT)
-        self.assertEqual(self.check('--list'), (0, 'sbt: a circle of 3 files: a.c c.c read/b.c\n    %s\n' % TEXT))
+        self.assertEqual(self.check(), (1, 'sbt: a circle of 3 files: a.c c.c read/b.c\n    %s\n' % TEXT))
 
     def test_a_circle_over_two_folders_fails(self):
         self.compile({'sbt/a.c': 'int b(void); int a(void) { return b(); }', 'replay/b.c': 'int a(void); int b(void) { return a(); }'})
@@ -98,33 +90,6 @@ class Circles(unittest.TestCase):
         self.assertIn('the reason', text)
         self.assertIn('are no circle: remove the line', text)
 
-    def test_a_listed_circle_passes_also_after_a_move(self):
-        self.compile(CIRCLE)
-        self.write('known-circles.txt', 'sbt: a.c b.c c.c\n')
-        self.assertEqual(self.check(), (0, ''))
-
-    def test_a_listed_circle_that_grew_fails(self):
-        self.compile({**CIRCLE, 'sbt/c.c': 'int d(void); int (*c)(void) = d;'})
-        self.write('known-circles.txt', 'sbt: a.c b.c c.c\n')
-        status, text = self.check()
-        self.assertEqual(status, 1)
-        self.assertIn('new circle: sbt: a circle of 4 files', text)
-        self.check('--update')
-        self.assertEqual(self.check()[0], 1)
-
-    def test_a_listed_circle_that_is_gone_or_smaller_fails_until_the_update(self):
-        self.compile({**CIRCLE, 'sbt/e.c': 'int e(void) { return 0; }'})
-        self.write('known-circles.txt', 'sbt: a.c b.c c.c e.c\n')
-        status, text = self.check()
-        self.assertEqual(status, 1)
-        self.assertIn('update the list', text)
-        self.assertEqual(self.check('--update'), (0, ''))
-        self.assertIn('\nsbt: a.c b.c c.c\n', self.read('known-circles.txt'))
-        self.compile(CHAIN)
-        self.assertEqual(self.check()[0], 1)
-        self.assertEqual(self.check('--update'), (0, ''))
-        self.assertNotIn('sbt', self.read('known-circles.txt'))
-
     def test_a_build_that_cannot_answer_is_skipped(self):
         self.compile(CHAIN, ['-flto'])
         status, text = self.check()
@@ -142,13 +107,6 @@ class Rooms(unittest.TestCase):
         self.assertEqual(self.rooms.rooms(names), {})
         self.assertEqual(self.rooms.rooms(names + ['sbt/read/more.h']), {'sbt/read': 26})
         self.assertEqual(self.rooms.rooms(['test/unit/%d.c' % i for i in range(30)]), {})
-
-    def test_the_list_may_only_shrink(self):
-        self.assertEqual(list(self.rooms.compare({'sbt': 30}, {'sbt': 30})), [])
-        self.assertIn('at most 25', ''.join(self.rooms.compare({'sbt': 26}, {})))
-        self.assertIn('at most 30', ''.join(self.rooms.compare({'sbt': 31}, {'sbt': 30})))
-        self.assertIn('update the list', ''.join(self.rooms.compare({'sbt': 29}, {'sbt': 30})))
-        self.assertIn('update the list', ''.join(self.rooms.compare({}, {'sbt': 30})))
 
 
 if __name__ == '__main__':
