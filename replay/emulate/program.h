@@ -9,7 +9,7 @@
 #include "replay/emulate/emulate.h"
 #include "replay/state/graph/largearray.h"
 #include "replay/state/map.h"
-#include "replay/streams/streams.h"
+#include "replay/streams/rows.h"
 
 #define TS_EMULATE_NONE UINT32_MAX
 /* No time is longer: sums of two of them do not overflow. */

@@ -8,7 +8,7 @@
 #include "replay/state/checkpoint/pack.h"
 #include "replay/state/machine.h"
 #include "replay/state/map.h"
-#include "replay/streams/streams.h"
+#include "replay/streams/rows.h"
 
 /* What was issued under one id: an operation, or all that one launch of a graph makes. */
 struct ts_order_group {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA's rules of order between streams, once. Five modules follow or run streams: state (replay/state/order.c), emulate (program.h), exec
- * (order.c), check (operations.c) and the virtual GPU (replay/vgpu/worker.c). Each keeps books of its own form, and asks here.
+ * CUDA's rules of order between streams, once. Six modules follow or run streams: state (replay/state/order.c), emulate (program.h),
+ * exec (order.c), check (operations.c), the virtual GPU (replay/vgpu/worker.c) and its stream captures (tools/vgpu/cuda/graph/captures.c).
+ * Each has a model of its own, and asks here.
  *
  *   one stream           Its operations run in the order of their calls. Two names can mean one stream (ts_stream_is_same()).
  *   legacy default       An operation of it waits for all earlier operations of the context's blocking streams, and later ones of
@@ -24,7 +25,6 @@
 #include <stdint.h>
 
 #include "proto/abi/record.h"
-#include "proto/abi/vendor/cupti_activity.h"
 
 /* The part of a stream that its order with others depends on. Zeroed: nothing is known of it; it is taken for a blocking one. */
 struct ts_stream_kind {
@@ -39,30 +39,12 @@ struct ts_stream_name {
 	uint32_t context, thread;
 };
 
-/* As the trace says it: flags of enum ts_cupti_activity_stream_flag. Flags that say nothing leave *kind as it is. */
-static inline void ts_stream_set_kind(struct ts_stream_kind *kind, uint32_t flags)
-{
-	switch (flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL:
-		*kind = (struct ts_stream_kind){.is_known = true, .is_legacy = true};
-		break;
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING:
-		kind->is_known = true;
-		kind->is_non_blocking = !kind->is_legacy;
-		break;
-	case TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT:
-		kind->is_known = true;
-		break;
-	default:
-		break;
-	}
-}
-
 /* As a call made it: CUstream_flags. */
 static inline struct ts_stream_kind ts_stream_created(uint64_t flags)
 {
 	return (struct ts_stream_kind){.is_known = true,
-				       .is_non_blocking = flags & 1 /* CU_STREAM_NON_BLOCKING */};
+				       .is_non_blocking =
+					       (flags & 1) != 0 /* CU_STREAM_NON_BLOCKING */};
 }
 
 /* A stream that nobody creates, by its handle. */

@@ -21,12 +21,12 @@ MAY_INCLUDE = {
     # Answers as messages: the one part of replay that knows them, and that the others do not know.
     'replay/report/': ['proto/', 'sbt/', 'replay/'],
     # The device knows nothing of CUDA's interfaces: those are tools/vgpu's.
-    'replay/vgpu/': ['proto/abi/', 'sbt/'],
+    'replay/vgpu/': ['proto/abi/', 'sbt/', 'replay/streams/'],
     'inject/': ['proto/abi/'],
     'daemon/': ['proto/', 'sbt/', 'replay/'],
     'tools/': ['proto/', 'sbt/', 'replay/'],
-    # The facades are loaded into applications: of the tree they carry the device and nothing else.
-    'tools/vgpu/': ['proto/abi/', 'replay/vgpu/'],
+    # The facades are loaded into applications: of the tree they carry the device and the rules of streams, and nothing else.
+    'tools/vgpu/': ['proto/abi/', 'replay/streams/', 'replay/vgpu/'],
     'test/': ['proto/', 'sbt/', 'replay/', 'inject/', 'daemon/', 'tools/'],
 }
 NEVER = {

@@ -10,7 +10,7 @@
 
 #include "replay/check/check.h"
 #include "replay/exec/order.h"
-#include "replay/streams/streams.h"
+#include "replay/streams/rows.h"
 #include "replay/vgpu/vgpu.h"
 
 #define N_PROGRAMS 1000
