@@ -2,7 +2,7 @@
 /*
  * Lines of Python code. The interpreter's own PyCode_Addr2Line() cannot be called from outside: this reads its tables. Three formats:
  * co_lnotab (3.8, 3.9; Objects/lnotab_notes.txt there), co_linetable of 3.10 (PEP 626), and the location table of 3.11 and later
- * (Objects/locations.md). python.c calls it.
+ * (Objects/locations.md). pycode.c calls it.
  */
 #include "daemon/sample/python.h"
 

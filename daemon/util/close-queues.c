@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues of descriptors, each with one detached thread while it is not empty. porter-process.c calls this module. A timer's signal
+ * Queues of descriptors, each with one detached thread while it is not empty. porter-process.c and the helpers of overflow.c call it. A timer's signal
  * interrupts a close() that lingers, and the kernel completes that close by itself. No signal interrupts a close() that waits for a
  * FUSE server: it holds up its own queue's thread alone.
  */

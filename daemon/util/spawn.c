@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One posix_spawn() for all helpers. daemon/worker/client.c and daemon/serve/system/prober.c call it; it calls libc alone.
+ * One posix_spawn() for all helpers. daemon/worker/client.c, daemon/sample/sampler.c and, of daemon/serve/system, prober.c and inspector.c
+ * call it; it calls libc alone.
  */
 #include "daemon/util/spawn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the daemon's own helper processes: workers and probers. A helper has a session of its own, no signal as its caller has it,
+ * Starts the daemon's own helper processes: workers, samplers, probers and the inspector. A helper has a session of its own, no signal as its caller has it,
  * /dev/null for the standard descriptors, and one end of a socket as TS_SPAWN_FD. No other descriptor reaches it.
  *
  * Thread-safe.

@@ -92,7 +92,7 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
 /* Records that a replay would lack `what`, in model's stream. */
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
 			    const char *what);
-/* What is captured while a window is open, and not else. */
+/* calls.c: what is captured while a window is open, and not else. */
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
 	TS_CAPTURE_WORK_LAUNCH,
@@ -105,7 +105,7 @@ const char *ts_capture_name(uint32_t cbid);
 /* attributes.c: what an attribute asks of a launch that a replay could not do again; NULL: nothing. */
 const char *ts_capture_launch_lacks(int32_t attribute,
 				    const union ts_cu_launch_attribute_value *value);
-/* A call, or (BEFORE) one that begins. The lane's lock is held. */
+/* calls.c: a call, or (BEFORE) one that begins. The lane's lock is held. */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a state is put together in. Private to state.c, which does it, and checkpoint.c, which keeps it and brings it back. */
+/* A state while it is built. Shared by state.c, at.c, engines.c, append.c and checkpoint/checkpoint.c, and by nobody else. */
 #pragma once
 
 #include "replay/state/engines.h"

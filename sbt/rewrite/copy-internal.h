@@ -93,12 +93,14 @@ int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
 		      struct ts_copy_session *session, const struct ts_row_schema *schema,
 		      const void *row, void *ret_row);
 
+/* copy-clock.c */
 /* Sets the shifts of all sources. */
 int ts_copy_align(struct ts_copy *copy);
 
 /* Metadata of all sources, and of the copy itself. */
 int ts_copy_metadata(struct ts_copy *copy);
 
+/* copy-window.c */
 /* What a window keeps of a part, learnt from the part's rows. */
 int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part);
 /* Which blocks may have rows that it keeps beside those that touch it, a byte each; to be free()d. */
@@ -106,6 +108,7 @@ int ts_copy_window_choose(struct ts_copy_part *part, uint8_t **ret_chosen);
 bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_sbt_row *row);
 void ts_copy_window_deinit(struct ts_copy_window *window);
 
+/* copy-symbols.c */
 /* A native frame that is kept: so are its module and its symbols. */
 int ts_copy_keep_frame(struct ts_copy_source *source, uint32_t session, uint64_t address);
 bool ts_copy_keeps_module(const struct ts_copy_source *source, uint32_t session,

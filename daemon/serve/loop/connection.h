@@ -10,7 +10,7 @@
 struct connection_answer; /* connection.c's */
 struct control_pending;	  /* control.c's: a request that waits */
 
-/* What a client's connection has done: control.c gives it. */
+/* Handlers of a client's requests: control.c defines them, listen.c passes them. */
 struct ts_client_handlers {
 	/* A whole request, whose descriptors are the client's first ones. */
 	void (*request)(struct ts_client_connection *client, const struct ts_frame *frame);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the floor of free disk. recording-disk.c calls it before a file grows, rotation.c before a file is made. Space that was taken
+ * Keeps the floor of free disk. recording-disk.c calls it before a file grows and before a file is made; expire.c makes it and
+ * asks whether space is short. Space that was taken
  * and is not yet set aside is subtracted from what statvfs() reports.
  */
 #include "daemon/serve/recording/disk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making and checking of directories for traces. main.c has the service's directory checked when it starts, peers.c asks for a
- * user's before each file. A directory is looked at through a descriptor, never by its name a second time.
+ * Making and checking of directories for traces. main.c checks the service's directory at the start. peer-file.c
+ * asks for a user's directory before each file. A directory is looked at through a descriptor, never by its name a second time.
  */
 #include "daemon/serve/recording/folder.h"
 

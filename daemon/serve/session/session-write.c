@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session's files write: rows, losses, definitions' cost, and the write that gives the rings' space back. All other files of
- * the session call this, and it calls none of them.
+ * Writes a session's rows and losses, counts what definitions cost, and gives the rings' space back once rows are written. All files of
+ * the session's thread call it. It calls none of them.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"

@@ -2,8 +2,8 @@
 /*
  * The part of CUPTI that TraceSmith uses, in the project's own words: result codes, domains, what a
  * callback is handed, attributes. Records are in cupti_activity.h, callback ids in cupti_cbid.h,
- * and the arguments that callbacks point to in cuda_params.h. The reading rules are
- * cuda_driver.h's: the vendor's CUPTI_X is TS_CUPTI_X here; values and layouts are CUPTI 13.0's and
+ * and the arguments that callbacks point to in cuda_driver_params.h and
+ * cuda_runtime_params.h, which the build makes. The reading rules are cuda_driver.h's: the vendor's CUPTI_X is TS_CUPTI_X here; values and layouts are CUPTI 13.0's and
  * are tested against its headers. Where CUPTI 11 and 12 differ the comment says which version
  * brought what.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies and sets. The device finds out from the addresses what kind of memory each side is; a call that names its sides
+ * Copies. The device finds out from the addresses what kind of memory each side is; a call that names its sides
  * is held to what it says.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and libraries: code that a program loads, the kernels in it and the variables in the device's memory. A
- * library is code known to the process; the first use of one of its kernels in a context loads it there as a module.
+ * Modules: code that a context loads, its kernels, and its variables in the device's memory. library.c has libraries, which
+ * the process knows; the first use of one of their kernels in a context loads it there as a module.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -39,6 +39,7 @@ extern bool calls_take_time; /* the spec says how long, of those that queue some
 void report_init(void);
 /* queries.c: what answers a profiler. */
 const struct ts_vgpu_hooks *report_hooks(void);
+/* report.c */
 /* A context as a profiler is told of it, and a stream; NULL: the context's legacy default stream. */
 struct ts_vgpu_context_info report_context_info(const struct context *context);
 struct ts_vgpu_stream_info report_stream_info(const struct context *context,

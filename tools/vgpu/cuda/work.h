@@ -2,7 +2,7 @@
 /*
  * Work as calls and graphs share it. A call checks its arguments, and then either runs what it was asked for or, in a
  * stream that is being captured, puts it into a graph; a graph runs the same work later. So each kind of
- * work has a part that reads arguments and one that runs (launch.c, copy.c, set.c), and capture.c says which it is.
+ * work has a part that reads arguments and one that runs (launch.c, copy.c, set.c), and graph/capture.c says which it is.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_v
 	    const struct work_place *place);
 
 /*
- * capture.c. As stream_get(), for work: *ret_capturing is the stream where it is being captured, so that the work goes into
+ * graph/capture.c. As stream_get(), for work: *ret_capturing is the stream where it is being captured, so that the work goes into
  * a graph, else NULL. TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED, TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
  */
 int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream,

@@ -15,6 +15,7 @@
  *	clock.c     the device's clock in the client's terms
  *	ident.c     version, names, ids
  *	refused.c   exported, and refused by name
+ *	find.c      the copy of libcuda that the process has
  *
  * Locks, outermost first: delivery (buffer.c), the list of buffers, one buffer. config_lock and the
  * clock's stand alone. None is held while the client is called, except delivery in its completion

@@ -248,7 +248,7 @@ const struct ts_ptx_range *ts_ptx_range_resolve(struct ts_ptx_worker *worker, ui
 /* One generic address of one lane: where it lies and how many bytes follow. NULL: nowhere. */
 uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 		       uint64_t *ret_bytes_left, bool *ret_read_only);
-/* observe.c: tells of an access; `address` as the instruction has them. */
+/* observed.c: tells of an access; `address` as the instruction has them. */
 #define TS_PTX_OBSERVING (1u << 31)
 void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
@@ -263,6 +263,6 @@ static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
 
 /* debug.c: a warp's turn under a debugger. */
 int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
-/* engine.c */
+/* host.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);
 void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n);

@@ -28,17 +28,18 @@ static inline bool capture_any(void)
 	return __builtin_expect(atomic_load_explicit(&n_captures, memory_order_relaxed) != 0, 0);
 }
 
-/* Under graph_lock, as all captures are. */
+/* captures.c. Under graph_lock, as all captures are. */
 void capture_add_locked(struct capture *capture, struct stream *origin);
 /* The capture is over; the graph is kept where it is the program's now. */
 void capture_free_locked(struct capture *capture, bool keep);
 /* Brings the stream into the capture that the event was recorded in. */
 int capture_wait_locked(struct stream *stream, const struct event *event);
-/* capture.c: the stream object behind a handle; NULL: the legacy default stream. */
-int capture_object_of(void *handle, struct context *context, struct stream **ret_stream);
 /* The legacy default stream encompasses the blocking ones, which must not be waited for while they are captured. */
 int capture_check_legacy_locked(const struct context *context, bool spoil);
 /* Threads in the order in which they first asked: handles of dead ones may come again. */
 uint64_t capture_this_thread(void);
 /* The calling thread's mode; returns the one before. */
 int32_t capture_exchange_mode(int32_t mode);
+
+/* capture.c: the stream object behind a handle; NULL: the legacy default stream. */
+int capture_object_of(void *handle, struct context *context, struct stream **ret_stream);

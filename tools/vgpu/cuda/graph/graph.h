@@ -12,6 +12,7 @@
  *	graph-api.c   the public functions for nodes, by kind
  *	graph-exec.c  executable graphs: planning, launching
  *	graph-update.c  changing them
+ *	graph-refuse.c  nodes that are not served
  *	captures.c, capture.c, capture-call.c  streams being captured
  */
 #pragma once
@@ -163,8 +164,9 @@ int work_run(const struct node_work *work, struct context *context, struct ts_vg
 
 /* graph-exec.c */
 int exec_get(void *handle, struct graph_exec **ret_exec);
+/* graph-update.c */
 /* The executable graph's copy of a node. */
 int exec_node(struct graph_exec *exec, void *node, struct graph_node **ret_node);
 /* Replaces the work of an executable graph's node; takes the work, also where it fails. */
 int exec_set(struct graph_exec *exec, struct graph_node *node, struct node_work *work);
-void graphs_forget_context(const struct context *context);
+void graphs_forget_context(const struct context *context); /* graph-exec.c */
