@@ -17,8 +17,8 @@
 #include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
-#include "daemon/serve/identity.h"
 #include "daemon/util/error.h"
+#include "daemon/util/identity.h"
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "daemon/bpf/hub.h"
-#include "daemon/serve/identity.h"
+#include "daemon/util/identity.h"
 #include "test/bench/bench.h"
 
 #define REPEATS	     7

@@ -9,7 +9,6 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/bpf/hub.h"
-#include "daemon/serve/identity.h"
 #include "daemon/serve/limits.h"
 #include "daemon/serve/loop/end.h"
 #include "daemon/serve/recording/recording.h"
@@ -17,6 +16,7 @@
 #include "daemon/serve/system/observer.h"
 #include "daemon/serve/users.h"
 #include "daemon/util/capabilities.h"
+#include "daemon/util/identity.h"
 #include "daemon/util/porter.h"
 #include "proto/client/places.h"
 

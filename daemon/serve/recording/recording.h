@@ -8,9 +8,9 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "daemon/serve/identity.h"
 #include "daemon/serve/recording/disk.h"
 #include "daemon/serve/users.h"
+#include "daemon/util/identity.h"
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "daemon/serve/identity.h"
+#include "daemon/util/identity.h"
 #include "proto/rpc/frame.h"
 #include "sbt/verify.h"
 #include "test/unit/daemon/daemon.h"

@@ -14,7 +14,7 @@
 #include "test/unit/harness.h"
 
 #include "daemon/bpf/hub.h"
-#include "daemon/serve/identity.h"
+#include "daemon/util/identity.h"
 #include "proto/abi/clock.h"
 #include "sbt/schema.h"
 

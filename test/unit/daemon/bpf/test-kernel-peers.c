@@ -25,7 +25,7 @@
 #include "test/unit/harness.h"
 
 #include "daemon/bpf/hub.h"
-#include "daemon/serve/identity.h"
+#include "daemon/util/identity.h"
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
 #include "test/unit/daemon/bpf/kernel-peer.h"

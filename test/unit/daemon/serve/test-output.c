@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <sys/xattr.h>
 
-#include "daemon/serve/identity.h"
 #include "daemon/serve/recording/folder.h"
 #include "daemon/serve/recording/output.h"
+#include "daemon/util/identity.h"
 #include "test/unit/daemon/daemon.h"
 #include "test/unit/fuse.h"
 

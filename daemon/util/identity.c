@@ -3,7 +3,7 @@
  * Reads the credentials of socket peers. listen.c calls it for each accepted connection, session-kernel.c before it has the kernel
  * watch a process. It calls the kernel alone.
  */
-#include "daemon/serve/identity.h"
+#include "daemon/util/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
