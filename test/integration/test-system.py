@@ -397,7 +397,7 @@ class System(harness.Case):
         programs = [one for one in trace.info['sessions'] if one['program'] == 'saxpy-driver']
         halves = [one for one in programs if one.get('host_half_only')]
         wholes = [one for one in programs if not one.get('host_half_only')]
-        mine = [one for one in halves if one['command_line'].endswith(' 20')
+        mine = [one for one in halves if one.get('command_line', '').endswith(' 20')
                 and one['command_line'].startswith(harness.APPS)]
         self.assertEqual((len(mine), len(wholes)), (1, 1), programs)
         self.assertEqual(wholes[0]['counts']['kernel'], 30)
