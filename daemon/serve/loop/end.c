@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread that waits for SIGTERM, then for the end. server.c begins it before any other thread. It cannot end a process whose
- * thread waits in the kernel and ignores SIGKILL. Strangers' descriptors do not cause that wait (see daemon/util/porter.h). The
+ * thread waits in the kernel and ignores SIGKILL. Strangers' descriptors do not cause that wait (see daemon/util/porter/porter.h). The
  * file system that the daemon writes to can.
  */
 #include "daemon/serve/loop/end.h"

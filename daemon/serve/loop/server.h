@@ -17,7 +17,7 @@
 #include "daemon/serve/users.h"
 #include "daemon/util/capabilities.h"
 #include "daemon/util/identity.h"
-#include "daemon/util/porter.h"
+#include "daemon/util/porter/porter.h"
 #include "proto/client/places.h"
 
 enum ts_server_mode {

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 
-#include "daemon/util/porter.h"
+#include "daemon/util/porter/porter.h"
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 

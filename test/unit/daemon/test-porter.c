@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "daemon/util/porter.h"
+#include "daemon/util/porter/porter.h"
 #include "proto/abi/base.h"
 
 #define USER 65001

@@ -4,7 +4,7 @@
  * interrupts a close() that lingers, and the kernel completes that close by itself. No signal interrupts a close() that waits for a
  * FUSE server: it holds up its own queue's thread alone.
  */
-#include "daemon/util/close-queues.h"
+#include "daemon/util/porter/close-queues.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
  *
  * The porter's copy of a passed descriptor is never the last one: the message or the helper has another.
  */
-#include "daemon/util/overflow.h"
+#include "daemon/util/porter/overflow.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/util/close-queues.h"
+#include "daemon/util/porter/close-queues.h"
 #include "proto/abi/base.h"
 
 #define OVERFLOW_SPARE_FDS \

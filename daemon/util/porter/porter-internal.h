@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-#include "daemon/util/porter.h"
+#include "daemon/util/porter/porter.h"
 
 enum porter_kind {
 	PORTER_KEEP = 1,    /* comes with the socket; no answer */

@@ -9,7 +9,7 @@
  * When the daemon is gone, the process hangs up every connection and ends. Where a close waits, the kernel ends the process as soon as that
  * close returns. It holds nothing but strangers' descriptors then.
  */
-#include "daemon/util/porter-internal.h"
+#include "daemon/util/porter/porter-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "daemon/util/close-queues.h"
-#include "daemon/util/overflow.h"
 #include "daemon/util/plain.h"
+#include "daemon/util/porter/close-queues.h"
+#include "daemon/util/porter/overflow.h"
 
 #define PORTER_FD      3 /* the only one that the process begins with, but for the standard ones */
 #define PORTER_BUCKETS 1024u

@@ -4,7 +4,7 @@
  * files to workers. MSG_PEEK without room for descriptors reports with MSG_CTRUNC whether the next message has some, and receives
  * none of them: only such a message costs a round trip to the process.
  */
-#include "daemon/util/porter-internal.h"
+#include "daemon/util/porter/porter-internal.h"
 
 #include <errno.h>
 #include <poll.h>
