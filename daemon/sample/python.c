@@ -242,8 +242,12 @@ static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
-/* Frames of the last stack that lie close to each other, from last[i] on, as one span. Returns the first frame behind it. */
-static uint32_t join_frames(const struct thread *thread, uint32_t i, struct span *ret_span)
+/*
+ * Frames of the last stack that lie close to each other, from last[i] on, as one span of at most `room` bytes, which has room for one frame.
+ * Returns the first frame behind it.
+ */
+static uint32_t join_frames(const struct thread *thread, uint32_t i, size_t room,
+			    struct span *ret_span)
 {
 	*ret_span = (struct span){thread->last[i].address, thread->last[i].address + FRAME_BYTES};
 	for (i++; i < thread->n_last; i++) {
@@ -251,8 +255,11 @@ static uint32_t join_frames(const struct thread *thread, uint32_t i, struct span
 
 		if (end + GAP_BYTES < ret_span->start || start > ret_span->end + GAP_BYTES)
 			break;
-		ret_span->start = start < ret_span->start ? start : ret_span->start;
-		ret_span->end = end > ret_span->end ? end : ret_span->end;
+		start = start < ret_span->start ? start : ret_span->start;
+		end = end > ret_span->end ? end : ret_span->end;
+		if (end - start > room)
+			break;
+		*ret_span = (struct span){start, end};
 	}
 	return i;
 }
@@ -263,16 +270,16 @@ static uint32_t read_together(struct ts_remote_python *python, struct thread *th
 {
 	struct iovec there[1 + TS_REMOTE_PYTHON_FRAMES];
 	struct iovec here[2] = {{ret_state, THREAD_BYTES}, {python->spans, 0}};
+	uint32_t ends[TS_REMOTE_PYTHON_FRAMES];
 	uint32_t n_spans = 0, n_known = 0;
 	const uint8_t *bytes = python->spans;
 	struct span span;
 	ssize_t n_bytes;
 
 	there[0] = (struct iovec){(void *)(uintptr_t)thread->state, THREAD_BYTES};
-	for (uint32_t i = 0; i < thread->n_last; n_spans++) {
-		i = join_frames(thread, i, &span);
-		if (here[1].iov_len + (span.end - span.start) > SPANS_BYTES)
-			break;
+	for (uint32_t i = 0; i < thread->n_last && SPANS_BYTES - here[1].iov_len >= FRAME_BYTES;
+	     n_spans++) {
+		i = ends[n_spans] = join_frames(thread, i, SPANS_BYTES - here[1].iov_len, &span);
 		there[1 + n_spans] =
 			(struct iovec){(void *)(uintptr_t)span.start, span.end - span.start};
 		here[1].iov_len += span.end - span.start;
@@ -282,11 +289,11 @@ static uint32_t read_together(struct ts_remote_python *python, struct thread *th
 	if (n_bytes < 0)
 		return UINT32_MAX;
 	for (uint32_t k = 0; k < n_spans && n_bytes >= (ssize_t)there[1 + k].iov_len; k++) {
-		uint32_t end = join_frames(thread, n_known, &span);
+		uint64_t start = (uint64_t)(uintptr_t)there[1 + k].iov_base;
 
-		for (; n_known < end; n_known++)
+		for (; n_known < ends[k]; n_known++)
 			memcpy(thread->last[n_known].bytes,
-			       bytes + (thread->last[n_known].address - span.start), FRAME_BYTES);
+			       bytes + (thread->last[n_known].address - start), FRAME_BYTES);
 		bytes += there[1 + k].iov_len;
 		n_bytes -= (ssize_t)there[1 + k].iov_len;
 	}

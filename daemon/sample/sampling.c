@@ -389,13 +389,19 @@ static int take_words(struct sampling *sampling, bool *ret_finish)
 	return r;
 }
 
+static void drain_python(void *data)
+{
+	const struct sampling *sampling = data;
+
+	if (sampling->ring)
+		ts_python_ring_drain(sampling->ring);
+}
+
 static int take_all(struct sampling *sampling)
 {
 	int r;
 
-	if (sampling->ring)
-		ts_python_ring_drain(sampling->ring);
-	r = ts_sampled_threads_take(sampling->threads, take_sample, sampling);
+	r = ts_sampled_threads_take(sampling->threads, take_sample, drain_python, sampling);
 	r = r ?: put_losses(sampling);
 	return r ?: look_around(sampling);
 }

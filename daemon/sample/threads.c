@@ -44,6 +44,7 @@ struct sampled {
 	uint32_t n_samples;
 	size_t depth_bytes; /* the greatest so far */
 	bool is_settled;    /* the copy's length stays, unless a stack is too deep for it */
+	bool keeps_event;   /* there was no other to be had */
 	char name[16];
 };
 
@@ -123,6 +124,7 @@ static void close_event(struct sampled *sampled)
 	if (sampled->page)
 		munmap(sampled->page, (size_t)sysconf(_SC_PAGESIZE) + sampled->ring_bytes);
 	ts_closep(&sampled->fd);
+	sampled->fd = -1;
 	sampled->page = NULL;
 }
 
@@ -166,14 +168,24 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 	snprintf(sampled->name, sizeof(sampled->name), "%.15s", line);
 }
 
+/* Without time in the kernel from now on, if the kernel refuses the first event otherwise. */
+static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uint32_t stack_bytes)
+{
+	int fd = open_event(threads, tid, threads->user_only, stack_bytes);
+
+	if ((fd != -EACCES && fd != -EPERM) || threads->n_live || threads->user_only)
+		return fd;
+	threads->user_only = true;
+	return open_event(threads, tid, true, stack_bytes);
+}
+
 /* The thread's event, its program and its ring. */
 static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampled, uint32_t tid)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET,
-				    .data.u32 = (uint32_t)(sampled - threads->threads)};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	int r;
 
-	sampled->fd = open_event(threads, tid, threads->user_only, sampled->stack_bytes);
+	sampled->fd = open_as_allowed(threads, tid, sampled->stack_bytes);
 	if (sampled->fd < 0)
 		return sampled->fd;
 	if (threads->options.program_fd >= 0 &&
@@ -203,10 +215,6 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 	}
 	*sampled = (struct sampled){.fd = -1, .stack_bytes = TS_SAMPLE_STACK_BYTES};
 	r = begin_event(threads, sampled, tid);
-	if ((r == -EACCES || r == -EPERM) && !threads->n_live && !threads->user_only) {
-		threads->user_only = true;
-		r = begin_event(threads, sampled, tid);
-	}
 	if (r)
 		return r;
 	sampled->tid = tid;
@@ -393,6 +401,8 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 /* The length of the copy that suits the thread's stacks, as far as they are known. */
 static uint32_t suitable_bytes(struct sampled *sampled)
 {
+	if (sampled->keeps_event)
+		return sampled->stack_bytes;
 	if (sampled->stack_bytes == TS_SAMPLE_FLAT_STACK_BYTES)
 		return sampled->depth_bytes > TS_SAMPLE_FLAT_STACK_BYTES
 			       ? TS_SAMPLE_STACK_BYTES
@@ -404,20 +414,29 @@ static uint32_t suitable_bytes(struct sampled *sampled)
 						 : TS_SAMPLE_FLAT_STACK_BYTES;
 }
 
-/* A new event with another length of copy. The old one is off, and its ring is empty. */
+/*
+ * A new event with another length of copy. The old one is off, and its ring is empty. It goes on where no other is to be had that is as
+ * good: rights may have been lost since, and memory for two rings may be short.
+ */
 static void replace_event(struct ts_sampled_threads *threads, struct sampled *sampled,
 			  uint32_t stack_bytes)
 {
-	int r;
+	struct sampled next = *sampled;
 
-	close_event(sampled);
-	sampled->stack_bytes = stack_bytes;
-	r = begin_event(threads, sampled, sampled->tid);
-	if (!r)
+	next.fd = -1;
+	next.page = NULL;
+	next.stack_bytes = stack_bytes;
+	if (begin_event(threads, &next, sampled->tid) || next.ring_bytes < sampled->ring_bytes) {
+		close_event(&next);
+		sampled->keeps_event = true;
+		if (!threads->off)
+			ioctl(sampled->fd, PERF_EVENT_IOC_ENABLE, 0);
 		return;
-	threads->n_left_out += r != -ESRCH;
-	(void)ts_map_set(&threads->by_tid, sampled->tid, r == -ESRCH ? 0 : UINT32_MAX);
-	close_thread(threads, sampled);
+	}
+	close_event(sampled);
+	*sampled = next;
+	/* An event that is off tells neither. */
+	threads->mapped = threads->scan = true;
 }
 
 /* A record of exit: pid, parent, thread. */
@@ -478,19 +497,29 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 	return r;
 }
 
-static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampled,
-		       ts_thread_sampled *callback, void *data)
+/* Whether the kernel may have dropped records: it tells so with the next record that has room. */
+static bool is_crowded(const struct sampled *sampled)
 {
+	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
+
+	return head - sampled->page->data_tail > sampled->ring_bytes / 4 * 3;
+}
+
+static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampled,
+		       ts_thread_sampled *callback, void (*before)(void *data), void *data)
+{
+	bool was_crowded = is_crowded(sampled);
 	int r = take_ring(threads, sampled, callback, data);
 	uint32_t stack_bytes;
 
-	if (r || !sampled->tid)
+	if (r || !sampled->tid || was_crowded)
 		return r;
 	stack_bytes = suitable_bytes(sampled);
 	if (stack_bytes == sampled->stack_bytes)
 		return 0;
 	/* What came meanwhile is taken first. */
 	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
+	before(data);
 	r = take_ring(threads, sampled, callback, data);
 	if (!r && sampled->tid)
 		replace_event(threads, sampled, stack_bytes);
@@ -498,7 +527,7 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 }
 
 int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *callback,
-			    void *data)
+			    void (*before)(void *data), void *data)
 {
 	struct epoll_event events[64];
 	int r = 0;
@@ -508,9 +537,10 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 	 * ready ones, and every ring is looked at.
 	 */
 	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
+	before(data);
 	for (uint32_t i = 0; i < threads->n_slots && !r; i++)
 		if (threads->threads[i].tid)
-			r = take_thread(threads, &threads->threads[i], callback, data);
+			r = take_thread(threads, &threads->threads[i], callback, before, data);
 	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))
 		r = scan(threads);
 	return r;

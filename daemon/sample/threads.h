@@ -50,9 +50,12 @@ int ts_sampled_threads_try(void);
 
 /* Readable when there are samples. New threads are found by ts_sampled_threads_take(), at the latest a second after they began. */
 int ts_sampled_threads_fd(const struct ts_sampled_threads *threads);
-/* Hands all samples out. What the callback returns other than 0 is handed on; -ESRCH: no thread is left. */
+/*
+ * Hands all samples out. `before` is called whenever samples are about to be read: whatever belongs to them is there by then. What the
+ * callback returns other than 0 is handed on; -ESRCH: no thread is left.
+ */
 int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *sampled,
-			    void *data);
+			    void (*before)(void *data), void *data);
 /* Sampling on or off. */
 void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on);
 

@@ -34,7 +34,7 @@ def write_depfile(path, source):
     folder = os.path.dirname(os.path.abspath(__file__))
     names = [source] + sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith('.py'))
     with open(path, 'w', encoding='utf-8') as stream:
-        stream.write('%s: %s\n' % (os.path.basename(path)[:-2], ' '.join(names)))
+        stream.write('%s: %s\n' % (os.path.basename(path)[:-2], ' '.join(name.replace(' ', '\\ ') for name in names)))
 
 
 def main():

@@ -102,6 +102,8 @@ def generate_steps(table):
         lines += step_lines(table, row)
     for message in rows_of(table):
         lines.append('TS_STATIC_ASSERT(sizeof(Ts__Rpc__%s) <= MESSAGE_BYTES, "room for it");' % message)
+    for row in rows:
+        lines.append('TS_STATIC_ASSERT(TS_ARRAY_LEN(%s_specs) <= MAX_FIELDS, "room for its fields");' % row.name)
     lines += ['', 'static const struct {', '\tconst ProtobufCMessageDescriptor *descriptor;',
               '\tTs__Rpc__Row__RowCase row_case;', '\tunsigned int n_specs;', '\tconst struct step_spec *specs;',
               '} messages[TS_ROW_EVENT_END] = {']

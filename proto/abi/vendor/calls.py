@@ -172,7 +172,7 @@ def parse_head(call, text):
 def parse_entry(call, text):
     text, _, work = re.sub(r'\s+', ' ', text).partition(' = ')
     call.work = work.strip() or None
-    match = re.fullmatch(r'((?:[^( ]+(?:\([^()]*\))? ?)*)(?:\(([^()]*)\))?', text.strip())
+    match = re.fullmatch(r'((?:[^() ]+(?:\([^()]*\))?(?: |$))*)(?:\(([^()]*)\))?', text.strip())
     if not match:
         raise ValueError('cannot be read: "%s"' % text.strip())
     parse_head(call, match[1])

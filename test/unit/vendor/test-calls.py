@@ -21,6 +21,7 @@ cuBaz = refused
 
 # A line that is appended, and what is said about it.
 BAD = (
+    ('cuNew id=3 ptsz=4 MEMCPY certain capture=ordered effect=expect (uint64_t dst_device, const void *src_host, size_t byte_count', None),
     ('cuNew id=3 QUERY', 'id 3 is at %s:6, too'),
     ('cuNew id=9 ptds=1 QUERY', 'id 1 is at %s:3, too'),
     ('cuFoo id=9 QUERY', 'callback cuFoo is at %s:3, too'),
