@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other threads ask of the flush thread (flush.h): words of memory and futexes, nothing of CUPTI's.
+ * Requests of other threads to the flush thread (flush.h): memory words and futexes, no CUPTI call.
  */
 #include "inject/context.h"
 

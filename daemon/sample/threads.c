@@ -517,7 +517,7 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 	stack_bytes = suitable_bytes(sampled);
 	if (stack_bytes == sampled->stack_bytes)
 		return 0;
-	/* What came meanwhile is taken first. */
+	/* Samples that came meanwhile are taken first: closing the event drops them. */
 	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
 	before(data);
 	r = take_ring(threads, sampled, callback, data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says of a stream, as a kind of stream. Pure; state and emulate call it for each row. */
+/* The kind of a stream as the trace has it. Pure; state and emulate call it for each row. */
 #pragma once
 
 #include "proto/abi/vendor/cupti_activity.h"

@@ -53,7 +53,7 @@ static inline bool ts_stream_is_implicit(uint64_t handle)
 	return handle <= TS_OPERATION_STREAM_PER_THREAD;
 }
 
-/* Of a handle whose creation was not seen. */
+/* The kind of a stream whose creation was not seen, by its handle. */
 static inline struct ts_stream_kind ts_stream_kind_of(uint64_t handle)
 {
 	return (struct ts_stream_kind){.is_known = ts_stream_is_implicit(handle),
@@ -92,7 +92,7 @@ static inline bool ts_stream_wait_covers(const struct ts_stream_kind *waited,
 	return waited->is_legacy && ts_stream_is_tied_to_legacy(other);
 }
 
-/* Of two operations that are ready and want the same engine. */
+/* Whether the first of two ready operations takes the engine that both want. */
 static inline bool ts_stream_is_more_urgent(int32_t priority, int32_t other)
 {
 	return priority < other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a context knows of itself without the lock: its device, its error, its limits. Contexts are made and freed in machine.c.
+ * State of a context that needs no lock: device, error, limits. Contexts are made and freed in machine.c.
  */
 #include <stdatomic.h>
 

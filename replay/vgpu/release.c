@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies behind a range goes with it, each kind in its way. The worker calls it when a stream has come to a release, memory.c and map.c when
+ * Releases a range and the memory behind it, each kind in its way. The worker calls it when a stream has come to a release, memory.c and map.c when
  * all that could be at work there is over.
  */
 #include <stdlib.h>

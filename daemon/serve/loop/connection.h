@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connection.c (bytes) and those that answer requests (control.c, question.c) share of a client of the control socket.
+ * A client of the control socket, as connection.c (bytes), control.c and question.c (requests) share it.
  */
 #pragma once
 

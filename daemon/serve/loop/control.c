@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients of the control socket ask for. Requests that need a session's thread wait in a list and are answered when it reports
+ * Requests of clients of the control socket. Requests that need a session's thread wait in a list and are answered when it reports
  * or the time is over; nothing here blocks.
  */
 #include <inttypes.h>
@@ -137,7 +137,7 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
-/* Of the sessions that run; NULL: it is over, or never was. */
+/* The running session of this number. NULL: it is over, or never was. */
 static struct ts_peer *find_peer(const struct ts_server *server, uint32_t number)
 {
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients of the control socket ask for, and what they are answered. listen.c gives the handlers to each connection.
+ * Handlers of the control socket's requests. listen.c gives the handlers to each connection.
  */
 #pragma once
 

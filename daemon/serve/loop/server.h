@@ -161,7 +161,7 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server,
 					     uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file);
 
-/* What is known of recordings: recording/account.c. Makes a new one the daemon's own, with the bounds of the options. */
+/* recording/account.c: the server's list of recordings. Makes a new one the daemon's own, with the bounds of the options. */
 void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
 /* A session of the server's one recording ended: take its counts. */
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the server knows of recordings: whose they are, what their sessions had, and those that are over. server.c, peers.c
+ * Recordings of the server: their owners, counts of their sessions, and those that are over. server.c, peers.c
  * and system.c call this, control.c asks for what is over, expire.c forgets it.
  */
 #include <stdlib.h>

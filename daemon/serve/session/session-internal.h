@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What session.c (life cycle, main thread) and the files of the session's thread share.
+ * A session, as session.c (life cycle, main thread) and the files of the session's thread share it.
  */
 #pragma once
 
@@ -130,7 +130,7 @@ void ts_session_rest(struct ts_session *s);
 #define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
 #define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
 
-/* What is written: session-write.c, for all others. */
+/* session-write.c: writes for all other files. */
 int ts_session_bad(struct ts_session *s, const char *why);
 /* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */
 int ts_session_write_failed(struct ts_session *s, int r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What session-kernel.c (events) and session-kernel-threads.c (threads and names) share.
+ * Kernel events of a session, as session-kernel.c (events) and session-kernel-threads.c (threads and names) share them.
  */
 #pragma once
 

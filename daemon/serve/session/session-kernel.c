@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel did to a session's threads: events of the session's feed become rows. The threads themselves are
+ * Kernel events of a session's threads: events of the session's feed become rows. The threads themselves are
  * session-kernel-threads.c's.
  */
 #include <inttypes.h>

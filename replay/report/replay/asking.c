@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the answers to all requests to replay share: the executor that is named, the part of the program that is asked for, progress,
+ * Shared by the answers to all requests to replay: the executor that is named, the part of the program that is asked for, progress,
  * complaints. replay.c asks for the answers; they call this.
  */
 #include "replay/report/replay/replay.h"

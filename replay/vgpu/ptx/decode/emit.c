@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the decoders of instructions share: modifiers are taken off the opcode, operands become registers or constants
+ * Shared by the decoders of instructions: modifiers are taken off the opcode, operands become registers or constants
  * of the image's pool, and instructions are added to the function. decode.c and the decode-*.c call it.
  */
 #include <stdlib.h>

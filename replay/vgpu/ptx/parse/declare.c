@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What files, headers of functions and bodies have in common: words and numbers, declared names, registers, variables with their
+ * Parts of files, headers of functions and bodies: words and numbers, declared names, registers, variables with their
  * initialisers. parse.c and parse-body.c call it.
  */
 #include <errno.h>

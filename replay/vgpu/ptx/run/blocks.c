@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an engine does with a block of a kernel: makes it resident, ends it, counts what it did, and stops the run when a limit is passed. engine.c
+ * Blocks of a kernel: the engine makes one resident, ends it, counts what it did, and stops the run when a limit is passed. engine.c
  * calls it for blocks in ascending order, schedule.c for those that a scheduler chooses.
  */
 #include <errno.h>

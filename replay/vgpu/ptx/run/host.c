@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the engine asks its embedder for: memory, and a place for what kernels print. */
+/* Requests of the engine to its embedder: memory, and a place for what kernels print. */
 #include "replay/vgpu/ptx/run/engine.h"
 
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine)
