@@ -23,7 +23,9 @@
 	X(release, cuDevicePrimaryCtxRelease_v2, (int device))                                  \
 	X(current, cuCtxSetCurrent, (void *context))                                            \
 	X(synchronize, cuCtxSynchronize, (void))                                                \
-	X(load, cuModuleLoadData, (void **ret_module, const void *image))                       \
+	X(load, cuModuleLoadDataEx,                                                             \
+	  (void **ret_module, const void *image, unsigned n_options, unsigned *options,         \
+	   void **values))                                                                      \
 	X(unload, cuModuleUnload, (void *module))                                               \
 	X(function, cuModuleGetFunction, (void **ret_function, void *module, const char *name)) \
 	X(alloc, cuMemAllocManaged, (uint64_t * ret_address, size_t n_bytes, unsigned flags))   \
@@ -61,6 +63,19 @@ static inline void device_driver(void)
 		ts_skip("the CUDA driver has no device");
 }
 
+/* What the driver's compiler says of a text that it refuses is shown. */
+static inline void device_load(struct device *d, const char *text)
+{
+	char log[4096] = "";
+	unsigned options[] = {TS_CU_JIT_ERROR_LOG_BUFFER, TS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
+	int result = device_cu.load(&d->module, text, 2, options, values);
+
+	if (result)
+		fprintf(stderr, "%s\n%s\n", log, text);
+	ts_check_int(result, 0);
+}
+
 static inline void device_open(struct device *d, const char *text)
 {
 	memset(d, 0, sizeof(*d));
@@ -69,7 +84,7 @@ static inline void device_open(struct device *d, const char *text)
 	ts_check_int(device_cu.retain(&d->context, 0), 0);
 	ts_check_int(device_cu.current(d->context), 0);
 	ts_check_int(device_cu.alloc(&d->memory, DEVICE_BYTES, DEVICE_GLOBAL), 0);
-	ts_check_int(device_cu.load(&d->module, text), 0);
+	device_load(d, text);
 }
 
 static inline void device_close(struct device *d)
@@ -119,7 +134,7 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 	static void ts_test_end_##name_(void)                                        \
 	{                                                                            \
 		ts_test_run_##name_();                                               \
-		exit(0);                                                             \
+		exit(ts_test_has_failed);                                            \
 	}                                                                            \
 	static struct ts_test ts_test_##name_ = {#name_, ts_test_end_##name_, NULL}; \
 	__attribute__((constructor)) static void ts_test_add_##name_(void)           \

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <setjmp.h>
 
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cuda_runtime.h"
@@ -79,22 +80,51 @@ static inline void conform_check(const char *file, int line, const char *call, i
 	conform_n_wrong++;
 }
 
-#define want(code, call) conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(code))
-#define ok(call)	 conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(SUCCESS))
+/* A call that crashes another driver is told, and the test goes on after it. */
+static sigjmp_buf conform_before;
+static volatile sig_atomic_t conform_calling;
+
+static inline void conform_crashed(int signal)
+{
+	(void)signal;
+	if (conform_calling)
+		siglongjmp(conform_before, 1);
+	_exit(139);
+}
+
+static inline void conform_tell_crash(const char *file, int line, const char *call)
+{
+	fprintf(stderr, "%s:%d: %s crashes\n", file, line, call);
+	conform_n_wrong++;
+}
+
+#define conform_call(code, call)                                                            \
+	do {                                                                                \
+		conform_calling = 1;                                                        \
+		if (sigsetjmp(conform_before, 1))                                           \
+			conform_tell_crash(__FILE__, __LINE__, #call);                      \
+		else                                                                        \
+			conform_check(__FILE__, __LINE__, #call, call, CONFORM_CODE(code)); \
+		conform_calling = 0;                                                        \
+	} while (0)
+#define want(code, call) conform_call(code, call)
+#define ok(call)	 conform_call(SUCCESS, call)
 /* For what has no result code: what it does is checked by the lines that follow. */
 #define done(call) (call)
 
 /* As TS_TEST; the vendor's driver keeps files of its own open. */
-#define CONFORM(name_)                         \
-	static void conform_run_##name_(void); \
-	TS_TEST(name_)                         \
-	{                                      \
-		conform_run_##name_();         \
-		if (conform_n_wrong)           \
-			exit(1);               \
-		if (!conform_virtual())        \
-			exit(0);               \
-	}                                      \
+#define CONFORM(name_)                                     \
+	static void conform_run_##name_(void);             \
+	TS_TEST(name_)                                     \
+	{                                                  \
+		if (!conform_virtual())                    \
+			signal(SIGSEGV, conform_crashed);  \
+		conform_run_##name_();                     \
+		if (conform_n_wrong || ts_test_has_failed) \
+			exit(1);                           \
+		if (!conform_virtual())                    \
+			exit(0);                           \
+	}                                                  \
 	static void conform_run_##name_(void)
 
 /* Calls a function by its address with nothing but zeros; enough of them for every signature there is. */

@@ -359,7 +359,7 @@ CONFORM(functions_by_name)
 	void *f, *g;
 
 	ok(cuInit(0));
-	for (size_t i = 0; i < sizeof(may_lack) / sizeof(may_lack[0]); i++) {
+	for (volatile size_t i = 0; i < sizeof(may_lack) / sizeof(may_lack[0]); i++) {
 		f = &status;
 		ok(cuGetProcAddress_v2(may_lack[i], &f, 13000, 0, &status));
 		ts_check(status == (f ? TS_CU_GET_PROC_ADDRESS_SUCCESS

@@ -458,7 +458,7 @@ static void *set_opportunistic(void *arg)
 {
 	int32_t got;
 
-	for (int32_t i = 0; i < 20000; i++) {
+	for (volatile int32_t i = 0; i < 20000; i++) {
 		int32_t value = i & 1;
 
 		ok(cuMemPoolSetAttribute(standard_pool,
