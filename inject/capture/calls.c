@@ -204,6 +204,9 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 
 		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->kernel),
 			  handle_of(p->library), p->name);
+		ts_capture_kernel(capture, handle_of(*p->kernel),
+				  ts_definitions_string(&capture->shim->definitions, p->name,
+							strlen(p->name)));
 		return true;
 	}
 	case ID(cuKernelGetFunction): {
@@ -229,7 +232,11 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 
 		/* Who asks for the size alone learns no address. */
 		if (p->dev_ptr && p->name)
-			ts_capture_variable(capture, model, *p->dev_ptr, p->bytes ? *p->bytes : 0,
+			ts_capture_variable(capture, model, *p->dev_ptr,
+					    p->bytes
+						    ? *p->bytes
+						    : ts_capture_variable_bytes(capture, cbid,
+										p->module, p->name),
 					    p->module, p->name);
 		return true;
 	}

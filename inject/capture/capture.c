@@ -47,6 +47,11 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	*(void **)&driver->func_param = dlsym(library, "cuFuncGetParamInfo");
 	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
 	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
+	*(void **)&driver->function_name = dlsym(library, "cuFuncGetName");
+	*(void **)&driver->kernel_function = dlsym(library, "cuKernelGetFunction");
+	*(void **)&driver->module_variable = dlsym(library, "cuModuleGetGlobal_v2");
+	*(void **)&driver->library_variable = dlsym(library, "cuLibraryGetGlobal");
+	*(void **)&driver->library_managed = dlsym(library, "cuLibraryGetManaged");
 	ts_capture_find_graph_driver(&driver->graphs, library);
 	ts_window_start(capture, config, library);
 	dlclose(library);

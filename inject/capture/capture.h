@@ -33,6 +33,14 @@ struct ts_capture_driver {
 	int (*func_param)(void *function, size_t index, size_t *offset, size_t *bytes);
 	int (*kernel_param)(void *kernel, size_t index, size_t *offset, size_t *bytes);
 	int (*is_capturing)(void *stream, int *ret_status);
+	int (*function_name)(const char **ret_name, void *function);
+	int (*kernel_function)(void **ret_function, void *kernel);
+	int (*module_variable)(uint64_t *ret_address, size_t *ret_bytes, void *module,
+			       const char *name);
+	int (*library_variable)(uint64_t *ret_address, size_t *ret_bytes, void *library,
+				const char *name);
+	int (*library_managed)(uint64_t *ret_address, size_t *ret_bytes, void *library,
+			       const char *name);
 };
 
 struct ts_capture {
@@ -48,7 +56,9 @@ struct ts_capture {
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
-	struct ts_pages layouts; /* where functions' arguments lie: struct argument */
+	struct ts_pages kernels; /* struct kernel, as the program asked for them */
+	size_t n_kernels;
+	struct ts_pages layouts; /* where functions' arguments lie: struct ts_capture_argument */
 	size_t n_layouts;
 	struct ts_pages arguments;	 /* of one launch, packed */
 	struct ts_handles graph_numbers; /* of executable graphs */
@@ -160,8 +170,28 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 			      uint64_t handle, const void *bytes, size_t n);
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
-/* The handle stands for another function now. */
+
+/* functions.c: a call gave the program this handle: it stands for another function now. */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
+/* The same of a library's kernel, with the id of its name. */
+void ts_capture_kernel(struct ts_capture *capture, uint64_t handle, uint32_t name);
+/* Before a graph's kernel is launched: how the program came by it, where no call has told. Its context is current. */
+void ts_capture_graph_function(struct ts_capture *capture, const struct ts_record_operation *model,
+			       uint64_t handle);
+struct ts_capture_argument {
+	uint32_t offset, bytes;
+};
+struct ts_capture_layout {
+	const struct ts_capture_argument *arguments; /* until the next function is asked for */
+	uint32_t n;
+	uint32_t bytes; /* of all, packed */
+};
+/* Where a function's arguments lie. False: the driver does not tell. */
+bool ts_capture_layout(struct ts_capture *capture, void *handle,
+		       struct ts_capture_layout *ret_layout);
+/* How long a variable is that the program asked for without its size; 0: the driver does not tell. */
+size_t ts_capture_variable_bytes(const struct ts_capture *capture, uint32_t cbid, void *module,
+				 const char *name);
 
 /* allocations.c: whether it was a call that allocates or frees memory. */
 bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,

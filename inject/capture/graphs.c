@@ -485,10 +485,12 @@ static void put_node(struct ts_capture *capture, const struct ts_record_operatio
 		if (node->kernel.context && node->kernel.context != launch->context)
 			ts_capture_unsupported(capture, launch,
 					       "a graph's kernels in several contexts");
-		else
+		else {
+			ts_capture_graph_function(capture, launch, node->kernel.handle);
 			ts_capture_launch_packed(capture, &model, node->kernel.handle,
 						 graph->arguments.at + node->kernel.at,
 						 node->kernel.n);
+		}
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
 		ts_capture_copies(capture, &model, &node->copy);

@@ -75,8 +75,6 @@ void ts_window_start(struct ts_capture *capture, const struct ts_capture_config 
 		{"cuEventRecord", &driver->event_record},
 		{"cuEventQuery", &driver->event_query},
 		{"cuMemcpyDtoHAsync_v2", &driver->copy},
-		{"cuModuleGetGlobal_v2", &driver->module_variable},
-		{"cuLibraryGetGlobal", &driver->library_variable},
 	};
 
 	pthread_mutex_init(&window->names_lock, NULL);
@@ -92,8 +90,7 @@ static bool has_driver(const struct ts_window_driver *driver)
 {
 	return driver->push && driver->pop && driver->exchange_mode && driver->stream_new &&
 	       driver->stream_free && driver->stream_query && driver->event_new &&
-	       driver->event_free && driver->event_record && driver->event_query && driver->copy &&
-	       driver->module_variable;
+	       driver->event_free && driver->event_record && driver->event_query && driver->copy;
 }
 
 /* ---- what is alive ---- */
@@ -679,7 +676,7 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 static void put_variable(struct ts_capture *capture, const struct alive *module, uint32_t context,
 			 const char *name)
 {
-	const struct ts_window_driver *driver = &capture->window.driver;
+	const struct ts_capture_driver *driver = &capture->driver;
 	int (*ask)(uint64_t *, size_t *, void *, const char *) =
 		module->is_library ? driver->library_variable : driver->module_variable;
 	const struct ts_record_operation model = {.context = context};

@@ -25,9 +25,7 @@ struct ts_window_driver {
 	int (*event_record)(void *event, void *stream);
 	int (*event_query)(void *event);
 	int (*copy)(void *host, uint64_t device, size_t n_bytes, void *stream);
-	int (*module_variable)(uint64_t *address, size_t *n_bytes, void *module, const char *name);
-	int (*library_variable)(uint64_t *address, size_t *n_bytes, void *library,
-				const char *name); /* may be NULL */
+	/* may be NULL */
 };
 
 struct ts_window {

@@ -4,7 +4,8 @@
 
 file: a kernel out of a file that goes when it is loaded. library: so it is of a library.
 waits: what is copied to the host without waiting, waited for by cuCtxSynchronize_v2(). function: a function of the host, which
-changes what is copied next. Ends with 9 where a call fails, with 77 where there is no GPU.
+changes what is copied next. variable: one of a library, whose address is asked for and whose size is not. graph: a library's
+kernel, launched by its own handle while its stream is captured. Ends with 9 where a call fails, with 77 where there is no GPU.
 """
 import ctypes
 import os
@@ -19,6 +20,7 @@ PTX = b"""
 .version 7.0
 .target sm_70
 .address_size 64
+.visible .global .align 4 .u32 addend = 1;
 .visible .entry add(.param .u64 p, .param .u32 x)
 {
 	.reg .b32 %r<4>;
@@ -36,10 +38,10 @@ PTX = b"""
 """
 
 
-def launch(kernel, x):
+def launch(kernel, x, stream=None):
     pointer, x = u64(memory.value), u32(x)
     arguments = (void * 2)(ctypes.addressof(pointer), ctypes.addressof(x))
-    call('cuLaunchKernel', kernel, 1, 1, 1, N, 1, 1, 0, None, arguments, None)
+    call('cuLaunchKernel', kernel, 1, 1, 1, N, 1, 1, 0, stream, arguments, None)
 
 
 def from_file(load):
@@ -67,6 +69,20 @@ for x, what in enumerate(sys.argv[1:], 1):
         library = from_file(lambda path: made('cuLibraryLoadFromFile', path, None, None, 0, None, None, 0))
         kernel = made('cuKernelGetFunction', made('cuLibraryGetKernel', library, b'add'))
     launch(kernel, x)
+    if what == 'variable':
+        library = made('cuLibraryLoadData', PTX + b'\0', None, None, 0, None, None, 0)
+        addend = u64()
+        call('cuLibraryGetGlobal', ctypes.byref(addend), None, library, b'addend')
+        call('cuMemcpyDtoDAsync_v2', memory, addend, size_t(4), None)
+    if what == 'graph':
+        library = made('cuLibraryLoadData', PTX + b'\0', None, None, 0, None, None, 0)
+        stream = made('cuStreamCreate', 0)
+        call('cuStreamBeginCapture_v2', stream, 0)
+        launch(made('cuLibraryGetKernel', library, b'add'), x, stream)
+        graph = void()
+        call('cuStreamEndCapture', stream, ctypes.byref(graph))
+        executable = made('cuGraphInstantiateWithFlags', graph, u64(0))
+        call('cuGraphLaunch', executable, stream)
     if what == 'function':
         call('cuLaunchHostFunc', None, function, None)
         call('cuMemcpyHtoDAsync_v2', memory, pinned, size_t(4), None)

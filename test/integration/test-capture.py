@@ -101,6 +101,26 @@ class Replay(harness.Case):
         session, = self.check_same(self.odd('file', 'library'))
         self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (2, 2, 0))
 
+    def check_everywhere(self, path):
+        """The same on the virtual GPU, and by its driver, which chooses where memory lies."""
+        session, = self.check_same(path)
+        env = harness.environment(LD_LIBRARY_PATH=harness.VGPU, TRACESMITH_VGPU='small')
+        result = harness.tsctl('replay', '--on', 'cuda', '--json', path, env=env)
+        self.assertEqual((result.status, json.loads(result.out)['verdict']), (SAME, 'same'), result)
+        return session
+
+    def test_a_variable_without_its_size(self):
+        """The program asks for its address alone; the driver tells how long it is."""
+        path = self.odd('variable')
+        variable, = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'variable']
+        self.assertEqual((variable['name'], variable['bytes']), ('addend', 4))
+        self.assertEqual(self.check_everywhere(path)['results'], 1)
+
+    def test_a_kernel_that_a_captured_graph_launches_by_its_function(self):
+        """The graph's node has the kernel's function, which no call gave to the program."""
+        session = self.check_everywhere(self.odd('graph'))
+        self.assertEqual((session['launches'], session['results']), (2, 1))
+
     def test_a_context_that_is_waited_for_by_its_handle(self):
         """What it waited for has its results."""
         session, = self.check_same(self.odd('waits', 'waits'))

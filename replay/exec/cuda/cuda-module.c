@@ -212,11 +212,12 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 		return r;
 	if (bytes < operation->bytes)
 		return ts_exec_refuse(io, "the variable is smaller than it was");
-	at = ts_exec_allocations_find(&state->allocations, one.start, operation->bytes);
+	/* The program may have asked for its address alone. */
+	one.bytes = operation->bytes ? operation->bytes : bytes;
+	at = ts_exec_allocations_find(&state->allocations, one.start, one.bytes);
 	/* It was asked for before. */
 	if (at != SIZE_MAX && state->allocations.all[at].owner == one.owner)
 		return 0;
-	one.bytes = operation->bytes;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
 	    ts_exec_allocations_overlap(&state->allocations, one.start, one.bytes))
 		return ts_exec_refuse(io, "address 0x%llx cannot be had",
