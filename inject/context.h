@@ -42,6 +42,7 @@ struct ts_shim {
 	struct ts_producer producer;
 	struct ts_stack_walker stacks;
 	struct ts_widen widen;
+	uint32_t n_shared_ids; /* calls that share an id with the call before them */
 	struct ts_cupti cupti;
 	struct ts_streams streams;
 	struct ts_captured captured;

@@ -6,6 +6,8 @@
  */
 #include "daemon/merge/join.h"
 
+#include "proto/abi/record.h"
+
 #define JOIN_WORDS  (TS_JOIN_CHUNK_IDS / 64)
 #define JOIN_BEHIND 4 /* chunks that a settled one lies behind the newest */
 
@@ -133,7 +135,7 @@ void ts_join_api(struct ts_join *join, uint64_t op_id, uint64_t nested_op_id, bo
 	struct ts_join_chunk *chunk;
 	bool behind, device_seen = false;
 
-	if (!op_id)
+	if (!op_id || op_id >= TS_OP_ID_SHARED)
 		return;
 	if (ts_unlikely(nested_op_id && nested_op_id != op_id)) {
 		uint32_t nested_word = nested_op_id % TS_JOIN_CHUNK_IDS / 64;

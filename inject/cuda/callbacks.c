@@ -268,15 +268,34 @@ static void flush_fault(struct ts_shim *shim)
 	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
 }
 
+/*
+ * The runtime's questions (cudaFuncGetAttributes() and the like) are not watched, and what they ask of the driver the first time,
+ * code to be loaded above all, comes as several calls under one id. What a device does is the first's, or that of the one that
+ * has it do something; the others have ids of their own.
+ */
+static uint64_t own_id(struct ts_shim *shim, struct ts_call *call, bool expects_device)
+{
+	bool is_repeated = call->correlation == call->last_recorded;
+
+	call->last_recorded = call->correlation;
+	if (ts_likely(!is_repeated || expects_device))
+		return ts_widen(&shim->widen, call->correlation);
+	return TS_OP_ID_SHARED + __atomic_fetch_add(&shim->n_shared_ids, 1, __ATOMIC_RELAXED);
+}
+
 /* The outermost call returns: one API row, and what it put into a stream. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
-	const struct ts_call *call = &ts_tls.call;
+	struct ts_call *call = &ts_tls.call;
 	uint64_t end = ts_producer_ticks(&shim->producer);
-	uint64_t op_id = ts_widen(&shim->widen, call->correlation);
 	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
 	const unsigned kind = ts_calls_class(domain, cbid);
+	const bool expects_device = !result &&
+				    !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
+				    (kind == TS_CUPTI_CLASS_LAUNCH ||
+				     ts_calls_expect_device(domain, cbid, data->function_params));
+	const uint64_t op_id = own_id(shim, call, expects_device);
 	/*
 	 * On the way out, so that unwinding delays the launch that is already under way by nothing. Frameworks set
 	 * the current device before nearly every call they make: where from is no news.
@@ -289,9 +308,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	out = ts_thread_reserve(thread, TS_RECORD_API, sizeof(*out), shim->producer.clock,
 				call->enter);
 	if (ts_likely(out != NULL)) {
-		if (!result && !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
-		    (kind == TS_CUPTI_CLASS_LAUNCH ||
-		     ts_calls_expect_device(domain, cbid, data->function_params)))
+		if (expects_device)
 			out->record.flags = TS_API_EXPECTS_DEVICE;
 		out->end = end;
 		out->op_id = op_id;

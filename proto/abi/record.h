@@ -93,6 +93,12 @@ enum ts_payload_type {
 	TS_PAYLOAD_F32 = 6, /* as a double */
 };
 
+/*
+ * Operation ids from here on are of calls that the vendor gives the id of a call before them, and that no device does anything for.
+ * Ids below are the vendor's correlation ids, told apart where they wrap.
+ */
+#define TS_OP_ID_SHARED (UINT64_C(1) << 40)
+
 /* The domain of marks and counters that are not the application's: what the shim says of its own work. */
 #define TS_OWN_DOMAIN "tracesmith"
 

@@ -36,6 +36,36 @@ class Symbols(harness.Case):
         text = harness.run([TSCTL, 'view', '--stacks', '--type', 'api', path])
         self.assertRegex(text.out, r'main [^ ]*/saxpy\.c:\d+\n')
 
+    def installed(self, worker):
+        """The program's files in a folder of their own, with that worker; None: without one."""
+        for path in (TSCTL, harness.DAEMON, harness.SHIM):
+            copy = self.path(os.path.relpath(path, harness.BUILD))
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy(path, copy)
+        os.symlink(harness.VGPU, self.path('tools/vgpu'))
+        if worker:
+            path = self.path('daemon/worker/tracesmith-worker')
+            os.mkdir(os.path.dirname(path))
+            with open(path, 'w', encoding='utf-8') as stream:
+                stream.write(worker)
+            os.chmod(path, 0o755)
+        return self.path(os.path.relpath(TSCTL, harness.BUILD))
+
+    def check_nameless(self, worker, why):
+        tsctl = self.installed(worker)
+        result = harness.run([tsctl, 'record', '--vgpu', '-o', self.path('run.sbt'), '--', harness.app('saxpy', 'driver')],
+                             harness.environment(), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('nothing lost; stacks have no names: ' + why, result.err)
+
+    def test_without_a_worker(self):
+        """The recording says so itself: its stacks would be addresses, and nobody would know why."""
+        self.check_nameless(None, 'tracesmith-worker is not installed')
+
+    def test_a_worker_that_cannot_start(self):
+        """As one whose libraries are missing."""
+        self.check_nameless('#!/bin/sh\nexit 127\n', 'the worker ended')
+
     def test_on_demand(self):
         result, traces = self.preload([harness.app('saxpy', 'driver')])
         self.assertEqual(result.status, 0, result)

@@ -419,6 +419,8 @@ static void fill_summary(Ts__Rpc__RecordingSummary *summary, struct ts_recording
 		TS_RPC_SET(summary, unsupported, recording->n_unsupported);
 		summary->capture_ended = (char *)(uintptr_t)recording->capture_ended;
 	}
+	if (*recording->names_missing)
+		summary->names_missing = (char *)(uintptr_t)recording->names_missing;
 	if (recording->error)
 		summary->error = strerror(-recording->error);
 	if (reason) {

@@ -273,15 +273,31 @@ static int sink_row(void *data, unsigned type, const void *row)
 	return ts_sbt_writer_row(data, type, row);
 }
 
+/* A worker that cannot start, or that dies of each file, names nothing, and whoever waits for names is to know. */
+static void note_names(struct ts_recording *recording, const struct ts_symbol_report *report)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; !why && i < report->n_images; i++)
+		why = *report->images[i].why ? report->images[i].why : NULL;
+	if (report->n_addresses && !report->n_named && !report->n_kept && why)
+		snprintf(recording->names_missing, sizeof(recording->names_missing), "%s", why);
+}
+
 static int symbolize(struct ts_recording *recording, const struct ts_symbol_trace_options *options)
 {
 	struct ts_symbol_sink sink = {sink_string, sink_row, recording->writer};
+	struct ts_symbol_report report = {0};
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	ts_cleanup(ts_closep) int fd = -1;
 	int r = reopen(recording->read_fd, &fd);
 
 	r = r ?: ts_sbt_reader_open(fd, &reader, NULL);
-	return r ?: ts_symbolize_trace(reader, &sink, options, NULL);
+	r = r ?: ts_symbolize_trace(reader, &sink, options, &report);
+	if (!r)
+		note_names(recording, &report);
+	ts_symbol_report_deinit(&report);
+	return r;
 }
 
 /* Once, before names are written: what they lack the room for cuts nothing short. */
@@ -309,11 +325,13 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 	judge(recording);
 	r = symbolize(recording, &options);
 	if (r)
-		ts_log(r == -ENOENT ? TS_LOG_DEBUG : TS_LOG_WARNING, "%s: stacks have no names: %s",
-		       recording->path,
-		       r == -ENOENT ? "there is no tracesmith-worker"
-		       : r < 0	    ? strerror(-r)
-				    : "it cannot be read");
+		snprintf(recording->names_missing, sizeof(recording->names_missing), "%s",
+			 r == -ENOENT ? "tracesmith-worker is not installed"
+			 : r < 0      ? strerror(-r)
+				      : "the file cannot be read");
+	if (*recording->names_missing)
+		ts_log(TS_LOG_WARNING, "%s: stacks have no names: %s", recording->path,
+		       recording->names_missing);
 }
 
 /* The writer is gone, and its strings. */

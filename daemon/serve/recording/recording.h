@@ -10,6 +10,7 @@
 
 #include "daemon/serve/recording/disk.h"
 #include "daemon/serve/users.h"
+#include "daemon/symbol/resolve.h"
 #include "daemon/util/identity.h"
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
@@ -43,6 +44,8 @@ struct ts_recording {
 	int error;	       /* of the writer: why the file is not whole */
 	bool judged;	       /* `cut_short` is what it will be */
 	const char *cut_short; /* why it ended before its processes; NULL: it did not */
+	char names_missing
+		[TS_SYMBOL_WHY_BYTES]; /* why stacks have no names, where none of them has */
 
 	/* In several files: rotation.c. */
 	pthread_mutex_t rotating;	 /* guards what follows, where it does not say otherwise */

@@ -5,6 +5,7 @@
 #include "test/unit/harness.h"
 
 #include "daemon/merge/join.h"
+#include "proto/abi/record.h"
 
 static void check_counts(const struct ts_join *join, uint64_t api, uint64_t device)
 {
@@ -110,5 +111,21 @@ TS_TEST(wild_ids_are_safe)
 	}
 	ts_join_api(join, UINT64_MAX, UINT64_MAX - 1, true);
 	ts_join_device(join, UINT64_MAX);
+	ts_join_free(join);
+}
+
+TS_TEST(ids_that_calls_share_leave_the_window_where_it_is)
+{
+	uint64_t n_api = 0, n_device = 0;
+	struct ts_join *join;
+
+	ts_check_int(ts_join_new(&join), 0);
+	ts_join_api(join, 7, 0, true);
+	ts_join_api(join, TS_OP_ID_SHARED, 0, false);
+	ts_join_api(join, TS_OP_ID_SHARED + 1, 0, false);
+	ts_check_int(ts_join_device(join, 7), 7);
+	ts_join_count(join, true, &n_api, &n_device);
+	ts_check_int(n_api, 0);
+	ts_check_int(n_device, 0);
 	ts_join_free(join);
 }

@@ -176,10 +176,14 @@ void ts_record_summary_print(const struct ts_record_summary *of)
 				       "; %u process%s ran on unrecorded", summary->stopped,
 				       summary->stopped == 1 ? "" : "es");
 	if (summary->refused)
-		snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
-			 summary->refused,
-			 summary->empty_text && *summary->empty_text ? summary->empty_text
-								     : "tracesmithd refused it");
+		at += (size_t)snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
+				       summary->refused,
+				       summary->empty_text && *summary->empty_text
+					       ? summary->empty_text
+					       : "tracesmithd refused it");
+	if (summary->names_missing)
+		snprintf(more + at, sizeof(more) - at, "; stacks have no names: %.128s",
+			 summary->names_missing);
 	n_kept = ts_rotation_kept(of->rotation, path);
 	if (n_kept < n)
 		snprintf(kept, sizeof(kept), "the last %s of ", ts_out_count(count, n_kept));

@@ -173,11 +173,13 @@ static int stream_wait_event(void *stream, void *event, uint32_t flags)
 		return r;
 	if (flags & ~(uint32_t)TS_CU_EVENT_WAIT_EXTERNAL)
 		return TS_CU_ERROR_INVALID_VALUE;
-	r = capture_wait(stream, context, capturing, e, flags, &captured);
-	if (r || captured)
-		return r;
 	start = ts_vgpu_now_ns();
-	r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
+	r = capture_wait(stream, context, capturing, e, flags, &captured);
+	if (r)
+		return r;
+	/* One that goes into a graph is reported as others are. */
+	if (!captured)
+		r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
 	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, context,
 		    ts_vgpu_stream_id(vstream), stream, e->id, start, r);
 	return r;

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/vgpu/cudart/runtime.h"
@@ -38,8 +39,28 @@ void error_keep(int error)
 	self.error = error;
 }
 
+/* Set at exit before what programs' constructors left for it: they ran before the driver was started. */
+static atomic_bool ends;
+
+static void on_exit_begun(void)
+{
+	atomic_store_explicit(&ends, true, memory_order_relaxed);
+}
+
+bool exiting(void)
+{
+	return atomic_load_explicit(&ends, memory_order_relaxed);
+}
+
+static void follow_exit(void)
+{
+	/* Where it fails, libraries are unloaded at exit as they are before. */
+	(void)atexit(on_exit_begun);
+}
+
 int start(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int r = 0;
 
 	if (__builtin_expect(!atomic_load_explicit(&started, memory_order_acquire), 0)) {
@@ -47,6 +68,7 @@ int start(void)
 		if (!hooks)
 			return TS_CUDA_ERROR_INSUFFICIENT_DRIVER;
 		r = cuInit(0);
+		pthread_once(&once, follow_exit);
 		if (!r)
 			atomic_store_explicit(&started, true, memory_order_release);
 	}

@@ -114,8 +114,8 @@ API void __cudaUnregisterFatBinary(void **handle)
 			break;
 		}
 	pthread_rwlock_unlock(&registered.lock);
-	/* At exit the driver may be gone already; its answer then is of no use to anybody. */
-	if (fatbin->library)
+	/* At exit the vendor's driver is gone by then: there is nothing to unload from. */
+	if (fatbin->library && !exiting())
 		cuLibraryUnload(fatbin->library);
 	free(fatbin);
 }
@@ -219,8 +219,14 @@ int kernel_of(const void *func, void **ret_kernel)
 const char *symbol_name(const void *func)
 {
 	struct symbol *symbol = armed() ? find(func) : NULL;
+	void *kernel;
 
-	return symbol ? symbol->name : NULL;
+	if (!symbol)
+		return NULL;
+	/* Its code is loaded before the launch is reported, as the vendor's runtime does: by calls of their own. */
+	if (!ready())
+		(void)kernel_of(func, &kernel);
+	return symbol->name;
 }
 
 int variable_of(const void *key, uint64_t *ret_address, size_t *ret_bytes)

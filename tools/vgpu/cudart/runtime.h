@@ -60,6 +60,8 @@ void error_keep(int error);
 
 /* The driver started; and a context current: the thread's device's primary one where there is none. */
 int start(void);
+/* Whether the process ends, and the vendor's driver would be gone. */
+bool exiting(void);
 int ready(void);
 /* The driver's answer, once there is a context. */
 #define READY(call)                       \

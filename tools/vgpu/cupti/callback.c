@@ -226,7 +226,9 @@ void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event)
 		if (event->cbid >= TS_CUPTI_CBID_RESOURCE_GRAPH_CREATED)
 			data.resource_descriptor = (void *)(uintptr_t)&event->graph;
 	}
-	call_subscriber(TS_CUPTI_CB_DOMAIN_RESOURCE, event->cbid, &data);
+	/* Trap for subscribers: that the driver is initialised comes without data. */
+	call_subscriber(TS_CUPTI_CB_DOMAIN_RESOURCE, event->cbid,
+			event->cbid == TS_CUPTI_CBID_RESOURCE_CU_INIT_FINISHED ? NULL : &data);
 }
 
 void ts_cupti_callback_wait(const struct ts_vgpu_wait_event *event)

@@ -186,6 +186,37 @@ static void record_stream(const struct ts_vgpu_stream_info *info, uint32_t corre
 	ts_cupti_buffer_commit(&slot, false);
 }
 
+/*
+ * A context brings its default stream and others that are the driver's own, as they were seen on an H200 with driver 580: of their ids
+ * the default stream's is the second, and the first that an application makes comes after them.
+ */
+static void record_streams_of_context(const struct ts_vgpu_stream_info *null_stream,
+				      uint32_t correlation_id)
+{
+	static const struct {
+		int32_t from_null; /* its id, from the default stream's */
+		uint32_t flag;
+		int32_t priority;
+	} own[] = {
+		{-1, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT, 0},
+		{0, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL, 0},
+		{1, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING, 0},
+		{2, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING, 0},
+		{3, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING, 0},
+		{4, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING, 0},
+		{5, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT, -5},
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		struct ts_vgpu_stream_info stream = *null_stream;
+
+		stream.stream_id += (uint32_t)own[i].from_null;
+		stream.flag = own[i].flag;
+		stream.priority = own[i].priority;
+		record_stream(&stream, correlation_id);
+	}
+}
+
 static int record_living_stream(const struct ts_vgpu_stream_info *info, void *unused)
 {
 	record_stream(info, 0);
@@ -214,7 +245,7 @@ static void resource(const struct ts_vgpu_resource_event *event)
 					  event->context.context_id) &&
 		    ts_cupti_hooks()->queries->stream(event->context.context, NULL, false,
 						      &null_stream) == 0)
-			record_stream(&null_stream, event->correlation_id);
+			record_streams_of_context(&null_stream, event->correlation_id);
 		break;
 	case TS_CUPTI_CBID_RESOURCE_STREAM_CREATED:
 		if (ts_cupti_kind_enabled(TS_CUPTI_ACTIVITY_KIND_STREAM, event->stream.context_id))
