@@ -14,6 +14,7 @@ ROWS_KEPT = 400
 # What is counted by the program's doings, not by the profiler's.
 COUNTED = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait', 'stream', 'context',
            'graph_launch')
+LAZY_LOADS = ('cuLibraryLoadData', 'cuLibraryGetKernel')
 DEVICE_TYPES = ('kernel', 'memcpy', 'memset')
 # Programs of test/apps with the arguments that they are observed with, by what is observed of them.
 PROGRAMS = {
@@ -73,6 +74,18 @@ def streams_of(trace):
     return sorted(sorted(lines) if len(givers[key]) > 1 else lines for key, lines in streams.items())
 
 
+def streams_made(trace):
+    """
+    Streams by how they came and what they are. Beyond those that a context brings, an executable graph's own are as many as the
+    driver thinks fit.
+    """
+    rows = trace.of('stream')
+    first = min([row['stream'] for row in rows if row['action'] == 'created'], default=None)
+    return dict(collections.Counter('%s priority %d flags %s' % (row['action'], row['priority'], row.get('stream_flags'))
+                                    for row in rows
+                                    if row['action'] != 'seen' or first is None or row['stream'] < first))
+
+
 def rows_of(trace):
     """The first rows with times from the trace's start, without what names a process, a thread or an address."""
     start = trace.info['start_ns']
@@ -101,6 +114,7 @@ def observe(name, trace, rows=True):
         'calls': dict(sorted(calls.items())),
         'threads': threads_of(trace) if rows else [],
         'streams': streams_of(trace) if rows else [],
+        'made': streams_made(trace) if rows else {},
         'rows': rows_of(trace) if rows else [],
     }
 
@@ -152,6 +166,11 @@ def compare_sequences(what, observed, seen):
     return lines + [first_difference(what, *pair) for pair in zip(missing, left)]
 
 
+def without_lazy_loads(threads):
+    """Of several threads that launch the same kernels one loads the code first, whichever comes first."""
+    return threads if len(threads) < 3 else [[line for line in lines if line not in LAZY_LOADS] for lines in threads]
+
+
 def compare_counts(what, observed, seen):
     return ['%s: %s is %d, observed was %d' % (what, key, seen.get(key, 0), observed.get(key, 0))
             for key in sorted(set(observed) | set(seen)) if seen.get(key, 0) != observed.get(key, 0)]
@@ -159,9 +178,12 @@ def compare_counts(what, observed, seen):
 
 def differences(observed, seen):
     """Lines that say where a run differs from an observation of the same program; empty where it does not."""
-    lines = compare_counts('counts', observed['counts'], seen['counts'])
+    lines = compare_counts('counts', *({key: n for key, n in of['counts'].items() if key != 'stream'}
+                                       for of in (observed, seen)))
+    if observed.get('made') is not None:
+        lines += compare_counts('streams', observed['made'], seen['made'])
     if observed['threads']:
         lines += compare_counts('calls', observed['calls'], seen['calls'])
-        lines += compare_sequences('thread', observed['threads'], seen['threads'])
+        lines += compare_sequences('thread', *(without_lazy_loads(of['threads']) for of in (observed, seen)))
         lines += compare_sequences('stream', observed['streams'], seen['streams'])
     return lines

@@ -5,7 +5,9 @@
 And the comparison can fail: it is held against made-up observations.
 """
 import copy
+import glob
 import os
+import re
 import sys
 import unittest
 
@@ -56,6 +58,59 @@ def add(path, observed):
 
 for observed_path, observed_one in observation.read_all(OBSERVED).items():
     add(observed_path, observed_one)
+
+
+class Sequences(Here):
+    """What CUPTI told cupti-sequence of a program over the driver, call by call and record by record."""
+
+    # What is asked of a driver before there is a context, the driver's own nodes of graphs, and what profilers alone do.
+    LEFT_OUT = ('cuDeviceGet', 'GRAPH', 'MODULE_PROFILED')
+    # Of an unknown number, or of kinds that the virtual CUPTI has not.
+    RECORDS_LEFT_OUT = ('OVERHEAD', 'CUDA_EVENT', 'DEVICE')
+
+    def read(self, path):
+        """Calls and resources in order, without what a compiler or a machine decides; sorted records; bytes by kind of record."""
+        calls, records, sizes, kind = [], [], {}, None
+        with open(path, encoding='utf-8', errors='replace') as stream:
+            for line in stream:
+                text = re.sub(r'^[0-9.]+ t[0-9]+ ', '', line.rstrip())
+                if text.startswith('record '):
+                    kind = text.split()[1]
+                    record = re.match(r'record (\w+) .*?(#\d+)', text)
+                    # Streams beyond a context's that nobody made are an executable graph's own.
+                    if record and kind not in self.RECORDS_LEFT_OUT and not (kind == 'STREAM' and self.is_of_graph(text, calls)):
+                        records.append(record.groups())
+                elif text.startswith('step ') and kind:
+                    sizes[kind] = int(text.split()[1])
+                elif text.startswith(('enter ', 'exit ', 'resource ', 'synchronized ')):
+                    if not any(word in text for word in self.LEFT_OUT):
+                        calls.append(re.sub(r' module \d+ bytes \d+ magic \w+', '', text))
+        return calls, sorted(records), sizes
+
+    @staticmethod
+    def is_of_graph(record, calls):
+        correlation = re.search(r'#\d+', record)[0]
+        return any('cuGraphInstantiate' in call and correlation + ' ' in call for call in calls)
+
+    def check(self, path):
+        name = os.path.basename(path)[:-len('.txt')]
+        program, _, form = name.rpartition('-')
+        here = self.path('sequence')
+        env = harness.environment(
+            CUDA_INJECTION64_PATH=os.path.join(harness.BUILD, 'test', 'gpu', 'libcupti-sequence.so'), TS_SEQUENCE=here,
+            LD_LIBRARY_PATH=harness.VGPU, TS_TRUTH=self.path('truth'), TRACESMITH_VGPU='h200')
+        result = harness.run([harness.app(program, form)] + observation.PROGRAMS[program], env, cwd=self.folder)
+        self.assertEqual(result.status, observation.STATUSES.get(program, 0), result)
+        (calls, records, sizes), (seen_calls, seen_records, seen_sizes) = self.read(path), self.read(here)
+        self.assertTrue(calls and records)
+        self.assertEqual(calls, seen_calls)
+        self.assertEqual(records, seen_records)
+        self.assertEqual({kind: sizes[kind] for kind in sizes if kind in seen_sizes}, seen_sizes)
+
+
+for sequence_path in sorted(glob.glob(os.path.join(OBSERVED, '*', 'sequences', '*-driver.txt'))):
+    setattr(Sequences, 'test_' + os.path.basename(sequence_path)[:-len('.txt')].replace('-', '_'),
+            lambda self, path=sequence_path: self.check(path))
 
 
 class Comparison(Here):

@@ -261,7 +261,11 @@ void report_graph(uint32_t cbid, const struct ts_cupti_graph_data *graph)
 	if (!ts_vgpu_armed())
 		return;
 	event.correlation_id = ts_vgpu_correlation_id();
-	context = context_current_alive();
+	/* Graphs and their nodes belong to no context. */
+	context = cbid == TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING ||
+				  cbid == TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED
+			  ? context_current_alive()
+			  : NULL;
 	if (context)
 		event.context = report_context_info(context);
 	ts_vgpu_report_resource(&event);

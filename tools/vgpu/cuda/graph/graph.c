@@ -86,11 +86,14 @@ void graph_tell_node(const struct graph_node *node)
 
 	if (!ts_vgpu_armed())
 		return;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
+	/* Its type is told when its making begins, and only then. */
+	data.node_type = 0;
 	for (size_t i = 0; i < node->deps.n; i++) {
 		data.dependency = node->deps.at[i];
 		report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, &data);
 	}
+	data.dependency = NULL;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
 }
 
 void graph_tell_copies(const struct graph *graph, const struct graph *original)
