@@ -310,6 +310,9 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (ts_likely(out != NULL)) {
 		if (expects_device)
 			out->record.flags = TS_API_EXPECTS_DEVICE;
+		if (kind == TS_CUPTI_CLASS_LAUNCH &&
+		    ts_calls_may_begin_early(domain, cbid, data->function_params))
+			out->record.flags |= TS_API_MAY_BEGIN_EARLY;
 		out->end = end;
 		out->op_id = op_id;
 		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;

@@ -130,6 +130,33 @@ bool ts_calls_expect_device(uint32_t domain, uint32_t cbid, const void *params)
 	       copy_is_certain((int32_t)word_argument(params, effect->direction));
 }
 
+static bool has_early_begin(const struct ts_cu_launch_attribute *attributes, uint32_t n)
+{
+	for (uint32_t i = 0; attributes && i < n; i++)
+		if (attributes[i].id == TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+			return attributes[i].value.programmatic_stream_serialization_allowed;
+	return false;
+}
+
+bool ts_calls_may_begin_early(uint32_t domain, uint32_t cbid, const void *params)
+{
+	if (domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
+	    (cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx ||
+	     cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx_ptsz)) {
+		const struct ts_cu_launch_kernel_ex_params *p = params;
+
+		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
+	}
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+	    (cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_v11060 ||
+	     cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_ptsz_v11060)) {
+		const struct ts_cuda_launch_kernel_ex_c_params *p = params;
+
+		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
+	}
+	return false;
+}
+
 int ts_calls_capture(uint32_t domain, uint32_t cbid)
 {
 	switch (effect_of(domain, cbid)->kind) {

@@ -26,6 +26,9 @@ uint32_t ts_calls_n(uint32_t domain);
  */
 bool ts_calls_expect_device(uint32_t domain, uint32_t cbid, const void *params);
 
+/* Whether the kernel that is launched may begin before the one in front of it in its stream is over, by the launch's attributes. */
+bool ts_calls_may_begin_early(uint32_t domain, uint32_t cbid, const void *params);
+
 /* +1: begins to capture a stream, -1: ends it, 0: neither. */
 int ts_calls_capture(uint32_t domain, uint32_t cbid);
 /* Of such a call: which one, and whether a null stream means the thread's own. */

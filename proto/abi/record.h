@@ -54,6 +54,8 @@ enum ts_api_domain {
 
 /* ts_record_api.record.flags */
 #define TS_API_EXPECTS_DEVICE (1u << 0) /* succeeded, and such calls make device rows */
+/* Its kernel may begin before the one in front of it in its stream is over: programmatic stream serialization. */
+#define TS_API_MAY_BEGIN_EARLY (1u << 1)
 
 enum ts_access_kind {
 	TS_ACCESS_COPY = 1,

@@ -19,6 +19,7 @@ struct ts_call {
 	uint32_t session, thread, stack, context;
 	uint16_t domain, cbid;
 	bool is_awaited;
+	bool may_begin_early; /* its kernel, before the one in front of it in its stream is over */
 };
 
 struct ts_calls {

@@ -112,6 +112,7 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		.domain = row->domain,
 		.cbid = row->cbid,
 		.is_awaited = row->flags & TS_API_EXPECTS_DEVICE,
+		.may_begin_early = row->flags & TS_API_MAY_BEGIN_EARLY,
 	};
 
 	/* A clock that stepped back: the answer came first. */
@@ -132,6 +133,7 @@ static void copy_call(const struct ts_call *call, struct ts_state_op *op)
 	op->stack = call->stack;
 	op->domain = call->domain;
 	op->cbid = call->cbid;
+	op->may_begin_early = call->may_begin_early;
 }
 
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op)
@@ -302,6 +304,9 @@ uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine)
 	return n < calls->next ? ts_calls_at(calls, n)->start_ns : UINT64_MAX;
 }
 
+/* Beside a call's domain, which has 16 bits. */
+#define PACKED_EARLY (1u << 16)
+
 static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 {
 	ts_pack_u(pack, call->session);
@@ -312,7 +317,7 @@ static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 	ts_pack_u(pack, call->thread);
 	ts_pack_u(pack, call->stack);
 	ts_pack_u(pack, call->context);
-	ts_pack_u(pack, call->domain);
+	ts_pack_u(pack, call->domain | (call->may_begin_early ? PACKED_EARLY : 0));
 	ts_pack_u(pack, call->cbid);
 }
 
@@ -392,6 +397,7 @@ int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *
 	calls->first = calls->next = window - n;
 	for (size_t i = 0; !r && !unpack->bad && i < n; i++) {
 		struct ts_row_api row = {.flags = TS_API_EXPECTS_DEVICE};
+		uint64_t domain;
 		uint32_t session = ts_unpack_u32(unpack);
 
 		row.op_id = ts_unpack_u(unpack);
@@ -401,7 +407,10 @@ int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *
 		row.thread = ts_unpack_u32(unpack);
 		row.stack = ts_unpack_u32(unpack);
 		row.context = ts_unpack_u32(unpack);
-		row.domain = (uint16_t)ts_unpack_u(unpack);
+		domain = ts_unpack_u(unpack);
+		row.domain = (uint16_t)domain;
+		if (domain & PACKED_EARLY)
+			row.flags |= TS_API_MAY_BEGIN_EARLY;
 		row.cbid = (uint16_t)ts_unpack_u(unpack);
 		if (!unpack->bad)
 			r = feed_call(machine, session, &row);

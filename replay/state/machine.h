@@ -82,6 +82,7 @@ struct ts_state_op {
 		stream_number; /* the machine's own, small ones: one of a session, context and stream; where the type is not API */
 	uint32_t unsure;       /* TS_STATE_UNSURE_* */
 	uint16_t domain, cbid; /* which function was called */
+	bool may_begin_early; /* before the one in front of it in its stream is over, as its call allowed */
 	/*
 	 * The call after which its stream, or one that it waited for, waited for the host; 0: none. Until when is not recorded
 	 * (UNSURE_DEPENDENCY): that it was over by host_over_ns is known, as another operation behind it began then. UINT64_MAX: none did.

@@ -743,7 +743,7 @@ static inline bool order_plain(const struct ts_order *order, struct ts_order_str
 	op->n_dependencies = 1;
 	if (!stream->kind.is_known)
 		op->unsure |= TS_STATE_UNSURE_STREAM;
-	if (last->end_ns > op->start_ns)
+	if (last->end_ns > op->start_ns && !op->may_begin_early)
 		op->unsure |= TS_STATE_UNSURE_OVERLAP;
 	stream->history[stream->n_groups++ % TS_STATE_HISTORY] =
 		(struct ts_order_group){.op_id = op->op_id,
@@ -777,7 +777,8 @@ int ts_order_op(struct ts_order *order, struct ts_state_op *op)
 	for (uint32_t i = 0; !r && i < op->n_dependencies; i++) {
 		uint64_t end_ns = op->dependencies[i].end_ns;
 
-		if (end_ns > op->start_ns)
+		if (end_ns > op->start_ns &&
+		    !(op->may_begin_early && op->dependencies[i].kind == TS_STATE_BY_STREAM))
 			op->unsure |= TS_STATE_UNSURE_OVERLAP;
 		/* What it waits for longer tells more than the host does. */
 		if (end_ns >= op->host_over_ns)

@@ -219,6 +219,62 @@ static double since(uint64_t ns)
 	return ns ? ((double)ns - (double)clock_began) / 1e3 : 0;
 }
 
+/* A record of what is there, and of the time that CUPTI took. */
+static void on_object(const struct ts_cupti_activity *record)
+{
+	switch (record->kind) {
+	case TS_CUPTI_ACTIVITY_KIND_OVERHEAD: {
+		const struct ts_cupti_activity_overhead *o = (const void *)record;
+
+		say("record OVERHEAD #%u kind %x object %u start %.3f end %.3f data %s",
+		    o->correlation_id, o->overhead_kind, o->object_kind, since(o->start),
+		    since(o->end), o->overhead_data ? "yes" : "no");
+		break;
+	}
+	case TS_CUPTI_ACTIVITY_KIND_DEVICE: {
+		const struct ts_cupti_activity_device *d = (const void *)record;
+
+		say("record DEVICE %u %s flags %u bandwidth %llu memory %llu constant %u l2 %u warp %u clock %u engines %u multiprocessors %u ipc %u "
+		    "warps %u blocks %u shared %u/%u registers %u/%u capability %u.%u ecc %u visible %u mig %u numa %u/%u",
+		    d->id, d->name, d->flags, (unsigned long long)d->global_memory_bandwidth,
+		    (unsigned long long)d->global_memory_size, d->constant_memory_size,
+		    d->l2_cache_size, d->num_threads_per_warp, d->core_clock_rate,
+		    d->num_memcpy_engines, d->num_multiprocessors, d->max_ipc,
+		    d->max_warps_per_multiprocessor, d->max_blocks_per_multiprocessor,
+		    d->max_shared_memory_per_multiprocessor, d->max_shared_memory_per_block,
+		    d->max_registers_per_multiprocessor, d->max_registers_per_block,
+		    d->compute_capability_major, d->compute_capability_minor, d->ecc_enabled,
+		    d->is_cuda_visible, d->is_mig_enabled, d->is_numa_node, d->numa_id);
+		break;
+	}
+	case TS_CUPTI_ACTIVITY_KIND_CONTEXT: {
+		const struct ts_cupti_activity_context *c = (const void *)record;
+
+		say("record CONTEXT %u device %u api %u null stream %u parent %u green %u multiprocessors %u cig %u",
+		    c->context_id, c->device_id, c->compute_api_kind, c->null_stream_id,
+		    c->parent_context_id, c->is_green_context, c->num_multiprocessors, c->cig_mode);
+		break;
+	}
+	case TS_CUPTI_ACTIVITY_KIND_STREAM: {
+		const struct ts_cupti_activity_stream *s = (const void *)record;
+
+		say("record STREAM %u context %u priority %d flag %u #%u", s->stream_id,
+		    s->context_id, (int)s->priority, s->flag, s->correlation_id);
+		break;
+	}
+	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT: {
+		const struct ts_cupti_activity_cuda_event *e = (const void *)record;
+
+		say("record CUDA_EVENT #%u event %u context %u stream %u device %u sync %llu",
+		    e->correlation_id, e->event_id, e->context_id, e->stream_id, e->device_id,
+		    (unsigned long long)e->cuda_event_sync_id);
+		break;
+	}
+	default:
+		say("record kind %u", record->kind);
+	}
+}
+
 static void on_record(const struct ts_cupti_activity *record)
 {
 	switch (record->kind) {
@@ -300,55 +356,8 @@ static void on_record(const struct ts_cupti_activity *record)
 		    m->name ? m->name : "-", m->source ? m->source : "-");
 		break;
 	}
-	case TS_CUPTI_ACTIVITY_KIND_OVERHEAD: {
-		const struct ts_cupti_activity_overhead *o = (const void *)record;
-
-		say("record OVERHEAD #%u kind %x object %u start %.3f end %.3f data %s",
-		    o->correlation_id, o->overhead_kind, o->object_kind, since(o->start),
-		    since(o->end), o->overhead_data ? "yes" : "no");
-		break;
-	}
-	case TS_CUPTI_ACTIVITY_KIND_DEVICE: {
-		const struct ts_cupti_activity_device *d = (const void *)record;
-
-		say("record DEVICE %u %s flags %u bandwidth %llu memory %llu constant %u l2 %u warp %u clock %u engines %u multiprocessors %u ipc %u "
-		    "warps %u blocks %u shared %u/%u registers %u/%u capability %u.%u ecc %u visible %u mig %u numa %u/%u",
-		    d->id, d->name, d->flags, (unsigned long long)d->global_memory_bandwidth,
-		    (unsigned long long)d->global_memory_size, d->constant_memory_size,
-		    d->l2_cache_size, d->num_threads_per_warp, d->core_clock_rate,
-		    d->num_memcpy_engines, d->num_multiprocessors, d->max_ipc,
-		    d->max_warps_per_multiprocessor, d->max_blocks_per_multiprocessor,
-		    d->max_shared_memory_per_multiprocessor, d->max_shared_memory_per_block,
-		    d->max_registers_per_multiprocessor, d->max_registers_per_block,
-		    d->compute_capability_major, d->compute_capability_minor, d->ecc_enabled,
-		    d->is_cuda_visible, d->is_mig_enabled, d->is_numa_node, d->numa_id);
-		break;
-	}
-	case TS_CUPTI_ACTIVITY_KIND_CONTEXT: {
-		const struct ts_cupti_activity_context *c = (const void *)record;
-
-		say("record CONTEXT %u device %u api %u null stream %u parent %u green %u multiprocessors %u cig %u",
-		    c->context_id, c->device_id, c->compute_api_kind, c->null_stream_id,
-		    c->parent_context_id, c->is_green_context, c->num_multiprocessors, c->cig_mode);
-		break;
-	}
-	case TS_CUPTI_ACTIVITY_KIND_STREAM: {
-		const struct ts_cupti_activity_stream *s = (const void *)record;
-
-		say("record STREAM %u context %u priority %d flag %u #%u", s->stream_id,
-		    s->context_id, (int)s->priority, s->flag, s->correlation_id);
-		break;
-	}
-	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT: {
-		const struct ts_cupti_activity_cuda_event *e = (const void *)record;
-
-		say("record CUDA_EVENT #%u event %u context %u stream %u device %u sync %llu",
-		    e->correlation_id, e->event_id, e->context_id, e->stream_id, e->device_id,
-		    (unsigned long long)e->cuda_event_sync_id);
-		break;
-	}
 	default:
-		say("record kind %u", record->kind);
+		on_object(record);
 	}
 }
 

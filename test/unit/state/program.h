@@ -41,9 +41,10 @@ struct item {
 	uint64_t call_ns, call_end_ns;
 	uint64_t latency_ns, duration_ns; /* operations, functions: at least a nanosecond each */
 	uint64_t start_ns, done_ns;	  /* what the reference found */
-	uint64_t later_ns; /* of a graph's launch: by how much the second node begins later */
-	uint64_t told_ns;  /* and when the launch's row is; 0: at its call */
-	uint64_t ready_ns; /* of a device that holds so many: when nothing else held it */
+	uint64_t later_ns;    /* of a graph's launch: by how much the second node begins later */
+	uint64_t told_ns;     /* and when the launch's row is; 0: at its call */
+	uint64_t ready_ns;    /* of a device that holds so many: when nothing else held it */
+	bool may_begin_early; /* before the one in front of it in its stream is over */
 };
 
 struct program {
@@ -379,7 +380,8 @@ static inline void program_add_item(struct program *program, unsigned int i)
 				    .op_id = i + 1,
 				    .thread = 1,
 				    .context = program_context(item->stream),
-				    .flags = is_answered ? TS_API_EXPECTS_DEVICE : 0};
+				    .flags = (is_answered ? TS_API_EXPECTS_DEVICE : 0) |
+					     (item->may_begin_early ? TS_API_MAY_BEGIN_EARLY : 0)};
 	program_add_row(program, TS_ROW_API);
 	switch (item->kind) {
 	case ITEM_OP:

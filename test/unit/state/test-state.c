@@ -462,6 +462,31 @@ TS_TEST(operations_of_a_stream_that_overlap_are_unsure)
 	ts_check_int(look(160, 1)->op.unsure, 0);
 }
 
+/* The same, where the launch lets its kernel begin early: programmatic stream serialization. */
+TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_OP, 1, 0, 150, 250);
+	scenario.items[1].may_begin_early = true;
+	ts_check_int(look(160, 2)->op.unsure, 0);
+	ts_check_int(look(160, 2)->op.n_dependencies, 1);
+}
+
+/*
+ *	stream 1    aaaaaaaa|e|
+ *	stream 2        bbbb w cccc	c may begin before b is over, and not before a
+ */
+TS_TEST(a_kernel_that_may_begin_early_waits_for_events_as_others_do)
+{
+	add(ITEM_OP, 1, 0, 100, 200);
+	add(ITEM_RECORD, 1, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 100, 180);
+	add(ITEM_WAIT, 2, 0, 0, 0);
+	add(ITEM_OP, 2, 0, 190, 250);
+	scenario.items[4].may_begin_early = true;
+	ts_check_int(look(195, 5)->op.unsure, TS_STATE_UNSURE_OVERLAP);
+}
+
 TS_TEST(a_missing_half_is_said)
 {
 	struct ts_state *state;

@@ -97,6 +97,34 @@ TS_TEST(only_what_is_certain_is_expected)
 	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMalloc_v3020), &set));
 }
 
+TS_TEST(launches_that_may_begin_early)
+{
+	struct ts_cu_launch_attribute attributes[2] = {
+		{.id = TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1},
+		{.id = TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		 .value.programmatic_stream_serialization_allowed = 1},
+	};
+	struct ts_cu_launch_config config = {.attrs = attributes, .num_attrs = 2};
+	struct ts_cuda_launch_config runtime_config = {.attrs = attributes, .num_attrs = 2};
+	struct ts_cu_launch_kernel_ex_params params = {.config = &config};
+	struct ts_cuda_launch_kernel_ex_c_params runtime_params = {.config = &runtime_config};
+
+	ts_check(ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx_ptsz), &params));
+	ts_check(ts_calls_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_v11060), &runtime_params));
+	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernel), &params));
+	config.num_attrs = 1;
+	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	config = (struct ts_cu_launch_config){.num_attrs = 2};
+	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	params.config = NULL;
+	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), NULL));
+	attributes[1].value.programmatic_stream_serialization_allowed = 0;
+	ts_check(!ts_calls_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_ptsz_v11060),
+					   &runtime_params));
+}
+
 TS_TEST(stream_operations)
 {
 	int event, s;
