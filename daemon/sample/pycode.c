@@ -8,13 +8,13 @@
 #include "daemon/sample/remote.h"
 #include "daemon/util/error.h"
 #include "daemon/util/map.h"
+#include "proto/abi/tablehash.h"
 
 #define CODE_BYTES 208u /* covers every field of a code object, of all versions */
 #define CODES	   8192u
 #define LINES_MAX  (64u * 1024)
 #define MEMORY_MAX (32u << 20) /* of line tables */
 #define CONFIRM_NS UINT64_C(1000000000)
-#define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
 /* A code object, as it was when it was read. */
 struct code {
@@ -118,12 +118,9 @@ static bool read_text(const struct ts_remote_codes *codes, uint64_t object, char
 /* 0: no room for one more. */
 static int text_id(struct ts_remote_codes *codes, const char *text, size_t n, uint32_t *ret_id)
 {
-	uint64_t hash = n;
+	uint64_t hash = ts_hash_key(ts_hash_bytes(n, text, n));
 	int r;
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-	hash *= MULTIPLIER;
 	/* 64 bits: two different texts of a process do not meet. 0 is the map's own. */
 	hash |= !hash;
 	*ret_id = ts_map_get(&codes->text_by_hash, hash);
@@ -146,7 +143,7 @@ static void forget(struct ts_remote_codes *codes)
 
 static struct code *find_code(struct ts_remote_codes *codes, uint64_t address)
 {
-	uint32_t i = (uint32_t)(address * MULTIPLIER >> 40);
+	uint32_t i = (uint32_t)(ts_hash_key(address) >> 40);
 
 	for (;; i++) {
 		struct code *code = &codes->slots[i & (CODES - 1)];

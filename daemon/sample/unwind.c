@@ -6,6 +6,7 @@
 #include "daemon/sample/unwind.h"
 
 #include "daemon/util/error.h"
+#include "proto/abi/tablehash.h"
 
 #define RULES	 (64u * 1024)
 #define RED_ZONE 128u
@@ -53,7 +54,7 @@ void ts_unwinder_free(struct ts_unwinder *unwinder)
 static struct ts_cfi_rule rule_at(struct ts_unwinder *unwinder, uint64_t address, bool is_return)
 {
 	uint64_t key = address - is_return;
-	uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+	uint32_t i = (uint32_t)(ts_hash_key(key) >> 40);
 	struct known *known;
 
 	if (ts_images_generation(unwinder->images) != unwinder->generation ||

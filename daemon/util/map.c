@@ -2,6 +2,8 @@
 /* A table of slots, at most half full, searched from where a key's hash points to. Nothing is ever taken out of it. */
 #include "daemon/util/map.h"
 
+#include "proto/abi/tablehash.h"
+
 #define FIRST_SLOTS 64u
 
 void ts_map_deinit(struct ts_map *map)
@@ -12,7 +14,7 @@ void ts_map_deinit(struct ts_map *map)
 
 static struct ts_map_slot *find(struct ts_map_slot *slots, size_t n_slots, uint64_t key)
 {
-	uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint64_t at = ts_hash_key(key) >> 32;
 
 	while (slots[at & (n_slots - 1)].key && slots[at & (n_slots - 1)].key != key)
 		at++;

@@ -7,6 +7,7 @@
 
 #include "inject/annotate/texts.h"
 #include "inject/ring/unlocked.h"
+#include "proto/abi/tablehash.h"
 
 #define BUCKETS	    16384u
 #define CHUNK_BYTES (64u * 1024)
@@ -80,10 +81,8 @@ static bool have_tables(void)
 
 static uint64_t hash_of(const char *bytes, size_t n_bytes)
 {
-	uint64_t hash = 0x9e3779b97f4a7c15u ^ n_bytes;
+	uint64_t hash = ts_hash_bytes(TS_HASH_GOLDEN ^ n_bytes, bytes, n_bytes);
 
-	for (size_t i = 0; i < n_bytes; i++)
-		hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3u;
 	return hash ^ hash >> 29;
 }
 
@@ -215,8 +214,8 @@ uint32_t ts_texts_domain_number(const void *handle)
 
 static uint32_t slot_of(enum ts_name_kind kind, const struct ts_domain *domain, uint64_t object)
 {
-	uint64_t hash = (object ^ (uint64_t)(uintptr_t)domain << 7 ^ (uint64_t)kind << 56) *
-			0x9e3779b97f4a7c15u;
+	uint64_t hash =
+		ts_hash_add(object ^ (uint64_t)(uintptr_t)domain << 7, (uint64_t)kind << 56);
 
 	return (uint32_t)(hash >> 32) % TS_NAMES_SLOTS;
 }

@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include "proto/abi/tablehash.h"
+
 static struct ts_memory_range *ranges_of(const struct ts_memory_map *map)
 {
 	return (struct ts_memory_range *)(void *)map->pages.at;
@@ -102,7 +104,7 @@ struct slot {
 static struct slot *slot_of(const struct ts_handles *handles, uint64_t handle)
 {
 	struct slot *slots = (void *)handles->pages.at;
-	uint64_t i = (handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	uint64_t i = ts_hash_key(handle >> 4) >> 20;
 
 	for (;; i++) {
 		struct slot *slot = &slots[i & (handles->n_slots - 1)];

@@ -5,6 +5,8 @@
  */
 #include "inject/cuda/streams.h"
 
+#include "proto/abi/tablehash.h"
+
 #define PROBES	     64u
 
 #define SLOT_FREE    UINT64_C(0)
@@ -13,7 +15,7 @@
 
 static uint32_t hash(uint64_t a, uint64_t b)
 {
-	uint64_t h = (a ^ b << 32) * 0x9e3779b97f4a7c15u;
+	uint64_t h = ts_hash_add(a, b << 32);
 
 	return (uint32_t)(h >> 32);
 }

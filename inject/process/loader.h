@@ -8,6 +8,7 @@
 #include <link.h>
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 
 /*
  * dl_iterate_phdr(), which a fork() waits for to be over. Everything of ours walks by this, and so does the unwinder.
@@ -46,7 +47,7 @@ static inline uint64_t ts_loader_generation(const struct ts_loader_watch *watch)
 	uint32_t i;
 
 	for (i = 0; i < watch->n_added; i++)
-		generation = generation * 0x9e3779b97f4a7c15u +
+		generation = ts_hash_key(generation) +
 			     __atomic_load_n(watch->added[i], __ATOMIC_RELAXED);
 	return generation;
 }

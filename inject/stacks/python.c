@@ -18,6 +18,7 @@
 #include "inject/stacks/python.h"
 #include "inject/stacks/unwinder.h"
 #include "proto/abi/python.h"
+#include "proto/abi/tablehash.h"
 
 #define N_CODES	    4096u
 #define CHUNK_BYTES (2u * 1024 * 1024)
@@ -306,8 +307,7 @@ static bool still_holds(const struct code *known, const struct view *view)
 
 static struct code *find_code(struct ts_python_codes *codes, uintptr_t code, int32_t offset)
 {
-	uint32_t i =
-		(uint32_t)((code ^ (uint64_t)(uint32_t)offset << 40) * 0x9e3779b97f4a7c15u >> 40);
+	uint32_t i = (uint32_t)(ts_hash_add(code, (uint64_t)(uint32_t)offset << 40) >> 40);
 	struct code *place;
 
 	for (;; i++) {

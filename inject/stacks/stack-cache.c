@@ -25,6 +25,7 @@
 #include "inject/ring/unlocked.h"
 #include "inject/stacks/stack-cache.h"
 #include "inject/stacks/unwinder.h"
+#include "proto/abi/tablehash.h"
 
 #define N_RULES	   8192u /* powers of two */
 #define N_BRANCHES 16384u
@@ -111,7 +112,7 @@ bool ts_stack_cache_renew(struct ts_stack_cache *cache, uint64_t generation)
 
 static struct branch *branch_of(const struct ts_stack_cache *cache, uint32_t slot, uintptr_t value)
 {
-	uint64_t hash = (value ^ (uint64_t)slot << 40) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = ts_hash_add(value, (uint64_t)slot << 40);
 	uint32_t i = (uint32_t)(hash >> 40);
 
 	for (;; i++) {
@@ -162,7 +163,7 @@ const struct ts_stack_run *ts_stack_cache_find(const struct ts_stack_cache *cach
 
 static struct rule *rule_of(struct ts_stack_cache *cache, uintptr_t pc)
 {
-	uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 40);
+	uint32_t i = (uint32_t)(ts_hash_key(pc) >> 40);
 
 	for (;; i++) {
 		struct rule *rule = &cache->rules[i & (N_RULES - 1)];

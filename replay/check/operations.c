@@ -7,6 +7,7 @@
  * kinds of later versions) orders everything; so do frees and unloads.
  */
 #include "proto/abi/record.h"
+#include "proto/abi/tablehash.h"
 #include "replay/check/internal.h"
 
 #define HOST		 0u
@@ -174,8 +175,7 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 /* What is the same of an operation each time it is done. */
 static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
 {
-	uint64_t hash = (operation->object ^ (uint64_t)operation->kind << 48) *
-			UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ts_hash_add(operation->object, (uint64_t)operation->kind << 48);
 
 	return (uint32_t)(hash >> 32) ^ who;
 }

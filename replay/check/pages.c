@@ -4,9 +4,11 @@
 
 #include <stdlib.h>
 
+#include "proto/abi/tablehash.h"
+
 static size_t home(const struct ts_check_pages *pages, uint64_t key)
 {
-	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ts_hash_key(key);
 
 	return (size_t)(hash >> 32) & (pages->n_slots - 1);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/tablehash.h"
+
 #define NONE TS_EMULATE_NONE
 /* Records, the last ones by then, that a call may have waited for. */
 #define RECENT 64u
@@ -47,7 +49,7 @@ static uint32_t session_of(const struct ts_emulate_program *program,
 /* Numbers and handles of a session are few: one of two that share a key is as good as none. */
 static uint64_t key_of(uint32_t number, uint64_t handle)
 {
-	return number * UINT64_C(0x9e3779b97f4a7c15) ^ handle;
+	return ts_hash_key(number) ^ handle;
 }
 
 static int tally_one(struct matching *matching, const struct ts_emulate_call *call,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 
 #include <stdint.h>
 
@@ -40,7 +41,7 @@ static inline size_t ts_state_map_home(const struct ts_state_map *map, uint32_t 
 {
 	uint64_t hash = key * map->by_key + session * map->by_session;
 
-	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	hash = ts_hash_add(hash, hash >> 32);
 	return (size_t)(hash >> (__builtin_clzll(map->n_slots) + 1));
 }
 

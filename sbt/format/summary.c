@@ -6,6 +6,7 @@
 
 #include "sbt/format/summary.h"
 
+#include "proto/abi/tablehash.h"
 #include "sbt/crc32c.h"
 #include "sbt/format/columns.h"
 #include "sbt/format/wide.h"
@@ -442,7 +443,7 @@ struct adding {
 /* The sum of a key, new or known. max: there are too many. */
 static inline uint32_t find_sum(struct adding *adding, uint64_t key)
 {
-	uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 51);
+	uint32_t at = (uint32_t)(ts_hash_key(key) >> 51);
 
 	for (;; at++) {
 		uint16_t *slot = &adding->slots[at & (SLOTS - 1)];

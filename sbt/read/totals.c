@@ -4,6 +4,7 @@
  * one whose sums are missing, or do not come to what its header says.
  */
 
+#include "proto/abi/tablehash.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/filter.h"
 
@@ -29,7 +30,7 @@ struct ts_sbt_totals {
 
 static size_t slot_of(const struct ts_sbt_totals *totals, unsigned type, uint64_t key)
 {
-	uint64_t hash = (key ^ (uint64_t)type << 58) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ts_hash_add(key, (uint64_t)type << 58);
 	size_t at = hash >> 32;
 
 	for (;; at++) {

@@ -6,11 +6,14 @@
  *	kernel     the records of kernels, as any profiler needs them
  *	all        those of copies, sets, memory and synchronisation as well
  *	callbacks  a callback at both ends of the launches of the driver and the runtime
+ *	flush      CUPTI asked for what is complete, by a thread, every 10 ms
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_activity.h"
@@ -42,6 +45,18 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 	free(buffer);
 }
 
+#define FLUSH_US 10000
+
+static void *flush(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		usleep(FLUSH_US);
+		flush_all(0);
+	}
+	return NULL;
+}
+
 static void finish(void)
 {
 	flush_all(1);
@@ -70,6 +85,7 @@ int InitializeInjection(void)
 	uint32_t (*subscribe)(void **, ts_cupti_callback_fn, void *);
 	uint32_t (*enable)(uint32_t), (*enable_callback)(uint32_t, void *, uint32_t, uint32_t);
 	uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn, ts_cupti_buffer_completed_fn);
+	pthread_t thread;
 	size_t i;
 
 	if (!library || !floor) {
@@ -94,6 +110,8 @@ int InitializeInjection(void)
 		enable_callback(1, subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
 	for (i = 0; strstr(floor, "callbacks") && i < sizeof(runtime) / sizeof(runtime[0]); i++)
 		enable_callback(1, subscriber, TS_CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
+	if (strstr(floor, "flush") && !pthread_create(&thread, NULL, flush, NULL))
+		pthread_detach(thread);
 	atexit(finish);
 	return 1;
 }

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <sys/random.h>
 
+#include "proto/abi/tablehash.h"
+
 #define MIN_SLOTS   64u
 #define MAX_ENTRIES (UINT32_C(1) << 31)
 
@@ -16,7 +18,7 @@ void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t ke
 	*table = (struct ts_hashtable){.entry_bytes = entry_bytes, .key_bytes = key_bytes};
 	/* Where there is no randomness yet the order of probing is guessable, and nothing else is lost. */
 	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
-		table->seed = UINT64_C(0x9e3779b97f4a7c15);
+		table->seed = TS_HASH_GOLDEN;
 }
 
 void ts_hashtable_deinit(struct ts_hashtable *table)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 
 #define TS_HASHTABLE_RECENT 64u /* a place is six bits */
 
@@ -50,7 +51,7 @@ static inline size_t ts_hashtable_recent_of(const void *key, size_t key_bytes)
 		memcpy(&word, (const uint8_t *)key + at, sizeof(word));
 		value = (value << 5 | value >> 59) + word;
 	}
-	return (value ^ value >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+	return ts_hash_add(value, value >> 32) >> 58;
 }
 
 /* As ts_hashtable_get() for a key that may well be there; of `key_bytes`, known where it is called, so that it takes little. */

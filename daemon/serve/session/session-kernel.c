@@ -10,6 +10,7 @@
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/session/session-kernel-internal.h"
 #include "daemon/util/error.h"
+#include "proto/abi/tablehash.h"
 #include "replay/report/names/names.h"
 
 #define KERNEL_ROWS 65536u
@@ -29,7 +30,7 @@ static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *eve
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
-		hash = (hash ^ event->frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash = ts_hash_add(hash, event->frames[i]);
 		hash ^= hash >> 32;
 	}
 	stack = &s->kernel->stacks[hash % KERNEL_STACKS];

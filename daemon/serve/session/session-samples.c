@@ -11,6 +11,7 @@
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"
 #include "daemon/util/map.h"
+#include "proto/abi/tablehash.h"
 
 #define LAST_MS	      500
 #define MESSAGES_MAX  64u /* of a round */
@@ -118,7 +119,7 @@ static int stack_id(struct ts_session *s, struct ts_session_samples *samples,
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
-		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash = ts_hash_add(hash, frames[i]);
 		hash ^= hash >> 32;
 	}
 	hash |= !hash;

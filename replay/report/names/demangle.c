@@ -4,6 +4,7 @@
  * run. It reads strings from a trace, which is why the length it is given is bounded.
  */
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 #include "replay/report/names/names.h"
 
 #include <dlfcn.h>
@@ -64,10 +65,8 @@ void ts_demangler_freep(struct ts_demangler **demangler)
 
 static struct name *find(struct name *names, size_t n_slots, const char *mangled)
 {
-	size_t hash = 14695981039346656037ull;
+	size_t hash = ts_hash_text(TS_HASH_TEXT_BEGIN, mangled);
 
-	for (const char *at = mangled; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
 	for (;; hash++) {
 		struct name *name = &names[hash & (n_slots - 1)];
 

@@ -6,6 +6,7 @@
 #include "replay/report/rows/aggregate.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 #include "proto/rpc/json.h"
 #include "replay/report/rows/durations.h"
 
@@ -86,10 +87,8 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates)
 
 static struct aggregate *find(struct aggregate *slots, size_t n_slots, const char *name)
 {
-	uint64_t hash = UINT64_C(14695981039346656037);
+	uint64_t hash = ts_hash_text(TS_HASH_TEXT_BEGIN, name);
 
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
 	for (;; hash++) {
 		struct aggregate *slot = &slots[hash & (n_slots - 1)];
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/abi/tablehash.h"
 #include "replay/report/stacks/codeplace.h"
 #include "replay/state/map.h"
 
@@ -52,13 +53,6 @@ static void *grow(void *array, size_t n, size_t bytes, size_t *n_allocated)
 	return grown;
 }
 
-static uint64_t hash_of(uint64_t hash, const char *text)
-{
-	while (text && *text)
-		hash = (hash ^ (unsigned char)*text++) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static bool is_same(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
@@ -67,7 +61,7 @@ static bool is_same(const char *a, const char *b)
 /* Takes `function`, in any case. */
 static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
 {
-	uint64_t hash = hash_of(hash_of(UINT64_C(0xcbf29ce484222325), function) + 1, file);
+	uint64_t hash = ts_hash_text(ts_hash_text(TS_HASH_TEXT_BEGIN, function) + 1, file);
 	struct code *grown;
 	uint32_t i;
 	int r;

@@ -5,6 +5,7 @@
 #include "replay/report/stacks/launchsite.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 #include "replay/report/pool.h"
 #include "replay/report/stacks/codeplace.h"
 
@@ -55,7 +56,7 @@ void ts_launch_sites_freep(struct ts_launch_sites **sites)
 
 static struct site *find(struct site *slots, size_t n_slots, uint32_t session, uint32_t stack)
 {
-	uint64_t at = ((uint64_t)session << 32 | stack) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint64_t at = ts_hash_key((uint64_t)session << 32 | stack) >> 32;
 
 	for (;; at++) {
 		struct site *slot = &slots[at & (n_slots - 1)];

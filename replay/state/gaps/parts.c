@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/abi/tablehash.h"
+
 #define FIRST_SLOTS 32u
 
 TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 17 * 4 + 2 * 2, "a key has no padding");
@@ -24,7 +26,7 @@ static size_t hash_of(const struct ts_gap_key *key)
 
 	memcpy(words, key, sizeof(words));
 	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++) {
-		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash = ts_hash_add(hash, words[i]);
 		hash ^= hash >> 29;
 	}
 	return (size_t)hash;

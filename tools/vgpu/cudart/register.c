@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/tablehash.h"
 #include "tools/vgpu/cudart/runtime.h"
 
 struct fatbin {
@@ -38,7 +39,7 @@ static struct {
 
 static struct symbol **bucket_of(const void *key)
 {
-	uint64_t hash = address(key) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = ts_hash_key(address(key));
 
 	return &registered.buckets[hash >> 52];
 }
