@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is allocated, by address, and which bytes of it somebody wrote. */
+#include "proto/abi/grow.h"
 #include "replay/check/internal.h"
 
 /* How many start at or before the address. */
@@ -68,15 +69,8 @@ int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uin
 					  .is_mapped = flags & TS_CHECK_ALLOC_MAPPED};
 	size_t i = count_to(allocations, address);
 
-	if (allocations->n == allocations->capacity) {
-		size_t capacity = allocations->capacity ? allocations->capacity * 2 : 64;
-		void *grown = realloc(allocations->all, capacity * sizeof(one));
-
-		if (!grown)
-			return -ENOMEM;
-		allocations->all = grown;
-		allocations->capacity = capacity;
-	}
+	if (TS_GROW(allocations->all, allocations->capacity, allocations->n + 1))
+		return -ENOMEM;
 	if (!(flags & TS_CHECK_ALLOC_WRITTEN) && (check->what & TS_CHECK_INIT)) {
 		one.written = calloc(bytes / 8 + 1, 1);
 		if (!one.written)

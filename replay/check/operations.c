@@ -6,6 +6,7 @@
  * Host threads count as one, in the order in which their calls took effect. Whatever is not known (calls that cannot be done again,
  * kinds of later versions) orders everything; so do frees and unloads.
  */
+#include "proto/abi/grow.h"
 #include "proto/abi/record.h"
 #include "proto/abi/tablehash.h"
 #include "replay/check/internal.h"
@@ -135,16 +136,9 @@ static int record_event(struct ts_check_operations *all, uint64_t handle, uint32
 	known = malloc(all->n_actors * sizeof(*known));
 	if (!known)
 		return -ENOMEM;
-	if (!event && all->n_events == all->events_capacity) {
-		size_t capacity = all->events_capacity ? all->events_capacity * 2 : 16;
-		void *grown = realloc(all->events, capacity * sizeof(*event));
-
-		if (!grown) {
-			free(known);
-			return -ENOMEM;
-		}
-		all->events = grown;
-		all->events_capacity = capacity;
+	if (!event && TS_GROW(all->events, all->events_capacity, all->n_events + 1)) {
+		free(known);
+		return -ENOMEM;
 	}
 	if (!event) {
 		if (ts_state_map_set(&all->event_at, 0, handle, (uint32_t)all->n_events)) {
@@ -518,15 +512,8 @@ int ts_check_operations_take(struct ts_check *check, uint64_t address, const uin
 		check->n_unlooked++;
 		return 0;
 	}
-	if (all->n_flights == all->flights_capacity) {
-		size_t capacity = all->flights_capacity ? all->flights_capacity * 2 : 16;
-		void *grown = realloc(all->flights, capacity * sizeof(flight));
-
-		if (!grown)
-			return -ENOMEM;
-		all->flights = grown;
-		all->flights_capacity = capacity;
-	}
+	if (TS_GROW(all->flights, all->flights_capacity, all->n_flights + 1))
+		return -ENOMEM;
 	flight.bytes = malloc(n + 1);
 	if (!flight.bytes)
 		return -ENOMEM;

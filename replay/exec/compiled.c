@@ -2,6 +2,8 @@
 /* Modules between two replays: few, so that a list will do. */
 #include "replay/exec/compiled.h"
 
+#include "proto/abi/grow.h"
+
 #include <stdlib.h>
 
 struct ts_vgpu_module *ts_exec_compiled_take(struct ts_exec_compiled *compiled, uint32_t content,
@@ -22,16 +24,9 @@ struct ts_vgpu_module *ts_exec_compiled_take(struct ts_exec_compiled *compiled, 
 void ts_exec_compiled_give(struct ts_exec_compiled *compiled, uint32_t content, unsigned cc,
 			   struct ts_vgpu_module *code)
 {
-	if (compiled->n == compiled->capacity) {
-		size_t capacity = compiled->capacity ? compiled->capacity * 2 : 8;
-		void *grown = realloc(compiled->modules, capacity * sizeof(*compiled->modules));
-
-		if (!grown) {
-			ts_vgpu_module_free(code);
-			return;
-		}
-		compiled->modules = grown;
-		compiled->capacity = capacity;
+	if (TS_GROW(compiled->modules, compiled->capacity, compiled->n + 1)) {
+		ts_vgpu_module_free(code);
+		return;
 	}
 	compiled->modules[compiled->n++] = (struct ts_exec_compiled_module){content, cc, code};
 }

@@ -2,6 +2,8 @@
 /* Intervals and allocations, each an ascending array. */
 #include "replay/exec/layout.h"
 
+#include "proto/abi/grow.h"
+
 /* Far from where processes have anything, and from what devices are known to give out. */
 #define PICK_FIRST (UINT64_C(1) << 40)
 #define PICK_END   (UINT64_C(1) << 46)
@@ -117,15 +119,8 @@ int ts_exec_allocations_add(struct ts_exec_allocations *allocations,
 {
 	size_t i = count_to(allocations, one->start);
 
-	if (allocations->n == allocations->capacity) {
-		size_t capacity = allocations->capacity ? allocations->capacity * 2 : 64;
-		void *grown = realloc(allocations->all, capacity * sizeof(*one));
-
-		if (!grown)
-			return -ENOMEM;
-		allocations->all = grown;
-		allocations->capacity = capacity;
-	}
+	if (TS_GROW(allocations->all, allocations->capacity, allocations->n + 1))
+		return -ENOMEM;
 	memmove(&allocations->all[i + 1], &allocations->all[i],
 		(allocations->n - i) * sizeof(*one));
 	allocations->all[i] = *one;

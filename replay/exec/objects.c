@@ -5,6 +5,8 @@
  */
 #include "replay/exec/objects.h"
 
+#include "proto/abi/grow.h"
+
 #include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,15 +38,8 @@ int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, siz
 {
 	if (objects->n >= TS_EXEC_MAX_OBJECTS)
 		return -E2BIG;
-	if (objects->n == objects->capacity) {
-		size_t capacity = objects->capacity ? objects->capacity * 2 : 16;
-		void *grown = realloc(objects->at, capacity * n_bytes);
-
-		if (!grown)
-			return -ENOMEM;
-		objects->at = grown;
-		objects->capacity = capacity;
-	}
+	if (ts_grow(&objects->at, &objects->capacity, objects->n + 1, n_bytes))
+		return -ENOMEM;
 	memcpy((uint8_t *)objects->at + objects->n * n_bytes, object, n_bytes);
 	*ret_i = (uint32_t)objects->n++;
 	return 0;
@@ -247,16 +242,9 @@ int ts_exec_variables_init(struct ts_exec_variables *variables,
 		module = ts_state_map_find(&modules, 0, operation->parent);
 		if (module == TS_STATE_MAP_NONE)
 			continue;
-		if (variables->n == capacity) {
-			void *grown = realloc(variables->all, (capacity = capacity * 2 + 16) *
-								      sizeof(*variables->all));
-
-			if (!grown) {
-				r = -ENOMEM;
-				break;
-			}
-			variables->all = grown;
-		}
+		r = TS_GROW(variables->all, capacity, variables->n + 1);
+		if (r)
+			break;
 		name = ts_exec_string(program, operation->name);
 		if (name)
 			variables->all[variables->n++] = (struct ts_exec_variable){

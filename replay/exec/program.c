@@ -2,6 +2,7 @@
 /* Operations lie in the file by time; a replay wants them by sequence, and only as far as none is missing. */
 #include "replay/exec/program.h"
 
+#include "proto/abi/grow.h"
 #include "proto/abi/hash.h"
 #include "sbt/error.h"
 
@@ -17,15 +18,8 @@ static int add(struct ts_exec_program *program, size_t *capacity,
 {
 	if (program->n == TS_EXEC_MAX_OPERATIONS)
 		return TS_EXEC_E_TOO_MANY;
-	if (program->n == *capacity) {
-		size_t more = *capacity ? *capacity * 2 : 1024;
-		void *grown = realloc(program->operations, more * sizeof(*program->operations));
-
-		if (!grown)
-			return -ENOMEM;
-		program->operations = grown;
-		*capacity = more;
-	}
+	if (TS_GROW(program->operations, *capacity, program->n + 1))
+		return -ENOMEM;
 	program->operations[program->n++] = *row;
 	return 0;
 }

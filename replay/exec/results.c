@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "proto/abi/grow.h"
+
 void ts_exec_results_deinit(struct ts_exec_results *results)
 {
 	free(results->results);
@@ -53,15 +55,8 @@ int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_r
 	differs = before && !first->found && (!other || memcmp(other, &one, sizeof(one)));
 	if (results->n >= TS_EXEC_MAX_RESULTS)
 		return -E2BIG;
-	if (results->n == results->capacity) {
-		size_t capacity = results->capacity ? results->capacity * 2 : 256;
-		void *grown = realloc(results->results, capacity * sizeof(one));
-
-		if (!grown)
-			return -ENOMEM;
-		results->results = grown;
-		results->capacity = capacity;
-	}
+	if (TS_GROW(results->results, results->capacity, results->n + 1))
+		return -ENOMEM;
 	results->results[results->n++] = one;
 	if (differs)
 		*first = difference_of(&one);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "proto/abi/grow.h"
 #include "replay/exec/checked.h"
 #include "replay/exec/order.h"
 #include "replay/exec/results.h"
@@ -104,15 +105,8 @@ static int keep(struct run *run, uint64_t sequence, uint8_t **bytes, size_t n)
 	uint64_t most = run->options->kept_bytes ? run->options->kept_bytes : TS_EXEC_KEPT_BYTES;
 	bool fits = n <= most && run->kept_bytes <= most - n;
 
-	if (run->n_kept == run->kept_capacity) {
-		size_t capacity = run->kept_capacity ? run->kept_capacity * 2 : 64;
-		void *grown = realloc(run->kept, capacity * sizeof(*run->kept));
-
-		if (!grown)
-			return -ENOMEM;
-		run->kept = grown;
-		run->kept_capacity = capacity;
-	}
+	if (TS_GROW(run->kept, run->kept_capacity, run->n_kept + 1))
+		return -ENOMEM;
 	if (ts_state_map_set(&run->kept_at, 0, sequence, (uint32_t)run->n_kept))
 		return -ENOMEM;
 	run->kept_bytes += fits ? n : 0;

@@ -5,6 +5,7 @@
  */
 #include "replay/exec/program.h"
 
+#include "proto/abi/grow.h"
 #include "sbt/error.h"
 
 struct ids {
@@ -23,15 +24,8 @@ static int add(struct ids *ids, uint64_t id)
 {
 	if (ids->n && ids->all[ids->n - 1] == id)
 		return 0;
-	if (ids->n == ids->capacity) {
-		size_t capacity = ids->capacity ? ids->capacity * 2 : 1024;
-		void *grown = realloc(ids->all, capacity * sizeof(id));
-
-		if (!grown)
-			return -ENOMEM;
-		ids->all = grown;
-		ids->capacity = capacity;
-	}
+	if (TS_GROW(ids->all, ids->capacity, ids->n + 1))
+		return -ENOMEM;
 	ids->all[ids->n++] = id;
 	return 0;
 }

@@ -2,22 +2,16 @@
 /* Growing arrays of the states: another item, zeroed, at the end. */
 #include "replay/state/builder.h"
 
-#include <stdlib.h>
+#include "proto/abi/grow.h"
+
 #include <string.h>
 
 void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes)
 {
-	void *grown;
+	void *at;
 
-	memcpy(&grown, items, sizeof(grown));
-	if (*n == *n_allocated) {
-		*n_allocated = *n_allocated ? 2 * *n_allocated : 16;
-		grown = realloc(grown, *n_allocated * bytes);
-		if (!grown) {
-			*n_allocated = *n;
-			return NULL;
-		}
-		memcpy(items, &grown, sizeof(grown));
-	}
-	return memset((uint8_t *)grown + (*n)++ * bytes, 0, bytes);
+	if (ts_grow(items, n_allocated, *n + 1, bytes))
+		return NULL;
+	memcpy(&at, items, sizeof(at));
+	return memset((uint8_t *)at + (*n)++ * bytes, 0, bytes);
 }

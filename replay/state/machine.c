@@ -2,6 +2,7 @@
 /*
  * Joins calls and device rows: calls.c keeps those that rows are still to come for, order.c says what an operation waited for.
  */
+#include "proto/abi/grow.h"
 #include "replay/state/calls.h"
 #include "replay/state/order.h"
 
@@ -335,15 +336,8 @@ static int find_overdue(struct ts_state_machine *machine, uint64_t window)
 	for (; number < window; number++) {
 		if (!ts_calls_at(calls, number)->is_awaited)
 			continue;
-		if (n == machine->n_overdue_allocated) {
-			size_t n_wanted = n ? 2 * n : 64;
-			uint64_t *grown = realloc(machine->overdue, n_wanted * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			machine->overdue = grown;
-			machine->n_overdue_allocated = n_wanted;
-		}
+		if (TS_GROW(machine->overdue, machine->n_overdue_allocated, n + 1))
+			return -ENOMEM;
 		machine->overdue[n++] = number;
 	}
 	machine->n_overdue = n;

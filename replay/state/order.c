@@ -7,6 +7,7 @@
  */
 #include "replay/state/order.h"
 
+#include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 #include <errno.h>
@@ -24,25 +25,6 @@
 #define MAX_LOOKS   16384u /* waits, those too that are for nothing that is known */
 #define MAX_DEPTH   16u
 #define MAX_MARKERS (1u << 20)
-
-/* Room for one more; `bytes` is an item's size. */
-static int reserve(void *items, size_t *n_allocated, size_t n, size_t bytes)
-{
-	void *grown;
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 8;
-
-	if (n < *n_allocated)
-		return 0;
-	if (n_wanted >= NONE)
-		return -ENOMEM;
-	memcpy(&grown, items, sizeof(grown));
-	grown = realloc(grown, n_wanted * bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
 
 void ts_order_deinit(struct ts_order *order)
 {
@@ -71,8 +53,7 @@ static int get_context(struct ts_order *order, uint32_t session, uint32_t id, ui
 	int r;
 
 	if (found == NONE) {
-		r = reserve(&order->contexts, &order->n_contexts_allocated, order->n_contexts,
-			    sizeof(*order->contexts));
+		r = TS_GROW(order->contexts, order->n_contexts_allocated, order->n_contexts + 1);
 		if (!r)
 			r = ts_state_map_set(&order->context_by_id, session, id,
 					     (uint32_t)order->n_contexts);
@@ -99,11 +80,9 @@ static int new_stream(struct ts_order *order, uint32_t session, uint32_t context
 	if (r)
 		return r;
 	its = &order->contexts[of];
-	r = reserve(&order->streams, &order->n_streams_allocated, order->n_streams,
-		    sizeof(*order->streams));
+	r = TS_GROW(order->streams, order->n_streams_allocated, order->n_streams + 1);
 	if (!r)
-		r = reserve(&its->streams, &its->n_streams_allocated, its->n_streams,
-			    sizeof(*its->streams));
+		r = TS_GROW(its->streams, its->n_streams_allocated, its->n_streams + 1);
 	if (!r)
 		r = ts_state_map_set(&order->stream_by_id, session, key,
 				     (uint32_t)order->n_streams);
@@ -440,11 +419,10 @@ static int new_marker(struct ts_order *order, uint32_t *ret_marker)
 	}
 	if (order->n_markers == MAX_MARKERS)
 		return TS_SBT_E_LIMIT;
-	r = reserve(&order->markers, &order->n_markers_allocated, order->n_markers,
-		    sizeof(*order->markers));
+	r = TS_GROW(order->markers, order->n_markers_allocated, order->n_markers + 1);
 	if (!r)
-		r = reserve(&order->free_markers, &order->n_free_markers_allocated,
-			    order->n_markers, sizeof(*order->free_markers));
+		r = TS_GROW(order->free_markers, order->n_free_markers_allocated,
+			    order->n_markers + 1);
 	if (r)
 		return r;
 	*ret_marker = (uint32_t)order->n_markers++;
@@ -488,8 +466,8 @@ int ts_order_record(struct ts_order *order, uint32_t session, const struct ts_ro
 				settle_before(order, stream, 0, UINT64_MAX);
 			if (stream->n_markers == MAX_UNSETTLED)
 				settle_oldest(order, stream);
-			r = reserve(&stream->markers, &stream->n_markers_allocated,
-				    stream->n_markers, sizeof(*stream->markers));
+			r = TS_GROW(stream->markers, stream->n_markers_allocated,
+				    stream->n_markers + 1);
 		}
 	}
 	if (!r)
@@ -533,8 +511,7 @@ int ts_order_wait(struct ts_order *order, uint32_t session, const struct ts_row_
 		stream->n_waits--;
 		stream->has_dropped_wait = true;
 	}
-	r = reserve(&stream->waits, &stream->n_waits_allocated, stream->n_waits,
-		    sizeof(*stream->waits));
+	r = TS_GROW(stream->waits, stream->n_waits_allocated, stream->n_waits + 1);
 	if (r)
 		return r;
 	if (marker < TS_ORDER_HOST)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/internal.h"
 
 /* The first range that starts past the address. */
@@ -36,15 +37,8 @@ int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model
 	struct ts_vgpu_range *range;
 	size_t i;
 
-	if (vgpu->n_ranges == vgpu->ranges_capacity) {
-		size_t capacity = vgpu->ranges_capacity ? 2 * vgpu->ranges_capacity : 64;
-		void *grown = realloc(vgpu->ranges, capacity * sizeof(*vgpu->ranges));
-
-		if (!grown)
-			return -ENOMEM;
-		vgpu->ranges = grown;
-		vgpu->ranges_capacity = capacity;
-	}
+	if (TS_GROW(vgpu->ranges, vgpu->ranges_capacity, vgpu->n_ranges + 1))
+		return -ENOMEM;
 	range = malloc(sizeof(*range));
 	if (!range)
 		return -ENOMEM;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/internal.h"
 
 /* Operations able to run within this time are dispatched now. */
@@ -45,15 +46,8 @@ static int heap_push(struct ts_vgpu_device *device, struct ts_vgpu_stream *strea
 {
 	size_t i = device->n_heap;
 
-	if (i == device->heap_capacity) {
-		size_t capacity = i ? 2 * i : 32;
-		void *grown = realloc(device->heap, capacity * sizeof(*device->heap));
-
-		if (!grown)
-			return -ENOMEM;
-		device->heap = grown;
-		device->heap_capacity = capacity;
-	}
+	if (TS_GROW(device->heap, device->heap_capacity, i + 1))
+		return -ENOMEM;
 	device->n_heap++;
 	while (i && heap_before(stream, device->heap[(i - 1) / 2])) {
 		heap_set(device, i, device->heap[(i - 1) / 2]);

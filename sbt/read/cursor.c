@@ -8,6 +8,7 @@
  * time, so that it is columns that come and go and not batches.
  */
 
+#include "proto/abi/grow.h"
 #include "sbt/read/filter.h"
 
 #define MIN_BATCH_ROWS 16u
@@ -310,15 +311,8 @@ static int push(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
 	size_t i = cursor->n_heap;
 
-	if (i == cursor->capacity) {
-		size_t capacity = i ? i * 2 : 16;
-		struct stream **heap = realloc(cursor->heap, capacity * sizeof(*heap));
-
-		if (!heap)
-			return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory");
-		cursor->heap = heap;
-		cursor->capacity = capacity;
-	}
+	if (TS_GROW(cursor->heap, cursor->capacity, i + 1))
+		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory");
 	while (i && before(stream, cursor->heap[(i - 1) / 2])) {
 		cursor->heap[i] = cursor->heap[(i - 1) / 2];
 		i = (i - 1) / 2;

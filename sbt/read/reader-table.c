@@ -3,17 +3,12 @@
 
 #include "sbt/read/reader-internal.h"
 
+#include "proto/abi/grow.h"
+
 void *ts_sbt_table_add(struct ts_table *table)
 {
-	if (table->n == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 16;
-		uint8_t *items = realloc(table->items, capacity * table->item_bytes);
-
-		if (!items)
-			return NULL;
-		table->items = items;
-		table->capacity = capacity;
-	}
+	if (ts_grow(&table->items, &table->capacity, table->n + 1, table->item_bytes))
+		return NULL;
 	return memset(table->items + table->n++ * table->item_bytes, 0, table->item_bytes);
 }
 

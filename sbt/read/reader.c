@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#include "proto/abi/grow.h"
 #include "sbt/crc32c.h"
 #include "sbt/read/reader-internal.h"
 
@@ -86,15 +87,8 @@ static int add_block(struct ts_sbt_reader *reader, const struct ts_sbt_block *bl
 	/* Those of the index are listed too. */
 	if (reader->n_blocks == TS_SBT_MAX_BLOCKS + TS_SBT_MAX_BLOCKS / TS_SBT_MAX_ROWS)
 		return too_many_blocks(reader, block->off);
-	if (reader->n_blocks == reader->capacity) {
-		size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
-		struct ts_sbt_block *blocks = realloc(reader->blocks, capacity * sizeof(*blocks));
-
-		if (!blocks)
-			return -ENOMEM;
-		reader->blocks = blocks;
-		reader->capacity = capacity;
-	}
+	if (TS_GROW(reader->blocks, reader->capacity, reader->n_blocks + 1))
+		return -ENOMEM;
 	reader->blocks[reader->n_blocks++] = *block;
 	return 0;
 }

@@ -4,6 +4,7 @@
  * before it starts, then reserved one after the other, and what it gave is compared. Memory comes by whole granules, when the
  * first allocation in them does, and goes with the last.
  */
+#include "proto/abi/grow.h"
 #include "replay/exec/cuda/cuda-internal.h"
 
 #include <sys/mman.h>
@@ -181,15 +182,8 @@ static int let_reach(struct cuda_state *state, struct cuda_block *block, uint32_
 
 static int insert(struct cuda_state *state, size_t i, const struct cuda_block *block)
 {
-	if (state->n_blocks == state->block_capacity) {
-		size_t capacity = state->block_capacity ? state->block_capacity * 2 : 64;
-		void *grown = realloc(state->blocks, capacity * sizeof(*block));
-
-		if (!grown)
-			return -ENOMEM;
-		state->blocks = grown;
-		state->block_capacity = capacity;
-	}
+	if (TS_GROW(state->blocks, state->block_capacity, state->n_blocks + 1))
+		return -ENOMEM;
 	memmove(&state->blocks[i + 1], &state->blocks[i],
 		(state->n_blocks - i) * sizeof(*state->blocks));
 	state->blocks[i] = *block;

@@ -5,6 +5,8 @@
  */
 #include "replay/report/names/labels.h"
 
+#include "proto/abi/grow.h"
+
 /* Of handles that are still to be looked for among the `stream` rows. */
 #define MAX_STREAM_ROWS (1u << 20)
 
@@ -48,15 +50,8 @@ static int compare(const void *a, const void *b)
 
 static int add(struct ts_labels *labels, const struct entry *entry)
 {
-	if (labels->n == labels->n_allocated) {
-		size_t n = labels->n_allocated ? labels->n_allocated * 2 : 64;
-		struct entry *grown = realloc(labels->entries, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		labels->entries = grown;
-		labels->n_allocated = n;
-	}
+	if (TS_GROW(labels->entries, labels->n_allocated, labels->n + 1))
+		return -ENOMEM;
 	labels->entries[labels->n++] = *entry;
 	return 0;
 }

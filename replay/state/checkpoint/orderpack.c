@@ -6,6 +6,8 @@
  */
 #include "replay/state/order.h"
 
+#include "proto/abi/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -424,16 +426,9 @@ static void place_stream(struct ts_unpack *unpack, struct ts_order *order, uint3
 	key = &contexts[stream->of];
 	stream->session = key->session;
 	stream->context = (uint32_t)key->key;
-	if (context->n_streams == context->n_streams_allocated) {
-		size_t n = context->n_streams ? 2 * context->n_streams : 8;
-		uint32_t *streams = realloc(context->streams, n * sizeof(*streams));
-
-		if (!streams) {
-			unpack->bad = true;
-			return;
-		}
-		context->streams = streams;
-		context->n_streams_allocated = n;
+	if (TS_GROW(context->streams, context->n_streams_allocated, context->n_streams + 1)) {
+		unpack->bad = true;
+		return;
 	}
 	context->streams[context->n_streams++] = i;
 	unpack->bad |= ts_state_map_set(&order->stream_by_id, stream->session,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/abi/grow.h"
 #include "replay/state/map.h"
 
 #define MAX_DEPTH   8u	   /* who woke who woke ... */
@@ -167,15 +168,8 @@ static int add_to_windows(struct blamer *blamer, struct thread *thread, uint64_t
 
 static int open_window(struct thread *thread, const struct window *window)
 {
-	if (thread->n_opened == thread->n_allocated) {
-		size_t n = thread->n_allocated ? 2 * thread->n_allocated : 8;
-		struct window *grown = realloc(thread->opened, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		thread->opened = grown;
-		thread->n_allocated = n;
-	}
+	if (TS_GROW(thread->opened, thread->n_allocated, thread->n_opened + 1))
+		return -ENOMEM;
 	thread->opened[thread->n_opened++] = *window;
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "replay/state/memory/memory.h"
 
+#include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/map.h"
 
@@ -66,22 +67,6 @@ bool ts_memory_is_device(uint32_t kind)
 	       kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *grown;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = realloc(grown, n_wanted * bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
 static bool is_of(const struct ts_memory_group *group, uint32_t session,
 		  const struct ts_row_memory *row)
 {
@@ -124,7 +109,7 @@ static int find_group(struct pass *pass, uint32_t session, const struct ts_row_m
 	}
 	if (pass->n_groups == TS_MAX_MEMORY_GROUPS)
 		return TS_E_GROUPS;
-	r = grow(&pass->groups, pass->n_groups, &pass->n_groups_allocated, sizeof(*pass->groups));
+	r = TS_GROW(pass->groups, pass->n_groups_allocated, pass->n_groups + 1);
 	r = r ? r
 	      : ts_state_map_set(&pass->by_group, pool, row->memory_kind, (uint32_t)pass->n_groups);
 	if (r)
@@ -224,7 +209,7 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 	if (!r)
 		r = find_group(pass, session, row, &index);
 	if (!r)
-		r = grow(&pass->live, pass->n_live, &pass->n_live_allocated, sizeof(*pass->live));
+		r = TS_GROW(pass->live, pass->n_live_allocated, pass->n_live + 1);
 	if (!r)
 		r = ts_state_map_set(&pass->by_address, session, row->address,
 				     (uint32_t)pass->n_live);

@@ -6,6 +6,7 @@
  */
 #include "replay/state/memory/misuse.h"
 
+#include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "replay/state/memory/memory.h"
@@ -113,22 +114,6 @@ const char *ts_misuse_kind_name(uint32_t kind)
 	return kind < TS_ARRAY_LEN(names) ? names[kind] : NULL;
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 16;
-	void *grown;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = realloc(grown, n_wanted * bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
 /* ---- what may be wrong -------------------------------------------------------------------------- */
 
 /* NULL: nothing was ever hidden in it. */
@@ -147,8 +132,7 @@ static int distrust(struct pass *pass, uint32_t session, uint64_t ns)
 	int r;
 
 	if (!found) {
-		r = grow(&pass->sessions, pass->n_sessions, &pass->n_sessions_allocated,
-			 sizeof(*pass->sessions));
+		r = TS_GROW(pass->sessions, pass->n_sessions_allocated, pass->n_sessions + 1);
 		if (r)
 			return r;
 		found = &pass->sessions[pass->n_sessions++];
@@ -171,8 +155,7 @@ static int add_candidate(struct pass *pass, uint32_t kind, uint32_t access, uint
 	if (pass->n_candidates == TS_MISUSE_MAX ||
 	    (session && span->freed.ns < session->trusted_ns))
 		return 0;
-	r = grow(&pass->candidates, pass->n_candidates, &pass->n_candidates_allocated,
-		 sizeof(*pass->candidates));
+	r = TS_GROW(pass->candidates, pass->n_candidates_allocated, pass->n_candidates + 1);
 	if (r)
 		return r;
 	candidate = &pass->candidates[pass->n_candidates++];
@@ -399,8 +382,7 @@ static int settle_call(struct pass *pass, uint32_t session, const struct ts_row_
 	int r;
 
 	if (maps_memory(call)) {
-		r = grow(&pass->mappings, pass->n_mappings, &pass->n_mappings_allocated,
-			 sizeof(*pass->mappings));
+		r = TS_GROW(pass->mappings, pass->n_mappings_allocated, pass->n_mappings + 1);
 		if (r)
 			return r;
 		pass->mappings[pass->n_mappings++] = (struct mapping){session, call->start_ns};

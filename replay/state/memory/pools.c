@@ -6,6 +6,8 @@
  */
 #include "replay/state/memory/pools.h"
 
+#include "proto/abi/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,8 +25,6 @@ static int find(struct ts_pools *pools, uint32_t session, const struct ts_row_me
 		struct ts_pool_state **ret_state)
 {
 	uint32_t found = ts_state_map_find(&pools->by_pool, session, row->pool);
-	struct ts_pool_state *grown;
-	size_t n_wanted = pools->n_allocated ? 2 * pools->n_allocated : 8;
 	int r;
 
 	if (found != TS_STATE_MAP_NONE) {
@@ -33,13 +33,8 @@ static int find(struct ts_pools *pools, uint32_t session, const struct ts_row_me
 	}
 	if (pools->n == TS_MAX_POOLS)
 		return TS_E_POOLS;
-	if (pools->n == pools->n_allocated) {
-		grown = realloc(pools->pools, n_wanted * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		pools->pools = grown;
-		pools->n_allocated = n_wanted;
-	}
+	if (TS_GROW(pools->pools, pools->n_allocated, pools->n + 1))
+		return -ENOMEM;
 	r = ts_state_map_set(&pools->by_pool, session, row->pool, (uint32_t)pools->n);
 	if (r)
 		return r;

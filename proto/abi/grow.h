@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays that grow by doubling: a pointer, a count of the elements that there is room for, and beside them a count of those that
+ * there are, which is the owner's. The owner frees the array.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "proto/abi/base.h"
+
+#define TS_GROW_FIRST 16u
+
+/* `array` points at the array's pointer. 0, or -ENOMEM: then it is as it was. */
+static inline int ts_grow(void *array, size_t *n_room, size_t n_wanted, size_t element_bytes)
+{
+	size_t n = *n_room ? *n_room : TS_GROW_FIRST / 2, n_bytes;
+	void *grown;
+
+	if (n_wanted <= *n_room)
+		return 0;
+	do
+		if (__builtin_mul_overflow(n, 2, &n))
+			return -ENOMEM;
+	while (n < n_wanted);
+	if (__builtin_mul_overflow(n, element_bytes, &n_bytes))
+		return -ENOMEM;
+	memcpy(&grown, array, sizeof(grown));
+	grown = realloc(grown, n_bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(array, &grown, sizeof(grown));
+	*n_room = n;
+	return 0;
+}
+
+/* Room for n_wanted elements in `array`; n_room is a variable of any integer type. 0 or -ENOMEM. */
+#define TS_GROW(array, n_room, n_wanted)                                                    \
+	({                                                                                  \
+		size_t ts_room_ = (n_room);                                                 \
+		int ts_grown_ = ts_grow(&(array), &ts_room_, (n_wanted), sizeof(*(array))); \
+                                                                                            \
+		(n_room) = (__typeof__(n_room))ts_room_;                                    \
+		ts_grown_;                                                                  \
+	})
