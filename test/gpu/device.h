@@ -12,7 +12,7 @@
 #include "test/unit/harness.h"
 
 #define DEVICE_BYTES  (UINT64_C(64) << 20)
-#define PTX_HEAD      ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define PTX_HEAD      ".version 8.6\n.target sm_90\n.address_size 64\n"
 #define DEVICE_GLOBAL 1 /* CU_MEM_ATTACH_GLOBAL */
 
 /* X(field, exported name, parameters) */
@@ -20,7 +20,6 @@
 	X(init, cuInit, (unsigned flags))                                                       \
 	X(count, cuDeviceGetCount, (int *ret_count))                                            \
 	X(retain, cuDevicePrimaryCtxRetain, (void **ret_context, int device))                   \
-	X(release, cuDevicePrimaryCtxRelease_v2, (int device))                                  \
 	X(current, cuCtxSetCurrent, (void *context))                                            \
 	X(synchronize, cuCtxSynchronize, (void))                                                \
 	X(load, cuModuleLoadDataEx,                                                             \
@@ -29,7 +28,6 @@
 	X(unload, cuModuleUnload, (void *module))                                               \
 	X(function, cuModuleGetFunction, (void **ret_function, void *module, const char *name)) \
 	X(alloc, cuMemAllocManaged, (uint64_t * ret_address, size_t n_bytes, unsigned flags))   \
-	X(free, cuMemFree_v2, (uint64_t address))                                               \
 	X(launch, cuLaunchKernel,                                                               \
 	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
 	   unsigned block_y, unsigned block_z, unsigned shared, void *, void **arguments,       \
@@ -42,9 +40,12 @@ static struct {
 } device_cu;
 
 struct device {
-	void *context, *module;
-	uint64_t memory, used;
+	void *module;
+	uint64_t used;
 };
+
+/* One context and one piece of memory serve all of a test's texts, until its process ends: a vendor's driver takes its time for these. */
+static uint64_t device_memory;
 
 static inline void device_driver(void)
 {
@@ -63,40 +64,43 @@ static inline void device_driver(void)
 		ts_skip("the CUDA driver has no device");
 }
 
-/* What the driver's compiler says of a text that it refuses is shown. */
-static inline void device_load(struct device *d, const char *text)
+/* A text that the driver's compiler refuses is printed with the compiler's reason. */
+static inline void device_open(struct device *d, const char *text)
 {
 	char log[4096] = "";
 	unsigned options[] = {TS_CU_JIT_ERROR_LOG_BUFFER, TS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
-	int result = device_cu.load(&d->module, text, 2, options, values);
+	void *values[] = {log, (void *)(uintptr_t)sizeof(log)}, *context;
+	int result;
 
-	if (result)
+	memset(d, 0, sizeof(*d));
+	if (!device_memory) {
+		device_driver();
+		ts_check_int(device_cu.retain(&context, 0), 0);
+		ts_check_int(device_cu.current(context), 0);
+		ts_check_int(device_cu.alloc(&device_memory, DEVICE_BYTES, DEVICE_GLOBAL), 0);
+	}
+	result = device_cu.load(&d->module, text, 2, options, values);
+	if (result) {
 		fprintf(stderr, "%s\n%s\n", log, text);
+		d->module = NULL;
+	}
 	ts_check_int(result, 0);
 }
 
-static inline void device_open(struct device *d, const char *text)
+static inline bool device_loaded(const struct device *d)
 {
-	memset(d, 0, sizeof(*d));
-	if (!device_cu.init)
-		device_driver();
-	ts_check_int(device_cu.retain(&d->context, 0), 0);
-	ts_check_int(device_cu.current(d->context), 0);
-	ts_check_int(device_cu.alloc(&d->memory, DEVICE_BYTES, DEVICE_GLOBAL), 0);
-	device_load(d, text);
+	return d->module;
 }
 
 static inline void device_close(struct device *d)
 {
-	ts_check_int(device_cu.unload(d->module), 0);
-	ts_check_int(device_cu.free(d->memory), 0);
-	ts_check_int(device_cu.release(0), 0);
+	if (d->module)
+		ts_check_int(device_cu.unload(d->module), 0);
 }
 
 static inline uint64_t device_alloc(struct device *d, size_t bytes)
 {
-	uint64_t at = d->memory + d->used;
+	uint64_t at = device_memory + d->used;
 
 	d->used += (bytes + 255) & ~(size_t)255;
 	ts_check(d->used <= DEVICE_BYTES);

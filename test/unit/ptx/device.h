@@ -154,6 +154,11 @@ static inline void device_open(struct device *d, const char *text)
 	device_load(d, &text, 1, 1);
 }
 
+static inline bool device_loaded(const struct device *d)
+{
+	return d->image;
+}
+
 static inline void device_close(struct device *d)
 {
 	ts_ptx_engine_free(d->engine);

@@ -134,6 +134,12 @@ static inline bool sign_of(double x)
 	return signbit(x);
 }
 
+/* A half that is NaN comes out as the canonical one. */
+static inline u64 quiet(u64 h, double (*value)(u64))
+{
+	return value(h) != value(h) ? 0x7fff : h;
+}
+
 static inline u64 add16(double x, double y, u64 (*to)(__float128, bool, int))
 {
 	volatile double s = x + y;

@@ -55,9 +55,9 @@ typedef int64_t s64;
 	X(div_s32, "div.s32", "rrr", s32, b ? (s64)a / b : -1)                              \
 	X(div_u64, "div.u64", "ddd", u64, b ? a / b : UINT64_MAX)                           \
 	X(div_s64, "div.s64", "ddd", s64, b ? (s128)a / b : -1)                             \
-	X(rem_u32, "rem.u32", "rrr", u32, b ? a % b : a)                                    \
-	X(rem_s32, "rem.s32", "rrr", s32, b ? (s64)a % b : a)                               \
-	X(rem_s64, "rem.s64", "ddd", s64, b ? (s128)a % b : a)                              \
+	X(rem_u32, "rem.u32", "rrr", u32, b ? a % b : UINT32_MAX)                           \
+	X(rem_s32, "rem.s32", "rrr", s32, b ? (s64)a % b : -1)                              \
+	X(rem_s64, "rem.s64", "ddd", s64, b ? (s128)a % b : -1)                             \
 	X(abs_s16, "abs.s16", "hh", s16, a < 0 ? -a : a)                                    \
 	X(abs_s32, "abs.s32", "rr", s32, a < 0 ? -(s64)a : a)                               \
 	X(abs_s64, "abs.s64", "dd", s64, a < 0 ? 0 - (u64)a : (u64)a)                       \
@@ -115,7 +115,9 @@ typedef int64_t s64;
 	X(bfe_u32, "bfe.u32", "rrrr", u32, extract(a, b, c, 32, false))                            \
 	X(bfe_s32, "bfe.s32", "rrrr", u32, extract(a, b, c, 32, true))                             \
 	X(bfe_u64, "bfe.u64", "ddrr", u64, extract(a, (u32)b, (u32)c, 64, false))                  \
-	X(bfe_s64, "bfe.s64", "ddrr", u64, extract(a, (u32)b, (u32)c, 64, true))                   \
+	X(bfe_s64_1, "bfe.s64", "ddr1", u64, extract(a, (u32)b, 1, 64, true))                      \
+	X(bfe_s64_9, "bfe.s64", "ddr9", u64, extract(a, (u32)b, 9, 64, true))                      \
+	BITS_VIRTUAL(X)                                                                            \
 	X(bmsk_clamp, "bmsk.clamp.b32", "rrr", u64,                                                \
 	  a > 31 ? 0 : (((u128)1 << (b > 32 ? 32 : b)) - 1) << a)                                  \
 	X(bmsk_wrap, "bmsk.wrap.b32", "rrr", u64, ((UINT64_C(1) << (b & 31)) - 1) << (a & 31))     \
@@ -126,6 +128,16 @@ typedef int64_t s64;
 	X(selp64, "selp.f64", "dddp", u64, c ? a : b)                                              \
 	X(slct32, "slct.u32.s32", "rrrr", u32, (s32)c >= 0 ? a : b)                                \
 	X(slct64, "slct.s64.s32", "dddr", u64, (s32)(u32)c >= 0 ? a : b)
+
+/*
+ * The vendor's compiler forgets the sign of a field whose length is in a register: it shifts the field by its length, and by one bit
+ * less where the length is a constant. The virtual GPU does as the ISA says.
+ */
+#ifdef TS_TEST_DEVICE
+#define BITS_VIRTUAL(X)
+#else
+#define BITS_VIRTUAL(X) X(bfe_s64, "bfe.s64", "ddrr", u64, extract(a, (u32)b, (u32)c, 64, true))
+#endif
 
 #define COMPARE(X)                                                                   \
 	X(eq_u16, "setp.eq.u16", "phh", u16, a == b)                                 \
@@ -220,10 +232,11 @@ static u32 permute(u64 bytes, u32 c)
 	return r;
 }
 
-/* As the ISA's own loop has it: bit by bit. */
+/* As the ISA's own loop has it: bit by bit. Beyond its range of 0 to 255, GPUs take all of a count where a has 64 bits. */
 static u64 extract(u64 a, u32 b, u32 c, u32 width, bool is_signed)
 {
-	u32 pos = b & 255, len = c & 255;
+	u32 pos = width == 32 ? b & 255 : b < 255 ? b : 255;
+	u32 len = width == 32 ? c & 255 : c < 255 ? c : 255;
 	u32 top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
 	u64 sign = !is_signed || !len ? 0 : a >> top & 1, r = 0;
 

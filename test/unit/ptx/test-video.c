@@ -45,6 +45,7 @@ static s64 clamped(s64 v, s64 low, s64 high)
 		s64 x = part(a, 0, 32, sa), y = part(b, 0, 32, sb); \
 		(u32)(expr);                                        \
 	})
+/* GPUs clamp a word's unsigned sum or difference only from below. */
 #define DIFF (x > y ? x - y : y - x)
 
 #define CASES(X)                                                                                 \
@@ -71,7 +72,11 @@ static s64 clamped(s64 v, s64 low, s64 high)
 	X(vadd, "vadd.s32.s32.s32.sat", "rrr", u64,                                              \
 	  ONE(1, 1, clamped(x + y, INT32_MIN, INT32_MAX)))                                       \
 	X(vaddu, "vadd.u32.u32.s32.sat.add", "rrrr", u64,                                        \
-	  ONE(0, 1, clamped(x + y, 0, UINT32_MAX)) + (u32)c)                                     \
+	  ONE(0, 1, x + y < 0 ? 0 : x + y) + (u32)c)                                             \
+	X(vsubu, "vsub.u32.s32.u32.sat", "rrr", u64, ONE(1, 0, x - y < 0 ? 0 : x - y))           \
+	X(vabsdiffu, "vabsdiff.u32.u32.s32.sat", "rrr", u64, ONE(0, 1, DIFF))                    \
+	X(vabsdiffs, "vabsdiff.s32.u32.u32.sat", "rrr", u64,                                     \
+	  ONE(0, 0, clamped(DIFF, INT32_MIN, INT32_MAX)))                                        \
 	X(vsub, "vsub.s32.u32.u32.max", "rrrr", u64,                                             \
 	  ONE(0, 0, (int32_t)(u32)(x - y) > (int32_t)(u32)c ? x - y : (s64)c))                   \
 	X(vabsdiff, "vabsdiff.u32.s32.s32.add", "rrrr", u64, ONE(1, 1, DIFF) + (u32)c)           \

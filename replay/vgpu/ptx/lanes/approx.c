@@ -81,8 +81,16 @@ static int rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 		}                                                                        \
 		return 0;                                                                \
 	}
+/* The only form has .ftz. */
+static uint16_t to_bf16_ftz(float f)
+{
+	uint16_t h = ts_ptx_to_bf16(f);
+
+	return h & 0x7f80 ? h : h & 0x8000;
+}
+
 HALF(ts_ptx_ex2_f16, ts_ptx_from_f16, ts_ptx_to_f16, exp2f)
-HALF(ts_ptx_ex2_bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, exp2f)
+HALF(ts_ptx_ex2_bf16, ts_ptx_from_bf16, to_bf16_ftz, exp2f)
 HALF(ts_ptx_tanh_f16, ts_ptx_from_f16, ts_ptx_to_f16, tanhf)
 HALF(ts_ptx_tanh_bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, tanhf)
 

@@ -253,6 +253,24 @@ static double flush_denormal(double x, enum ts_ptx_type type)
 	return type != TY_F64 && fabs(x) < least ? copysign(0, x) : x;
 }
 
+/* Hardware makes a narrow NaN of a double's sign and upper bits, and a quiet one. */
+static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
+{
+	unsigned mantissa_bits = to == TY_F16 ? 10 : to == TY_BF16 ? 7 : 23;
+	unsigned width = ts_ptx_types[to].bytes * 8;
+	uint64_t magnitude = UINT64_MAX >> (65 - width);
+	uint64_t infinity = magnitude & ~((UINT64_C(1) << mantissa_bits) - 1);
+
+	return (bits >> 63) << (width - 1) | infinity | UINT64_C(1) << (mantissa_bits - 1) |
+	       (bits >> (52 - mantissa_bits) & (magnitude ^ infinity));
+}
+
+/* Whether a conversion has nothing that changes a NaN: what hardware then does is no arithmetic. */
+static bool keeps_nan(uint32_t aux)
+{
+	return !(aux & (TS_PTX_CVT_SAT | TS_PTX_CVT_RELU | TS_PTX_CVT_INTEGER));
+}
+
 static uint64_t convert_float(uint64_t bits, uint32_t aux)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(aux), from = TS_PTX_CVT_FROM(aux);
@@ -264,6 +282,14 @@ static uint64_t convert_float(uint64_t bits, uint32_t aux)
 		x = flush_denormal(x, from);
 	if (ts_ptx_types[to].klass != 'f')
 		return to_integer(x, aux);
+	if (x != x && keeps_nan(aux)) {
+		if (from == TY_BF16 && to == TY_F32 && !(aux & TS_PTX_CVT_FTZ))
+			return (bits & 0xffff) << 16;
+		if (to == TY_TF32 && rounding == ROUND_RNA)
+			return bits & ~UINT64_C(0x1fff);
+		if (from == TY_F64 && (to == TY_F16 || to == TY_BF16 || to == TY_F32))
+			return narrow_nan(bits, to);
+	}
 	if (aux & TS_PTX_CVT_INTEGER) {
 		x = rounding == ROUND_RM   ? floor(x)
 		    : rounding == ROUND_RP ? ceil(x)

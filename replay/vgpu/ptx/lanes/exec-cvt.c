@@ -10,7 +10,8 @@
 TS_PTX_OP1(f32_s32, float, float, uint32_t, int32_t, a)
 TS_PTX_OP1(f32_u32, float, float, uint32_t, uint32_t, a)
 TS_PTX_OP1(f64_f32, double, double, float, float, a)
-TS_PTX_OP1(f32_f64, float, float, double, double, ts_ptx_canonical((float)a))
+/* A NaN keeps the upper bits of its payload. */
+TS_PTX_OP1(f32_f64, float, float, double, double, (float)a)
 TS_PTX_OP1(f64_s32, double, double, uint32_t, int32_t, a)
 TS_PTX_OP1(s64_s32, uint64_t, int64_t, uint32_t, int32_t, a)
 TS_PTX_OP1(u64_u32, uint64_t, uint64_t, uint32_t, uint32_t, a)

@@ -29,8 +29,8 @@ TS_PTX_TERNARY(fma_f64, double, double, __builtin_fma(a, b, c))
 TS_PTX_UNARY(sqrt_f64, double, double, __builtin_sqrt(a))
 TS_PTX_UNARY(rcp_f64, double, double, 1.0 / a)
 
-TS_PTX_UNARY(neg_f32, uint32_t, uint32_t, a ^ 0x80000000u)
-TS_PTX_UNARY(abs_f32, uint32_t, uint32_t, a & 0x7fffffffu)
+TS_PTX_UNARY(neg_f32, float, float, CANON(-a))
+TS_PTX_UNARY(abs_f32, float, float, CANON(fabsf(a)))
 TS_PTX_UNARY(neg_f64, uint64_t, uint64_t, a ^ UINT64_C(1) << 63)
 TS_PTX_UNARY(abs_f64, uint64_t, uint64_t, a & ~(UINT64_C(1) << 63))
 TS_PTX_BINARY(copysign_f32, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7fffffffu))
@@ -83,8 +83,8 @@ TS_PTX_BINARY(max_xorsign_f32, float, float,
 	      signed_by(a, b, max_float(fabsf(flush(a, FTZ)), fabsf(flush(b, FTZ)), in->aux)))
 TS_PTX_BINARY(min_f64, double, double, min_double(a, b, false))
 TS_PTX_BINARY(max_f64, double, double, max_double(a, b, false))
-TS_PTX_UNARY(neg_ftz_f32, float, float, flush(-a, 1))
-TS_PTX_UNARY(abs_ftz_f32, float, float, flush(fabsf(a), 1))
+TS_PTX_UNARY(neg_ftz_f32, float, float, CANON(flush(-a, 1)))
+TS_PTX_UNARY(abs_ftz_f32, float, float, CANON(flush(fabsf(a), 1)))
 
 /* [0, 1], NaN to +0. */
 static int saturate_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
@@ -138,7 +138,8 @@ static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t
 	case 3:
 		return magnitude > infinity;
 	case 4:
-		return magnitude >= least && magnitude < infinity;
+		/* A zero is normal, the ISA says. */
+		return !magnitude || (magnitude >= least && magnitude < infinity);
 	default:
 		return magnitude && magnitude < least;
 	}
@@ -255,7 +256,7 @@ static inline float sin_approx(float a, uint64_t quarter)
 	return CANON((float)(q & 2 ? -y : y));
 }
 
-/* Beyond TRIG_LIMIT, and for what is not finite, libm computes. */
+/* Beyond TRIG_LIMIT, and for what is not finite, libm computes. With or without .ftz, a denormal is flushed: hardware has no other sine. */
 #define TRIG(name, quarter, libm)                                                        \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
@@ -267,7 +268,7 @@ static inline float sin_approx(float a, uint64_t quarter)
 		TS_PTX_FOR_LANES                                                         \
 		large[i] = fabsf(beyond[i]) <= TRIG_LIMIT ? 0 : UINT32_MAX;              \
 		TS_PTX_LOOP(m, float, float, float a = a_[i],                            \
-			    flush(sin_approx(flush(a, FTZ), quarter), FTZ))              \
+			    flush(sin_approx(flush(a, 1), quarter), 1))                  \
 		for (left = ts_ptx_pack(large) & m; left; left &= left - 1) {            \
 			int i = __builtin_ctz(left);                                     \
                                                                                          \

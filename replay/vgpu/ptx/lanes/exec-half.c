@@ -113,11 +113,11 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	}                                                                                         \
 	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \
-		return in_(a ^ 0x8000, mode);                                                     \
+		return from(a) != from(a) ? nan_ : in_(a ^ 0x8000, mode);                         \
 	}                                                                                         \
 	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \
-		return in_(a & 0x7fff, mode);                                                     \
+		return from(a) != from(a) ? nan_ : in_(a & 0x7fff, mode);                         \
 	}
 FORMATS(ARITHMETIC)
 

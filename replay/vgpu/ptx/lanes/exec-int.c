@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Integer and bit instructions. Values of 16 bits lie in 32-bit lanes whose upper half means nothing. Divisions by
- * zero, which PTX leaves open, answer all ones and the dividend, as GPUs do.
+ * zero, which PTX leaves open, answer all ones, as GPUs do, and so do their remainders.
  */
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
@@ -106,15 +106,15 @@ TS_PTX_BINARY(div_s64, uint64_t, int64_t,
 	      (b == -1 ? (int64_t)(0 - (uint64_t)a)
 	       : b     ? a / (b ? b : 1)
 		       : -1))
-TS_PTX_BINARY(rem_u16, uint32_t, uint16_t, (b ? a % (b ? b : 1) : a))
-TS_PTX_BINARY(rem_s16, uint32_t, int16_t, (b ? a % (b ? b : 1) : a))
+TS_PTX_BINARY(rem_u16, uint32_t, uint16_t, (b ? a % (b ? b : 1) : 0xffff))
+TS_PTX_BINARY(rem_s16, uint32_t, int16_t, (b ? a % (b ? b : 1) : -1))
 TS_PTX_BINARY(rem_u32, uint32_t, uint32_t,
-	      (b ? a - b * (uint32_t)(int64_t)((double)a / (double)(b ? b : 1)) : a))
+	      (b ? a - b * (uint32_t)(int64_t)((double)a / (double)(b ? b : 1)) : UINT32_MAX))
 TS_PTX_BINARY(rem_s32, uint32_t, int32_t,
 	      (b ? (uint32_t)a - (uint32_t)b * (uint32_t)(int64_t)((double)a / (double)(b ? b : 1))
-		 : (uint32_t)a))
-TS_PTX_BINARY(rem_u64, uint64_t, uint64_t, (b ? a % (b ? b : 1) : a))
-TS_PTX_BINARY(rem_s64, uint64_t, int64_t, (b == -1 ? 0 : b ? a % (b ? b : 1) : a))
+		 : UINT32_MAX))
+TS_PTX_BINARY(rem_u64, uint64_t, uint64_t, (b ? a % (b ? b : 1) : UINT64_MAX))
+TS_PTX_BINARY(rem_s64, uint64_t, int64_t, (b == -1 ? 0 : b ? a % (b ? b : 1) : -1))
 
 /* Shift counts are 32 bits wide and clamp at the width. */
 TS_PTX_BINARY(shl_16, uint32_t, uint32_t, (b > 15 ? 0 : a << (b & 15)))
@@ -188,11 +188,15 @@ TS_PTX_OP1(bfind_u64, uint32_t, uint32_t, uint64_t, uint64_t, find_bit(a, 64, in
 TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
-/* Bits past the top take the sign, or zero; position and length are their operands' low bytes. */
+/*
+ * Bits past the top take the sign, or zero. Position and length are their operands' low bytes where the width is 32; where it is 64,
+ * GPUs, which have no such instruction, clamp them. In the ISA's range of 0 to 255 that is the same.
+ */
 static inline uint64_t extract(uint64_t a, uint32_t position, uint32_t length, unsigned width,
 			       bool is_signed)
 {
-	uint32_t pos = position & 255, len = length & 255;
+	uint32_t pos = width == 32 || position < 255 ? position & 255 : 255;
+	uint32_t len = width == 32 || length < 255 ? length & 255 : 255;
 	bool sign;
 	uint64_t field, result;
 

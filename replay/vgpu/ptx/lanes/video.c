@@ -17,6 +17,17 @@ static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
 	return v < low ? low : v > high ? high : v;
 }
 
+/* GPUs, which emulate these, clamp a whole word's unsigned sum or difference only from below. */
+static int64_t video_saturate(int64_t v, uint32_t bits, uint32_t aux)
+{
+	uint32_t op = aux & TS_PTX_VIDEO_OP_MASK;
+
+	if (bits == 32 && !(aux & TS_PTX_VIDEO_SIGNED_D) &&
+	    (op == VIDEO_ADD || op == VIDEO_SUB || op == VIDEO_ABSDIFF))
+		return v < 0 ? 0 : v;
+	return video_clamp(v, bits, aux & TS_PTX_VIDEO_SIGNED_D);
+}
+
 static bool video_compare(int64_t a, int64_t b, uint32_t cmp)
 {
 	switch (cmp) {
@@ -86,7 +97,7 @@ static uint32_t video_second(int64_t v, uint32_t c, uint32_t aux)
 static uint32_t video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
 {
 	uint32_t parts = aux >> TS_PTX_VIDEO_PARTS_SHIFT & 7, bits = 32 / parts, d = 0;
-	bool is_signed = aux & TS_PTX_VIDEO_SIGNED_D, sum = aux >> TS_PTX_VIDEO_SECOND_SHIFT;
+	bool sum = aux >> TS_PTX_VIDEO_SECOND_SHIFT;
 	int64_t addend = aux & TS_PTX_VIDEO_SIGNED_D ? (int32_t)c : (int64_t)c;
 
 	for (uint32_t i = 0; i < parts; i++) {
@@ -95,7 +106,7 @@ static uint32_t video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
 				 video_part(b, i, bits, aux & TS_PTX_VIDEO_SIGNED_B), addend, aux);
 
 		if (aux & TS_PTX_VIDEO_SAT)
-			v = video_clamp(v, bits, is_signed);
+			v = video_saturate(v, bits, aux);
 		if (parts == 1)
 			return video_second(v, c, aux);
 		if (sum)
