@@ -56,6 +56,8 @@ TS_TEST(errors)
 		{BODY("call k2, (%r1);"), TS_PTX_E_SYNTAX, 7, "no such function"},
 		{BODY("atom.global.min.f32 %r1, [%d1], %r2;"), TS_PTX_E_UNSUPPORTED, 7, "atom"},
 		{BODY("st.const.u32 [%d1], %r2;"), TS_PTX_E_UNSUPPORTED, 7, "st.const"},
+		{BODY("ld.global.f16 %r1, [%d1];"), TS_PTX_E_UNSUPPORTED, 7, "ld.global.f16"},
+		{BODY("st.global.bf16x2 [%d1], %r2;"), TS_PTX_E_UNSUPPORTED, 7, "st.global.bf16x2"},
 		{BODY("add.rn.s32 %r1, %r2, %r3;"), TS_PTX_E_UNSUPPORTED, 7, "add.rn.s32"},
 		{BODY("cvt.f32.f64 %r1, %d1;"), TS_PTX_E_UNSUPPORTED, 7, "cvt.f32.f64"},
 		{BODY(".local .b8 big[1000000];"), TS_PTX_E_LIMIT, 7, "local memory"},

@@ -225,6 +225,15 @@ static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32
 						    .n_list_write = store ? 0 : 2});
 }
 
+/* Halves are loaded and stored as bits: ld and st have no type for them. */
+static enum ts_ptx_type memory_type(struct ts_ptx_decoder *d)
+{
+	enum ts_ptx_type type = ts_ptx_mod_type(d);
+
+	return type == TY_F16 || type == TY_F16X2 || type == TY_BF16 || type == TY_BF16X2 ? TY_NONE
+											  : type;
+}
+
 static int decode_ld(struct ts_ptx_decoder *d)
 {
 	bool hint = mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false, fixed;
@@ -235,7 +244,7 @@ static int decode_ld(struct ts_ptx_decoder *d)
 	int r;
 
 	(void)ts_ptx_mod(d, "unified");
-	type = ts_ptx_mod_type(d);
+	type = memory_type(d);
 	in.n = (uint8_t)n;
 	r = type ? ts_ptx_done(d, hint ? 3 : 2) : ts_ptx_unsupported(d);
 	if (!r && ts_ptx_types[type].bytes * n > 32)
@@ -280,7 +289,7 @@ static int decode_st(struct ts_ptx_decoder *d)
 	bool hint = mod_hints(d), sync = ts_ptx_mod_sync(d), is_64 = false;
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
 	uint32_t n = ts_ptx_mod_vector(d);
-	enum ts_ptx_type type = ts_ptx_mod_type(d);
+	enum ts_ptx_type type = memory_type(d);
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ST, TY_NONE);
 	int r = type && space != SP_CONST ? ts_ptx_done(d, hint ? 3 : 2) : ts_ptx_unsupported(d);
 
