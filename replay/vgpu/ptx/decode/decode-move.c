@@ -211,6 +211,8 @@ static enum ts_ptx_family cvt_fast(const struct ts_ptx_cvt *c, bool dst64, bool 
 		{TY_U32, TY_U64, ROUND_NONE, false, true, F_CVT_FAST_U32_U64},
 		{TY_F32, TY_F16, ROUND_NONE, false, false, F_CVT_FAST_F32_F16},
 		{TY_F16, TY_F32, ROUND_RN, false, false, F_CVT_FAST_F16_F32},
+		{TY_F32, TY_BF16, ROUND_NONE, false, false, F_CVT_FAST_F32_BF16},
+		{TY_BF16, TY_F32, ROUND_RN, false, false, F_CVT_FAST_BF16_F32},
 	};
 
 	if (c->ftz || c->sat || c->relu)

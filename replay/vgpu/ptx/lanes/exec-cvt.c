@@ -19,6 +19,9 @@ TS_PTX_OP1(u32_u64, uint32_t, uint32_t, uint64_t, uint64_t, a)
 TS_PTX_OP1(f32_f16, uint32_t, uint32_t, uint32_t, uint16_t,
 	   ts_ptx_bits(ts_ptx_canonical(ts_ptx_from_f16(a))))
 TS_PTX_OP1(f16_f32, uint32_t, uint32_t, float, float, ts_ptx_to_f16(a))
+/* All bits, also a NaN's. */
+TS_PTX_OP1(f32_bf16, uint32_t, uint32_t, uint32_t, uint16_t, (uint32_t)a << 16)
+TS_PTX_OP1(bf16_f32, uint32_t, uint32_t, float, float, ts_ptx_to_bf16(a))
 
 static inline int32_t truncate_s32(float a)
 {
@@ -235,6 +238,8 @@ void TS_PTX_FILL(cvt)(struct ts_ptx_optable *t)
 	t->fn[F_CVT_FAST_U32_U64][TY_NONE] = u32_u64;
 	t->fn[F_CVT_FAST_F32_F16][TY_NONE] = f32_f16;
 	t->fn[F_CVT_FAST_F16_F32][TY_NONE] = f16_f32;
+	t->fn[F_CVT_FAST_F32_BF16][TY_NONE] = f32_bf16;
+	t->fn[F_CVT_FAST_BF16_F32][TY_NONE] = bf16_f32;
 	/* By the target's slot, then the source's. */
 	t->fn[F_CVT_INT][TY_B32] = int_32_32;
 	t->fn[F_CVT_INT][TY_B64] = int_64_32;

@@ -31,9 +31,9 @@ static inline uint16_t done16b(uint16_t h, uint32_t mode)
 
 #define MODE in->space
 
-#define FORMATS(X)                                                      \
-	X(f16, ts_ptx_from_f16, ts_ptx_to_f16, flush16, done16, 0x7fff) \
-	X(bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, keep16, done16b, 0x7fff)
+#define FORMATS(X)                                                              \
+	X(f16, ts_ptx_from_f16, ts_ptx_to_f16, flush16, done16, 0x7fff, 0x7c00) \
+	X(bf16, ts_ptx_from_bf16, ts_ptx_to_bf16, keep16, done16b, 0x7fff, 0x7f80)
 
 static inline uint16_t keep16(uint16_t h, uint32_t mode)
 {
@@ -41,7 +41,7 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	return h;
 }
 
-#define ARITHMETIC(t, from, to, in_, out_, nan_)                                                  \
+#define ARITHMETIC(t, from, to, in_, out_, nan_, infinity)                                        \
 	static inline uint16_t add1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
 	{                                                                                         \
 		return out_(to(from(in_(a, mode)) + from(in_(b, mode))), mode);                   \
@@ -113,11 +113,11 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	}                                                                                         \
 	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \
-		return from(a) != from(a) ? nan_ : in_(a ^ 0x8000, mode);                         \
+		return (a & 0x7fff) > infinity ? nan_ : in_(a ^ 0x8000, mode);                    \
 	}                                                                                         \
 	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \
-		return from(a) != from(a) ? nan_ : in_(a & 0x7fff, mode);                         \
+		return (a & 0x7fff) > infinity ? nan_ : in_(a & 0x7fff, mode);                    \
 	}
 FORMATS(ARITHMETIC)
 

@@ -98,6 +98,8 @@ enum ts_ptx_family {
 	F_CVT_FAST_U32_U64,
 	F_CVT_FAST_F32_F16,
 	F_CVT_FAST_F16_F32,
+	F_CVT_FAST_F32_BF16,
+	F_CVT_FAST_BF16_F32,
 	F_CVT_INT,    /* by widths; aux: TS_PTX_CVT_INT_AUX */
 	F_CVT_PACK,   /* two floats to a pair; aux as F_CVT */
 	F_CVT_UNPACK, /* f16x2 from e4m3x2 and so on */
