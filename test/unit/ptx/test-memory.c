@@ -8,6 +8,7 @@
 	"mov.u32 %r4, %tid.x; ld.param.u64 %d0, [po]; ld.param.u64 %d2, [px];\n"                                      \
 	"mul.wide.u32 %d1, %r4, 16; add.u64 %d1, %d0, %d1;\n"
 
+#ifndef TS_TEST_DEVICE
 static const char spaces[] = PTX_HEAD
 	".const .align 4 .u32 table[4] = {11, 22, 33, 44};\n"
 	".global .align 8 .b8 bytes[16] = {1, 2, 3, 4, 255};\n"
@@ -121,6 +122,8 @@ TS_TEST(faults)
 	device_close(&d);
 }
 
+#endif
+
 /*
  * Block 0 writes vectors of equal elements, block 1 reads them at the same time and counts those whose elements differ. px: how often.
  */
@@ -221,6 +224,7 @@ TS_TEST(atomics)
 	}
 }
 
+#ifndef TS_TEST_DEVICE
 static const char host_calls[] = PTX_HEAD
 	".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
 	".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);\n"
@@ -313,3 +317,4 @@ TS_TEST(linking)
 	ts_check(strstr(error.message, "counter"));
 	ts_ptx_module_free(modules[0]);
 }
+#endif
