@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one instruction on many operands and compares with a function in C. A case names the instruction, the sizes of
- * result and operands (h 16, r 32, d 64 bits, p predicate, a digit for that number itself), and gives the expected result in terms of
- * a, b and c.
+ * result and operands (h 16, r 32, d 64 bits, p predicate, a digit for that number itself, of which there may be one behind
+ * three operands), and gives the expected result in terms of a, b and c.
  */
 #pragma once
 
@@ -263,11 +263,11 @@ static inline void conformance_run(const struct conformance *c)
 	}
 	DEVICE_RUN(&d, "k", N / 128, 128, o, in[0], in[1], in[2]);
 	for (size_t i = 0; i < N; i++) {
-		uint64_t v[3] = {0};
+		uint64_t v[4] = {0};
 		uint64_t got, want;
 
 		for (size_t k = 0; k < n_sources; k++)
-			v[k] = conformance_cut(host[k][i], c->sizes[k + 1]);
+			v[k] = conformance_cut(k < 3 ? host[k][i] : 0, c->sizes[k + 1]);
 		got = conformance_cut(((uint64_t *)device_host(&d, o))[i], c->sizes[0]);
 		want = conformance_cut(c->expected(v[0], v[1], v[2]), c->sizes[0]);
 		if (conformance_nan64 && !getenv("TS_TEST_PAYLOADS") && c->sizes[0] == 'd' &&

@@ -117,6 +117,8 @@ typedef int64_t s64;
 	X(bfe_u64, "bfe.u64", "ddrr", u64, extract(a, (u32)b, (u32)c, 64, false))                  \
 	X(bfe_s64_1, "bfe.s64", "ddr1", u64, extract(a, (u32)b, 1, 64, true))                      \
 	X(bfe_s64_9, "bfe.s64", "ddr9", u64, extract(a, (u32)b, 9, 64, true))                      \
+	X(bfi_32, "bfi.b32", "rrrr9", u32, insert(a, b, c, 9, 32))                                 \
+	X(bfi_64, "bfi.b64", "dddr9", u64, insert(a, b, (u32)c, 9, 64))                            \
 	BITS_VIRTUAL(X)                                                                            \
 	X(bmsk_clamp, "bmsk.clamp.b32", "rrr", u64,                                                \
 	  a > 31 ? 0 : (((u128)1 << (b > 32 ? 32 : b)) - 1) << a)                                  \
@@ -243,6 +245,15 @@ static u64 extract(u64 a, u32 b, u32 c, u32 width, bool is_signed)
 	for (u32 i = 0; i < width; i++)
 		r |= (i < len && pos + i < width ? a >> (pos + i) & 1 : sign) << i;
 	return r;
+}
+
+static u64 insert(u64 a, u64 b, u32 c, u32 len, u32 width)
+{
+	u32 pos = width == 32 ? c & 255 : c < 255 ? c : 255;
+
+	for (u32 i = 0; i < len && pos + i < width; i++)
+		b = (b & ~(UINT64_C(1) << (pos + i))) | (a >> i & 1) << (pos + i);
+	return b;
 }
 
 ARITHMETIC(CONFORMANCE_CASE)

@@ -189,14 +189,19 @@ TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
 /*
- * Bits past the top take the sign, or zero. Position and length are their operands' low bytes where the width is 32; where it is 64,
- * GPUs, which have no such instruction, clamp them. In the ISA's range of 0 to 255 that is the same.
+ * A position or length of a bit field. The ISA has them from 0 to 255. Beyond, GPUs take the low byte where the field is in 32 bits, and
+ * the whole number where it is in 64, for which they have no instruction of their own.
  */
+static inline uint32_t field_count(uint32_t count, unsigned width)
+{
+	return width == 32 || count < 255 ? count & 255 : 255;
+}
+
+/* Bits past the top take the sign, or zero. */
 static inline uint64_t extract(uint64_t a, uint32_t position, uint32_t length, unsigned width,
 			       bool is_signed)
 {
-	uint32_t pos = width == 32 || position < 255 ? position & 255 : 255;
-	uint32_t len = width == 32 || length < 255 ? length & 255 : 255;
+	uint32_t pos = field_count(position, width), len = field_count(length, width);
 	bool sign;
 	uint64_t field, result;
 
@@ -220,7 +225,7 @@ TS_PTX_OP3(bfe_s64, uint64_t, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, 
 static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t length,
 			      unsigned width)
 {
-	uint32_t pos = position & 255, len = length & 255;
+	uint32_t pos = field_count(position, width), len = field_count(length, width);
 	uint64_t mask;
 
 	if (pos >= width || !len)
