@@ -44,7 +44,10 @@ struct device {
 	uint64_t used;
 };
 
-/* One context and one piece of memory serve all of a test's texts, until its process ends: a vendor's driver takes its time for these. */
+/*
+ * One context and one piece of memory serve all texts of a test until its process ends: a vendor's driver needs long to
+ * make them.
+ */
 static uint64_t device_memory;
 
 static inline void device_driver(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one instruction on many operands and compares with a function in C. A case names the instruction, the sizes of
- * result and operands (h 16, r 32, d 64 bits, p predicate, a digit for that number itself, of which there may be one behind
- * three operands), and gives the expected result in terms of a, b and c.
+ * result and operands (h 16, r 32, d 64 bits, p predicate, a digit for that number itself, once even behind three
+ * operands), and gives the expected result in terms of a, b and c.
  */
 #pragma once
 
@@ -190,12 +190,12 @@ static inline uint64_t conformance_cut(uint64_t v, char size)
 }
 
 /*
- * Where set, doubles that are NaN count as equal whatever their payload; with TS_TEST_PAYLOADS they do not, so that a run over a
- * GPU shows the payloads that it gives.
+ * If set, doubles that are NaN count as equal whatever their payload. With TS_TEST_PAYLOADS they do not: a run over a GPU
+ * then shows the payloads that the GPU gives.
  */
 static bool (*conformance_nan64)(uint64_t v);
 
-/* Mismatches of one form of an instruction: all are counted, the first two and the 4th, 16th, 64th, 256th and 1024th printed. */
+/* Mismatches of one form of an instruction: all are counted, a few that lie apart are printed. */
 struct conformance_wrong {
 	const char *op;
 	unsigned n;
@@ -205,6 +205,7 @@ static inline bool conformance_print(struct conformance_wrong *wrong)
 {
 	unsigned n = ++wrong->n;
 
+	/* 1, 2, 4, 16, 64, 256, 1024 */
 	return n <= 2 || (n <= 1024 && !(n & (n - 1)) && __builtin_ctz(n) % 2 == 0);
 }
 

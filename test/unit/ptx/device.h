@@ -200,7 +200,7 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 	device_run(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \
 		   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* The kernel stops with that fault. Over a driver this is left out: a fault would spoil the context for what follows. */
+/* The kernel stops with that fault. A driver is not asked: a fault spoils its context for the rest of the test. */
 #define DEVICE_FAULTS(d, kernel, grid, block, kind_, ...)                                        \
 	do {                                                                                     \
 		ts_check_int(device_try(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \

@@ -248,7 +248,7 @@ TS_TEST(convert)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* The engine is held to README.md's bounds; a driver, behind which there may be hardware, to the ISA's. */
+/* The engine is held to the bounds of its README.md; a driver, which may have hardware behind it, to the ISA's. */
 struct bounds {
 	double relative, absolute;
 };

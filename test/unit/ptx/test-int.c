@@ -132,8 +132,8 @@ typedef int64_t s64;
 	X(slct64, "slct.s64.s32", "dddr", u64, (s32)(u32)c >= 0 ? a : b)
 
 /*
- * The vendor's compiler forgets the sign of a field whose length is in a register: it shifts the field by its length, and by one bit
- * less where the length is a constant. The virtual GPU does as the ISA says.
+ * The vendor's compiler (ptxas 13.0) forgets the sign of a field whose length is in a register: it shifts the field by the
+ * length, and by one bit less if the length is a constant. The virtual GPU follows the ISA.
  */
 #ifdef TS_TEST_DEVICE
 #define BITS_VIRTUAL(X)
@@ -234,7 +234,7 @@ static u32 permute(u64 bytes, u32 c)
 	return r;
 }
 
-/* As the ISA's own loop has it: bit by bit. Beyond its range of 0 to 255, GPUs take all of a count where a has 64 bits. */
+/* The ISA's own loop, bit by bit. Beyond its counts of 0 to 255, GPUs use all of a count if a has 64 bits. */
 static u64 extract(u64 a, u32 b, u32 c, u32 width, bool is_signed)
 {
 	u32 pos = width == 32 ? b & 255 : b < 255 ? b : 255;

@@ -338,7 +338,7 @@ TS_TEST(wide_floats)
 static void check_width(const char *type, uint32_t bits, bool is_signed, bool wide, bool param)
 {
 	uint64_t in[32], at, v[2] = {0xfedcba9876543210, 0x89abcdef01234567};
-	/* The vendor's compiler makes a number of the 64 bits of which st.f32 stores the lower half. */
+	/* The vendor's compiler converts a 64-bit register that st.f32 stores from integer to float. */
 	const char *store = wide && !strcmp(type, "f32") ? "b32" : type;
 	char text[1024], form[32], reg = wide ? 'd' : 'r';
 	struct conformance_wrong wrong = {form, 0};
@@ -403,7 +403,7 @@ TS_TEST(widths)
 					    way & 1, way & 2);
 }
 
-/* Approximations of halves: one unit in the last place, or, over a driver, the ISA's bound where that is wider. */
+/* Approximations of halves: one unit in the last place; over a driver, also within the ISA's bound. */
 struct halves {
 	const char *op;
 	double (*value)(u64);

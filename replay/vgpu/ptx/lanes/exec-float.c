@@ -256,7 +256,10 @@ static inline float sin_approx(float a, uint64_t quarter)
 	return CANON((float)(q & 2 ? -y : y));
 }
 
-/* Beyond TRIG_LIMIT, and for what is not finite, libm computes. With or without .ftz, a denormal is flushed: hardware has no other sine. */
+/*
+ * Beyond TRIG_LIMIT, and for what is not finite, libm computes. A denormal is flushed with or without .ftz: hardware
+ * has no other sine.
+ */
 #define TRIG(name, quarter, libm)                                                        \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \

@@ -41,88 +41,88 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	return h;
 }
 
-#define ARITHMETIC(t, from, to, in_, out_, nan_, infinity)                                            \
-	static inline uint16_t add1_##t(uint16_t a, uint16_t b, uint32_t mode)                        \
-	{                                                                                             \
-		return out_(to(from(in_(a, mode)) + from(in_(b, mode))), mode);                       \
-	}                                                                                             \
-	static inline uint16_t sub1_##t(uint16_t a, uint16_t b, uint32_t mode)                        \
-	{                                                                                             \
-		return out_(to(from(in_(a, mode)) - from(in_(b, mode))), mode);                       \
-	}                                                                                             \
-	static inline uint16_t mul1_##t(uint16_t a, uint16_t b, uint32_t mode)                        \
-	{                                                                                             \
-		return out_(to(from(in_(a, mode)) * from(in_(b, mode))), mode);                       \
-	}                                                                                             \
-	static inline uint16_t fma1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)            \
-	{                                                                                             \
-		return out_(ts_ptx_fma_##t(in_(a, mode), in_(b, mode), in_(c, mode)), mode);          \
-	}                                                                                             \
-	static inline uint16_t relu1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)           \
-	{                                                                                             \
-		uint16_t r = fma1_##t(a, b, c, mode);                                                 \
-                                                                                                      \
-		/* Negative and NaN are above the canonical NaN's predecessor. */                     \
-		return from(r) != from(r) ? nan_ : r & 0x8000 ? 0 : r;                                \
-	}                                                                                             \
-	static inline uint16_t min1_##t(uint16_t a, uint16_t b, uint32_t mode)                        \
-	{                                                                                             \
-		float x, y;                                                                           \
-                                                                                                      \
-		a = in_(a, mode);                                                                     \
-		b = in_(b, mode);                                                                     \
-		x = from(a);                                                                          \
-		y = from(b);                                                                          \
-		return x != x ? (y != y ? nan_ : b) : y != y ? a : x < y ? a : y < x ? b : a | b;     \
-	}                                                                                             \
-	static inline uint16_t max1_##t(uint16_t a, uint16_t b, uint32_t mode)                        \
-	{                                                                                             \
-		float x, y;                                                                           \
-                                                                                                      \
-		a = in_(a, mode);                                                                     \
-		b = in_(b, mode);                                                                     \
-		x = from(a);                                                                          \
-		y = from(b);                                                                          \
-		return x != x ? (y != y ? nan_ : b) : y != y ? a : x > y ? a : y > x ? b : a & b;     \
-	}                                                                                             \
-	static inline uint16_t min_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
-	{                                                                                             \
-		float x = from(a), y = from(b);                                                       \
-                                                                                                      \
-		return ((x != x) | (y != y)) ? nan_ : min1_##t(a, b, mode);                           \
-	}                                                                                             \
-	static inline uint16_t max_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
-	{                                                                                             \
-		float x = from(a), y = from(b);                                                       \
-                                                                                                      \
-		return ((x != x) | (y != y)) ? nan_ : max1_##t(a, b, mode);                           \
-	}                                                                                             \
-	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
-	{                                                                                             \
-		uint16_t r = min1_##t(a & 0x7fff, b & 0x7fff, mode);                                  \
-		uint16_t sign = (a ^ b) & 0x8000;                                                     \
-                                                                                                      \
-		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                        \
-	}                                                                                             \
-	static inline uint16_t max_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
-	{                                                                                             \
-		uint16_t r = max1_##t(a & 0x7fff, b & 0x7fff, mode);                                  \
-		uint16_t sign = (a ^ b) & 0x8000;                                                     \
-                                                                                                      \
-		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                        \
-	}                                                                                             \
-	/* A NaN is found by the sign of a difference: a comparison of halves costs twice as much. */ \
-	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                    \
-	{                                                                                             \
-		uint32_t negative = in_(a ^ 0x8000, mode), nan = infinity - (a & 0x7fffu);            \
-                                                                                                      \
-		return (uint16_t)(nan >> 31 ? nan_ : negative);                                       \
-	}                                                                                             \
-	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                                    \
-	{                                                                                             \
-		uint32_t magnitude = in_(a & 0x7fff, mode), nan = infinity - (a & 0x7fffu);           \
-                                                                                                      \
-		return (uint16_t)(nan >> 31 ? nan_ : magnitude);                                      \
+#define ARITHMETIC(t, from, to, in_, out_, nan_, infinity)                                        \
+	static inline uint16_t add1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) + from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t sub1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) - from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t mul1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		return out_(to(from(in_(a, mode)) * from(in_(b, mode))), mode);                   \
+	}                                                                                         \
+	static inline uint16_t fma1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)        \
+	{                                                                                         \
+		return out_(ts_ptx_fma_##t(in_(a, mode), in_(b, mode), in_(c, mode)), mode);      \
+	}                                                                                         \
+	static inline uint16_t relu1_##t(uint16_t a, uint16_t b, uint16_t c, uint32_t mode)       \
+	{                                                                                         \
+		uint16_t r = fma1_##t(a, b, c, mode);                                             \
+                                                                                                  \
+		/* Negative and NaN are above the canonical NaN's predecessor. */                 \
+		return from(r) != from(r) ? nan_ : r & 0x8000 ? 0 : r;                            \
+	}                                                                                         \
+	static inline uint16_t min1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		float x, y;                                                                       \
+                                                                                                  \
+		a = in_(a, mode);                                                                 \
+		b = in_(b, mode);                                                                 \
+		x = from(a);                                                                      \
+		y = from(b);                                                                      \
+		return x != x ? (y != y ? nan_ : b) : y != y ? a : x < y ? a : y < x ? b : a | b; \
+	}                                                                                         \
+	static inline uint16_t max1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
+	{                                                                                         \
+		float x, y;                                                                       \
+                                                                                                  \
+		a = in_(a, mode);                                                                 \
+		b = in_(b, mode);                                                                 \
+		x = from(a);                                                                      \
+		y = from(b);                                                                      \
+		return x != x ? (y != y ? nan_ : b) : y != y ? a : x > y ? a : y > x ? b : a & b; \
+	}                                                                                         \
+	static inline uint16_t min_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
+	{                                                                                         \
+		float x = from(a), y = from(b);                                                   \
+                                                                                                  \
+		return ((x != x) | (y != y)) ? nan_ : min1_##t(a, b, mode);                       \
+	}                                                                                         \
+	static inline uint16_t max_nan1_##t(uint16_t a, uint16_t b, uint32_t mode)                \
+	{                                                                                         \
+		float x = from(a), y = from(b);                                                   \
+                                                                                                  \
+		return ((x != x) | (y != y)) ? nan_ : max1_##t(a, b, mode);                       \
+	}                                                                                         \
+	static inline uint16_t min_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
+	{                                                                                         \
+		uint16_t r = min1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+		uint16_t sign = (a ^ b) & 0x8000;                                                 \
+                                                                                                  \
+		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                    \
+	}                                                                                         \
+	static inline uint16_t max_xorsign1_##t(uint16_t a, uint16_t b, uint32_t mode)            \
+	{                                                                                         \
+		uint16_t r = max1_##t(a & 0x7fff, b & 0x7fff, mode);                              \
+		uint16_t sign = (a ^ b) & 0x8000;                                                 \
+                                                                                                  \
+		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                    \
+	}                                                                                         \
+	/* The sign of a difference finds a NaN: a comparison of halves costs twice as much. */   \
+	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
+	{                                                                                         \
+		uint32_t negative = in_(a ^ 0x8000, mode), nan = infinity - (a & 0x7fffu);        \
+                                                                                                  \
+		return (uint16_t)(nan >> 31 ? nan_ : negative);                                   \
+	}                                                                                         \
+	static inline uint16_t abs1_##t(uint16_t a, uint32_t mode)                                \
+	{                                                                                         \
+		uint32_t magnitude = in_(a & 0x7fff, mode), nan = infinity - (a & 0x7fffu);       \
+                                                                                                  \
+		return (uint16_t)(nan >> 31 ? nan_ : magnitude);                                  \
 	}
 FORMATS(ARITHMETIC)
 

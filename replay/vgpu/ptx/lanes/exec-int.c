@@ -189,8 +189,8 @@ TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
 /*
- * A position or length of a bit field. The ISA has them from 0 to 255. Beyond, GPUs take the low byte where the field is in 32 bits, and
- * the whole number where it is in 64, for which they have no instruction of their own.
+ * The position or the length of a bit field. The ISA allows 0 to 255. Beyond that, GPUs use the low byte for fields of
+ * 32 bits, and all of the count for fields of 64 bits, for which they have no instruction of their own.
  */
 static inline uint32_t field_count(uint32_t count, unsigned width)
 {
