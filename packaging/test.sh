@@ -3,7 +3,7 @@
 #
 # Builds TraceSmith and runs every test of it, on Debian 12. No GPU is needed.
 #
-#	sh packaging/test.sh [STEP ...]      gcc clang asan tsan; all unless told
+#	sh packaging/test.sh [STEP ...]      gcc alone clang asan tsan; all unless told
 #
 # Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
 # the environment warnings are errors. New build folders use ccache if it is installed. The end lists the ten slowest
@@ -17,7 +17,7 @@ ts_need $TS_DEPS_BUILD || exit 2
 # Without these some tests are skipped by name; that is no reason not to run the others.
 ts_need $TS_DEPS_TEST || true
 
-steps=${*:-gcc clang asan tsan}
+steps=${*:-gcc alone clang asan tsan}
 folders=build/test
 jobs=$(nproc)
 failures=0
@@ -91,6 +91,13 @@ step_gcc()
 	tests gcc --timeout-multiplier 4
 }
 
+# Without the virtual GPU: recorder and readers build, test and install alone.
+step_alone()
+{
+	build alone gcc "" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
+	tests alone --timeout-multiplier 4 --suite unit --suite alone
+}
+
 # The other compiler and the other kind of build in one: optimised, without assertions.
 step_clang()
 {
@@ -123,11 +130,11 @@ step_tsan()
 
 for step in $steps; do
 	case $step in
-	gcc | clang | asan | tsan)
+	gcc | alone | clang | asan | tsan)
 		"step_$step" || fail "$step: does not build"
 		;;
 	*)
-		echo "no such step: $step (gcc clang asan tsan)" >&2
+		echo "no such step: $step (gcc alone clang asan tsan)" >&2
 		exit 2
 		;;
 	esac

@@ -302,17 +302,6 @@ static int run(void *userdata, const struct ts_vgpu_kernel_run *run,
 	return r;
 }
 
-int ts_vgpu_threads_parse(const char *text, uint32_t *ret_n_threads)
-{
-	char *end = NULL;
-	long n = text && *text ? strtol(text, &end, 10) : 0;
-
-	if (end && (*end || n < 1 || n > TS_VGPU_MAX_THREADS))
-		return -EINVAL;
-	*ret_n_threads = (uint32_t)n;
-	return 0;
-}
-
 int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_options *options,
 			 struct ts_vgpu_ptx_executor **ret_executor)
 {

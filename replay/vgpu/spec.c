@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/vgpu/executor.h"
 #include "replay/vgpu/internal.h"
 
 static const struct ts_vgpu_shape shapes[] = {
@@ -319,5 +320,16 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 	for (uint32_t i = 0; spec.host_clock && i < spec.n_devices; i++)
 		spec.shapes[i].name = spec.shapes[i].host_clock_name;
 	*ret_spec = spec;
+	return 0;
+}
+
+int ts_vgpu_threads_parse(const char *text, uint32_t *ret_n_threads)
+{
+	char *end = NULL;
+	long n = text && *text ? strtol(text, &end, 10) : 0;
+
+	if (end && (*end || n < 1 || n > TS_VGPU_MAX_THREADS))
+		return -EINVAL;
+	*ret_n_threads = (uint32_t)n;
 	return 0;
 }
