@@ -110,6 +110,9 @@ int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes)
 			}
 			r = 0;
 		}
+	} else if (ts_vgpu_reserved_at(vgpu, address, bytes) &&
+		   !ts_vgpu_is_mapped(vgpu, address, bytes)) {
+		r = 0; /* reserved, nothing mapped: NVIDIA's driver returns success */
 	}
 	ts_vgpu_unlock(vgpu);
 	return r;

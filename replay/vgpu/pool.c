@@ -166,11 +166,6 @@ void ts_vgpu_pool_free(struct ts_vgpu_pool *pool)
 	vgpu = pool->device->vgpu;
 	ts_vgpu_lock(vgpu);
 	pool->is_closing = true;
-	/* What it gave may outlive it, and the user may be another one then that lies at the same address. */
-	pool->user = NULL;
-	for (size_t i = 0; i < vgpu->n_ranges; i++)
-		if (vgpu->ranges[i]->block && vgpu->ranges[i]->block->chunk->pool == pool)
-			vgpu->ranges[i]->user = NULL;
 	close_if_idle(pool);
 	ts_vgpu_unlock(vgpu);
 }

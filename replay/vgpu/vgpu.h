@@ -426,7 +426,7 @@ struct ts_vgpu_pool_use {
 /* Both policies hold at first. -ENOMEM. */
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
-/* It goes when the last of what it gave has come back, which has no user from now on. NULL is fine. */
+/* The pool goes when its last memory has been freed; no other pool may have its user before that. NULL is fine. */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /* The stream may be another device's. TS_VGPU_E_OUT_OF_MEMORY. */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,

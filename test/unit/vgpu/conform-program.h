@@ -14,21 +14,20 @@ static void host_fill(void)
 static void **program_begin(void)
 {
 	static struct conform_fatbin fatbin;
-	static struct {
-		uint32_t magic, version;
-		const void *data;
-		void *fatbins;
-	} wrapper = {0x466243b1, 1, &fatbin, NULL};
+	static struct conform_wrapper wrapper = CONFORM_WRAPPER(&fatbin);
 	void **handle;
 
-	conform_fatbin(&fatbin);
+	conform_fatbin(&fatbin, conform_ptx);
 	handle = done(__cudaRegisterFatBinary(&wrapper));
 	ts_check(handle);
 	done(__cudaRegisterFunction(handle, (const char *)(uintptr_t)host_fill, (char *)"fill",
 				    "fill", -1, NULL, NULL, NULL, NULL, NULL));
 	done(__cudaRegisterVar(handle, (char *)&host_variable, (char *)"answer", "answer", 0, 4, 0,
 			       0));
-	done(__cudaRegisterVar(handle, (char *)host_pair, (char *)"absent", "absent", 0, 8, 0, 0));
+	/* The vendor's runtime may want it in the module. */
+	if (conform_virtual())
+		done(__cudaRegisterVar(handle, (char *)host_pair, (char *)"absent", "absent", 0, 8,
+				       0, 0));
 	done(__cudaRegisterFatBinaryEnd(handle));
 	return handle;
 }

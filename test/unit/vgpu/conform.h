@@ -6,12 +6,14 @@
  *
  *	CONFORM(name) { ok(cuInit(0)); want(ERROR_INVALID_DEVICE, cuDeviceGet(&d, 99)); }
  *
- * What only the virtual GPU promises says so first: only_virtual("why").
+ * A test of the virtual GPU's own promises begins with only_virtual("why"). refuses() is want() for a single call that crashes the
+ * vendor's library, or hangs in it: only the virtual GPU is asked.
  */
 #pragma once
 
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <stddef.h>
 
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cuda_runtime.h"
@@ -84,9 +86,14 @@ static inline void conform_check(const char *file, int line, const char *call, i
 static sigjmp_buf conform_before;
 static volatile sig_atomic_t conform_calling;
 
+/* Time limits over another driver. A library that crashed may keep its locks: later calls then wait for ever. */
+#define CONFORM_SECONDS		    30
+#define CONFORM_SECONDS_AFTER_CRASH 5
+
 static inline void conform_crashed(int signal)
 {
 	(void)signal;
+	alarm(CONFORM_SECONDS_AFTER_CRASH);
 	if (conform_calling)
 		siglongjmp(conform_before, 1);
 	_exit(139);
@@ -109,6 +116,11 @@ static inline void conform_tell_crash(const char *file, int line, const char *ca
 	} while (0)
 #define want(code, call) conform_call(code, call)
 #define ok(call)	 conform_call(SUCCESS, call)
+#define refuses(code, call)               \
+	do {                              \
+		if (conform_virtual())    \
+			want(code, call); \
+	} while (0)
 /* For what has no result code: what it does is checked by the lines that follow. */
 #define done(call) (call)
 
@@ -117,8 +129,10 @@ static inline void conform_tell_crash(const char *file, int line, const char *ca
 	static void conform_run_##name_(void);             \
 	TS_TEST(name_)                                     \
 	{                                                  \
-		if (!conform_virtual())                    \
+		if (!conform_virtual()) {                  \
 			signal(SIGSEGV, conform_crashed);  \
+			alarm(CONFORM_SECONDS);            \
+		}                                          \
 		conform_run_##name_();                     \
 		if (conform_n_wrong || ts_test_has_failed) \
 			exit(1);                           \
@@ -153,35 +167,64 @@ static const char conform_ptx[] __attribute__((unused)) =
 	"st.global.u32 [%d3], %r1; ret;\n}\n"
 	".visible .entry empty()\n{\nret;\n}\n";
 
-/* The same as nvcc puts it into programs. */
+/*
+ * PTX as nvcc puts it into programs: the same bytes as "fatbinary --64 --compress=false --image3=kind=ptx,sm=75,file=..." of CUDA 13.0
+ * writes. The vendor's driver follows the offset of the options unchecked.
+ */
 struct conform_fatbin {
 	uint32_t magic;
 	uint16_t version, header_bytes;
-	uint64_t bytes;
+	uint64_t bytes; /* past these 16 */
 	uint16_t kind, entry_version;
 	uint32_t entry_header_bytes;
 	uint64_t payload_bytes;
-	uint32_t compressed_bytes, zero_1, minor_major, cc, name_off, name_bytes;
-	uint64_t flags, zero_2, uncompressed_bytes;
+	uint32_t compressed_bytes, options_at; /* of options_off, in the entry */
+	uint16_t ptx_minor, ptx_major;
+	uint32_t cc, name_off, name_bytes;
+	uint64_t flags, zero, uncompressed_bytes;
+	uint64_t options_off; /* in the entry */
+	char options[8];
 	char ptx[1024];
 };
 
-_Static_assert(sizeof(struct conform_fatbin) == 16 + 64 + 1024, "as loaders read it");
+_Static_assert(offsetof(struct conform_fatbin, kind) == 16, "as loaders read it");
+_Static_assert(offsetof(struct conform_fatbin, cc) == 16 + 28, "as loaders read it");
+_Static_assert(offsetof(struct conform_fatbin, options_off) == 16 + 64, "as loaders read it");
+_Static_assert(offsetof(struct conform_fatbin, ptx) == 16 + 80, "as loaders read it");
 _Static_assert(sizeof(conform_ptx) <= 1024, "it fits");
 
-static inline void conform_fatbin(struct conform_fatbin *fatbin)
+static inline void conform_fatbin(struct conform_fatbin *fatbin, const char *ptx)
 {
+	/* At least one zero ends the text; its size is a multiple of 8. */
+	size_t bytes = (strlen(ptx) + 8) / 8 * 8;
+
+	ts_check(bytes <= sizeof(fatbin->ptx));
 	*fatbin = (struct conform_fatbin){
 		.magic = 0xba55ed50,
 		.version = 1,
 		.header_bytes = 16,
-		.bytes = sizeof(*fatbin) - 16,
+		.bytes = 80 + bytes,
 		.kind = 1,
 		.entry_version = 0x101,
-		.entry_header_bytes = 64,
-		.payload_bytes = sizeof(fatbin->ptx),
+		.entry_header_bytes = 80,
+		.payload_bytes = bytes,
+		.options_at = 64,
+		.ptx_major = 8,
 		.cc = 75,
 		.flags = 0x11,
+		.options_off = 72,
 	};
-	memcpy(fatbin->ptx, conform_ptx, sizeof(conform_ptx));
+	strcpy(fatbin->ptx, ptx);
 }
+
+/* __fatBinC_Wrapper_t of the vendor's fatbinary_section.h, version 1. */
+struct conform_wrapper {
+	uint32_t magic, version;
+	const void *data;
+	void *file_name;
+};
+
+#define CONFORM_WRAPPER(fatbin_)               \
+	{                                      \
+		0x466243b1, 1, (fatbin_), NULL \
+	}

@@ -8,7 +8,7 @@ usage: conform.py header driver|runtime SOURCE ...   prints the header that the 
 
 The header has a type for each function and a macro of its name, which finds it at run time: the tests are linked
 to no library, and run over whichever the loader finds. A function counts as tested where a test checks a success
-of it, ok(NAME(...)), and an error, want(ERROR, NAME(...)); the forms for the other default stream are the same
+of it, ok(NAME(...)), and an error, want(ERROR, NAME(...)) or refuses(); the forms for the other default stream are the same
 tests built again. What has no error to test, or no success, is listed here with its reason.
 """
 import importlib.util
@@ -35,6 +35,7 @@ NO_ERROR = {
     'cudaProfilerStart': 'no error is documented',
     'cudaProfilerStop': 'no error is documented',
     'cudaDeviceGetStreamPriorityRange': 'every argument is good',
+    'cudaMemGetInfo': 'every argument is good',
     'cudaDeviceSynchronize': 'fails by what a kernel did only',
     'cudaDeviceReset': 'fails by what a kernel did only',
 }
@@ -104,7 +105,7 @@ def check(library, tests):
         with open(test, encoding='utf-8') as stream:
             text += re.sub(r'/\*.*?\*/|//[^\n]*', ' ', stream.read(), flags=re.S)
     called = set(re.findall(r'\b(?:ok|done)\(\s*(\w+)\(', text))
-    failed = set(re.findall(r'\bwant\(\s*\w+,\s*(\w+)\(', text))
+    failed = set(re.findall(r'\b(?:want|refuses)\(\s*\w+,\s*(\w+)\(', text))
     no_success = {name for names in NO_SUCCESS.values() for name in names}
     names = {SUFFIX.sub('', name) for name in exported(library) - set(refused(sources))}
     if 'CONFORM_REFUSED(' not in text:

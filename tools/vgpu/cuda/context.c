@@ -244,6 +244,14 @@ static int primary_release(int32_t dev)
 	return primary_drop(dev, false);
 }
 
+/* The old form returns success for a release too many. */
+static int primary_release_v1(int32_t dev)
+{
+	int r = primary_release(dev);
+
+	return r == TS_CU_ERROR_INVALID_CONTEXT ? 0 : r;
+}
+
 static int primary_reset(int32_t dev)
 {
 	return primary_drop(dev, true);
@@ -395,6 +403,16 @@ static int ctx_destroy(void *ctx)
 		(void)context_pop();
 	context_destroy(context);
 	return 0;
+}
+
+/* The old form rejects a context that lies on the stack under another one. */
+static int ctx_destroy_v1(void *ctx)
+{
+	int r = check_ready();
+
+	if (r)
+		return r;
+	return context_is_hidden(ctx) ? TS_CU_ERROR_INVALID_CONTEXT : ctx_destroy(ctx);
 }
 
 static int ctx_get_device(int32_t *device, void *ctx)

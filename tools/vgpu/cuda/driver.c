@@ -151,3 +151,11 @@ struct context *context_pop(void)
 {
 	return stack.n ? stack.contexts[--stack.n] : NULL;
 }
+
+bool context_is_hidden(const struct context *context)
+{
+	for (unsigned i = 0; i + 1 < stack.n; i++)
+		if (stack.contexts[i] == context)
+			return context_current_or_null() != context;
+	return false;
+}

@@ -207,6 +207,8 @@ struct context *context_current_alive(void);
 bool context_may_push(void);
 void context_push(struct context *context);
 struct context *context_pop(void);
+/* True if the context lies on the thread's stack and another one is current. */
+bool context_is_hidden(const struct context *context);
 struct context *context_of_vctx(const struct ts_vgpu_context *vctx);
 /* The context a handle means, NULL meaning the current one. */
 int context_get(void *handle, struct context **ret_context);

@@ -139,8 +139,15 @@ static int get_proc_address(const char *symbol, void **pfn, int32_t cuda_version
 		*symbol_status = found	   ? TS_CU_GET_PROC_ADDRESS_SUCCESS
 				 : too_old ? TS_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 					   : TS_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	/* With a status to tell it by, not finding is no error. */
-	return found || symbol_status ? 0 : TS_CU_ERROR_NOT_FOUND;
+	return 0;
+}
+
+static int get_proc_address_v1(const char *symbol, void **pfn, int32_t cuda_version, uint64_t flags)
+{
+	int r = get_proc_address(symbol, pfn, cuda_version, flags, NULL);
+
+	/* Without a status, a function that is not found is an error. */
+	return r || *pfn ? r : TS_CU_ERROR_NOT_FOUND;
 }
 
 /* The library that calls; NULL: it is none of NVIDIA's closed ones, which cannot be linked anew. */

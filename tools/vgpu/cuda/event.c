@@ -140,7 +140,7 @@ static int event_elapsed_time(float *milliseconds, void *start, void *end)
 	if (r)
 		return r;
 	if (!milliseconds)
-		return TS_CU_ERROR_INVALID_VALUE;
+		return TS_CU_ERROR_INVALID_HANDLE; /* as NVIDIA's driver */
 	if ((from->flags | to->flags) & TS_CU_EVENT_DISABLE_TIMING || from->context != to->context)
 		return TS_CU_ERROR_INVALID_HANDLE;
 	r = capture_ask_event(from);

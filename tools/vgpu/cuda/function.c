@@ -12,7 +12,7 @@ static int func_get_module(void **module, void *func)
 
 	if (r)
 		return r;
-	if (!module)
+	if (!module || !func)
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (!handle_is(f, HANDLE_FUNCTION))
 		return TS_CU_ERROR_INVALID_HANDLE;

@@ -17,11 +17,11 @@ static int get_info(size_t *free, size_t *total)
 
 	if (r)
 		return r;
-	if (!free || !total)
-		return TS_CU_ERROR_INVALID_VALUE;
 	ts_vgpu_device_memory(device_get((int32_t)context->device), &f, &t);
-	*free = f;
-	*total = t;
+	if (free)
+		*free = f;
+	if (total)
+		*total = t;
 	return 0;
 }
 
@@ -36,6 +36,11 @@ static int mem_alloc(uint64_t *dev_ptr, size_t byte_size)
 		return r;
 	if (!dev_ptr)
 		return TS_CU_ERROR_INVALID_VALUE;
+	/* NVIDIA's driver sets the address as well. */
+	if (!byte_size) {
+		*dev_ptr = 0;
+		return TS_CU_ERROR_INVALID_VALUE;
+	}
 	r = result_of(ts_vgpu_alloc(context->vctx, byte_size, 0, NULL, dev_ptr));
 	if (!r)
 		report_memory(TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
@@ -113,8 +118,12 @@ static int mem_host_alloc(void **pp, size_t byte_size, uint32_t flags)
 		r = capture_unsafe();
 	if (r)
 		return r;
-	if (!pp || flags & ~(uint32_t)(TS_CU_MEMHOSTALLOC_PORTABLE | TS_CU_MEMHOSTALLOC_DEVICEMAP |
-				       TS_CU_MEMHOSTALLOC_WRITECOMBINED))
+	if (!pp)
+		return TS_CU_ERROR_INVALID_VALUE;
+	/* NVIDIA's driver sets the pointer also when it returns an error. */
+	*pp = NULL;
+	if (flags & ~(uint32_t)(TS_CU_MEMHOSTALLOC_PORTABLE | TS_CU_MEMHOSTALLOC_DEVICEMAP |
+				TS_CU_MEMHOSTALLOC_WRITECOMBINED))
 		return TS_CU_ERROR_INVALID_VALUE;
 	r = result_of(ts_vgpu_alloc_pinned(context->vctx, byte_size, flags, pp));
 	if (!r)
@@ -140,6 +149,8 @@ static int mem_free_host(void *p)
 		r = capture_unsafe();
 	if (r)
 		return r;
+	if (!p)
+		return 0;
 	if (ts_vgpu_range_of(driver.vgpu, address, &range) || range.start != address ||
 	    range.kind != TS_VGPU_MEMORY_PINNED)
 		return TS_CU_ERROR_INVALID_VALUE;
@@ -267,7 +278,7 @@ static int mem_advise(uint64_t dev_ptr, size_t count, int32_t advice,
 	if (advice >= TS_CU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
 	    advice != TS_CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION &&
 	    location.type == TS_CU_MEM_LOCATION_TYPE_DEVICE && !device_get(location.id))
-		return TS_CU_ERROR_INVALID_DEVICE;
+		return TS_CU_ERROR_INVALID_VALUE; /* unlike cuMemPrefetchAsync */
 	return 0;
 }
 

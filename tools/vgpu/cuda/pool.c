@@ -18,12 +18,14 @@ struct pool {
 	int32_t reuse_internal; /* where nothing else is left, the host waits for what is freed */
 	struct ts_vgpu_pool *vpool;
 	struct access access;
+	struct pool *next; /* destroyed one */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	struct pool *defaults[TS_VGPU_MAX_DEVICES];
 	struct pool *current[TS_VGPU_MAX_DEVICES];
+	struct pool *destroyed; /* while memory was in use, whose attribute is still the handle */
 } pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct pool *pool_new(uint32_t device)
@@ -135,6 +137,8 @@ static int pool_get(void *pool, struct pool **ret_pool)
 
 static int pool_destroy(void *pool)
 {
+	struct ts_vgpu_pool_rules rules;
+	struct ts_vgpu_pool_use use;
 	struct pool *p;
 	int r = pool_get(pool, &p);
 
@@ -142,12 +146,20 @@ static int pool_destroy(void *pool)
 		return r;
 	if (p->is_default)
 		return TS_CU_ERROR_INVALID_VALUE;
+	ts_vgpu_pool_ask(p->vpool, &rules, &use);
 	pthread_mutex_lock(&pools.lock);
 	if (pools.current[p->device] == p)
 		pools.current[p->device] = NULL;
+	/* No later pool may have this one's handle. */
+	if (use.used_bytes) {
+		p->handle.kind = 0;
+		p->next = pools.destroyed;
+		pools.destroyed = p;
+	}
 	pthread_mutex_unlock(&pools.lock);
 	ts_vgpu_pool_free(p->vpool);
-	handle_free(p, sizeof(*p));
+	if (!use.used_bytes)
+		handle_free(p, sizeof(*p));
 	return 0;
 }
 

@@ -2,16 +2,27 @@
 /* What a program can set on a context and ask about it: limits, caches, priorities, which devices it reaches. */
 #include "tools/vgpu/cuda/driver.h"
 
+/* A context keeps the vendor's limits up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE. */
+#define N_LIMITS 7
+
+/* A limit that the vendor knows and the virtual GPU lacks is unsupported; a number that is no limit is invalid. */
+static int check_limit(int32_t limit)
+{
+	if (limit < 0 || limit > TS_CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED)
+		return TS_CU_ERROR_INVALID_VALUE;
+	return limit >= N_LIMITS ? TS_CU_ERROR_UNSUPPORTED_LIMIT : 0;
+}
+
 /* Stack and heap limits bind kernels; the others are kept, and answered as they were set. */
 static int ctx_set_limit(int32_t limit, size_t value)
 {
 	struct context *context;
 	int r = context_current(&context);
 
+	if (!r)
+		r = check_limit(limit);
 	if (r)
 		return r;
-	if (limit < 0 || limit > 6)
-		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
 	/* Stacks: no block has room for more, whatever the device's memory. */
 	if (!limit && value > TS_PTX_MAX_LOCAL_BYTES)
 		return TS_CU_ERROR_INVALID_VALUE;
@@ -25,7 +36,7 @@ static int ctx_set_limit(int32_t limit, size_t value)
 static int ctx_get_limit(size_t *pvalue, int32_t limit)
 {
 	/* Stack, printf and malloc heap sizes, nesting, pending launches, fetch granularity, persisting L2. */
-	static const size_t defaults[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+	static const size_t defaults[N_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 	struct context *context;
 	int r = context_current(&context);
 
@@ -33,8 +44,9 @@ static int ctx_get_limit(size_t *pvalue, int32_t limit)
 		return r;
 	if (!pvalue)
 		return TS_CU_ERROR_INVALID_VALUE;
-	if (limit < 0 || limit > 6)
-		return TS_CU_ERROR_UNSUPPORTED_LIMIT;
+	r = check_limit(limit);
+	if (r)
+		return r;
 	*pvalue = context->limits[limit] ? context->limits[limit] : defaults[limit];
 	return 0;
 }
@@ -116,8 +128,10 @@ static int ctx_enable_peer_access(void *peer_context, uint32_t flags)
 		return r;
 	if (flags)
 		return TS_CU_ERROR_INVALID_VALUE;
-	if (!handle_is(peer, HANDLE_CONTEXT) || peer->device == context->device)
+	if (!handle_is(peer, HANDLE_CONTEXT))
 		return TS_CU_ERROR_INVALID_CONTEXT;
+	if (peer->device == context->device)
+		return TS_CU_ERROR_PEER_ACCESS_UNSUPPORTED;
 	if (context->peers & 1u << peer->device)
 		return TS_CU_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 	context->peers |= 1u << peer->device;

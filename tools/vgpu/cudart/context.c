@@ -36,7 +36,9 @@ __attribute__((constructor)) static void on_load(void)
 
 void error_keep(int error)
 {
-	self.error = error;
+	/* cudaErrorNotReady is an answer: NVIDIA's runtime keeps the error before it. */
+	if (error != TS_CUDA_ERROR_NOT_READY)
+		self.error = error;
 }
 
 /* Set at exit before what programs' constructors left for it: they ran before the driver was started. */
@@ -437,10 +439,7 @@ static int device_enable_peer_access(int32_t peer_device, uint32_t flags)
 
 	if (!r)
 		r = primary_of(peer_device, &context);
-	if (r)
-		return r;
-	r = cuCtxEnablePeerAccess(context, flags);
-	return r == TS_CU_ERROR_INVALID_CONTEXT ? TS_CUDA_ERROR_INVALID_DEVICE : r;
+	return r ? r : cuCtxEnablePeerAccess(context, flags);
 }
 
 static int device_disable_peer_access(int32_t peer_device)

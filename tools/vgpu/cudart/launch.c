@@ -221,8 +221,9 @@ static int func_get_attributes(struct ts_cuda_func_attributes *attr, const void 
 		uint8_t *field = (uint8_t *)&out + fields[i].offset;
 
 		r = cuFuncGetAttribute(&value, fields[i].attribute, kernel);
+		/* NVIDIA's runtime returns the driver's error here if func is no kernel. */
 		if (r)
-			return subject_result(r);
+			return r;
 		if (fields[i].bytes == sizeof(size_t))
 			*(size_t *)field = (size_t)value;
 		else

@@ -169,7 +169,9 @@ static int event_elapsed_time(float *ms, void *start_event, void *end)
 {
 	int r = ready();
 
-	return r ? r : cuEventElapsedTime_v2(ms, start_event, end);
+	if (r)
+		return r;
+	return ms ? cuEventElapsedTime_v2(ms, start_event, end) : TS_CUDA_ERROR_INVALID_VALUE;
 }
 
 #include "tools/vgpu/generated-cudart-stream.h"

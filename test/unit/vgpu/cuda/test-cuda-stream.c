@@ -31,7 +31,7 @@ CONFORM(streams_are_made)
 	ok(cuStreamGetPriority(b, &n));
 	ts_check_int(n, high);
 	want(ERROR_INVALID_VALUE, cuStreamGetPriority(b, NULL));
-	want(ERROR_INVALID_HANDLE, cuStreamGetPriority(bad, &n));
+	refuses(ERROR_INVALID_HANDLE, cuStreamGetPriority(bad, &n));
 	ok(cuStreamGetFlags(a, &flags));
 	ts_check_int(flags, TS_CU_STREAM_NON_BLOCKING);
 	want(ERROR_INVALID_VALUE, cuStreamGetFlags(a, NULL));
@@ -47,15 +47,15 @@ CONFORM(streams_are_made)
 	want(ERROR_INVALID_VALUE, cuStreamGetCtx(a, NULL));
 	ok(cuStreamGetCtx_v2(a, &owner, &green));
 	ts_check(owner == context && !green);
-	want(ERROR_INVALID_HANDLE, cuStreamGetCtx_v2(bad, &owner, &green));
+	refuses(ERROR_INVALID_HANDLE, cuStreamGetCtx_v2(bad, &owner, &green));
 	ok(cuStreamQuery(a));
-	want(ERROR_INVALID_HANDLE, cuStreamQuery(bad));
+	refuses(ERROR_INVALID_HANDLE, cuStreamQuery(bad));
 	ok(cuStreamSynchronize(a));
-	want(ERROR_INVALID_HANDLE, cuStreamSynchronize(bad));
+	refuses(ERROR_INVALID_HANDLE, cuStreamSynchronize(bad));
 	ok(cuStreamDestroy_v2(a));
 	ok(cuStreamDestroy(b));
-	want(ERROR_INVALID_HANDLE, cuStreamDestroy(bad));
-	want(ERROR_INVALID_HANDLE, cuStreamDestroy_v2(bad));
+	refuses(ERROR_INVALID_HANDLE, cuStreamDestroy(bad));
+	refuses(ERROR_INVALID_HANDLE, cuStreamDestroy_v2(bad));
 }
 
 static void gate(void *open)
@@ -80,7 +80,7 @@ CONFORM(host_functions_hold_a_stream)
 	ok(cuEventCreate(&event, TS_CU_EVENT_DISABLE_TIMING));
 	ok(cuLaunchHostFunc(s, (void *)gate, &open));
 	want(ERROR_INVALID_VALUE, cuLaunchHostFunc(s, NULL, &open));
-	want(ERROR_INVALID_HANDLE, cuLaunchHostFunc(bad, (void *)gate, &open));
+	refuses(ERROR_INVALID_HANDLE, cuLaunchHostFunc(bad, (void *)gate, &open));
 	ok(cuStreamAddCallback(s, (void *)called, &n, 0));
 	want(ERROR_INVALID_VALUE, cuStreamAddCallback(s, NULL, &n, 0));
 	want(ERROR_INVALID_VALUE, cuStreamAddCallback(s, (void *)called, &n, 1));
@@ -112,7 +112,7 @@ CONFORM(events)
 	ok(cuEventRecordWithFlags(b, NULL, 0));
 	ok(cuEventRecord(untimed, NULL));
 	want(ERROR_INVALID_HANDLE, cuEventRecord(NULL, NULL));
-	want(ERROR_INVALID_HANDLE, cuEventRecord(a, bad));
+	refuses(ERROR_INVALID_HANDLE, cuEventRecord(a, bad));
 	want(ERROR_INVALID_VALUE, cuEventRecordWithFlags(a, NULL, 1 << 9));
 	ok(cuStreamWaitEvent(NULL, b, 0));
 	want(ERROR_INVALID_HANDLE, cuStreamWaitEvent(NULL, NULL, 0));
@@ -126,7 +126,7 @@ CONFORM(events)
 	want(ERROR_INVALID_HANDLE, cuEventElapsedTime(&ms, a, never));
 	want(ERROR_INVALID_HANDLE, cuEventElapsedTime_v2(&ms, a, untimed));
 	want(ERROR_INVALID_HANDLE, cuEventElapsedTime_v2(&ms, NULL, b));
-	want(ERROR_INVALID_VALUE, cuEventElapsedTime_v2(NULL, a, b));
+	want(ERROR_INVALID_HANDLE, cuEventElapsedTime_v2(NULL, a, b));
 	ok(cuEventDestroy(a));
 	ok(cuEventDestroy_v2(b));
 	want(ERROR_INVALID_HANDLE, cuEventDestroy(NULL));
@@ -143,7 +143,7 @@ CONFORM(managed_memory_is_attached)
 	ok(cuStreamAttachMemAsync(NULL, a, 0, TS_CU_MEM_ATTACH_GLOBAL));
 	want(ERROR_INVALID_VALUE, cuStreamAttachMemAsync(NULL, a, 0, 99));
 	want(ERROR_INVALID_VALUE, cuStreamAttachMemAsync(NULL, device, 0, TS_CU_MEM_ATTACH_GLOBAL));
-	want(ERROR_INVALID_HANDLE, cuStreamAttachMemAsync(bad, a, 0, TS_CU_MEM_ATTACH_GLOBAL));
+	refuses(ERROR_INVALID_HANDLE, cuStreamAttachMemAsync(bad, a, 0, TS_CU_MEM_ATTACH_GLOBAL));
 	ok(cuStreamSynchronize(NULL));
 }
 
@@ -220,7 +220,7 @@ CONFORM(what_spoils_a_capture)
 	ok(cuStreamBeginCapture_v2(s, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ok(cuThreadExchangeStreamCaptureMode(&mode));
 	ts_check_int(mode, TS_CU_STREAM_CAPTURE_MODE_GLOBAL);
-	want(ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode(NULL));
+	refuses(ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode(NULL));
 	ok(cuMemAlloc_v2(&address, 64));
 	ok(cuStreamEndCapture(s, &graph));
 	ok(cuGraphDestroy(graph));

@@ -88,7 +88,7 @@ CONFORM(limits)
 	ok(cudaDeviceGetLimit(&after, TS_CUDA_LIMIT_STACK_SIZE));
 	ts_check(after >= before * 2);
 	want(ERROR_INVALID_VALUE, cudaDeviceGetLimit(NULL, TS_CUDA_LIMIT_STACK_SIZE));
-	want(ERROR_UNSUPPORTED_LIMIT, cudaDeviceSetLimit(77, 1));
+	want(ERROR_INVALID_VALUE, cudaDeviceSetLimit(77, 1));
 	ok(cudaDeviceSetCacheConfig(TS_CUDA_FUNC_CACHE_PREFER_L1));
 	want(ERROR_INVALID_VALUE, cudaDeviceSetCacheConfig(77));
 	ok(cudaDeviceGetCacheConfig(&n));
@@ -130,9 +130,9 @@ CONFORM(the_drivers_functions)
 	ts_check(f == g);
 	ok(cudaGetDriverEntryPoint("cuNoSuchFunction", &f, 0, &status));
 	ts_check(!f && status == TS_CUDA_DRIVER_ENTRY_POINT_SYMBOL_NOT_FOUND);
-	want(ERROR_INVALID_VALUE, cudaGetDriverEntryPoint(NULL, &f, 0, &status));
-	want(ERROR_INVALID_VALUE,
-	     cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, 0, &status));
+	refuses(ERROR_INVALID_VALUE, cudaGetDriverEntryPoint(NULL, &f, 0, &status));
+	refuses(ERROR_INVALID_VALUE,
+		cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, 0, &status));
 }
 
 CONFORM(what_is_shared_with_processes_is_refused)

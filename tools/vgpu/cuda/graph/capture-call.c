@@ -170,6 +170,7 @@ static int end_capture(void *handle, void **graph)
 		return r;
 	if (!graph)
 		return TS_CU_ERROR_INVALID_VALUE;
+	*graph = NULL;
 	if (!stream)
 		return TS_CU_ERROR_ILLEGAL_STATE;
 	pthread_mutex_lock(&graph_lock);

@@ -513,7 +513,8 @@ static int exec_get_flags(void *graph_exec, uint64_t *flags)
 		return r;
 	if (!flags)
 		return TS_CU_ERROR_INVALID_VALUE;
-	*flags = exec->flags;
+	/* NVIDIA's driver does not return this one. */
+	*flags = exec->flags & ~(uint64_t)TS_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 	return 0;
 }
 
