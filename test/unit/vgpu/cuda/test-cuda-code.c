@@ -27,7 +27,7 @@ static const char *file_of_ptx(void)
 	int fd = mkstemp(path);
 
 	ts_check(fd >= 0);
-	ts_check(write(fd, conform_ptx, sizeof(conform_ptx)) == (ssize_t)sizeof(conform_ptx));
+	ts_check(write(fd, conform_ptx, strlen(conform_ptx)) == (ssize_t)strlen(conform_ptx));
 	close(fd);
 	return path;
 }
@@ -74,6 +74,35 @@ CONFORM(modules)
 	ok(cuModuleUnload(module));
 	ok(cuModuleUnload(other));
 	want(ERROR_INVALID_HANDLE, cuModuleUnload(NULL));
+}
+
+/* The suite's own fatbin against the one of the vendor's tool. */
+TS_TEST(a_fatbin_as_fatbinary_writes_it)
+{
+	const char *tool = getenv("TS_FATBINARY"), *ptx = file_of_ptx();
+	struct conform_fatbin ours;
+	char command[512], path[64], theirs[sizeof(ours)];
+	size_t n;
+	FILE *file;
+
+	if (!tool || !*tool) {
+		unlink(ptx);
+		ts_skip("no fatbinary here");
+	}
+	snprintf(path, sizeof(path), "%s.fatbin", ptx);
+	snprintf(command, sizeof(command),
+		 "'%s' --create=%s --64 --compress=false --image3=kind=ptx,sm=75,file=%s", tool,
+		 path, ptx);
+	ts_check_int(system(command), 0);
+	file = fopen(path, "r");
+	ts_check(file);
+	n = fread(theirs, 1, sizeof(theirs), file);
+	fclose(file);
+	unlink(path);
+	unlink(ptx);
+	conform_fatbin(&ours, conform_ptx);
+	ts_check_int(n, offsetof(struct conform_fatbin, kind) + ours.bytes);
+	ts_check(!memcmp(&ours, theirs, n));
 }
 
 CONFORM(a_fatbin_of_ptx)

@@ -402,6 +402,7 @@ CONFORM(what_is_executable)
 	want(ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(exec, graph, &none, &result));
 	ts_check_int(result, TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 	want(ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, graph, &info));
+	ts_check_int(info.result, TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 	ok(cuGraphDestroy(graph));
 }
 
