@@ -46,8 +46,6 @@ API int __cudaPopCallConfiguration(struct ts_cuda_dim3 *grid, struct ts_cuda_dim
 /* Where the driver only says that an argument is wrong, the runtime has words for which. */
 static int launch_result(int r, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block)
 {
-	if (r == TS_CU_ERROR_INVALID_HANDLE)
-		return TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
 	if (r == TS_CU_ERROR_INVALID_VALUE &&
 	    (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z || block.z > 64 ||
 	     grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535 || block.x > 1024 ||
@@ -89,11 +87,11 @@ static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_
 
 	if (!r)
 		r = launch(kernel, grid, block, args, shared_mem, stream, own);
-	if (r != TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION)
+	if (r != TS_CUDA_ERROR_INVALID_RESOURCE_HANDLE)
 		return r;
 	r = kernel_of(kernel, &found);
 	if (r || found == kernel)
-		return r ? r : TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
+		return r ? r : TS_CUDA_ERROR_INVALID_RESOURCE_HANDLE;
 	return launch(found, grid, block, args, shared_mem, stream, own);
 }
 
@@ -174,17 +172,15 @@ static int launch_host_func(void *stream, void *fn, void *user_data, bool own)
 	return r ? r : (own ? cuLaunchHostFunc_ptsz : cuLaunchHostFunc)(stream, fn, user_data);
 }
 
-/* A kernel in the current context. */
+/*
+ * A kernel in the current context. A function that nobody registered goes to the driver as if it were a kernel's handle, as with
+ * NVIDIA's runtime: the error is the driver's, TS_CUDA_ERROR_INVALID_RESOURCE_HANDLE.
+ */
 static int subject(const void *func, void **ret_kernel)
 {
 	int r = ready();
 
 	return r ? r : kernel_of(func, ret_kernel);
-}
-
-static int subject_result(int r)
-{
-	return r == TS_CU_ERROR_INVALID_HANDLE ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION : r;
 }
 
 static int func_get_attributes(struct ts_cuda_func_attributes *attr, const void *func)
@@ -221,7 +217,6 @@ static int func_get_attributes(struct ts_cuda_func_attributes *attr, const void 
 		uint8_t *field = (uint8_t *)&out + fields[i].offset;
 
 		r = cuFuncGetAttribute(&value, fields[i].attribute, kernel);
-		/* NVIDIA's runtime returns the driver's error here if func is no kernel. */
 		if (r)
 			return r;
 		if (fields[i].bytes == sizeof(size_t))
@@ -238,7 +233,7 @@ static int func_set_attribute(const void *func, int32_t attr, int32_t value)
 	void *kernel;
 	int r = subject(func, &kernel);
 
-	return r ? r : subject_result(cuFuncSetAttribute(kernel, attr, value));
+	return r ? r : cuFuncSetAttribute(kernel, attr, value);
 }
 
 static int func_set_cache_config(const void *func, int32_t cache_config)
@@ -246,7 +241,7 @@ static int func_set_cache_config(const void *func, int32_t cache_config)
 	void *kernel;
 	int r = subject(func, &kernel);
 
-	return r ? r : subject_result(cuFuncSetCacheConfig(kernel, cache_config));
+	return r ? r : cuFuncSetCacheConfig(kernel, cache_config);
 }
 
 static int func_get_name(const char **name, const void *func)
@@ -254,7 +249,7 @@ static int func_get_name(const char **name, const void *func)
 	void *kernel;
 	int r = subject(func, &kernel);
 
-	return r ? r : subject_result(cuKernelGetName(name, kernel));
+	return r ? r : cuKernelGetName(name, kernel);
 }
 
 static int func_get_param_info(const void *func, size_t index, size_t *offset, size_t *bytes)
@@ -262,7 +257,7 @@ static int func_get_param_info(const void *func, size_t index, size_t *offset, s
 	void *kernel;
 	int r = subject(func, &kernel);
 
-	return r ? r : subject_result(cuFuncGetParamInfo(kernel, index, offset, bytes));
+	return r ? r : cuFuncGetParamInfo(kernel, index, offset, bytes);
 }
 
 static int max_active_blocks(int32_t *num_blocks, const void *func, int32_t block_size,
@@ -272,9 +267,8 @@ static int max_active_blocks(int32_t *num_blocks, const void *func, int32_t bloc
 	int r = subject(func, &kernel);
 
 	return r ? r
-		 : subject_result(cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks, kernel,
-									      block_size,
-									      dynamic_s_mem_size));
+		 : cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks, kernel, block_size,
+							       dynamic_s_mem_size);
 }
 
 static int max_active_blocks_with_flags(int32_t *num_blocks, const void *func, int32_t block_size,
@@ -284,8 +278,9 @@ static int max_active_blocks_with_flags(int32_t *num_blocks, const void *func, i
 	int r = subject(func, &kernel);
 
 	return r ? r
-		 : subject_result(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-			   num_blocks, kernel, block_size, dynamic_s_mem_size, flags));
+		 : cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks, kernel,
+									block_size,
+									dynamic_s_mem_size, flags);
 }
 
 static int available_dynamic_smem(size_t *dynamic_smem_size, const void *func, int32_t num_blocks,
@@ -295,8 +290,8 @@ static int available_dynamic_smem(size_t *dynamic_smem_size, const void *func, i
 	int r = subject(func, &kernel);
 
 	return r ? r
-		 : subject_result(cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size, kernel,
-									  num_blocks, block_size));
+		 : cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size, kernel, num_blocks,
+							   block_size);
 }
 
 #include "tools/vgpu/generated-cudart-launch.h"

@@ -71,9 +71,9 @@ CONFORM(launches)
 	value = 9;
 	ok(cudaLaunchCooperativeKernel(FILL, one, warp, args, 0, NULL));
 	ts_check_int(first(), 9);
-	want(ERROR_INVALID_DEVICE_FUNCTION, cudaLaunchKernel(NOBODY, one, warp, args, 0, NULL));
+	want(ERROR_INVALID_RESOURCE_HANDLE, cudaLaunchKernel(NOBODY, one, warp, args, 0, NULL));
 	want(ERROR_INVALID_CONFIGURATION, cudaLaunchKernel(FILL, none, warp, args, 0, NULL));
-	want(ERROR_INVALID_DEVICE_FUNCTION, cudaLaunchKernelExC(&config, NOBODY, args));
+	want(ERROR_INVALID_RESOURCE_HANDLE, cudaLaunchKernelExC(&config, NOBODY, args));
 	want(ERROR_INVALID_VALUE, cudaLaunchKernel(FILL, one, too_many, args, 0, NULL));
 	want(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
 	     cudaLaunchCooperativeKernel(FILL, huge, warp, args, 0, NULL));
@@ -95,9 +95,9 @@ CONFORM(functions)
 	want(ERROR_INVALID_VALUE, cudaFuncGetAttributes(NULL, FILL));
 	ok(cudaFuncSetAttribute(FILL, TS_CUDA_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_MEMORY_SIZE, 2048));
 	want(ERROR_INVALID_VALUE, cudaFuncSetAttribute(FILL, 999, 1));
-	want(ERROR_INVALID_DEVICE_FUNCTION, cudaFuncSetAttribute(NOBODY, 8, 1));
+	want(ERROR_INVALID_RESOURCE_HANDLE, cudaFuncSetAttribute(NOBODY, 8, 1));
 	ok(cudaFuncSetCacheConfig(FILL, TS_CUDA_FUNC_CACHE_PREFER_L1));
-	want(ERROR_INVALID_DEVICE_FUNCTION, cudaFuncSetCacheConfig(NOBODY, 0));
+	want(ERROR_INVALID_RESOURCE_HANDLE, cudaFuncSetCacheConfig(NOBODY, 0));
 	ok(cudaFuncGetName(&name, FILL));
 	ts_check_str(name, "fill");
 	want(ERROR_INVALID_VALUE, cudaFuncGetName(NULL, FILL));
@@ -116,14 +116,14 @@ CONFORM(functions)
 	want(ERROR_INVALID_DEVICE, cudaKernelSetAttributeForDevice(kernel, 8, 1024, 99));
 	ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, FILL, 128, 0));
 	ts_check(n >= 4);
-	want(ERROR_INVALID_DEVICE_FUNCTION,
+	want(ERROR_INVALID_RESOURCE_HANDLE,
 	     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, NOBODY, 128, 0));
 	ok(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, FILL, 128, 0, 0));
 	want(ERROR_INVALID_VALUE,
 	     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, FILL, 128, 0, 1 << 9));
 	ok(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, FILL, 1, 128));
 	ts_check(bytes >= 1024);
-	want(ERROR_INVALID_DEVICE_FUNCTION,
+	want(ERROR_INVALID_RESOURCE_HANDLE,
 	     cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, NOBODY, 1, 128));
 }
 
