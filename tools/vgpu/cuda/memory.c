@@ -100,6 +100,9 @@ static int mem_get_address_range(uint64_t *pbase, size_t *psize, uint64_t dev_pt
 
 	if (r)
 		return r;
+	/* NVIDIA's driver does not look for an address of which nothing is asked. */
+	if (!pbase && !psize)
+		return 0;
 	if (ts_vgpu_range_of(driver.vgpu, dev_ptr, &range))
 		return TS_CU_ERROR_NOT_FOUND;
 	if (pbase)

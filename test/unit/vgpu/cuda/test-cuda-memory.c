@@ -34,6 +34,7 @@ CONFORM(allocations)
 	ok(cuMemGetAddressRange_v2(&base, &bytes, a + 500));
 	ts_check(base == a && bytes == 1000);
 	ok(cuMemGetAddressRange_v2(NULL, NULL, a));
+	ok(cuMemGetAddressRange_v2(NULL, NULL, 0));
 	want(ERROR_NOT_FOUND, cuMemGetAddressRange_v2(&base, &bytes, nobody));
 	ok(cuMemFree_v2(a));
 	ok(cuMemFree_v2(0));
