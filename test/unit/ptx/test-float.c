@@ -205,7 +205,7 @@ static u64 narrow(u64 v, int width, int mantissa_bits, u64 number)
 	X(tf32, "cvt.rna.tf32.f32", "rr", u64,                                                     \
 	  (a & 0x7fffffff) < 0x7f800000 ? (a + 0x1000) & ~0x1fffull : a & ~0x1fffull)              \
 	X(tf32_rn, "cvt.rn.tf32.f32", "rr", u64,                                                   \
-	  f32(a) != f32(a) ? 0x7fffffff                                                            \
+	  f32(a) != f32(a) ? 0x7fffe000                                                            \
 			   : round_to(f32(a), 8, 10, FE_TONEAREST) << 13 | (a & 0x80000000))
 
 static bool same_nan(u64 v)
@@ -377,7 +377,6 @@ TS_TEST(special_values_of_approximations)
 		{"lg2.approx.f32", 0, -INFINITY},
 		{"lg2.approx.f32", INFINITY, INFINITY},
 		{"lg2.approx.f32", 1, 0},
-		{"lg2.approx.f32", 0.5f, -1},
 		{"lg2.approx.f32", 0x1p-149f, -149},
 		{"lg2.approx.f32", 0x1p127f, 127},
 		{"lg2.approx.ftz.f32", 0x1p-149f, -INFINITY},

@@ -46,10 +46,11 @@ API int __cudaPopCallConfiguration(struct ts_cuda_dim3 *grid, struct ts_cuda_dim
 /* Where the driver only says that an argument is wrong, the runtime has words for which. */
 static int launch_result(int r, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block)
 {
+	/* A grid without blocks is but an invalid value. */
 	if (r == TS_CU_ERROR_INVALID_VALUE &&
-	    (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z || block.z > 64 ||
-	     grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535 || block.x > 1024 ||
-	     block.y > 1024 || (uint64_t)block.x * block.y * block.z > 1024))
+	    (!block.x || !block.y || !block.z || block.z > 64 || grid.x > INT32_MAX ||
+	     grid.y > 65535 || grid.z > 65535 || block.x > 1024 || block.y > 1024 ||
+	     (uint64_t)block.x * block.y * block.z > 1024))
 		return TS_CUDA_ERROR_INVALID_CONFIGURATION;
 	return r;
 }

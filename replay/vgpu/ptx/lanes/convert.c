@@ -141,7 +141,7 @@ static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_roundin
 		return ts_ptx_round_float(x, 8, 7, rounding);
 	case TY_TF32:
 		r = ts_ptx_round_float(x, 8, 10, rounding) << 13;
-		return x != x ? TS_PTX_NAN_F32 : r;
+		return x != x ? TS_PTX_NAN_F32 & ~UINT64_C(0x1fff) : r;
 	default:
 		return ts_ptx_round_float(x, 8, 23, rounding);
 	}

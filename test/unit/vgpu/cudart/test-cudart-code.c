@@ -32,7 +32,7 @@ CONFORM(programs_as_nvcc_makes_them)
 	ok(__cudaGetKernel(&kernel, FILL));
 	ok(__cudaLaunchKernel(kernel, one, warp, args, 0, NULL));
 	ts_check_int(first(), 7);
-	want(ERROR_INVALID_CONFIGURATION, __cudaLaunchKernel(kernel, none, warp, args, 0, NULL));
+	want(ERROR_INVALID_VALUE, __cudaLaunchKernel(kernel, none, warp, args, 0, NULL));
 	done(__cudaUnregisterFatBinary(handle));
 }
 
@@ -72,7 +72,7 @@ CONFORM(launches)
 	ok(cudaLaunchCooperativeKernel(FILL, one, warp, args, 0, NULL));
 	ts_check_int(first(), 9);
 	want(ERROR_INVALID_RESOURCE_HANDLE, cudaLaunchKernel(NOBODY, one, warp, args, 0, NULL));
-	want(ERROR_INVALID_CONFIGURATION, cudaLaunchKernel(FILL, none, warp, args, 0, NULL));
+	want(ERROR_INVALID_VALUE, cudaLaunchKernel(FILL, none, warp, args, 0, NULL));
 	want(ERROR_INVALID_RESOURCE_HANDLE, cudaLaunchKernelExC(&config, NOBODY, args));
 	want(ERROR_INVALID_VALUE, cudaLaunchKernel(FILL, one, too_many, args, 0, NULL));
 	want(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,

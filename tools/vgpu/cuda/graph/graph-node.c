@@ -51,7 +51,7 @@ void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_par
 	struct function *f = work->kernel.function;
 
 	*ret_params = (struct ts_cu_kernel_node_params){
-		/* Of a library's kernel too, as the vendor's driver tells it. */
+		/* Of a library's kernel both, as the vendor's driver tells it. */
 		.func = f,
 		.grid_dim_x = l->grid[0],
 		.grid_dim_y = l->grid[1],
@@ -61,6 +61,8 @@ void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_par
 		.block_dim_z = l->block[2],
 		.shared_mem_bytes = l->shared_bytes,
 		.kernel_params = f->decl->n_params ? work->kernel.pointers : NULL,
+		.kern = f->kernel,
+		.ctx = f->kernel ? f->module->context : NULL,
 	};
 }
 

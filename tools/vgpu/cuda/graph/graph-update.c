@@ -140,6 +140,9 @@ static int exec_update_v1(void *graph_exec, void *graph, void **error_node, int3
 
 	if (error_node)
 		*error_node = info.error_node;
+	/* Another shape is "not supported" in this form, as an H200's driver answers. */
+	if (info.result == TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED)
+		info.result = TS_CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
 	if (update_result)
 		*update_result = info.result;
 	return r;
