@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/ptx/lanes/ops.h"
 
@@ -79,15 +80,8 @@ static int grow_codes(struct ts_ptx_linker *l, struct ts_ptx_code **ret_code)
 {
 	struct ts_ptx_image *image = l->image;
 
-	if (image->n_codes == l->codes_capacity) {
-		uint32_t capacity = l->codes_capacity ? l->codes_capacity * 2 : 16;
-		struct ts_ptx_code *p = realloc(image->codes, capacity * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		image->codes = p;
-		l->codes_capacity = capacity;
-	}
+	if (TS_GROW(image->codes, l->codes_capacity, image->n_codes + 1))
+		return -ENOMEM;
 	*ret_code = &image->codes[image->n_codes++];
 	**ret_code = (struct ts_ptx_code){.image = image};
 	return 0;
@@ -143,15 +137,8 @@ static int add_variable(struct ts_ptx_linker *l, size_t module, struct ts_ptx_va
 	struct ts_ptx_image *image = l->image;
 	struct ts_ptx_image_variable *out;
 
-	if (image->n_variables == l->variables_capacity) {
-		uint32_t capacity = l->variables_capacity ? l->variables_capacity * 2 : 16;
-		struct ts_ptx_image_variable *p = realloc(image->variables, capacity * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		image->variables = p;
-		l->variables_capacity = capacity;
-	}
+	if (TS_GROW(image->variables, l->variables_capacity, image->n_variables + 1))
+		return -ENOMEM;
 	if (v->unsized)
 		return ts_ptx_fail(l->error, TS_PTX_E_LINK, v->line, "line %u: %s has no size",
 				   v->line, v->name);

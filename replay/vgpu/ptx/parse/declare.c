@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/ptx/parse/parse.h"
 
 bool ts_ptx_at_word(const struct ts_ptx_parser *p, const char *word)
@@ -100,15 +101,8 @@ int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, const char *
 		return ts_ptx_fail(p->error, TS_PTX_E_LIMIT, p->tok.line,
 				   "line %u: %s declares more than %d registers", p->tok.line,
 				   f->name, TS_PTX_MAX_REGISTERS);
-	if (f->n_regs + count > f->regs_capacity) {
-		uint32_t capacity = (f->n_regs + count) * 2;
-		struct ts_ptx_reg *regs = realloc(f->regs, capacity * sizeof(*regs));
-
-		if (!regs)
-			return -ENOMEM;
-		f->regs = regs;
-		f->regs_capacity = capacity;
-	}
+	if (TS_GROW(f->regs, f->regs_capacity, f->n_regs + count))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		f->regs[f->n_regs + i] = (struct ts_ptx_reg){.type = type,
 							     .number = i,

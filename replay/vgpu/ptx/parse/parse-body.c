@@ -7,28 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/ptx/parse/parse.h"
-
-/* Room for one more. */
-static int grow(void **array, uint32_t n, uint32_t *capacity, size_t element_bytes)
-{
-	uint32_t more = *capacity ? *capacity * 2 : 32;
-	void *p;
-
-	if (n < *capacity)
-		return 0;
-	p = realloc(*array, more * element_bytes);
-	if (!p)
-		return -ENOMEM;
-	*array = p;
-	*capacity = more;
-	return 0;
-}
 
 static int open_scope(struct ts_ptx_parser *p)
 {
 	struct ts_ptx_func *f = p->func;
-	int r = grow((void **)&f->scopes, f->n_scopes, &f->scopes_capacity, sizeof(*f->scopes));
+	int r = TS_GROW(f->scopes, f->scopes_capacity, f->n_scopes + 1);
 
 	if (r)
 		return r;
@@ -156,7 +141,7 @@ static int parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, char cl
 					"line %u: more than %d operands in a list", p->tok.line,
 					TS_PTX_MAX_LIST);
 		if (!r)
-			r = grow((void **)&list, n, &capacity, sizeof(*list));
+			r = TS_GROW(list, capacity, n + 1);
 		if (!r)
 			r = parse_operand(p, &list[n], depth + 1);
 		n++;
@@ -359,7 +344,7 @@ static int parse_instruction(struct ts_ptx_parser *p)
 	if (!s.operands)
 		return -ENOMEM;
 	memcpy(s.operands, operands, s.n_operands * sizeof(*operands));
-	r = grow((void **)&f->stmts, f->n_stmts, &f->stmts_capacity, sizeof(*f->stmts));
+	r = TS_GROW(f->stmts, f->stmts_capacity, f->n_stmts + 1);
 	if (!r)
 		f->stmts[f->n_stmts++] = s;
 	return r;
@@ -372,7 +357,7 @@ static int parse_targets(struct ts_ptx_parser *p, struct ts_ptx_label *label)
 	int r;
 
 	do {
-		r = grow((void **)&targets, n, &capacity, sizeof(*targets));
+		r = TS_GROW(targets, capacity, n + 1);
 		if (!r)
 			r = ts_ptx_take_name(p, &targets[n]);
 		n++;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/tablehash.h"
 #include "replay/vgpu/ptx/parse/syntax.h"
 
 #define CHUNK_BYTES 65536
@@ -62,10 +63,8 @@ void ts_ptx_arena_deinit(struct ts_ptx_arena *arena)
 
 static size_t hash(const char *key, size_t n, uint32_t scope)
 {
-	uint64_t h = 0xcbf29ce484222325u ^ scope;
+	uint64_t h = ts_hash_bytes(TS_HASH_TEXT_BEGIN ^ scope, key, n);
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)key[i]) * 0x100000001b3u;
 	return (size_t)(h ^ h >> 29);
 }
 
