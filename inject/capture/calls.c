@@ -190,6 +190,7 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuLibraryUnload):
 		put(capture, model, TS_OPERATION_MODULE_UNLOAD, handle_of(*(void *const *)params),
 		    0, 0);
+		ts_capture_functions_unload(capture);
 		ts_window_module(capture, handle_of(*(void *const *)params), 0, false, false);
 		return true;
 	case ID(cuModuleGetFunction): {
@@ -204,9 +205,6 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 
 		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->kernel),
 			  handle_of(p->library), p->name);
-		ts_capture_kernel(capture, handle_of(*p->kernel),
-				  ts_definitions_string(&capture->shim->definitions, p->name,
-							strlen(p->name)));
 		return true;
 	}
 	case ID(cuKernelGetFunction): {

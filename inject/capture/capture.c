@@ -47,8 +47,6 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	*(void **)&driver->func_param = dlsym(library, "cuFuncGetParamInfo");
 	*(void **)&driver->kernel_param = dlsym(library, "cuKernelGetParamInfo");
 	*(void **)&driver->is_capturing = dlsym(library, "cuStreamIsCapturing");
-	*(void **)&driver->function_name = dlsym(library, "cuFuncGetName");
-	*(void **)&driver->kernel_function = dlsym(library, "cuKernelGetFunction");
 	*(void **)&driver->module_variable = dlsym(library, "cuModuleGetGlobal_v2");
 	*(void **)&driver->library_variable = dlsym(library, "cuLibraryGetGlobal");
 	*(void **)&driver->library_managed = dlsym(library, "cuLibraryGetManaged");
@@ -151,8 +149,9 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_record_operation operation = {
 		.record.time = inside.enter,
-		.op_id = ts_widen(&shim->widen,
-				  call->depth ? call->correlation : data->correlation_id),
+		.op_id = call->depth || call->correlation == data->correlation_id
+				 ? call->op_id
+				 : ts_widen(&shim->widen, data->correlation_id),
 		.context = data->context_uid,
 		.thread = thread ? thread->id : TS_ID_UNKNOWN,
 		.operation_flags = inside.unordered ? TS_OPERATION_UNORDERED : 0,

@@ -33,8 +33,6 @@ struct ts_capture_driver {
 	int (*func_param)(void *function, size_t index, size_t *offset, size_t *bytes);
 	int (*kernel_param)(void *kernel, size_t index, size_t *offset, size_t *bytes);
 	int (*is_capturing)(void *stream, int *ret_status);
-	int (*function_name)(const char **ret_name, void *function);
-	int (*kernel_function)(void **ret_function, void *kernel);
 	int (*module_variable)(uint64_t *ret_address, size_t *ret_bytes, void *module,
 			       const char *name);
 	int (*library_variable)(uint64_t *ret_address, size_t *ret_bytes, void *library,
@@ -56,8 +54,6 @@ struct ts_capture {
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
-	struct ts_pages kernels; /* struct kernel, as the program asked for them */
-	size_t n_kernels;
 	struct ts_pages layouts; /* where functions' arguments lie: struct ts_capture_argument */
 	size_t n_layouts;
 	struct ts_pages arguments;	 /* of one launch, packed */
@@ -173,11 +169,8 @@ void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operat
 
 /* functions.c: a call gave the program this handle: it stands for another function now. */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
-/* The same of a library's kernel, with the id of its name. */
-void ts_capture_kernel(struct ts_capture *capture, uint64_t handle, uint32_t name);
-/* Before a graph's kernel is launched: how the program came by it, where no call has told. Its context is current. */
-void ts_capture_graph_function(struct ts_capture *capture, const struct ts_record_operation *model,
-			       uint64_t handle);
+/* Code was unloaded: handles of functions may stand for others. */
+void ts_capture_functions_unload(struct ts_capture *capture);
 struct ts_capture_argument {
 	uint32_t offset, bytes;
 };

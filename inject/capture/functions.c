@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions and kernels: how the program came by each, and where its arguments lie. Where each argument lies and how long it is the
- * driver tells (from 12.4 on); it is asked once for each function. calls.c and launches.c call it.
- *
- * Trap: the runtime launches a library's kernel by the kernel's own handle, and a node that such a launch makes in a captured graph
- * has the handle of the kernel's function, which no call gave to anybody. Its name says which of the known kernels it is.
+ * Functions and variables: where a function's arguments lie and how long a variable is. The driver is asked (functions: from 12.4 on),
+ * once for each function. calls.c and launches.c call it.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -16,17 +13,10 @@
 
 struct function {
 	bool known;	/* asked for its arguments */
-	bool failed;	/* the driver did not tell */
-	bool has_come;	/* an operation says how the program came by it */
+	bool failed;	/* the driver had no answer */
 	uint32_t first; /* of its arguments in the layouts */
 	uint32_t n;
 	uint32_t bytes; /* of all */
-};
-
-/* A kernel of a library, by the name that the program asked for. */
-struct kernel {
-	uint64_t handle;
-	uint32_t name; /* its string's id */
 };
 
 static struct function *function_of(struct ts_capture *capture, uint64_t handle)
@@ -50,62 +40,16 @@ void ts_capture_function(struct ts_capture *capture, uint64_t handle)
 {
 	struct function *function = function_of(capture, handle);
 
-	if (!function)
-		return;
-	function->known = false;
-	function->has_come = true;
+	if (function)
+		function->known = false;
 }
 
-void ts_capture_kernel(struct ts_capture *capture, uint64_t handle, uint32_t name)
+void ts_capture_functions_unload(struct ts_capture *capture)
 {
-	struct kernel *kernels;
+	struct function *functions = (struct function *)(void *)capture->functions.at;
 
-	if (!ts_pages_grow(&capture->kernels, (capture->n_kernels + 1) * sizeof(*kernels)))
-		return;
-	kernels = (struct kernel *)(void *)capture->kernels.at;
-	kernels[capture->n_kernels++] = (struct kernel){handle, name};
-}
-
-/* The newest kernel of that name whose function it is; 0: none is. */
-static uint64_t kernel_of(const struct ts_capture *capture, void *function, uint32_t name)
-{
-	const struct kernel *kernels = (const void *)capture->kernels.at;
-
-	for (size_t i = capture->n_kernels; i-- > 0;) {
-		void *found = NULL;
-
-		if (kernels[i].name == name &&
-		    !capture->driver.kernel_function(&found,
-						     (void *)(uintptr_t)kernels[i].handle) &&
-		    found == function)
-			return kernels[i].handle;
-	}
-	return 0;
-}
-
-void ts_capture_graph_function(struct ts_capture *capture, const struct ts_record_operation *model,
-			       uint64_t handle)
-{
-	const struct ts_capture_driver *driver = &capture->driver;
-	struct ts_record_operation operation = *model;
-	struct function *function = function_of(capture, handle);
-	const char *name = NULL;
-
-	if (!function || function->has_come || !driver->function_name || !driver->kernel_function)
-		return;
-	function->has_come = true;
-	if (driver->function_name(&name, (void *)(uintptr_t)handle) || !name)
-		return;
-	operation.kind = TS_OPERATION_FUNCTION;
-	operation.operation_flags = 0;
-	operation.stream = 0;
-	operation.object = handle;
-	operation.parent =
-		kernel_of(capture, (void *)(uintptr_t)handle,
-			  ts_definitions_string(&capture->shim->definitions, name, strlen(name)));
-	/* Without a name: the parent is a kernel, and this the same in a context. */
-	if (operation.parent)
-		(void)ts_lane_put(&capture->lane, &operation);
+	for (size_t i = 0; i < capture->n_functions; i++)
+		functions[i].known = false;
 }
 
 /* One by one, until there is none. Returns false where the driver does not tell. */

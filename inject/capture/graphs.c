@@ -26,6 +26,8 @@ struct node {
 	union {
 		struct {
 			uint64_t handle;
+			uint64_t
+				kernel; /* whose function it is, to be told before its launch; 0: told, or none */
 			uint32_t grid[3], block[3];
 			uint32_t shared_bytes;
 			uint32_t context; /* 0: as the launch's */
@@ -118,8 +120,9 @@ static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct n
 	memcpy(node->kernel.grid, &params->grid_dim_x, sizeof(node->kernel.grid));
 	memcpy(node->kernel.block, &params->block_dim_x, sizeof(node->kernel.block));
 	node->kernel.shared_bytes = params->shared_mem_bytes;
+	node->kernel.kernel = params->func ? (uint64_t)(uintptr_t)params->kern : 0;
 	node->kernel.context = 0;
-	if (!params->func && params->ctx && capture->shim->cupti.cuptiGetContextId)
+	if (params->kern && params->ctx && capture->shim->cupti.cuptiGetContextId)
 		(void)capture->shim->cupti.cuptiGetContextId(params->ctx, &node->kernel.context);
 	return true;
 }
@@ -394,10 +397,15 @@ static void change_child(struct ts_capture *capture, struct graph *graph, size_t
 static void change_node(struct ts_capture *capture, struct graph *graph, size_t at, const void *to)
 {
 	struct node *node = &nodes_of(graph)[at];
+	struct ts_cu_kernel_node_params kernel;
 
 	switch (node->type) {
 	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
-		(void)set_kernel(capture, graph, node, to);
+		kernel = *(const struct ts_cu_kernel_node_params *)to;
+		/* The application's: the driver does not look at these where there is a function. */
+		if (kernel.func)
+			kernel.kern = kernel.ctx = NULL;
+		(void)set_kernel(capture, graph, node, &kernel);
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
 		(void)set_copy(graph, node, to);
@@ -471,8 +479,29 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 	}
 }
 
+/*
+ * Trap: a launch of a library's kernel makes a node of the kernel's function, whose handle no call gave to the program; and handles are
+ * used again. So each instantiation tells anew which kernel's it is.
+ */
+static void put_function(struct ts_capture *capture, const struct ts_record_operation *launch,
+			 struct node *node)
+{
+	struct ts_record_operation operation = *launch;
+
+	if (!node->kernel.kernel)
+		return;
+	operation.kind = TS_OPERATION_FUNCTION;
+	operation.operation_flags = 0;
+	operation.stream = 0;
+	operation.object = node->kernel.handle;
+	/* Without a name: the parent is a kernel, and this the same in a context. */
+	operation.parent = node->kernel.kernel;
+	if (ts_lane_put(&capture->lane, &operation))
+		node->kernel.kernel = 0;
+}
+
 static void put_node(struct ts_capture *capture, const struct ts_record_operation *launch,
-		     struct graph *graph, const struct node *node)
+		     struct graph *graph, struct node *node)
 {
 	struct ts_record_operation model = *launch;
 
@@ -486,7 +515,7 @@ static void put_node(struct ts_capture *capture, const struct ts_record_operatio
 			ts_capture_unsupported(capture, launch,
 					       "a graph's kernels in several contexts");
 		else {
-			ts_capture_graph_function(capture, launch, node->kernel.handle);
+			put_function(capture, launch, node);
 			ts_capture_launch_packed(capture, &model, node->kernel.handle,
 						 graph->arguments.at + node->kernel.at,
 						 node->kernel.n);

@@ -27,7 +27,6 @@ static bool given(void **extra, const void **ret_bytes, size_t *ret_n)
 static bool packed(struct ts_capture *capture, const struct ts_capture_layout *layout,
 		   void **params)
 {
-
 	if (!ts_pages_grow(&capture->arguments, layout->bytes + 8))
 		return false;
 	memset(capture->arguments.at, 0, layout->bytes);

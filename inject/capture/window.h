@@ -25,7 +25,6 @@ struct ts_window_driver {
 	int (*event_record)(void *event, void *stream);
 	int (*event_query)(void *event);
 	int (*copy)(void *host, uint64_t device, size_t n_bytes, void *stream);
-	/* may be NULL */
 };
 
 struct ts_window {

@@ -50,6 +50,24 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 		ts_pause_stray(&shim->pause, op_id);
 }
 
+/*
+ * The runtime's questions (cudaFuncGetAttributes() and the like) are not watched, and the driver's calls that the first of them needs,
+ * to load code or to make a context, come one after the other under one id. The first keeps it, the others have ids of their own.
+ */
+static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
+			 const struct ts_cupti_callback_data *data, uint64_t op_id)
+{
+	const bool is_shared = data->correlation_id == call->correlation;
+	unsigned kind;
+
+	if (ts_likely(!is_shared))
+		return op_id;
+	kind = ts_calls_class(domain, cbid);
+	if (kind != TS_CUPTI_CLASS_MODULE && kind != TS_CUPTI_CLASS_CONTEXT)
+		return op_id;
+	return TS_OP_ID_SHARED + __atomic_fetch_add(&shim->n_shared_ids, 1, __ATOMIC_RELAXED);
+}
+
 static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
@@ -69,6 +87,7 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		call->depth = 1;
 		call->generation = generation;
 		call->nested = 0;
+		call->op_id = op_id_of(shim, call, domain, cbid, data, op_id);
 		call->correlation = data->correlation_id;
 		call->domain = domain;
 		call->cbid = cbid;
@@ -268,26 +287,12 @@ static void flush_fault(struct ts_shim *shim)
 	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
 }
 
-/*
- * The runtime's questions (cudaFuncGetAttributes() and the like) are not watched, and what they ask of the driver the first time,
- * code to be loaded above all, comes as several calls under one id. What a device does is the first's, or that of the one that
- * has it do something; the others have ids of their own.
- */
-static uint64_t own_id(struct ts_shim *shim, struct ts_call *call, bool expects_device)
-{
-	bool is_repeated = call->correlation == call->last_recorded;
-
-	call->last_recorded = call->correlation;
-	if (ts_likely(!is_repeated || expects_device))
-		return ts_widen(&shim->widen, call->correlation);
-	return TS_OP_ID_SHARED + __atomic_fetch_add(&shim->n_shared_ids, 1, __ATOMIC_RELAXED);
-}
-
 /* The outermost call returns: one API row, and what it put into a stream. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
-	struct ts_call *call = &ts_tls.call;
+	const struct ts_call *call = &ts_tls.call;
+	const uint64_t op_id = call->op_id;
 	uint64_t end = ts_producer_ticks(&shim->producer);
 	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
 	const unsigned kind = ts_calls_class(domain, cbid);
@@ -295,7 +300,6 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 				    !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
 				    (kind == TS_CUPTI_CLASS_LAUNCH ||
 				     ts_calls_expect_device(domain, cbid, data->function_params));
-	const uint64_t op_id = own_id(shim, call, expects_device);
 	/*
 	 * On the way out, so that unwinding delays the launch that is already under way by nothing. Frameworks set
 	 * the current device before nearly every call they make: where from is no news.
@@ -310,7 +314,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (ts_likely(out != NULL)) {
 		if (expects_device)
 			out->record.flags = TS_API_EXPECTS_DEVICE;
-		if (kind == TS_CUPTI_CLASS_LAUNCH &&
+		if (!result && kind == TS_CUPTI_CLASS_LAUNCH &&
 		    ts_calls_may_begin_early(domain, cbid, data->function_params))
 			out->record.flags |= TS_API_MAY_BEGIN_EARLY;
 		out->end = end;

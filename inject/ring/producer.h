@@ -99,10 +99,10 @@ enum ts_busy {
 /* The outermost API call that a thread is in. */
 struct ts_call {
 	uint64_t enter; /* ticks; 0 where it makes no record */
+	uint64_t op_id;
 	uint32_t depth; /* 0: in none */
 	uint32_t correlation;
-	uint32_t last_recorded; /* the same of the call before it that made a record */
-	uint32_t nested;	/* correlation id of the last nested call, where it differs */
+	uint32_t nested; /* correlation id of the last nested call, where it differs */
 	uint32_t domain;
 	uint32_t cbid;
 	uint32_t generation; /* of the shim, when it began */

@@ -35,9 +35,10 @@ static inline int ts_grow(void *array, size_t *n_room, size_t n_wanted, size_t e
 	return 0;
 }
 
-/* Room for n_wanted elements in `array`; n_room is a variable of any integer type. 0 or -ENOMEM. */
+/* Room for n_wanted elements in `array`; n_room is a variable of 32 bits or more. 0 or -ENOMEM. */
 #define TS_GROW(array, n_room, n_wanted)                                                    \
 	({                                                                                  \
+		_Static_assert(sizeof(n_room) >= 4, "a narrow counter would wrap");         \
 		size_t ts_room_ = (n_room);                                                 \
 		int ts_grown_ = ts_grow(&(array), &ts_room_, (n_wanted), sizeof(*(array))); \
                                                                                             \

@@ -219,6 +219,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->call_ns = op->call_end_ns = 0;
 	op->thread = op->stack = 0;
 	op->domain = op->cbid = 0;
+	op->may_begin_early = false;
 	op->unsure = 0;
 	op->host_op_id = op->host_over_ns = 0;
 	copy_row(op, row);

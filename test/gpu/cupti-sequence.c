@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUPTI tells a subscriber of a program, in the order that it tells it: each callback of calls and resources, each buffer that is
+ * CUPTI's callbacks and records of a program, in their order, as a subscriber is given them: each callback of calls and resources, each buffer that is
  * handed back, each record in it. One line each, into the file that $TS_SEQUENCE names, when the program ends. The driver loads this
  * library by CUDA_INJECTION64_PATH; nothing of the recorder is in it, so that it shows what the recorder was given.
  *

@@ -109,7 +109,7 @@ class Sequences(Here):
 
 
 for sequence_path in sorted(glob.glob(os.path.join(OBSERVED, '*', 'sequences', '*-driver.txt'))):
-    setattr(Sequences, 'test_' + os.path.basename(sequence_path)[:-len('.txt')].replace('-', '_'),
+    setattr(Sequences, 'test_%s_%s' % (sequence_path.split(os.sep)[-3], os.path.basename(sequence_path)[:-len('.txt')]),
             lambda self, path=sequence_path: self.check(path))
 
 

@@ -273,15 +273,18 @@ static int sink_row(void *data, unsigned type, const void *row)
 	return ts_sbt_writer_row(data, type, row);
 }
 
-/* A worker that cannot start, or that dies of each file, names nothing, and whoever waits for names is to know. */
+/* A worker that cannot start, or that dies of each file, names nothing. The file that most addresses lie in says why. */
 static void note_names(struct ts_recording *recording, const struct ts_symbol_report *report)
 {
-	const char *why = NULL;
+	const struct ts_symbol_report_image *most = NULL;
 
-	for (size_t i = 0; !why && i < report->n_images; i++)
-		why = *report->images[i].why ? report->images[i].why : NULL;
-	if (report->n_addresses && !report->n_named && !report->n_kept && why)
-		snprintf(recording->names_missing, sizeof(recording->names_missing), "%s", why);
+	for (size_t i = 0; i < report->n_images; i++)
+		if (*report->images[i].why &&
+		    (!most || report->images[i].n_addresses > most->n_addresses))
+			most = &report->images[i];
+	if (most && report->n_addresses && !report->n_named && !report->n_kept)
+		snprintf(recording->names_missing, sizeof(recording->names_missing), "%s",
+			 most->why);
 }
 
 static int symbolize(struct ts_recording *recording, const struct ts_symbol_trace_options *options)
@@ -293,7 +296,9 @@ static int symbolize(struct ts_recording *recording, const struct ts_symbol_trac
 	int r = reopen(recording->read_fd, &fd);
 
 	r = r ?: ts_sbt_reader_open(fd, &reader, NULL);
-	r = r ?: ts_symbolize_trace(reader, &sink, options, &report);
+	if (r)
+		return r == -ENOENT ? -EIO : r;
+	r = ts_symbolize_trace(reader, &sink, options, &report);
 	if (!r)
 		note_names(recording, &report);
 	ts_symbol_report_deinit(&report);

@@ -146,7 +146,7 @@ const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
 	return ts_demangle(resolver->demangler, name);
 }
 
-/* Operation ids count up: neighbours never collide. */
+/* Operation ids count up: neighbours never collide. Shared ids, which count from elsewhere, are few. */
 static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
 					 uint64_t op_id)
 {

@@ -135,7 +135,7 @@ void ts_record_summary_print(const struct ts_record_summary *of)
 			     .hint = of->empty_hint};
 	const char *path = shown_path(of);
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES],
-		more[700] = "", kept[64] = "";
+		more[1024] = "", kept[64] = "";
 	size_t at = 0;
 	uint64_t n = rows_of(summary, gpu_types), n_kept;
 
@@ -146,7 +146,8 @@ void ts_record_summary_print(const struct ts_record_summary *of)
 	if (of->quiet)
 		return;
 	if (summary->cut_short)
-		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %s", summary->cut_short);
+		at = (size_t)snprintf(more, sizeof(more), "; CUT SHORT: %.128s",
+				      summary->cut_short);
 	if (!n && summary->cut_short && !summary->observed) {
 		bool lost = format_lost(summary, text, sizeof(text));
 

@@ -137,8 +137,6 @@ static int pool_get(void *pool, struct pool **ret_pool)
 
 static int pool_destroy(void *pool)
 {
-	struct ts_vgpu_pool_rules rules;
-	struct ts_vgpu_pool_use use;
 	struct pool *p;
 	int r = pool_get(pool, &p);
 
@@ -146,20 +144,15 @@ static int pool_destroy(void *pool)
 		return r;
 	if (p->is_default)
 		return TS_CU_ERROR_INVALID_VALUE;
-	ts_vgpu_pool_ask(p->vpool, &rules, &use);
 	pthread_mutex_lock(&pools.lock);
 	if (pools.current[p->device] == p)
 		pools.current[p->device] = NULL;
-	/* No later pool may have this one's handle. */
-	if (use.used_bytes) {
-		p->handle.kind = 0;
-		p->next = pools.destroyed;
-		pools.destroyed = p;
-	}
+	/* Memory may name its pool for as long as it is used: no later pool has this one's handle, which is kept to the end. */
+	p->handle.kind = 0;
+	p->next = pools.destroyed;
+	pools.destroyed = p;
 	pthread_mutex_unlock(&pools.lock);
 	ts_vgpu_pool_free(p->vpool);
-	if (!use.used_bytes)
-		handle_free(p, sizeof(*p));
 	return 0;
 }
 

@@ -56,7 +56,7 @@ bool exiting(void)
 
 static void follow_exit(void)
 {
-	/* Where it fails, libraries are unloaded at exit as they are before. */
+	/* If this fails, libraries are unloaded at exit as they are before. */
 	(void)atexit(on_exit_begun);
 }
 

@@ -186,6 +186,8 @@ static void record_stream(const struct ts_vgpu_stream_info *info, uint32_t corre
 	ts_cupti_buffer_commit(&slot, false);
 }
 
+#define FIRST_NULL_STREAM 7u
+
 /*
  * A context brings its default stream and others that are the driver's own, as they were seen on an H200 with driver 580: of their ids
  * the default stream's is the second, and the first that an application makes comes after them.
@@ -207,6 +209,11 @@ static void record_streams_of_context(const struct ts_vgpu_stream_info *null_str
 		{5, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT, -5},
 	};
 
+	/* A second context's were not seen: the ids around its default stream are those of others. */
+	if (null_stream->stream_id != FIRST_NULL_STREAM) {
+		record_stream(null_stream, correlation_id);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		struct ts_vgpu_stream_info stream = *null_stream;
 

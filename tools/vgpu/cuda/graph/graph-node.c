@@ -51,7 +51,7 @@ void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_par
 	struct function *f = work->kernel.function;
 
 	*ret_params = (struct ts_cu_kernel_node_params){
-		/* Of a library's kernel both, as the vendor's driver tells it. */
+		/* A library's kernel comes with its function, as the vendor's driver gives both. */
 		.func = f,
 		.grid_dim_x = l->grid[0],
 		.grid_dim_y = l->grid[1],
