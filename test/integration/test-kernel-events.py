@@ -318,7 +318,8 @@ class Delays(harness.Case):
     def test_gap_of_page_faults(self):
         gap = self.gap('faults')
         parts = [part for part in gap['parts'] if part['cause'] == 'page_fault']
-        rows = self.in_gap(gap, 'page_fault')
+        # The launch's call returns after its kernel began, where the gap ends: it may touch a page of a ring then.
+        rows = [row for row in self.in_gap(gap, 'page_fault') if row['start_ns'] < gap['end_ns']]
         self.assertEqual(sum(part['count'] for part in parts), len(rows))
         self.assertGreaterEqual(len(rows), PAGES)
         # Less what the thread was off its CPU meanwhile.

@@ -19,7 +19,7 @@ import harness
 LAUNCHES = 200000 if harness.SANITIZER else 1000000
 STOP_S = 1.1
 # When it is stopped.
-DELAYS_S = (0.1, 0.05, 0.2, 0.02, 0.4, 0.8, 1.6, 3.2)
+DELAYS_S = (0.1, 0.05, 0.2, 0.02, 0.4, 0.3, 0.15, 0.6, 0.25, 0.8, 0.5, 1.2, 1.6, 2.2, 3.2)
 WIPE = '\r\x1b[K'
 # Most of the time they stand still.
 AT_ONCE = 4
