@@ -50,6 +50,8 @@ void ts_capture_functions_unload(struct ts_capture *capture)
 
 	for (size_t i = 0; i < capture->n_functions; i++)
 		functions[i].known = false;
+	/* Each is asked for again: what is kept does not grow with every library that comes and goes. */
+	capture->n_layouts = 0;
 }
 
 /* One by one, until there is none. Returns false where the driver does not tell. */

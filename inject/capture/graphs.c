@@ -26,8 +26,7 @@ struct node {
 	union {
 		struct {
 			uint64_t handle;
-			uint64_t
-				kernel; /* whose function it is, to be told before its launch; 0: told, or none */
+			uint64_t kernel; /* whose function it is, until that is captured */
 			uint32_t grid[3], block[3];
 			uint32_t shared_bytes;
 			uint32_t context; /* 0: as the launch's */

@@ -42,13 +42,19 @@ static inline const struct ts_state_current *look(uint64_t t, uint64_t op_id)
 	return find(seen, op_id);
 }
 
-static inline void drop_row(unsigned int type)
+/* The row of that type that so many of them precede. */
+static inline void drop_nth_row(unsigned int type, unsigned int n_before)
 {
 	for (unsigned int i = 0; i < scenario.n_rows; i++)
-		if (scenario.rows[i].type == type) {
+		if (scenario.rows[i].type == type && !n_before--) {
 			memmove(&scenario.rows[i], &scenario.rows[i + 1],
 				(scenario.n_rows - i - 1) * sizeof(scenario.rows[0]));
 			scenario.n_rows--;
 			return;
 		}
+}
+
+static inline void drop_row(unsigned int type)
+{
+	drop_nth_row(type, 0);
 }

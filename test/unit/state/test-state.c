@@ -480,12 +480,7 @@ TS_TEST(an_early_launch_says_nothing_of_rows_without_a_call)
 	add(ITEM_OP, 1, 0, 240, 300);
 	scenario.items[1].may_begin_early = true;
 	program_trace(&scenario);
-	for (unsigned int i = 0, n = 0; i < scenario.n_rows; i++)
-		if (scenario.rows[i].type == TS_ROW_API && n++ == 2) {
-			memmove(&scenario.rows[i], &scenario.rows[i + 1],
-				(scenario.n_rows - i - 1) * sizeof(scenario.rows[0]));
-			scenario.n_rows--;
-		}
+	drop_nth_row(TS_ROW_API, 2);
 	ts_state_free(seen);
 	seen = program_state(&scenario, 260);
 	ts_check(find(seen, 3)->op.unsure & TS_STATE_UNSURE_OVERLAP);
