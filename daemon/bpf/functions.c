@@ -231,19 +231,29 @@ static void add(struct table *table, const char *name, uint16_t domain, uint16_t
 	table->n += at == table->n;
 }
 
-static void fill(struct table *table)
-{
-#define ADD(name, id, kind) add(table, #name, DOMAIN, id, TS_CUPTI_CLASS_##kind);
-#define DOMAIN		    TS_API_CUDA_RUNTIME
-	TS_CUPTI_RUNTIME_CBIDS(ADD)
+/* A table, not a call for each: a sanitizer takes most of a minute for a thousand calls in one function. */
+static const struct listed {
+	const char *name;
+	uint16_t domain, id;
+	enum ts_cupti_class class;
+} listed[] = {
+#define LIST(name, id, kind) {#name, DOMAIN, id, TS_CUPTI_CLASS_##kind},
+#define DOMAIN		     TS_API_CUDA_RUNTIME
+	TS_CUPTI_RUNTIME_CBIDS(LIST)
 #undef DOMAIN
 #define DOMAIN TS_API_CUDA_DRIVER
-	TS_CUPTI_DRIVER_CBIDS(ADD)
+		TS_CUPTI_DRIVER_CBIDS(LIST)
 #undef DOMAIN
 #define DOMAIN TS_API_HIP
-	TS_HIP_CALLS(ADD)
+			TS_HIP_CALLS(LIST)
 #undef DOMAIN
-#undef ADD
+#undef LIST
+};
+
+static void fill(struct table *table)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(listed); i++)
+		add(table, listed[i].name, listed[i].domain, listed[i].id, listed[i].class);
 	for (size_t i = 0; i < TS_ARRAY_LEN(namers) && table->n < MAX_FUNCTIONS; i++) {
 		const struct arguments of = {"", NONE, NONE, 0, namers[i].handle};
 		struct ts_call_function *function = &table->functions[table->n];
