@@ -89,7 +89,7 @@ TS_PTX_UNARY(abs_ftz_f32, float, float, CANON(flush(fabsf(a), 1)))
 /* [0, 1], NaN to +0. */
 static int saturate_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	float *d_ = ts_ptx_result(w, in);
+	float *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
 
 	TS_PTX_LOOP(m, float, float, float a = d_[i], (a > 0 ? (a < 1 ? a : 1.0f) : 0.0f))
 	return 0;
@@ -148,7 +148,7 @@ static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t
 #define TESTP(name, S, infinity, least)                                                           \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)          \
 	{                                                                                         \
-		const S *a = ts_ptx_slot(w, in->a);                                               \
+		const S *a = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a));                     \
 		uint32_t *d = ts_ptx_result(w, in), r = 0;                                        \
                                                                                                   \
 		for (int i = 0; i < TS_PTX_LANES; i++)                                            \
@@ -260,24 +260,24 @@ static inline float sin_approx(float a, uint64_t quarter)
  * Beyond TRIG_LIMIT, and for what is not finite, libm computes. A denormal is flushed with or without .ftz: hardware
  * has no other sine.
  */
-#define TRIG(name, quarter, libm)                                                        \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
-	{                                                                                \
-		float *d_ = ts_ptx_result(w, in), beyond[TS_PTX_LANES];                  \
-		uint32_t large[TS_PTX_LANES], left;                                      \
-		const float *a_ = ts_ptx_slot(w, in->a);                                 \
-                                                                                         \
-		memcpy(beyond, a_, sizeof(beyond));                                      \
-		TS_PTX_FOR_LANES                                                         \
-		large[i] = fabsf(beyond[i]) <= TRIG_LIMIT ? 0 : UINT32_MAX;              \
-		TS_PTX_LOOP(m, float, float, float a = a_[i],                            \
-			    flush(sin_approx(flush(a, 1), quarter), 1))                  \
-		for (left = ts_ptx_pack(large) & m; left; left &= left - 1) {            \
-			int i = __builtin_ctz(left);                                     \
-                                                                                         \
-			d_[i] = ts_ptx_canonical(libm(beyond[i]));                       \
-		}                                                                        \
-		return 0;                                                                \
+#define TRIG(name, quarter, libm)                                                                  \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
+	{                                                                                          \
+		float *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_)), beyond[TS_PTX_LANES]; \
+		uint32_t large[TS_PTX_LANES], left;                                                \
+		const float *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_));                \
+                                                                                                   \
+		memcpy(beyond, a_, sizeof(beyond));                                                \
+		TS_PTX_FOR_LANES                                                                   \
+		large[i] = fabsf(beyond[i]) <= TRIG_LIMIT ? 0 : UINT32_MAX;                        \
+		TS_PTX_LOOP(m, float, float, float a = a_[i],                                      \
+			    flush(sin_approx(flush(a, 1), quarter), 1))                            \
+		for (left = ts_ptx_pack(large) & m; left; left &= left - 1) {                      \
+			int i = __builtin_ctz(left);                                               \
+                                                                                                   \
+			d_[i] = ts_ptx_canonical(libm(beyond[i]));                                 \
+		}                                                                                  \
+		return 0;                                                                          \
 	}
 
 TRIG(sin_f32, 0, sinf)

@@ -238,9 +238,11 @@ static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_
 /* d = a's low bits put into b: four operands, the fourth in the operand list's place. */
 static int bfi_32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	uint32_t *d_ = ts_ptx_result(w, in);
-	const uint32_t *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);
-	const uint32_t *c_ = ts_ptx_slot(w, in->c), *e_ = ts_ptx_slot(w, in->aux);
+	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
+	const uint32_t *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),
+		       *b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));
+	const uint32_t *c_ = ts_ptx_lanes(ts_ptx_slot(w, in->c), sizeof(*c_)),
+		       *e_ = ts_ptx_lanes(ts_ptx_slot(w, in->aux), sizeof(*e_));
 
 	TS_PTX_LOOP(m, uint32_t, uint32_t, , insert(a_[i], b_[i], c_[i], e_[i], 32))
 	return 0;
@@ -248,9 +250,11 @@ static int bfi_32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t 
 
 static int bfi_64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	uint64_t *d_ = ts_ptx_result(w, in);
-	const uint64_t *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);
-	const uint32_t *c_ = ts_ptx_slot(w, in->c), *e_ = ts_ptx_slot(w, in->aux);
+	uint64_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
+	const uint64_t *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),
+		       *b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));
+	const uint32_t *c_ = ts_ptx_lanes(ts_ptx_slot(w, in->c), sizeof(*c_)),
+		       *e_ = ts_ptx_lanes(ts_ptx_slot(w, in->aux), sizeof(*e_));
 
 	TS_PTX_LOOP(m, uint64_t, uint64_t, , insert(a_[i], b_[i], c_[i], e_[i], 64))
 	return 0;
@@ -365,9 +369,10 @@ TS_PTX_TERNARY(dp2a, uint32_t, uint32_t, dot2(a, b, c, in->aux))
 /* By the truth table: minterm i is a, b, c in that order of weight. */
 static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	uint32_t *d_ = ts_ptx_result(w, in);
-	const uint32_t *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);
-	const uint32_t *c_ = ts_ptx_slot(w, in->c);
+	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
+	const uint32_t *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),
+		       *b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));
+	const uint32_t *c_ = ts_ptx_lanes(ts_ptx_slot(w, in->c), sizeof(*c_));
 	uint32_t t[8];
 
 	for (int i = 0; i < 8; i++)
@@ -388,9 +393,10 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 #define CARRY(name, S, W, first, sum)                                                    \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
-		S *d = ts_ptx_result(w, in);                                             \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
-		const S *c_ = ts_ptx_slot(w, in->c);                                     \
+		S *d = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d));                   \
+		const S *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),          \
+			*b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));          \
+		const S *c_ = ts_ptx_lanes(ts_ptx_slot(w, in->c), sizeof(*c_));          \
 		uint32_t *cc = ts_ptx_pred(w, TS_PTX_FRAME_CC);                          \
 		uint32_t carries = in->aux & 1 ? *cc : (first), out = 0;                 \
                                                                                          \

@@ -39,7 +39,8 @@ static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
 		uint32_t lanes[TS_PTX_LANES] __attribute__((aligned(64)));               \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
+		const S *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),          \
+			*b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));          \
 		uint32_t r;                                                              \
                                                                                          \
 		TS_PTX_FOR_LANES                                                         \
@@ -126,7 +127,8 @@ static inline bool holds(enum ts_ptx_cmp cmp, float a, float b)
 	static inline int compare_##t(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, \
 				      uint32_t m, enum ts_ptx_cmp cmp, bool pair)          \
 	{                                                                                  \
-		const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);     \
+		const uint32_t *a = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a)),       \
+			       *b = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b));       \
 		uint32_t lo = 0, hi = 0;                                                   \
                                                                                            \
 		for (int i = 0; i < TS_PTX_LANES; i++) {                                   \
@@ -179,8 +181,9 @@ HALVES(nan, CMP_NAN)
 #define SELECT(name, S)                                                                  \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
-		S *d_ = ts_ptx_result(w, in);                                            \
-		const S *a_ = ts_ptx_slot(w, in->a), *b_ = ts_ptx_slot(w, in->b);        \
+		S *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));                 \
+		const S *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_)),          \
+			*b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));          \
 		uint32_t p = *ts_ptx_pred(w, in->c) ^ in->aux;                           \
                                                                                          \
 		TS_PTX_LOOP(m, S, S, , TS_PTX_HAS(p, i, sizeof(S)) ? a_[i] : b_[i])      \
@@ -201,7 +204,7 @@ TS_PTX_OP3(slct_f32_64, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64
 /* aux: the value that stands for true. */
 static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	uint32_t *d_ = ts_ptx_result(w, in);
+	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
 	uint32_t p = *ts_ptx_pred(w, in->a);
 
 	TS_PTX_LOOP(m, uint32_t, uint32_t, , TS_PTX_HAS(p, i, 4) ? in->aux : 0)
@@ -211,7 +214,7 @@ static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 /* d gets its low part from a, its high part from b: set on pairs. */
 static int set_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
-	uint32_t *d_ = ts_ptx_result(w, in);
+	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
 	uint32_t p = *ts_ptx_pred(w, in->a), q = *ts_ptx_pred(w, in->b);
 
 	TS_PTX_LOOP(m, uint32_t, uint32_t, ,

@@ -22,7 +22,17 @@
 #endif
 #define TS_PTX_FOR_LANES TS_PTX_IVDEP for (int i = 0; i < TS_PTX_LANES; i++)
 
-#define TS_PTX_BITS_(k)	 k << 0, k << 1, k << 2, k << 3, k << 4, k << 5, k << 6, k << 7
+/*
+ * An operand's lanes. Arithmetic is built without AddressSanitizer, under which one check of each lane makes the engine several
+ * times slower; the first and the last lane are checked here instead: lanes lie one behind the other.
+ */
+#ifdef TS_PTX_CHECK_LANES
+#define ts_ptx_lanes(operand, lane_bytes) ts_ptx_checked_lanes(operand, lane_bytes)
+#else
+#define ts_ptx_lanes(operand, lane_bytes) (operand)
+#endif
+
+#define TS_PTX_BITS_(k) k << 0, k << 1, k << 2, k << 3, k << 4, k << 5, k << 6, k << 7
 #define TS_PTX_BITS                                                                  \
 	{                                                                            \
 		TS_PTX_BITS_(1u), TS_PTX_BITS_((1u << 8)), TS_PTX_BITS_((1u << 16)), \
@@ -54,8 +64,8 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 #define TS_PTX_OP1(name, SD, TD, SA, TA, expr)                                           \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
-		SD *d_ = ts_ptx_result(w, in);                                           \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                    \
+		SD *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));                \
+		const SA *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_));         \
 		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i], expr)                           \
 		return 0;                                                                \
 	}
@@ -63,9 +73,9 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 #define TS_PTX_OP2(name, SD, TD, SA, TA, SB, TB, expr)                                   \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
-		SD *d_ = ts_ptx_result(w, in);                                           \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                    \
-		const SB *b_ = ts_ptx_slot(w, in->b);                                    \
+		SD *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));                \
+		const SA *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_));         \
+		const SB *b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));         \
 		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i]; TB b = (TB)b_[i], expr)         \
 		return 0;                                                                \
 	}
@@ -73,10 +83,10 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 #define TS_PTX_OP3(name, SD, TD, SA, TA, SB, TB, SC, TC, expr)                                     \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
 	{                                                                                          \
-		SD *d_ = ts_ptx_result(w, in);                                                     \
-		const SA *a_ = ts_ptx_slot(w, in->a);                                              \
-		const SB *b_ = ts_ptx_slot(w, in->b);                                              \
-		const SC *c_ = ts_ptx_slot(w, in->c);                                              \
+		SD *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));                          \
+		const SA *a_ = ts_ptx_lanes(ts_ptx_slot(w, in->a), sizeof(*a_));                   \
+		const SB *b_ = ts_ptx_lanes(ts_ptx_slot(w, in->b), sizeof(*b_));                   \
+		const SC *c_ = ts_ptx_lanes(ts_ptx_slot(w, in->c), sizeof(*c_));                   \
 		TS_PTX_LOOP(m, SD, TD, TA a = (TA)a_[i]; TB b = (TB)b_[i]; TC c = (TC)c_[i], expr) \
 		return 0;                                                                          \
 	}

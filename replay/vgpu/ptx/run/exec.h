@@ -172,6 +172,9 @@ static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)
 	return w->bank[ref & 1] + (ref & ~1u);
 }
 
+/* Returns the operand; reads its first and its last lane where AddressSanitizer sees it. */
+void *ts_ptx_checked_lanes(void *operand, size_t lane_bytes);
+
 /* True if the operand lies in the pool of constants, which have one value in all lanes. */
 static inline bool ts_ptx_is_constant(uint32_t ref)
 {

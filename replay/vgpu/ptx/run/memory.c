@@ -119,3 +119,14 @@ int ts_ptx_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	}
 	return r;
 }
+
+#ifdef TS_PTX_CHECK_LANES
+void *ts_ptx_checked_lanes(void *operand, size_t lane_bytes)
+{
+	const volatile uint8_t *bytes = operand;
+
+	(void)bytes[0];
+	(void)bytes[TS_PTX_LANES * lane_bytes - 1];
+	return operand;
+}
+#endif
