@@ -129,8 +129,11 @@ struct ts_sbt_space {
 	/* The file does not need n_bytes of those that it took. */
 	void (*give)(void *data, uint64_t n_bytes);
 };
-/* Before the first session. The next write takes the space of all writes before it, too. */
-void ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
+/*
+ * Before the first session. Takes the space of all writes so far and of the file's end; the error of take() if there is none,
+ * and then nothing is accounted.
+ */
+int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
 
 /* Why nothing but ends is taken any more: -ENOSPC, -EDQUOT, -EFBIG; 0: all is. Any thread. */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);

@@ -16,6 +16,8 @@
 /* Set aside at once, so that it is done seldom: an eighth of the file. */
 #define MIN_STEP_BYTES (256u * 1024)
 #define MAX_STEP_BYTES (16u * 1024 * 1024)
+/* File systems set aside whole blocks: of this size, or a part of it. */
+#define BLOCK_BYTES 4096u
 /* Of a session: its row, losses by thread and reason, a checkpoint. Of the file: headers, metadata, the end marker. */
 #define SESSION_END_BYTES (8u * 1024)
 #define FILE_END_BYTES	  (4u * 1024)
@@ -112,6 +114,14 @@ static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
 	return 0;
 }
 
+/* The end of the block that n_bytes end in, so that no more is set aside than was asked for; n_bytes if the limit is nearer. */
+static uint64_t whole_blocks(uint64_t n_bytes, uint64_t limit)
+{
+	uint64_t part = n_bytes % BLOCK_BYTES, rest = part ? BLOCK_BYTES - part : 0;
+
+	return limit - n_bytes < rest ? n_bytes : n_bytes + rest;
+}
+
 int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 			    enum ts_commit_kind kind)
 {
@@ -135,9 +145,9 @@ int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
 	step = step < MIN_STEP_BYTES   ? MIN_STEP_BYTES
 	       : step > MAX_STEP_BYTES ? MAX_STEP_BYTES
 				       : step;
-	if (limit - need > step && !set_aside(writer, need + step))
+	if (limit - need > step && !set_aside(writer, whole_blocks(need + step, limit)))
 		return 0;
-	return set_aside(writer, need);
+	return set_aside(writer, whole_blocks(need, limit));
 }
 
 void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer)
@@ -155,11 +165,21 @@ void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer)
 	}
 }
 
-void ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space)
+int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space)
 {
+	uint64_t need, limit;
+	int r = 0;
+
 	pthread_mutex_lock(&writer->mutex);
 	writer->space = *space;
 	writer->taken = 0;
 	writer->room = 0;
+	need = writer->bytes + end_bytes(writer) + SESSION_END_BYTES;
+	limit = limit_bytes(writer);
+	if (writer->is_file && need <= limit)
+		r = set_aside(writer, whole_blocks(need, limit));
+	if (r)
+		writer->space = (struct ts_sbt_space){0};
 	pthread_mutex_unlock(&writer->mutex);
+	return r;
 }

@@ -122,13 +122,16 @@ void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes)
 int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk)
 {
 	const struct ts_sbt_space space = {recording, space_take, space_settle, space_give};
+	int r;
 
 	if (!ts_user_take(recording->user, TS_RESOURCE_DISK_FILES, 1))
 		return -EDQUOT;
 	recording->n_disk_files = 1;
 	recording->disk = disk;
-	ts_sbt_writer_space(recording->writer, &space);
-	return 0;
+	r = ts_sbt_writer_space(recording->writer, &space);
+	if (r)
+		ts_recording_uncount(recording);
+	return r;
 }
 
 void ts_recording_uncount(struct ts_recording *recording)

@@ -20,6 +20,8 @@
 
 /* Of the file system's: left alone where some of it is (`keep_free`). */
 #define DISK_KEEP_FILES 1024u
+/* A recording begins only if so much is free besides: its first blocks are written before its writer asks for space. */
+#define BEGIN_BYTES (UINT64_C(256) << 10)
 /* The step of a charge for the writer's memory: after a trim all but the index is within one step. */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 
@@ -449,7 +451,7 @@ bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits
 	struct statvfs disk;
 
 	return !limits->keep_free || statvfs(directory, &disk) < 0 ||
-	       !disk_is_used_up(&disk, limits->keep_free);
+	       !disk_is_used_up(&disk, limits->keep_free + BEGIN_BYTES);
 }
 
 bool ts_recording_full(struct ts_recording *recording)

@@ -402,7 +402,7 @@ TS_TEST(space_is_accounted_for)
 	int fds[2] = {test_file(), test_file()}, r = 0;
 
 	ts_check_int(ts_sbt_writer_new(fcntl(fds[0], F_DUPFD_CLOEXEC, 3), &writer), 0);
-	ts_sbt_writer_space(writer, &space);
+	ts_check_int(ts_sbt_writer_space(writer, &space), 0);
 	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
 	for (int i = 0; !r; i++) {
 		ts_check(i < 10000);
