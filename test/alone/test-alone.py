@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A build without the virtual GPU (-Dvgpu=disabled): reads every trace, refuses by name what needs it, installs without it."""
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -35,6 +36,16 @@ class Alone(harness.Case):
             result = harness.tsctl(*arguments)
             self.assertNotEqual(result.status, 0, result)
             self.assertIn(says, result.err)
+
+    def test_no_message_recommends_it(self):
+        devices = harness.tsctl('devices')
+        self.assertNotIn('--vgpu', devices.out)
+        self.assertEqual(json.loads(harness.tsctl('devices', '--json').out)['virtual_shapes'], [])
+        benchmark = harness.tsctl('benchmark', '-n', '10')
+        self.assertIn('there is no CUDA driver here', benchmark.err)
+        self.assertNotIn('--vgpu', benchmark.err)
+        record = harness.tsctl('record', '-o', self.path('run.sbt'), '--', 'true')
+        self.assertNotIn('--vgpu', record.out + record.err)
 
     def test_install(self):
         root = self.path('root')

@@ -6,6 +6,7 @@
 #include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/machine/gpu.h"
 #include "tools/tsctl/machine/kernel.h"
+#include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/machine/seccomp.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
@@ -81,7 +82,8 @@ static void print_driver(const Ts__Rpc__DevicesInfo *info)
 		}
 		putchar('\n');
 	} else {
-		puts("Driver: none here (no libcuda.so.1); `tsctl record --vgpu` needs none");
+		printf("Driver: none here (no libcuda.so.1)%s\n",
+		       ts_path_has_vgpu() ? "; `tsctl record --vgpu` needs none" : "");
 	}
 	if (info->driver && !info->n_devices && !info->driver_error)
 		puts("  it sees no device");
@@ -132,6 +134,17 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 	}
 }
 
+static void print_shapes(const Ts__Rpc__DevicesInfo *info)
+{
+	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
+	     "clock=host among them: what operations took here, not what the model says):");
+	for (size_t i = 0; i < info->n_virtual_shapes; i++)
+		printf("  %-8s %s\n", info->virtual_shapes[i]->spec,
+		       info->virtual_shapes[i]->description);
+	printf("Settings, of all that the spec makes (h200:2,link=25GB/s):\n%s%s\n",
+	       ts_vgpu_spec_help, virtual_note);
+}
+
 static int run_devices(int argc, char **argv)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
@@ -153,20 +166,16 @@ static int run_devices(int argc, char **argv)
 	ts_gpu_fill_cupti(&pool, &info);
 	ts_kernel_fill(&pool, &info);
 	ts_seccomp_fill(&pool, &info);
-	fill_shapes(&pool, &info);
+	if (ts_path_has_vgpu())
+		fill_shapes(&pool, &info);
 	if (json)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
 	print_kernel(&info);
 	ts_seccomp_print(info.seccomp);
-	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
-	     "clock=host among them: what operations took here, not what the model says):");
-	for (size_t i = 0; i < info.n_virtual_shapes; i++)
-		printf("  %-8s %s\n", info.virtual_shapes[i]->spec,
-		       info.virtual_shapes[i]->description);
-	printf("Settings, of all that the spec makes (h200:2,link=25GB/s):\n%s%s\n",
-	       ts_vgpu_spec_help, virtual_note);
+	if (ts_path_has_vgpu())
+		print_shapes(&info);
 	return ts_finish_output(TS_EXIT_OK);
 }
 

@@ -7,6 +7,7 @@
 
 #include "proto/abi/base.h"
 #include "proto/abi/vendor/cuda_driver.h"
+#include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <dlfcn.h>
@@ -59,7 +60,8 @@ static int find_symbols(struct load *load)
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		ts_complain("there is no CUDA driver here (%s); --vgpu needs none", dlerror());
+		ts_complain("there is no CUDA driver here (%s)%s", dlerror(),
+			    ts_path_has_vgpu() ? "; --vgpu needs none" : "");
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++) {

@@ -98,3 +98,10 @@ int ts_path_vgpu(char ret_path[PATH_MAX])
 	return find(TS_VGPU_DIR_ENVIRONMENT, "tools/vgpu", TSCTL_LIBDIR "/tracesmith/vgpu",
 		    "/libcuda.so.1", ret_path);
 }
+
+bool ts_path_has_vgpu(void)
+{
+	char path[PATH_MAX];
+
+	return !ts_path_vgpu(path);
+}

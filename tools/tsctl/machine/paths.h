@@ -7,6 +7,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 
 #define TS_DAEMON_ENVIRONMENT	"TRACESMITH_DAEMON"
 #define TS_INJECT_ENVIRONMENT	"TRACESMITH_INJECT"
@@ -19,3 +20,6 @@
 int ts_path_daemon(char ret_path[PATH_MAX]); /* tracesmithd */
 int ts_path_inject(char ret_path[PATH_MAX]); /* libtsinject.so */
 int ts_path_vgpu(char ret_path[PATH_MAX]);   /* the directory of libcuda.so.1 and its kin */
+
+/* True if the virtual GPU is installed. Messages recommend it only then. */
+bool ts_path_has_vgpu(void);

@@ -6,6 +6,7 @@
 #include "tools/tsctl/record/why.h"
 
 #include "proto/abi/base.h"
+#include "tools/tsctl/machine/paths.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -81,9 +82,10 @@ void ts_why_hint(const struct ts_program *program, bool vgpu, const char *inject
 	}
 	snprintf(
 		text, TS_WHY_BYTES, NOBODY " initialised CUDA%s",
-		vgpu || have_driver()
-			? ""
-			: "; there is no libcuda.so.1 here: `tsctl record --vgpu` uses the virtual GPU");
+		vgpu || have_driver() ? ""
+		: ts_path_has_vgpu()
+			? "; there is no libcuda.so.1 here: `tsctl record --vgpu` uses the virtual GPU"
+			: "; there is no libcuda.so.1 here");
 }
 
 void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
