@@ -5,6 +5,8 @@
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
+#include "tools/tsctl/options/help.h"
+#include "tools/tsctl/options/near.h"
 
 /* A line each. */
 /* clang-format off */
@@ -34,7 +36,7 @@ const struct ts_command *ts_command_find(const char *name)
 const struct ts_command *ts_command_near(const char *name)
 {
 	const struct ts_command *near = NULL;
-	size_t least = 3;
+	size_t least = TS_NEAR_EDITS + 1;
 
 	for (size_t i = 0; ts_commands[i]; i++) {
 		size_t distance = ts_edit_distance(name, ts_commands[i]->name);
@@ -83,7 +85,7 @@ static int run_help(int argc, char **argv)
 				    near ? near->name : "", near ? "`?" : "");
 			return TS_EXIT_BAD;
 		}
-		fputs(command->help, stdout);
+		ts_help_print(command, stdout);
 		return ts_finish_output(TS_EXIT_OK);
 	}
 	ts_command_overview(stdout);
@@ -94,10 +96,10 @@ const struct ts_command ts_command_help = {
 	.name = "help",
 	.summary = "list the commands, or print the options of one",
 	.is_minor = true,
-	.help = "usage: tsctl help [COMMAND]\n"
+	.text = "usage: tsctl help [COMMAND]\n"
 		"\n"
-		"Lists the commands, or prints the options of one.\n"
-		"\n"
-		"example: tsctl help record\n",
+		"Lists the commands, or prints the options of one.\n",
+	.example = "help record",
+	.operands = TS_OPERANDS_COMMAND,
 	.run = run_help,
 };

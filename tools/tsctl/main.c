@@ -6,6 +6,7 @@
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
+#include "tools/tsctl/options/help.h"
 
 #include <fcntl.h>
 
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
 	ts_complain_as(command->name);
 	for (int i = 2; i < argc && strcmp(argv[i], "--") && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			fputs(command->help, stdout);
+			ts_help_print(command, stdout);
 			return ts_finish_output(TS_EXIT_OK);
 		}
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tsctl's commands share: the table of commands, the exit statuses, options, and the one line that
- * an error makes. One process, one thread; everything here prints or reads argv.
+ * What tsctl's commands share: the table of commands, the exit statuses, and the one line that an
+ * error makes. One process, one thread; everything here prints or reads argv.
  */
 #pragma once
 
-#include <getopt.h>
+#include "tools/tsctl/options/option-table.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +26,14 @@ struct ts_command {
 	const char *name;
 	const char *alias; /* NULL: none */
 	const char *summary;
-	const char *help; /* a screen at most; one example */
-	bool is_minor;	  /* the overview has its name alone */
+	/* Help is a screen at most: the text, the options' lines, the example. */
+	const char *text;
+	const char *example;		 /* without "tsctl "; NULL: `text` has it */
+	unsigned int help_column;	 /* of the options' descriptions */
+	bool is_help_narrow;		 /* it has no room for letters where an option has none */
+	bool is_minor;			 /* the overview has its name alone */
+	const struct ts_option *options; /* NULL: none */
+	enum ts_operands_kind operands;
 	int (*run)(int argc, char **argv);
 };
 
@@ -74,7 +81,10 @@ void ts_complain_as(const char *command);
 /* "tsctl COMMAND: ..." and a newline on stderr; control characters in the text are escaped. */
 void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Complains that there is no memory, and ends the program. For pools (replay/report/pool.h): TS_TSCTL_POOL is an empty one. */
+/*
+ * Complains that there is no memory, and ends the program. For pools (replay/report/pool.h):
+ * TS_TSCTL_POOL is an empty one.
+ */
 void ts_no_memory(void) __attribute__((noreturn));
 #define TS_TSCTL_POOL                     \
 	{                                 \
@@ -82,29 +92,7 @@ void ts_no_memory(void) __attribute__((noreturn));
 	}
 
 /*
- * getopt_long() that says what is wrong itself. Returns the option's value, -1 past the last option, or
- * '?' after a complaint (which names the nearest option).
+ * Flushes stdout; complains and returns TS_EXIT_BAD where that or an earlier write failed, else
+ * status.
  */
-int ts_option_next(int argc, char **argv, const char *shorts, const struct option *longs);
-
-/*
- * After the last option: what is read is a file, or the daemon's `session` where that is not NULL, not both. Complains and
- * returns -EINVAL; `usage` is the command with what it needs, `more` what follows the file.
- */
-int ts_one_trace(int argc, const char *session, const char *usage, const char *more);
-
-/* How many edits (insert, delete, replace, swap neighbours) turn a into b; SIZE_MAX past 64 bytes. */
-size_t ts_edit_distance(const char *a, const char *b);
-
-/* Operation ids: "7" is one, "7..20" from one to another. Complains of --ops and returns -EINVAL. */
-int ts_ops_parse(const char *text, uint64_t *ret_first, uint64_t *ret_last);
-
-/* Parses a decimal number of [min, max], nothing behind it. Returns 0, -EINVAL or -ERANGE. */
-int ts_parse_number(const char *text, unsigned long long min, unsigned long long max,
-		    unsigned long long *ret_number);
-/* The same with an optional suffix K, M or G, powers of 1024. */
-int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long max,
-		   unsigned long long *ret_bytes);
-
-/* Flushes stdout; complains and returns TS_EXIT_BAD where that or an earlier write failed, else status. */
 int ts_finish_output(int status);

@@ -3,6 +3,9 @@
  * Numbers and names on a command line.
  */
 #include "test/unit/harness.h"
+#include "tools/tsctl/options/help.h"
+#include "tools/tsctl/options/near.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/tsctl.h"
 
 TS_TEST(numbers)
@@ -38,6 +41,32 @@ TS_TEST(bytes)
 	ts_check_int(ts_parse_bytes("1K", 2048, UINT64_MAX, &got), -ERANGE);
 }
 
+TS_TEST(times_with_a_unit)
+{
+	uint64_t got = 0;
+
+	ts_check_int(ts_parse_time_with_unit("10s", &got), 0);
+	ts_check_int(got, UINT64_C(10000000000));
+	ts_check_int(ts_parse_time_with_unit("10", &got), -EINVAL);
+	ts_check_int(ts_parse_time_with_unit("", &got), -EINVAL);
+	ts_check_int(ts_parse_time_with_unit("10x", &got), -EINVAL);
+	ts_check_int(got, UINT64_C(10000000000));
+}
+
+TS_TEST(operations)
+{
+	uint64_t first = 0, last = 0;
+
+	ts_check_int(ts_ops_parse("7", &first, &last), 0);
+	ts_check(first == 7 && last == 7);
+	ts_check_int(ts_ops_parse("7..20", &first, &last), 0);
+	ts_check(first == 7 && last == 20);
+	ts_check_int(ts_ops_parse("20..7", &first, &last), -EINVAL);
+	ts_check_int(ts_ops_parse("..", &first, &last), -EINVAL);
+	ts_check_int(ts_ops_parse("", &first, &last), -EINVAL);
+	ts_check(first == 7 && last == 20);
+}
+
 TS_TEST(distances)
 {
 	char long_name[80] = {0};
@@ -63,9 +92,14 @@ TS_TEST(commands_are_found_by_name_and_alias)
 TS_TEST(help_fits_a_screen)
 {
 	for (size_t i = 0; ts_commands[i]; i++) {
-		const char *line = ts_commands[i]->help;
-		size_t n_lines = 0;
+		size_t n_lines = 0, n_bytes;
+		char *help, *line;
+		FILE *file = open_memstream(&help, &n_bytes);
 
+		ts_check(file);
+		ts_help_print(ts_commands[i], file);
+		fclose(file);
+		line = help;
 		ts_check(strstr(line, "example: tsctl "));
 		while (*line) {
 			size_t n = strcspn(line, "\n");
@@ -76,5 +110,6 @@ TS_TEST(help_fits_a_screen)
 			n_lines++;
 		}
 		ts_check(n_lines <= 24);
+		free(help);
 	}
 }

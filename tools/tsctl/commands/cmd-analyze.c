@@ -13,6 +13,7 @@
 #include "replay/report/stacks/stackjson.h"
 #include "replay/state/clocks.h"
 #include "replay/state/overview/analysis.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -24,7 +25,7 @@
 #include <inttypes.h>
 
 #define DEFAULT_LISTED 5u
-#define MAX_LISTED     65536u
+#define MAX_LISTED     65536
 /* From here on a GPU is busy: no idle time explains it. */
 #define BUSY_SHARE 0.8
 /* A host that is late by less cannot launch faster; by more it does something else. */
@@ -38,8 +39,8 @@
 
 struct asked {
 	const char *session;
-	unsigned long long limit;
-	bool json, stacks, all;
+	uint64_t limit;
+	bool json, no_stacks, all;
 };
 
 struct analyzer {
@@ -426,7 +427,7 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 		printf("  %s time%s, %s%s\n", ts_out_count(count, example->count),
 		       example->count == 1 ? "" : "s", ts_out_duration(took, example->ns),
 		       example->stack ? ", from" : ", from no recorded stack");
-		if (asked->stacks && example->stack)
+		if (!asked->no_stacks && example->stack)
 			ts_text_stack(example->stack, 6);
 	}
 }
@@ -595,39 +596,32 @@ static int print_analysis(const struct asked *asked, struct ts_source *source)
 	return TS_EXIT_BAD;
 }
 
+static const struct ts_option command_options[] = {
+	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
+	 .expects = "it is a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "kernels, and stacks of each finding (default: 5)"},
+	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
+	 .help = "print findings of less than 1 % of the time, too"},
+	{"no-stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, no_stacks),
+	 .help = "print no stacks"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_analyze(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"limit", required_argument, NULL, 'n'}, {"no-stacks", no_argument, NULL, 'S'},
-		{"all", no_argument, NULL, 'a'},	 {"session", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},	 {0},
-	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
-	struct asked asked = {.limit = DEFAULT_LISTED, .stacks = true};
-	int option;
+	struct asked asked = {.limit = DEFAULT_LISTED};
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
-		if (option == 'n') {
-			if (ts_parse_number(optarg, 0, MAX_LISTED, &asked.limit)) {
-				ts_complain("--limit %s: it is a number of lines, at most %u",
-					    optarg, MAX_LISTED);
-				return TS_EXIT_BAD;
-			}
-		} else if (option == 's') {
-			asked.session = optarg;
-		} else if (option == 'S') {
-			asked.stacks = false;
-		} else if (option == 'a') {
-			asked.all = true;
-		} else if (option == 'j') {
-			asked.json = true;
-		} else {
-			return TS_EXIT_BAD;
-		}
-	}
-	if (ts_one_trace(argc, asked.session, "analyze", ""))
+	if (ts_options_parse(&ts_command_analyze, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+	if (ts_one_trace(&operands, asked.session, "analyze", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, operands.words[0], asked.session))
 		return TS_EXIT_BAD;
 	return print_analysis(&asked, &source);
 }
@@ -635,20 +629,17 @@ static int run_analyze(int argc, char **argv)
 const struct ts_command ts_command_analyze = {
 	.name = "analyze",
 	.summary = "find where the time went and what to do about it",
-	.help = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Prints whether kernels, copies, launches or the host took the time; what is\n"
 		"worth changing: waits for nothing, tiny copies, copies of pageable memory,\n"
 		"streams that hold each other up, with their stacks, the largest possible gain\n"
 		"first; and the kernels that took the most time, with who launches them. If the\n"
 		"host is late and the trace has samples, the functions that it ran are named.\n"
-		"\n"
-		"  -n, --limit N     kernels, and stacks of each finding (default: 5)\n"
-		"      --all         print findings of less than 1 % of the time, too\n"
-		"      --no-stacks   print no stacks\n"
-		"  -s, --session N   read a session of the daemon: its number or pid\n"
-		"      --json        print one JSON object\n"
-		"\n"
-		"example: tsctl analyze run.sbt\n",
+		"\n",
+	.example = "analyze run.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_analyze,
 };

@@ -10,6 +10,7 @@
 #include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/machine/benchload.h"
 #include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/record/environ.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
@@ -23,15 +24,25 @@
 #include <unistd.h>
 
 #define LAUNCHES_DEFAULT 10000u
-#define LAUNCHES_MAX	 100000000u
+#define LAUNCHES_MAX	 100000000
 /* By turns, and the median of each half. */
 #define ROUNDS 3u
 
+enum {
+	STACKS_NATIVE,
+	STACKS_NONE
+};
+
+static const char *const stacks_names[] = {
+	[STACKS_NATIVE] = "native", [STACKS_NONE] = "none", NULL};
+
 struct benchmark {
 	uint64_t n;
+	uint64_t launch;  /* 0: it measures; else it is the process that launches so many */
 	const char *vgpu; /* NULL: whatever device there is */
 	const char *output;
-	bool json, lossless, no_stacks;
+	unsigned int stacks; /* of stacks_names */
+	bool json, lossless;
 
 	char tsctl[PATH_MAX], directory[PATH_MAX], trace[PATH_MAX];
 	struct ts_environ *bare; /* of the half that nobody records */
@@ -114,7 +125,7 @@ static int run_traced(struct benchmark *benchmark, unsigned int round)
 	argv[i++] = "--output";
 	argv[i++] = benchmark->trace;
 	argv[i++] = "--stacks";
-	argv[i++] = benchmark->no_stacks ? "none" : "native";
+	argv[i++] = stacks_names[benchmark->stacks];
 	if (benchmark->lossless)
 		argv[i++] = "--lossless";
 	if (benchmark->vgpu) {
@@ -310,76 +321,49 @@ static int report(struct benchmark *benchmark)
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-enum {
-	OPT_LAUNCH = 256,
-	OPT_LOSSLESS,
-	OPT_STACKS,
-	OPT_VGPU
-};
-
-static int apply_option(struct benchmark *benchmark, int option, uint64_t *ret_launch)
+static int parse_vgpu(void *to, const struct ts_option *option, const char *text)
 {
-	char message[256];
+	struct benchmark *benchmark = to;
 	struct ts_vgpu_spec spec;
-	unsigned long long n;
+	char message[256];
 
-	switch (option) {
-	case 'n':
-	case OPT_LAUNCH:
-		if (ts_parse_number(optarg, 1, LAUNCHES_MAX, &n)) {
-			ts_complain("-n %s: it is a number from 1 to %u", optarg, LAUNCHES_MAX);
-			return -EINVAL;
-		}
-		*(option == 'n' ? &benchmark->n : ret_launch) = n;
+	benchmark->vgpu = text ? text : TS_VGPU_SPEC_DEFAULT;
+	if (!ts_vgpu_spec_parse(benchmark->vgpu, &spec, message, sizeof(message)))
 		return 0;
-	case 'o':
-		benchmark->output = optarg;
-		return 0;
-	case 'j':
-		benchmark->json = true;
-		return 0;
-	case OPT_LOSSLESS:
-		benchmark->lossless = true;
-		return 0;
-	case OPT_STACKS:
-		benchmark->no_stacks = !strcmp(optarg, "none");
-		if (benchmark->no_stacks || !strcmp(optarg, "native"))
-			return 0;
-		ts_complain("--stacks %s: it is `native` or `none`", optarg);
-		return -EINVAL;
-	case OPT_VGPU:
-		benchmark->vgpu = optarg ? optarg : TS_VGPU_SPEC_DEFAULT;
-		if (!ts_vgpu_spec_parse(benchmark->vgpu, &spec, message, sizeof(message)))
-			return 0;
-		ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", benchmark->vgpu,
-			    message);
-		return -EINVAL;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int parse(struct benchmark *benchmark, int argc, char **argv, uint64_t *ret_launch)
-{
-	static const struct option longs[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"launch", required_argument, NULL, OPT_LAUNCH},
-		{"lossless", no_argument, NULL, OPT_LOSSLESS},
-		{"output", required_argument, NULL, 'o'},
-		{"stacks", required_argument, NULL, OPT_STACKS},
-		{"vgpu", optional_argument, NULL, OPT_VGPU},
-		{0},
-	};
-	int option;
-
-	while ((option = ts_option_next(argc, argv, ":n:o:j", longs)) != -1)
-		if (apply_option(benchmark, option, ret_launch))
-			return -EINVAL;
-	if (optind == argc)
-		return 0;
-	ts_complain("takes no argument: `%s`", argv[optind]);
+	ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", benchmark->vgpu, message);
 	return -EINVAL;
 }
+
+static const char *shape_at(size_t i)
+{
+	const struct ts_vgpu_shape *shape = ts_vgpu_shape_at(i);
+
+	return shape ? shape->key : NULL;
+}
+
+#define LAUNCHES_EXPECTED "it is a number from 1 to " TS_OPTION_DIGITS(LAUNCHES_MAX)
+
+static const struct ts_option command_options[] = {
+	{NULL, 'n', TS_OPTION_NUMBER(struct benchmark, n), .min = 1, .max = LAUNCHES_MAX,
+	 .metavar = "NUMBER", .label = "-n", .expects = LAUNCHES_EXPECTED,
+	 .help = "kernels to launch (default: 10000), from 16 depths of stack"},
+	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED(parse_vgpu), .is_optional = true,
+	 .word_at = shape_at, .metavar = "SPEC",
+	 .help = "on the virtual GPU: h200, ideal, ... (see `tsctl devices`)"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct benchmark, stacks),
+	 .words = stacks_names, .metavar = "KIND",
+	 .help = "host stack of each launch: native (default) or none"},
+	{"lossless", TS_OPTION_LONG, TS_OPTION_FLAG(struct benchmark, lossless),
+	 .help = "when a ring is full, wait for space instead of dropping"},
+	{"output", 'o', TS_OPTION_FILE(struct benchmark, output), .metavar = "FILE",
+	 .help = "keep the last trace; FILE is replaced"},
+	{"json", 'j', TS_OPTION_FLAG(struct benchmark, json), .is_letter_unmentioned = true,
+	 .help = "one JSON object: launched, captured, with_stacks, lost,\n"
+		 "mean_frames, seconds, kernels_per_s, ..."},
+	{"launch", TS_OPTION_LONG, TS_OPTION_NUMBER(struct benchmark, launch), .min = 1,
+	 .max = LAUNCHES_MAX, .label = "-n", .expects = LAUNCHES_EXPECTED, .is_hidden = true},
+	{0},
+};
 
 /* Where the trace lies, and what the half that is not recorded runs with. */
 static int prepare(struct benchmark *benchmark)
@@ -417,14 +401,15 @@ static int prepare(struct benchmark *benchmark)
 static int run_benchmark(int argc, char **argv)
 {
 	ts_cleanup(benchmark_deinit) struct benchmark benchmark = {.n = LAUNCHES_DEFAULT};
-	uint64_t launch = 0;
+	struct ts_operands operands;
 	int r;
 
-	if (parse(&benchmark, argc, argv, &launch))
+	if (ts_options_parse(&ts_command_benchmark, argc, argv, &benchmark, &operands) ||
+	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
 	/* We are the process that launches. */
-	if (launch)
-		return ts_benchload_run(launch);
+	if (benchmark.launch)
+		return ts_benchload_run(benchmark.launch);
 	r = prepare(&benchmark);
 	if (r) {
 		ts_complain("could not prepare the benchmark: %s", strerror(-r));
@@ -440,20 +425,14 @@ const struct ts_command ts_command_benchmark = {
 	.name = "benchmark",
 	.summary = "measure what recording costs here, and what it catches",
 	.is_minor = true,
-	.help = "usage: tsctl benchmark [OPTION ...]\n"
+	.text = "usage: tsctl benchmark [OPTION ...]\n"
 		"\n"
 		"Launches kernels with and without TraceSmith, three times each by turns, and\n"
 		"compares the trace with what was launched. Times are medians, from the first\n"
 		"launch to the last kernel's end.\n"
-		"\n"
-		"  -n NUMBER          kernels to launch (default: 10000), from 16 depths of stack\n"
-		"      --vgpu[=SPEC]  on the virtual GPU: h200, ideal, ... (see `tsctl devices`)\n"
-		"      --stacks KIND  host stack of each launch: native (default) or none\n"
-		"      --lossless     when a ring is full, wait for space instead of dropping\n"
-		"  -o, --output FILE  keep the last trace; FILE is replaced\n"
-		"      --json         one JSON object: launched, captured, with_stacks, lost,\n"
-		"                     mean_frames, seconds, kernels_per_s, ...\n"
-		"\n"
-		"example: tsctl benchmark -n 100000 --vgpu\n",
+		"\n",
+	.example = "benchmark -n 100000 --vgpu",
+	.help_column = 21,
+	.options = command_options,
 	.run = run_benchmark,
 };

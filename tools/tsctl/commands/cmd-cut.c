@@ -2,6 +2,7 @@
 /*
  * tsctl cut: a window of a trace as a trace of its own.
  */
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/copyout.h"
@@ -13,7 +14,6 @@
 struct cut {
 	const char *output, *session, *range;
 	struct ts_time from, to;
-	bool has_from, has_to;
 	struct ts_source source;
 };
 
@@ -22,62 +22,29 @@ static void cut_deinit(struct cut *cut)
 	ts_source_deinit(&cut->source);
 }
 
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
-{
-	if (!ts_time_parse_moment(text, ret_time))
-		return 0;
-	ts_complain(
-		"%s %s: it is a time from the trace's start, like 1500 (ns) or 12.5ms, or @NS of "
-		"the clock",
-		option, text);
-	return -EINVAL;
-}
+#define TIME_EXPECTED \
+	"it is a time from the trace's start, like 1500 (ns) or 12.5ms, or @NS of the clock"
 
-enum {
-	OPT_FROM = 256,
-	OPT_TO,
-	OPT_RANGE
+static const struct ts_option command_options[] = {
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct cut, from), .metavar = "TIME",
+	 .expects = TIME_EXPECTED, .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct cut, to), .metavar = "TIME",
+	 .expects = TIME_EXPECTED,
+	 .help = "\nfrom the trace's start: 1500 (ns), 12.5ms; @NS of the clock"},
+	{"range", TS_OPTION_LONG, TS_OPTION_TEXT(struct cut, range), .metavar = "NAME",
+	 .help = "the first range of the application's (NVTX) of that name"},
+	{"output", 'o', TS_OPTION_FILE(struct cut, output), .metavar = "OUT",
+	 .help = "the new trace; an existing file is refused"},
+	{"session", 's', TS_OPTION_SESSION(struct cut, session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{0},
 };
 
-static int apply_option(struct cut *cut, int option)
+static int parse(struct cut *cut, int argc, char **argv, struct ts_operands *ret_operands)
 {
-	switch (option) {
-	case OPT_FROM:
-		cut->has_from = true;
-		return parse_time("--from", optarg, &cut->from);
-	case OPT_TO:
-		cut->has_to = true;
-		return parse_time("--to", optarg, &cut->to);
-	case OPT_RANGE:
-		cut->range = optarg;
-		return 0;
-	case 'o':
-		cut->output = optarg;
-		return 0;
-	case 's':
-		cut->session = optarg;
-		return 0;
-	default:
+	if (ts_options_parse(&ts_command_cut, argc, argv, cut, ret_operands))
 		return -EINVAL;
-	}
-}
-
-static int parse(struct cut *cut, int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"range", required_argument, NULL, OPT_RANGE},
-		{"output", required_argument, NULL, 'o'},
-		{"session", required_argument, NULL, 's'},
-		{0},
-	};
-	int option;
-
-	while ((option = ts_option_next(argc, argv, ":o:s:", longs)) != -1)
-		if (apply_option(cut, option))
-			return -EINVAL;
-	if (argc - optind != (cut->session ? 0 : 1)) {
+	if (ret_operands->n != (cut->session ? 0 : 1)) {
 		ts_complain("takes one trace file or one session: `tsctl cut --from 1s --to 2s -o "
 			    "part.sbt run.sbt`");
 		return -EINVAL;
@@ -86,11 +53,11 @@ static int parse(struct cut *cut, int argc, char **argv)
 		ts_complain("where to? name the new trace with -o, like -o part.sbt");
 		return -EINVAL;
 	}
-	if (cut->range && (cut->has_from || cut->has_to)) {
+	if (cut->range && (cut->from.is_given || cut->to.is_given)) {
 		ts_complain("--range tells the window already: leave --from and --to out");
 		return -EINVAL;
 	}
-	if (!cut->range && !cut->has_from && !cut->has_to) {
+	if (!cut->range && !cut->from.is_given && !cut->to.is_given) {
 		ts_complain("which part? tell --from and --to, or --range");
 		return -EINVAL;
 	}
@@ -133,9 +100,9 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 
 	if (cut->range)
 		return find_range(cut, options);
-	if (cut->has_from)
+	if (cut->from.is_given)
 		options->from_ns = ts_time_absolute(&cut->from, origin_ns);
-	if (!cut->has_to)
+	if (!cut->to.is_given)
 		return 0;
 	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
 	options->to_ns = ts_time_absolute(&cut->to, origin_ns);
@@ -169,10 +136,11 @@ static int run_cut(int argc, char **argv)
 	struct ts_sbt_copy_options options = {.has_window = true};
 	struct ts_sbt_copy_source source = {0};
 	struct ts_sbt_copy_report report = {0};
+	struct ts_operands operands;
 	int status;
 
-	if (parse(&cut, argc, argv) ||
-	    ts_source_open(&cut.source, cut.session ? NULL : argv[optind], cut.session) ||
+	if (parse(&cut, argc, argv, &operands) ||
+	    ts_source_open(&cut.source, operands.words[0], cut.session) ||
 	    set_window(&cut, &options) || check_window(&cut, &options))
 		return TS_EXIT_BAD;
 	options.session = cut.source.session;
@@ -187,7 +155,7 @@ static int run_cut(int argc, char **argv)
 const struct ts_command ts_command_cut = {
 	.name = "cut",
 	.summary = "write a part of a trace as a trace",
-	.help = "usage: tsctl cut [--from TIME] [--to TIME] -o OUT FILE | --session N\n"
+	.text = "usage: tsctl cut [--from TIME] [--to TIME] -o OUT FILE | --session N\n"
 		"       tsctl cut --range NAME -o OUT FILE\n"
 		"\n"
 		"Writes the rows that touch a window of FILE to OUT, with the times that they\n"
@@ -197,13 +165,10 @@ const struct ts_command ts_command_cut = {
 		"around it. Stacks, threads, modules and symbols are those that rows refer to.\n"
 		"What was captured for replay is left out.\n"
 		"Exits 0, 1 if FILE is damaged (OUT has what could be read), or 2.\n"
-		"\n"
-		"      --from TIME, --to TIME\n"
-		"                    from the trace's start: 1500 (ns), 12.5ms; @NS of the clock\n"
-		"      --range NAME  the first range of the application's (NVTX) of that name\n"
-		"  -o, --output OUT  the new trace; an existing file is refused\n"
-		"  -s, --session N   read a session of the daemon: its number or pid\n"
-		"\n"
-		"example: tsctl cut --from 2s --to 2.5s -o step.sbt run.sbt\n",
+		"\n",
+	.example = "cut --from 2s --to 2.5s -o step.sbt run.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_cut,
 };

@@ -8,6 +8,7 @@
 #include "tools/tsctl/machine/kernel.h"
 #include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/machine/seccomp.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -145,30 +146,33 @@ static void print_shapes(const Ts__Rpc__DevicesInfo *info)
 	       ts_vgpu_spec_help, virtual_note);
 }
 
+struct asked {
+	bool json;
+};
+
+static const struct ts_option command_options[] = {
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_devices(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	Ts__Rpc__DevicesInfo info = TS__RPC__DEVICES_INFO__INIT;
-	bool json = false;
-	int option;
+	struct ts_operands operands;
+	struct asked asked = {0};
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option != 'j')
-			return TS_EXIT_BAD;
-		json = true;
-	}
-	if (optind < argc) {
-		ts_complain("takes no argument: `%s`", argv[optind]);
+	if (ts_options_parse(&ts_command_devices, argc, argv, &asked, &operands) ||
+	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
-	}
 	ts_gpu_fill_driver(&pool, &info);
 	ts_gpu_fill_cupti(&pool, &info);
 	ts_kernel_fill(&pool, &info);
 	ts_seccomp_fill(&pool, &info);
 	if (ts_path_has_vgpu())
 		fill_shapes(&pool, &info);
-	if (json)
+	if (asked.json)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
@@ -183,15 +187,16 @@ const struct ts_command ts_command_devices = {
 	.name = "devices",
 	.summary = "list GPUs, real and virtual, and what can trace them",
 	.is_minor = true,
-	.help = "usage: tsctl devices [--json]\n"
+	.text = "usage: tsctl devices [--json]\n"
 		"\n"
 		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
 		"that would trace them, another tool that holds them, the shapes that the virtual\n"
 		"GPU can take, the kernel events that can be recorded, and a seccomp filter in\n"
 		"force, with the system calls that TraceSmith makes then.\n"
-		"\n"
-		"  --json  print one JSON object\n"
-		"\n"
-		"example: tsctl devices\n",
+		"\n",
+	.example = "devices",
+	.help_column = 10,
+	.is_help_narrow = true,
+	.options = command_options,
 	.run = run_devices,
 };

@@ -8,6 +8,7 @@
 #include "replay/report/answers/doubtsjson.h"
 #include "replay/report/names/names.h"
 #include "replay/report/pool.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -19,15 +20,16 @@
 #include <inttypes.h>
 
 #define DEFAULT_LISTED 10u
-#define MAX_LISTED     (1u << 20)
+#define MAX_LISTED     1048576
 #define ALPHA	       0.01
 #define LEAST_PERCENT  1u
 /* With one run a side: the clock of a GPU moves by one or two percent from run to run. */
 #define LEAST_PERCENT_OF_ONE 3u
+#define LEAST_UNSET	     UINT64_MAX
 
 struct asked {
-	unsigned long long limit, least_percent;
-	bool json, mangled, wide, check, calls, has_least;
+	uint64_t limit, least_percent;
+	bool json, mangled, wide, check, calls;
 };
 
 struct comparison {
@@ -574,39 +576,27 @@ static int print_diff(struct comparison *comparison)
 		       : TS_EXIT_FINDING;
 }
 
-static int apply_option(struct asked *asked, int option)
-{
-	switch (option) {
-	case 'n':
-		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
-			return 0;
-		ts_complain("--limit %s: it is a number of lines, 0 to %u", optarg, MAX_LISTED);
-		return -EINVAL;
-	case 'l':
-		asked->has_least = true;
-		if (!ts_parse_number(optarg, 0, 1000, &asked->least_percent))
-			return 0;
-		ts_complain("--least %s: it is a whole number of percent, 0 to 1000", optarg);
-		return -EINVAL;
-	case 'c':
-		asked->check = true;
-		return 0;
-	case 'a':
-		asked->calls = true;
-		return 0;
-	case 'm':
-		asked->mangled = true;
-		return 0;
-	case 'w':
-		asked->wide = true;
-		return 0;
-	case 'j':
-		asked->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
+static const struct ts_option command_options[] = {
+	{"least", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, least_percent), .max = 1000,
+	 .metavar = "N", .expects = "it is a whole number of percent, 0 to 1000",
+	 .help = "percent by which a median has to move (default: 3 with one\n"
+		 "trace on a side, else 1)"},
+	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
+	 .expects = "it is a number of lines, 0 to " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "lines of each list, 10 unless told; 0: names, no operations"},
+	{"check", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, check),
+	 .help = "exit with 1 where work of the GPU is slower, new, gone, done\n"
+		 "more or fewer times, launched otherwise, or overlaps less"},
+	{"calls", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, calls),
+	 .help = "list calls of the host, too; with --check they count"},
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"wide", 'w', TS_OPTION_FLAG(struct asked, wide),
+	 .help = "do not cut lines at the terminal's width"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "one JSON object, all names"},
+	{0},
+};
 
 /* BEFORE AFTER, or BEFORE ... vs AFTER ... */
 static int open_sources(struct comparison *comparison, char **paths, size_t n)
@@ -642,25 +632,21 @@ static int open_sources(struct comparison *comparison, char **paths, size_t n)
 
 static int run_diff(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"limit", required_argument, NULL, 'n'}, {"least", required_argument, NULL, 'l'},
-		{"check", no_argument, NULL, 'c'},	 {"calls", no_argument, NULL, 'a'},
-		{"mangled", no_argument, NULL, 'm'},	 {"wide", no_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},	 {0},
-	};
-	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_PERCENT_OF_ONE};
+	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_UNSET};
 	struct comparison comparison = {.asked = &asked, .pool = TS_TSCTL_POOL};
-	int option, status = TS_EXIT_OK;
+	struct ts_operands operands;
+	int status = TS_EXIT_OK;
 
-	while ((option = ts_option_next(argc, argv, ":n:wj", longs)) != -1)
-		if (apply_option(&asked, option))
-			return TS_EXIT_BAD;
+	if (ts_options_parse(&ts_command_diff, argc, argv, &asked, &operands))
+		return TS_EXIT_BAD;
 	/* Without one names stay as they are. */
 	if (!asked.mangled)
 		(void)ts_demangler_new(&comparison.demangler);
-	status = open_sources(&comparison, argv + optind, (size_t)(argc - optind));
-	if (!asked.has_least && comparison.n_runs[0] > 1 && comparison.n_runs[1] > 1)
-		asked.least_percent = LEAST_PERCENT;
+	status = open_sources(&comparison, operands.words, operands.n);
+	if (asked.least_percent == LEAST_UNSET)
+		asked.least_percent = comparison.n_runs[0] > 1 && comparison.n_runs[1] > 1
+					      ? LEAST_PERCENT
+					      : LEAST_PERCENT_OF_ONE;
 	if (!status)
 		status = print_diff(&comparison);
 	for (unsigned side = 0; side < 2; side++)
@@ -674,7 +660,7 @@ static int run_diff(int argc, char **argv)
 const struct ts_command ts_command_diff = {
 	.name = "diff",
 	.summary = "compare runs of a program: what changed, and is it chance",
-	.help = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
+	.text = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
 		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
 		"\n"
 		"Compares traces of a program: how much the GPU did and how long it took; then\n"
@@ -686,17 +672,10 @@ const struct ts_command ts_command_diff = {
 		"Times of the host (calls; GPU work under clock=host) vary from run to run: with\n"
 		"fewer than 5 traces on a side, slower and faster mean 10 times or more.\n"
 		"A GPU at another clock is slower, too. Record both alike, several times.\n"
-		"\n"
-		"      --least N     percent by which a median has to move (default: 3 with one\n"
-		"                    trace on a side, else 1)\n"
-		"  -n, --limit N     lines of each list, 10 unless told; 0: names, no operations\n"
-		"      --check       exit with 1 where work of the GPU is slower, new, gone, done\n"
-		"                    more or fewer times, launched otherwise, or overlaps less\n"
-		"      --calls       list calls of the host, too; with --check they count\n"
-		"      --mangled     leave the names of kernels as the compiler made them\n"
-		"  -w, --wide        do not cut lines at the terminal's width\n"
-		"      --json        one JSON object, all names\n"
-		"\n"
-		"example: tsctl diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt\n",
+		"\n",
+	.example = "diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_diff,
 };

@@ -3,12 +3,12 @@
  * tsctl dump: what a recording has by now, as one file of its own. Meant for one that runs on and forgets.
  */
 #include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/copyout.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
-
-#include <ctype.h>
 
 #define FLUSH_MS 2000u
 
@@ -23,39 +23,31 @@ static void dump_deinit(struct dump *dump)
 	ts_source_deinit(&dump->source);
 }
 
-static int parse_last(struct dump *dump, const char *text)
+static int parse_last(void *to, const struct ts_option *option, const char *text)
 {
-	size_t n = strlen(text);
+	struct dump *dump = to;
 
-	if (n && !isdigit((unsigned char)text[n - 1]) && !ts_time_parse(text, &dump->last_ns) &&
-	    dump->last_ns)
+	if (!ts_parse_time_with_unit(text, &dump->last_ns) && dump->last_ns)
 		return 0;
-	ts_complain("--last %s: it is a time with a unit, like 10s", text);
-	return -EINVAL;
+	return ts_option_complain(option, text);
 }
 
-static int parse(struct dump *dump, int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"last", required_argument, NULL, 'l'},
-		{"output", required_argument, NULL, 'o'},
-		{"session", required_argument, NULL, 's'},
-		{0},
-	};
-	int option;
+static const struct ts_option command_options[] = {
+	{"last", TS_OPTION_LONG, TS_OPTION_PARSED(parse_last), .metavar = "TIME",
+	 .expects = "it is a time with a unit, like 10s",
+	 .help = "only what touches the last TIME, like 10s; see `tsctl cut`"},
+	{"output", 'o', TS_OPTION_FILE(struct dump, output), .metavar = "OUT",
+	 .help = "the new trace; an existing file is refused"},
+	{"session", 's', TS_OPTION_SESSION(struct dump, session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{0},
+};
 
-	while ((option = ts_option_next(argc, argv, ":o:s:", longs)) != -1) {
-		if (option == 'l') {
-			if (parse_last(dump, optarg))
-				return -EINVAL;
-		} else if (option == 'o')
-			dump->output = optarg;
-		else if (option == 's')
-			dump->session = optarg;
-		else
-			return -EINVAL;
-	}
-	if (argc - optind != (dump->session ? 0 : 1)) {
+static int parse(struct dump *dump, int argc, char **argv, struct ts_operands *ret_operands)
+{
+	if (ts_options_parse(&ts_command_dump, argc, argv, dump, ret_operands))
+		return -EINVAL;
+	if (ret_operands->n != (dump->session ? 0 : 1)) {
 		ts_complain("takes one session or one trace file: `tsctl dump -o now.sbt 1234`");
 		return -EINVAL;
 	}
@@ -114,13 +106,16 @@ static int run_dump(int argc, char **argv)
 	struct ts_sbt_copy_source source = {0};
 	struct ts_sbt_copy_report report = {0};
 	struct ts_sbt_summary summary;
+	struct ts_operands operands;
+	const char *file;
 	int status, r;
 
-	if (parse(&dump, argc, argv))
+	if (parse(&dump, argc, argv, &operands))
 		return TS_EXIT_BAD;
-	if (dump.session || access(argv[optind], F_OK))
-		ask_to_flush(dump.session ? dump.session : argv[optind]);
-	if (ts_source_open(&dump.source, dump.session ? NULL : argv[optind], dump.session))
+	file = operands.words[0];
+	if (dump.session || access(file, F_OK))
+		ask_to_flush(dump.session ? dump.session : file);
+	if (ts_source_open(&dump.source, file, dump.session))
 		return TS_EXIT_BAD;
 	r = ts_sbt_reader_summary(dump.source.reader, 0, &summary);
 	if (r) {
@@ -142,18 +137,17 @@ static int run_dump(int argc, char **argv)
 const struct ts_command ts_command_dump = {
 	.name = "dump",
 	.summary = "write what a recording has by now as a trace",
-	.help = "usage: tsctl dump [--last TIME] -o OUT SESSION | FILE\n"
+	.text = "usage: tsctl dump [--last TIME] -o OUT SESSION | FILE\n"
 		"\n"
 		"Writes what a recording has so far to OUT; the recording goes on. Meant for\n"
 		"`tsctl record --keep-last`, which deletes what is older. SESSION is a session's\n"
 		"number or pid (`tsctl sessions`), FILE the recording's newest file: the finished\n"
 		"ones before it (FILE with a number) belong to it. What was captured for replay\n"
 		"is left out. Exits 0, 1 if a file is damaged (OUT has what could be read), or 2.\n"
-		"\n"
-		"      --last TIME   only what touches the last TIME, like 10s; see `tsctl cut`\n"
-		"  -o, --output OUT  the new trace; an existing file is refused\n"
-		"  -s, --session N   read a session of the daemon: its number or pid\n"
-		"\n"
-		"example: tsctl dump --last 10s -o slow.sbt 4711\n",
+		"\n",
+	.example = "dump --last 10s -o slow.sbt 4711",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_SESSION_OR_FILE,
 	.run = run_dump,
 };

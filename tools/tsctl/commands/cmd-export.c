@@ -6,6 +6,7 @@
 #include "replay/report/names/resolve.h"
 #include "replay/report/stacks/codeplace.h"
 #include "tools/export/names.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/times.h"
@@ -23,37 +24,54 @@
 typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		      FILE *file, struct ts_export_report *ret_report);
 
+enum {
+	FORMAT_PERFETTO,
+	FORMAT_JSON,
+	FORMAT_FOLDED,
+	FORMAT_PPROF,
+	FORMAT_CHROME, /* as some call FORMAT_JSON */
+	FORMAT_UNSET
+};
+
 static const struct {
-	const char *name;
 	export_fn *run;
 	bool is_text;
 	bool is_sum; /* of stacks: else it is all that happened, one after the other */
 } formats[] = {
-	{"folded", ts_export_folded, true, true},	{"pprof", ts_export_pprof, false, true},
-	{"perfetto", ts_export_perfetto, false, false}, {"json", ts_export_kineto, true, false},
-	{"chrome", ts_export_kineto, true, false}, /* as some call it */
+	[FORMAT_PERFETTO] = {ts_export_perfetto, false, false},
+	[FORMAT_JSON] = {ts_export_kineto, true, false},
+	[FORMAT_FOLDED] = {ts_export_folded, true, true},
+	[FORMAT_PPROF] = {ts_export_pprof, false, true},
+	[FORMAT_CHROME] = {ts_export_kineto, true, false},
+};
+
+static const char *const format_names[] = {
+	[FORMAT_PERFETTO] = "perfetto", [FORMAT_JSON] = "json",	    [FORMAT_FOLDED] = "folded",
+	[FORMAT_PPROF] = "pprof",	[FORMAT_CHROME] = "chrome", NULL,
 };
 
 #define FORMATS "`perfetto`, `json`, `folded` or `pprof`"
 
-static const struct {
-	const char *name;
-	enum ts_export_weight weight;
-} weights[] = {
-	{"gpu-time", TS_EXPORT_GPU_TIME}, {"launches", TS_EXPORT_LAUNCHES},
-	{"bytes", TS_EXPORT_BYTES},	  {"cpu", TS_EXPORT_CPU},
-	{"off-cpu", TS_EXPORT_OFF_CPU},	  {"host", TS_EXPORT_HOST},
+static const char *const weight_names[] = {
+	[TS_EXPORT_GPU_TIME] = "gpu-time",
+	[TS_EXPORT_LAUNCHES] = "launches",
+	[TS_EXPORT_BYTES] = "bytes",
+	[TS_EXPORT_CPU] = "cpu",
+	[TS_EXPORT_OFF_CPU] = "off-cpu",
+	[TS_EXPORT_HOST] = "host",
+	NULL,
 };
+
+static const char *const type_names[] = {"kernel", "memcpy", "memset", NULL};
 
 struct export
 {
 	/* asked for */
-	const char *session, *output;
-	size_t format;
-	bool has_format, mangled;
-	const char *of_sums; /* an option that only sums have */
+	const char *file, *session, *output;
+	unsigned int format;
+	bool mangled;
+	const struct ts_option *of_sums; /* the last one that only sums have; NULL: none */
 	struct ts_time from, to;
-	bool has_from, has_to;
 	struct ts_export_options options;
 
 	/* at work */
@@ -74,46 +92,24 @@ static void export_deinit(struct export *export)
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static int parse_format(struct export *export, const char *text)
+static int parse_weight(void *to, const struct ts_option *option, const char *text)
 {
-	for (size_t i = 0; i < TS_ARRAY_LEN(formats); i++) {
-		if (strcmp(text, formats[i].name))
-			continue;
-		export->format = i;
-		export->has_format = true;
-		return 0;
-	}
-	ts_complain("--format %s: it is " FORMATS, text);
-	return -EINVAL;
-}
+	struct export *export = to;
 
-static int parse_weight(struct export *export, const char *text)
-{
-	for (size_t i = 0; i < TS_ARRAY_LEN(weights); i++) {
-		if (!strcmp(text, weights[i].name)) {
-			export->options.weight = weights[i].weight;
+	export->of_sums = option;
+	for (unsigned int i = 0; weight_names[i]; i++) {
+		if (!strcmp(text, weight_names[i])) {
+			export->options.weight = i;
 			return 0;
 		}
 	}
-	ts_complain("--weight %s: it is `gpu-time`, `launches` or `bytes` of the GPU's work, or of "
-		    "threads' time `cpu`, `off-cpu` or `host`",
-		    text);
-	return -EINVAL;
+	return ts_option_complain(option, text);
 }
 
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+static int parse_types(void *to, const struct ts_option *option, const char *text)
 {
-	if (!ts_time_parse_moment(text, ret_time))
-		return 0;
-	ts_complain(
-		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; "
-		"or @ and a time of the clock, as JSON gives it",
-		option, text);
-	return -EINVAL;
-}
+	struct export *export = to;
 
-static int parse_types(struct export *export, const char *text)
-{
 	for (const char *at = text;; at++) {
 		size_t n = strcspn(at, ",");
 		char name[32];
@@ -121,13 +117,8 @@ static int parse_types(struct export *export, const char *text)
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, at);
 		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
-		if (type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY && type != TS_ROW_MEMSET) {
-			ts_complain(
-				"--type %s: what a GPU does is `kernel`, `memcpy` and `memset`; "
-				"one of them, or several with commas between",
-				text);
-			return -EINVAL;
-		}
+		if (type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY && type != TS_ROW_MEMSET)
+			return ts_option_complain(option, text);
 		export->options.types |= TS_ROW_BIT(type);
 		at += n;
 		if (!*at)
@@ -135,114 +126,106 @@ static int parse_types(struct export *export, const char *text)
 	}
 }
 
-enum {
-	OPT_FROM = 256,
-	OPT_FORMAT,
-	OPT_TO,
-	OPT_TYPE,
-	OPT_NO_LEAF,
-	OPT_PROCESS,
-	OPT_THREAD,
-	OPT_LINES,
-	OPT_MANGLED
+static int set_process(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_sums = option;
+	export->options.processes = true;
+	return 0;
+}
+
+static int set_thread(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_sums = option;
+	export->options.threads = true;
+	return 0;
+}
+
+static int set_no_leaf(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_sums = option;
+	export->options.no_leaf = true;
+	return 0;
+}
+
+static int set_lines(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_sums = option;
+	export->options.lines = true;
+	return 0;
+}
+
+static const struct ts_option command_options[] = {
+	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct export, format), .words = format_names,
+	 .expects = "it is " FORMATS},
+	{"output", 'o', TS_OPTION_FILE(struct export, output), .metavar = "FILE",
+	 .help = "write to FILE (default: standard output)"},
+	{"weight", 'w', TS_OPTION_PARSED(parse_weight), .words = weight_names, .metavar = "WEIGHT",
+	 .expects = "it is `gpu-time`, `launches` or `bytes` of the GPU's work, or of "
+		    "threads' time `cpu`, `off-cpu` or `host`",
+	 .help = "sum GPU work by the stack that launched it: gpu-time (ns,\n"
+		 "default), launches, bytes (copied); or threads: cpu,\n"
+		 "off-cpu (ns), host (both). pprof has all three of a\n"
+		 "kind, this one first"},
+	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .words = type_names,
+	 .is_list = true, .metavar = "T[,T...]",
+	 .expects = "what a GPU does is `kernel`, `memcpy` and `memset`; "
+		    "one of them, or several with commas between",
+	 .help = "sum only these of the GPU: kernel, memcpy, memset"},
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, from), .metavar = "TIME",
+	 .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, to), .metavar = "TIME",
+	 .help = "\nread this part, as with `tsctl view`"},
+	{"process", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_process),
+	 .help = "sums: make the process the outermost frame"},
+	{"thread", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_thread),
+	 .help = "sums: make the thread a frame, too"},
+	{"no-leaf", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_no_leaf),
+	 .help = "sums: leave out the kernel or copy as innermost frame"},
+	{"lines", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_lines),
+	 .help = "folded: add file and line to native functions"},
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, mangled),
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{0},
 };
-
-static const char *name_of_sums(int option)
-{
-	return option == 'w'	       ? "--weight"
-	       : option == OPT_NO_LEAF ? "--no-leaf"
-	       : option == OPT_PROCESS ? "--process"
-	       : option == OPT_THREAD  ? "--thread"
-	       : option == OPT_LINES   ? "--lines"
-				       : NULL;
-}
-
-static int apply_option(struct export *export, int option)
-{
-	if (name_of_sums(option))
-		export->of_sums = name_of_sums(option);
-	switch (option) {
-	case OPT_FORMAT:
-		return parse_format(export, optarg);
-	case 'w':
-		return parse_weight(export, optarg);
-	case 'o':
-		export->output = optarg;
-		return 0;
-	case 's':
-		export->session = optarg;
-		return 0;
-	case OPT_FROM:
-		export->has_from = true;
-		return parse_time("--from", optarg, &export->from);
-	case OPT_TO:
-		export->has_to = true;
-		return parse_time("--to", optarg, &export->to);
-	case OPT_TYPE:
-		return parse_types(export, optarg);
-	case OPT_NO_LEAF:
-		export->options.no_leaf = true;
-		return 0;
-	case OPT_PROCESS:
-		export->options.processes = true;
-		return 0;
-	case OPT_THREAD:
-		export->options.threads = true;
-		return 0;
-	case OPT_LINES:
-		export->options.lines = true;
-		return 0;
-	case OPT_MANGLED:
-		export->mangled = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
 
 static int parse(struct export *export, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"format", required_argument, NULL, OPT_FORMAT},
-		{"output", required_argument, NULL, 'o'},
-		{"weight", required_argument, NULL, 'w'},
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"type", required_argument, NULL, OPT_TYPE},
-		{"no-leaf", no_argument, NULL, OPT_NO_LEAF},
-		{"process", no_argument, NULL, OPT_PROCESS},
-		{"thread", no_argument, NULL, OPT_THREAD},
-		{"lines", no_argument, NULL, OPT_LINES},
-		{"mangled", no_argument, NULL, OPT_MANGLED},
-		{"session", required_argument, NULL, 's'},
-		{0},
-	};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":o:w:s:", longs)) != -1)
-		if (apply_option(export, option))
-			return -EINVAL;
-	if (ts_one_trace(argc, export->session, "export --format folded", ""))
+	if (ts_options_parse(&ts_command_export, argc, argv, export, &operands))
 		return -EINVAL;
-	if (!export->has_format) {
+	export->file = operands.words[0];
+	if (ts_one_trace(&operands, export->session, "export --format folded", ""))
+		return -EINVAL;
+	if (export->format == FORMAT_UNSET) {
 		ts_complain("--format is missing: it is " FORMATS);
 		return -EINVAL;
 	}
 	if (export->of_sums && !formats[export->format].is_sum) {
 		ts_complain(
-			"%s is of sums, which `folded` and `pprof` are; `%s` holds all that happened",
-			export->of_sums, formats[export->format].name);
+			"--%s is of sums, which `folded` and `pprof` are; `%s` holds all that happened",
+			export->of_sums->name, format_names[export->format]);
 		return -EINVAL;
 	}
 	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
 		ts_complain("--type is of the GPU's work; `--weight %s` is the time of threads",
-			    weights[export->options.weight].name);
+			    weight_names[export->options.weight]);
 		return -EINVAL;
 	}
 	if ((!export->output || !strcmp(export->output, "-")) && isatty(STDOUT_FILENO) &&
 	    !formats[export->format].is_text) {
 		ts_complain("%s is not for a terminal; name a file with -o",
-			    formats[export->format].name);
+			    format_names[export->format]);
 		return -EINVAL;
 	}
 	return 0;
@@ -302,9 +285,9 @@ static int set_window(struct export *export)
 	struct ts_export_options *options = &export->options;
 	uint64_t origin_ns = ts_sbt_reader_origin_ns(export->source.reader);
 
-	if (export->has_from)
+	if (export->from.is_given)
 		options->from_ns = ts_time_absolute(&export->from, origin_ns);
-	if (!export->has_to)
+	if (!export->to.is_given)
 		return 0;
 	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
 	options->to_ns = ts_time_absolute(&export->to, origin_ns);
@@ -339,7 +322,7 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 
 static void complain_nothing(const struct export *export, const struct ts_export_report *report)
 {
-	const char *window = export->has_from || export->has_to ? " in that window" : "";
+	const char *window = export->from.is_given || export->to.is_given ? " in that window" : "";
 
 	if (!report->n_rows && export->options.weight == TS_EXPORT_CPU)
 		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` takes "
@@ -385,12 +368,13 @@ static void complain_missing(const struct export *export, const struct ts_export
 
 static int run_export(int argc, char **argv)
 {
-	ts_cleanup(export_deinit) struct export export = {.options.weight = TS_EXPORT_GPU_TIME};
+	ts_cleanup(export_deinit) struct export export = {.format = FORMAT_UNSET,
+							  .options.weight = TS_EXPORT_GPU_TIME};
 	struct ts_export_report report;
 	int r, status;
 
 	if (parse(&export, argc, argv) ||
-	    ts_source_open(&export.source, argv[optind], export.session) ||
+	    ts_source_open(&export.source, export.file, export.session) ||
 	    ts_outfile_open(&export.out, export.output))
 		return TS_EXIT_BAD;
 	r = run(&export, &report);
@@ -415,28 +399,16 @@ static int run_export(int argc, char **argv)
 const struct ts_command ts_command_export = {
 	.name = "export",
 	.summary = "write a trace in a format that other tools read",
-	.help = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
 		"\n"
 		"FORMAT is perfetto (ui.perfetto.dev, trace_processor): all that happened, on a\n"
 		"timeline; json (chrome://tracing, HTA, TensorBoard): less of it, as the PyTorch\n"
 		"profiler writes it; or sums by host stack: folded (flamegraph.pl, inferno,\n"
 		"speedscope), pprof (pprof, Parca).\n"
-		"\n"
-		"  -o, --output FILE    write to FILE (default: standard output)\n"
-		"  -w, --weight WEIGHT  sum GPU work by the stack that launched it: gpu-time (ns,\n"
-		"                       default), launches, bytes (copied); or threads: cpu,\n"
-		"                       off-cpu (ns), host (both). pprof has all three of a\n"
-		"                       kind, this one first\n"
-		"      --type T[,T...]  sum only these of the GPU: kernel, memcpy, memset\n"
-		"      --from TIME, --to TIME\n"
-		"                       read this part, as with `tsctl view`\n"
-		"      --process        sums: make the process the outermost frame\n"
-		"      --thread         sums: make the thread a frame, too\n"
-		"      --no-leaf        sums: leave out the kernel or copy as innermost frame\n"
-		"      --lines          folded: add file and line to native functions\n"
-		"      --mangled        leave the names of kernels as the compiler made them\n"
-		"  -s, --session N      read a session of the daemon: its number or pid\n"
-		"\n"
-		"example: tsctl export --format folded run.sbt | flamegraph.pl > run.svg\n",
+		"\n",
+	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",
+	.help_column = 23,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_export,
 };

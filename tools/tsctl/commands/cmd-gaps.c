@@ -6,6 +6,7 @@
 #include "replay/report/answers/gapsjson.h"
 #include "replay/report/stacks/stackjson.h"
 #include "replay/state/clocks.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -20,7 +21,7 @@
 #include <stdarg.h>
 
 #define DEFAULT_LISTED 10u
-#define MAX_LISTED     65536u
+#define MAX_LISTED     65536
 #define DEFAULT_LEAST  10000u
 /* Of a gap, or of all of them: more are in the JSON. */
 #define MAX_PARTS  12u
@@ -30,8 +31,7 @@
 
 struct asked {
 	const char *session;
-	unsigned long long limit, op_id;
-	uint64_t least_ns;
+	uint64_t limit, op_id, least_ns;
 	bool json, stacks, mangled, all;
 };
 
@@ -332,69 +332,40 @@ static int print_gaps(const struct asked *asked, struct ts_source *source)
 	return TS_EXIT_BAD;
 }
 
-static int apply_option(struct asked *asked, int option)
-{
-	switch (option) {
-	case 'l':
-		if (!ts_time_parse(optarg, &asked->least_ns))
-			return 0;
-		ts_complain("--least %s: it is nanoseconds, or a time with a unit, like 50us",
-			    optarg);
-		return -EINVAL;
-	case 'n':
-		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
-			return 0;
-		ts_complain("--limit %s: it is a number of gaps, at most %u", optarg, MAX_LISTED);
-		return -EINVAL;
-	case 'o':
-		if (!ts_parse_number(optarg, 1, UINT64_MAX, &asked->op_id))
-			return 0;
-		ts_complain("--op %s: it is the number of an operation, as `tsctl view` has it",
-			    optarg);
-		return -EINVAL;
-	case 's':
-		asked->session = optarg;
-		return 0;
-	case 'S':
-		asked->stacks = true;
-		return 0;
-	case 'a':
-		asked->all = true;
-		return 0;
-	case 'm':
-		asked->mangled = true;
-		return 0;
-	case 'j':
-		asked->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
+static const struct ts_option command_options[] = {
+	{"least", TS_OPTION_LONG, TS_OPTION_TIME(struct asked, least_ns), .max = UINT64_MAX,
+	 .metavar = "TIME", .expects = "it is nanoseconds, or a time with a unit, like 50us",
+	 .help = "shorter gaps do not count; 10us unless told"},
+	{"op", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, op_id), .min = 1, .max = UINT64_MAX,
+	 .metavar = "N", .expects = "it is the number of an operation, as `tsctl view` has it",
+	 .help = "the gap before one operation alone, however short: its op_id"},
+	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
+	 .expects = "it is a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "gaps that are listed, the longest first; 10 unless told"},
+	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
+	 .help = "all causes, where else the first 12 are listed"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
+	 .help = "with the host stack of each call"},
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, session), .metavar = "N",
+	 .help = "a session of the daemon, by number or pid"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "one JSON object"},
+	{0},
+};
 
 static int run_gaps(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"least", required_argument, NULL, 'l'},
-		{"limit", required_argument, NULL, 'n'},
-		{"op", required_argument, NULL, 'o'},
-		{"session", required_argument, NULL, 's'},
-		{"stacks", no_argument, NULL, 'S'},
-		{"all", no_argument, NULL, 'a'},
-		{"mangled", no_argument, NULL, 'm'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_ns = DEFAULT_LEAST};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
-		if (apply_option(&asked, option))
-			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.session, "gaps", ""))
+	if (ts_options_parse(&ts_command_gaps, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, asked.session ? NULL : argv[optind], asked.session))
+	if (ts_one_trace(&operands, asked.session, "gaps", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, operands.words[0], asked.session))
 		return TS_EXIT_BAD;
 	return print_gaps(&asked, &source);
 }
@@ -402,7 +373,7 @@ static int run_gaps(int argc, char **argv)
 const struct ts_command ts_command_gaps = {
 	.name = "gaps",
 	.summary = "tell why streams of the GPU stood still: who was late, and why",
-	.help = "usage: tsctl gaps [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl gaps [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Tells why a stream stood still between two operations. Each nanosecond has one\n"
 		"cause. Before the second one was called for: what its thread did, that is off\n"
@@ -412,16 +383,10 @@ const struct ts_command ts_command_gaps = {
 		"device. What the thread was woken by is followed as far as was recorded. All\n"
 		"that needs a trace recorded with --kernel-events. A cause begins with its\n"
 		"thread, NAME/TID, unless the line above names that thread.\n"
-		"\n"
-		"      --least TIME  shorter gaps do not count; 10us unless told\n"
-		"      --op N        the gap before one operation alone, however short: its op_id\n"
-		"  -n, --limit N     gaps that are listed, the longest first; 10 unless told\n"
-		"      --all         all causes, where else the first 12 are listed\n"
-		"      --stacks      with the host stack of each call\n"
-		"      --mangled     leave the names of kernels as the compiler made them\n"
-		"  -s, --session N   a session of the daemon, by number or pid\n"
-		"      --json        one JSON object\n"
-		"\n"
-		"example: tsctl gaps --least 100us run.sbt\n",
+		"\n",
+	.example = "gaps --least 100us run.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_gaps,
 };

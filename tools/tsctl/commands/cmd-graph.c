@@ -7,6 +7,7 @@
 #include "replay/report/answers/doubtsjson.h"
 #include "replay/report/answers/graphjson.h"
 #include "replay/state/graph/graph.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
@@ -20,22 +21,25 @@
 #include <inttypes.h>
 
 #define DEFAULT_LISTED 20u
-#define MAX_LISTED     1000000u
+#define MAX_LISTED     1000000
 
 enum format {
-	FORMAT_UNSET,
 	FORMAT_TEXT,
 	FORMAT_DOT,
-	FORMAT_JSON
+	FORMAT_JSON,
+	FORMAT_UNSET
 };
+
+static const char *const format_names[] = {
+	[FORMAT_TEXT] = "text", [FORMAT_DOT] = "dot", [FORMAT_JSON] = "json", NULL};
 
 struct asked {
 	struct ts_asking asking;
 	const char *output;
-	enum format format;
-	bool path, has_from, has_to;
+	unsigned int format; /* enum format */
+	bool path;
 	struct ts_time from, to;
-	unsigned long long limit;
+	uint64_t limit;
 };
 
 struct drawing {
@@ -115,9 +119,9 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	Ts__Rpc__Moment from, to;
 	int status;
 
-	if (asked->has_from)
+	if (asked->from.is_given)
 		graph.from = ts_ask_moment(&asked->from, &from);
-	if (asked->has_to)
+	if (asked->to.is_given)
 		graph.to = ts_ask_moment(&asked->to, &to);
 	TS_RPC_SET(&graph, path, asked->path);
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
@@ -332,13 +336,13 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 {
 	uint64_t origin_ns = ts_sbt_reader_origin_ns(reader);
 
-	if (asked->has_from)
+	if (asked->from.is_given)
 		options->from_ns = ts_time_absolute(&asked->from, origin_ns);
-	if (asked->has_to) {
+	if (asked->to.is_given) {
 		options->to_ns = ts_time_absolute(&asked->to, origin_ns);
 		options->to_ns = options->to_ns ? options->to_ns : 1;
 	}
-	if (!asked->has_to || options->to_ns >= options->from_ns)
+	if (!asked->to.is_given || options->to_ns >= options->from_ns)
 		return 0;
 	ts_complain("--to lies before --from");
 	return -EINVAL;
@@ -399,97 +403,51 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	return TS_EXIT_BAD;
 }
 
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
+static int set_json(void *to, const struct ts_option *option, const char *text)
 {
-	if (!ts_time_parse_moment(text, ret_time))
-		return 0;
-	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
-		    "12.5ms; or @ and a time of the clock, as JSON gives it",
-		    option, text);
-	return -EINVAL;
+	struct asked *asked = to;
+
+	asked->format = FORMAT_JSON;
+	return 0;
 }
 
-static int parse_format(const char *text, enum format *ret_format)
-{
-	static const char *const names[] = {
-		[FORMAT_TEXT] = "text", [FORMAT_DOT] = "dot", [FORMAT_JSON] = "json"};
-
-	for (int i = FORMAT_TEXT; i <= FORMAT_JSON; i++)
-		if (!strcmp(text, names[i])) {
-			*ret_format = (enum format)i;
-			return 0;
-		}
-	ts_complain("--format %s: it is `dot` or `json`, or `text` with --critical-path", text);
-	return -EINVAL;
-}
-
-enum {
-	OPT_FROM = 256,
-	OPT_TO,
-	OPT_PATH,
-	OPT_FORMAT,
-	OPT_SERVED,
+static const struct ts_option command_options[] = {
+	{"critical-path", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, path),
+	 .help = "the chain that led to the latest end, and what its time\n"
+		 "went to: kernels, copies, launch latency, host, waiting"},
+	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format), .words = format_names,
+	 .metavar = "FORMAT", .expects = "it is `dot` or `json`, or `text` with --critical-path",
+	 .help = "dot (default; for Graphviz) or json: an object a line,\n"
+		 "nodes with their slack, edges, the critical path and its\n"
+		 "sums; text (default with --critical-path; requires it)"},
+	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
+	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "longest steps that are listed as text (default: 20)"},
+	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
+	 .help = "write to FILE (default: standard output)"},
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
+	 .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
+	 .help = "\nread this part, as with `tsctl view`"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"json", 'j', TS_OPTION_PARSED_FLAG(set_json), .is_letter_unmentioned = true,
+	 .help = "the same as --format json"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
+	 .help = "have the daemon answer; requires --json"},
+	{0},
 };
-
-static int apply_option(struct asked *asked, int option)
-{
-	switch (option) {
-	case OPT_FORMAT:
-		return parse_format(optarg, &asked->format);
-	case 'j':
-		asked->format = FORMAT_JSON;
-		return 0;
-	case 'o':
-		asked->output = optarg;
-		return 0;
-	case 's':
-		asked->asking.session = optarg;
-		return 0;
-	case OPT_SERVED:
-		asked->asking.served = true;
-		return 0;
-	case 'n':
-		if (!ts_parse_number(optarg, 0, MAX_LISTED, &asked->limit))
-			return 0;
-		ts_complain("--limit %s: it is a number of steps, at most %u", optarg, MAX_LISTED);
-		return -EINVAL;
-	case OPT_PATH:
-		asked->path = true;
-		return 0;
-	case OPT_FROM:
-		asked->has_from = true;
-		return parse_time("--from", optarg, &asked->from);
-	case OPT_TO:
-		asked->has_to = true;
-		return parse_time("--to", optarg, &asked->to);
-	default:
-		return -EINVAL;
-	}
-}
 
 static int run_graph(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"format", required_argument, NULL, OPT_FORMAT},
-		{"json", no_argument, NULL, 'j'},
-		{"output", required_argument, NULL, 'o'},
-		{"critical-path", no_argument, NULL, OPT_PATH},
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"limit", required_argument, NULL, 'n'},
-		{"session", required_argument, NULL, 's'},
-		{"served", no_argument, NULL, OPT_SERVED},
-		{0},
-	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	ts_cleanup(ts_outfile_deinit) struct ts_outfile out = {0};
-	struct asked asked = {.limit = DEFAULT_LISTED};
-	int option;
+	struct asked asked = {.format = FORMAT_UNSET, .limit = DEFAULT_LISTED};
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":o:n:s:j", longs)) != -1)
-		if (apply_option(&asked, option))
-			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.asking.session, "graph", ""))
+	if (ts_options_parse(&ts_command_graph, argc, argv, &asked, &operands))
+		return TS_EXIT_BAD;
+	if (ts_one_trace(&operands, asked.asking.session, "graph", ""))
 		return TS_EXIT_BAD;
 	if (asked.format == FORMAT_UNSET)
 		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
@@ -497,7 +455,7 @@ static int run_graph(int argc, char **argv)
 		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
 		return TS_EXIT_BAD;
 	}
-	asked.asking.file = argv[optind];
+	asked.asking.file = operands.words[0];
 	if (asked.asking.served && asked.format != FORMAT_JSON) {
 		ts_complain("--served is of --format json: the daemon draws nothing");
 		return TS_EXIT_BAD;
@@ -505,8 +463,7 @@ static int run_graph(int argc, char **argv)
 	if (asked.format == FORMAT_JSON)
 		return ts_outfile_open(&out, asked.output) ? TS_EXIT_BAD
 							   : ask_json(&asked, &asked.asking, &out);
-	if (ts_source_open(&source, asked.asking.session ? NULL : argv[optind],
-			   asked.asking.session) ||
+	if (ts_source_open(&source, asked.asking.file, asked.asking.session) ||
 	    ts_outfile_open(&out, asked.output))
 		return TS_EXIT_BAD;
 	return run(&asked, &source, &out);
@@ -515,25 +472,15 @@ static int run_graph(int argc, char **argv)
 const struct ts_command ts_command_graph = {
 	.name = "graph",
 	.summary = "print the critical path, or the graph of what waited for what",
-	.help = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
 		"by events, behind their launches; calls in their threads, and what they waited\n"
 		"for.\n"
-		"\n"
-		"      --critical-path  the chain that led to the latest end, and what its time\n"
-		"                       went to: kernels, copies, launch latency, host, waiting\n"
-		"      --format FORMAT  dot (default; for Graphviz) or json: an object a line,\n"
-		"                       nodes with their slack, edges, the critical path and its\n"
-		"                       sums; text (default with --critical-path; requires it)\n"
-		"  -n, --limit N        longest steps that are listed as text (default: 20)\n"
-		"  -o, --output FILE    write to FILE (default: standard output)\n"
-		"      --from TIME, --to TIME\n"
-		"                       read this part, as with `tsctl view`\n"
-		"  -s, --session N      read a session of the daemon: its number or pid\n"
-		"      --json           the same as --format json\n"
-		"      --served         have the daemon answer; requires --json\n"
-		"\n"
-		"example: tsctl graph --critical-path run.sbt\n",
+		"\n",
+	.example = "graph --critical-path run.sbt",
+	.help_column = 23,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_graph,
 };

@@ -4,6 +4,7 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/state/checkpoint/checkpoint.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -98,39 +99,42 @@ static int make(const char *path, int fd, uint32_t every, bool json)
 	return print_report(json, path, &made, true, (uint64_t)(status.st_size - before.st_size));
 }
 
+struct asked {
+	uint64_t every; /* 0: the default */
+	bool json;
+};
+
+static const struct ts_option command_options[] = {
+	{"every", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, every), .min = 1,
+	 .max = UINT32_MAX, .metavar = "N", .expects = "it is a number of rows, like 8192",
+	 .help = "store one for every N rows (default: about 8192)"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_index(int argc, char **argv)
 {
-	static const struct option longs[] = {{"every", required_argument, NULL, 'e'},
-					      {"json", no_argument, NULL, 'j'},
-					      {0}};
 	ts_cleanup(ts_closep) int fd = -1;
-	unsigned long long every = 0;
-	bool json = false;
-	int option;
+	struct ts_operands operands;
+	struct asked asked = {0};
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option == 'j') {
-			json = true;
-		} else if (option != 'e') {
-			return TS_EXIT_BAD;
-		} else if (ts_parse_number(optarg, 1, UINT32_MAX, &every)) {
-			ts_complain("--every %s: it is a number of rows, like 8192", optarg);
-			return TS_EXIT_BAD;
-		}
-	}
-	if (argc - optind != 1) {
+	if (ts_options_parse(&ts_command_index, argc, argv, &asked, &operands))
+		return TS_EXIT_BAD;
+	if (operands.n != 1) {
 		ts_complain("takes one trace file: `tsctl index run.sbt`");
 		return TS_EXIT_BAD;
 	}
-	fd = ts_source_open_file(argv[optind], O_RDWR);
-	return fd < 0 ? TS_EXIT_BAD : make(argv[optind], fd, (uint32_t)every, json);
+	fd = ts_source_open_file(operands.words[0], O_RDWR);
+	return fd < 0 ? TS_EXIT_BAD
+		      : make(operands.words[0], fd, (uint32_t)asked.every, asked.json);
 }
 
 const struct ts_command ts_command_index = {
 	.name = "index",
 	.summary = "store checkpoints in a trace, for `tsctl state`",
 	.is_minor = true,
-	.help = "usage: tsctl index [OPTION ...] FILE\n"
+	.text = "usage: tsctl index [OPTION ...] FILE\n"
 		"\n"
 		"Reads all of FILE once and stores in it, behind what was recorded, what was\n"
 		"under way at many instants. `tsctl state` then starts from the nearest one\n"
@@ -140,10 +144,10 @@ const struct ts_command ts_command_index = {
 		"\n"
 		"If the recording has several files, FILE is the newest. It gets the checkpoints\n"
 		"of all, which are valid as long as no file is deleted.\n"
-		"\n"
-		"      --every N  store one for every N rows (default: about 8192)\n"
-		"      --json     print one JSON object\n"
-		"\n"
-		"example: tsctl index run.sbt && tsctl state --at 12.5s run.sbt\n",
+		"\n",
+	.example = "index run.sbt && tsctl state --at 12.5s run.sbt",
+	.help_column = 17,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_index,
 };

@@ -4,6 +4,7 @@
  */
 #include "proto/rpc/json.h"
 #include "replay/report/names/names.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -586,34 +587,33 @@ static int inform(const struct info *info, struct ts_source *source)
 	return status;
 }
 
+static const struct ts_option command_options[] = {
+	{"session", 's', TS_OPTION_SESSION(struct info, session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"mangled", 'm', TS_OPTION_FLAG(struct info, mangled), .is_letter_unmentioned = true,
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, wide),
+	 .help = "list every session; cut no names"},
+	{"columns", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, columns),
+	 .help = "print the bytes of each column in the file: those of a\n"
+		 "compressed block are shared out as before compression"},
+	{"json", 'j', TS_OPTION_FLAG(struct info, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object: format, sessions, devices, counts,\n"
+		 "duration_ns, lost, bytes, ..."},
+	{0},
+};
+
 static int run_info(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"json", no_argument, NULL, 'j'},    {"session", required_argument, NULL, 's'},
-		{"mangled", no_argument, NULL, 'm'}, {"wide", no_argument, NULL, 'w'},
-		{"columns", no_argument, NULL, 'c'}, {0},
-	};
 	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct info info = {0};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":js:m", longs)) != -1) {
-		if (option == 'j')
-			info.json = true;
-		else if (option == 's')
-			info.session = optarg;
-		else if (option == 'm')
-			info.mangled = true;
-		else if (option == 'w')
-			info.wide = true;
-		else if (option == 'c')
-			info.columns = true;
-		else
-			return TS_EXIT_BAD;
-	}
-	if (ts_one_trace(argc, info.session, "info", ""))
+	if (ts_options_parse(&ts_command_info, argc, argv, &info, &operands))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, argv[optind], info.session))
+	if (ts_one_trace(&operands, info.session, "info", ""))
+		return TS_EXIT_BAD;
+	if (ts_source_open(&source, operands.words[0], info.session))
 		return TS_EXIT_BAD;
 	return inform(&info, &source);
 }
@@ -621,21 +621,16 @@ static int run_info(int argc, char **argv)
 const struct ts_command ts_command_info = {
 	.name = "info",
 	.summary = "print what a trace holds, what failed, what was lost",
-	.help = "usage: tsctl info [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Prints a trace on a page: calls that failed, losses, processes, the kernels and\n"
 		"copies that took the longest, devices, rows by type. If the trace holds no GPU\n"
 		"operation, it prints why. A file that is still being written, or was cut off, is\n"
 		"read as far as it is whole. `tsctl verify` checks every byte.\n"
-		"\n"
-		"  -s, --session N  read a session of the daemon: its number or pid\n"
-		"      --mangled    leave the names of kernels as the compiler made them\n"
-		"      --wide       list every session; cut no names\n"
-		"      --columns    print the bytes of each column in the file: those of a\n"
-		"                   compressed block are shared out as before compression\n"
-		"      --json       print one JSON object: format, sessions, devices, counts,\n"
-		"                   duration_ns, lost, bytes, ...\n"
-		"\n"
-		"example: tsctl info run.sbt\n",
+		"\n",
+	.example = "info run.sbt",
+	.help_column = 19,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_info,
 };

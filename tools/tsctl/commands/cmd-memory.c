@@ -4,6 +4,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
@@ -17,12 +18,13 @@
 #include <stdlib.h>
 
 #define DEFAULT_LISTED 10u
-#define MAX_LISTED     (1u << 20)
+#define MAX_LISTED     1048576
 
 struct asked {
-	unsigned long long limit;
+	struct ts_asking asking;
+	uint64_t limit;
 	unsigned long long address;
-	bool json, stacks, wide, has_address;
+	bool stacks, wide, has_address;
 };
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -259,100 +261,81 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 
-static int ask(struct asked *asked, struct ts_asking *asking)
+static int ask(struct asked *asked)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
 	Ts__Rpc__Query__Memory memory = TS__RPC__QUERY__MEMORY__INIT;
 
 	TS_RPC_SET(&memory, limit, (uint32_t)asked->limit);
-	TS_RPC_SET(&memory, stacks, asked->json || asked->stacks);
+	TS_RPC_SET(&memory, stacks, asked->asking.json || asked->stacks);
 	if (asked->has_address)
 		TS_RPC_SET(&memory, address, asked->address);
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
-	asking->print = print_report;
-	asking->data = asked;
-	return ts_ask(asking, &query);
+	asked->asking.is_one = true;
+	asked->asking.print = print_report;
+	asked->asking.data = asked;
+	return ts_ask(&asked->asking, &query);
 }
 
-enum {
-	OPT_SERVED = 256,
-	OPT_KERNELS,
+static int parse_address(void *to, const struct ts_option *option, const char *text)
+{
+	struct asked *asked = to;
+	char *end;
+
+	errno = 0;
+	asked->address = strtoull(text, &end, 0);
+	asked->has_address = true;
+	return errno || *end || !isdigit((unsigned char)*text) ? ts_option_complain(option, text)
+							       : 0;
+}
+
+static const struct ts_option command_options[] = {
+	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
+	 .expects = "it is a number of allocations, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "allocations that are listed (default: 10)"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
+	 .help = "list allocations one by one, with the stack of each call"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"kernels", TS_OPTION_LONG, TS_OPTION_PARSED(parse_address), .metavar = "ADDRESS",
+	 .expects = "it is an address, as 0x7f0000000000",
+	 .help = "instead: the kernels that ran while the memory at\n"
+		 "ADDRESS was allocated, by name; they need not have used it"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
+	 .help = "have the daemon answer"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object, with the stacks"},
+	{0},
 };
 
 static int run_memory(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"limit", required_argument, NULL, 'n'},
-		{"session", required_argument, NULL, 's'},
-		{"stacks", no_argument, NULL, 'S'},
-		{"wide", no_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},
-		{"served", no_argument, NULL, OPT_SERVED},
-		{"kernels", required_argument, NULL, OPT_KERNELS},
-		{0},
-	};
 	struct asked asked = {.limit = DEFAULT_LISTED};
-	struct ts_asking asking = {.is_one = true};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
-		if (option == 'n') {
-			if (ts_parse_number(optarg, 0, MAX_LISTED, &asked.limit)) {
-				ts_complain("--limit %s: it is a number of allocations, at most %u",
-					    optarg, MAX_LISTED);
-				return TS_EXIT_BAD;
-			}
-		} else if (option == 's')
-			asking.session = optarg;
-		else if (option == 'S')
-			asked.stacks = true;
-		else if (option == 'w')
-			asked.wide = true;
-		else if (option == 'j')
-			asking.json = asked.json = true;
-		else if (option == OPT_SERVED)
-			asking.served = true;
-		else if (option == OPT_KERNELS) {
-			char *end = optarg;
-
-			errno = 0;
-			asked.address = strtoull(optarg, &end, 0);
-			asked.has_address = true;
-			if (errno || *end || !isdigit((unsigned char)*optarg)) {
-				ts_complain("--kernels %s: it is an address, as 0x7f0000000000",
-					    optarg);
-				return TS_EXIT_BAD;
-			}
-		} else
-			return TS_EXIT_BAD;
-	}
-	if (ts_one_trace(argc, asking.session, "memory", ""))
+	if (ts_options_parse(&ts_command_memory, argc, argv, &asked, &operands) ||
+	    ts_one_trace(&operands, asked.asking.session, "memory", ""))
 		return TS_EXIT_BAD;
-	asking.file = argv[optind];
-	return ask(&asked, &asking);
+	asked.asking.file = operands.words[0];
+	return ask(&asked);
 }
 
 const struct ts_command ts_command_memory = {
 	.name = "memory",
 	.summary = "print who held memory at its peak and what was never freed",
-	.help = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Prints how much memory was live at most, by device, kind, pool and allocating\n"
 		"stream; who held it then, by the code that allocated it; what was never freed.\n"
 		"Calls that failed come first. Memory counts from the call that allocated it to\n"
 		"the call that freed it. Then come copies, sets and frees of memory that had been\n"
 		"freed (kernels' accesses are not recorded), and pools that grew with room left.\n"
-		"\n"
-		"  -n, --limit N     allocations that are listed (default: 10)\n"
-		"      --stacks      list allocations one by one, with the stack of each call\n"
-		"      --wide        cut no names\n"
-		"  -s, --session N   read a session of the daemon: its number or pid\n"
-		"      --kernels ADDRESS   instead: the kernels that ran while the memory at\n"
-		"                    ADDRESS was allocated, by name; they need not have used it\n"
-		"      --served      have the daemon answer\n"
-		"      --json        print one JSON object, with the stacks\n"
-		"\n"
-		"example: tsctl memory --stacks run.sbt\n",
+		"\n",
+	.example = "memory --stacks run.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_memory,
 };

@@ -2,6 +2,7 @@
 /*
  * tsctl merge: several traces as one.
  */
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/trace/copyout.h"
 #include "tools/tsctl/trace/source.h"
@@ -22,21 +23,21 @@ static void merge_deinit(struct merge *merge)
 	free(merge->sources);
 }
 
-static int parse(struct merge *merge, int argc, char **argv)
-{
-	static const struct option longs[] = {{"output", required_argument, NULL, 'o'}, {0}};
-	int option;
+static const struct ts_option command_options[] = {
+	{"output", 'o', TS_OPTION_FILE(struct merge, output), .metavar = "OUT",
+	 .help = "the new trace; an existing file is refused"},
+	{0},
+};
 
-	while ((option = ts_option_next(argc, argv, ":o:", longs)) != -1) {
-		if (option != 'o')
-			return -EINVAL;
-		merge->output = optarg;
-	}
-	if (argc - optind < 2) {
+static int parse(struct merge *merge, int argc, char **argv, struct ts_operands *ret_operands)
+{
+	if (ts_options_parse(&ts_command_merge, argc, argv, merge, ret_operands))
+		return -EINVAL;
+	if (ret_operands->n < 2) {
 		ts_complain("takes two trace files or more: `tsctl merge -o all.sbt a.sbt b.sbt`");
 		return -EINVAL;
 	}
-	if (argc - optind > (int)TS_SBT_COPY_MAX_SOURCES) {
+	if (ret_operands->n > TS_SBT_COPY_MAX_SOURCES) {
 		ts_complain("takes %u files at most; merge some first", TS_SBT_COPY_MAX_SOURCES);
 		return -EINVAL;
 	}
@@ -92,9 +93,10 @@ static int run_merge(int argc, char **argv)
 	ts_cleanup(merge_deinit) struct merge merge = {0};
 	struct ts_sbt_copy_options options = {0};
 	struct ts_sbt_copy_report report = {0};
+	struct ts_operands operands;
 	int status;
 
-	if (parse(&merge, argc, argv) || open_files(&merge, argv + optind, (size_t)(argc - optind)))
+	if (parse(&merge, argc, argv, &operands) || open_files(&merge, operands.words, operands.n))
 		return TS_EXIT_BAD;
 	status = ts_copy_out(merge.sources, merge.n, &options, merge.output, &report);
 	if (status == TS_EXIT_BAD)
@@ -109,7 +111,7 @@ static int run_merge(int argc, char **argv)
 const struct ts_command ts_command_merge = {
 	.name = "merge",
 	.summary = "write several traces as one",
-	.help = "usage: tsctl merge -o OUT FILE FILE ...\n"
+	.text = "usage: tsctl merge -o OUT FILE FILE ...\n"
 		"\n"
 		"Writes all rows of the FILEs to OUT: of several processes, daemons or machines.\n"
 		"Sessions are numbered in the order of their start. Parts of one session (of\n"
@@ -120,9 +122,10 @@ const struct ts_command ts_command_merge = {
 		"to the clock of the machine that was up longest, by what both knew of\n"
 		"CLOCK_REALTIME; OUT's metadata (`tsctl info --json OUT`) has the shift and its\n"
 		"error. Exits 0, 1 if a FILE is damaged (OUT has what could be read), or 2.\n"
-		"\n"
-		"  -o, --output OUT  the new trace; an existing file is refused\n"
-		"\n"
-		"example: tsctl merge -o job.sbt rank0.sbt rank1.sbt\n",
+		"\n",
+	.example = "merge -o job.sbt rank0.sbt rank1.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_merge,
 };

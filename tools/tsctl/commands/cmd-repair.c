@@ -4,6 +4,7 @@
  */
 #include "sbt/repair.h"
 #include "sbt/verify.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -62,39 +63,47 @@ static void show_progress(uint64_t done_bytes, uint64_t file_bytes, void *data)
 	ts_progress_step(progress, done_bytes);
 }
 
+struct asked {
+	bool json;
+};
+
+static const struct ts_option command_options[] = {
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_repair(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	struct ts_sbt_repair_report report = {0};
 	struct ts_sbt_verify_report verified = {0};
 	struct ts_sbt_error error = {0};
 	struct ts_progress progress;
 	ts_cleanup(ts_closep) int fd = -1;
 	off_t bytes_before;
-	bool json = false;
-	int option, r;
+	struct ts_operands operands;
+	struct asked asked = {0};
+	const char *path;
+	int r;
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option != 'j')
-			return TS_EXIT_BAD;
-		json = true;
-	}
-	if (argc - optind != 1) {
+	if (ts_options_parse(&ts_command_repair, argc, argv, &asked, &operands))
+		return TS_EXIT_BAD;
+	if (operands.n != 1) {
 		ts_complain("takes one trace file: `tsctl repair run.sbt`");
 		return TS_EXIT_BAD;
 	}
-	fd = ts_source_open_file(argv[optind], O_RDWR);
+	path = operands.words[0];
+	fd = ts_source_open_file(path, O_RDWR);
 	if (fd < 0)
 		return TS_EXIT_BAD;
 	bytes_before = lseek(fd, 0, SEEK_END);
 	r = ts_sbt_repair(fd, &report, &error);
 	if (r == -EBUSY) {
-		ts_complain("%s is still being written; repair it when its writer is gone",
-			    argv[optind]);
+		ts_complain("%s is still being written; repair it when its writer is gone", path);
 		return TS_EXIT_BAD;
 	}
 	if (r) {
-		ts_source_complain(argv[optind], r, &error);
+		ts_source_complain(path, r, &error);
 		return TS_EXIT_BAD;
 	}
 	if (report.was_finished) {
@@ -105,15 +114,15 @@ static int run_repair(int argc, char **argv)
 				  &verified);
 		ts_progress_deinit(&progress);
 		if (r) {
-			ts_source_complain(argv[optind], r, &verified.first);
+			ts_source_complain(path, r, &verified.first);
 			return TS_EXIT_BAD;
 		}
 	}
-	if (json)
-		r = print_json(argv[optind], &report, &verified,
+	if (asked.json)
+		r = print_json(path, &report, &verified,
 			       bytes_before > 0 ? (uint64_t)bytes_before : 0);
 	else
-		r = print_report(argv[optind], &report, &verified);
+		r = print_report(path, &report, &verified);
 	return r ? r : verified.n_findings ? TS_EXIT_FINDING : TS_EXIT_OK;
 }
 
@@ -121,16 +130,18 @@ const struct ts_command ts_command_repair = {
 	.name = "repair",
 	.summary = "finish a trace file whose end was cut off",
 	.is_minor = true,
-	.help = "usage: tsctl repair [--json] FILE\n"
+	.text = "usage: tsctl repair [--json] FILE\n"
 		"\n"
 		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"
 		"what follows the last whole block and appends an index and an end marker.\n"
 		"Nothing before that is changed. Damage in the middle of a finished file is\n"
 		"reported, not mended; the rest can be read. Exits 0 if FILE is finished and\n"
 		"whole, 1 if finished but damaged, 2 if it is no trace or still being written.\n"
-		"\n"
-		"  --json  print one JSON object\n"
-		"\n"
-		"example: tsctl repair run.sbt && tsctl verify run.sbt\n",
+		"\n",
+	.example = "repair run.sbt && tsctl verify run.sbt",
+	.help_column = 10,
+	.is_help_narrow = true,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_repair,
 };

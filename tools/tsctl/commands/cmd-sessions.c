@@ -3,26 +3,31 @@
  * tsctl sessions: the processes that are being recorded now.
  */
 #include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 
+struct asked {
+	bool json;
+};
+
+static const struct ts_option command_options[] = {
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_sessions(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
 	Ts__Rpc__SessionList list = TS__RPC__SESSION_LIST__INIT;
-	bool json = false;
-	int option, r;
+	struct ts_operands operands;
+	struct asked asked = {0};
+	int r;
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option != 'j')
-			return TS_EXIT_BAD;
-		json = true;
-	}
-	if (optind < argc) {
-		ts_complain("takes no argument: `%s`", argv[optind]);
+	if (ts_options_parse(&ts_command_sessions, argc, argv, &asked, &operands) ||
+	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
-	}
 	r = ts_live_new(&live);
 	r = r ? r : ts_live_list(live);
 	if (r) {
@@ -31,7 +36,7 @@ static int run_sessions(int argc, char **argv)
 	}
 	list.n_sessions = live->n_sessions;
 	list.sessions = live->sessions;
-	if (json)
+	if (asked.json)
 		return ts_json_print(&list.base);
 	if (live->n_sessions)
 		ts_live_print(live->n_sessions, live->sessions);
@@ -44,15 +49,16 @@ const struct ts_command ts_command_sessions = {
 	.name = "sessions",
 	.summary = "list the processes that are being recorded",
 	.is_minor = true,
-	.help = "usage: tsctl sessions [--json]\n"
+	.text = "usage: tsctl sessions [--json]\n"
 		"\n"
 		"Lists those of your processes that are being recorded now: by the service, and\n"
 		"by every `tsctl record` of yours; with $TRACESMITH_CONTROL set, by the daemon\n"
 		"that listens there alone. STATE is `paused` if `tsctl stop` stopped it, and\n"
 		"`observed` if nobody preloaded the process: --system sees its calls alone.\n"
-		"\n"
-		"  --json  print one JSON object\n"
-		"\n"
-		"example: tsctl sessions\n",
+		"\n",
+	.example = "sessions",
+	.help_column = 10,
+	.is_help_narrow = true,
+	.options = command_options,
 	.run = run_sessions,
 };

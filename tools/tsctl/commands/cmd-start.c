@@ -4,15 +4,23 @@
  * process that was named or for all.
  */
 #include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 
 #define TIMEOUT_MS 5000u
 
+enum {
+	CAPTURE_REPLAY,
+	CAPTURE_UNSET
+};
+
+static const char *const capture_names[] = {[CAPTURE_REPLAY] = "replay", NULL};
+
 struct switching {
 	bool stop, json, quiet;
 	const char *kernel_events; /* NULL: as before */
-	const char *capture;	   /* NULL: recording itself */
+	unsigned int capture;	   /* of capture_names; CAPTURE_UNSET: recording itself */
 	uint32_t *pids;
 	size_t n_pids;
 	Ts__Rpc__Switched sum;
@@ -32,7 +40,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	asked.pid = pid;
 	TS_RPC_SET(&asked, timeout_ms, TIMEOUT_MS);
 	asked.kernel_events = (char *)(uintptr_t)switching->kernel_events;
-	asked.capture = (char *)(uintptr_t)switching->capture;
+	asked.capture = (char *)(uintptr_t)capture_names[switching->capture];
 	if (switching->stop) {
 		request.body_case = TS__RPC__REQUEST__BODY_STOP;
 		request.stop = &asked;
@@ -71,12 +79,18 @@ static uint32_t ask_all(struct switching *switching, struct ts_live *live, uint3
 	return n;
 }
 
+static bool is_of_window(const struct switching *switching)
+{
+	return switching->capture != CAPTURE_UNSET;
+}
+
 static void print_sum(const struct switching *switching)
 {
 	const Ts__Rpc__Switched *sum = &switching->sum;
-	const char *done = switching->capture ? (switching->stop ? "window closes" : "window opens")
-			   : switching->stop  ? "stopped"
-					      : "started";
+	const char *done = is_of_window(switching)
+				   ? (switching->stop ? "window closes" : "window opens")
+			   : switching->stop ? "stopped"
+					     : "started";
 
 	if (!sum->sessions)
 		printf("%s: no process yet, but what begins in %zu recording%s\n", done,
@@ -114,40 +128,57 @@ static int conclude(struct switching *switching)
 	return switching->failed ? TS_EXIT_BAD : r;
 }
 
-static int run(int argc, char **argv, bool stop)
+static int complain_of_start(void *to, const struct ts_option *option, const char *text)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
-					      {"quiet", no_argument, NULL, 'q'},
-					      {"kernel-events", required_argument, NULL, 'k'},
-					      {"capture", required_argument, NULL, 'c'},
-					      {0}};
-	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
-	struct switching switching = {.stop = stop, .sum = TS__RPC__SWITCHED__INIT};
-	int option, r;
+	ts_complain("--kernel-events is what `tsctl start` takes");
+	return -EINVAL;
+}
 
-	while ((option = ts_option_next(argc, argv, ":jq", longs)) != -1) {
-		if (option == 'j')
-			switching.json = true;
-		else if (option == 'q')
-			switching.quiet = true;
-		else if (option == 'c' && !strcmp(optarg, "replay"))
-			switching.capture = optarg;
-		else if (option == 'c') {
-			ts_complain("--capture %s: it is `replay`", optarg);
-			return TS_EXIT_BAD;
-		} else if (option == 'k' && !stop)
-			switching.kernel_events = optarg;
-		else if (option == 'k') {
-			ts_complain("--kernel-events is what `tsctl start` takes");
-			return TS_EXIT_BAD;
-		} else
-			return TS_EXIT_BAD;
-	}
-	if (switching.capture && switching.kernel_events) {
+static const struct ts_option start_options[] = {
+	{"capture", TS_OPTION_LONG, TS_OPTION_CHOICE(struct switching, capture),
+	 .words = capture_names, .metavar = "replay",
+	 .help = "open a window in processes of `tsctl record --capture\n"
+		 "window`: their next calls are captured for replay, and\n"
+		 "memory as it is then"},
+	{"kernel-events", TS_OPTION_LONG, TS_OPTION_TEXT(struct switching, kernel_events),
+	 .metavar = "LIST",
+	 .help = "record these of the daemon's kernel events, from this\n"
+		 "length on: sched:1ms,syscalls"},
+	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
+	 .help = "print nothing if all went well"},
+	{0},
+};
+
+static const struct ts_option stop_options[] = {
+	{"capture", TS_OPTION_LONG, TS_OPTION_CHOICE(struct switching, capture),
+	 .words = capture_names, .metavar = "replay",
+	 .help = "close the window that `tsctl start --capture replay` opened"},
+	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
+	 .help = "print nothing if all went well"},
+	{"kernel-events", TS_OPTION_LONG, TS_OPTION_PARSED(complain_of_start), .is_hidden = true},
+	{0},
+};
+
+static int run(int argc, char **argv, const struct ts_command *command)
+{
+	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
+	struct switching switching = {.stop = command == &ts_command_stop,
+				      .capture = CAPTURE_UNSET,
+				      .sum = TS__RPC__SWITCHED__INIT};
+	struct ts_operands operands;
+	int r;
+
+	if (ts_options_parse(command, argc, argv, &switching, &operands))
+		return TS_EXIT_BAD;
+	if (is_of_window(&switching) && switching.kernel_events) {
 		ts_complain("--capture and --kernel-events are set by a command each");
 		return TS_EXIT_BAD;
 	}
-	r = ts_live_parse_pids(argc - optind, argv + optind, &switching.pids, &switching.n_pids);
+	r = ts_live_parse_pids(&operands, &switching.pids, &switching.n_pids);
 	if (!r)
 		r = ts_live_new(&live);
 	if (r) {
@@ -171,50 +202,46 @@ static int run(int argc, char **argv, bool stop)
 
 static int run_start(int argc, char **argv)
 {
-	return run(argc, argv, false);
+	return run(argc, argv, &ts_command_start);
 }
 
 static int run_stop(int argc, char **argv)
 {
-	return run(argc, argv, true);
+	return run(argc, argv, &ts_command_stop);
 }
 
 const struct ts_command ts_command_start = {
 	.name = "start",
 	.summary = "start recording in running processes that are stopped",
-	.help = "usage: tsctl start [OPTION ...] [PID ...]\n"
+	.text = "usage: tsctl start [OPTION ...] [PID ...]\n"
 		"\n"
 		"Starts recording in processes that `tsctl stop`, `tsctl record --start-later` or\n"
 		"TRACESMITH_START_LATER=1 stopped: in those named, or in all of yours that\n"
 		"`tsctl sessions` lists, and in those that the recordings will get. Returns when\n"
 		"it is done.\n"
-		"\n"
-		"  --capture replay      open a window in processes of `tsctl record --capture\n"
-		"                        window`: their next calls are captured for replay, and\n"
-		"                        memory as it is then\n"
-		"  --kernel-events LIST  record these of the daemon's kernel events, from this\n"
-		"                        length on: sched:1ms,syscalls\n"
-		"  --json                print one JSON object\n"
-		"  -q, --quiet           print nothing if all went well\n"
-		"\n"
-		"example: tsctl start 4711\n",
+		"\n",
+	.example = "start 4711",
+	.help_column = 24,
+	.is_help_narrow = true,
+	.options = start_options,
+	.operands = TS_OPERANDS_PIDS,
 	.run = run_start,
 };
 
 const struct ts_command ts_command_stop = {
 	.name = "stop",
 	.summary = "stop recording in running processes, which run on",
-	.help = "usage: tsctl stop [OPTION ...] [PID ...]\n"
+	.text = "usage: tsctl stop [OPTION ...] [PID ...]\n"
 		"\n"
 		"Stops recording in the processes named, or in all of yours that `tsctl sessions`\n"
 		"lists. They run on at nearly their own speed and stay sessions of their trace;\n"
 		"`tsctl start` starts it again. What they do meanwhile counts as no loss; the\n"
 		"trace has the time from stop to start. Returns when what was recorded is stored.\n"
-		"\n"
-		"  --capture replay  close the window that `tsctl start --capture replay` opened\n"
-		"  --json            print one JSON object\n"
-		"  -q, --quiet       print nothing if all went well\n"
-		"\n"
-		"example: tsctl stop\n",
+		"\n",
+	.example = "stop",
+	.help_column = 20,
+	.is_help_narrow = true,
+	.options = stop_options,
+	.operands = TS_OPERANDS_PIDS,
 	.run = run_stop,
 };

@@ -4,6 +4,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
@@ -21,7 +22,7 @@
 struct asked {
 	struct ts_asking asking;
 	struct ts_time at;
-	bool has_at, stacks, all, mangled, wide;
+	bool stacks, all, mangled, wide;
 };
 
 static void heading(const char *text, size_t n)
@@ -300,81 +301,46 @@ static int ask(struct asked *asked)
 	return ts_ask(&asked->asking, &query);
 }
 
-enum {
-	OPT_SERVED = 256,
+static const struct ts_option command_options[] = {
+	{"at", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, at), .metavar = "TIME",
+	 .help = "the instant"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
+	 .help = "print the host stack of each operation's call"},
+	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
+	 .help = "list all of a kind (default: the first 20)"},
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
+	 .help = "have the daemon answer"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
 };
-
-static int apply_option(struct asked *asked, int option)
-{
-	switch (option) {
-	case 't':
-		asked->has_at = true;
-		if (!ts_time_parse_moment(optarg, &asked->at))
-			return 0;
-		ts_complain(
-			"--at %s: it is a time from the trace's start: nanoseconds, or with a unit, "
-			"like 12.5ms; or @ and a time of the clock, as JSON gives it",
-			optarg);
-		return -EINVAL;
-	case 's':
-		asked->asking.session = optarg;
-		return 0;
-	case OPT_SERVED:
-		asked->asking.served = true;
-		return 0;
-	case 'j':
-		asked->asking.json = true;
-		return 0;
-	case 'S':
-		asked->stacks = true;
-		return 0;
-	case 'a':
-		asked->all = true;
-		return 0;
-	case 'm':
-		asked->mangled = true;
-		return 0;
-	case 'w':
-		asked->wide = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
 
 static int run_state(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"at", required_argument, NULL, 't'},
-		{"session", required_argument, NULL, 's'},
-		{"stacks", no_argument, NULL, 'S'},
-		{"all", no_argument, NULL, 'a'},
-		{"mangled", no_argument, NULL, 'm'},
-		{"wide", no_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},
-		{"served", no_argument, NULL, OPT_SERVED},
-		{0},
-	};
 	struct asked asked = {0};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":s:j", longs)) != -1)
-		if (apply_option(&asked, option))
-			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.asking.session, "state", " --at 1.5s"))
+	if (ts_options_parse(&ts_command_state, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	if (!asked.has_at) {
+	if (ts_one_trace(&operands, asked.asking.session, "state", " --at 1.5s"))
+		return TS_EXIT_BAD;
+	if (!asked.at.is_given) {
 		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
 		return TS_EXIT_BAD;
 	}
-	asked.asking.file = argv[optind];
+	asked.asking.file = operands.words[0];
 	return ask(&asked);
 }
 
 const struct ts_command ts_command_state = {
 	.name = "state",
 	.summary = "print what the GPU was doing at an instant",
-	.help = "usage: tsctl state --at TIME [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl state --at TIME [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Prints what was under way at TIME: operations of each device, what they waited\n"
 		"for, threads in a call, events that were not reached, live memory. If nothing\n"
@@ -385,16 +351,10 @@ const struct ts_command ts_command_state = {
 		"the legacy default stream or a taken engine); queued (behind others in its\n"
 		"stream); or dispatch_pending (nothing known holds it back). `unsure` says why if\n"
 		"the trace cannot tell for certain: so of each taken engine.\n"
-		"\n"
-		"      --at TIME     the instant\n"
-		"      --stacks      print the host stack of each operation's call\n"
-		"      --all         list all of a kind (default: the first 20)\n"
-		"      --mangled     leave the names of kernels as the compiler made them\n"
-		"      --wide        cut no names\n"
-		"  -s, --session N   read a session of the daemon: its number or pid\n"
-		"      --served      have the daemon answer\n"
-		"      --json        print one JSON object\n"
-		"\n"
-		"example: tsctl state --at 12.5ms run.sbt\n",
+		"\n",
+	.example = "state --at 12.5ms run.sbt",
+	.help_column = 20,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_state,
 };

@@ -4,6 +4,7 @@
  */
 #include "proto/abi/handshake.h"
 #include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
@@ -109,26 +110,30 @@ static int print_status(const Ts__Rpc__Status *status)
 	return ts_finish_output(TS_EXIT_OK);
 }
 
+struct asked {
+	bool json;
+};
+
+static const struct ts_option command_options[] = {
+	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_status(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	Ts__Rpc__Status absent = TS__RPC__STATUS__INIT;
 	ts_cleanup(ts_client_freep) struct ts_client *client = NULL;
 	Ts__Rpc__Answer *answer = NULL;
 	const Ts__Rpc__Status *status = &absent;
 	char text[256];
-	bool json = false;
-	int option, r;
+	struct ts_operands operands;
+	struct asked asked = {0};
+	int r;
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option != 'j')
-			return TS_EXIT_BAD;
-		json = true;
-	}
-	if (optind < argc) {
-		ts_complain("takes no argument: `%s`", argv[optind]);
+	if (ts_options_parse(&ts_command_status, argc, argv, &asked, &operands) ||
+	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
-	}
 	r = ts_client_connect(NULL, &client);
 	if (r) {
 		fill_absent(&absent, r, text, sizeof(text));
@@ -144,7 +149,7 @@ static int run_status(int argc, char **argv)
 		}
 		status = answer->status;
 	}
-	r = json ? ts_json_print(&status->base) : print_status(status);
+	r = asked.json ? ts_json_print(&status->base) : print_status(status);
 	if (answer)
 		ts__rpc__answer__free_unpacked(answer, NULL);
 	return r;
@@ -154,14 +159,15 @@ const struct ts_command ts_command_status = {
 	.name = "status",
 	.summary = "print whether a daemon runs and what it records",
 	.is_minor = true,
-	.help = "usage: tsctl status [--json]\n"
+	.text = "usage: tsctl status [--json]\n"
 		"\n"
 		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
 		"it is, which of your sessions it records, and which Linux capabilities a service\n"
 		"lacks, with what each costs. If no daemon runs, it prints that, and exits 0.\n"
-		"\n"
-		"  --json  print one JSON object\n"
-		"\n"
-		"example: tsctl status\n",
+		"\n",
+	.example = "status",
+	.help_column = 10,
+	.is_help_narrow = true,
+	.options = command_options,
 	.run = run_status,
 };

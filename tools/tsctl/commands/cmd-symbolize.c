@@ -7,6 +7,7 @@
 #include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 #include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -176,43 +177,32 @@ static int print_report(const struct symbolize *symbolize, Ts__Rpc__SymbolizeRep
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-static int apply(struct symbolize *symbolize, int option)
-{
-	switch (option) {
-	case 'a':
-		symbolize->again = true;
-		return 0;
-	case 'w':
-		symbolize->worker = optarg;
-		return 0;
-	case 'j':
-		symbolize->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
+static const struct ts_option command_options[] = {
+	{"again", TS_OPTION_LONG, TS_OPTION_FLAG(struct symbolize, again),
+	 .help = "look up what was resolved before, too"},
+	{"worker", TS_OPTION_LONG, TS_OPTION_FILE(struct symbolize, worker), .metavar = "PATH",
+	 .help = "run this program to read the files (default: the installed)"},
+	{"json", 'j', TS_OPTION_FLAG(struct symbolize, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
 
 static int run_symbolize(int argc, char **argv)
 {
-	static const struct option longs[] = {{"again", no_argument, NULL, 'a'},
-					      {"worker", required_argument, NULL, 'w'},
-					      {"json", no_argument, NULL, 'j'},
-					      {0}};
 	struct symbolize symbolize = {0};
 	ts_cleanup(ts_closep) int fd = -1;
 	Ts__Rpc__SymbolizeReport *report;
 	struct ts_sbt_error error = {0};
-	int option, status;
+	struct ts_operands operands;
+	int status;
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1)
-		if (apply(&symbolize, option))
-			return TS_EXIT_BAD;
-	if (argc - optind != 1) {
+	if (ts_options_parse(&ts_command_symbolize, argc, argv, &symbolize, &operands))
+		return TS_EXIT_BAD;
+	if (operands.n != 1) {
 		ts_complain("takes one trace file: `tsctl symbolize run.sbt`");
 		return TS_EXIT_BAD;
 	}
-	symbolize.path = argv[optind];
+	symbolize.path = operands.words[0];
 	fd = ts_source_open_file(symbolize.path, O_RDWR);
 	if (fd < 0)
 		return TS_EXIT_BAD;
@@ -240,18 +230,17 @@ const struct ts_command ts_command_symbolize = {
 	.name = "symbolize",
 	.summary = "find names for the stacks of a trace and store them in it",
 	.is_minor = true,
-	.help = "usage: tsctl symbolize [OPTION ...] FILE\n"
+	.text = "usage: tsctl symbolize [OPTION ...] FILE\n"
 		"\n"
 		"Looks up functions, files and lines of all stacks in FILE and stores them there,\n"
 		"for `tsctl view --stacks`. `tsctl record` does it when it ends. Files are found\n"
 		"by path and build id, debug files beside them, in /usr/lib/debug and among those\n"
 		"that debuginfod fetched before; with TRACESMITH_DEBUGINFOD=1 debuginfod is asked\n"
 		"for what is missing, for the next time.\n"
-		"\n"
-		"      --again        look up what was resolved before, too\n"
-		"      --worker PATH  run this program to read the files (default: the installed)\n"
-		"      --json         print one JSON object\n"
-		"\n"
-		"example: tsctl symbolize run.sbt && tsctl view --stacks run.sbt\n",
+		"\n",
+	.example = "symbolize run.sbt && tsctl view --stacks run.sbt",
+	.help_column = 21,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_symbolize,
 };

@@ -4,6 +4,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/texts.h"
@@ -15,7 +16,7 @@
 
 #define DEFAULT_WIDTH 100u
 #define MIN_WIDTH     20u
-#define MAX_WIDTH     10000u
+#define MAX_WIDTH     10000
 #define LABEL_COLUMNS 24u
 #define RULER_COLUMNS 16u /* from one time to the next */
 /* Behind the columns: " 100.0 %". */
@@ -24,8 +25,8 @@
 struct asked {
 	struct ts_asking asking;
 	struct ts_time from, to;
-	bool has_from, has_to, ascii;
-	unsigned long long width; /* 0: the terminal's */
+	bool ascii;
+	uint64_t width; /* 0: the terminal's */
 };
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -236,9 +237,9 @@ static int ask(struct asked *asked)
 	Ts__Rpc__Query__Timeline timeline = TS__RPC__QUERY__TIMELINE__INIT;
 	Ts__Rpc__Moment from, to;
 
-	if (asked->has_from)
+	if (asked->from.is_given)
 		timeline.from = ts_ask_moment(&asked->from, &from);
-	if (asked->has_to)
+	if (asked->to.is_given)
 		timeline.to = ts_ask_moment(&asked->to, &to);
 	TS_RPC_SET(&timeline, parts, n_columns(asked));
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
@@ -249,97 +250,53 @@ static int ask(struct asked *asked)
 	return ts_ask(&asked->asking, &query);
 }
 
-enum {
-	OPT_FROM = 256,
-	OPT_TO,
-	OPT_ASCII,
-	OPT_SERVED,
+static const struct ts_option command_options[] = {
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
+	 .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
+	 .help = "\ndraw this part, as with `tsctl view` (default: from the\n"
+		 "first operation to the end of the last)"},
+	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = 1, .max = MAX_WIDTH,
+	 .metavar = "N",
+	 .expects = "it is a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
+	 .help = "columns of a line (default: the terminal's)"},
+	{"ascii", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, ascii),
+	 .help = "draw with letters (default: blocks if the locale is UTF-8)"},
+	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
+	 .help = "have the daemon answer"},
+	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object, with the columns' times"},
+	{0},
 };
-
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
-{
-	if (!ts_time_parse_moment(text, ret_time))
-		return 0;
-	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
-		    "12.5ms; or @ and a time of the clock, as JSON gives it",
-		    option, text);
-	return -EINVAL;
-}
-
-static int apply_option(struct asked *asked, int option)
-{
-	switch (option) {
-	case 'w':
-		if (!ts_parse_number(optarg, 1, MAX_WIDTH, &asked->width))
-			return 0;
-		ts_complain("--width %s: it is a number of columns, at most %u", optarg, MAX_WIDTH);
-		return -EINVAL;
-	case 's':
-		asked->asking.session = optarg;
-		return 0;
-	case OPT_SERVED:
-		asked->asking.served = true;
-		return 0;
-	case 'j':
-		asked->asking.json = true;
-		return 0;
-	case OPT_ASCII:
-		asked->ascii = true;
-		return 0;
-	case OPT_FROM:
-		asked->has_from = true;
-		return parse_time("--from", optarg, &asked->from);
-	case OPT_TO:
-		asked->has_to = true;
-		return parse_time("--to", optarg, &asked->to);
-	default:
-		return -EINVAL;
-	}
-}
 
 static int run_timeline(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"width", required_argument, NULL, 'w'},
-		{"ascii", no_argument, NULL, OPT_ASCII},
-		{"session", required_argument, NULL, 's'},
-		{"served", no_argument, NULL, OPT_SERVED},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
 	struct asked asked = {.ascii = !is_utf8_locale()};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":w:s:j", longs)) != -1)
-		if (apply_option(&asked, option))
-			return TS_EXIT_BAD;
-	if (ts_one_trace(argc, asked.asking.session, "timeline", ""))
+	if (ts_options_parse(&ts_command_timeline, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	asked.asking.file = argv[optind];
+	if (ts_one_trace(&operands, asked.asking.session, "timeline", ""))
+		return TS_EXIT_BAD;
+	asked.asking.file = operands.words[0];
 	return ask(&asked);
 }
 
 const struct ts_command ts_command_timeline = {
 	.name = "timeline",
 	.summary = "draw what streams did over time, and how busy the GPU was",
-	.help = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Draws a line for each stream: how much of each column's time it ran kernels or\n"
 		"copies. Below each GPU: how busy it was, how much ran at once, the occupancy\n"
 		"that its kernels can reach (by grid, registers, shared memory and blocks: an\n"
 		"upper bound), and why it was idle.\n"
-		"\n"
-		"      --from TIME, --to TIME\n"
-		"                     draw this part, as with `tsctl view` (default: from the\n"
-		"                     first operation to the end of the last)\n"
-		"  -w, --width N      columns of a line (default: the terminal's)\n"
-		"      --ascii        draw with letters (default: blocks if the locale is UTF-8)\n"
-		"  -s, --session N    read a session of the daemon: its number or pid\n"
-		"      --served       have the daemon answer\n"
-		"      --json         print one JSON object, with the columns' times\n"
-		"\n"
-		"example: tsctl timeline --from 1.2s --to 1.3s run.sbt\n",
+		"\n",
+	.example = "timeline --from 1.2s --to 1.3s run.sbt",
+	.help_column = 21,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_timeline,
 };

@@ -3,6 +3,7 @@
  * tsctl verify: whether a trace file is whole, byte by byte.
  */
 #include "sbt/verify.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -112,40 +113,45 @@ static void print_report(const char *path, const struct ts_sbt_verify_report *re
 		print_whole(path, report);
 }
 
+static const struct ts_option command_options[] = {
+	{"json", 'j', TS_OPTION_FLAG(struct verify, quiet), .is_letter_unmentioned = true,
+	 .help = "print one JSON object"},
+	{0},
+};
+
 static int run_verify(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
-	struct verify verify = {.quiet = false};
+	struct verify verify = {0};
 	struct ts_sbt_verify_options options = {.on_finding = show_finding,
 						.on_progress = show_progress,
 						.data = &verify};
 	struct ts_sbt_verify_report report = {0};
 	ts_cleanup(ts_closep) int fd = -1;
-	int option, r;
+	struct ts_operands operands;
+	const char *path;
+	int r;
 
-	while ((option = ts_option_next(argc, argv, ":j", longs)) != -1) {
-		if (option != 'j')
-			return TS_EXIT_BAD;
-		verify.quiet = true;
-	}
-	if (argc - optind != 1) {
+	if (ts_options_parse(&ts_command_verify, argc, argv, &verify, &operands))
+		return TS_EXIT_BAD;
+	if (operands.n != 1) {
 		ts_complain("takes one trace file: `tsctl verify run.sbt`");
 		return TS_EXIT_BAD;
 	}
-	fd = ts_source_open_file(argv[optind], O_RDONLY);
+	path = operands.words[0];
+	fd = ts_source_open_file(path, O_RDONLY);
 	if (fd < 0)
 		return TS_EXIT_BAD;
 	ts_progress_init(&verify.progress, "verifying", 0);
 	r = ts_sbt_verify(fd, &options, &report);
 	ts_progress_deinit(&verify.progress);
 	if (r) {
-		ts_source_complain(argv[optind], r, &report.first);
+		ts_source_complain(path, r, &report.first);
 		return TS_EXIT_BAD;
 	}
 	if (verify.quiet) {
-		r = print_json(argv[optind], &report);
+		r = print_json(path, &report);
 	} else {
-		print_report(argv[optind], &report);
+		print_report(path, &report);
 		r = ts_finish_output(TS_EXIT_OK);
 	}
 	return r ? r : report.n_findings ? TS_EXIT_FINDING : TS_EXIT_OK;
@@ -154,16 +160,18 @@ static int run_verify(int argc, char **argv)
 const struct ts_command ts_command_verify = {
 	.name = "verify",
 	.summary = "check that a trace file is whole",
-	.help = "usage: tsctl verify [--json] FILE\n"
+	.text = "usage: tsctl verify [--json] FILE\n"
 		"\n"
 		"Reads all of FILE: checksums, structure, the index, and that every id that a row\n"
 		"refers to is there. Lists what is wrong with the byte at which it begins. A file\n"
 		"that was never finished counts as damaged, unless it is still being written.\n"
 		"Rows are events, as `tsctl info` counts them. Exits 0 if FILE is whole, 1 if it\n"
 		"is damaged, 2 if it is no trace.\n"
-		"\n"
-		"  --json  print one JSON object\n"
-		"\n"
-		"example: tsctl verify run.sbt\n",
+		"\n",
+	.example = "verify run.sbt",
+	.help_column = 10,
+	.is_help_narrow = true,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_verify,
 };

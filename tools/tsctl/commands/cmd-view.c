@@ -7,6 +7,9 @@
 #include "replay/report/rows/rowsums.h"
 #include "replay/report/rows/rowwalk.h"
 #include "replay/report/stacks/stackjson.h"
+#include "tools/tsctl/options/near.h"
+#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
@@ -33,16 +36,24 @@
 /* A single sample says little: it is summed, and shown only when asked for. */
 #define QUIET_TYPES (OWN_TYPES | TS_ROW_BIT(TS_ROW_SAMPLE))
 
+enum sort {
+	SORT_TIME,
+	SORT_DURATION
+};
+
+static const char *const sort_names[] = {[SORT_TIME] = "time", [SORT_DURATION] = "duration", NULL};
+
 struct view {
 	/* asked for */
 	struct ts_asking asking;
 	struct ts_time from, to;
-	bool has_from, has_to;
 	uint64_t limit;		       /* rows; 0: all */
 	uint64_t types;		       /* 0: all */
+	const char *name, *thread;     /* NULL: any */
 	char *names[TS_ROW_EVENT_END]; /* of these types */
 	size_t n_names;
-	bool stats, stacks, longest, mangled, wide, json;
+	unsigned int sort; /* enum sort */
+	bool stats, stacks, errors, mangled, wide, json;
 	Ts__Rpc__RowFilter filter;
 	bool is_filtered;
 
@@ -67,17 +78,6 @@ static void view_deinit(struct view *view)
 }
 
 /* ---- options ------------------------------------------------------------------------------------ */
-
-static int parse_time(const char *option, const char *text, struct ts_time *ret_time)
-{
-	if (!ts_time_parse_moment(text, ret_time))
-		return 0;
-	ts_complain(
-		"%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; "
-		"or @ and a time of the clock, as JSON gives it",
-		option, text);
-	return -EINVAL;
-}
 
 static int complain_type(const char *name)
 {
@@ -104,8 +104,10 @@ static int complain_type(const char *name)
 	return -EINVAL;
 }
 
-static int parse_types(struct view *view, const char *text)
+static int parse_types(void *to, const struct ts_option *option, const char *text)
 {
+	struct view *view = to;
+
 	for (const char *at = text;; at++) {
 		size_t n = strcspn(at, ",");
 		char name[32];
@@ -128,170 +130,121 @@ static int parse_types(struct view *view, const char *text)
 	}
 }
 
-static int parse_limit(struct view *view, const char *text)
+/* The type of events after `i` others. */
+static const char *type_at(size_t i)
 {
-	unsigned long long limit;
-
-	if (ts_parse_number(text, 1, UINT64_MAX, &limit)) {
-		ts_complain("--limit %s: it is a number of rows, at least 1", text);
-		return -EINVAL;
-	}
-	view->limit = limit;
-	return 0;
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
+		if (ts_row_schema(type) && !i--)
+			return ts_row_schema(type)->name;
+	return NULL;
 }
 
-enum {
-	OPT_FROM = 256,
-	OPT_TO,
-	OPT_TYPE,
-	OPT_STATS,
-	OPT_STACKS,
-	OPT_NAME,
-	OPT_STREAM,
-	OPT_DEVICE,
-	OPT_THREAD,
-	OPT_ERRORS,
-	OPT_OPS,
-	OPT_SORT,
-	OPT_MANGLED,
-	OPT_WIDE,
-	OPT_SERVED
-};
-
-static int parse_id(const char *option, const char *text, uint32_t *ret_id)
+static int parse_id(const struct ts_option *option, const char *text, uint32_t *ret_id)
 {
 	unsigned long long id;
 
-	if (ts_parse_number(text, 0, UINT32_MAX - 1, &id)) {
-		ts_complain("%s %s: it is a number, as the rows have it", option, text);
-		return -EINVAL;
-	}
+	if (ts_parse_number(text, 0, UINT32_MAX - 1, &id))
+		return ts_option_complain(option, text);
 	*ret_id = (uint32_t)id;
 	return 0;
 }
 
-static int parse_sort(struct view *view, const char *text)
+static int parse_stream(void *to, const struct ts_option *option, const char *text)
 {
-	if (strcmp(text, "time") && strcmp(text, "duration")) {
-		ts_complain("--sort %s: rows are sorted by `time` or by `duration`", text);
-		return -EINVAL;
-	}
-	view->longest = !strcmp(text, "duration");
-	return 0;
+	Ts__Rpc__RowFilter *filter = to;
+
+	filter->has_stream = 1;
+	return parse_id(option, text, &filter->stream);
 }
 
+static int parse_device(void *to, const struct ts_option *option, const char *text)
+{
+	Ts__Rpc__RowFilter *filter = to;
+
+	filter->has_device = 1;
+	return parse_id(option, text, &filter->device);
+}
+
+static int parse_ops(void *to, const struct ts_option *option, const char *text)
+{
+	Ts__Rpc__RowFilter *filter = to;
+
+	filter->has_first_op = filter->has_last_op = 1;
+	return ts_ops_parse(text, &filter->first_op, &filter->last_op);
+}
+
+#define ID_EXPECTED "it is a number, as the rows have it"
+
+static const struct ts_option command_options[] = {
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, from), .metavar = "TIME",
+	 .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, to), .metavar = "TIME",
+	 .help = "rows that touch this window"},
+	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .metavar = "T[,T...]",
+	 .word_at = type_at, .is_list = true,
+	 .help = "only these: api, kernel, memcpy, memset, sync, alloc, ..."},
+	{"name", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, name), .metavar = "TEXT",
+	 .help = "with TEXT in the name; with * or ? a pattern of all of it"},
+	{"stream", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_stream),
+	 .metavar = "N", .expects = ID_EXPECTED, .joint = ", "},
+	{"device", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_device),
+	 .metavar = "N", .expects = ID_EXPECTED, .joint = ", "},
+	{"thread", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, thread), .metavar = "TID|NAME",
+	 .joint = ", "},
+	{"ops", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_ops),
+	 .metavar = "A[..B]", .help = "only of these"},
+	{"errors", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, errors),
+	 .help = "only calls that returned an error"},
+	{"sort", TS_OPTION_LONG, TS_OPTION_CHOICE(struct view, sort), .words = sort_names,
+	 .metavar = "duration", .expects = "rows are sorted by `time` or by `duration`",
+	 .help = "list the longest first (-n, default: 100)"},
+	{"limit", 'n', TS_OPTION_NUMBER(struct view, limit), .min = 1, .max = UINT64_MAX,
+	 .metavar = "N", .expects = "it is a number of rows, at least 1",
+	 .help = "list at most N rows (with --stats: names in each table)"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stacks),
+	 .help = "print the stack that called or launched each"},
+	{"stats", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stats),
+	 .help = "print sums instead: by kernel, call, copy, range, sample"},
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, mangled),
+	 .help = "leave the names of kernels as the compiler made them"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, wide),
+	 .help = "print all columns; cut no names"},
+	{"session", 's', TS_OPTION_SESSION(struct view, asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, asking.served),
+	 .help = "have the daemon answer; requires --json"},
+	{"json", 'j', TS_OPTION_FLAG(struct view, json), .is_letter_unmentioned = true,
+	 .help = "JSON lines, of clocks and samples too; one with --stats"},
+	{0},
+};
+
 /* What the rows have to be beyond their type and time. */
-static int apply_filter(struct view *view, int option)
+static void fill_filter(struct view *view)
 {
 	Ts__Rpc__RowFilter *filter = &view->filter;
 
-	view->is_filtered = true;
-	switch (option) {
-	case OPT_NAME:
-		filter->name = optarg;
-		return 0;
-	case OPT_STREAM:
-		filter->has_stream = 1;
-		return parse_id("--stream", optarg, &filter->stream);
-	case OPT_DEVICE:
-		filter->has_device = 1;
-		return parse_id("--device", optarg, &filter->device);
-	case OPT_THREAD:
-		filter->thread = optarg;
-		return 0;
-	case OPT_ERRORS:
+	filter->name = (char *)(uintptr_t)view->name;
+	filter->thread = (char *)(uintptr_t)view->thread;
+	if (view->errors)
 		TS_RPC_SET(filter, errors, 1);
-		return 0;
-	case OPT_OPS:
-	default:
-		filter->has_first_op = filter->has_last_op = 1;
-		return ts_ops_parse(optarg, &filter->first_op, &filter->last_op);
-	}
-}
-
-static int apply_option(struct view *view, int option)
-{
-	switch (option) {
-	case OPT_NAME:
-	case OPT_STREAM:
-	case OPT_DEVICE:
-	case OPT_THREAD:
-	case OPT_ERRORS:
-	case OPT_OPS:
-		return apply_filter(view, option);
-	case OPT_SORT:
-		return parse_sort(view, optarg);
-	case OPT_FROM:
-		view->has_from = true;
-		return parse_time("--from", optarg, &view->from);
-	case OPT_TO:
-		view->has_to = true;
-		return parse_time("--to", optarg, &view->to);
-	case OPT_TYPE:
-		return parse_types(view, optarg);
-	case OPT_STATS:
-		view->stats = true;
-		return 0;
-	case OPT_STACKS:
-		view->stacks = true;
-		return 0;
-	case OPT_MANGLED:
-		view->mangled = true;
-		return 0;
-	case OPT_WIDE:
-		view->wide = true;
-		return 0;
-	case 'n':
-		return parse_limit(view, optarg);
-	case 's':
-		view->asking.session = optarg;
-		return 0;
-	case OPT_SERVED:
-		view->asking.served = true;
-		return 0;
-	case 'j':
-		view->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	view->is_filtered = filter->name || filter->thread || view->errors || filter->has_stream ||
+			    filter->has_device || filter->has_first_op;
 }
 
 static int parse(struct view *view, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"from", required_argument, NULL, OPT_FROM},
-		{"to", required_argument, NULL, OPT_TO},
-		{"type", required_argument, NULL, OPT_TYPE},
-		{"limit", required_argument, NULL, 'n'},
-		{"stats", no_argument, NULL, OPT_STATS},
-		{"stacks", no_argument, NULL, OPT_STACKS},
-		{"name", required_argument, NULL, OPT_NAME},
-		{"stream", required_argument, NULL, OPT_STREAM},
-		{"device", required_argument, NULL, OPT_DEVICE},
-		{"thread", required_argument, NULL, OPT_THREAD},
-		{"errors", no_argument, NULL, OPT_ERRORS},
-		{"ops", required_argument, NULL, OPT_OPS},
-		{"sort", required_argument, NULL, OPT_SORT},
-		{"mangled", no_argument, NULL, OPT_MANGLED},
-		{"wide", no_argument, NULL, OPT_WIDE},
-		{"served", no_argument, NULL, OPT_SERVED},
-		{"session", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1)
-		if (apply_option(view, option))
-			return -EINVAL;
-	if (ts_one_trace(argc, view->asking.session, "view", ""))
+	if (ts_options_parse(&ts_command_view, argc, argv, view, &operands))
 		return -EINVAL;
-	if (view->longest && view->stats) {
+	fill_filter(view);
+	if (ts_one_trace(&operands, view->asking.session, "view", ""))
+		return -EINVAL;
+	if (view->sort == SORT_DURATION && view->stats) {
 		ts_complain("--sort duration is of rows; the sums of --stats are sorted by time");
 		return -EINVAL;
 	}
-	if (view->longest && view->limit > TS_ROW_LONGEST_MAX) {
+	if (view->sort == SORT_DURATION && view->limit > TS_ROW_LONGEST_MAX) {
 		ts_complain("--limit: --sort duration lists at most %u rows", TS_ROW_LONGEST_MAX);
 		return -EINVAL;
 	}
@@ -299,7 +252,7 @@ static int parse(struct view *view, int argc, char **argv)
 		ts_complain("--served is of --json: the daemon makes no tables");
 		return -EINVAL;
 	}
-	view->asking.file = argv[optind];
+	view->asking.file = operands.words[0];
 	return 0;
 }
 
@@ -309,9 +262,9 @@ static int parse(struct view *view, int argc, char **argv)
 static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 {
 	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
-	if (view->has_from && (view->from.ns || view->from.is_absolute))
+	if (view->from.is_given && (view->from.ns || view->from.is_absolute))
 		rows->from_ns = ts_time_absolute(&view->from, view->origin_ns);
-	if (!view->has_to)
+	if (!view->to.is_given)
 		return 0;
 	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
 	rows->to_ns = ts_time_absolute(&view->to, view->origin_ns);
@@ -351,7 +304,7 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 	r = ts_row_walk_init(&view->walk, view->resolver, rows,
 			     view->is_filtered ? &view->filter : NULL,
 			     view->types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
-	if (r || !view->longest)
+	if (r || view->sort != SORT_DURATION)
 		return r;
 	return ts_row_walk_longest(&view->walk,
 				   view->limit ? (size_t)view->limit : TS_ROW_LONGEST_DEFAULT,
@@ -402,16 +355,16 @@ static int view_json(struct view *view)
 	Ts__Rpc__Moment from, to;
 	int status;
 
-	if (view->has_from)
+	if (view->from.is_given)
 		stats.from = rows.from = ts_ask_moment(&view->from, &from);
-	if (view->has_to)
+	if (view->to.is_given)
 		stats.to = rows.to = ts_ask_moment(&view->to, &to);
 	stats.n_types = rows.n_types = view->n_names;
 	stats.types = rows.types = view->names;
 	TS_RPC_SET(&rows, limit, view->limit);
 	TS_RPC_SET(&rows, mangled, view->mangled);
 	TS_RPC_SET(&rows, stacks, view->stacks);
-	TS_RPC_SET(&rows, longest_first, view->longest);
+	TS_RPC_SET(&rows, longest_first, view->sort == SORT_DURATION);
 	stats.filter = rows.filter = view->is_filtered ? &view->filter : NULL;
 	TS_RPC_SET(&stats, limit, view->limit);
 	TS_RPC_SET(&stats, mangled, view->mangled);
@@ -576,14 +529,14 @@ static void print_none(struct view *view)
 
 	if (view->filter.errors)
 		printf("No call returned an error%s",
-		       view->has_from || view->has_to ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in that window" : "");
 	else
 		printf("No rows%s%s",
 		       view->is_filtered ? " of that kind"
 		       : view->types	 ? " of that type"
 		       : view->stats	 ? " to sum up"
 					 : "",
-		       view->has_from || view->has_to ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in that window" : "");
 	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
 		printf("; the trace lasts %s",
 		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
@@ -611,7 +564,7 @@ static int run_view(int argc, char **argv)
 		return TS_EXIT_BAD;
 	if (view.json)
 		return view_json(&view);
-	if (ts_source_open(&view.source, argv[optind], view.asking.session))
+	if (ts_source_open(&view.source, view.asking.file, view.asking.session))
 		return TS_EXIT_BAD;
 	ts_progress_init(&view.progress, "reading rows:", 0);
 	r = start(&view, &rows);
@@ -645,27 +598,15 @@ static int run_view(int argc, char **argv)
 const struct ts_command ts_command_view = {
 	.name = "view",
 	.summary = "list rows in the order of time, or sums by kernel and its launcher",
-	.help = "usage: tsctl view [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
 		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
 		"than 144 columns, is a device row's stream, else the thread.\n"
-		"\n"
-		"      --from TIME, --to TIME   rows that touch this window\n"
-		"      --type T[,T...]  only these: api, kernel, memcpy, memset, sync, alloc, ...\n"
-		"      --name TEXT      with TEXT in the name; with * or ? a pattern of all of it\n"
-		"      --stream N, --device N, --thread TID|NAME, --ops A[..B]   only of these\n"
-		"      --errors         only calls that returned an error\n"
-		"      --sort duration  list the longest first (-n, default: 100)\n"
-		"  -n, --limit N        list at most N rows (with --stats: names in each table)\n"
-		"      --stacks         print the stack that called or launched each\n"
-		"      --stats          print sums instead: by kernel, call, copy, range, sample\n"
-		"      --mangled        leave the names of kernels as the compiler made them\n"
-		"      --wide           print all columns; cut no names\n"
-		"  -s, --session N      read a session of the daemon: its number or pid\n"
-		"      --served         have the daemon answer; requires --json\n"
-		"      --json           JSON lines, of clocks and samples too; one with --stats\n"
-		"\n"
-		"example: tsctl view --type kernel,memcpy --from 1s --to 1.5s run.sbt\n",
+		"\n",
+	.example = "view --type kernel,memcpy --from 1s --to 1.5s run.sbt",
+	.help_column = 23,
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_view,
 };

@@ -6,6 +6,7 @@
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/machine/watchgpu.h"
 #include "tools/tsctl/machine/watchscreen.h"
+#include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -30,9 +31,9 @@ struct seen {
 struct watch {
 	uint32_t *pids;
 	size_t n_pids;
-	unsigned long long n; /* 0: to the end */
+	uint64_t n; /* 0: to the end */
 	uint64_t interval_ns;
-	bool json, gpu, is_screen;
+	bool json, gpu, lines, is_screen;
 	struct ts_watchscreen screen;
 	struct ts_live *live;
 	struct seen *seen;
@@ -276,51 +277,44 @@ static int watch_on(struct watch *watch)
 	return r ? TS_EXIT_BAD : ts_finish_output(TS_EXIT_OK);
 }
 
-static int parse_interval(struct watch *watch, const char *text)
+static int parse_interval(void *to, const struct ts_option *option, const char *text)
 {
+	struct watch *watch = to;
 	char with_unit[64];
 	size_t n = strlen(text);
 	bool bare = n && text[n - 1] >= '0' && text[n - 1] <= '9';
 
 	snprintf(with_unit, sizeof(with_unit), "%.60s%s", text, bare ? "s" : "");
 	if (ts_time_parse(with_unit, &watch->interval_ns) || watch->interval_ns < 10000000u ||
-	    watch->interval_ns > UINT64_C(86400000000000)) {
-		ts_complain("-i %s: it is a time in seconds, or with a unit, like 200ms; 10ms at "
-			    "least",
-			    text);
-		return -EINVAL;
-	}
+	    watch->interval_ns > UINT64_C(86400000000000))
+		return ts_option_complain(option, text);
 	return 0;
 }
 
+static const struct ts_option command_options[] = {
+	{"count", 'n', TS_OPTION_NUMBER(struct watch, n), .min = 1, .max = UINT32_MAX,
+	 .metavar = "N", .label = "-n", .expects = "it is a number of looks, 1 at least",
+	 .help = "end after so many times"},
+	{"interval", 'i', TS_OPTION_PARSED(parse_interval), .metavar = "TIME", .label = "-i",
+	 .expects = "it is a time in seconds, or with a unit, like 200ms; 10ms at least",
+	 .help = "time between two: seconds, or with a unit (default: 1)"},
+	{"lines", TS_OPTION_LONG, TS_OPTION_FLAG(struct watch, lines),
+	 .help = "print lines on a terminal, too"},
+	{"json", 'j', TS_OPTION_FLAG(struct watch, json), .is_letter_unmentioned = true,
+	 .help = "print one JSON object a line"},
+	{"gpu", TS_OPTION_LONG, TS_OPTION_FLAG(struct watch, gpu),
+	 .help = "with --json: what GPUs do, too. The process is flushed\n"
+		 "each time, and what was written is read"},
+	{0},
+};
+
 static int parse(struct watch *watch, int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
-					      {"gpu", no_argument, NULL, 'g'},
-					      {"lines", no_argument, NULL, 'l'},
-					      {"count", required_argument, NULL, 'n'},
-					      {"interval", required_argument, NULL, 'i'},
-					      {0}};
-	int option;
+	struct ts_operands operands;
 
-	while ((option = ts_option_next(argc, argv, ":jn:i:", longs)) != -1) {
-		if (option == 'j') {
-			watch->json = true;
-		} else if (option == 'g') {
-			watch->gpu = true;
-		} else if (option == 'l') {
-			watch->is_screen = false;
-		} else if (option == 'i') {
-			if (parse_interval(watch, optarg))
-				return -EINVAL;
-		} else if (option != 'n') {
-			return -EINVAL;
-		} else if (ts_parse_number(optarg, 1, UINT32_MAX, &watch->n)) {
-			ts_complain("-n %s: it is a number of looks, 1 at least", optarg);
-			return -EINVAL;
-		}
-	}
-	return ts_live_parse_pids(argc - optind, argv + optind, &watch->pids, &watch->n_pids);
+	if (ts_options_parse(&ts_command_watch, argc, argv, watch, &operands))
+		return -EINVAL;
+	return ts_live_parse_pids(&operands, &watch->pids, &watch->n_pids);
 }
 
 static int run_watch(int argc, char **argv)
@@ -330,7 +324,7 @@ static int run_watch(int argc, char **argv)
 			      .is_screen = ts_term_height(stdout) && term && strcmp(term, "dumb")};
 	int r = parse(&watch, argc, argv), status = TS_EXIT_BAD;
 
-	watch.is_screen = watch.is_screen && !watch.json;
+	watch.is_screen = watch.is_screen && !watch.json && !watch.lines;
 	watch.gpu = watch.gpu || watch.is_screen;
 	if (!r) {
 		r = ts_live_new(&watch.live);
@@ -348,7 +342,7 @@ static int run_watch(int argc, char **argv)
 const struct ts_command ts_command_watch = {
 	.name = "watch",
 	.summary = "print what recorded processes do, every second",
-	.help = "usage: tsctl watch [OPTION ...] [PID ...]\n"
+	.text = "usage: tsctl watch [OPTION ...] [PID ...]\n"
 		"\n"
 		"Prints every second, for each process that is being recorded, or those named:\n"
 		"calls, kernels and copies per second, losses, the size of the trace and what\n"
@@ -356,14 +350,10 @@ const struct ts_command ts_command_watch = {
 		"the kernels that take the most time, and memory; otherwise it prints a line each\n"
 		"time. Ends when no process is left. For a process that is only `observed`, by\n"
 		"--system, calls are all there is.\n"
-		"\n"
-		"  -n, --count N        end after so many times\n"
-		"  -i, --interval TIME  time between two: seconds, or with a unit (default: 1)\n"
-		"      --lines          print lines on a terminal, too\n"
-		"      --json           print one JSON object a line\n"
-		"      --gpu            with --json: what GPUs do, too. The process is flushed\n"
-		"                       each time, and what was written is read\n"
-		"\n"
-		"example: tsctl watch -n 10\n",
+		"\n",
+	.example = "watch -n 10",
+	.help_column = 23,
+	.options = command_options,
+	.operands = TS_OPERANDS_PIDS,
 	.run = run_watch,
 };

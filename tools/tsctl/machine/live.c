@@ -7,6 +7,7 @@
 
 #include "proto/abi/clock.h"
 #include "proto/client/places.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/tsctl.h"
@@ -233,23 +234,24 @@ void ts_live_print(size_t n_sessions, Ts__Rpc__LiveSession *const *sessions)
 	ts_table_print(table, stdout, 0, false);
 }
 
-int ts_live_parse_pids(int argc, char **argv, uint32_t **ret_pids, size_t *ret_n)
+int ts_live_parse_pids(const struct ts_operands *operands, uint32_t **ret_pids, size_t *ret_n)
 {
-	ts_cleanup(ts_freep) void *memory = calloc((size_t)argc + 1, sizeof(**ret_pids));
+	ts_cleanup(ts_freep) void *memory = calloc(operands->n + 1, sizeof(**ret_pids));
 	uint32_t *pids = memory;
 
 	if (!pids)
 		return -ENOMEM;
-	for (int i = 0; i < argc; i++) {
+	for (size_t i = 0; i < operands->n; i++) {
 		unsigned long long pid;
 
-		if (ts_parse_number(argv[i], 1, INT32_MAX, &pid)) {
-			ts_complain("`%s` is no process id; `tsctl sessions` lists them", argv[i]);
+		if (ts_parse_number(operands->words[i], 1, INT32_MAX, &pid)) {
+			ts_complain("`%s` is no process id; `tsctl sessions` lists them",
+				    operands->words[i]);
 			return -EINVAL;
 		}
 		pids[i] = (uint32_t)pid;
 	}
-	*ret_n = (size_t)argc;
+	*ret_n = operands->n;
 	*ret_pids = ts_take_ptr(memory);
 	return 0;
 }

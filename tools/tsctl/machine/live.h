@@ -8,6 +8,7 @@
 
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
+#include "tools/tsctl/options/parse.h"
 
 struct ts_live_daemon {
 	char *path; /* of its control socket */
@@ -43,5 +44,5 @@ const char *ts_live_state(const Ts__Rpc__LiveSession *session);
 const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_ns, char *text,
 			    size_t n_text_bytes);
 
-/* Process ids from a command line's arguments. Complains and returns -EINVAL where one is none; *ret_pids is the caller's. */
-int ts_live_parse_pids(int argc, char **argv, uint32_t **ret_pids, size_t *ret_n);
+/* Process ids from a command line's operands. Complains and returns -EINVAL where one is none; *ret_pids is the caller's. */
+int ts_live_parse_pids(const struct ts_operands *operands, uint32_t **ret_pids, size_t *ret_n);

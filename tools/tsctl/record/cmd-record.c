@@ -11,6 +11,8 @@
 #include "sbt/reader.h"
 #include "sbt/writer.h"
 #include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/record/environ.h"
 #include "tools/tsctl/record/launch.h"
 #include "tools/tsctl/record/program.h"
@@ -37,6 +39,21 @@
 #define RING_SIZE_ENVIRONMENT "TRACESMITH_RING_SIZE"
 #define MAX_COMMAND_BYTES     4096
 
+enum {
+	STACKS_PYTHON,
+	STACKS_NATIVE,
+	STACKS_NONE
+};
+
+enum {
+	SYMBOLS_END,
+	SYMBOLS_NONE
+};
+
+static const char *const stacks_names[] = {
+	[STACKS_PYTHON] = "python", [STACKS_NATIVE] = "native", [STACKS_NONE] = "none", NULL};
+static const char *const symbols_names[] = {[SYMBOLS_END] = "end", [SYMBOLS_NONE] = "none", NULL};
+
 struct record {
 	/* asked for */
 	const char *output;	   /* NULL: by program and pid */
@@ -47,7 +64,9 @@ struct record {
 	const char *kernel_events; /* NULL: none */
 	const char *capture;	   /* NULL: timing; else as the shim takes it */
 	struct ts_rotation rotation;
-	bool no_stacks, native_stacks, no_symbols, lossless, start_later, quiet, force;
+	unsigned int stacks;  /* of stacks_names */
+	unsigned int symbols; /* of symbols_names */
+	bool lossless, start_later, quiet, force;
 	bool system;	/* other processes too */
 	char **command; /* ends with NULL; empty: other processes alone */
 
@@ -78,8 +97,9 @@ static void record_deinit(struct record *record)
 	ts_closep(&record->timer_fd);
 }
 
-static int parse_vgpu(struct record *record, const char *text)
+static int parse_vgpu(void *to, const struct ts_option *option, const char *text)
 {
+	struct record *record = to;
 	struct ts_vgpu_spec spec;
 	char message[256];
 
@@ -90,27 +110,9 @@ static int parse_vgpu(struct record *record, const char *text)
 	return -EINVAL;
 }
 
-static int parse_stacks(struct record *record, const char *text)
+static int parse_capture(void *to, const struct ts_option *option, const char *text)
 {
-	record->no_stacks = !strcmp(text, "none");
-	record->native_stacks = !strcmp(text, "native");
-	if (record->no_stacks || record->native_stacks || !strcmp(text, "python"))
-		return 0;
-	ts_complain("--stacks %s: it is `python`, `native` or `none`", text);
-	return -EINVAL;
-}
-
-static int parse_symbols(struct record *record, const char *text)
-{
-	record->no_symbols = !strcmp(text, "none");
-	if (record->no_symbols || !strcmp(text, "end"))
-		return 0;
-	ts_complain("--symbols %s: it is `end` or `none`", text);
-	return -EINVAL;
-}
-
-static int parse_capture(struct record *record, const char *text)
-{
+	struct record *record = to;
 	struct ts_capture_config config;
 
 	record->capture = NULL;
@@ -118,11 +120,7 @@ static int parse_capture(struct record *record, const char *text)
 		record->capture = config.max_bytes ? text : NULL;
 		return 0;
 	}
-	ts_complain("--capture %s: it is `timing`, `replay` or `window`; with a limit, "
-		    "`replay:SIZE` (512M); a window opens by `,launches=A..B`, `,signal=usr1`, "
-		    "`,range=NAME` and `tsctl start --capture replay`",
-		    text);
-	return -EINVAL;
+	return ts_option_complain(option, text);
 }
 
 /* What a replay needs from the first call on. */
@@ -144,22 +142,23 @@ static int check_capture(const struct record *record)
 	return -EINVAL;
 }
 
-static int parse_ring_size(struct record *record, const char *text)
+static int parse_ring_size(void *to, const struct ts_option *option, const char *text)
 {
+	struct record *record = to;
 	unsigned long long bytes;
 
 	if (ts_parse_bytes(text, TS_RING_MIN_BYTES, TS_RING_MAX_BYTES, &bytes) ||
-	    !ts_is_power_of_two(bytes)) {
-		ts_complain("--ring-size %s: it is a power of two from 64K to 256M", text);
-		return -EINVAL;
-	}
+	    !ts_is_power_of_two(bytes))
+		return ts_option_complain(option, text);
 	record->ring_bytes = bytes;
 	return 0;
 }
 
-static int parse_output(struct record *record, const char *text)
+static int parse_output(void *to, const struct ts_option *option, const char *text)
 {
-	record->output = text;
+	const char **output = to;
+
+	*output = text;
 	if (*text && strcmp(text, "-"))
 		return 0;
 	ts_complain("-o %s: a trace is a file, not a stream: name one, like run.sbt",
@@ -182,37 +181,28 @@ static int check_environment(const struct record *record)
 }
 
 /* Seconds where no unit is given. */
-static int parse_limit(struct record *record, const char *text)
+static int parse_limit(void *to, const struct ts_option *option, const char *text)
 {
+	struct record *record = to;
 	char with_unit[64];
 	size_t n = strlen(text);
 	bool bare = n && (isdigit((unsigned char)text[n - 1]) || text[n - 1] == '.');
 
 	snprintf(with_unit, sizeof(with_unit), "%s%s", text, bare ? "s" : "");
 	if (ts_time_parse(with_unit, &record->limit_ns) || !record->limit_ns ||
-	    record->limit_ns > UINT64_C(1000000000) * UINT32_MAX) {
-		ts_complain(
-			"-d %s: it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
-			text);
-		return -EINVAL;
-	}
+	    record->limit_ns > UINT64_C(1000000000) * UINT32_MAX)
+		return ts_option_complain(option, text);
 	return 0;
 }
 
-/* The daemon knows best what it can do; what it would not understand is said here. */
-static int parse_quantum(struct record *record, const char *text)
-{
-	if (!ts_time_parse(text, &record->quantum_ns) && record->quantum_ns &&
-	    record->quantum_ns <= TS_SBT_MAX_QUANTUM_NS)
-		return 0;
-	ts_complain("--quantum %s: it is a time like 100ns, from 1ns to 1ms", text);
-	return -EINVAL;
-}
+static const char *const kernel_events_names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
+						  "block", "memory", "driver", "samples",  NULL};
 
-static int parse_kernel_events(struct record *record, const char *text)
+/* The daemon knows best what it can do; what it would not understand is said here. */
+static int parse_kernel_events(void *to, const struct ts_option *option, const char *text)
 {
-	static const char *const names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
-					    "block", "memory", "driver", "samples"};
+	const char *const *const names = kernel_events_names;
+	struct record *record = to;
 	size_t n, n_name, i;
 
 	record->kernel_events = text ? text : "all";
@@ -222,13 +212,12 @@ static int parse_kernel_events(struct record *record, const char *text)
 
 		n = strcspn(at, ",");
 		n_name = strcspn(at, ":,");
-		for (i = 0; i < TS_ARRAY_LEN(names); i++)
+		for (i = 0; names[i]; i++)
 			if (strlen(names[i]) == n_name && !strncmp(names[i], at, n_name))
 				break;
 		snprintf(threshold, sizeof(threshold), "%.*s",
 			 n > n_name ? (int)(n - n_name - 1) : 0, at + n_name + (n > n_name));
-		if (i == TS_ARRAY_LEN(names) || n - n_name >= sizeof(threshold) ||
-		    strchr(threshold, '.') ||
+		if (!names[i] || n - n_name >= sizeof(threshold) || strchr(threshold, '.') ||
 		    (n > n_name && (i < 1 || i > 3 || strcmp(threshold, "count")) &&
 		     ts_time_parse(threshold, &ns))) {
 			ts_complain(
@@ -244,119 +233,85 @@ static int parse_kernel_events(struct record *record, const char *text)
 	}
 }
 
-enum {
-	OPT_CAPTURE = 256,
-	OPT_DUMP_ON,
-	OPT_KEEP,
-	OPT_KEEP_LAST,
-	OPT_ROTATE_AGE,
-	OPT_ROTATE_SIZE,
-	OPT_KERNEL_EVENTS,
-	OPT_LOSSLESS,
-	OPT_QUANTUM,
-	OPT_RING_SIZE,
-	OPT_STACKS,
-	OPT_SYMBOLS,
-	OPT_START_LATER,
-	OPT_SYSTEM,
-	OPT_VGPU
+static const char *shape_at(size_t i)
+{
+	const struct ts_vgpu_shape *shape = ts_vgpu_shape_at(i);
+
+	return shape ? shape->key : NULL;
+}
+
+static const char *const capture_names[] = {"timing", "replay", "window", NULL};
+
+static const struct ts_option command_options[] = {
+	{"output", 'o', TS_OPTION_FILE(struct record, output), .parse = parse_output,
+	 .metavar = "FILE", .help = "the trace (default: tracesmith-COMMAND-PID.sbt)"},
+	{"force", 'f', TS_OPTION_FLAG(struct record, force), .joint = "; "},
+	{"quiet", 'q', TS_OPTION_FLAG(struct record, quiet),
+	 .help = "replace FILE if it exists; no summary at the end"},
+	{"duration", 'd', TS_OPTION_PARSED(parse_limit), .metavar = "TIME", .label = "-d",
+	 .expects = "it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
+	 .help = "stop recording after TIME (10, 500ms); COMMAND runs on"},
+	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED(parse_vgpu), .is_optional = true,
+	 .word_at = shape_at, .metavar = "SPEC",
+	 .help = "run on the virtual GPU: h200:2, ... (`tsctl devices`)"},
+	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, stacks), .words = stacks_names,
+	 .metavar = "KIND", .help = "host stacks: python (default), native or none"},
+	{"symbols", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, symbols),
+	 .words = symbols_names, .metavar = "WHEN",
+	 .help = "names for stacks: end, or none (`tsctl symbolize`)"},
+	{"kernel-events", TS_OPTION_LONG, TS_OPTION_PARSED(parse_kernel_events),
+	 .is_optional = true, .words = kernel_events_names, .is_list = true, .metavar = "L",
+	 .help = "all, or sched, faults, syscalls, stacks, block,\n"
+		 "memory, driver, samples; sched:10us, :count, samples:1ms"},
+	{"system", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, system),
+	 .help = "calls of all other processes; COMMAND may be left out"},
+	{"capture", TS_OPTION_LONG, TS_OPTION_PARSED(parse_capture), .words = capture_names,
+	 .metavar = "LEVEL",
+	 .expects = "it is `timing`, `replay` or `window`; with a limit, "
+		    "`replay:SIZE` (512M); a window opens by `,launches=A..B`, `,signal=usr1`, "
+		    "`,range=NAME` and `tsctl start --capture replay`",
+	 .help = "timing, replay[:1G] or window[:1G][,launches=A..B]"},
+	{"lossless", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, lossless),
+	 .help = "when a ring is full, wait for space instead of dropping"},
+	{"start-later", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, start_later),
+	 .help = "record nothing before `tsctl start`"},
+	{"ring-size", TS_OPTION_LONG, TS_OPTION_PARSED(parse_ring_size), .metavar = "SIZE",
+	 .expects = "it is a power of two from 64K to 256M",
+	 .help = "bytes of each thread's ring: a power of two, 64K to 256M"},
+	{"quantum", TS_OPTION_LONG, TS_OPTION_TIME(struct record, quantum_ns), .min = 1,
+	 .max = TS_SBT_MAX_QUANTUM_NS, .metavar = "TIME",
+	 .expects = "it is a time like 100ns, from 1ns to 1ms",
+	 .help = "round the host's times (100ns to 1ms): fewer bytes"},
+	{"rotate-size", TS_OPTION_LONG, TS_OPTION_BYTES(struct record, rotation.size),
+	 .min = TS_ROTATION_MIN_BYTES, .max = INT64_MAX, .metavar = "S",
+	 .expects = "it is a size of 16K at least, like 1G", .joint = ", "},
+	{"rotate-age", TS_OPTION_LONG,
+	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_age), .metavar = "T",
+	 .expects = "it is a time with a unit, 100ms at least, like 10m", .joint = ", "},
+	{"keep", TS_OPTION_LONG, TS_OPTION_NUMBER(struct record, rotation.keep), .min = 1,
+	 .max = UINT32_MAX, .metavar = "N", .expects = "it is a number of files, at least 1",
+	 .help = "another file each 1G, 10m;"},
+	{"keep-last", TS_OPTION_LONG,
+	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_keep_last),
+	 .metavar = "S|T",
+	 .expects = "it is a size of 16K at least, like 64M, or a time with a unit, like 30s",
+	 .help = "keep the newest N; or the last of all (64M, 30s) alone"},
+	{"dump-on", TS_OPTION_LONG,
+	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_dump_on),
+	 .words = ts_rotation_dump_words, .metavar = "WHAT",
+	 .expects = "it is mark:NAME, SIGUSR1, SIGUSR2 or SIGHUP",
+	 .help = "keep what there is at mark:NAME, SIGUSR1, SIGUSR2"},
+	{0},
 };
-
-static int apply_rotation(struct ts_rotation *rotation, int option)
-{
-	switch (option) {
-	case OPT_DUMP_ON:
-		return ts_rotation_parse_dump_on(rotation, optarg);
-	case OPT_KEEP:
-		return ts_rotation_parse_keep(rotation, optarg);
-	case OPT_KEEP_LAST:
-		return ts_rotation_parse_keep_last(rotation, optarg);
-	case OPT_ROTATE_AGE:
-		return ts_rotation_parse_age(rotation, optarg);
-	default:
-		return ts_rotation_parse_size(rotation, optarg);
-	}
-}
-
-static int apply_option(struct record *record, int option)
-{
-	switch (option) {
-	case OPT_DUMP_ON:
-	case OPT_KEEP:
-	case OPT_KEEP_LAST:
-	case OPT_ROTATE_AGE:
-	case OPT_ROTATE_SIZE:
-		return apply_rotation(&record->rotation, option);
-	case 'o':
-		return parse_output(record, optarg);
-	case 'd':
-		return parse_limit(record, optarg);
-	case 'f':
-		record->force = true;
-		return 0;
-	case 'q':
-		record->quiet = true;
-		return 0;
-	case OPT_CAPTURE:
-		return parse_capture(record, optarg);
-	case OPT_KERNEL_EVENTS:
-		return parse_kernel_events(record, optarg);
-	case OPT_LOSSLESS:
-		record->lossless = true;
-		return 0;
-	case OPT_QUANTUM:
-		return parse_quantum(record, optarg);
-	case OPT_RING_SIZE:
-		return parse_ring_size(record, optarg);
-	case OPT_STACKS:
-		return parse_stacks(record, optarg);
-	case OPT_SYMBOLS:
-		return parse_symbols(record, optarg);
-	case OPT_START_LATER:
-		record->start_later = true;
-		return 0;
-	case OPT_SYSTEM:
-		record->system = true;
-		return 0;
-	case OPT_VGPU:
-		return parse_vgpu(record, optarg);
-	default:
-		return -EINVAL;
-	}
-}
 
 static int parse(struct record *record, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"output", required_argument, NULL, 'o'},
-		{"vgpu", optional_argument, NULL, OPT_VGPU},
-		{"capture", required_argument, NULL, OPT_CAPTURE},
-		{"stacks", required_argument, NULL, OPT_STACKS},
-		{"symbols", required_argument, NULL, OPT_SYMBOLS},
-		{"kernel-events", optional_argument, NULL, OPT_KERNEL_EVENTS},
-		{"system", no_argument, NULL, OPT_SYSTEM},
-		{"lossless", no_argument, NULL, OPT_LOSSLESS},
-		{"start-later", no_argument, NULL, OPT_START_LATER},
-		{"quantum", required_argument, NULL, OPT_QUANTUM},
-		{"ring-size", required_argument, NULL, OPT_RING_SIZE},
-		{"rotate-size", required_argument, NULL, OPT_ROTATE_SIZE},
-		{"rotate-age", required_argument, NULL, OPT_ROTATE_AGE},
-		{"keep", required_argument, NULL, OPT_KEEP},
-		{"keep-last", required_argument, NULL, OPT_KEEP_LAST},
-		{"dump-on", required_argument, NULL, OPT_DUMP_ON},
-		{"duration", required_argument, NULL, 'd'},
-		{"force", no_argument, NULL, 'f'},
-		{"quiet", no_argument, NULL, 'q'},
-		{0},
-	};
-	int option;
+	struct ts_operands operands;
 
-	/* "+": what follows the command's name is the command's. */
-	while ((option = ts_option_next(argc, argv, "+:o:d:fq", longs)) != -1)
-		if (apply_option(record, option))
-			return -EINVAL;
-	record->command = argv + optind;
-	if (optind == argc && !record->system) {
+	if (ts_options_parse(&ts_command_record, argc, argv, record, &operands))
+		return -EINVAL;
+	record->command = operands.words;
+	if (!operands.n && !record->system) {
 		ts_complain("no command to record; `tsctl record -- ./app` records ./app");
 		return -EINVAL;
 	}
@@ -449,10 +404,7 @@ static int build_environment(struct record *record)
 	/* All processes go into the recording's file. */
 	ts_environ_unset(env, TS_OUTPUT_ENVIRONMENT);
 	if (!r)
-		r = ts_environ_set(env, "TRACESMITH_STACKS",
-				   record->no_stacks	   ? "none"
-				   : record->native_stacks ? "native"
-							   : "python");
+		r = ts_environ_set(env, "TRACESMITH_STACKS", stacks_names[record->stacks]);
 	if (!r && record->capture)
 		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
 	/* Known before the daemon has the session: no ring may fill up meanwhile. */
@@ -610,8 +562,8 @@ static int start(struct record *record)
 					      .output = record->path,
 					      .command = command,
 					      .empty_hint = record->empty_hint,
-					      .stacks = !record->no_stacks,
-					      .symbols = !record->no_symbols,
+					      .stacks = record->stacks != STACKS_NONE,
+					      .symbols = record->symbols != SYMBOLS_NONE,
 					      .lossless = record->lossless,
 					      .start_later = record->start_later,
 					      .quantum_ns = record->quantum_ns,
@@ -820,29 +772,14 @@ const struct ts_command ts_command_record = {
 	.name = "record",
 	.alias = "profile",
 	.summary = "run a command and record what it does on the GPU",
-	.help = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
+	.text = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
 		"\n"
 		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file.\n"
 		"Exits as COMMAND does (128 plus the signal that ended it), or 125: not started.\n"
-		"\n"
-		"  -o, --output FILE     the trace (default: tracesmith-COMMAND-PID.sbt)\n"
-		"  -f, --force; -q, --quiet   replace FILE if it exists; no summary at the end\n"
-		"  -d, --duration TIME   stop recording after TIME (10, 500ms); COMMAND runs on\n"
-		"      --vgpu[=SPEC]     run on the virtual GPU: h200:2, ... (`tsctl devices`)\n"
-		"      --stacks KIND     host stacks: python (default), native or none\n"
-		"      --symbols WHEN    names for stacks: end, or none (`tsctl symbolize`)\n"
-		"      --kernel-events[=L]   all, or sched, faults, syscalls, stacks, block,\n"
-		"                        memory, driver, samples; sched:10us, :count, samples:1ms\n"
-		"      --system          calls of all other processes; COMMAND may be left out\n"
-		"      --capture LEVEL   timing, replay[:1G] or window[:1G][,launches=A..B]\n"
-		"      --lossless        when a ring is full, wait for space instead of dropping\n"
-		"      --start-later     record nothing before `tsctl start`\n"
-		"      --ring-size SIZE  bytes of each thread's ring: a power of two, 64K to 256M\n"
-		"      --quantum TIME    round the host's times (100ns to 1ms): fewer bytes\n"
-		"      --rotate-size S, --rotate-age T, --keep N   another file each 1G, 10m;\n"
-		"      --keep-last S|T   keep the newest N; or the last of all (64M, 30s) alone\n"
-		"      --dump-on WHAT    keep what there is at mark:NAME, SIGUSR1, SIGUSR2\n"
-		"\n"
-		"example: tsctl record -o train.sbt -- python3 train.py --epochs 1\n",
+		"\n",
+	.example = "record -o train.sbt -- python3 train.py --epochs 1",
+	.help_column = 24,
+	.options = command_options,
+	.operands = TS_OPERANDS_PROGRAM,
 	.run = run_record,
 };

@@ -5,26 +5,25 @@
 #include "tools/tsctl/record/rotation.h"
 
 #include "sbt/reader.h"
-#include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
-#define MIN_SIZE   (16u * 1024)
+#define MARK	   "mark:"
 #define MIN_AGE_MS 100u
 #define MAX_AGE_MS (UINT64_C(1000) * UINT32_MAX)
 
 /* With a unit: what has none would be seconds to some, and nanoseconds to others. */
 static bool parse_age(const char *text, uint64_t *ret_ms)
 {
-	size_t n = strlen(text);
 	uint64_t ns;
 
-	if (!n || isdigit((unsigned char)text[n - 1]) || ts_time_parse(text, &ns))
+	if (ts_parse_time_with_unit(text, &ns))
 		return false;
 	*ret_ms = ns / 1000000;
 	return *ret_ms >= MIN_AGE_MS && *ret_ms <= MAX_AGE_MS;
@@ -34,72 +33,47 @@ static bool parse_size(const char *text, uint64_t *ret_bytes)
 {
 	unsigned long long bytes;
 
-	if (ts_parse_bytes(text, MIN_SIZE, INT64_MAX, &bytes))
+	if (ts_parse_bytes(text, TS_ROTATION_MIN_BYTES, INT64_MAX, &bytes))
 		return false;
 	*ret_bytes = bytes;
 	return true;
 }
 
-int ts_rotation_parse_size(struct ts_rotation *rotation, const char *text)
+int ts_rotation_parse_age(void *to, const struct ts_option *option, const char *text)
 {
-	if (parse_size(text, &rotation->size))
-		return 0;
-	ts_complain("--rotate-size %s: it is a size of 16K at least, like 1G", text);
-	return -EINVAL;
+	struct ts_rotation *rotation = to;
+
+	return parse_age(text, &rotation->age) ? 0 : ts_option_complain(option, text);
 }
 
-int ts_rotation_parse_age(struct ts_rotation *rotation, const char *text)
+int ts_rotation_parse_keep_last(void *to, const struct ts_option *option, const char *text)
 {
-	if (parse_age(text, &rotation->age))
-		return 0;
-	ts_complain("--rotate-age %s: it is a time with a unit, 100ms at least, like 10m", text);
-	return -EINVAL;
-}
+	struct ts_rotation *rotation = to;
 
-int ts_rotation_parse_keep(struct ts_rotation *rotation, const char *text)
-{
-	unsigned long long number;
-
-	if (!ts_parse_number(text, 1, UINT32_MAX, &number)) {
-		rotation->keep = number;
-		return 0;
-	}
-	ts_complain("--keep %s: it is a number of files, at least 1", text);
-	return -EINVAL;
-}
-
-int ts_rotation_parse_keep_last(struct ts_rotation *rotation, const char *text)
-{
 	if (parse_age(text, &rotation->keep_last_age) ||
 	    parse_size(text, &rotation->keep_last_size))
 		return 0;
-	rotation->keep_last_age = 0;
-	ts_complain(
-		"--keep-last %s: it is a size of 16K at least, like 64M, or a time with a unit, "
-		"like 30s",
-		text);
-	return -EINVAL;
+	return ts_option_complain(option, text);
 }
 
-int ts_rotation_parse_dump_on(struct ts_rotation *rotation, const char *text)
-{
-	static const struct {
-		const char *name;
-		int number;
-	} signals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}};
+const char *const ts_rotation_dump_words[] = {MARK, "SIGUSR1", "SIGUSR2", "SIGHUP", NULL};
 
-	if (!strncmp(text, "mark:", 5) && text[5]) {
-		rotation->dump_mark = text + 5;
+int ts_rotation_parse_dump_on(void *to, const struct ts_option *option, const char *text)
+{
+	static const int numbers[] = {0, SIGUSR1, SIGUSR2, SIGHUP};
+	struct ts_rotation *rotation = to;
+
+	if (!strncmp(text, MARK, strlen(MARK)) && text[strlen(MARK)]) {
+		rotation->dump_mark = text + strlen(MARK);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (strcmp(text, signals[i].name))
+	for (size_t i = 1; ts_rotation_dump_words[i]; i++) {
+		if (strcmp(text, ts_rotation_dump_words[i]))
 			continue;
-		rotation->dump_signal = signals[i].number;
+		rotation->dump_signal = numbers[i];
 		return 0;
 	}
-	ts_complain("--dump-on %s: it is mark:NAME, SIGUSR1, SIGUSR2 or SIGHUP", text);
-	return -EINVAL;
+	return ts_option_complain(option, text);
 }
 
 int ts_rotation_check(const struct ts_rotation *rotation, const char *output)

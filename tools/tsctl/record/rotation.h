@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "tools/tsctl/options/option-table.h"
+
 #include <stdint.h>
 
 struct ts_rotation {
@@ -13,12 +15,15 @@ struct ts_rotation {
 	int dump_signal;       /* 0: none */
 };
 
-/* Each takes an option's value and complains where it is none. 0 or -EINVAL. */
-int ts_rotation_parse_size(struct ts_rotation *rotation, const char *text);
-int ts_rotation_parse_age(struct ts_rotation *rotation, const char *text);
-int ts_rotation_parse_keep(struct ts_rotation *rotation, const char *text);
-int ts_rotation_parse_keep_last(struct ts_rotation *rotation, const char *text);
-int ts_rotation_parse_dump_on(struct ts_rotation *rotation, const char *text);
+#define TS_ROTATION_MIN_BYTES (16u * 1024) /* of a file */
+
+/* What a dump can be asked for by, for --dump-on; NULL ends the list. */
+extern const char *const ts_rotation_dump_words[];
+
+/* Each is struct ts_option's `parse` of an option, and takes a struct ts_rotation. */
+int ts_rotation_parse_age(void *rotation, const struct ts_option *option, const char *text);
+int ts_rotation_parse_keep_last(void *rotation, const struct ts_option *option, const char *text);
+int ts_rotation_parse_dump_on(void *rotation, const struct ts_option *option, const char *text);
 
 /* Whether they go together, and with the output's name (NULL: one that is made up). */
 int ts_rotation_check(const struct ts_rotation *rotation, const char *output);

@@ -5,6 +5,8 @@
  */
 #include "replay/emulate/emulate.h"
 #include "replay/vgpu/executor.h"
+#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/replay/progressline.h"
 #include "tools/tsctl/replay/replay.h"
 #include "tools/tsctl/replay/replaydebug.h"
@@ -19,7 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_LISTED  1000000u
+#define MAX_LISTED  1000000
 #define MAX_SECONDS 100000000u
 #define PROGRESS_MS 200u
 
@@ -41,7 +43,7 @@ struct command {
 	struct ts_replay_asked asked;
 	const struct executor *executor;
 	struct ts_progressline progress;
-	bool is_progress_asked, is_help_asked;
+	bool is_progress_asked, is_help_asked, is_unordered;
 };
 
 static volatile int cancelled;
@@ -131,28 +133,14 @@ static int take_answer(void *data, const struct ts_about *about, const ProtobufC
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-enum {
-	OPT_ON = 256,
-	OPT_MODE,
-	OPT_STREAM,
-	OPT_OPS,
-	OPT_FROM,
-	OPT_TO,
-	OPT_WHAT_IF,
-	OPT_REPEAT,
-	OPT_CHECK,
-	OPT_COMPARE_EVERY,
-	OPT_TIME_LIMIT,
-	OPT_SCHEDULES,
-	OPT_DEBUG,
-	OPT_SEED,
-	OPT_UNORDERED_BLOCKS,
-	OPT_SERVED,
-	OPT_PROGRESS,
-};
-
-static int find_executor(const char *name, struct command *command)
+static const char *executor_name(size_t i)
 {
+	return i < TS_ARRAY_LEN(executors) ? executors[i].name : NULL;
+}
+
+static int find_executor(void *to, const struct ts_option *option, const char *name)
+{
+	struct command *command = to;
 	char names[128] = "";
 	size_t n = 0;
 
@@ -180,187 +168,193 @@ static int find_executor(const char *name, struct command *command)
 	return -EINVAL;
 }
 
-static int parse_time(const char *option, const char *text, Ts__Rpc__Moment *moment,
-		      Ts__Rpc__Moment **ret_moment)
+static int parse_moment(const struct ts_option *option, const char *text, Ts__Rpc__Moment *moment,
+			Ts__Rpc__Moment **ret_moment)
 {
 	struct ts_time time;
 
-	if (!ts_time_parse_moment(text, &time)) {
-		*ret_moment = ts_ask_moment(&time, moment);
-		return 0;
-	}
-	ts_complain("%s %s: it is a time from the trace's start: nanoseconds, or with a unit, like "
-		    "12.5ms; or @ and a time of the clock, as JSON gives it",
-		    option, text);
-	return -EINVAL;
-}
-
-static int parse_mode(const char *text, struct ts_replay_asked *asked)
-{
-	if (strcmp(text, "full") && strcmp(text, "dry-run")) {
-		ts_complain("--mode %s: it is `full` or `dry-run`", text);
-		return -EINVAL;
-	}
-	if (text[0] == 'd')
-		TS_RPC_SET(&asked->query, dry_run, true);
+	if (ts_time_parse_moment(text, &time))
+		return ts_option_complain(option, text);
+	*ret_moment = ts_ask_moment(&time, moment);
 	return 0;
 }
 
-static int parse_ops(const char *text, struct ts_replay_asked *asked)
+static int parse_from(void *to, const struct ts_option *option, const char *text)
 {
-	uint64_t from, to;
+	struct command *command = to;
 
-	if (ts_ops_parse(text, &from, &to))
-		return -EINVAL;
-	TS_RPC_SET(&asked->query, first_op, from);
-	TS_RPC_SET(&asked->query, last_op, to);
+	return parse_moment(option, text, &command->asked.from, &command->asked.query.from);
+}
+
+static int parse_to(void *to, const struct ts_option *option, const char *text)
+{
+	struct command *command = to;
+
+	return parse_moment(option, text, &command->asked.to, &command->asked.query.to);
+}
+
+static const char *const mode_names[] = {"full", "dry-run", NULL};
+
+static int parse_mode(void *to, const struct ts_option *option, const char *text)
+{
+	Ts__Rpc__Query__Replay *query = to;
+
+	if (strcmp(text, mode_names[0]) && strcmp(text, mode_names[1]))
+		return ts_option_complain(option, text);
+	if (!strcmp(text, mode_names[1]))
+		TS_RPC_SET(query, dry_run, true);
 	return 0;
 }
 
-static int parse_stream(const char *text, struct ts_replay_asked *asked)
+static int parse_ops(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
+	uint64_t from, last;
+
+	if (ts_ops_parse(text, &from, &last))
+		return -EINVAL;
+	TS_RPC_SET(query, first_op, from);
+	TS_RPC_SET(query, last_op, last);
+	return 0;
+}
+
+static int parse_number(const struct ts_option *option, const char *text, unsigned long long *ret_n)
+{
+	return ts_parse_number(text, option->min, option->max, ret_n)
+		       ? ts_option_complain(option, text)
+		       : 0;
+}
+
+static int parse_stream(void *to, const struct ts_option *option, const char *text)
+{
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long stream;
 
-	if (ts_parse_number(text, 0, UINT32_MAX, &stream)) {
-		ts_complain("--stream %s: it is a stream's number, as `tsctl view` has it", text);
+	if (parse_number(option, text, &stream))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, stream, (uint32_t)stream);
+	TS_RPC_SET(query, stream, (uint32_t)stream);
 	return 0;
 }
 
-static int parse_repeat(const char *text, struct ts_replay_asked *asked)
+static int parse_repeat(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long n;
 
-	if (ts_parse_number(text, 1, 1000000, &n)) {
-		ts_complain("--repeat %s: it is how often to replay, from 1 on", text);
+	if (parse_number(option, text, &n))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, repeat, (uint32_t)n);
+	TS_RPC_SET(query, repeat, (uint32_t)n);
 	return 0;
 }
 
-static int parse_schedules(const char *text, struct ts_replay_asked *asked)
+static int parse_schedules(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long n;
 
-	if (ts_parse_number(text, 1, 1000000, &n)) {
-		ts_complain("--schedules %s: it is how many orders to try, from 1 on", text);
+	if (parse_number(option, text, &n))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, schedules, (uint32_t)n);
+	TS_RPC_SET(query, schedules, (uint32_t)n);
 	return 0;
 }
 
-static int parse_compare_every(const char *text, struct ts_replay_asked *asked)
+static int parse_compare_every(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long n;
 
-	if (ts_parse_number(text, 1, UINT32_MAX, &n)) {
-		ts_complain("--compare-every %s: it is after how many operations that write memory "
-			    "it is compared, from 1 on",
-			    text);
+	if (parse_number(option, text, &n))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, compare_every, n);
+	TS_RPC_SET(query, compare_every, n);
 	return 0;
 }
 
-static int parse_time_limit(const char *text, struct ts_replay_asked *asked)
+static int parse_time_limit(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long n;
 
-	if (ts_parse_number(text, 1, MAX_SECONDS, &n)) {
-		ts_complain("--time-limit %s: it is how many seconds a replay may take", text);
+	if (parse_number(option, text, &n))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, time_limit_ns, n * 1000000000);
+	TS_RPC_SET(query, time_limit_ns, n * 1000000000);
 	return 0;
 }
 
-static int parse_limit(const char *text, struct ts_replay_asked *asked)
+static int parse_limit(void *to, const struct ts_option *option, const char *text)
 {
+	Ts__Rpc__Query__Replay *query = to;
 	unsigned long long n;
 
-	if (ts_parse_number(text, 0, MAX_LISTED, &n)) {
-		ts_complain("--limit %s: it is a number of steps, at most %u", text, MAX_LISTED);
+	if (parse_number(option, text, &n))
 		return -EINVAL;
-	}
-	TS_RPC_SET(&asked->query, limit, (uint32_t)n);
+	TS_RPC_SET(query, limit, (uint32_t)n);
 	return 0;
 }
 
-/* Those with a value of their own; 1: it is none of them. */
-static int apply_value(struct command *command, int option)
+static int add_what_if(void *to, const struct ts_option *option, const char *text)
 {
-	struct ts_replay_asked *asked = &command->asked;
+	struct command *command = to;
 
-	switch (option) {
-	case OPT_ON:
-		return find_executor(optarg, command);
-	case OPT_MODE:
-		return parse_mode(optarg, asked);
-	case OPT_STREAM:
-		return parse_stream(optarg, asked);
-	case OPT_OPS:
-		return parse_ops(optarg, asked);
-	case OPT_FROM:
-		return parse_time("--from", optarg, &asked->from, &asked->query.from);
-	case OPT_TO:
-		return parse_time("--to", optarg, &asked->to, &asked->query.to);
-	case OPT_WHAT_IF:
-		command->is_help_asked = !strcmp(optarg, "help");
-		return command->is_help_asked ? 0 : ts_replayemulate_add(asked, optarg);
-	case 'n':
-		return parse_limit(optarg, asked);
-	case OPT_CHECK:
-		return ts_replaycheck_parse(asked, optarg);
-	case OPT_REPEAT:
-		return parse_repeat(optarg, asked);
-	case OPT_COMPARE_EVERY:
-		return parse_compare_every(optarg, asked);
-	case OPT_TIME_LIMIT:
-		return parse_time_limit(optarg, asked);
-	case OPT_SCHEDULES:
-		return parse_schedules(optarg, asked);
-	case OPT_SEED:
-		return ts_replayschedule_parse(asked, optarg);
-	default:
-		return 1;
-	}
+	command->is_help_asked = !strcmp(text, "help");
+	return command->is_help_asked ? 0 : ts_replayemulate_add(&command->asked, text);
 }
 
-static int apply_option(struct command *command, int option)
+static int parse_check(void *to, const struct ts_option *option, const char *text)
 {
-	struct ts_replay_asked *asked = &command->asked;
-	int r = apply_value(command, option);
-
-	if (r <= 0)
-		return r;
-	switch (option) {
-	case OPT_DEBUG:
-		asked->debug = true;
-		return 0;
-	case OPT_UNORDERED_BLOCKS:
-		TS_RPC_SET(&asked->query, unordered_blocks, true);
-		return 0;
-	case OPT_SERVED:
-		asked->asking.served = true;
-		return 0;
-	case OPT_PROGRESS:
-		command->is_progress_asked = true;
-		return 0;
-	case 's':
-		asked->asking.session = optarg;
-		return 0;
-	case 'j':
-		asked->json = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	return ts_replaycheck_parse(to, text ? text : "all");
 }
+
+static int parse_seed(void *to, const struct ts_option *option, const char *text)
+{
+	return ts_replayschedule_parse(to, text);
+}
+
+/* What is neither a file nor an option is meant to be a list, if a wrong one. */
+static bool is_check_list(const char *word)
+{
+	unsigned long long number;
+
+	return ts_replaycheck_is_list(word) ||
+	       (*word != '-' && access(word, F_OK) && !strpbrk(word, "./") &&
+		ts_parse_number(word, 0, UINT64_MAX, &number));
+}
+
+#define TO_QUERY(function) TS_OPTION_PARSED_TO(struct command, asked.query, function)
+#define TO_ASKED(function) TS_OPTION_PARSED_TO(struct command, asked, function)
+
+/* Help is prose, and not in this order. */
+static const struct ts_option command_options[] = {
+	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name},
+	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names},
+	{"stream", TS_OPTION_LONG, TO_QUERY(parse_stream), .max = UINT32_MAX,
+	 .expects = "it is a stream's number, as `tsctl view` has it"},
+	{"ops", TS_OPTION_LONG, TO_QUERY(parse_ops)},
+	{"from", TS_OPTION_LONG, TS_OPTION_PARSED(parse_from),
+	 .expects = TS_OPTION_MOMENT_EXPECTED},
+	{"to", TS_OPTION_LONG, TS_OPTION_PARSED(parse_to), .expects = TS_OPTION_MOMENT_EXPECTED},
+	{"what-if", TS_OPTION_LONG, TS_OPTION_PARSED(add_what_if)},
+	{"limit", 'n', TO_QUERY(parse_limit), .max = MAX_LISTED,
+	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
+	{"repeat", TS_OPTION_LONG, TO_QUERY(parse_repeat), .min = 1, .max = 1000000,
+	 .expects = "it is how often to replay, from 1 on"},
+	{"check", TS_OPTION_LONG, TO_ASKED(parse_check), .is_optional = true,
+	 .takes = is_check_list, .words = ts_replaycheck_words, .is_list = true},
+	{"compare-every", TS_OPTION_LONG, TO_QUERY(parse_compare_every), .min = 1,
+	 .max = UINT32_MAX,
+	 .expects = "it is after how many operations that write memory it is compared, from 1 on"},
+	{"time-limit", TS_OPTION_LONG, TO_QUERY(parse_time_limit), .min = 1, .max = MAX_SECONDS,
+	 .expects = "it is how many seconds a replay may take"},
+	{"schedules", TS_OPTION_LONG, TO_QUERY(parse_schedules), .min = 1, .max = 1000000,
+	 .expects = "it is how many orders to try, from 1 on"},
+	{"debug", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.debug)},
+	{"seed", TS_OPTION_LONG, TO_ASKED(parse_seed)},
+	{"unordered-blocks", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_unordered)},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.asking.served)},
+	{"progress", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_progress_asked)},
+	{"session", 's', TS_OPTION_SESSION(struct command, asked.asking.session)},
+	{"json", 'j', TS_OPTION_FLAG(struct command, asked.json), .is_letter_unmentioned = true},
+	{0},
+};
 
 static int read_environment(struct ts_replay_asked *asked)
 {
@@ -428,30 +422,6 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	return 0;
 }
 
-static const struct option longs[] = {
-	{"on", required_argument, NULL, OPT_ON},
-	{"mode", required_argument, NULL, OPT_MODE},
-	{"stream", required_argument, NULL, OPT_STREAM},
-	{"ops", required_argument, NULL, OPT_OPS},
-	{"from", required_argument, NULL, OPT_FROM},
-	{"to", required_argument, NULL, OPT_TO},
-	{"what-if", required_argument, NULL, OPT_WHAT_IF},
-	{"limit", required_argument, NULL, 'n'},
-	{"repeat", required_argument, NULL, OPT_REPEAT},
-	{"check", optional_argument, NULL, OPT_CHECK},
-	{"compare-every", required_argument, NULL, OPT_COMPARE_EVERY},
-	{"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
-	{"schedules", required_argument, NULL, OPT_SCHEDULES},
-	{"debug", no_argument, NULL, OPT_DEBUG},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"unordered-blocks", no_argument, NULL, OPT_UNORDERED_BLOCKS},
-	{"served", no_argument, NULL, OPT_SERVED},
-	{"progress", no_argument, NULL, OPT_PROGRESS},
-	{"session", required_argument, NULL, 's'},
-	{"json", no_argument, NULL, 'j'},
-	{0},
-};
-
 /* With the signals that end it caught, once: what was found up to then is told. The debugger is ended as often as it is asked. */
 static int run_asked(struct command *command)
 {
@@ -491,39 +461,25 @@ static int run_asked(struct command *command)
 							       : status;
 }
 
-/* What is neither a file nor an option is meant to be one, if a wrong one. */
-static bool is_check_list(const char *word)
-{
-	unsigned long long number;
-
-	return ts_replaycheck_is_list(word) ||
-	       (*word != '-' && access(word, F_OK) && !strpbrk(word, "./") &&
-		ts_parse_number(word, 0, UINT64_MAX, &number));
-}
-
 static int run_replay(int argc, char **argv)
 {
-	static char all_checks[] = "all";
 	struct command command = {.asked = {.pool = TS_TSCTL_POOL}, .executor = &executors[0]};
 	struct ts_replay_asked *asked = &command.asked;
-	int option, status = TS_EXIT_BAD;
-	bool is_bad = false;
+	struct ts_operands operands;
+	int status = TS_EXIT_BAD;
+	bool is_bad;
 
 	ts__rpc__query__replay__init(&asked->query);
 	asked->query.executor = (char *)(uintptr_t)executors[0].name;
-	while (!is_bad && (option = ts_option_next(argc, argv, ":n:s:j", longs)) != -1) {
-		/* Its value may be left out, or be a word of its own. */
-		if (option == OPT_CHECK && !optarg)
-			optarg = optind < argc && is_check_list(argv[optind]) ? argv[optind++]
-									      : all_checks;
-		is_bad = apply_option(&command, option);
-	}
+	is_bad = ts_options_parse(&ts_command_replay, argc, argv, &command, &operands) != 0;
+	if (command.is_unordered)
+		TS_RPC_SET(&asked->query, unordered_blocks, true);
 	if (!is_bad && command.is_help_asked) {
 		fputs(ts_emulate_edit_help, stdout);
 		status = ts_finish_output(TS_EXIT_OK);
-	} else if (!is_bad && !ts_one_trace(argc, asked->asking.session, "replay", "") &&
+	} else if (!is_bad && !ts_one_trace(&operands, asked->asking.session, "replay", "") &&
 		   !check_asked(asked, command.executor) && !read_environment(asked)) {
-		asked->asking.file = argv[optind];
+		asked->asking.file = operands.words[0];
 		status = run_asked(&command);
 	}
 	ts_pool_deinit(&asked->pool);
@@ -537,7 +493,7 @@ static int run_replay(int argc, char **argv)
 const struct ts_command ts_command_replay = {
 	.name = "replay",
 	.summary = "run a trace again: what if, races, results that depend on an order",
-	.help = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
+	.text = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
 		"2 if it did not end in time, 3 if one is not as captured. Ctrl-C ends it early.\n"
@@ -561,5 +517,7 @@ const struct ts_command ts_command_replay = {
 		"      --served           have the daemon do it, by a process without rights\n"
 		"      --json, --progress one JSON object; how far it is, on stderr\n"
 		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
+	.options = command_options,
+	.operands = TS_OPERANDS_FILES,
 	.run = run_replay,
 };

@@ -11,6 +11,8 @@
 
 #define MAX_CHECKS 16u
 
+const char *const ts_replaycheck_words[] = {"all", "races", "init", "bounds", "order", NULL};
+
 /* The names in the list, and how many; 0 where one of them is none. */
 static size_t read_list(struct ts_pool *pool, const char *text, char *names[MAX_CHECKS])
 {

@@ -2,6 +2,7 @@
 /* `tsctl replay --schedules`: seeds as people write them, and which order of what nothing orders matters, for people. */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/replay/replay.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"

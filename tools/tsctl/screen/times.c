@@ -57,7 +57,7 @@ int ts_time_parse(const char *text, uint64_t *ret_ns)
 
 int ts_time_parse_moment(const char *text, struct ts_time *ret_time)
 {
-	struct ts_time time = {.is_absolute = *text == '@'};
+	struct ts_time time = {.is_absolute = *text == '@', .is_given = true};
 	int r = ts_time_parse(text + time.is_absolute, &time.ns);
 
 	if (!r)

@@ -19,6 +19,7 @@ int ts_time_parse(const char *text, uint64_t *ret_ns);
 struct ts_time {
 	uint64_t ns;
 	bool is_absolute;
+	bool is_given; /* false if nothing was parsed into it */
 };
 
 /* "12.5ms", "@81234567890": the same times, an @ before those that are absolute. Errors as above. */

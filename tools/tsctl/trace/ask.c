@@ -6,6 +6,7 @@
 
 #include "proto/rpc/json.h"
 #include "replay/report/query.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"

@@ -6,6 +6,7 @@
 
 #include "replay/state/limit.h"
 
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A command's options as one table: parse.h reads a command line by it, help.h prints its lines of
+ * help, complete.h offers its names and words to the shell. The table is in the order of the help
+ * and ends with an entry of zeros.
+ *
+ *	static const struct ts_option options[] = {
+ *		{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = 9, .metavar = "N",
+ *		 .expects = "it is a number of rows, at most 9", .help = "list at most N rows"},
+ *		{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+ *		{0},
+ *	};
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kind of an option, and in brackets the type of the field that its value goes to. */
+enum ts_option_kind {
+	TS_OPTION_IS_FLAG,	  /* no value (bool) */
+	TS_OPTION_IS_TEXT,	  /* any (const char *) */
+	TS_OPTION_IS_FILE,	  /* a path (const char *) */
+	TS_OPTION_IS_FOLDER,	  /* a path (const char *) */
+	TS_OPTION_IS_SESSION,	  /* a session's number or pid (const char *) */
+	TS_OPTION_IS_NUMBER,	  /* of [min, max] (uint64_t) */
+	TS_OPTION_IS_BYTES,	  /* of [min, max], with K, M or G (uint64_t) */
+	TS_OPTION_IS_TIME,	  /* of [min, max], in nanoseconds: ts_time_parse() (uint64_t) */
+	TS_OPTION_IS_MOMENT,	  /* ts_time_parse_moment() (struct ts_time) */
+	TS_OPTION_IS_CHOICE,	  /* one of `words`: its place there (unsigned int) */
+	TS_OPTION_IS_PARSED,	  /* `parse` stores it */
+	TS_OPTION_IS_PARSED_FLAG, /* no value; `parse` stores that the option is there */
+};
+
+struct ts_option {
+	const char *name; /* without its dashes; NULL: the letter alone */
+	char letter;	  /* 0: none */
+	enum ts_option_kind kind;
+	size_t offset; /* of the field in the command's struct; see TS_OPTION_FLAG() and so on */
+	/*
+	 * NULL: the value is stored as the kind says. Else stores it in the field `to`, or in the
+	 * command's struct if no field is named. `text` is NULL for a flag, and for an optional
+	 * value that is left out. Returns 0, or -EINVAL after a complaint.
+	 */
+	int (*parse)(void *to, const struct ts_option *option, const char *text);
+	uint64_t min, max;
+	/*
+	 * The value may be left out. It follows a `=`, or is the next word if `takes` returns true.
+	 */
+	bool is_optional;
+	bool (*takes)(const char *word);
+
+	/* The complaint about a bad value is "LABEL VALUE: EXPECTS". NULL: from name and kind. */
+	const char *label, *expects;
+
+	/* Completion offers these words. NULL ends `words`; `word_at` returns it past the last. */
+	const char *const *words;
+	const char *(*word_at)(size_t i);
+	bool is_list; /* several words, with commas between */
+
+	const char *metavar; /* the value's name in help */
+	const char *help;    /* lines; NULL: the command's text has the option */
+	const char *joint;   /* the next option is in the same line of help, behind this text */
+	bool is_letter_unmentioned; /* help has the name alone */
+	bool is_hidden;		    /* in no help, no suggestion, no completion */
+};
+
+/* Instead of a letter. */
+#define TS_OPTION_LONG 0
+
+/* The offset of a field, whose type is checked. */
+#define TS_OPTION_OFFSET(stored, owner, field)                                                 \
+	(offsetof(owner, field) +                                                              \
+	 0 * sizeof(char[__builtin_types_compatible_p(stored, __typeof__(((owner *)0)->field)) \
+				 ? 1                                                           \
+				 : -1]))
+#define TS_OPTION_FLAG(owner, field) TS_OPTION_IS_FLAG, TS_OPTION_OFFSET(bool, owner, field)
+#define TS_OPTION_TEXT(owner, field) TS_OPTION_IS_TEXT, TS_OPTION_OFFSET(const char *, owner, field)
+#define TS_OPTION_FILE(owner, field) TS_OPTION_IS_FILE, TS_OPTION_OFFSET(const char *, owner, field)
+#define TS_OPTION_FOLDER(owner, field) \
+	TS_OPTION_IS_FOLDER, TS_OPTION_OFFSET(const char *, owner, field)
+#define TS_OPTION_SESSION(owner, field) \
+	TS_OPTION_IS_SESSION, TS_OPTION_OFFSET(const char *, owner, field)
+#define TS_OPTION_NUMBER(owner, field) TS_OPTION_IS_NUMBER, TS_OPTION_OFFSET(uint64_t, owner, field)
+#define TS_OPTION_BYTES(owner, field)  TS_OPTION_IS_BYTES, TS_OPTION_OFFSET(uint64_t, owner, field)
+#define TS_OPTION_TIME(owner, field)   TS_OPTION_IS_TIME, TS_OPTION_OFFSET(uint64_t, owner, field)
+#define TS_OPTION_MOMENT(owner, field) \
+	TS_OPTION_IS_MOMENT, TS_OPTION_OFFSET(struct ts_time, owner, field)
+#define TS_OPTION_CHOICE(owner, field) \
+	TS_OPTION_IS_CHOICE, TS_OPTION_OFFSET(unsigned int, owner, field)
+/* `parse` gets the whole struct. */
+#define TS_OPTION_PARSED(function)	TS_OPTION_IS_PARSED, 0, function
+#define TS_OPTION_PARSED_FLAG(function) TS_OPTION_IS_PARSED_FLAG, 0, function
+/* `parse` gets the field. */
+#define TS_OPTION_PARSED_TO(owner, field, function) \
+	TS_OPTION_IS_PARSED, offsetof(owner, field), function
+
+/* A constant's digits, for texts. The constant has no suffix. */
+#define TS_OPTION_DIGITS(number)  TS_OPTION_DIGITS_(number)
+#define TS_OPTION_DIGITS_(number) #number
+
+/* For `expects`: a moment, unless told otherwise. */
+#define TS_OPTION_MOMENT_EXPECTED                                                                    \
+	"it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; or @ and a " \
+	"time of the clock, as JSON gives it"
+
+/* Operands: the words that are no options. */
+enum ts_operands_kind {
+	TS_OPERANDS_NONE,
+	TS_OPERANDS_FILES,
+	TS_OPERANDS_PIDS, /* of processes that are recorded */
+	TS_OPERANDS_SESSION_OR_FILE,
+	TS_OPERANDS_PROGRAM, /* a program and its words: options end where it begins */
+	TS_OPERANDS_COMMAND, /* one of tsctl's commands */
+};
+
+static inline bool ts_option_is_last(const struct ts_option *option)
+{
+	return !option->name && !option->letter;
+}
+
+static inline bool ts_option_has_value(const struct ts_option *option)
+{
+	return option->kind != TS_OPTION_IS_FLAG && option->kind != TS_OPTION_IS_PARSED_FLAG;
+}
