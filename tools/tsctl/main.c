@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tsctl: the hand that records, reads and asks. main() finds the command by its name and leaves the
- * rest to it; there are no options before a command but --help and --version.
+ * rest to it; there are no options before a command but --help and --version. `complete` is the
+ * shell's, and no command that help or a message names.
  */
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
+#include "tools/tsctl/options/complete.h"
 #include "tools/tsctl/options/help.h"
 
 #include <fcntl.h>
@@ -37,6 +39,8 @@ int main(int argc, char **argv)
 		name = "help";
 	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		name = "version";
+	else if (!strcmp(name, "complete"))
+		return ts_complete(argc - 2, argv + 2);
 	command = ts_command_find(name);
 	if (!command) {
 		near = ts_command_near(name);

@@ -7,9 +7,9 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/names/names.h"
 #include "replay/report/pool.h"
-#include "replay/vgpu/vgpu.h"
 #include "tools/tsctl/machine/benchload.h"
 #include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/machine/vgpuspec.h"
 #include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/record/environ.h"
 #include "tools/tsctl/screen/jsonout.h"
@@ -321,35 +321,15 @@ static int report(struct benchmark *benchmark)
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-static int parse_vgpu(void *to, const struct ts_option *option, const char *text)
-{
-	struct benchmark *benchmark = to;
-	struct ts_vgpu_spec spec;
-	char message[256];
-
-	benchmark->vgpu = text ? text : TS_VGPU_SPEC_DEFAULT;
-	if (!ts_vgpu_spec_parse(benchmark->vgpu, &spec, message, sizeof(message)))
-		return 0;
-	ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", benchmark->vgpu, message);
-	return -EINVAL;
-}
-
-static const char *shape_at(size_t i)
-{
-	const struct ts_vgpu_shape *shape = ts_vgpu_shape_at(i);
-
-	return shape ? shape->key : NULL;
-}
-
 #define LAUNCHES_EXPECTED "it is a number from 1 to " TS_OPTION_DIGITS(LAUNCHES_MAX)
 
 static const struct ts_option command_options[] = {
 	{NULL, 'n', TS_OPTION_NUMBER(struct benchmark, n), .min = 1, .max = LAUNCHES_MAX,
 	 .metavar = "NUMBER", .label = "-n", .expects = LAUNCHES_EXPECTED,
 	 .help = "kernels to launch (default: 10000), from 16 depths of stack"},
-	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED(parse_vgpu), .is_optional = true,
-	 .word_at = shape_at, .metavar = "SPEC",
-	 .help = "on the virtual GPU: h200, ideal, ... (see `tsctl devices`)"},
+	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct benchmark, vgpu, ts_vgpuspec_parse),
+	 .is_optional = true, .word_at = ts_vgpuspec_shape_at, .metavar = "SPEC",
+	 .help = "on the virtual GPU: h200, ideal, ... (see `tsctl devices`)", .rank = 1},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct benchmark, stacks),
 	 .words = stacks_names, .metavar = "KIND",
 	 .help = "host stack of each launch: native (default) or none"},

@@ -580,7 +580,8 @@ static const struct ts_option command_options[] = {
 	{"least", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, least_percent), .max = 1000,
 	 .metavar = "N", .expects = "it is a whole number of percent, 0 to 1000",
 	 .help = "percent by which a median has to move (default: 3 with one\n"
-		 "trace on a side, else 1)"},
+		 "trace on a side, else 1)",
+	 .rank = 1},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
 	 .expects = "it is a number of lines, 0 to " TS_OPTION_DIGITS(MAX_LISTED),
 	 .help = "lines of each list, 10 unless told; 0: names, no operations"},

@@ -589,11 +589,11 @@ static int inform(const struct info *info, struct ts_source *source)
 
 static const struct ts_option command_options[] = {
 	{"session", 's', TS_OPTION_SESSION(struct info, session), .metavar = "N",
-	 .help = "read a session of the daemon: its number or pid"},
+	 .help = "read a session of the daemon: its number or pid", .rank = 1},
 	{"mangled", 'm', TS_OPTION_FLAG(struct info, mangled), .is_letter_unmentioned = true,
 	 .help = "leave the names of kernels as the compiler made them"},
 	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, wide),
-	 .help = "list every session; cut no names"},
+	 .help = "list every session; cut no names", .rank = 1},
 	{"columns", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, columns),
 	 .help = "print the bytes of each column in the file: those of a\n"
 		 "compressed block are shared out as before compression"},

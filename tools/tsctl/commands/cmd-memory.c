@@ -302,7 +302,8 @@ static const struct ts_option command_options[] = {
 	{"kernels", TS_OPTION_LONG, TS_OPTION_PARSED(parse_address), .metavar = "ADDRESS",
 	 .expects = "it is an address, as 0x7f0000000000",
 	 .help = "instead: the kernels that ran while the memory at\n"
-		 "ADDRESS was allocated, by name; they need not have used it"},
+		 "ADDRESS was allocated, by name; they need not have used it",
+	 .rank = 1},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
 	 .help = "have the daemon answer"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,

@@ -294,7 +294,7 @@ static int parse_interval(void *to, const struct ts_option *option, const char *
 static const struct ts_option command_options[] = {
 	{"count", 'n', TS_OPTION_NUMBER(struct watch, n), .min = 1, .max = UINT32_MAX,
 	 .metavar = "N", .label = "-n", .expects = "it is a number of looks, 1 at least",
-	 .help = "end after so many times"},
+	 .help = "end after so many times", .rank = 1},
 	{"interval", 'i', TS_OPTION_PARSED(parse_interval), .metavar = "TIME", .label = "-i",
 	 .expects = "it is a time in seconds, or with a unit, like 200ms; 10ms at least",
 	 .help = "time between two: seconds, or with a unit (default: 1)"},

@@ -64,6 +64,8 @@ struct ts_option {
 	const char *joint;   /* the next option is in the same line of help, behind this text */
 	bool is_letter_unmentioned; /* help has the name alone */
 	bool is_hidden;		    /* in no help, no suggestion, no completion */
+	/* A mistyped name may be equally near to several: the lowest rank is suggested, then the first. */
+	unsigned int rank;
 };
 
 /* Instead of a letter. */

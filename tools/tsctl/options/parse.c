@@ -24,9 +24,7 @@ struct parser {
 	int n, next; /* the words, and the next one to read */
 };
 
-/*
- * ---- complaints ---------------------------------------------------------------------------------
- */
+/* ---- complaints ----------------------------------------------------------------------------- */
 
 /* "`a`, `b` or `c`" */
 static void list_words(const struct ts_option *option, char text[COMPLAINT_BYTES])
@@ -74,7 +72,7 @@ static int complain_unknown(const struct parser *parser, const char *word)
 					  ? ts_edit_distance(name, option->name)
 					  : SIZE_MAX;
 
-		if (distance < least) {
+		if (distance < least || (near && distance == least && option->rank < near->rank)) {
 			least = distance;
 			near = option;
 		}
@@ -87,9 +85,7 @@ static int complain_unknown(const struct parser *parser, const char *word)
 	return -EINVAL;
 }
 
-/*
- * ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static int store_number(const struct ts_option *option, const char *text, uint64_t *to)
 {
@@ -154,9 +150,7 @@ static int store(const struct parser *parser, const struct ts_option *option, co
 	return -EINVAL;
 }
 
-/*
- * ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 /* The option of that name or, if there is only one, the option whose name begins so. */
 static const struct ts_option *find_name(const struct parser *parser, const char *name, size_t n)
@@ -278,9 +272,7 @@ int ts_options_parse(const struct ts_command *command, int argc, char **argv, vo
 	return 0;
 }
 
-/*
- * ---- operands -----------------------------------------------------------------------------------
- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 int ts_no_operands(const struct ts_operands *operands)
 {

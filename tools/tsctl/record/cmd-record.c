@@ -11,6 +11,7 @@
 #include "sbt/reader.h"
 #include "sbt/writer.h"
 #include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/machine/vgpuspec.h"
 #include "tools/tsctl/options/parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/record/environ.h"
@@ -95,19 +96,6 @@ static void record_deinit(struct record *record)
 	free(record->injection_held);
 	ts_closep(&record->signal_fd);
 	ts_closep(&record->timer_fd);
-}
-
-static int parse_vgpu(void *to, const struct ts_option *option, const char *text)
-{
-	struct record *record = to;
-	struct ts_vgpu_spec spec;
-	char message[256];
-
-	record->vgpu = text ? text : TS_VGPU_SPEC_DEFAULT;
-	if (!ts_vgpu_spec_parse(record->vgpu, &spec, message, sizeof(message)))
-		return 0;
-	ts_complain("--vgpu=%s: %s; `tsctl devices` lists what there is", record->vgpu, message);
-	return -EINVAL;
 }
 
 static int parse_capture(void *to, const struct ts_option *option, const char *text)
@@ -233,13 +221,6 @@ static int parse_kernel_events(void *to, const struct ts_option *option, const c
 	}
 }
 
-static const char *shape_at(size_t i)
-{
-	const struct ts_vgpu_shape *shape = ts_vgpu_shape_at(i);
-
-	return shape ? shape->key : NULL;
-}
-
 static const char *const capture_names[] = {"timing", "replay", "window", NULL};
 
 static const struct ts_option command_options[] = {
@@ -247,12 +228,12 @@ static const struct ts_option command_options[] = {
 	 .metavar = "FILE", .help = "the trace (default: tracesmith-COMMAND-PID.sbt)"},
 	{"force", 'f', TS_OPTION_FLAG(struct record, force), .joint = "; "},
 	{"quiet", 'q', TS_OPTION_FLAG(struct record, quiet),
-	 .help = "replace FILE if it exists; no summary at the end"},
+	 .help = "replace FILE if it exists; no summary at the end", .rank = 1},
 	{"duration", 'd', TS_OPTION_PARSED(parse_limit), .metavar = "TIME", .label = "-d",
 	 .expects = "it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
-	 .help = "stop recording after TIME (10, 500ms); COMMAND runs on"},
-	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED(parse_vgpu), .is_optional = true,
-	 .word_at = shape_at, .metavar = "SPEC",
+	 .help = "stop recording after TIME (10, 500ms); COMMAND runs on", .rank = 1},
+	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct record, vgpu, ts_vgpuspec_parse),
+	 .is_optional = true, .word_at = ts_vgpuspec_shape_at, .metavar = "SPEC",
 	 .help = "run on the virtual GPU: h200:2, ... (`tsctl devices`)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, stacks), .words = stacks_names,
 	 .metavar = "KIND", .help = "host stacks: python (default), native or none"},
