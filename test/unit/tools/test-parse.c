@@ -398,6 +398,26 @@ TS_TEST(unknown_options)
 	check_bad(line, want);
 }
 
+TS_TEST(equally_near_names)
+{
+	static const struct ts_option some[] = {
+		{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct given, json), .rank = 1},
+		{"stats", TS_OPTION_LONG, TS_OPTION_FLAG(struct given, json)},
+		{"stamps", TS_OPTION_LONG, TS_OPTION_FLAG(struct given, json)},
+		{0},
+	};
+	static const struct ts_command of = {.name = "try", .options = some};
+
+	parse(&of, "--stacs");
+	ts_check_str(complaint, "unknown option --stacs; did you mean --stats?");
+	parse(&of, "--stas");
+	ts_check_str(complaint, "unknown option --stas; did you mean --stats?");
+	parse(&of, "--stackz");
+	ts_check_str(complaint, "unknown option --stackz; did you mean --stacks?");
+	parse(&of, "--stams");
+	ts_check_str(complaint, "unknown option --stams; did you mean --stats?");
+}
+
 TS_TEST(hidden_options_are_known_and_not_suggested)
 {
 	check_good("--secret", "");
@@ -460,7 +480,7 @@ static void check_option(const struct ts_command *of, const struct ts_option *op
 		ts_check(!option->letter || option->letter != other->letter);
 		ts_check(!option->name || !other->name || strcmp(option->name, other->name));
 	}
-	/* What the complaint about a value is made of. */
+	/* The complaint about a value needs these. */
 	ts_check(!is_number || (option->expects && option->max > option->min));
 	ts_check(option->kind != TS_OPTION_IS_CHOICE || option->words);
 	ts_check(option->name || option->label);

@@ -218,7 +218,7 @@ static const struct ts_option command_options[] = {
 	{0},
 };
 
-/* What the rows have to be beyond their type and time. */
+/* The options about rows that are neither their types nor their times. */
 static void fill_filter(struct view *view)
 {
 	Ts__Rpc__RowFilter *filter = &view->filter;

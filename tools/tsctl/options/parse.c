@@ -90,7 +90,7 @@ static int complain_unknown(const struct parser *parser, const char *word)
 static int store_number(const struct ts_option *option, const char *text, uint64_t *to)
 {
 	unsigned long long number;
-	uint64_t ns;
+	uint64_t ns = 0;
 	int r;
 
 	if (option->kind == TS_OPTION_IS_TIME) {

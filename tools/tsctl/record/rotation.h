@@ -17,7 +17,7 @@ struct ts_rotation {
 
 #define TS_ROTATION_MIN_BYTES (16u * 1024) /* of a file */
 
-/* What a dump can be asked for by, for --dump-on; NULL ends the list. */
+/* The values of --dump-on; NULL ends the list. */
 extern const char *const ts_rotation_dump_words[];
 
 /* Each is struct ts_option's `parse` of an option, and takes a struct ts_rotation. */

@@ -309,7 +309,7 @@ static int parse_seed(void *to, const struct ts_option *option, const char *text
 	return ts_replayschedule_parse(to, text);
 }
 
-/* What is neither a file nor an option is meant to be a list, if a wrong one. */
+/* A word that is neither a file nor an option is meant to be a list, if a wrong one. */
 static bool is_check_list(const char *word)
 {
 	unsigned long long number;

@@ -46,7 +46,7 @@ void ts_replayside_print_remedies(const char *what, size_t n, char *const *remed
 void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
 				 bool cut);
 
-/* What a list may hold; NULL ends them. */
+/* The checks that a list may name; NULL ends them. */
 extern const char *const ts_replaycheck_words[];
 /* Whether it is such a list as follows, and so no file. */
 bool ts_replaycheck_is_list(const char *text);
