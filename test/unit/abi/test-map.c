@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hash tables of map.h: random operations against lists that are searched from end to end, no memory, and keys made to collide.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+static size_t n_until_failure = SIZE_MAX;
+
+static void *failing_calloc(size_t n, size_t n_bytes)
+{
+	return n_until_failure && n_until_failure-- ? calloc(n, n_bytes) : NULL;
+}
+
+#define calloc failing_calloc
+#include "proto/abi/map.h"
+#undef calloc
+
+#include "test/unit/harness.h"
+
+#define N_KEYS 300u
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t draw(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+struct model {
+	uint64_t keys[N_KEYS], values[N_KEYS]; /* value 0: not there */
+};
+
+/* The keys of a model: 0, neighbours, multiples of large powers of two, and any others. */
+static void fill_keys(struct model *model)
+{
+	memset(model, 0, sizeof(*model));
+	for (size_t i = 0; i < N_KEYS; i++)
+		model->keys[i] = i % 3 == 0   ? i
+				 : i % 3 == 1 ? (uint64_t)i << 48
+					      : draw() | UINT64_C(1) << 63 | 1;
+}
+
+static size_t n_in(const struct model *model)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_KEYS; i++)
+		n += model->values[i] != 0;
+	return n;
+}
+
+static void check_map(const struct ts_map *map, const struct model *model)
+{
+	size_t n = 0;
+
+	ts_check_int(ts_map_count(map), n_in(model));
+	for (size_t i = 0; i < N_KEYS; i++)
+		ts_check_int(ts_map_get(map, model->keys[i]), model->values[i]);
+	TS_MAP_EACH(map, slot)
+	{
+		size_t i = 0;
+
+		while (i < N_KEYS && model->keys[i] != slot->key)
+			i++;
+		ts_check(i < N_KEYS && model->values[i] == slot->value);
+		n++;
+	}
+	ts_check_int(n, n_in(model));
+}
+
+TS_TEST(map_is_as_a_list)
+{
+	struct ts_map map = {0};
+	struct model model;
+
+	fill_keys(&model);
+	check_map(&map, &model);
+	ts_check_int(ts_map_remove(&map, 3), 0);
+	for (unsigned step = 0; step < 40000; step++) {
+		size_t i = draw() % N_KEYS;
+		uint64_t value = draw() | 1, *place;
+
+		/* Mostly additions, then mostly removals, in turn. */
+		switch (draw() % (step / 2000 % 2 ? 6 : 3)) {
+		case 0:
+			ts_check_int(ts_map_set(&map, model.keys[i], value), 0);
+			model.values[i] = value;
+			break;
+		case 1:
+			place = ts_map_place(&map, model.keys[i]);
+			ts_check(place && *place == model.values[i]);
+			model.values[i] = *place = value;
+			break;
+		default:
+			ts_check_int(ts_map_remove(&map, model.keys[i]), model.values[i]);
+			model.values[i] = 0;
+		}
+		if (step % 97 == 0)
+			check_map(&map, &model);
+	}
+	ts_map_clear(&map);
+	memset(model.values, 0, sizeof(model.values));
+	check_map(&map, &model);
+	ts_check_int(ts_map_set_pointer(&map, 7, &model), 0);
+	ts_check(ts_map_get_pointer(&map, 7) == &model);
+	ts_check(ts_map_remove_pointer(&map, 7) == &model);
+	ts_check(!ts_map_get_pointer(&map, 7));
+	ts_map_deinit(&map);
+	ts_map_deinit(&map);
+	ts_check_int(ts_map_get(&map, 7), 0);
+}
+
+TS_TEST(map_without_memory_is_as_it_was)
+{
+	struct ts_map map = {0};
+	struct model model;
+	bool has_failed = false;
+
+	fill_keys(&model);
+	n_until_failure = 0;
+	ts_check_int(ts_map_set(&map, 1, 1), -ENOMEM);
+	ts_check_int(ts_map_reserve(&map, 1), -ENOMEM);
+	ts_check(!ts_map_place(&map, 1));
+	check_map(&map, &model);
+	n_until_failure = 2;
+	for (size_t i = 0; i < N_KEYS; i++) {
+		int r = ts_map_set(&map, model.keys[i], i + 1);
+
+		ts_check(r == 0 || r == -ENOMEM);
+		has_failed |= r != 0;
+		model.values[i] = r ? 0 : i + 1;
+	}
+	ts_check(has_failed && n_in(&model));
+	check_map(&map, &model);
+	n_until_failure = SIZE_MAX;
+	ts_check_int(ts_map_reserve(&map, N_KEYS), 0);
+	n_until_failure = 0;
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (!model.values[i]) {
+			model.values[i] = i + 1;
+			ts_check_int(ts_map_set(&map, model.keys[i], i + 1), 0);
+		}
+	check_map(&map, &model);
+	ts_map_deinit(&map);
+}
+
+static size_t longest_run(const struct ts_map *map)
+{
+	const struct ts_map_slot *all = map->slots.all;
+	size_t longest = 0, run = 0;
+
+	for (size_t i = 0; i < 2 * map->slots.n_slots; i++) {
+		run = all[i & (map->slots.n_slots - 1)].value ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Keys that an unseeded multiplication brings to one slot, and keys in even steps. */
+TS_TEST(map_stays_quick_under_hostile_keys)
+{
+	uint64_t inverse = 1;
+
+	for (unsigned i = 0; i < 6; i++)
+		inverse *= 2 - TS_HASH_GOLDEN * inverse;
+	ts_check(inverse * TS_HASH_GOLDEN == 1);
+	for (unsigned shift = 0; shift < 65; shift++) {
+		struct ts_map map = {0};
+
+		for (uint64_t i = 0; i < 4096; i++)
+			ts_check_int(ts_map_set(&map, shift == 64 ? i * inverse : (i + 1) << shift,
+						i + 1),
+				     0);
+		ts_check(longest_run(&map) < 400);
+		ts_map_deinit(&map);
+	}
+}
+
+TS_TEST(maps_are_seeded_apart)
+{
+	struct ts_map maps[2] = {{{0}}, {{0}}};
+
+	for (unsigned i = 0; i < 2; i++)
+		ts_check_int(ts_map_set(&maps[i], 1, 1), 0);
+	ts_check(memcmp(maps[0].slots.seeds, maps[1].slots.seeds, sizeof(maps[0].slots.seeds)));
+	for (unsigned i = 0; i < 2; i++) {
+		ts_check(maps[i].slots.seeds[0] & maps[i].slots.seeds[1] & 1);
+		ts_map_deinit(&maps[i]);
+	}
+}
+
+/* Hashes that several entries share, so that the comparison decides. */
+static uint64_t hash_of_entry(struct ts_hashindex *index, size_t i)
+{
+	return ts_hash_add(ts_hashindex_seed(index), i / 4);
+}
+
+static void check_index(struct ts_hashindex *index, const bool *there)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_KEYS; i++) {
+		bool is_found = false;
+
+		n += there[i];
+		TS_HASHINDEX_EACH(index, hash_of_entry(index, i), at)
+		{
+			ts_check(at.number < N_KEYS && there[at.number]);
+			ts_check(!is_found || at.number != i);
+			is_found |= at.number == i;
+		}
+		ts_check_int(is_found, there[i]);
+	}
+	ts_check_int(ts_hashindex_count(index), n);
+}
+
+TS_TEST(hashindex_is_as_a_list)
+{
+	struct ts_hashindex index = {0};
+	bool there[N_KEYS] = {false};
+
+	TS_HASHINDEX_EACH(&index, 1, at)
+	ts_check(at.number == UINT32_MAX);
+	ts_hashindex_remove(&index, 1, 1);
+	for (unsigned step = 0; step < 20000; step++) {
+		size_t i = draw() % N_KEYS;
+
+		if (draw() % (step / 2000 % 2 ? 4 : 2)) {
+			ts_hashindex_remove(&index, hash_of_entry(&index, i), (uint32_t)i);
+			there[i] = false;
+		} else if (!there[i]) {
+			ts_check_int(ts_hashindex_add(&index, hash_of_entry(&index, i),
+						      (uint32_t)i),
+				     0);
+			there[i] = true;
+		}
+		if (step % 97 == 0)
+			check_index(&index, there);
+	}
+	ts_hashindex_clear(&index);
+	memset(there, 0, sizeof(there));
+	check_index(&index, there);
+	ts_hashindex_deinit(&index);
+}
+
+TS_TEST(hashindex_without_memory_is_as_it_was)
+{
+	struct ts_hashindex index = {0};
+	bool there[N_KEYS] = {false}, has_failed = false;
+
+	n_until_failure = 1;
+	for (size_t i = 0; i < N_KEYS; i++) {
+		int r = ts_hashindex_add(&index, hash_of_entry(&index, i), (uint32_t)i);
+
+		ts_check(r == 0 || r == -ENOMEM);
+		has_failed |= r != 0;
+		there[i] = !r;
+	}
+	ts_check(has_failed);
+	check_index(&index, there);
+	ts_check_int(ts_hashindex_reserve(&index, N_KEYS), -ENOMEM);
+	n_until_failure = SIZE_MAX;
+	ts_check_int(ts_hashindex_reserve(&index, N_KEYS), 0);
+	n_until_failure = 0;
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (!there[i]) {
+			ts_check_int(ts_hashindex_add(&index, hash_of_entry(&index, i),
+						      (uint32_t)i),
+				     0);
+			there[i] = true;
+		}
+	check_index(&index, there);
+	ts_hashindex_deinit(&index);
+}
