@@ -22,7 +22,6 @@
  */
 #pragma once
 
-#include <assert.h>
 #include <sys/random.h>
 
 #include "proto/abi/base.h"
@@ -221,19 +220,6 @@ static inline uint64_t *ts_map_place(struct ts_map *map, uint64_t key)
 	return &slot->value;
 }
 
-/* Adds a key or replaces its value. `value` is not 0. 0 or -ENOMEM. */
-static inline int ts_map_set(struct ts_map *map, uint64_t key, uint64_t value)
-{
-	uint64_t *place;
-
-	assert(value);
-	place = ts_map_place(map, key);
-	if (!place)
-		return -ENOMEM;
-	*place = value;
-	return 0;
-}
-
 /* Returns the value that the key had. 0: the key was not there. */
 static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 {
@@ -250,12 +236,28 @@ static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 	return value;
 }
 
+/* Adds a key or replaces its value; value 0 removes the key. 0 or -ENOMEM. */
+static inline int ts_map_set(struct ts_map *map, uint64_t key, uint64_t value)
+{
+	uint64_t *place;
+
+	if (ts_unlikely(!value)) {
+		ts_map_remove(map, key);
+		return 0;
+	}
+	place = ts_map_place(map, key);
+	if (!place)
+		return -ENOMEM;
+	*place = value;
+	return 0;
+}
+
 static inline void *ts_map_get_pointer(const struct ts_map *map, uint64_t key)
 {
 	return (void *)(uintptr_t)ts_map_get(map, key);
 }
 
-/* `value` is not NULL. 0 or -ENOMEM. */
+/* NULL removes the key. 0 or -ENOMEM. */
 static inline int ts_map_set_pointer(struct ts_map *map, uint64_t key, void *value)
 {
 	return ts_map_set(map, key, (uintptr_t)value);
@@ -269,6 +271,12 @@ static inline void *ts_map_remove_pointer(struct ts_map *map, uint64_t key)
 static inline size_t ts_map_count(const struct ts_map *map)
 {
 	return map->slots.n;
+}
+
+/* Memory that the table takes beside its struct. */
+static inline size_t ts_map_bytes(const struct ts_map *map)
+{
+	return map->slots.n_slots * sizeof(struct ts_map_slot);
 }
 
 static inline void ts_map_clear(struct ts_map *map)

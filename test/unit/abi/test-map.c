@@ -60,8 +60,7 @@ static void check_map(const struct ts_map *map, const struct model *model)
 	ts_check_int(ts_map_count(map), n_in(model));
 	for (size_t i = 0; i < N_KEYS; i++)
 		ts_check_int(ts_map_get(map, model->keys[i]), model->values[i]);
-	TS_MAP_EACH(map, slot)
-	{
+	TS_MAP_EACH (map, slot) {
 		size_t i = 0;
 
 		while (i < N_KEYS && model->keys[i] != slot->key)
@@ -85,7 +84,7 @@ TS_TEST(map_is_as_a_list)
 		uint64_t value = draw() | 1, *place;
 
 		/* Mostly additions, then mostly removals, in turn. */
-		switch (draw() % (step / 2000 % 2 ? 6 : 3)) {
+		switch (draw() % (step / 2000 % 2 ? 8 : 3)) {
 		case 0:
 			ts_check_int(ts_map_set(&map, model.keys[i], value), 0);
 			model.values[i] = value;
@@ -94,6 +93,10 @@ TS_TEST(map_is_as_a_list)
 			place = ts_map_place(&map, model.keys[i]);
 			ts_check(place && *place == model.values[i]);
 			model.values[i] = *place = value;
+			break;
+		case 2:
+			ts_check_int(ts_map_set(&map, model.keys[i], 0), 0);
+			model.values[i] = 0;
 			break;
 		default:
 			ts_check_int(ts_map_remove(&map, model.keys[i]), model.values[i]);
@@ -207,8 +210,7 @@ static void check_index(struct ts_hashindex *index, const bool *there)
 		bool is_found = false;
 
 		n += there[i];
-		TS_HASHINDEX_EACH(index, hash_of_entry(index, i), at)
-		{
+		TS_HASHINDEX_EACH (index, hash_of_entry(index, i), at) {
 			ts_check(at.number < N_KEYS && there[at.number]);
 			ts_check(!is_found || at.number != i);
 			is_found |= at.number == i;
@@ -223,8 +225,8 @@ TS_TEST(hashindex_is_as_a_list)
 	struct ts_hashindex index = {0};
 	bool there[N_KEYS] = {false};
 
-	TS_HASHINDEX_EACH(&index, 1, at)
-	ts_check(at.number == UINT32_MAX);
+	TS_HASHINDEX_EACH (&index, 1, at)
+		ts_check(at.number == UINT32_MAX);
 	ts_hashindex_remove(&index, 1, 1);
 	for (unsigned step = 0; step < 20000; step++) {
 		size_t i = draw() % N_KEYS;
