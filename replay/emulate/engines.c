@@ -187,7 +187,7 @@ static int list_engines(const struct ts_emulate_program *program, struct of_devi
 		uint32_t n = ts_state_map_find(&numbers, engine->session, engine->device);
 
 		if (n == TS_STATE_MAP_NONE) {
-			n = (uint32_t)numbers.n;
+			n = (uint32_t)ts_state_map_count(&numbers);
 			r = ts_state_map_set(&numbers, engine->session, engine->device, n);
 		}
 		engines[i] = (struct of_device){n, i, i};

@@ -74,7 +74,7 @@ void ts_calls_drop_first(struct ts_calls *calls)
 {
 	const struct ts_call *call = ts_calls_at(calls, calls->first);
 
-	if (calls->crowded.n) {
+	if (ts_state_map_count(&calls->crowded)) {
 		forget_id(calls, call->session, call->op_id);
 		forget_id(calls, call->session, call->nested_op_id);
 	}

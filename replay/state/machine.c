@@ -226,7 +226,7 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	op->call_number = number;
 	if (!number) {
 		op->unsure |= TS_STATE_UNSURE_CALL;
-		if (machine->early.n < MAX_EARLY)
+		if (ts_state_map_count(&machine->early) < MAX_EARLY)
 			r = ts_state_map_set(&machine->early, row->session, op_id, 0);
 	} else {
 		struct ts_call *call = ts_calls_at(&machine->calls, number);

@@ -87,9 +87,11 @@ static struct ts_state_map_slot *keys_of(const struct ts_state_map *map, size_t 
 {
 	struct ts_state_map_slot *keys = calloc(n ? n : 1, sizeof(*keys));
 
-	for (size_t i = 0; keys && i < map->n_slots; i++)
-		if (map->slots[i].value < n)
-			keys[map->slots[i].value] = map->slots[i];
+	if (!keys)
+		return NULL;
+	TS_STATE_MAP_EACH (map, slot)
+		if (slot->place <= n)
+			keys[slot->place - 1] = *slot;
 	return keys;
 }
 
@@ -215,21 +217,21 @@ static int compare_slots(const void *a, const void *b)
 
 void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uint32_t *numbers)
 {
-	struct ts_state_map_slot *slots = malloc((map->n + 1) * sizeof(*slots));
+	struct ts_state_map_slot *slots = malloc((ts_state_map_count(map) + 1) * sizeof(*slots));
 	uint64_t key = 0;
 	size_t n = 0;
 
 	pack->failed |= !slots;
-	for (size_t i = 0; slots && i < map->n_slots; i++)
-		if (map->slots[i].value != NONE)
-			slots[n++] = map->slots[i];
+	if (slots)
+		TS_STATE_MAP_EACH (map, slot)
+			slots[n++] = *slot;
 	if (n)
 		qsort(slots, n, sizeof(*slots), compare_slots);
 	ts_pack_u(pack, n);
 	for (size_t i = 0; i < n; i++) {
 		ts_pack_u(pack, slots[i].session);
 		ts_pack_from(pack, slots[i].key, key);
-		ts_pack_u(pack, numbers ? numbers[slots[i].value] : slots[i].value);
+		ts_pack_u(pack, numbers ? numbers[slots[i].place - 1] : slots[i].place - 1);
 		key = slots[i].key;
 	}
 	free(slots);
@@ -473,7 +475,7 @@ static void unpack_events(struct ts_unpack *unpack, struct ts_order *order)
 	/* One that nobody refers to would be freed once too often. */
 	for (size_t i = 0; i < order->n_markers; i++)
 		unpack->bad |= !order->markers[i].n_refs;
-	unpack->bad |= order->marker_by_event.n != n;
+	unpack->bad |= ts_state_map_count(&order->marker_by_event) != n;
 }
 
 static void unpack_launches(struct ts_unpack *unpack, struct ts_order *order)

@@ -1,91 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Open addressing over keys without padding. Parts are only ever added, so their numbers hold.
- */
+/* Parts found by keys without padding. Parts are only ever added, so their numbers hold. */
 #include "replay/state/gaps/parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "proto/abi/tablehash.h"
-
-#define FIRST_SLOTS 32u
+#include "proto/abi/grow.h"
 
 TS_STATIC_ASSERT(sizeof(struct ts_gap_key) == 2 * 8 + 17 * 4 + 2 * 2, "a key has no padding");
 
 void ts_parts_deinit(struct ts_parts *parts)
 {
 	free(parts->entries);
-	free(parts->slots);
+	ts_hashindex_deinit(&parts->index);
 	*parts = (struct ts_parts){.max = parts->max};
 }
 
-static size_t hash_of(const struct ts_gap_key *key)
+static uint64_t hash_of(struct ts_parts *parts, const struct ts_gap_key *key)
 {
-	uint64_t words[sizeof(*key) / 8], hash = 0;
+	uint64_t words[sizeof(*key) / 8], hash = ts_hashindex_seed(&parts->index);
 
 	memcpy(words, key, sizeof(words));
 	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++) {
 		hash = ts_hash_add(hash, words[i]);
 		hash ^= hash >> 29;
 	}
-	return (size_t)hash;
+	return hash;
 }
 
-static uint32_t *slot_of(struct ts_parts *parts, const struct ts_gap_key *key)
+/* The index of the part of that key; TS_PARTS_NONE: there is none. */
+static uint32_t find(const struct ts_parts *parts, const struct ts_gap_key *key, uint64_t hash)
 {
-	for (size_t i = hash_of(key);; i++) {
-		uint32_t *slot = &parts->slots[i & (parts->n_slots - 1)];
-
-		if (!*slot || !memcmp(&parts->entries[*slot - 1].part.key, key, sizeof(*key)))
-			return slot;
-	}
-}
-
-static int grow(struct ts_parts *parts)
-{
-	size_t n_slots = parts->n_slots ? 2 * parts->n_slots : FIRST_SLOTS;
-	uint32_t *slots = calloc(n_slots, sizeof(*slots));
-	struct ts_parts_entry *entries =
-		realloc(parts->entries, n_slots / 2 * sizeof(*parts->entries));
-
-	if (entries)
-		parts->entries = entries;
-	if (!slots || !entries) {
-		free(slots);
-		return -ENOMEM;
-	}
-	free(parts->slots);
-	parts->slots = slots;
-	parts->n_slots = n_slots;
-	for (size_t i = 0; i < parts->n; i++)
-		*slot_of(parts, &entries[i].part.key) = (uint32_t)i + 1;
-	return 0;
+	TS_HASHINDEX_EACH (&parts->index, hash, at)
+		if (!memcmp(&parts->entries[at.number].part.key, key, sizeof(*key)))
+			return at.number;
+	return TS_PARTS_NONE;
 }
 
 int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index)
 {
 	struct ts_gap_key coarse = {.cause = key->cause, .parent = key->parent};
-	uint32_t *slot;
-	int r;
+	uint64_t hash = hash_of(parts, key);
+	uint32_t i = find(parts, key, hash);
 
-	if (2 * (parts->n + 1) > parts->n_slots) {
-		r = grow(parts);
-		if (r)
-			return r;
-	}
-	slot = slot_of(parts, key);
-	if (!*slot && parts->n >= parts->max) {
+	if (i == TS_PARTS_NONE && parts->n >= parts->max) {
 		parts->is_cut = true;
 		/* At most one of each cause below each part. */
 		key = &coarse;
-		slot = slot_of(parts, key);
+		hash = hash_of(parts, key);
+		i = find(parts, key, hash);
 	}
-	if (!*slot) {
+	if (i == TS_PARTS_NONE) {
+		i = (uint32_t)parts->n;
+		if (TS_GROW(parts->entries, parts->n_allocated, parts->n + 1) ||
+		    ts_hashindex_add(&parts->index, hash, i))
+			return -ENOMEM;
 		parts->entries[parts->n++] = (struct ts_parts_entry){.part.key = *key};
-		*slot = (uint32_t)parts->n;
 	}
-	*ret_index = *slot - 1;
+	*ret_index = i;
 	return 0;
 }
 
@@ -101,13 +70,11 @@ struct samples {
 static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *entry)
 {
 	struct ts_gap_key key = entry->part.key;
-	const uint32_t *slot;
 
 	if (!entry->part.samples)
 		return TS_PARTS_NONE;
 	key.code = 0;
-	slot = slot_of(parts, &key);
-	return *slot ? *slot - 1 : TS_PARTS_NONE;
+	return find(parts, &key, hash_of(parts, &key));
 }
 
 /* All of the time, unless it is too long for so few samples by chance: see gaps.h. */

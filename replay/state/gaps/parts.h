@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "proto/abi/map.h"
 #include "replay/state/gaps/gaps.h"
 
 /* A part as it grows. */
@@ -16,8 +17,8 @@ struct ts_parts_entry {
 /* All zero but for `max` is an empty one. */
 struct ts_parts {
 	struct ts_parts_entry *entries;
-	uint32_t *slots; /* by hash; 0: free, else an index + 1 */
-	size_t n, n_slots, max;
+	struct ts_hashindex index; /* by key */
+	size_t n, n_allocated, max;
 	bool is_cut;
 };
 

@@ -81,7 +81,7 @@ static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32
 	*ret_number = ts_state_map_find(map, of, key);
 	if (*ret_number != NONE)
 		return 0;
-	*ret_number = (uint32_t)map->n;
+	*ret_number = (uint32_t)ts_state_map_count(map);
 	return ts_state_map_set(map, of, key, *ret_number);
 }
 
@@ -445,7 +445,7 @@ static int find_calls(struct ts_memory *memory, struct ts_sbt_reader *reader, ui
 	int r = wanted_init(&at_peak, &memory->at_peak);
 
 	r = r ? r : wanted_init(&never_freed, &memory->never_freed);
-	if (!r && (at_peak.by_op.n || never_freed.by_op.n))
+	if (!r && (ts_state_map_count(&at_peak.by_op) || ts_state_map_count(&never_freed.by_op)))
 		r = ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r && cursor) {
 		r = ts_sbt_cursor_next(cursor, &row);

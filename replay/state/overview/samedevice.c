@@ -34,7 +34,7 @@ static int add(struct ts_same_devices *same, const struct ts_row_device *row, ui
 	if (!halves.first && !halves.second)
 		return 0;
 	if (number == NONE) {
-		number = (uint32_t)same->by_first_half.n;
+		number = (uint32_t)ts_state_map_count(&same->by_first_half);
 		r = ts_state_map_set(&same->by_first_half, 0, halves.first, number);
 	}
 	if (!r && ts_state_map_find(&same->by_second_half, number, halves.second) == NONE)

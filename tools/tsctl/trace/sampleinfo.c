@@ -60,7 +60,7 @@ int ts_sampleinfo_make(struct ts_sbt_reader *reader, uint32_t session, struct ts
 		*ret_info = info = ts_pool_alloc(pool, 1, sizeof(*info));
 		ts__rpc__sample_info__init(info);
 		TS_RPC_SET(info, count, counting.n);
-		TS_RPC_SET(info, threads, counting.threads.n);
+		TS_RPC_SET(info, threads, ts_state_map_count(&counting.threads));
 		TS_RPC_SET(info, ns, counting.ns);
 	}
 	ts_state_map_deinit(&counting.threads);
