@@ -4,12 +4,12 @@
  * one whose sums are missing, or do not come to what its header says.
  */
 
-#include "proto/abi/tablehash.h"
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/filter.h"
 
 #define MAX_TOTALS (1024u * 1024) /* a stranger's file may have names without end */
-#define MIN_SLOTS  256u
 
 /* What there is left to do for a block. */
 enum {
@@ -21,74 +21,37 @@ enum {
 struct ts_sbt_totals {
 	struct ts_sbt_total *all;
 	size_t n, capacity;
-	uint32_t *slots; /* number + 1 of a total; 0: none */
-	size_t n_slots;	 /* a power of two, at least twice n */
+	struct ts_hashindex index; /* by name */
 	size_t last;
 	uint64_t n_decoded;
 	uint64_t n_damaged;
 };
 
-static size_t slot_of(const struct ts_sbt_totals *totals, unsigned type, uint64_t key)
-{
-	uint64_t hash = ts_hash_add(key, (uint64_t)type << 58);
-	size_t at = hash >> 32;
-
-	for (;; at++) {
-		uint32_t number = totals->slots[at & (totals->n_slots - 1)];
-
-		if (!number ||
-		    (totals->all[number - 1].type == type && totals->all[number - 1].key == key))
-			return at & (totals->n_slots - 1);
-	}
-}
-
-static int grow(struct ts_sbt_totals *totals)
-{
-	size_t n = totals->n_slots ? totals->n_slots * 2 : MIN_SLOTS;
-	struct ts_sbt_total *all = reallocarray(totals->all, n / 2, sizeof(*all));
-	uint32_t *slots;
-
-	if (!all)
-		return -ENOMEM;
-	totals->all = all;
-	totals->capacity = n / 2;
-	slots = calloc(n, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(totals->slots);
-	totals->slots = slots;
-	totals->n_slots = n;
-	for (size_t i = 0; i < totals->n; i++)
-		slots[slot_of(totals, all[i].type, all[i].key)] = (uint32_t)i + 1;
-	return 0;
-}
-
 /* The total of a name, new or known. */
 static int find(struct ts_sbt_totals *totals, unsigned type, uint64_t key,
 		struct ts_sbt_total **ret_total)
 {
-	size_t slot;
-	int r;
+	uint64_t hash = key ^ (uint64_t)type << 58;
 
 	if (totals->last < totals->n && totals->all[totals->last].key == key &&
 	    totals->all[totals->last].type == type) {
 		*ret_total = &totals->all[totals->last];
 		return 0;
 	}
-	if (totals->n * 2 >= totals->n_slots) {
-		if (totals->n >= MAX_TOTALS)
-			return TS_SBT_E_LIMIT;
-		r = grow(totals);
-		if (r)
-			return r;
-	}
-	slot = slot_of(totals, type, key);
-	if (!totals->slots[slot]) {
-		totals->all[totals->n] =
-			(struct ts_sbt_total){.type = type, .key = key, .min_ns = UINT64_MAX};
-		totals->slots[slot] = (uint32_t)++totals->n;
-	}
-	totals->last = totals->slots[slot] - 1;
+	TS_HASHINDEX_EACH (&totals->index, hash, at)
+		if (totals->all[at.number].key == key && totals->all[at.number].type == type) {
+			totals->last = at.number;
+			*ret_total = &totals->all[at.number];
+			return 0;
+		}
+	if (totals->n >= MAX_TOTALS)
+		return TS_SBT_E_LIMIT;
+	if (TS_GROW(totals->all, totals->capacity, totals->n + 1) ||
+	    ts_hashindex_add(&totals->index, hash, (uint32_t)totals->n))
+		return -ENOMEM;
+	totals->last = totals->n++;
+	totals->all[totals->last] =
+		(struct ts_sbt_total){.type = type, .key = key, .min_ns = UINT64_MAX};
 	*ret_total = &totals->all[totals->last];
 	return 0;
 }
@@ -253,7 +216,7 @@ void ts_sbt_totals_free(struct ts_sbt_totals *totals)
 	if (!totals)
 		return;
 	free(totals->all);
-	free(totals->slots);
+	ts_hashindex_deinit(&totals->index);
 	free(totals);
 }
 

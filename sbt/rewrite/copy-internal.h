@@ -3,20 +3,20 @@
 #pragma once
 
 #include "proto/abi/clock.h"
+#include "proto/abi/map.h"
 #include "sbt/buffer.h"
 #include "sbt/copy.h"
 #include "sbt/intern.h"
 #include "sbt/modules.h"
-#include "sbt/rewrite/idmap.h"
 #include "sbt/symbols.h"
 
 /* What is kept of a session's rows where a window is asked for. */
 struct ts_copy_window {
 	uint64_t from_ns, to_ns;
-	struct ts_idmap ops;	/* operations that touch it */
-	struct ts_buffer list;	/* the same, in ascending order: u64 */
-	struct ts_idmap ranges; /* that were over before it */
-	struct ts_idmap
+	struct ts_map ops;     /* operations that touch it */
+	struct ts_buffer list; /* the same, in ascending order: u64 */
+	struct ts_map ranges;  /* that were over before it */
+	struct ts_map
 		live; /* addresses: when what lies there at its beginning was allocated, plus 1 */
 	uint64_t clock_from_ns[TS_CLOCK_COUNT]; /* snapshots that are kept */
 	uint64_t clock_to_ns[TS_CLOCK_COUNT];
@@ -29,15 +29,15 @@ struct ts_copy_source {
 	uint32_t number; /* from 1 */
 	uint64_t shift_ns;
 	/* Ids here to ids there, plus 1. */
-	struct ts_idmap strings;
-	struct ts_idmap stacks;	 /* session << 32 | id */
-	struct ts_idmap threads; /* the same */
+	struct ts_map strings;
+	struct ts_map stacks;  /* session << 32 | id */
+	struct ts_map threads; /* the same */
 	/* With a window: what its stacks point at. */
 	struct ts_modules *modules;
 	struct ts_symbols *symbols;
-	struct ts_idmap kept_modules;
-	struct ts_idmap kept_images;
-	struct ts_idmap kept_symbols;
+	struct ts_map kept_modules;
+	struct ts_map kept_images;
+	struct ts_map kept_symbols;
 };
 
 /* A session that is made, of parts that each have a session of one source. */
@@ -67,7 +67,7 @@ struct ts_copy {
 	size_t n_sources;
 	uint64_t seed;
 	/* Sessions of sources to those that were made: source << 32 | session. */
-	struct ts_idmap sessions;
+	struct ts_map sessions;
 };
 
 /* copy-translate.c */

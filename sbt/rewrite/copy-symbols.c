@@ -15,9 +15,9 @@ static uint64_t key_of(uint64_t a, uint64_t b, uint64_t c)
 
 static int keep_in_image(struct ts_copy_source *source, uint32_t image, uint64_t address)
 {
-	int r = ts_idmap_put(&source->kept_images, image, 1);
+	int r = ts_map_set(&source->kept_images, image, 1);
 
-	return r ?: ts_idmap_put(&source->kept_symbols, key_of(address, image, 0), 1);
+	return r ?: ts_map_set(&source->kept_symbols, key_of(address, image, 0), 1);
 }
 
 int ts_copy_keep_frame(struct ts_copy_source *source, uint32_t session, uint64_t address)
@@ -28,8 +28,8 @@ int ts_copy_keep_frame(struct ts_copy_source *source, uint32_t session, uint64_t
 	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++) {
-		r = ts_idmap_put(&source->kept_modules,
-				 key_of(found[i]->address, found[i]->path, session), 1);
+		r = ts_map_set(&source->kept_modules,
+			       key_of(found[i]->address, found[i]->path, session), 1);
 		image = source->symbols ? ts_symbols_image(source->symbols, found[i]) : NULL;
 		if (!r && image)
 			r = keep_in_image(source, image->image, address - found[i]->bias);
@@ -45,8 +45,8 @@ int ts_copy_keep_frame(struct ts_copy_source *source, uint32_t session, uint64_t
 bool ts_copy_keeps_module(const struct ts_copy_source *source, uint32_t session,
 			  const struct ts_row_module *module)
 {
-	return ts_idmap_get(&source->kept_modules,
-			    key_of(module->address, module->path, session)) != 0;
+	return ts_map_get(&source->kept_modules, key_of(module->address, module->path, session)) !=
+	       0;
 }
 
 /* What is made: images by their content, symbols in order of image, address and depth. */
@@ -64,7 +64,7 @@ struct numbered {
 
 static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 		      const struct ts_row_image *image, struct symbols *made,
-		      struct ts_idmap *numbers)
+		      struct ts_map *numbers)
 {
 	struct ts_row_image row, file, *before;
 	bool is_new;
@@ -77,7 +77,7 @@ static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 	file = row;
 	file.image = file.result = file.why = 0;
 	r = ts_intern(&made->files, &file, sizeof(file), &row.image, &is_new);
-	r = r ?: ts_idmap_put(numbers, image->image, row.image);
+	r = r ?: ts_map_set(numbers, image->image, row.image);
 	if (r)
 		return r;
 	if (is_new)
@@ -90,7 +90,7 @@ static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 }
 
 static int take_symbols(struct ts_copy *copy, struct ts_copy_source *source,
-			const struct ts_idmap *numbers, size_t block, struct symbols *made)
+			const struct ts_map *numbers, size_t block, struct symbols *made)
 {
 	ts_cleanup(ts_freep) struct ts_row_symbol *rows = NULL;
 	struct numbered symbol = {.source = source->number};
@@ -100,11 +100,11 @@ static int take_symbols(struct ts_copy *copy, struct ts_copy_source *source,
 	if (r)
 		return ts_copy_damage(copy, source, r);
 	for (uint32_t i = 0; !r && i < n; i++) {
-		uint64_t number = ts_idmap_get(numbers, rows[i].image);
+		uint64_t number = ts_map_get(numbers, rows[i].image);
 		uint64_t key = key_of(rows[i].address, rows[i].image, 0);
 
 		if (!number ||
-		    (copy->options->has_window && !ts_idmap_get(&source->kept_symbols, key)))
+		    (copy->options->has_window && !ts_map_get(&source->kept_symbols, key)))
 			continue;
 		r = ts_copy_translate_definition(copy, source, ts_row_schema(TS_ROW_SYMBOL),
 						 &rows[i], &symbol.row);
@@ -116,19 +116,19 @@ static int take_symbols(struct ts_copy *copy, struct ts_copy_source *source,
 
 static int take_source(struct ts_copy *copy, struct ts_copy_source *source, struct symbols *made)
 {
-	struct ts_idmap numbers = {0};
+	struct ts_map numbers = {0};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ts_symbols_n_images(source->symbols); i++) {
 		const struct ts_row_image *image = ts_symbols_image_at(source->symbols, i);
 
-		if (!copy->options->has_window || ts_idmap_get(&source->kept_images, image->image))
+		if (!copy->options->has_window || ts_map_get(&source->kept_images, image->image))
 			r = take_image(copy, source, image, made, &numbers);
 	}
 	for (size_t i = 0; !r && i < ts_sbt_reader_n_blocks(source->reader); i++)
 		if (ts_sbt_reader_block(source->reader, i)->type == TS_ROW_SYMBOL)
 			r = take_symbols(copy, source, &numbers, i, made);
-	ts_idmap_deinit(&numbers);
+	ts_map_deinit(&numbers);
 	return r;
 }
 

@@ -27,7 +27,7 @@ uint64_t ts_copy_time(const struct ts_copy_source *source, uint64_t ns)
 int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t id,
 		   uint32_t *ret_id)
 {
-	uint64_t known = id ? ts_idmap_get(&source->strings, id) : 1;
+	uint64_t known = id ? ts_map_get(&source->strings, id) : 1;
 	const char *bytes;
 	size_t n_bytes;
 	int r;
@@ -41,7 +41,7 @@ int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t
 	if (!bytes)
 		return 0;
 	r = ts_sbt_writer_string(copy->writer, bytes, n_bytes, ret_id);
-	return r ?: ts_idmap_put(&source->strings, id, (uint64_t)*ret_id + 1);
+	return r ?: ts_map_set(&source->strings, id, (uint64_t)*ret_id + 1);
 }
 
 void ts_copy_put_column(const struct ts_column *column, void *row, uint64_t value)
@@ -54,7 +54,7 @@ void ts_copy_put_column(const struct ts_column *column, void *row, uint64_t valu
 static uint32_t copy_session_number(const struct ts_copy *copy, const struct ts_copy_source *source,
 				    uint64_t session)
 {
-	return (uint32_t)ts_idmap_get(&copy->sessions, (uint64_t)source->number << 32 | session);
+	return (uint32_t)ts_map_get(&copy->sessions, (uint64_t)source->number << 32 | session);
 }
 
 int ts_copy_translate_definition(struct ts_copy *copy, struct ts_copy_source *source,

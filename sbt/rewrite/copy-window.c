@@ -31,9 +31,9 @@ static int learn_operations(struct ts_copy_window *window, const struct ts_sbt_r
 		const struct ts_column *column = &row->schema->columns[i];
 		uint64_t op = column->role == TS_ROLE_OP ? ts_column_get(column, row->any) : 0;
 
-		if (!op || ts_idmap_get(&window->ops, op))
+		if (!op || ts_map_get(&window->ops, op))
 			continue;
-		r = ts_idmap_put(&window->ops, op, 1);
+		r = ts_map_set(&window->ops, op, 1);
 		r = r ?: ts_buffer_append(&window->list, &op, sizeof(op));
 	}
 	return r;
@@ -45,7 +45,7 @@ static bool has_operation(const struct ts_copy_window *window, const struct ts_s
 		const struct ts_column *column = &row->schema->columns[i];
 
 		if (column->role == TS_ROLE_OP &&
-		    ts_idmap_get(&window->ops, ts_column_get(column, row->any)))
+		    ts_map_get(&window->ops, ts_column_get(column, row->any)))
 			return true;
 	}
 	return false;
@@ -55,13 +55,13 @@ static bool has_operation(const struct ts_copy_window *window, const struct ts_s
 static int learn_before(struct ts_copy_window *window, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_ALLOC)
-		return ts_idmap_put(&window->live, row->memory->address, row->memory->start_ns + 1);
+		return ts_map_set(&window->live, row->memory->address, row->memory->start_ns + 1);
 	if (row->type == TS_ROW_FREE)
-		return ts_idmap_get(&window->live, row->memory->address)
-			       ? ts_idmap_put(&window->live, row->memory->address, UINT64_MAX)
+		return ts_map_get(&window->live, row->memory->address)
+			       ? ts_map_set(&window->live, row->memory->address, UINT64_MAX)
 			       : 0;
 	return ts_row_end_ns(row->schema, row->any) < window->from_ns
-		       ? ts_idmap_put(&window->ranges, row->range->range_id, 1)
+		       ? ts_map_set(&window->ranges, row->range->range_id, 1)
 		       : 0;
 }
 
@@ -213,9 +213,9 @@ bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_s
 		return start_ns == window->clock_from_ns[clock] ||
 		       start_ns == window->clock_to_ns[clock];
 	case TS_ROW_RANGE_BEGIN:
-		return before && !ts_idmap_get(&window->ranges, row->range_begin->range_id);
+		return before && !ts_map_get(&window->ranges, row->range_begin->range_id);
 	case TS_ROW_ALLOC:
-		return before && ts_idmap_get(&window->live, row->memory->address) == start_ns + 1;
+		return before && ts_map_get(&window->live, row->memory->address) == start_ns + 1;
 	default:
 		return before && (TS_ROW_BIT(row->type) & LASTING);
 	}
@@ -223,8 +223,8 @@ bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_s
 
 void ts_copy_window_deinit(struct ts_copy_window *window)
 {
-	ts_idmap_deinit(&window->ops);
+	ts_map_deinit(&window->ops);
 	ts_buffer_deinit(&window->list);
-	ts_idmap_deinit(&window->ranges);
-	ts_idmap_deinit(&window->live);
+	ts_map_deinit(&window->ranges);
+	ts_map_deinit(&window->live);
 }

@@ -48,7 +48,7 @@ static int copy_stack(struct ts_copy *copy, struct ts_copy_part *part,
 	*ret_id = 0;
 	if (!id)
 		return 0;
-	known = ts_idmap_get(&part->source->stacks, key);
+	known = ts_map_get(&part->source->stacks, key);
 	if (known) {
 		*ret_id = (uint32_t)(known - 1);
 		return 0;
@@ -65,7 +65,7 @@ static int copy_stack(struct ts_copy *copy, struct ts_copy_part *part,
 	if (r)
 		return r;
 	*ret_id = new_id;
-	return ts_idmap_put(&part->source->stacks, key, (uint64_t)new_id + 1);
+	return ts_map_set(&part->source->stacks, key, (uint64_t)new_id + 1);
 }
 
 static int copy_thread(struct ts_copy *copy, struct ts_copy_part *part,
@@ -81,7 +81,7 @@ static int copy_thread(struct ts_copy *copy, struct ts_copy_part *part,
 	*ret_id = 0;
 	if (!id)
 		return 0;
-	known = ts_idmap_get(&part->source->threads, key);
+	known = ts_map_get(&part->source->threads, key);
 	if (known) {
 		*ret_id = (uint32_t)(known - 1);
 		return 0;
@@ -98,7 +98,7 @@ static int copy_thread(struct ts_copy *copy, struct ts_copy_part *part,
 	if (r)
 		return r;
 	*ret_id = new_id;
-	return ts_idmap_put(&part->source->threads, key, (uint64_t)new_id + 1);
+	return ts_map_set(&part->source->threads, key, (uint64_t)new_id + 1);
 }
 
 int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
@@ -590,9 +590,9 @@ static int copy_sessions(struct ts_copy *copy)
 	/* Known before the first row is translated: images name sessions. */
 	for (size_t i = 0; !r && i < n; i++) {
 		number += !i || found[i].first != found[i - 1].first;
-		r = ts_idmap_put(&copy->sessions,
-				 (uint64_t)found[i].source->number << 32 | found[i].row->session,
-				 number);
+		r = ts_map_set(&copy->sessions,
+			       (uint64_t)found[i].source->number << 32 | found[i].row->session,
+			       number);
 	}
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && found[end].first == found[i].first;)
@@ -623,12 +623,12 @@ static int init_source(struct ts_copy *copy, size_t i, struct ts_sbt_copy_source
 
 static void deinit_source(struct ts_copy_source *source)
 {
-	ts_idmap_deinit(&source->strings);
-	ts_idmap_deinit(&source->stacks);
-	ts_idmap_deinit(&source->threads);
-	ts_idmap_deinit(&source->kept_modules);
-	ts_idmap_deinit(&source->kept_images);
-	ts_idmap_deinit(&source->kept_symbols);
+	ts_map_deinit(&source->strings);
+	ts_map_deinit(&source->stacks);
+	ts_map_deinit(&source->threads);
+	ts_map_deinit(&source->kept_modules);
+	ts_map_deinit(&source->kept_images);
+	ts_map_deinit(&source->kept_symbols);
 	ts_modules_free(source->modules);
 	ts_symbols_free(source->symbols);
 }
@@ -661,6 +661,6 @@ int ts_sbt_copy(struct ts_sbt_copy_source *sources, size_t n_sources,
 	for (size_t i = 0; i < copy.n_sources; i++)
 		deinit_source(&copy.sources[i]);
 	free(copy.sources);
-	ts_idmap_deinit(&copy.sessions);
+	ts_map_deinit(&copy.sessions);
 	return r;
 }
