@@ -7,7 +7,7 @@
 
 #include "daemon/sample/remote.h"
 #include "daemon/util/error.h"
-#include "daemon/util/map.h"
+#include "proto/abi/map.h"
 #include "proto/abi/tablehash.h"
 
 #define CODE_BYTES 208u /* covers every field of a code object, of all versions */
@@ -121,8 +121,7 @@ static int text_id(struct ts_remote_codes *codes, const char *text, size_t n, ui
 	uint64_t hash = ts_hash_key(ts_hash_bytes(n, text, n));
 	int r;
 
-	/* 64 bits: two different texts of a process do not meet. 0 is the map's own. */
-	hash |= !hash;
+	/* 64 bits: two different texts of a process do not meet. */
 	*ret_id = ts_map_get(&codes->text_by_hash, hash);
 	if (*ret_id || codes->n_texts == TS_REMOTE_PYTHON_TEXTS ||
 	    ts_map_set(&codes->text_by_hash, hash, codes->n_texts + 1))

@@ -12,8 +12,8 @@
 #include "daemon/sample/pycode.h"
 #include "daemon/sample/remote.h"
 #include "daemon/util/error.h"
-#include "daemon/util/map.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/map.h"
 
 #define TRIES	     3u
 #define FRAME_BYTES  136u /* covers every field of a frame, of all versions */

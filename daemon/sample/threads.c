@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "daemon/util/error.h"
-#include "daemon/util/map.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/map.h"
 
 #define RING_BYTES	 (256u * 1024)
 #define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */

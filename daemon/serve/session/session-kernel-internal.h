@@ -5,7 +5,7 @@
 #pragma once
 
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/map.h"
+#include "proto/abi/map.h"
 
 #define KERNEL_NAMES  1024u
 #define KERNEL_STACKS 256u

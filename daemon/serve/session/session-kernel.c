@@ -515,7 +515,7 @@ uint64_t ts_session_kernel_memory(const struct ts_session *s)
 	if (!kernel)
 		return 0;
 	return sizeof(*kernel) + kernel->n_slots * sizeof(*kernel->threads) +
-	       kernel->tallied.n_slots * sizeof(*kernel->tallied.slots) +
+	       ts_map_bytes(&kernel->tallied) +
 	       kernel->n_tallies_allocated * sizeof(*kernel->tallies) +
 	       (kernel->feed ? ts_kernel_feed_memory(kernel->feed) : 0) +
 	       ts_session_samples_memory(kernel->samples);

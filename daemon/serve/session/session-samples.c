@@ -10,7 +10,7 @@
 #include "daemon/sample/sampler.h"
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/error.h"
-#include "daemon/util/map.h"
+#include "proto/abi/map.h"
 #include "proto/abi/tablehash.h"
 
 #define LAST_MS	      500
@@ -72,8 +72,7 @@ void ts_session_samples_enable(struct ts_session_samples *samples, bool on)
 
 uint64_t ts_session_samples_memory(const struct ts_session_samples *samples)
 {
-	return samples ? sizeof(*samples) + samples->stacks.n_slots * sizeof(*samples->stacks.slots)
-		       : 0;
+	return samples ? sizeof(*samples) + ts_map_bytes(&samples->stacks) : 0;
 }
 
 /* ---- items -------------------------------------------------------------------------------------- */
@@ -122,11 +121,10 @@ static int stack_id(struct ts_session *s, struct ts_session_samples *samples,
 		hash = ts_hash_add(hash, frames[i]);
 		hash ^= hash >> 32;
 	}
-	hash |= !hash;
 	*ret_id = ts_map_get(&samples->stacks, hash);
 	if (*ret_id)
 		return 0;
-	if (samples->stacks.n == STACKS_MAX)
+	if (ts_map_count(&samples->stacks) == STACKS_MAX)
 		ts_map_deinit(&samples->stacks);
 	if (!ts_session_charge(s, 0))
 		return 0;

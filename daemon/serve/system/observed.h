@@ -6,7 +6,7 @@
 #pragma once
 
 #include "daemon/serve/system/observer.h"
-#include "daemon/util/map.h"
+#include "proto/abi/map.h"
 
 struct ts_observed {
 	struct ts_observed *next; /* the observer's */

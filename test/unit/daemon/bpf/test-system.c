@@ -18,7 +18,6 @@
 
 #include "daemon/bpf/mappings.h"
 #include "daemon/bpf/system.h"
-#include "daemon/util/map.h"
 #include "daemon/worker/offsets.h"
 
 /* ---- the table of functions ----------------------------------------------------------------------- */
@@ -80,22 +79,6 @@ TS_TEST(libraries)
 		ts_check(ts_call_is_library(are[i]));
 	for (size_t i = 0; i < TS_ARRAY_LEN(are_not); i++)
 		ts_check(!ts_call_is_library(are_not[i]));
-}
-
-TS_TEST(map)
-{
-	struct ts_map map = {0};
-
-	ts_check_int(ts_map_get(&map, 7), 0);
-	for (uint64_t i = 1; i <= 10000; i++)
-		ts_check_int(ts_map_set(&map, i << 32 | 1, (uint32_t)i), 0);
-	ts_check_int(ts_map_set(&map, UINT64_C(5) << 32 | 1, 50), 0);
-	for (uint64_t i = 1; i <= 10000; i++)
-		ts_check_int(ts_map_get(&map, i << 32 | 1), i == 5 ? 50 : i);
-	ts_check_int(ts_map_get(&map, 2), 0);
-	ts_check_int(ts_map_get(&map, 0), 0);
-	ts_check_int(map.n, 10000);
-	ts_map_deinit(&map);
 }
 
 /* ---- where a file has them ------------------------------------------------------------------------ */
