@@ -41,7 +41,9 @@ static void free_page(void *at)
 
 void ts_check_cells_deinit(struct ts_check_cells *cells)
 {
-	ts_check_pages_deinit(&cells->pages, free_page);
+	TS_MAP_EACH (&cells->pages, slot)
+		free_page((void *)(uintptr_t)slot->value);
+	ts_map_deinit(&cells->pages);
 	cells->n_bytes = 0;
 }
 
@@ -94,18 +96,17 @@ static int find_page(struct ts_check_cells *cells, uint64_t address, uint32_t by
 	uint32_t shift = bytes == TS_CHECK_PAGE_BYTES			? TS_CHECK_PAGE_SHIFT
 			 : (address | bytes) & ((1u << WORD_SHIFT) - 1) ? 0
 									: WORD_SHIFT;
-	void **at = ts_check_pages_get(&cells->pages, address >> TS_CHECK_PAGE_SHIFT);
-	struct page *page;
+	uint64_t number = address >> TS_CHECK_PAGE_SHIFT;
+	struct page *page = ts_map_get_pointer(&cells->pages, number);
 
-	if (!at)
-		return -ENOMEM;
-	if (!*at && cells->n_bytes < max_bytes)
-		*at = new_page(cells, shift);
-	if (!*at) {
-		cells->pages.n--;
-		return cells->n_bytes < max_bytes ? -ENOMEM : -E2BIG;
+	if (!page) {
+		if (cells->n_bytes >= max_bytes)
+			return -E2BIG;
+		page = ts_map_reserve(&cells->pages, 1) ? NULL : new_page(cells, shift);
+		if (!page)
+			return -ENOMEM;
+		(void)ts_map_set_pointer(&cells->pages, number, page);
 	}
-	page = *at;
 	if (page->shift > shift && split(cells, page, shift))
 		return -ENOMEM;
 	if (is_strong && !page->strong) {
@@ -211,7 +212,7 @@ int ts_check_cells_forget(struct ts_check_cells *cells, uint64_t address, uint64
 		uint32_t offset = address & (TS_CHECK_PAGE_BYTES - 1);
 		uint32_t n = TS_CHECK_PAGE_BYTES - offset;
 		struct page *page =
-			ts_check_pages_find(&cells->pages, address >> TS_CHECK_PAGE_SHIFT);
+			ts_map_get_pointer(&cells->pages, address >> TS_CHECK_PAGE_SHIFT);
 
 		n = bytes < n ? (uint32_t)bytes : n;
 		if (page && n < TS_CHECK_PAGE_BYTES && page->shift && split(cells, page, 0))

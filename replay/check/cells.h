@@ -8,17 +8,18 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "replay/check/pages.h"
+#include "proto/abi/map.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define TS_CHECK_READ	(1u << 0)
-#define TS_CHECK_WRITE	(1u << 1)
-#define TS_CHECK_STRONG (1u << 2)
+#define TS_CHECK_READ	    (1u << 0)
+#define TS_CHECK_WRITE	    (1u << 1)
+#define TS_CHECK_STRONG	    (1u << 2)
+
+#define TS_CHECK_PAGE_SHIFT 12u
+#define TS_CHECK_PAGE_BYTES (1u << TS_CHECK_PAGE_SHIFT)
 
 /* Who, at which of its clocks (0: nobody), by what: numbers of the user's. */
 struct ts_check_trail {
@@ -38,8 +39,8 @@ struct ts_check_touch {
 
 /* All zero is an empty one. */
 struct ts_check_cells {
-	struct ts_check_pages pages;
-	uint64_t n_bytes; /* that it takes */
+	struct ts_map pages; /* by address >> TS_CHECK_PAGE_SHIFT */
+	uint64_t n_bytes;    /* that it takes */
 };
 
 /* -ENOMEM; -E2BIG: it would take more than max_bytes. Then nothing more is known of the rest. */

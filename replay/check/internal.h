@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "proto/abi/base.h"
+#include "proto/abi/map.h"
 #include "replay/check/cells.h"
 #include "replay/check/check.h"
 #include "replay/check/clocks.h"
-#include "replay/state/map.h"
 #include "replay/streams/streams.h"
 
 /* Of each: what a kernel's threads did in global memory, and what operations did. */
@@ -56,8 +56,8 @@ struct ts_check_kernel {
 	uint32_t block_threads; /* numbers that a block takes: a multiple of 32 */
 	bool too_large;		/* its threads cannot be numbered: nothing is known of races */
 	struct ts_check_cells cells;
-	struct ts_check_pages published;    /* by place in memory: what who reads there learns */
-	struct ts_check_pages touched;	    /* of which bytes it read and wrote */
+	struct ts_map published;	    /* by place in memory: what who reads there learns */
+	struct ts_map touched;		    /* of which bytes it read and wrote */
 	const struct ts_ptx_access *access; /* the one that is looked at, and by which lane */
 	struct ts_check_block *block;
 	uint32_t lane;
@@ -94,7 +94,7 @@ struct ts_check_operations {
 	uint32_t n_actors, actors_capacity;
 	struct ts_check_event *events;
 	size_t n_events, events_capacity;
-	struct ts_state_map event_at; /* by handle */
+	struct ts_map event_at; /* by handle */
 	/* Of those that are not kept what they all know together: a wait for one of them is one for them all. */
 	uint32_t *more_known;
 	struct ts_check_flight *flights;

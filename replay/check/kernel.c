@@ -40,7 +40,7 @@ struct ts_check_block {
 	uint32_t n_threads;
 	uint32_t shared_bytes;
 	struct ts_check_cells cells; /* shared memory's */
-	struct ts_check_pages published;
+	struct ts_map published;
 	uint8_t *written; /* of shared memory: a bit a byte; NULL: not looked at */
 	struct barrier barriers[MAX_BARRIERS];
 	struct thread threads[];
@@ -60,12 +60,15 @@ static void note_error(struct ts_check *check, int r)
 		check->error = r;
 }
 
-static void free_published(void *at)
+static void deinit_published(struct ts_map *map)
 {
-	struct published *published = at;
+	TS_MAP_EACH (map, slot) {
+		struct published *published = (void *)(uintptr_t)slot->value;
 
-	ts_check_clocks_unref(published->knows);
-	free(published);
+		ts_check_clocks_unref(published->knows);
+		free(published);
+	}
+	ts_map_deinit(map);
 }
 
 /* Where a thread is in the grid. */
@@ -173,38 +176,43 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	place_thread(kernel, earlier->who, &finding->earlier);
 }
 
-/* What was published where it reads becomes known to the thread. */
-static void acquire(const struct ts_check_pages *published, uint64_t address, struct thread *thread)
+/* The thing of a key, all zero if it is new; free() frees it. NULL: no memory. */
+static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 {
-	const struct published *one = ts_check_pages_find(published, address >> 2);
+	void *thing = ts_map_get_pointer(map, key);
+
+	if (thing || ts_map_reserve(map, 1))
+		return thing;
+	thing = calloc(1, n_bytes);
+	(void)ts_map_set_pointer(map, key, thing);
+	return thing;
+}
+
+/* What was published where it reads becomes known to the thread. */
+static void acquire(const struct ts_map *published, uint64_t address, struct thread *thread)
+{
+	const struct published *one = ts_map_get_pointer(published, address >> 2);
 
 	if (one)
 		ts_check_clocks_join(&thread->knows, one->knows);
 }
 
-static void publish(struct ts_check *check, struct ts_check_pages *published, uint64_t address,
+static void publish(struct ts_check *check, struct ts_map *published, uint64_t address,
 		    struct thread *thread, uint32_t number, bool releases)
 {
-	struct published **one;
+	struct published *one;
 
 	if (!releases && !thread->fenced)
 		return;
-	one = (struct published **)ts_check_pages_get(published, address >> 2);
+	one = get_or_add(published, address >> 2, sizeof(*one));
 	if (!one) {
 		note_error(check, -ENOMEM);
 		return;
 	}
-	if (!*one)
-		*one = calloc(1, sizeof(**one));
-	if (!*one) {
-		published->n--;
-		note_error(check, -ENOMEM);
-		return;
-	}
-	ts_check_clocks_join(&(*one)->knows, releases ? thread->knows : thread->fenced);
+	ts_check_clocks_join(&one->knows, releases ? thread->knows : thread->fenced);
 	if (!releases)
 		return;
-	ts_check_clocks_learn(&(*one)->knows, TS_CHECK_THREAD, number, thread->clock,
+	ts_check_clocks_learn(&one->knows, TS_CHECK_THREAD, number, thread->clock,
 			      check->kernel.block_threads);
 	thread->clock++;
 }
@@ -216,7 +224,7 @@ static void look_for_races(struct ts_check *check)
 	struct ts_check_block *block = kernel->block;
 	bool shared = access->flags & TS_PTX_ACCESS_SHARED;
 	bool strong = access->flags & TS_PTX_ACCESS_STRONG;
-	struct ts_check_pages *published = shared ? &block->published : &kernel->published;
+	struct ts_map *published = shared ? &block->published : &kernel->published;
 	struct thread *thread = &block->threads[access->warp * WARP + kernel->lane];
 	uint64_t address = access->address[kernel->lane];
 	struct ts_check_touch touch = {
@@ -325,23 +333,15 @@ static void look_at_memory(struct ts_check *check)
 
 static void touch_page(struct ts_check *check, uint64_t address, uint32_t n, uint32_t which)
 {
-	void **at = ts_check_pages_get(&check->kernel.touched, address >> TS_CHECK_PAGE_SHIFT);
+	uint64_t number = address >> TS_CHECK_PAGE_SHIFT;
 	uint32_t offset = address & (TS_CHECK_PAGE_BYTES - 1);
-	struct touched *page;
+	struct touched *page = get_or_add(&check->kernel.touched, number, sizeof(*page));
 
-	if (at && !*at) {
-		page = calloc(1, sizeof(*page));
-		if (page)
-			page->page = address >> TS_CHECK_PAGE_SHIFT;
-		else
-			check->kernel.touched.n--;
-		*at = page;
-	}
-	if (!at || !*at) {
+	if (!page) {
 		note_error(check, -ENOMEM);
 		return;
 	}
-	page = *at;
+	page->page = number;
 	for (uint32_t i = offset; i < offset + n; i++)
 		page->bits[which][i / 8] |= (uint8_t)(1u << i % 8);
 }
@@ -428,7 +428,7 @@ static void on_end(void *userdata, const struct ts_ptx_fault *fault)
 		}
 	}
 	ts_check_cells_deinit(&check->kernel.cells);
-	ts_check_pages_deinit(&check->kernel.published, free_published);
+	deinit_published(&check->kernel.published);
 	check->kernel.launch = NULL;
 }
 
@@ -475,7 +475,7 @@ static void on_block_end(void *userdata, void *at)
 		ts_check_clocks_unref(block->barriers[i].fenced);
 	}
 	ts_check_cells_deinit(&block->cells);
-	ts_check_pages_deinit(&block->published, free_published);
+	deinit_published(&block->published);
 	free(block->written);
 	free(block);
 }
@@ -659,22 +659,50 @@ static int touch_bits(struct ts_check *check, const struct touched *page, uint32
 	return r;
 }
 
-int ts_check_kernel_touched(struct ts_check *check)
+static int compare_pages(const void *a, const void *b)
 {
-	struct ts_check_pages *touched = &check->kernel.touched;
+	const struct touched *const *x = a, *const *y = b;
+
+	return (*x)->page < (*y)->page ? -1 : (*x)->page > (*y)->page;
+}
+
+static int touch_pages(struct ts_check *check, struct touched **pages, size_t n_pages)
+{
 	int r = 0;
 
-	for (size_t i = 0; !r && i < touched->n_slots; i++) {
-		const struct touched *page = touched->slots[i].page;
-
-		if (!page)
-			continue;
-		r = touch_bits(check, page, READ_BITS, TS_CHECK_READ);
-		r = r ?: touch_bits(check, page, WRITE_BITS, TS_CHECK_WRITE);
+	for (size_t i = 0; !r && i < n_pages; i++) {
+		r = touch_bits(check, pages[i], READ_BITS, TS_CHECK_READ);
+		r = r ?: touch_bits(check, pages[i], WRITE_BITS, TS_CHECK_WRITE);
 		r = r
-			    ?: touch_bits(check, page, STRONG_BITS,
+			    ?: touch_bits(check, pages[i], STRONG_BITS,
 					  TS_CHECK_READ | TS_CHECK_WRITE | TS_CHECK_STRONG);
 	}
-	ts_check_pages_deinit(touched, free);
+	return r;
+}
+
+int ts_check_kernel_touched(struct ts_check *check)
+{
+	struct ts_map *touched = &check->kernel.touched;
+	size_t n_pages = 0;
+	struct touched **pages;
+	int r = -ENOMEM;
+
+	if (!ts_map_count(touched))
+		return 0;
+	pages = calloc(ts_map_count(touched), sizeof(*pages));
+	/* By address: findings are in the order in which they are found. */
+	TS_MAP_EACH (touched, slot)
+		if (pages)
+			pages[n_pages++] = (void *)(uintptr_t)slot->value;
+		else
+			free((void *)(uintptr_t)slot->value);
+	if (pages) {
+		qsort(pages, n_pages, sizeof(*pages), compare_pages);
+		r = touch_pages(check, pages, n_pages);
+	}
+	while (n_pages)
+		free(pages[--n_pages]);
+	free(pages);
+	ts_map_deinit(touched);
 	return r;
 }

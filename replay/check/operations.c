@@ -108,9 +108,9 @@ static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 
 static struct ts_check_event *find_event(struct ts_check_operations *all, uint64_t handle)
 {
-	uint32_t i = ts_state_map_find(&all->event_at, 0, handle);
+	uint64_t place = ts_map_get(&all->event_at, handle);
 
-	return i == TS_STATE_MAP_NONE ? NULL : &all->events[i];
+	return place ? &all->events[place - 1] : NULL;
 }
 
 /* Of an event that there is no room for. */
@@ -141,7 +141,7 @@ static int record_event(struct ts_check_operations *all, uint64_t handle, uint32
 		return -ENOMEM;
 	}
 	if (!event) {
-		if (ts_state_map_set(&all->event_at, 0, handle, (uint32_t)all->n_events)) {
+		if (ts_map_set(&all->event_at, handle, all->n_events + 1)) {
 			free(known);
 			return -ENOMEM;
 		}
@@ -534,7 +534,7 @@ void ts_check_operations_deinit(struct ts_check_operations *all)
 	free(all->actors);
 	free(all->more_known);
 	free(all->events);
-	ts_state_map_deinit(&all->event_at);
+	ts_map_deinit(&all->event_at);
 	free(all->flights);
 	free(all->trails);
 	ts_check_cells_deinit(&all->cells);
