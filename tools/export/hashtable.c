@@ -1,44 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing over numbers of entries; the entries lie in a row and move only as a whole.
+ * Entries lie in a row and move only as a whole; an index of proto/abi/map.h finds them by the hash of their key.
  */
 #include "tools/export/hashtable.h"
 
 #include <assert.h>
-#include <sys/random.h>
 
-#include "proto/abi/tablehash.h"
-
-#define MIN_SLOTS   64u
-#define MAX_ENTRIES (UINT32_C(1) << 31)
+#define FIRST_ENTRIES 32u
+#define MAX_ENTRIES   (UINT32_C(1) << 31)
 
 void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t key_bytes)
 {
 	assert(key_bytes && key_bytes % 8 == 0 && entry_bytes % 8 == 0 && entry_bytes >= key_bytes);
 	*table = (struct ts_hashtable){.entry_bytes = entry_bytes, .key_bytes = key_bytes};
-	/* Where there is no randomness yet the order of probing is guessable, and nothing else is lost. */
-	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
-		table->seed = TS_HASH_GOLDEN;
+	table->seed = ts_hashindex_seed(&table->index);
 }
 
 void ts_hashtable_deinit(struct ts_hashtable *table)
 {
 	free(table->entries);
-	free(table->slots);
+	ts_hashindex_deinit(&table->index);
 	table->entries = NULL;
-	table->slots = NULL;
 	table->n = table->capacity = 0;
-	table->n_slots = 0;
 }
 
 void ts_hashtable_clear(struct ts_hashtable *table)
 {
 	table->n = 0;
-	if (table->n_slots)
-		memset(table->slots, 0, table->n_slots * sizeof(*table->slots));
+	ts_hashindex_clear(&table->index);
 }
 
-static size_t hash(const struct ts_hashtable *table, const void *key)
+static uint64_t hash_of(const struct ts_hashtable *table, const void *key)
 {
 	uint64_t value = table->seed, word;
 
@@ -64,35 +56,9 @@ static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const ui
 	return true;
 }
 
-/* Where the entry with this key is noted, or would be. There is a free slot. */
-static uint32_t *slot_of(const struct ts_hashtable *table, const void *key)
-{
-	for (size_t at = hash(table, key);; at++) {
-		uint32_t *slot = &table->slots[at & (table->n_slots - 1)];
-
-		if (!*slot || is_same(table, ts_hashtable_at(table, *slot - 1), key))
-			return slot;
-	}
-}
-
-static int grow_slots(struct ts_hashtable *table)
-{
-	size_t n_slots = table->n_slots ? 2 * table->n_slots : MIN_SLOTS;
-	uint32_t *slots = calloc(n_slots, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	free(table->slots);
-	table->slots = slots;
-	table->n_slots = n_slots;
-	for (uint32_t i = 0; i < table->n; i++)
-		*slot_of(table, ts_hashtable_at(table, i)) = i + 1;
-	return 0;
-}
-
 static int grow_entries(struct ts_hashtable *table)
 {
-	uint32_t capacity = table->capacity ? 2 * table->capacity : MIN_SLOTS / 2;
+	uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_ENTRIES;
 	uint8_t *entries;
 
 	if (table->n == MAX_ENTRIES)
@@ -105,36 +71,45 @@ static int grow_entries(struct ts_hashtable *table)
 	return 0;
 }
 
+/* False: there is none. */
+static bool find(const struct ts_hashtable *table, const void *key, uint64_t hash, uint32_t *ret_i)
+{
+	TS_HASHINDEX_EACH (&table->index, hash, at)
+		if (is_same(table, ts_hashtable_at(table, at.number), key)) {
+			*ret_i = at.number;
+			return true;
+		}
+	return false;
+}
+
 int ts_hashtable_get(struct ts_hashtable *table, const void *key, uint32_t *ret_i, bool *ret_is_new)
 {
-	uint32_t *slot;
+	uint64_t hash = hash_of(table, key);
+	bool is_new = !find(table, key, hash, ret_i);
 	int r = 0;
 
-	if (2 * (size_t)table->n >= table->n_slots)
-		r = grow_slots(table);
-	if (!r && table->n == table->capacity)
-		r = grow_entries(table);
-	if (r)
-		return r;
-	slot = slot_of(table, key);
-	if (ret_is_new)
-		*ret_is_new = !*slot;
-	if (!*slot) {
+	if (is_new) {
+		if (table->n == table->capacity)
+			r = grow_entries(table);
+		r = r ?: ts_hashindex_add(&table->index, hash, table->n);
+		if (r)
+			return r;
 		memset(ts_hashtable_at(table, table->n), 0, table->entry_bytes);
 		memcpy(ts_hashtable_at(table, table->n), key, table->key_bytes);
-		*slot = ++table->n;
+		*ret_i = table->n++;
 	}
-	*ret_i = *slot - 1;
+	if (ret_is_new)
+		*ret_is_new = is_new;
 	table->recent[ts_hashtable_recent_of(key, table->key_bytes)] = *ret_i;
 	return 0;
 }
 
 bool ts_hashtable_find(const struct ts_hashtable *table, const void *key, uint32_t *ret_i)
 {
-	const uint32_t *slot = table->n_slots ? slot_of(table, key) : NULL;
+	uint64_t hash;
 
-	if (!slot || !*slot)
+	if (!table->n)
 		return false;
-	*ret_i = *slot - 1;
-	return true;
+	hash = hash_of(table, key);
+	return find(table, key, hash, ret_i);
 }

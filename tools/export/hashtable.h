@@ -7,7 +7,7 @@
 #pragma once
 
 #include "proto/abi/base.h"
-#include "proto/abi/tablehash.h"
+#include "proto/abi/map.h"
 
 #define TS_HASHTABLE_RECENT 64u /* a place is six bits */
 
@@ -15,9 +15,8 @@ struct ts_hashtable {
 	uint8_t *entries;
 	size_t entry_bytes, key_bytes; /* multiples of 8; padding in a key is zero */
 	uint32_t n, capacity;
-	uint32_t *slots; /* numbers of entries, counted from 1; 0: free */
-	size_t n_slots;	 /* a power of two, or 0 */
-	uint64_t seed;
+	struct ts_hashindex index;
+	uint64_t seed; /* of the hashes of keys */
 	uint32_t recent
 		[TS_HASHTABLE_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
 };
