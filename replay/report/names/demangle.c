@@ -3,8 +3,8 @@
  * Demangling by the C++ library's own __cxa_demangle, taken by dlopen() so that no C++ is needed to
  * run. It reads strings from a trace, which is why the length it is given is bounded.
  */
-#include "proto/abi/base.h"
-#include "proto/abi/tablehash.h"
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "replay/report/names/names.h"
 
 #include <dlfcn.h>
@@ -20,8 +20,9 @@ struct name {
 struct ts_demangler {
 	void *library;
 	char *(*demangle)(const char *mangled, char *buffer, size_t *n_bytes, int *status);
-	struct name *names; /* open addressing; n_slots is a power of two */
-	size_t n_slots, n_names;
+	struct name *names;
+	size_t n_names, n_allocated;
+	struct ts_hashindex by_mangled;
 };
 
 int ts_demangler_new(struct ts_demangler **ret_demangler)
@@ -31,12 +32,6 @@ int ts_demangler_new(struct ts_demangler **ret_demangler)
 
 	if (!demangler)
 		return -ENOMEM;
-	demangler->n_slots = 1024;
-	demangler->names = calloc(demangler->n_slots, sizeof(*demangler->names));
-	if (!demangler->names) {
-		free(demangler);
-		return -ENOMEM;
-	}
 	demangler->library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	symbol = demangler->library ? dlsym(demangler->library, "__cxa_demangle") : NULL;
 	memcpy(&demangler->demangle, &symbol, sizeof(symbol));
@@ -48,11 +43,12 @@ void ts_demangler_free(struct ts_demangler *demangler)
 {
 	if (!demangler)
 		return;
-	for (size_t i = 0; i < demangler->n_slots; i++) {
+	for (size_t i = 0; i < demangler->n_names; i++) {
 		free(demangler->names[i].mangled);
 		free(demangler->names[i].shown);
 	}
 	free(demangler->names);
+	ts_hashindex_deinit(&demangler->by_mangled);
 	if (demangler->library)
 		dlclose(demangler->library);
 	free(demangler);
@@ -63,53 +59,38 @@ void ts_demangler_freep(struct ts_demangler **demangler)
 	ts_demangler_free(*demangler);
 }
 
-static struct name *find(struct name *names, size_t n_slots, const char *mangled)
+/* NULL: there is no room for one more. */
+static const struct name *find(struct ts_demangler *demangler, const char *mangled)
 {
-	size_t hash = ts_hash_text(TS_HASH_TEXT_BEGIN, mangled);
+	uint64_t hash = ts_hash_text(ts_hashindex_seed(&demangler->by_mangled), mangled);
+	struct name *name;
+	int status;
 
-	for (;; hash++) {
-		struct name *name = &names[hash & (n_slots - 1)];
-
-		if (!name->mangled || !strcmp(name->mangled, mangled))
-			return name;
+	TS_HASHINDEX_EACH (&demangler->by_mangled, hash, at)
+		if (!strcmp(demangler->names[at.number].mangled, mangled))
+			return &demangler->names[at.number];
+	if (demangler->n_names == MAX_KEPT ||
+	    TS_GROW(demangler->names, demangler->n_allocated, demangler->n_names + 1))
+		return NULL;
+	name = &demangler->names[demangler->n_names];
+	name->mangled = strdup(mangled);
+	if (!name->mangled ||
+	    ts_hashindex_add(&demangler->by_mangled, hash, (uint32_t)demangler->n_names)) {
+		free(name->mangled);
+		return NULL;
 	}
-}
-
-static int grow(struct ts_demangler *demangler)
-{
-	size_t n_slots = 2 * demangler->n_slots;
-	struct name *names = calloc(n_slots, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	for (size_t i = 0; i < demangler->n_slots; i++)
-		if (demangler->names[i].mangled)
-			*find(names, n_slots, demangler->names[i].mangled) = demangler->names[i];
-	free(demangler->names);
-	demangler->names = names;
-	demangler->n_slots = n_slots;
-	return 0;
+	name->shown = demangler->demangle(mangled, NULL, NULL, &status);
+	demangler->n_names++;
+	return name;
 }
 
 const char *ts_demangle(struct ts_demangler *demangler, const char *name)
 {
-	struct name *kept;
-	int status;
+	const struct name *kept;
 
 	if (!demangler || !demangler->demangle || strncmp(name, "_Z", 2) ||
 	    strnlen(name, MAX_MANGLED_BYTES) == MAX_MANGLED_BYTES)
 		return name;
-	if (2 * demangler->n_names >= demangler->n_slots && grow(demangler))
-		return name;
-	kept = find(demangler->names, demangler->n_slots, name);
-	if (!kept->mangled) {
-		if (demangler->n_names == MAX_KEPT)
-			return name;
-		kept->mangled = strdup(name);
-		if (!kept->mangled)
-			return name;
-		kept->shown = demangler->demangle(name, NULL, NULL, &status);
-		demangler->n_names++;
-	}
-	return kept->shown ? kept->shown : name;
+	kept = find(demangler, name);
+	return kept && kept->shown ? kept->shown : name;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of rows by name, in a hash table of as many names as there are. Rows of one name come in runs, so the
- * last one found is tried first.
+ * Sums of rows by name, as many as there are names. Rows of one name come in runs, so the last one found is tried first.
  */
 #include "replay/report/rows/aggregate.h"
 
-#include "proto/abi/base.h"
-#include "proto/abi/tablehash.h"
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "proto/rpc/json.h"
 #include "replay/report/rows/durations.h"
 
@@ -22,7 +21,7 @@ struct site {
 };
 
 struct aggregate {
-	char *name; /* NULL: a free slot */
+	char *name;
 	char *only; /* of names that are one but for numbers: while one alone has come */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	struct ts_durations durations;
@@ -31,9 +30,10 @@ struct aggregate {
 };
 
 struct ts_aggregates {
-	struct aggregate *slots;
-	size_t n_slots, n; /* a power of two; at most half of them taken */
-	struct aggregate *last;
+	struct aggregate *all;
+	size_t n, n_allocated;
+	struct ts_hashindex index; /* by name */
+	size_t last;		   /* the one found last */
 	bool durations;
 	bool numbered; /* names that differ in numbers alone are one */
 };
@@ -45,12 +45,6 @@ int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
 	if (!aggregates)
 		return -ENOMEM;
 	aggregates->durations = durations;
-	aggregates->n_slots = 256;
-	aggregates->slots = calloc(aggregates->n_slots, sizeof(*aggregates->slots));
-	if (!aggregates->slots) {
-		free(aggregates);
-		return -ENOMEM;
-	}
 	*ret_aggregates = aggregates;
 	return 0;
 }
@@ -66,17 +60,18 @@ void ts_aggregates_free(struct ts_aggregates *aggregates)
 {
 	if (!aggregates)
 		return;
-	for (size_t i = 0; i < aggregates->n_slots; i++) {
-		struct aggregate *slot = &aggregates->slots[i];
+	for (size_t i = 0; i < aggregates->n; i++) {
+		struct aggregate *aggregate = &aggregates->all[i];
 
-		for (size_t j = 0; j < slot->n_sites; j++)
-			site_deinit(&slot->sites[j]);
-		free(slot->sites);
-		ts_durations_deinit(&slot->durations);
-		free(slot->name);
-		free(slot->only);
+		for (size_t j = 0; j < aggregate->n_sites; j++)
+			site_deinit(&aggregate->sites[j]);
+		free(aggregate->sites);
+		ts_durations_deinit(&aggregate->durations);
+		free(aggregate->name);
+		free(aggregate->only);
 	}
-	free(aggregates->slots);
+	free(aggregates->all);
+	ts_hashindex_deinit(&aggregates->index);
 	free(aggregates);
 }
 
@@ -85,61 +80,44 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates)
 	ts_aggregates_free(*aggregates);
 }
 
-static struct aggregate *find(struct aggregate *slots, size_t n_slots, const char *name)
+static int find(struct ts_aggregates *aggregates, const char *name, size_t *ret_i)
 {
-	uint64_t hash = ts_hash_text(TS_HASH_TEXT_BEGIN, name);
+	uint64_t hash = ts_hash_text(ts_hashindex_seed(&aggregates->index), name);
+	struct aggregate one = {.min_ns = UINT64_MAX};
 
-	for (;; hash++) {
-		struct aggregate *slot = &slots[hash & (n_slots - 1)];
-
-		if (!slot->name || !strcmp(slot->name, name))
-			return slot;
-	}
-}
-
-static int grow(struct ts_aggregates *aggregates)
-{
-	size_t n_slots = 2 * aggregates->n_slots;
-	struct aggregate *slots = calloc(n_slots, sizeof(*slots));
-
-	if (!slots)
+	TS_HASHINDEX_EACH (&aggregates->index, hash, at)
+		if (!strcmp(aggregates->all[at.number].name, name)) {
+			*ret_i = at.number;
+			return 0;
+		}
+	if (TS_GROW(aggregates->all, aggregates->n_allocated, aggregates->n + 1))
 		return -ENOMEM;
-	for (size_t i = 0; i < aggregates->n_slots; i++)
-		if (aggregates->slots[i].name)
-			*find(slots, n_slots, aggregates->slots[i].name) = aggregates->slots[i];
-	free(aggregates->slots);
-	aggregates->slots = slots;
-	aggregates->n_slots = n_slots;
-	aggregates->last = NULL;
+	one.name = strdup(name);
+	if (!one.name || ts_hashindex_add(&aggregates->index, hash, (uint32_t)aggregates->n)) {
+		free(one.name);
+		return -ENOMEM;
+	}
+	*ret_i = aggregates->n;
+	aggregates->all[aggregates->n++] = one;
 	return 0;
 }
 
 static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more,
-	       struct aggregate **ret_slot)
+	       struct aggregate **ret_aggregate)
 {
-	struct aggregate *slot = aggregates->last;
+	struct aggregate *aggregate;
 
-	if (!slot || strcmp(slot->name, name)) {
-		if (2 * aggregates->n >= aggregates->n_slots && grow(aggregates))
-			return -ENOMEM;
-		slot = find(aggregates->slots, aggregates->n_slots, name);
-		if (!slot->name) {
-			slot->name = strdup(name);
-			if (!slot->name)
-				return -ENOMEM;
-			slot->min_ns = UINT64_MAX;
-			aggregates->n++;
-		}
-		aggregates->last = slot;
-	}
-	*ret_slot = slot;
-	slot->count += more->count;
-	slot->total_ns += more->total_ns;
-	slot->bytes += more->bytes;
-	if (more->min_ns < slot->min_ns)
-		slot->min_ns = more->min_ns;
-	if (more->max_ns > slot->max_ns)
-		slot->max_ns = more->max_ns;
+	if ((!aggregates->n || strcmp(aggregates->all[aggregates->last].name, name)) &&
+	    find(aggregates, name, &aggregates->last))
+		return -ENOMEM;
+	*ret_aggregate = aggregate = &aggregates->all[aggregates->last];
+	aggregate->count += more->count;
+	aggregate->total_ns += more->total_ns;
+	aggregate->bytes += more->bytes;
+	if (more->min_ns < aggregate->min_ns)
+		aggregate->min_ns = more->min_ns;
+	if (more->max_ns > aggregate->max_ns)
+		aggregate->max_ns = more->max_ns;
 	return 0;
 }
 
@@ -289,13 +267,12 @@ uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
 {
 	uint64_t total_ns = 0;
 
-	for (size_t i = 0; i < aggregates->n_slots; i++)
-		if (aggregates->slots[i].name)
-			total_ns += aggregates->slots[i].total_ns;
+	for (size_t i = 0; i < aggregates->n; i++)
+		total_ns += aggregates->all[i].total_ns;
 	return total_ns;
 }
 
-/* By total time, then by count, then by name: the order does not depend on the hash. */
+/* By total time, then by count, then by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct aggregate *x = *(const struct aggregate *const *)a;
@@ -365,9 +342,10 @@ void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_po
 	Ts__Rpc__Aggregate **messages;
 	size_t n = 0;
 
-	for (size_t i = 0; i < aggregates->n_slots; i++)
-		if (aggregates->slots[i].name)
-			sorted[n++] = &aggregates->slots[i];
+	while (n < aggregates->n) {
+		sorted[n] = &aggregates->all[n];
+		n++;
+	}
 	qsort(sorted, n, sizeof(*sorted), compare);
 	if (max && n > max)
 		n = max;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions are told apart by their name and file, and found by a hash of both. Of each the lines are counted, so that the one
+ * Functions are told apart by their name and file. Of each the lines are counted, so that the one
  * with the most samples stands for it.
  */
 #include "replay/report/stacks/codes.h"
@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/abi/tablehash.h"
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "replay/report/stacks/codeplace.h"
 #include "replay/state/map.h"
 
@@ -37,21 +38,9 @@ struct ts_codes {
 	struct code *codes;
 	struct stack *stacks;
 	size_t n_codes, n_stacks, n_codes_allocated, n_stacks_allocated;
-	struct ts_state_map code_by_hash, stack_by_id;
+	struct ts_hashindex code_by_text;
+	struct ts_state_map stack_by_id;
 };
-
-static void *grow(void *array, size_t n, size_t bytes, size_t *n_allocated)
-{
-	size_t wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *grown;
-
-	if (n < *n_allocated)
-		return array;
-	grown = reallocarray(array, wanted, bytes);
-	if (grown)
-		*n_allocated = wanted;
-	return grown;
-}
 
 static bool is_same(const char *a, const char *b)
 {
@@ -61,30 +50,24 @@ static bool is_same(const char *a, const char *b)
 /* Takes `function`, in any case. */
 static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
 {
-	uint64_t hash = ts_hash_text(ts_hash_text(TS_HASH_TEXT_BEGIN, function) + 1, file);
-	struct code *grown;
-	uint32_t i;
-	int r;
+	uint64_t seed = ts_hashindex_seed(&codes->code_by_text);
+	uint64_t hash = ts_hash_text(ts_hash_text(seed, function) + 1, file);
 
-	while ((i = ts_state_map_find(&codes->code_by_hash, 0, hash)) != TS_STATE_MAP_NONE &&
-	       (!is_same(codes->codes[i].function, function) ||
-		!is_same(codes->codes[i].file, file)))
-		hash++;
-	*ret_number = i + 1;
-	if (i != TS_STATE_MAP_NONE) {
+	TS_HASHINDEX_EACH (&codes->code_by_text, hash, at) {
+		const struct code *code = &codes->codes[at.number];
+
+		if (!is_same(code->function, function) || !is_same(code->file, file))
+			continue;
 		free(function);
+		*ret_number = at.number + 1;
 		return 0;
 	}
-	grown = grow(codes->codes, codes->n_codes, sizeof(*grown), &codes->n_codes_allocated);
-	if (grown)
-		codes->codes = grown;
-	r = grown ? ts_state_map_set(&codes->code_by_hash, 0, hash, (uint32_t)codes->n_codes)
-		  : -ENOMEM;
-	if (r) {
+	if (TS_GROW(codes->codes, codes->n_codes_allocated, codes->n_codes + 1) ||
+	    ts_hashindex_add(&codes->code_by_text, hash, (uint32_t)codes->n_codes)) {
 		free(function);
-		return r;
+		return -ENOMEM;
 	}
-	grown[codes->n_codes++] = (struct code){.function = function, .file = file};
+	codes->codes[codes->n_codes++] = (struct code){.function = function, .file = file};
 	*ret_number = (uint32_t)codes->n_codes;
 	return 0;
 }
@@ -130,17 +113,13 @@ static int find(void *data, uint32_t session, uint32_t id, uint64_t time_ns, uin
 {
 	struct ts_codes *codes = data;
 	uint32_t i = ts_state_map_find(&codes->stack_by_id, session, id);
-	struct stack *grown;
 	int r = 0;
 
 	if (i == TS_STATE_MAP_NONE) {
-		grown = grow(codes->stacks, codes->n_stacks, sizeof(*grown),
-			     &codes->n_stacks_allocated);
-		if (!grown)
+		if (TS_GROW(codes->stacks, codes->n_stacks_allocated, codes->n_stacks + 1))
 			return -ENOMEM;
-		codes->stacks = grown;
 		i = (uint32_t)codes->n_stacks;
-		r = look_up(codes, session, id, time_ns, &grown[i]);
+		r = look_up(codes, session, id, time_ns, &codes->stacks[i]);
 		r = r ? r : ts_state_map_set(&codes->stack_by_id, session, id, i);
 		if (r)
 			return r;
@@ -174,7 +153,7 @@ void ts_codes_free(struct ts_codes *codes)
 	}
 	free(codes->codes);
 	free(codes->stacks);
-	ts_state_map_deinit(&codes->code_by_hash);
+	ts_hashindex_deinit(&codes->code_by_text);
 	ts_state_map_deinit(&codes->stack_by_id);
 	free(codes);
 }

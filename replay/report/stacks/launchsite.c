@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Stacks that were seen lie in a hash table by session and id.
- */
+/* Stacks that were seen, found by session and id. */
 #include "replay/report/stacks/launchsite.h"
 
-#include "proto/abi/base.h"
-#include "proto/abi/tablehash.h"
+#include "proto/abi/map.h"
 #include "replay/report/pool.h"
 #include "replay/report/stacks/codeplace.h"
 
-struct site {
-	uint32_t session, stack; /* stack 0: a free slot */
-	struct ts_launch_site *site;
-};
-
 struct ts_launch_sites {
 	struct ts_resolver *resolver;
-	struct site *slots;
-	size_t n_slots, n; /* a power of two; at most half of them taken */
+	struct ts_map by_stack; /* session << 32 | id: a site, or `none` */
+	struct ts_launch_site none;
 	struct ts_pool texts;
 };
 
@@ -30,12 +22,6 @@ int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 		return -ENOMEM;
 	sites->resolver = resolver;
 	sites->texts.no_memory = no_memory;
-	sites->n_slots = 256;
-	sites->slots = calloc(sites->n_slots, sizeof(*sites->slots));
-	if (!sites->slots) {
-		free(sites);
-		return -ENOMEM;
-	}
 	*ret_sites = sites;
 	return 0;
 }
@@ -45,42 +31,13 @@ void ts_launch_sites_free(struct ts_launch_sites *sites)
 	if (!sites)
 		return;
 	ts_pool_deinit(&sites->texts);
-	free(sites->slots);
+	ts_map_deinit(&sites->by_stack);
 	free(sites);
 }
 
 void ts_launch_sites_freep(struct ts_launch_sites **sites)
 {
 	ts_launch_sites_free(*sites);
-}
-
-static struct site *find(struct site *slots, size_t n_slots, uint32_t session, uint32_t stack)
-{
-	uint64_t at = ts_hash_key((uint64_t)session << 32 | stack) >> 32;
-
-	for (;; at++) {
-		struct site *slot = &slots[at & (n_slots - 1)];
-
-		if (!slot->stack || (slot->stack == stack && slot->session == session))
-			return slot;
-	}
-}
-
-static bool grow(struct ts_launch_sites *sites)
-{
-	size_t n_slots = 2 * sites->n_slots;
-	struct site *slots = calloc(n_slots, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < sites->n_slots; i++)
-		if (sites->slots[i].stack)
-			*find(slots, n_slots, sites->slots[i].session, sites->slots[i].stack) =
-				sites->slots[i];
-	free(sites->slots);
-	sites->slots = slots;
-	sites->n_slots = n_slots;
-	return true;
 }
 
 static const char *place_text(struct ts_pool *pool, const struct ts_codeplace *place)
@@ -95,25 +52,27 @@ static const struct ts_launch_site *find_site(struct ts_launch_sites *sites, uin
 					      uint32_t id, uint64_t time_ns, const char *kernel)
 {
 	struct ts_codeplace places[1 + TS_LAUNCH_SITE_CALLERS];
-	struct site *slot;
+	uint64_t key = (uint64_t)session << 32 | id;
+	struct ts_launch_site *site;
 	size_t n;
 
-	if (!id || (2 * sites->n >= sites->n_slots && !grow(sites)))
+	if (!id)
 		return NULL;
-	slot = find(sites->slots, sites->n_slots, session, id);
-	if (slot->stack)
-		return slot->site;
-	*slot = (struct site){session, id, NULL};
-	sites->n++;
+	site = ts_map_get_pointer(&sites->by_stack, key);
+	if (site)
+		return site == &sites->none ? NULL : site;
+	if (ts_map_set_pointer(&sites->by_stack, key, &sites->none))
+		return NULL;
 	n = ts_codeplace_chain(sites->resolver, session, id, time_ns, kernel, places,
 			       TS_ARRAY_LEN(places));
 	if (!n)
 		return NULL;
-	slot->site = ts_pool_alloc(&sites->texts, 1, sizeof(*slot->site));
-	slot->site->frame = place_text(&sites->texts, &places[0]);
+	site = ts_pool_alloc(&sites->texts, 1, sizeof(*site));
+	site->frame = place_text(&sites->texts, &places[0]);
 	for (size_t i = 1; i < n; i++)
-		slot->site->callers[i - 1] = place_text(&sites->texts, &places[i]);
-	return slot->site;
+		site->callers[i - 1] = place_text(&sites->texts, &places[i]);
+	(void)ts_map_set_pointer(&sites->by_stack, key, site);
+	return site;
 }
 
 const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
