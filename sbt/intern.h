@@ -6,19 +6,20 @@
  */
 #pragma once
 
+#include "proto/abi/map.h"
 #include "sbt/buffer.h"
 
-struct ts_intern_slot {
+struct ts_intern_string {
 	uint64_t hash;
 	uint64_t off; /* in `bytes` */
 	uint32_t n_bytes;
-	uint32_t id; /* 0: free */
+	uint32_t id;
 };
 
 struct ts_intern {
-	struct ts_intern_slot *slots;
-	size_t n_slots; /* a power of two, or 0 */
-	size_t n_used;
+	struct ts_intern_string *strings;
+	size_t n, n_allocated;
+	struct ts_hashindex index;
 	struct ts_buffer bytes;
 	uint64_t seed;
 	uint32_t last_id;
