@@ -145,11 +145,11 @@ static int body(struct ts_ptx_decoder *d, uint32_t *starts)
 
 	join.kind = KIND_JOIN;
 	join.guard = TS_PTX_NONE;
-	for (size_t i = 0; !r && i < f->labels.capacity; i++) {
-		const struct ts_ptx_map_entry *e = &f->labels.entries[i];
+	for (size_t i = 0; !r && i < f->labels.n_entries; i++) {
+		const struct ts_ptx_label *label = f->labels.entries[i].value;
 
-		if (e->key && !((struct ts_ptx_label *)e->value)->is_table)
-			labelled[((struct ts_ptx_label *)e->value)->stmt] = 1;
+		if (!label->is_table)
+			labelled[label->stmt] = 1;
 	}
 	if (!r)
 		r = stack_pointer(d);

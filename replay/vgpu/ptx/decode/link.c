@@ -57,9 +57,8 @@ static int link_names(struct ts_ptx_linker *l)
 	for (size_t m = 0; m < l->n_modules; m++) {
 		const struct ts_ptx_map *map = &l->modules[m]->symbols;
 
-		for (size_t i = 0; i < map->capacity && !r; i++)
-			if (map->entries[i].key)
-				r = link_name(l, m, map->entries[i].value);
+		for (size_t i = 0; i < map->n_entries && !r; i++)
+			r = link_name(l, m, map->entries[i].value);
 	}
 	return r;
 }

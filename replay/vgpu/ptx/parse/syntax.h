@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "proto/abi/map.h"
 #include "replay/vgpu/ptx/ptx.h"
 
 enum ts_ptx_type {
@@ -79,7 +80,7 @@ void *ts_ptx_arena_get(struct ts_ptx_arena *arena, size_t n_bytes);
 char *ts_ptx_arena_string(struct ts_ptx_arena *arena, const char *text, size_t n);
 void ts_ptx_arena_deinit(struct ts_ptx_arena *arena);
 
-/* Strings to pointers, open addressing; the newest entry of a name hides the older ones. */
+/* Strings to pointers, in the order in which they came; the newest entry of a name hides the older ones. */
 struct ts_ptx_map_entry {
 	const char *key;
 	uint32_t n, scope;
@@ -87,7 +88,9 @@ struct ts_ptx_map_entry {
 };
 struct ts_ptx_map {
 	struct ts_ptx_map_entry *entries;
-	size_t n_entries, capacity;
+	size_t n_entries, n_allocated;
+	struct ts_hashindex index;
+	uint64_t seed; /* of the hashes */
 };
 int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope, void *value);
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/abi/tablehash.h"
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "replay/vgpu/ptx/parse/syntax.h"
 
 #define CHUNK_BYTES 65536
@@ -61,70 +62,55 @@ void ts_ptx_arena_deinit(struct ts_ptx_arena *arena)
 	}
 }
 
-static size_t hash(const char *key, size_t n, uint32_t scope)
+static uint64_t hash_of(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope)
 {
-	uint64_t h = ts_hash_bytes(TS_HASH_TEXT_BEGIN ^ scope, key, n);
-
-	return (size_t)(h ^ h >> 29);
+	return ts_hash_bytes(ts_hash_add(map->seed, scope), key, n);
 }
 
-static struct ts_ptx_map_entry *map_slot(const struct ts_ptx_map *map, const char *key, size_t n,
-					 uint32_t scope)
+static struct ts_ptx_map_entry *find_entry(const struct ts_ptx_map *map, const char *key, size_t n,
+					   uint32_t scope, uint64_t hash)
 {
-	size_t i = hash(key, n, scope) & (map->capacity - 1);
+	TS_HASHINDEX_EACH (&map->index, hash, at) {
+		struct ts_ptx_map_entry *e = &map->entries[at.number];
 
-	for (;; i = (i + 1) & (map->capacity - 1)) {
-		struct ts_ptx_map_entry *e = &map->entries[i];
-
-		if (!e->key || (e->n == n && e->scope == scope && !memcmp(e->key, key, n)))
+		if (e->n == n && e->scope == scope && !memcmp(e->key, key, n))
 			return e;
 	}
-}
-
-static int map_grow(struct ts_ptx_map *map)
-{
-	struct ts_ptx_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64};
-
-	larger.entries = calloc(larger.capacity, sizeof(*larger.entries));
-	if (!larger.entries)
-		return -ENOMEM;
-	for (size_t i = 0; i < map->capacity; i++) {
-		struct ts_ptx_map_entry *e = &map->entries[i];
-
-		if (e->key)
-			*map_slot(&larger, e->key, e->n, e->scope) = *e;
-	}
-	larger.n_entries = map->n_entries;
-	free(map->entries);
-	*map = larger;
-	return 0;
+	return NULL;
 }
 
 int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope, void *value)
 {
 	struct ts_ptx_map_entry *e;
+	uint64_t hash;
 
-	if (map->n_entries * 2 >= map->capacity) {
-		int r = map_grow(map);
-
-		if (r)
-			return r;
+	map->seed = ts_hashindex_seed(&map->index);
+	hash = hash_of(map, key, n, scope);
+	e = find_entry(map, key, n, scope, hash);
+	if (!e) {
+		if (TS_GROW(map->entries, map->n_allocated, map->n_entries + 1) ||
+		    ts_hashindex_add(&map->index, hash, (uint32_t)map->n_entries))
+			return -ENOMEM;
+		e = &map->entries[map->n_entries++];
 	}
-	e = map_slot(map, key, n, scope);
-	if (!e->key)
-		map->n_entries++;
 	*e = (struct ts_ptx_map_entry){key, (uint32_t)n, scope, value};
 	return 0;
 }
 
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope)
 {
-	return map->capacity ? map_slot(map, key, n, scope)->value : NULL;
+	struct ts_ptx_map_entry *e;
+
+	if (!map->n_entries)
+		return NULL;
+	e = find_entry(map, key, n, scope, hash_of(map, key, n, scope));
+	return e ? e->value : NULL;
 }
 
 void ts_ptx_map_deinit(struct ts_ptx_map *map)
 {
 	free(map->entries);
+	ts_hashindex_deinit(&map->index);
 	*map = (struct ts_ptx_map){0};
 }
 
