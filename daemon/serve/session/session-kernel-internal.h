@@ -10,11 +10,6 @@
 #define KERNEL_NAMES  1024u
 #define KERNEL_STACKS 256u
 
-struct kernel_thread {
-	uint32_t tid; /* the kernel's; 0: a free slot */
-	uint32_t id;  /* in the session */
-};
-
 /* A name and its string; another one of the same hash takes its place. */
 struct kernel_name {
 	char text[TS_BPF_FILE_BYTES];
@@ -38,8 +33,7 @@ struct ts_session_kernel {
 	struct ts_kernel_config config;
 	struct ts_kernel_config *wanted; /* by another thread; taken from here atomically */
 	uint64_t lost_reported[TS_BPF_N_PROGRAMS]; /* losses */
-	struct kernel_thread *threads;		   /* by hash of the number */
-	uint32_t n_threads, n_slots;
+	struct ts_map threads; /* by number: one more than their id in the session */
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
 	bool ended;

@@ -14,39 +14,9 @@
 /* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
 #define INNER 0x80000000u
 
-static struct kernel_thread *find_thread(struct kernel_thread *threads, uint32_t n_slots,
-					 uint32_t tid)
-{
-	for (uint32_t i = tid * 2654435761u;; i++) {
-		struct kernel_thread *thread = &threads[i & (n_slots - 1)];
-
-		if (thread->tid == tid || !thread->tid)
-			return thread;
-	}
-}
-
 static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
 {
-	struct kernel_thread *thread;
-
-	if (2 * (kernel->n_threads + 1) > kernel->n_slots) {
-		uint32_t n_slots = kernel->n_slots ? 2 * kernel->n_slots : 64;
-		struct kernel_thread *grown = calloc(n_slots, sizeof(*grown));
-
-		if (!grown)
-			return ts_error_origin(-ENOMEM);
-		for (uint32_t i = 0; i < kernel->n_slots; i++)
-			if (kernel->threads[i].tid)
-				*find_thread(grown, n_slots, kernel->threads[i].tid) =
-					kernel->threads[i];
-		free(kernel->threads);
-		kernel->threads = grown;
-		kernel->n_slots = n_slots;
-	}
-	thread = find_thread(kernel->threads, kernel->n_slots, tid);
-	kernel->n_threads += !thread->tid;
-	*thread = (struct kernel_thread){tid, id};
-	return 0;
+	return ts_map_set(&kernel->threads, tid, (uint64_t)id + 1) ? ts_error_origin(-ENOMEM) : 0;
 }
 
 uint32_t ts_session_kernel_inner_number(const char *path)
@@ -109,7 +79,7 @@ static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, ui
 	int r;
 
 	*ret_id = TS_ID_UNKNOWN;
-	if (s->kernel->n_threads >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
+	if (ts_map_count(&s->kernel->threads) >= KERNEL_MAX_THREADS || !ts_session_charge(s, 0))
 		return 0;
 	r = ts_session_kernel_name(s, event->name, sizeof(event->name), &row.name);
 	if (!r) {
@@ -124,13 +94,12 @@ int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event 
 				uint32_t *ret_id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
-	struct kernel_thread *thread =
-		kernel->n_slots ? find_thread(kernel->threads, kernel->n_slots, event->tid) : NULL;
+	uint64_t known = ts_map_get(&kernel->threads, event->tid);
 	uint32_t inner = 0;
 	char path[64];
 
-	if (thread && thread->tid) {
-		*ret_id = thread->id;
+	if (known) {
+		*ret_id = (uint32_t)(known - 1);
 		return 0;
 	}
 	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
@@ -138,11 +107,9 @@ int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event 
 			 event->pid, event->tid);
 		inner = ts_session_kernel_inner_number(path);
 	}
-	thread = inner && kernel->n_slots
-			 ? find_thread(kernel->threads, kernel->n_slots, inner | INNER)
-			 : NULL;
-	if (thread && thread->tid) {
-		*ret_id = thread->id;
+	known = inner ? ts_map_get(&kernel->threads, inner | INNER) : 0;
+	if (known) {
+		*ret_id = (uint32_t)(known - 1);
 		return set_thread(kernel, event->tid, *ret_id);
 	}
 	return add_thread(s, event, ret_id);
@@ -153,6 +120,6 @@ void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
 	struct ts_session_kernel *kernel = s->kernel;
 
 	/* Without memory it is one more thread that nobody told of. */
-	if (kernel && tid && tid < INNER && kernel->n_threads < KERNEL_MAX_THREADS)
+	if (kernel && tid && tid < INNER && ts_map_count(&kernel->threads) < KERNEL_MAX_THREADS)
 		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
 }

@@ -10,6 +10,7 @@
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/session/session-kernel-internal.h"
 #include "daemon/util/error.h"
+#include "proto/abi/grow.h"
 #include "proto/abi/tablehash.h"
 #include "replay/report/names/names.h"
 
@@ -333,19 +334,11 @@ static uint64_t *reported_tally(struct ts_session_kernel *kernel,
 	uint64_t at = (uint64_t)key->tid << 32 | (uint64_t)(key->program & 15) << 28 |
 		      (key->what & 0x0fffffff);
 	uint32_t place = ts_map_get(&kernel->tallied, at);
-	uint32_t n = kernel->n_tallies_allocated ? 2 * kernel->n_tallies_allocated : 64;
-	uint64_t *grown;
 
 	if (place)
 		return &kernel->tallies[place - 1];
-	if (kernel->n_tallies == kernel->n_tallies_allocated) {
-		grown = realloc(kernel->tallies, n * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		kernel->tallies = grown;
-		kernel->n_tallies_allocated = n;
-	}
-	if (ts_map_set(&kernel->tallied, at, kernel->n_tallies + 1))
+	if (TS_GROW(kernel->tallies, kernel->n_tallies_allocated, kernel->n_tallies + 1) ||
+	    ts_map_set(&kernel->tallied, at, kernel->n_tallies + 1))
 		return NULL;
 	kernel->tallies[kernel->n_tallies] = 0;
 	return &kernel->tallies[kernel->n_tallies++];
@@ -514,8 +507,7 @@ uint64_t ts_session_kernel_memory(const struct ts_session *s)
 
 	if (!kernel)
 		return 0;
-	return sizeof(*kernel) + kernel->n_slots * sizeof(*kernel->threads) +
-	       ts_map_bytes(&kernel->tallied) +
+	return sizeof(*kernel) + ts_map_bytes(&kernel->threads) + ts_map_bytes(&kernel->tallied) +
 	       kernel->n_tallies_allocated * sizeof(*kernel->tallies) +
 	       (kernel->feed ? ts_kernel_feed_memory(kernel->feed) : 0) +
 	       ts_session_samples_memory(kernel->samples);
@@ -602,7 +594,7 @@ void ts_session_kernel_deinit(struct ts_session *s)
 	ts_session_samples_free(s->kernel->samples);
 	ts_map_deinit(&s->kernel->tallied);
 	free(s->kernel->tallies);
-	free(s->kernel->threads);
+	ts_map_deinit(&s->kernel->threads);
 	free(s->kernel->wanted);
 	free(s->kernel);
 }
