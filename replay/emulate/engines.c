@@ -5,6 +5,8 @@
  */
 #include "replay/emulate/program.h"
 
+#include "proto/abi/heap.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,41 +29,25 @@ struct crowd {
 	uint64_t demand, peak;
 };
 
-static void sink(struct crowd *crowd)
+static inline bool ends_before(const struct running *a, const struct running *b)
 {
-	struct running last = crowd->heap[--crowd->n];
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < crowd->n) {
-		if (child + 1 < crowd->n &&
-		    crowd->heap[child + 1].end_ns < crowd->heap[child].end_ns)
-			child++;
-		if (last.end_ns <= crowd->heap[child].end_ns)
-			break;
-		crowd->heap[at] = crowd->heap[child];
-		at = child;
-	}
-	crowd->heap[at] = last;
+	return a->end_ns < b->end_ns;
 }
+
+TS_HEAP_DEFINE(crowd, struct running, ends_before)
 
 static int join(struct crowd *crowd, const struct ts_emulate_item *item)
 {
 	uint64_t tick_ns = ts_emulate_less(TICK_NS, item->duration_ns / 8);
 	struct running next = {item->end_ns - tick_ns, item->demand};
-	size_t at = crowd->n;
 	int r;
 
-	while (crowd->n && crowd->heap[0].end_ns <= item->start_ns) {
-		crowd->demand -= crowd->heap[0].demand;
-		sink(crowd);
-	}
+	while (crowd->n && crowd->heap[0].end_ns <= item->start_ns)
+		crowd->demand -= crowd_pop(crowd->heap, &crowd->n).demand;
 	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
 		return r;
-	at = crowd->n++;
-	for (; at && crowd->heap[(at - 1) / 2].end_ns > next.end_ns; at = (at - 1) / 2)
-		crowd->heap[at] = crowd->heap[(at - 1) / 2];
-	crowd->heap[at] = next;
+	crowd_push(crowd->heap, &crowd->n, next);
 	crowd->demand += next.demand;
 	crowd->peak = ts_emulate_more(crowd->peak, crowd->demand);
 	return 0;

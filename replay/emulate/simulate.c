@@ -6,6 +6,8 @@
  */
 #include "replay/emulate/simulate.h"
 
+#include "proto/abi/heap.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,15 +80,16 @@ struct simulation {
 
 /* ---- the heap ----------------------------------------------------------------------------------- */
 
-static bool is_before(const struct event *a, const struct event *b)
+static inline bool is_before(const struct event *a, const struct event *b)
 {
 	return a->key != b->key ? a->key < b->key : a->of < b->of;
 }
 
+TS_HEAP_DEFINE(events, struct event, is_before)
+
 static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, uint32_t of)
 {
 	struct event event = {ts_emulate_less(time_ns, TS_EMULATE_MAX_NS) << 2 | kind, of, 0};
-	size_t at;
 
 	if (ts_unlikely(s->n_heap == s->n_heap_allocated)) {
 		int r = ts_largearray_grow(&s->heap, s->n_heap, &s->n_heap_allocated,
@@ -97,27 +100,7 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 			return;
 		}
 	}
-	at = s->n_heap++;
-	for (; at && is_before(&event, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		s->heap[at] = s->heap[(at - 1) / 2];
-	s->heap[at] = event;
-}
-
-static struct event pop(struct simulation *s)
-{
-	struct event first = s->heap[0], last = s->heap[--s->n_heap];
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < s->n_heap) {
-		if (child + 1 < s->n_heap && is_before(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!is_before(&s->heap[child], &last))
-			break;
-		s->heap[at] = s->heap[child];
-		at = child;
-	}
-	s->heap[at] = last;
-	return first;
+	events_push(s->heap, &s->n_heap, event);
 }
 
 /* ---- what stands behind what -------------------------------------------------------------------- */
@@ -583,7 +566,7 @@ int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emul
 		return r;
 	do {
 		while (s.n_heap && !s.r) {
-			struct event event = pop(&s);
+			struct event event = events_pop(s.heap, &s.n_heap);
 
 			happen(&s, &event);
 			if (++n % TS_EMULATE_STEP == 0 && program->step && !s.r)

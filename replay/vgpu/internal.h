@@ -202,6 +202,7 @@ struct ts_vgpu_device {
 
 	struct ts_vgpu_stream **heap; /* by ready_ns, then order of arrival */
 	size_t n_heap, heap_capacity;
+	size_t n_streams; /* the heap has room for all of them */
 	struct ts_vgpu_stream *flight;
 
 	pthread_t workers[TS_VGPU_MAX_WORKERS], host_thread;

@@ -74,6 +74,7 @@ void ts_vgpu_stream_unref(struct ts_vgpu_stream *stream)
 		if (stream->next)
 			stream->next->prev = stream->prev;
 	}
+	stream->device->n_streams--;
 	pthread_cond_destroy(&stream->cond);
 	free(stream);
 }

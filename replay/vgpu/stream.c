@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/internal.h"
 
 /* Of a call that takes time, the part that is not slept. */
@@ -52,6 +53,15 @@ int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int prio
 	stream->refs = 1;
 	stream->owned = true;
 	ts_vgpu_lock(vgpu);
+	r = TS_GROW(stream->device->heap, stream->device->heap_capacity,
+		    stream->device->n_streams + 1);
+	if (r) {
+		ts_vgpu_unlock(vgpu);
+		pthread_cond_destroy(&stream->cond);
+		free(stream);
+		return r;
+	}
+	stream->device->n_streams++;
 	stream->priority = take_priority(stream->device, priority);
 	stream->id = vgpu->next_stream_id++;
 	if (stream->id == TS_VGPU_FIRST_STREAM_ID)

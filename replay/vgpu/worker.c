@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "proto/abi/grow.h"
+#include "proto/abi/heap.h"
 #include "replay/vgpu/internal.h"
 
 /* Operations able to run within this time are dispatched now. */
@@ -30,56 +30,15 @@
 #define SMALL_BYTES 2048u
 #define BATCH	    64
 
-static bool heap_before(const struct ts_vgpu_stream *a, const struct ts_vgpu_stream *b)
+static inline bool is_ready_before(struct ts_vgpu_stream *const *a, struct ts_vgpu_stream *const *b)
 {
-	if (a->head->ready_ns != b->head->ready_ns)
-		return a->head->ready_ns < b->head->ready_ns;
-	return a->head->done.queued_ns < b->head->done.queued_ns;
+	const struct ts_vgpu_op *x = (*a)->head, *y = (*b)->head;
+
+	return x->ready_ns != y->ready_ns ? x->ready_ns < y->ready_ns
+					  : x->done.queued_ns < y->done.queued_ns;
 }
 
-static void heap_set(struct ts_vgpu_device *device, size_t i, struct ts_vgpu_stream *stream)
-{
-	device->heap[i] = stream;
-}
-
-static int heap_push(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream)
-{
-	size_t i = device->n_heap;
-
-	if (TS_GROW(device->heap, device->heap_capacity, i + 1))
-		return -ENOMEM;
-	device->n_heap++;
-	while (i && heap_before(stream, device->heap[(i - 1) / 2])) {
-		heap_set(device, i, device->heap[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	heap_set(device, i, stream);
-	return 0;
-}
-
-static struct ts_vgpu_stream *heap_pop(struct ts_vgpu_device *device)
-{
-	struct ts_vgpu_stream *top = device->heap[0];
-	struct ts_vgpu_stream *last = device->heap[--device->n_heap];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= device->n_heap)
-			break;
-		if (child + 1 < device->n_heap &&
-		    heap_before(device->heap[child + 1], device->heap[child]))
-			child++;
-		if (!heap_before(device->heap[child], last))
-			break;
-		heap_set(device, i, device->heap[child]);
-		i = child;
-	}
-	if (device->n_heap)
-		heap_set(device, i, last);
-	return top;
-}
+TS_HEAP_DEFINE(ready, struct ts_vgpu_stream *, is_ready_before)
 
 void ts_vgpu_worker_kick(struct ts_vgpu_device *device)
 {
@@ -147,9 +106,8 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 	}
 	op->ready_ns = ready;
 	stream->state = TS_VGPU_STREAM_READY;
-	/* The heap holds a stream once at most and grows by doubling: failing here means a machine at its end. */
-	if (heap_push(device, stream))
-		abort();
+	/* The heap holds a stream once at most: ts_vgpu_stream_new() made room. */
+	ready_push(device->heap, &device->n_heap, stream);
 	if (device->sleep_until_ns && device->sleep_until_ns > op->done.queued_ns + 2 * NAP_NS &&
 	    device->sleep_until_ns > ready)
 		pthread_cond_signal(&device->worker_cond);
@@ -334,7 +292,7 @@ static void schedule_mark(struct ts_vgpu_mark *mark, uint64_t time_ns)
 static void dispatch(struct ts_vgpu_device *device)
 {
 	struct ts_vgpu *vgpu = device->vgpu;
-	struct ts_vgpu_stream *stream = heap_pop(device);
+	struct ts_vgpu_stream *stream = ready_pop(device->heap, &device->n_heap);
 	struct ts_vgpu_op *op = stream->head;
 	struct ts_vgpu_done *done = &op->done;
 	uint64_t ready = op->ready_ns, began = vgpu->host_clock ? ts_vgpu_now_ns() : 0;

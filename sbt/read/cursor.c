@@ -9,6 +9,7 @@
  */
 
 #include "proto/abi/grow.h"
+#include "proto/abi/heap.h"
 #include "sbt/read/filter.h"
 
 #define MIN_BATCH_ROWS 16u
@@ -275,58 +276,28 @@ static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
 	}
 }
 
-static bool before(const struct stream *a, const struct stream *b)
+static inline bool is_before(struct stream *const *a, struct stream *const *b)
 {
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns;
-	if (a->type != b->type)
-		return a->type < b->type;
-	return a->block < b->block;
+	if ((*a)->start_ns != (*b)->start_ns)
+		return (*a)->start_ns < (*b)->start_ns;
+	if ((*a)->type != (*b)->type)
+		return (*a)->type < (*b)->type;
+	return (*a)->block < (*b)->block;
 }
 
-static void sift_down(struct ts_sbt_cursor *cursor)
-{
-	struct stream **heap = cursor->heap, *moved;
-	size_t i = 0;
-
-	if (!cursor->n_heap)
-		return;
-	moved = heap[0];
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= cursor->n_heap)
-			break;
-		if (child + 1 < cursor->n_heap && before(heap[child + 1], heap[child]))
-			child++;
-		if (!before(heap[child], moved))
-			break;
-		heap[i] = heap[child];
-		i = child;
-	}
-	heap[i] = moved;
-}
+TS_HEAP_DEFINE(streams, struct stream *, is_before)
 
 static int push(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
-	size_t i = cursor->n_heap;
-
-	if (TS_GROW(cursor->heap, cursor->capacity, i + 1))
+	if (TS_GROW(cursor->heap, cursor->capacity, cursor->n_heap + 1))
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory");
-	while (i && before(stream, cursor->heap[(i - 1) / 2])) {
-		cursor->heap[i] = cursor->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	cursor->heap[i] = stream;
-	cursor->n_heap++;
+	streams_push(cursor->heap, &cursor->n_heap, stream);
 	return 0;
 }
 
 static void remove_first(struct ts_sbt_cursor *cursor)
 {
-	stream_free(cursor, cursor->heap[0]);
-	cursor->heap[0] = cursor->heap[--cursor->n_heap];
-	sift_down(cursor);
+	stream_free(cursor, streams_pop(cursor->heap, &cursor->n_heap));
 }
 
 /* From when on rows of a type are wanted; 0: all are. */
@@ -517,7 +488,7 @@ static int step(struct ts_sbt_cursor *cursor)
 	if (r)
 		remove_first(cursor);
 	else
-		sift_down(cursor);
+		streams_sink(cursor->heap, cursor->n_heap, 0);
 	return r == TS_SBT_E_END ? 0 : r;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "replay/report/rows/rowwalk.h"
 
+#include "proto/abi/heap.h"
 #include "replay/report/rows/openranges.h"
 
 #define STEP_ROWS 4096u
@@ -72,23 +73,12 @@ static int compare(const void *a, const void *b)
 	return x_ns < y_ns ? -1 : x_ns > y_ns;
 }
 
-static void sink(struct ts_row_longest *heap, size_t n, size_t at)
+static inline bool is_shorter(const struct ts_row_longest *a, const struct ts_row_longest *b)
 {
-	for (;;) {
-		struct ts_row_longest moved;
-		size_t least = at;
-
-		for (size_t child = 2 * at + 1; child < n && child <= 2 * at + 2; child++)
-			if (compare(&heap[child], &heap[least]) > 0)
-				least = child;
-		if (least == at)
-			return;
-		moved = heap[at];
-		heap[at] = heap[least];
-		heap[least] = moved;
-		at = least;
-	}
+	return compare(a, b) > 0;
 }
+
+TS_HEAP_DEFINE(longest, struct ts_row_longest, is_shorter)
 
 static void keep(struct ts_row_walk *walk, const struct ts_sbt_row *row, size_t max)
 {
@@ -102,10 +92,10 @@ static void keep(struct ts_row_walk *walk, const struct ts_sbt_row *row, size_t 
 	if (walk->n_longest < max) {
 		walk->longest[walk->n_longest++] = kept;
 		for (size_t at = walk->n_longest == max ? max / 2 : 0; at--;)
-			sink(walk->longest, max, at);
+			longest_sink(walk->longest, max, at);
 	} else if (compare(&kept, &walk->longest[0]) < 0) {
 		walk->longest[0] = kept;
-		sink(walk->longest, max, 0);
+		longest_sink(walk->longest, max, 0);
 	}
 }
 

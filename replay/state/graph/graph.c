@@ -6,6 +6,7 @@
  */
 #include "replay/state/graph/graph.h"
 
+#include "proto/abi/heap.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/clocks.h"
 #include "replay/state/graph/graphpath.h"
@@ -289,10 +290,12 @@ static int feed_call(struct builder *builder, uint32_t session, const struct ts_
 	return r;
 }
 
-static bool is_sooner(const struct coming *a, const struct coming *b)
+static inline bool is_sooner(const struct coming *a, const struct coming *b)
 {
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->number < b->number;
 }
+
+TS_HEAP_DEFINE(coming, struct coming, is_sooner)
 
 /* The call goes on when what it waited for is over: its return is a node of its own, behind which its thread goes on. */
 static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
@@ -301,37 +304,14 @@ static int expect_return(struct builder *builder, const struct wait *wait, uint3
 				      .number = builder->n_known_of++,
 				      .copy = copy,
 				      .wait = *wait};
-	struct coming *heap;
-	size_t at = builder->n_coming;
 	int r = ts_largearray_grow(&builder->coming, builder->n_coming,
 				   &builder->n_coming_allocated, sizeof(*builder->coming));
 
 	if (r)
 		return r;
-	heap = builder->coming;
-	for (; at && is_sooner(&coming, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-		heap[at] = heap[(at - 1) / 2];
-	heap[at] = coming;
-	builder->n_coming++;
+	coming_push(builder->coming, &builder->n_coming, coming);
 	builder->graph->nodes[wait->call].has_return = 1;
 	return 0;
-}
-
-static struct coming take_soonest(struct builder *builder)
-{
-	struct coming *heap = builder->coming, soonest = heap[0];
-	const struct coming last = heap[--builder->n_coming];
-	size_t at = 0;
-
-	for (size_t child; (child = 2 * at + 1) < builder->n_coming; at = child) {
-		if (child + 1 < builder->n_coming && is_sooner(&heap[child + 1], &heap[child]))
-			child++;
-		if (is_sooner(&last, &heap[child]))
-			break;
-		heap[at] = heap[child];
-	}
-	heap[at] = last;
-	return soonest;
 }
 
 /* The last operation of the stream that was issued before the call and was over when it returned. */
@@ -426,7 +406,7 @@ static int add_returns(struct builder *builder, uint64_t until_ns)
 	int r = 0;
 
 	while (!r && builder->n_coming && builder->coming[0].end_ns <= until_ns) {
-		const struct coming coming = take_soonest(builder);
+		const struct coming coming = coming_pop(builder->coming, &builder->n_coming);
 
 		r = add_return(builder, &coming);
 	}

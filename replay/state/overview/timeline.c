@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/heap.h"
 #include "replay/state/map.h"
 #include "replay/state/overview/samedevice.h"
 
@@ -235,39 +236,26 @@ static void add_idle(struct ts_timeline_device *device, const struct ts_state_op
 	device->idle_ns[TS_TIMELINE_DISPATCH] += start_ns - at_ns;
 }
 
-static void sink(uint64_t *heap, size_t n, size_t at)
+static inline bool is_sooner(const uint64_t *a, const uint64_t *b)
 {
-	for (size_t child; (child = 2 * at + 1) < n; at = child) {
-		uint64_t spare = heap[at];
-
-		if (child + 1 < n && heap[child + 1] < heap[child])
-			child++;
-		if (heap[at] <= heap[child])
-			return;
-		heap[at] = heap[child];
-		heap[child] = spare;
-	}
+	return *a < *b;
 }
+
+TS_HEAP_DEFINE(ends, uint64_t, is_sooner)
 
 static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t at;
 	int r;
 
-	while (device->n_ends && device->ends[0] <= start_ns) {
-		device->ends[0] = device->ends[--device->n_ends];
-		sink(device->ends, device->n_ends, 0);
-	}
+	while (device->n_ends && device->ends[0] <= start_ns)
+		(void)ends_pop(device->ends, &device->n_ends);
 	/* What takes no time runs beside nothing. */
 	if (end_ns <= start_ns)
 		return 0;
 	r = grow(&device->ends, device->n_ends, &device->n_ends_allocated, sizeof(*device->ends));
 	if (r)
 		return r;
-	at = device->n_ends++;
-	for (; at && device->ends[(at - 1) / 2] > end_ns; at = (at - 1) / 2)
-		device->ends[at] = device->ends[(at - 1) / 2];
-	device->ends[at] = end_ns;
+	ends_push(device->ends, &device->n_ends, end_ns);
 	if (device->n_ends > device->max_at_once) {
 		device->max_at_once = (uint32_t)device->n_ends;
 		device->max_ns = start_ns;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Binary heaps over an array of the caller's: the first element is one that no other comes before.
+ *
+ *	static inline bool is_sooner(const struct timer *a, const struct timer *b)
+ *	{
+ *		return a->at_ns < b->at_ns;
+ *	}
+ *	TS_HEAP_DEFINE(timers, struct timer, is_sooner)
+ *
+ *	r = TS_GROW(all, n_allocated, n + 1);
+ *	if (!r)
+ *		timers_push(all, &n, timer);
+ *	while (n && all[0].at_ns <= now_ns)
+ *		fire(timers_pop(all, &n));
+ *
+ * The caller makes room before it pushes, so that push does not fail. A caller that must not fail when it pushes makes room earlier,
+ * for example when it creates the object that it pushes later.
+ *
+ * Of elements that compare equal any may come first, but the same operations always give the same order.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+/*
+ * Defines for elements of `type`, of which `is_before` compares two by pointer:
+ * - name_push() adds an element.
+ * - name_pop() removes the first element and returns it. There is one.
+ * - name_sink() puts an element in order that was made to come later, at index i.
+ */
+#define TS_HEAP_DEFINE(name, type, is_before)                                                  \
+	static inline                                                                          \
+		__attribute__((unused)) void name##_push(type *heap, size_t *n, type element)  \
+	{                                                                                      \
+		size_t ts_i_ = (*n)++;                                                         \
+                                                                                               \
+		for (; ts_i_ && is_before(&element, &heap[(ts_i_ - 1) / 2]);                   \
+		     ts_i_ = (ts_i_ - 1) / 2)                                                  \
+			heap[ts_i_] = heap[(ts_i_ - 1) / 2];                                   \
+		heap[ts_i_] = element;                                                         \
+	}                                                                                      \
+                                                                                               \
+	/* Puts an element into the gap at index i, or below it. */                            \
+	static inline __attribute__((unused)) void name##_fill(type *heap, size_t n, size_t i, \
+							       type element)                   \
+	{                                                                                      \
+		for (size_t ts_child_; (ts_child_ = 2 * i + 1) < n; i = ts_child_) {           \
+			if (ts_child_ + 1 < n &&                                               \
+			    is_before(&heap[ts_child_ + 1], &heap[ts_child_]))                 \
+				ts_child_++;                                                   \
+			if (!is_before(&heap[ts_child_], &element))                            \
+				break;                                                         \
+			heap[i] = heap[ts_child_];                                             \
+		}                                                                              \
+		heap[i] = element;                                                             \
+	}                                                                                      \
+                                                                                               \
+	static inline __attribute__((unused)) void name##_sink(type *heap, size_t n, size_t i) \
+	{                                                                                      \
+		if (i < n)                                                                     \
+			name##_fill(heap, n, i, heap[i]);                                      \
+	}                                                                                      \
+                                                                                               \
+	static inline __attribute__((unused)) type name##_pop(type *heap, size_t *n)           \
+	{                                                                                      \
+		type ts_first_ = heap[0];                                                      \
+                                                                                               \
+		--*n;                                                                          \
+		name##_fill(heap, *n, 0, heap[*n]);                                            \
+		return ts_first_;                                                              \
+	}
