@@ -16,6 +16,7 @@
 
 #include "daemon/bpf/programs.h"
 #include "daemon/util/error.h"
+#include "proto/abi/grow.h"
 
 #define LOOK_MS		50	/* between looks at the ring, where it does not fill up before */
 #define LEAST_NS	1000000 /* between looks at a full one */
@@ -410,16 +411,8 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 
 static int feed_keep_tally(struct ts_kernel_feed *feed, const struct ts_kernel_tally *tally)
 {
-	size_t n = feed->n_tallies_allocated ? 2 * feed->n_tallies_allocated : 64;
-	struct ts_kernel_tally *grown;
-
-	if (feed->n_tallies == feed->n_tallies_allocated) {
-		grown = realloc(feed->tallies, n * sizeof(*grown));
-		if (!grown)
-			return ts_error_origin(-ENOMEM);
-		feed->tallies = grown;
-		feed->n_tallies_allocated = n;
-	}
+	if (TS_GROW(feed->tallies, feed->n_tallies_allocated, feed->n_tallies + 1))
+		return ts_error_origin(-ENOMEM);
 	feed->tallies[feed->n_tallies++] = *tally;
 	return 0;
 }

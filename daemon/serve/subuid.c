@@ -21,6 +21,7 @@
 
 #include "daemon/util/error.h"
 #include "daemon/util/number.h"
+#include "proto/abi/grow.h"
 
 #define SUBUID_PATH	 "/etc/subuid"
 #define PASSWD_PATH	 "/etc/passwd"
@@ -66,16 +67,8 @@ struct ts_subuid {
 
 static int array_add(struct array *array, const void *item, size_t n_bytes)
 {
-	size_t n = array->n_allocated ? 2 * array->n_allocated : 16;
-
-	if (array->n == array->n_allocated) {
-		void *grown = reallocarray(array->items, n, n_bytes);
-
-		if (!grown)
-			return ts_error_origin(-ENOMEM);
-		array->items = grown;
-		array->n_allocated = n;
-	}
+	if (ts_grow(&array->items, &array->n_allocated, array->n + 1, n_bytes))
+		return ts_error_origin(-ENOMEM);
 	memcpy((char *)array->items + array->n++ * n_bytes, item, n_bytes);
 	return 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "replay/state/occupancy.h"
 
+#include "proto/abi/grow.h"
 #include "replay/state/map.h"
 
 #include <errno.h>
@@ -160,8 +161,6 @@ static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 		      struct group **ret_group)
 {
 	uint32_t at = ts_state_map_find(&groups->by_key, session, key);
-	size_t n_wanted = groups->n_allocated ? 2 * groups->n_allocated : 16;
-	struct group *grown;
 	int r;
 
 	*ret_group = NULL;
@@ -171,13 +170,8 @@ static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 	}
 	if (groups->n == TS_OCCUPANCY_MAX_SUMS)
 		return 0;
-	if (groups->n == groups->n_allocated) {
-		grown = reallocarray(groups->groups, n_wanted, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		groups->groups = grown;
-		groups->n_allocated = n_wanted;
-	}
+	if (TS_GROW(groups->groups, groups->n_allocated, groups->n + 1))
+		return -ENOMEM;
 	r = ts_state_map_set(&groups->by_key, session, key, (uint32_t)groups->n);
 	if (r)
 		return r;

@@ -4,6 +4,7 @@
  * are that they take in the payload before it is compressed: how well each of them compresses is not told apart.
  */
 
+#include "proto/abi/grow.h"
 #include "sbt/read/reader-internal.h"
 
 struct ts_sbt_sizes {
@@ -78,15 +79,8 @@ static int find(struct ts_sbt_sizes *sizes, uint16_t type, uint16_t id,
 			high = middle;
 	}
 	if (low == sizes->n || sizes->all[low].type != type || sizes->all[low].column != id) {
-		if (sizes->n == sizes->capacity) {
-			size_t capacity = sizes->capacity ? sizes->capacity * 2 : 128;
-			struct ts_sbt_size *all = reallocarray(sizes->all, capacity, sizeof(*all));
-
-			if (!all)
-				return -ENOMEM;
-			sizes->all = all;
-			sizes->capacity = capacity;
-		}
+		if (TS_GROW(sizes->all, sizes->capacity, sizes->n + 1))
+			return -ENOMEM;
 		memmove(&sizes->all[low + 1], &sizes->all[low],
 			(sizes->n++ - low) * sizeof(*sizes->all));
 		sizes->all[low] = (struct ts_sbt_size){

@@ -14,6 +14,7 @@
 #include "daemon/serve/recording/retention-internal.h"
 #include "daemon/util/error.h"
 #include "daemon/util/number.h"
+#include "proto/abi/grow.h"
 #include "sbt/format.h"
 
 #define NAME_PREFIX "tracesmith-"
@@ -98,16 +99,8 @@ static bool is_finished_trace(int folder, const char *name, const struct stat *s
 
 static int add_found(struct scan *scan, const struct found *found)
 {
-	size_t n = scan->n_allocated ? 2 * scan->n_allocated : 64;
-
-	if (scan->n == scan->n_allocated) {
-		struct found *grown = reallocarray(scan->found, n, sizeof(*grown));
-
-		if (!grown)
-			return ts_error_origin(-ENOMEM);
-		scan->found = grown;
-		scan->n_allocated = n;
-	}
+	if (TS_GROW(scan->found, scan->n_allocated, scan->n + 1))
+		return ts_error_origin(-ENOMEM);
 	scan->found[scan->n++] = *found;
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "daemon/util/error.h"
 #include "daemon/util/text.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 
 #define MS_NS	     UINT64_C(1000000)
 #define FLOWING_MS   50
@@ -707,16 +708,7 @@ void ts_observer_exclude(struct ts_observer *observer, pid_t pid)
 	/* In the kernel at once, whatever the thread is at. */
 	ts_system_exclude(observer->system, pid, true);
 	pthread_mutex_lock(&observer->lock);
-	if (observer->n_excluded == observer->n_allocated) {
-		size_t n = observer->n_allocated ? 2 * observer->n_allocated : 16;
-		pid_t *grown = realloc(observer->excluded, n * sizeof(*grown));
-
-		if (grown) {
-			observer->excluded = grown;
-			observer->n_allocated = n;
-		}
-	}
-	if (observer->n_excluded < observer->n_allocated)
+	if (!TS_GROW(observer->excluded, observer->n_allocated, observer->n_excluded + 1))
 		observer->excluded[observer->n_excluded++] = pid;
 	pthread_mutex_unlock(&observer->lock);
 	wake(observer);

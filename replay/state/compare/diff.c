@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "proto/abi/grow.h"
 #include "replay/state/clocks.h"
 #include "replay/state/compare/align.h"
 #include "replay/state/compare/counterparts.h"
@@ -153,22 +154,6 @@ static void diffing_deinit(struct diffing *diffing)
 	}
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_more = *n_allocated ? 2 * *n_allocated : 64;
-	void *more, *before;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&before, items, sizeof(before));
-	more = reallocarray(before, n_more, bytes);
-	if (!more)
-		return -ENOMEM;
-	memcpy(items, &more, sizeof(more));
-	*n_allocated = n_more;
-	return 0;
-}
-
 /* ---- names ------------------------------------------------------------------------------------ */
 
 static int add_name(struct diffing *diffing, const struct ts_diff_name *what, uint32_t *ret_name)
@@ -178,10 +163,8 @@ static int add_name(struct diffing *diffing, const struct ts_diff_name *what, ui
 
 	if (diff->n_names == TS_DIFF_MAX_NAMES)
 		return TS_E_DIFF_NAMES;
-	r = grow(&diff->names, diff->n_names, &diffing->n_names_allocated[0], sizeof(*diff->names));
-	r = r ? r
-	      : grow(&diffing->names, diff->n_names, &diffing->n_names_allocated[1],
-		     sizeof(*diffing->names));
+	r = TS_GROW(diff->names, diffing->n_names_allocated[0], diff->n_names + 1);
+	r = r ? r : TS_GROW(diffing->names, diffing->n_names_allocated[1], diff->n_names + 1);
 	if (r)
 		return r;
 	diffing->names[diff->n_names] = (struct name){0};
@@ -280,15 +263,8 @@ static int add_sample(struct samples *samples, uint64_t n_before, uint64_t value
 			samples->at[at] = value;
 		return 0;
 	}
-	if (samples->n == samples->n_allocated) {
-		uint32_t n_more = samples->n ? 2 * samples->n : 16;
-		uint64_t *more = reallocarray(samples->at, n_more, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		samples->at = more;
-		samples->n_allocated = n_more;
-	}
+	if (TS_GROW(samples->at, samples->n_allocated, samples->n + 1))
+		return -ENOMEM;
 	samples->at[samples->n++] = value;
 	return 0;
 }
@@ -410,9 +386,7 @@ static int find_stream(struct side *side, uint32_t session, uint32_t context, ui
 	if (side->n_streams == TS_MAX_STREAMS)
 		return TS_E_STREAMS;
 	r = find_session(side, session, &made.session_at);
-	r = r ? r
-	      : grow(&side->streams, side->n_streams, &side->n_streams_allocated,
-		     sizeof(*side->streams));
+	r = r ? r : TS_GROW(side->streams, side->n_streams_allocated, side->n_streams + 1);
 	if (r)
 		return r;
 	side->streams[side->n_streams] = made;
@@ -478,7 +452,7 @@ static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row 
 		return 0;
 	}
 	r = find_stream(side, row->session, common->context, common->stream, &op.stream);
-	r = r ? r : grow(&side->ops, side->n_ops, &side->n_ops_allocated, sizeof(*side->ops));
+	r = r ? r : TS_GROW(side->ops, side->n_ops_allocated, side->n_ops + 1);
 	if (r)
 		return r;
 	side->ops[side->n_ops++] = op;

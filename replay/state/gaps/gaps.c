@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/abi/grow.h"
 #include "replay/state/gaps/blame.h"
 #include "replay/state/map.h"
 
@@ -41,7 +42,7 @@ struct finder {
 	struct ts_gaps *gaps;
 	struct ts_state_map stream_by_id;
 	struct last *lasts; /* as gaps->streams */
-	size_t n_streams_allocated;
+	size_t n_streams_allocated, n_lasts_allocated;
 	struct recent recent[RECENT];
 	uint64_t n_recent;
 	struct ts_blame_gap *found;
@@ -223,20 +224,11 @@ static int find_stream(struct finder *finder, const struct ts_state_op *op, uint
 	uint32_t i = ts_state_map_find(&finder->stream_by_id, op->session, key);
 	int r;
 
-	if (i == TS_STATE_MAP_NONE && gaps->n_streams == finder->n_streams_allocated) {
-		size_t n = finder->n_streams_allocated ? 2 * finder->n_streams_allocated : 16;
-		struct ts_gap_stream *streams = realloc(gaps->streams, n * sizeof(*streams));
-		struct last *lasts = realloc(finder->lasts, n * sizeof(*lasts));
-
-		gaps->streams = streams ? streams : gaps->streams;
-		finder->lasts = lasts ? lasts : finder->lasts;
-		if (!streams || !lasts)
-			return -ENOMEM;
-		finder->n_streams_allocated = n;
-	}
 	if (i == TS_STATE_MAP_NONE) {
 		i = (uint32_t)gaps->n_streams;
-		r = ts_state_map_set(&finder->stream_by_id, op->session, key, i);
+		r = TS_GROW(gaps->streams, finder->n_streams_allocated, gaps->n_streams + 1);
+		r = r ?: TS_GROW(finder->lasts, finder->n_lasts_allocated, gaps->n_streams + 1);
+		r = r ?: ts_state_map_set(&finder->stream_by_id, op->session, key, i);
 		if (r)
 			return r;
 		gaps->streams[gaps->n_streams++] = (struct ts_gap_stream){.session = op->session,

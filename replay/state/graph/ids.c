@@ -2,11 +2,11 @@
 /* Ids by sixteens: see ids.h. */
 #include "replay/state/graph/ids.h"
 
+#include "proto/abi/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FIRST_PAGES 64u
 
 void ts_state_ids_deinit(struct ts_state_ids *ids)
 {
@@ -25,19 +25,11 @@ uint32_t ts_state_ids_find(const struct ts_state_ids *ids, uint32_t session, uin
 
 static int add_page(struct ts_state_ids *ids, uint32_t session, uint64_t key)
 {
-	size_t n_wanted = ids->n_pages_allocated ? 2 * ids->n_pages_allocated : FIRST_PAGES;
-	void *grown;
 	int r;
 
-	if (ids->n_pages == ids->n_pages_allocated) {
-		if (n_wanted >= TS_STATE_MAP_NONE)
-			return -ENOMEM;
-		grown = reallocarray(ids->pages, n_wanted, sizeof(*ids->pages));
-		if (!grown)
-			return -ENOMEM;
-		ids->pages = grown;
-		ids->n_pages_allocated = n_wanted;
-	}
+	if (ids->n_pages + 1 >= TS_STATE_MAP_NONE ||
+	    TS_GROW(ids->pages, ids->n_pages_allocated, ids->n_pages + 1))
+		return -ENOMEM;
 	r = ts_state_map_set(&ids->page_by_id, session, key, (uint32_t)ids->n_pages);
 	if (r)
 		return r;

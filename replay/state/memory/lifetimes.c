@@ -2,6 +2,7 @@
 /* First the allocations that covered the address, then the kernels, each held against all of them: they are few. */
 #include "replay/state/memory/lifetimes.h"
 
+#include "proto/abi/grow.h"
 #include "replay/state/map.h"
 #include "replay/state/memory/memory.h"
 
@@ -79,16 +80,8 @@ static int add_kernel(struct pass *pass, size_t i, uint32_t name, uint64_t ns)
 	if (at == TS_STATE_MAP_NONE) {
 		if (allocation->n_kernels == MAX_NAMES)
 			return 0;
-		if (allocation->n_kernels == pass->n_allocated[i]) {
-			size_t n = pass->n_allocated[i] ? 2 * pass->n_allocated[i] : 16;
-			struct ts_lifetimes_kernel *grown =
-				reallocarray(allocation->kernels, n, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			allocation->kernels = grown;
-			pass->n_allocated[i] = n;
-		}
+		if (TS_GROW(allocation->kernels, pass->n_allocated[i], allocation->n_kernels + 1))
+			return -ENOMEM;
 		at = (uint32_t)allocation->n_kernels;
 		r = ts_state_map_set(&pass->kernel_by_name[i], 0, name, at);
 		if (r)

@@ -2,6 +2,7 @@
 /* Findings are looked for as operations and waits are told; what they have in common is counted by stack. */
 #include "replay/state/overview/analysis.h"
 
+#include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/map.h"
 
@@ -75,21 +76,13 @@ static int add_group(struct pass *pass, const struct ts_analysis_group *key, uin
 	struct ts_state_map *map = &pass->group_by_key[key->finding];
 	uint64_t id = (uint64_t)key->device << 32 | key->stack;
 	uint32_t at = ts_state_map_find(map, key->session, id);
-	struct ts_analysis_group *grown;
 	int r;
 
 	if (at == NONE) {
 		if (analysis->n_groups == TS_ANALYSIS_MAX_GROUPS)
 			return 0;
-		if (analysis->n_groups == pass->n_groups_allocated) {
-			size_t n = pass->n_groups_allocated ? 2 * pass->n_groups_allocated : 64;
-
-			grown = reallocarray(analysis->groups, n, sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			analysis->groups = grown;
-			pass->n_groups_allocated = n;
-		}
+		if (TS_GROW(analysis->groups, pass->n_groups_allocated, analysis->n_groups + 1))
+			return -ENOMEM;
 		at = (uint32_t)analysis->n_groups;
 		r = ts_state_map_set(map, key->session, id, at);
 		if (r)
@@ -139,19 +132,11 @@ static int take_copy(struct pass *pass, const struct ts_state_op *op)
 static int find_device(struct pass *pass, const struct ts_state_op *op, struct device **ret_device)
 {
 	uint32_t at = ts_state_map_find(&pass->device_by_id, op->session, op->device);
-	struct device *grown;
 	int r;
 
 	if (at == NONE) {
-		if (pass->n_devices == pass->n_devices_allocated) {
-			size_t n = pass->n_devices_allocated ? 2 * pass->n_devices_allocated : 8;
-
-			grown = reallocarray(pass->devices, n, sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			pass->devices = grown;
-			pass->n_devices_allocated = n;
-		}
+		if (TS_GROW(pass->devices, pass->n_devices_allocated, pass->n_devices + 1))
+			return -ENOMEM;
 		at = (uint32_t)pass->n_devices;
 		r = ts_state_map_set(&pass->device_by_id, op->session, op->device, at);
 		if (r)

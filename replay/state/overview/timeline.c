@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
 #include "replay/state/map.h"
 #include "replay/state/overview/samedevice.h"
@@ -48,22 +49,6 @@ void ts_timeline_free(struct ts_timeline *timeline)
 	free(timeline);
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 16;
-	void *grown;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = reallocarray(grown, n_wanted, bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
 /* ---- devices and streams ------------------------------------------------------------------------ */
 
 static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_t *ret_device)
@@ -78,8 +63,7 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 	ts_same_devices_first(&pass->same, pass->reader, &first_session, &first_id);
 	*ret_device = ts_state_map_find(&pass->device_by_id, first_session, first_id);
 	if (*ret_device == NONE) {
-		r = grow(&timeline->devices, timeline->n_devices, &pass->n_devices_allocated,
-			 sizeof(*timeline->devices));
+		r = TS_GROW(timeline->devices, pass->n_devices_allocated, timeline->n_devices + 1);
 		if (r)
 			return r;
 		*ret_device = (uint32_t)timeline->n_devices++;
@@ -110,16 +94,14 @@ static int new_stream(struct pass *pass, const struct ts_state_op *op)
 	int r = check_room(timeline);
 
 	while (!r && op->stream_number >= pass->n_numbers_allocated) {
-		r = grow(&pass->streams_by_number, n, &pass->n_numbers_allocated,
-			 sizeof(*pass->streams_by_number));
+		r = TS_GROW(pass->streams_by_number, pass->n_numbers_allocated, n + 1);
 		for (; n < pass->n_numbers_allocated; n++)
 			pass->streams_by_number[n] = 0;
 	}
 	if (!r)
 		r = find_device(pass, op->session, op->device, &device);
 	if (!r)
-		r = grow(&timeline->streams, timeline->n_streams, &pass->n_streams_allocated,
-			 sizeof(*timeline->streams));
+		r = TS_GROW(timeline->streams, pass->n_streams_allocated, timeline->n_streams + 1);
 	if (r)
 		return r;
 	stream = &timeline->streams[timeline->n_streams];
@@ -252,7 +234,7 @@ static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uin
 	/* What takes no time runs beside nothing. */
 	if (end_ns <= start_ns)
 		return 0;
-	r = grow(&device->ends, device->n_ends, &device->n_ends_allocated, sizeof(*device->ends));
+	r = TS_GROW(device->ends, device->n_ends_allocated, device->n_ends + 1);
 	if (r)
 		return r;
 	ends_push(device->ends, &device->n_ends, end_ns);

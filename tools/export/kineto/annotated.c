@@ -2,6 +2,8 @@
 /* Ranges know the one around them, so that an operation needs to remember the innermost alone. */
 #include "tools/export/kineto/annotated.h"
 
+#include "proto/abi/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -39,19 +41,10 @@ static uint32_t find_open(const struct ts_annotated *annotated, uint32_t session
 int ts_annotated_range(struct ts_annotated *annotated, uint32_t session, uint32_t thread,
 		       uint64_t start_ns, uint64_t end_ns, uint32_t name, uint32_t domain)
 {
-	struct ts_annotated_range *grown;
-
 	if (annotated->n_ranges == TS_ANNOTATED_MAX)
 		return 0;
-	if (annotated->n_ranges == annotated->n_ranges_allocated) {
-		size_t n = annotated->n_ranges_allocated ? 2 * annotated->n_ranges_allocated : 64;
-
-		grown = reallocarray(annotated->ranges, n, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		annotated->ranges = grown;
-		annotated->n_ranges_allocated = n;
-	}
+	if (TS_GROW(annotated->ranges, annotated->n_ranges_allocated, annotated->n_ranges + 1))
+		return -ENOMEM;
 	annotated->ranges[annotated->n_ranges] = (struct ts_annotated_range){
 		.end_ns = end_ns,
 		.name = name,

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "proto/abi/grow.h"
 #include "tools/export/frames.h"
 
 /* Readers know these numbers: processes of GPUs come last, in their order. */
@@ -167,15 +168,8 @@ int ts_line_open(struct ts_line *line, uint64_t start_ns, uint64_t end_ns, bool 
 				      line->ends[line->n_ends - 1] >= end_ns);
 	if (!*ret_fits)
 		return 0;
-	if (line->n_ends == line->n_ends_allocated) {
-		size_t n = line->n_ends_allocated ? 2 * line->n_ends_allocated : 8;
-		uint64_t *grown = reallocarray(line->ends, n, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		line->ends = grown;
-		line->n_ends_allocated = n;
-	}
+	if (TS_GROW(line->ends, line->n_ends_allocated, line->n_ends + 1))
+		return -ENOMEM;
 	line->ends[line->n_ends++] = end_ns;
 	return 0;
 }

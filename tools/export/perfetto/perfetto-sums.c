@@ -3,6 +3,7 @@
  * What becomes counters: how busy the engines of a device were in equal parts of the time, and how much of its memory was
  * live after each allocation and each free.
  */
+#include "proto/abi/grow.h"
 #include "tools/export/perfetto/perfetto.h"
 
 #include "replay/state/graph/largearray.h"
@@ -158,9 +159,6 @@ static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *
 /* NONE where there are too many: the sum is then less than it was, as the report says. */
 static int add_live(struct ts_sums *sums, uint32_t *ret_i)
 {
-	struct ts_live_memory *grown;
-	uint32_t n = sums->n_live_allocated ? 2 * sums->n_live_allocated : 64;
-
 	if (sums->first_free) {
 		*ret_i = sums->first_free - 1;
 		sums->first_free = sums->live[*ret_i].next_free;
@@ -168,13 +166,8 @@ static int add_live(struct ts_sums *sums, uint32_t *ret_i)
 	}
 	if (sums->n_live == TS_MAX_LIVE)
 		return TS_E_LIVE;
-	if (sums->n_live == sums->n_live_allocated) {
-		grown = reallocarray(sums->live, n, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		sums->live = grown;
-		sums->n_live_allocated = n;
-	}
+	if (TS_GROW(sums->live, sums->n_live_allocated, sums->n_live + 1))
+		return -ENOMEM;
 	*ret_i = sums->n_live++;
 	return 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "tools/export/perfetto/tracks.h"
 
+#include "proto/abi/grow.h"
 #include "tools/export/perfetto.pb-c.h"
 
 #include <assert.h>
@@ -195,22 +196,6 @@ int ts_tracks_new(const struct ts_track_options *options, struct ts_tracks **ret
 	return 0;
 }
 
-static int grow(void *items, size_t n, size_t *n_allocated, size_t bytes)
-{
-	size_t n_wanted = *n_allocated ? 2 * *n_allocated : 64;
-	void *grown;
-
-	if (n < *n_allocated)
-		return 0;
-	memcpy(&grown, items, sizeof(grown));
-	grown = reallocarray(grown, n_wanted, bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(items, &grown, sizeof(grown));
-	*n_allocated = n_wanted;
-	return 0;
-}
-
 static int describe(struct ts_tracks *tracks, const struct ts_track *track, uint64_t uuid,
 		    uint64_t parent_uuid)
 {
@@ -255,8 +240,7 @@ int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *from, uint32_
 {
 	struct track *track;
 	int r = tracks->n_tracks < MAX_TRACKS
-			? grow(&tracks->tracks, tracks->n_tracks, &tracks->n_tracks_allocated,
-			       sizeof(*tracks->tracks))
+			? TS_GROW(tracks->tracks, tracks->n_tracks_allocated, tracks->n_tracks + 1)
 			: -EOVERFLOW;
 
 	if (r)
@@ -331,8 +315,7 @@ static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret
 	bool is_first = !track->first_lane;
 	struct ts_track further = {.name = track->is_plain ? track->name : "overlapping"};
 	struct lane *lane;
-	int r = grow(&tracks->lanes, tracks->n_lanes, &tracks->n_lanes_allocated,
-		     sizeof(*tracks->lanes));
+	int r = TS_GROW(tracks->lanes, tracks->n_lanes_allocated, tracks->n_lanes + 1);
 
 	if (r)
 		return r;
@@ -614,14 +597,8 @@ static int put_slice(struct ts_tracks *tracks, const struct ts_track_slice *slic
 		return 0;
 	}
 	lane = &tracks->lanes[found - 1];
-	if (!slice->is_instant && lane->n_ends == lane->n_ends_allocated) {
-		size_t n_allocated = lane->n_ends_allocated;
-
-		r = grow(&lane->ends, lane->n_ends, &n_allocated, sizeof(*lane->ends));
-		if (r)
-			return r;
-		lane->n_ends_allocated = (uint32_t)n_allocated;
-	}
+	if (!slice->is_instant && TS_GROW(lane->ends, lane->n_ends_allocated, lane->n_ends + 1))
+		return -ENOMEM;
 	r = put_begin(tracks, found, slice);
 	if (!slice->is_instant)
 		lane->ends[lane->n_ends++] = slice->end_ns;

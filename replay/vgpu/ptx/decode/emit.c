@@ -5,24 +5,22 @@
  */
 #include <stdlib.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/ptx/decode/decode.h"
 #include "replay/vgpu/ptx/lanes/half.h"
 
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes)
 {
-	uint32_t more = *capacity ? *capacity * 2 : 64;
-	void **at = array, *p;
+	size_t n_room = *capacity;
+	char *p;
 
 	if (n < *capacity)
 		return 0;
-	while (more <= n)
-		more *= 2;
-	p = realloc(*at, more * element_bytes);
-	if (!p)
+	if (ts_grow(array, &n_room, (size_t)n + 1, element_bytes) || n_room > UINT32_MAX)
 		return -ENOMEM;
-	memset((char *)p + *capacity * element_bytes, 0, (more - *capacity) * element_bytes);
-	*at = p;
-	*capacity = more;
+	memcpy(&p, array, sizeof(p));
+	memset(p + *capacity * element_bytes, 0, (n_room - *capacity) * element_bytes);
+	*capacity = (uint32_t)n_room;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "tools/vgpu/cuda/graph/graph.h"
 
 /* Past this, nodes that could run beside others follow one another. */
@@ -77,15 +78,8 @@ static int step_add(struct plan *plan, struct graph_node *node, size_t room, uin
 {
 	struct step *step;
 
-	if (plan->n_steps == plan->capacity) {
-		size_t capacity = plan->capacity ? 2 * plan->capacity : 16;
-		void *grown = realloc(plan->steps, capacity * sizeof(*plan->steps));
-
-		if (!grown)
-			return TS_CU_ERROR_OUT_OF_MEMORY;
-		plan->steps = grown;
-		plan->capacity = capacity;
-	}
+	if (TS_GROW(plan->steps, plan->capacity, plan->n_steps + 1))
+		return TS_CU_ERROR_OUT_OF_MEMORY;
 	step = &plan->steps[plan->n_steps];
 	*step = (struct step){.node = node};
 	step->deps = calloc(room + 1, sizeof(*step->deps));

@@ -6,21 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
 #include "tools/vgpu/cuda/graph/graph.h"
 
 pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int list_add(struct node_list *list, struct graph_node *node)
 {
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 4;
-		void *grown = realloc(list->at, capacity * sizeof(struct graph_node *));
-
-		if (!grown)
-			return TS_CU_ERROR_OUT_OF_MEMORY;
-		list->at = grown;
-		list->capacity = capacity;
-	}
+	if (TS_GROW(list->at, list->capacity, list->n + 1))
+		return TS_CU_ERROR_OUT_OF_MEMORY;
 	list->at[list->n++] = node;
 	return 0;
 }
