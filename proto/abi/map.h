@@ -204,16 +204,31 @@ static inline int ts_map_reserve(struct ts_map *map, size_t n_more)
 	return 0;
 }
 
+/* Of a table without room for one more key. Without memory those that are there keep their places. */
+TS_SLOTS_OUTLINE uint64_t *ts_map_place_in_full(struct ts_map *map, uint64_t key)
+{
+	struct ts_map_slot *slot;
+
+	if (ts_map_grow(map) && !map->slots.n)
+		return NULL;
+	slot = ts_map_search(map, key);
+	if (!slot->value && ts_slots_are_full(&map->slots))
+		return NULL;
+	map->slots.n += !slot->value;
+	slot->key = key;
+	return &slot->value;
+}
+
 /*
  * The value of a key, which is added if it is not there: the value is 0 then, and the caller sets it before the next call. NULL:
- * no memory. Valid until the next key is added or removed.
+ * no memory for one more key. Valid until the next key is added or removed.
  */
 static inline uint64_t *ts_map_place(struct ts_map *map, uint64_t key)
 {
 	struct ts_map_slot *slot;
 
-	if (ts_slots_are_full(&map->slots) && ts_map_grow(map))
-		return NULL;
+	if (ts_slots_are_full(&map->slots))
+		return ts_map_place_in_full(map, key);
 	slot = ts_map_search(map, key);
 	map->slots.n += !slot->value;
 	slot->key = key;
@@ -236,7 +251,7 @@ static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 	return value;
 }
 
-/* Adds a key or replaces its value; value 0 removes the key. 0 or -ENOMEM. */
+/* Adds a key or replaces its value, which does not fail; value 0 removes the key. 0 or -ENOMEM. */
 static inline int ts_map_set(struct ts_map *map, uint64_t key, uint64_t value)
 {
 	uint64_t *place;

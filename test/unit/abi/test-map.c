@@ -139,6 +139,14 @@ TS_TEST(map_without_memory_is_as_it_was)
 	}
 	ts_check(has_failed && n_in(&model));
 	check_map(&map, &model);
+	/* Replacing needs no memory. */
+	n_until_failure = 0;
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (model.values[i]) {
+			model.values[i] += N_KEYS;
+			ts_check_int(ts_map_set(&map, model.keys[i], model.values[i]), 0);
+		}
+	check_map(&map, &model);
 	n_until_failure = SIZE_MAX;
 	ts_check_int(ts_map_reserve(&map, N_KEYS), 0);
 	n_until_failure = 0;
