@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 #include "tools/vgpu/cuda/driver.h"
 
 /* Objects by size in steps of 16 bytes: all are smaller than the last. */
@@ -54,35 +56,32 @@ void handle_free(void *object, size_t bytes)
 	pthread_mutex_unlock(&lock);
 }
 
-struct interned {
-	struct interned *next;
-	char text[];
-};
-
-#define N_BUCKETS 1024
-
 const char *intern(const char *text)
 {
-	static struct interned *buckets[N_BUCKETS];
-	struct interned **bucket, *entry;
-	uint32_t hash = 2166136261u;
+	static struct {
+		char **texts;
+		size_t n, n_allocated;
+		struct ts_hashindex index;
+	} interned;
+	char *copy = NULL;
+	uint64_t hash;
 
-	for (const char *at = text; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 16777619u;
-	bucket = &buckets[hash % N_BUCKETS];
 	pthread_mutex_lock(&lock);
-	for (entry = *bucket; entry && strcmp(entry->text, text);)
-		entry = entry->next;
-	if (!entry) {
-		entry = malloc(sizeof(*entry) + strlen(text) + 1);
-		if (entry) {
-			strcpy(entry->text, text);
-			entry->next = *bucket;
-			*bucket = entry;
+	hash = ts_hash_text(ts_hashindex_seed(&interned.index), text);
+	TS_HASHINDEX_EACH (&interned.index, hash, at)
+		if (!strcmp(interned.texts[at.number], text))
+			copy = interned.texts[at.number];
+	if (!copy && !TS_GROW(interned.texts, interned.n_allocated, interned.n + 1)) {
+		copy = strdup(text);
+		if (copy && ts_hashindex_add(&interned.index, hash, (uint32_t)interned.n)) {
+			free(copy);
+			copy = NULL;
 		}
+		if (copy)
+			interned.texts[interned.n++] = copy;
 	}
 	pthread_mutex_unlock(&lock);
-	return entry ? entry->text : NULL;
+	return copy;
 }
 
 int event_get(void *handle, struct event **ret_event)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/abi/tablehash.h"
+#include "proto/abi/map.h"
 #include "tools/vgpu/cudart/runtime.h"
 
 struct fatbin {
@@ -16,6 +16,7 @@ struct fatbin {
 	void *library; /* NULL until first used */
 	int error;     /* what came of loading it */
 	bool loaded;
+	struct symbol *symbols; /* linked by `next` */
 	struct fatbin *next;
 };
 
@@ -27,30 +28,21 @@ struct symbol {
 	void *kernel;
 	void **managed; /* where the program's pointer to a managed variable is kept */
 	struct symbol *next;
+	struct symbol *older; /* of the same key */
 };
-
-#define N_BUCKETS 4096
 
 static struct {
 	pthread_rwlock_t lock;
-	struct symbol *buckets[N_BUCKETS];
+	struct ts_map newest; /* symbol by key */
 	struct fatbin *fatbins;
 } registered = {.lock = PTHREAD_RWLOCK_INITIALIZER};
-
-static struct symbol **bucket_of(const void *key)
-{
-	uint64_t hash = ts_hash_key(address(key));
-
-	return &registered.buckets[hash >> 52];
-}
 
 static struct symbol *find(const void *key)
 {
 	struct symbol *symbol;
 
 	pthread_rwlock_rdlock(&registered.lock);
-	for (symbol = *bucket_of(key); symbol && symbol->key != key;)
-		symbol = symbol->next;
+	symbol = ts_map_get_pointer(&registered.newest, address(key));
 	pthread_rwlock_unlock(&registered.lock);
 	return symbol;
 }
@@ -58,7 +50,7 @@ static struct symbol *find(const void *key)
 static void add(struct fatbin *fatbin, const void *key, const char *name, void *kernel,
 		void **managed)
 {
-	struct symbol *symbol = malloc(sizeof(*symbol)), **bucket = bucket_of(key);
+	struct symbol *symbol = fatbin ? malloc(sizeof(*symbol)) : NULL;
 
 	/* Called by constructors, that have no way to fail: its use will, naming no such function. */
 	if (!symbol)
@@ -66,9 +58,29 @@ static void add(struct fatbin *fatbin, const void *key, const char *name, void *
 	*symbol = (struct symbol){
 		.key = key, .fatbin = fatbin, .name = name, .kernel = kernel, .managed = managed};
 	pthread_rwlock_wrlock(&registered.lock);
-	symbol->next = *bucket;
-	*bucket = symbol;
+	symbol->older = ts_map_get_pointer(&registered.newest, address(key));
+	if (ts_map_set_pointer(&registered.newest, address(key), symbol)) {
+		free(symbol);
+	} else {
+		symbol->next = fatbin->symbols;
+		fatbin->symbols = symbol;
+	}
 	pthread_rwlock_unlock(&registered.lock);
+}
+
+/* Called with the lock held. */
+static void remove_symbol(const struct symbol *symbol)
+{
+	struct symbol *newest = ts_map_get_pointer(&registered.newest, address(symbol->key));
+	struct symbol **at = &newest->older;
+
+	if (newest == symbol) {
+		(void)ts_map_set_pointer(&registered.newest, address(symbol->key), symbol->older);
+		return;
+	}
+	while (*at != symbol)
+		at = &(*at)->older;
+	*at = symbol->older;
 }
 
 API void **__cudaRegisterFatBinary(void *wrapper)
@@ -93,21 +105,15 @@ API void __cudaRegisterFatBinaryEnd(void **handle)
 API void __cudaUnregisterFatBinary(void **handle)
 {
 	struct fatbin *fatbin = (struct fatbin *)handle;
+	struct symbol *symbol;
 
 	if (!fatbin)
 		return;
 	pthread_rwlock_wrlock(&registered.lock);
-	for (size_t i = 0; i < N_BUCKETS; i++) {
-		struct symbol **at = &registered.buckets[i], *symbol;
-
-		while ((symbol = *at)) {
-			if (symbol->fatbin != fatbin) {
-				at = &symbol->next;
-				continue;
-			}
-			*at = symbol->next;
-			free(symbol);
-		}
+	while ((symbol = fatbin->symbols)) {
+		fatbin->symbols = symbol->next;
+		remove_symbol(symbol);
+		free(symbol);
 	}
 	for (struct fatbin **at = &registered.fatbins; *at; at = &(*at)->next)
 		if (*at == fatbin) {
@@ -152,11 +158,9 @@ static void set_managed(struct fatbin *fatbin)
 	uint64_t where;
 	size_t bytes;
 
-	for (size_t i = 0; i < N_BUCKETS; i++)
-		for (struct symbol *s = registered.buckets[i]; s; s = s->next)
-			if (s->fatbin == fatbin && s->managed &&
-			    !cuLibraryGetManaged(&where, &bytes, fatbin->library, s->name))
-				*s->managed = (void *)(uintptr_t)where;
+	for (struct symbol *s = fatbin->symbols; s; s = s->next)
+		if (s->managed && !cuLibraryGetManaged(&where, &bytes, fatbin->library, s->name))
+			*s->managed = (void *)(uintptr_t)where;
 }
 
 static int load(struct fatbin *fatbin)
