@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables of fixed size in memory that is mapped when the first of them is needed, and written once per entry: what a reader
- * reaches is complete. Adding takes a lock that lies on a page which a forked child finds wiped, and so free.
+ * reaches is complete. Adding takes a lock that lies on a page which a forked child finds wiped, and so free. Tables of map.h move
+ * when they grow, so no thread could read them without a lock.
  */
 #include <sys/mman.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One ascending array: allocations are few beside launches, and looked for by address. */
+/*
+ * One ascending array: allocations are few beside launches, and looked for by address. The table of handles is not one of map.h: the
+ * shim takes memory from the kernel inside a CUDA call, never from the application's malloc().
+ */
 #include "inject/capture/memory.h"
 
 #include <sys/mman.h>

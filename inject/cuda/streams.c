@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Open addressing over atomic words. A handle may be created anew with another id once it was destroyed, so a
- * reader looks at the handle again after it read the ids.
+ * reader looks at the handle again after it read the ids. Tables of map.h move when they grow: launches, which take no lock,
+ * cannot read them.
  */
 #include "inject/cuda/streams.h"
 

@@ -2,7 +2,7 @@
 /*
  * The definition arena as its one writer sees it. The tables are chained hash tables that only ever
  * grow: an entry is complete before a bucket points to it and never changes, so readers need no lock. What
- * is compared lies in the arena itself; a hash alone is never trusted.
+ * is compared lies in the arena itself; a hash alone is never trusted. Tables of map.h move when they grow, so they are none.
  */
 #include "inject/ring/definitions.h"
 #include "inject/ring/unlocked.h"

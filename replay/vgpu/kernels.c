@@ -13,6 +13,8 @@
 
 /* ---- pairing heaps of streams whose heads have one priority ------------------------------------- */
 
+/* Streams link themselves, and two heaps become one in a step without memory: the heap of heap.h has one array each. */
+
 static bool goes_before(const struct ts_vgpu_op *a, const struct ts_vgpu_op *b)
 {
 	if (a->ready_ns != b->ready_ns)

@@ -437,7 +437,8 @@ struct adding {
 	struct ts_block_sum *sums;
 	uint16_t *sum_of; /* of each item */
 	uint32_t n, max;
-	uint16_t slots[SLOTS]; /* number + 1 of a sum; 0: none */
+	/* Number + 1 of a sum; 0: none. No table of map.h: a block has a limit of sums, and summing one up allocates nothing. */
+	uint16_t slots[SLOTS];
 };
 
 /* The sum of a key, new or known. max: there are too many. */

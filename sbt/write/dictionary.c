@@ -2,7 +2,8 @@
 /*
  * Launches repeat: of the dozen fields that say what was launched how, a block has a few hundred combinations.
  * They are found while a row is in the cache: mostly as what followed the same one before, else by a hash over the
- * run of bytes that the fields take in a row.
+ * run of bytes that the fields take in a row. The table is not one of map.h: numbers of its items are in the file, and a search
+ * that meets too many other items ends the dictionary.
  */
 
 #include "sbt/write/dictionary.h"
