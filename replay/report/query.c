@@ -376,8 +376,11 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 {
 	struct query running = {.reader = reader, .session = session, .options = options};
 	const struct ts_sbt_error *lost;
-	int r = run(&running, query);
+	int r;
 
+	if (!options->give || !options->no_memory)
+		return -EINVAL;
+	r = run(&running, query);
 	ts_resolver_free(running.resolver);
 	if (r)
 		return r;

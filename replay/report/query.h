@@ -1,62 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A question about a trace, answered: what `tsctl` asks of a file it has opened, and what the daemon's worker is asked for clients.
- * One thread. What is given out is in the order of the file, and the same for both.
+ * Answers a question about an open trace. Question and answer are messages of
+ * proto/rpc/tracesmith.proto: Query in, parts of Answer out. tsctl prints the parts, the daemon's
+ * worker sends them to its clients; both get the same parts in the same order.
+ * tools/library/examples/state.c is a program that asks.
+ *
+ * Times are nanoseconds. In answers they are of CLOCK_MONOTONIC; ts_sbt_reader_origin_ns() is the
+ * trace's start. One thread at a time per reader; queries on different readers run in parallel. The
+ * library prints nothing and never ends the process.
  */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "replay/state/limit.h"
 #include "sbt/reader.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Besides negative errnos, TS_SBT_E_* and replay/state/limit.h. */
-#define TS_QUERY_E_WINDOW 100 /* it ends before it begins */
-#define TS_QUERY_E_TYPE	  101 /* there is no type of row of that name */
-#define TS_QUERY_E_UNKNOWN \
-	102 /* a question that this version does not know, or one without what it is about */
-#define TS_QUERY_E_MANY	   103 /* it asks for more parts or lines than an answer holds */
-#define TS_QUERY_E_OUTSIDE 104 /* of a moment before the trace or after it */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returned besides negative errnos, TS_SBT_E_* (sbt/error.h) and TS_E_* (replay/state/limit.h). */
+#define TS_QUERY_E_WINDOW  100 /* the window ends before it begins */
+#define TS_QUERY_E_TYPE	   101 /* no type of row has that name */
+#define TS_QUERY_E_UNKNOWN 102 /* this version does not know the question, or a field is missing */
+#define TS_QUERY_E_MANY	   103 /* the question asks for more parts or lines than an answer holds */
+#define TS_QUERY_E_OUTSIDE 104 /* the instant lies before the trace or after it */
 
 struct ts_executor;
 struct ts_replay_progress;
 
+/* Owned by the caller; read until ts_query_run() returns. */
 struct ts_query_options {
 	/*
-	 * Takes a part of the answer: a message, and the number of its field in Answer. Rows, nodes, edges and steps are given one
-	 * at a time, all else at once; of a replay each is an answer of its own. The message is valid until it returns; what it returns, where that is not 0, ends the query.
+	 * Required. Takes a part of the answer: a message, and the number of its field in Answer
+	 * (TS__RPC__ANSWER__BODY_*). Rows, nodes, edges and steps come one at a time, each in a
+	 * list of one; other answers come whole. A replay gives several ReplayAnswers. The message
+	 * is valid until `give` returns. A value other than 0 ends the query; ts_query_run()
+	 * returns it.
 	 */
 	int (*give)(void *data, unsigned number, const ProtobufCMessage *body);
-	/* Told of rows that were read, every few thousand; NULL is fine. */
+	/* Told the number of rows that were read, every few thousand. May be NULL. */
 	void (*step)(void *data, uint64_t n_rows);
-	void *data;
-	void (*no_memory)(void); /* replay/report/pool.h */
-	/* Of replays alone. */
-	const volatile int
-		*cancel; /* set from anywhere: it ends with what was found so far; or NULL */
-	struct ts_replay_progress
-		*progress; /* is told how far it is (replay/progress.h); or NULL */
-	const struct ts_executor
-		*device;    /* may be asked for beside those that need no device; or NULL */
+	void *data; /* for `give` and `step` */
+	/*
+	 * Required. Called when there is no memory for a message. Must not return: it ends the
+	 * process or the query's thread, or jumps out of the query (longjmp()), which leaks the
+	 * query's memory. No other lack of memory calls it; that is -ENOMEM.
+	 */
+	void (*no_memory)(void);
+	/* The rest is for replays. Zero is the default of each field. */
+	/* Set to 1 from anywhere, the replay ends with what it has found. May be NULL. */
+	const volatile int *cancel;
+	/* Reports how far the replay is: replay/report/replay/progress.h. May be NULL. */
+	struct ts_replay_progress *progress;
+	/* A further executor; NULL but in TraceSmith's own programs. */
+	const struct ts_executor *device;
 	uint32_t n_threads; /* CPU threads for a virtual GPU's kernels; 0: the replay's default */
-	uint64_t device_bytes; /* what a virtual GPU has at most; 0: as much as its kind */
+	uint64_t device_bytes; /* limit of a virtual GPU's memory; 0: the memory of its model */
 };
 
-/* What is to be said beside the answer. */
+/* Facts about the answer that are not in its messages. */
 struct ts_query_end {
-	bool is_damaged; /* what could not be read is missing in the answer */
+	bool is_damaged; /* the answer lacks rows that could not be read */
 	struct ts_sbt_error damage;
-	bool has_bad_checkpoints; /* all was read instead */
+	bool has_bad_checkpoints; /* the checkpoints are damaged; the whole trace was read instead */
 };
 
-/* `session` 0: all of the file. Untouched *ret_end on failure. */
+/*
+ * Runs one query. `session` is a session's number, or 0 for all sessions of the file. The caller
+ * keeps reader and query. Returns 0; -EINVAL (`give` or `no_memory` is NULL); -ENOMEM; another
+ * negative errno (the file cannot be read); TS_QUERY_E_*; TS_SBT_E_*, with ts_sbt_reader_error();
+ * TS_E_*; or the value of `give`. *ret_end is untouched unless 0 is returned.
+ */
 int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		 const struct ts_query_options *options, struct ts_query_end *ret_end);
 
-/* A moment as absolute time. */
+/* The moment as nanoseconds of CLOCK_MONOTONIC, at most UINT64_MAX. Cannot fail. */
 uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment);
 
 #define TS_QUERY_WHY_BYTES 400
-/* In words what the file `path` has wrong with it, or the query: a line. */
+/*
+ * Writes a line for a person about `r` of ts_query_run(), with `path` as the file's name. `error`
+ * is ts_sbt_reader_error() of the reader, `query` the question. Cannot fail; thread-safe.
+ */
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif

@@ -27,6 +27,8 @@ import truth as truth_module  # noqa: E402
 
 SHIM = os.path.join(BUILD, 'inject', 'libtsinject.so')
 TSCTL = os.path.join(BUILD, 'tools', 'tsctl', 'tsctl')
+# tsctl's, by the name that the loader looks for.
+LIBRARY = os.path.join(BUILD, 'tools', 'library', 'libtracesmith.so.0')
 DAEMON = os.path.join(BUILD, 'daemon', 'tracesmithd')
 VGPU = os.path.join(BUILD, 'tools', 'vgpu')
 APPS = os.path.join(BUILD, 'test', 'apps')

@@ -155,7 +155,7 @@ class Replay(harness.Case):
         """A root folder with tsctl and the libraries that it needs, and nothing else."""
         root = self.path('machine')
         listed = harness.run(['ldd', harness.TSCTL])
-        needed = {word for line in listed.out.splitlines() for word in line.split() if word.startswith('/')}
+        needed = {os.path.normpath(word) for line in listed.out.splitlines() for word in line.split() if word.startswith('/')}
         for path in needed:
             os.makedirs(root + os.path.dirname(path), exist_ok=True)
             shutil.copy(path, root + path)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""libtracesmith as another program meets it: installed, found by pkg-config, compiled against, run."""
+"""libtracesmith as tsctl and other programs meet it: installed, found by pkg-config, compiled against, run; and which names it exports."""
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -15,6 +16,10 @@ EXAMPLES = os.path.join(harness.SOURCE, 'tools', 'library', 'examples')
 PREFIX = '/usr/local'
 CPP_COMPILERS = [name for name in ('c++', 'clang++') if shutil.which(name)]
 FUNCTION = re.compile(r'^[\w ]+?[ *](ts_\w+)\(', re.MULTILINE)
+# Functions and descriptors that protoc-c makes.
+GENERATED = re.compile(r'\b(ts__rpc__\w+)\s*[(;]')
+PUBLIC = 'TRACESMITH_0.1'
+GOLDEN = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'pipeline.sbt')
 
 
 def command(*argv, **more):
@@ -36,6 +41,8 @@ class Library(harness.Case):
                     if 'tracesmith.pc' in names]
         cls.libdir = os.path.dirname(os.path.dirname(cls.pc))
         cls.includes = cls.root + PREFIX + '/include/tracesmith'
+        cls.library = os.path.join(cls.libdir, 'libtracesmith.so')
+        cls.tsctl = cls.root + PREFIX + '/bin/tsctl'
 
     def flags(self, what):
         env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(self.pc), PKG_CONFIG_SYSROOT_DIR=self.root)
@@ -86,6 +93,21 @@ class Library(harness.Case):
             self.assertEqual({name: (int(n), int(ns)) for ns, n, name in lines}, expected)
             self.assertEqual([int(line[0]) for line in lines], sorted((int(line[0]) for line in lines), reverse=True))
 
+    def test_state(self):
+        """The example answers as `tsctl state` does."""
+        state = self.build(os.path.join(EXAMPLES, 'state.c'))
+        kernel = json.loads(harness.tsctl('view', '--json', '--type', 'kernel', '--limit', '1', GOLDEN).out)
+        at = kernel['start_ns'] - json.loads(harness.tsctl('info', '--json', GOLDEN).out)['start_ns']
+        result = self.run_built(state, GOLDEN, str(at), '--json')
+        expected = harness.tsctl('state', '--json', '--at', '%dns' % at, GOLDEN)
+        self.assertEqual((result.status, result.out), (0, expected.out), result)
+        result = self.run_built(state, GOLDEN, str(at))
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        self.assertIn('operation\t%d\trunning\t%s\n' % (kernel['op_id'], kernel['name']), result.out)
+        result = self.run_built(state, GOLDEN, str(10**15))
+        self.assertEqual((result.status, result.out), (2, ''), result)
+        self.assertIn('nothing at that time', result.err)
+
     def test_example_refuses(self):
         kernels = self.build(os.path.join(EXAMPLES, 'kernels.c'))
         with open(self.path('not'), 'w', encoding='utf-8') as stream:
@@ -122,28 +144,87 @@ class Library(harness.Case):
         result = self.run_built(self.build(source, compiler='c++'))
         self.assertEqual(result.status, 0, result)
 
-    def test_exports(self):
-        """What the headers declare is exported, by version, and nothing else."""
-        declared = set()
+    def declared(self):
+        """Names that the installed headers declare: written by hand, and made by protoc-c."""
+        written, generated = set(), set()
         for name in self.headers():
-            if name.startswith('proto/abi') or name.endswith('.pb-c.h'):
-                continue
             with open(os.path.join(self.includes, name), encoding='utf-8') as stream:
                 text = re.sub(r'/\*.*?\*/', '', stream.read(), flags=re.DOTALL)
-            text = re.sub(r'^#.*?[^\\]$', '', text, flags=re.MULTILINE)
-            declared |= {match.group(1) for match in FUNCTION.finditer(text)
-                         if 'static' not in match.group(0)}
-        self.assertGreater(len(declared), 50)
-        exported = set()
-        for line in command('nm', '-D', '--defined-only', os.path.join(self.libdir, 'libtracesmith.so')).splitlines():
+            if name.endswith('.pb-c.h'):
+                generated |= set(GENERATED.findall(text))
+            elif not name.startswith('proto/abi'):
+                text = re.sub(r'^#.*?[^\\]$', '', text, flags=re.MULTILINE)
+                written |= {match.group(1) for match in FUNCTION.finditer(text) if 'static' not in match.group(0)}
+        self.assertGreater(len(written), 50)
+        self.assertGreater(len(generated), 50)
+        return written | generated
+
+    def versioned(self, path, *options):
+        """Names of the dynamic symbols of a file that belong to a node of the library, by node."""
+        nodes = {}
+        for line in command('nm', '-D', *options, path).splitlines():
             kind, name = line.split()[-2:]
-            name, _, version = name.partition('@@')
-            if kind == 'A':
-                continue
-            self.assertTrue(version.startswith('TRACESMITH_'), line)
-            if not name.startswith('ts__rpc__'):
-                exported.add(name)
-        self.assertEqual(exported, declared)
+            name, _, version = name.partition('@')
+            if kind != 'A' and version.lstrip('@').startswith('TRACESMITH_'):
+                nodes.setdefault(version.lstrip('@'), set()).add(name)
+        return nodes
+
+    def compare(self, found, expected, what):
+        lines = ['\t%s;\tsuperfluous' % name for name in sorted(found - expected)]
+        lines += ['\t%s;\tmissing' % name for name in sorted(expected - found)]
+        self.assertFalse(lines, '%s of tools/library/libtracesmith.map.in:\n%s\ntools/library/map.py --write makes the private node' % (
+            what, '\n'.join(lines)))
+
+    def test_exports(self):
+        """The library exports the names that headers declare, the names that tsctl uses besides, and no others."""
+        private = 'TRACESMITH_PRIVATE_' + self.flags('--modversion')[0]
+        exported = self.versioned(self.library, '--defined-only')
+        every = {line.split()[-1].partition('@')[0] for line in command('nm', '-D', '--defined-only', self.library).splitlines()
+                 if line.split()[-2] != 'A'}
+        self.assertEqual(every, set().union(*exported.values()))
+        self.assertEqual(set(exported), {PUBLIC, private})
+        self.compare(exported[PUBLIC], self.declared(), 'public node')
+        imported = self.versioned(self.tsctl)
+        self.assertLessEqual(set(imported), set(exported))
+        self.compare(exported[private], imported[private], 'private node')
+
+    def test_map_script(self):
+        """map.py finds what is in the map, from objects alone."""
+        command(sys.executable, os.path.join(harness.SOURCE, 'tools', 'library', 'map.py'), harness.BUILD)
+
+    def test_one_copy(self):
+        """tsctl has no copy of its own of the library's functions, and calls within the library are direct."""
+        defined = {line.split()[-1] for line in command('nm', '--defined-only', harness.TSCTL).splitlines()
+                   if line.split()[-2] == 'T'}
+        self.assertIn('main', defined)
+        exported = set().union(*self.versioned(self.library, '--defined-only').values())
+        self.assertEqual(defined & exported, set())
+        slots = [line for line in command('readelf', '--relocs', '--wide', self.library).splitlines() if 'JUMP_SLO' in line]
+        self.assertTrue(slots)
+        self.assertEqual([line for line in slots if re.search(r'\bts_\w+@', line)], [])
+
+    def test_moved(self):
+        """A prefix that is moved as a whole works: tsctl takes the library of that prefix."""
+        moved = self.path('moved')
+        shutil.copytree(self.root + PREFIX, moved, symlinks=True)
+        tsctl = os.path.join(moved, 'bin', 'tsctl')
+        result = harness.run([tsctl, 'info', GOLDEN])
+        self.assertEqual((result.status, result.out), (0, harness.tsctl('info', GOLDEN).out), result)
+        loaded = harness.run(['ldd', tsctl]).out
+        path = re.search(r'libtracesmith\.so\.0 => (\S+)', loaded).group(1)
+        self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(moved) + os.sep), loaded)
+
+    def test_another_version(self):
+        """With a library of another version tsctl does not start, and the loader says why."""
+        with open(self.path('other.c'), 'w', encoding='utf-8') as stream:
+            stream.write('int other;\n')
+        with open(self.path('other.map'), 'w', encoding='utf-8') as stream:
+            stream.write('%s { global: other; local: *; };\nTRACESMITH_PRIVATE_0 { };\n' % PUBLIC)
+        command('cc', '-shared', '-fPIC', '-Wl,-soname,libtracesmith.so.0', '-Wl,--version-script=' + self.path('other.map'),
+                self.path('other.c'), '-o', self.path('libtracesmith.so.0'))
+        result = harness.run([self.tsctl, 'version'], harness.environment(LD_LIBRARY_PATH=self.folder))
+        self.assertNotEqual(result.status, 0)
+        self.assertRegex(result.err, "libtracesmith\\.so\\.0: version .TRACESMITH_PRIVATE_[0-9.]+' not found \\(required by .*tsctl\\)")
 
 
 if __name__ == '__main__':

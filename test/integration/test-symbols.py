@@ -38,7 +38,7 @@ class Symbols(harness.Case):
 
     def installed(self, worker):
         """The program's files in a folder of their own, with that worker; None: without one."""
-        for path in (TSCTL, harness.DAEMON, harness.SHIM):
+        for path in (TSCTL, harness.LIBRARY, harness.DAEMON, harness.SHIM):
             copy = self.path(os.path.relpath(path, harness.BUILD))
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             shutil.copy(path, copy)

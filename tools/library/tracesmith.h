@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtracesmith: traces read and written, and the daemon's control socket.
+ * libtracesmith: traces read, written and asked, and the daemon's control socket.
  *
  *	cc program.c $(pkg-config --cflags --libs tracesmith)
  *
@@ -9,6 +9,8 @@
  * sbt/symbols.h    functions, files and lines of stacks' frames; sbt/modules.h: what is mapped where
  * sbt/writer.h     write a trace; sbt/append.h: add symbols to one
  * sbt/verify.h     check every byte; sbt/repair.h: give a cut file an end
+ * replay/report/query.h   ask a trace for its state at an instant, a timeline, memory, a graph, sums, a replay; question and answer:
+ *                  proto/rpc/tracesmith.proto
  * proto/client/client.h   ask a running tracesmithd; what it answers: proto/rpc/tracesmith.proto
  *
  * The library has no state of its own: what a function needs it is given. Each header says which threads may call what.
@@ -18,6 +20,9 @@
 #include "proto/abi/session.h" /* enum ts_session_state and its kin */
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
+#include "replay/report/query.h"
+#include "replay/report/replay/progress.h"
+#include "replay/state/limit.h"
 #include "sbt/append.h"
 #include "sbt/arrays.h"
 #include "sbt/modules.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Medians of durations, and which frames text leaves out.
+ * Medians of durations, which frames text leaves out, and queries that lack a callback.
  */
+#include "replay/report/query.h"
 #include "replay/report/rows/durations.h"
 #include "replay/report/stacks/frames.h"
 #include "test/unit/harness.h"
@@ -37,6 +38,24 @@ TS_TEST(percentiles_are_true_to_a_fifth_of_a_percent)
 		ts_check(ns[i] >= 512 || !off);
 	}
 	ts_durations_deinit(&durations);
+}
+
+static int take(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	return 0;
+}
+
+TS_TEST(a_query_needs_its_callbacks)
+{
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	struct ts_query_options options = {.give = take};
+	struct ts_query_end end;
+
+	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), -EINVAL);
+	options = (struct ts_query_options){.no_memory = abort};
+	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), -EINVAL);
+	options.give = take;
+	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), TS_QUERY_E_UNKNOWN);
 }
 
 TS_TEST(frames_that_are_nobodys)
