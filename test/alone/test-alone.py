@@ -52,7 +52,7 @@ class Alone(harness.Case):
         subprocess.run(['meson', 'install', '-C', harness.BUILD, '--no-rebuild', '--quiet', '--destdir', root], check=True,
                        stdout=subprocess.DEVNULL)
         installed = {os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names}
-        self.assertTrue({os.path.basename(path) for path in installed} >= {'tsctl', 'tracesmithd', 'libtsinject.so'}, installed)
+        self.assertTrue({os.path.basename(path) for path in installed} >= {'tsctl', 'tracesmithd', 'libtsinject.so', 'libtracesmith.so.0'}, installed)
         self.assertEqual([path for path in installed if 'libcuda.so' in path or 'libcupti' in path or 'libcudart' in path], [])
 
 

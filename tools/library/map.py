@@ -9,6 +9,7 @@ The archives of tsctl and of the library have to be built, tsctl itself and the 
 is an undefined reference there. `ninja -k 0 tools/tsctl/tsctl` builds all of it. A build without the virtual GPU knows too few names.
 """
 import argparse
+import glob
 import os
 import re
 import subprocess
@@ -17,11 +18,9 @@ import sys
 MAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libtracesmith.map.in')
 PUBLIC, PRIVATE = 'TRACESMITH_0.1', 'TRACESMITH_PRIVATE_@VERSION@'
 GENERATED = 'ts__rpc__'
-# By their folders in the build.
-USERS = ('tools/tsctl/libtsctl.a', 'tools/export/libexport.a')
-PARTS = ('sbt/libsbt.a', 'proto/libtsrpc.a', 'replay/state/libtsstate.a', 'replay/emulate/libtsemulate.a', 'replay/check/libtscheck.a',
-         'replay/exec/libtsexec.a', 'replay/exec/libtsexeccuda.a', 'replay/report/libtsreport.a', 'replay/vgpu/libvgpu.a',
-         'replay/vgpu/ptx/libptx.a')
+# Folders of the build whose archives are tsctl, and the library.
+USERS = ('tools/tsctl', 'tools/export')
+PARTS = ('sbt', 'proto', 'replay')
 
 
 def node(name):
@@ -31,8 +30,10 @@ def node(name):
     return re.findall(r'^\t(\S+);$', body, re.MULTILINE)
 
 
-def symbols(build, archives, *options):
-    paths = [os.path.join(build, archive) for archive in archives]
+def symbols(build, folders, *options):
+    paths = [path for folder in folders for path in glob.glob(os.path.join(build, folder, '**', '*.a'), recursive=True)]
+    if not paths:
+        sys.exit('%s: no archive in %s' % (build, ' or '.join(folders)))
     out = subprocess.run(['nm', '--format=posix', '-g', *options, *paths], stdout=subprocess.PIPE, check=True, text=True).stdout
     return {line.split()[0] for line in out.splitlines() if len(line.split()) > 1}
 
