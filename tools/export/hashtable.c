@@ -30,14 +30,17 @@ void ts_hashtable_clear(struct ts_hashtable *table)
 	ts_hashindex_clear(&table->index);
 }
 
+/* The index takes in what comes last. */
 static uint64_t hash_of(const struct ts_hashtable *table, const void *key)
 {
 	uint64_t value = table->seed, word;
 
-	for (size_t at = 0; at < table->key_bytes; at += sizeof(word)) {
+	memcpy(&word, key, sizeof(word));
+	value ^= word;
+	for (size_t at = sizeof(word); at < table->key_bytes; at += sizeof(word)) {
 		memcpy(&word, (const uint8_t *)key + at, sizeof(word));
-		value = (value ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		value ^= value >> 32;
+		value *= UINT64_C(0xff51afd7ed558ccd);
+		value ^= value >> 32 ^ word;
 	}
 	return value;
 }

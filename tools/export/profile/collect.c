@@ -151,7 +151,8 @@ static int take_call(struct collector *collector)
 	uint32_t i;
 	int r;
 
-	r = ts_hashtable_get(&collector->to->sites, &key, &i, &is_new);
+	r = ts_hashtable_recall(&collector->to->sites, &key, offsetof(struct ts_site, time_ns), &i,
+				&is_new);
 	if (!r && is_new)
 		((struct ts_site *)ts_hashtable_at(&collector->to->sites, i))->time_ns =
 			api->start_ns;
@@ -214,7 +215,8 @@ static int take_row(struct collector *collector, const struct ts_sbt_row *row)
 		key.type = key.name = 0;
 	r = find_site(collector, row, op_id, &key.site);
 	if (!r)
-		r = ts_hashtable_get(&collector->to->samples, &key, &i, NULL);
+		r = ts_hashtable_recall(&collector->to->samples, &key,
+					offsetof(struct ts_sample, values), &i, NULL);
 	if (r)
 		return r;
 	sample = ts_hashtable_at(&collector->to->samples, i);
