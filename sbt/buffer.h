@@ -2,7 +2,9 @@
 /* A growable run of bytes. Zero-initialised is empty. */
 #pragma once
 
-#include "proto/abi/base.h"
+#include "proto/abi/grow.h"
+
+#define TS_BUFFER_FIRST_BYTES 4096u
 
 struct ts_buffer {
 	uint8_t *bytes;
@@ -26,22 +28,14 @@ static inline void ts_buffer_trim(struct ts_buffer *buffer)
 /* Room for n_more bytes after the present ones; *ret_at is where they go. They do not count yet. */
 static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uint8_t **ret_at)
 {
-	size_t want, capacity;
-	uint8_t *bytes;
+	size_t want;
 
 	if (__builtin_add_overflow(buffer->n, n_more, &want))
 		return -ENOMEM;
-	if (want > buffer->capacity) {
-		capacity = buffer->capacity ? buffer->capacity : 4096;
-		while (capacity < want)
-			if (__builtin_mul_overflow(capacity, 2, &capacity))
-				return -ENOMEM;
-		bytes = (uint8_t *)realloc(buffer->bytes, capacity);
-		if (!bytes)
-			return -ENOMEM;
-		buffer->bytes = bytes;
-		buffer->capacity = capacity;
-	}
+	if (want > buffer->capacity &&
+	    ts_grow(&buffer->bytes, &buffer->capacity,
+		    want < TS_BUFFER_FIRST_BYTES ? TS_BUFFER_FIRST_BYTES : want, 1))
+		return -ENOMEM;
 	*ret_at = buffer->bytes ? buffer->bytes + buffer->n : NULL;
 	return 0;
 }

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
+
 #define JSON_MAX_DEPTH 64
+#define FIRST_BYTES    512u
 
 void ts_json_deinit(struct ts_json *json)
 {
@@ -32,8 +35,7 @@ void ts_json_clear(struct ts_json *json)
 
 static char *json_reserve(struct ts_json *json, size_t n_bytes)
 {
-	size_t n_wanted, n_grown;
-	char *grown;
+	size_t n_wanted;
 
 	if (json->error)
 		return NULL;
@@ -41,15 +43,10 @@ static char *json_reserve(struct ts_json *json, size_t n_bytes)
 	    __builtin_add_overflow(n_wanted, (size_t)1, &n_wanted))
 		goto no_memory;
 	if (n_wanted > json->n_allocated) {
-		n_grown = json->n_allocated ? json->n_allocated : 512;
-		while (n_grown < n_wanted)
-			if (__builtin_mul_overflow(n_grown, (size_t)2, &n_grown))
-				goto no_memory;
-		grown = realloc(json->data, n_grown);
-		if (!grown)
+		if (n_wanted < FIRST_BYTES)
+			n_wanted = FIRST_BYTES;
+		if (ts_grow(&json->data, &json->n_allocated, n_wanted, 1))
 			goto no_memory;
-		json->data = grown;
-		json->n_allocated = n_grown;
 	}
 	return json->data + json->n_bytes;
 

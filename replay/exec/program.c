@@ -102,19 +102,8 @@ static int append(const struct ts_exec_program *program, uint32_t number, size_t
 	if (hash.a != blob.hash[0] || hash.b != blob.hash[1] || (blob.flags & TS_BLOB_LIST) ||
 	    blob.n_bytes > max_bytes - content->n)
 		return TS_EXEC_E_CONTENT;
-	if (content->capacity - content->n <= blob.n_bytes) {
-		size_t capacity = content->capacity ? content->capacity : 4096;
-		uint8_t *grown;
-
-		while (capacity - content->n <= blob.n_bytes)
-			if (__builtin_mul_overflow(capacity, 2, &capacity))
-				return -ENOMEM;
-		grown = realloc(content->bytes, capacity);
-		if (!grown)
-			return -ENOMEM;
-		content->bytes = grown;
-		content->capacity = capacity;
-	}
+	if (TS_GROW(content->bytes, content->capacity, content->n + blob.n_bytes + 1))
+		return -ENOMEM;
 	memcpy(content->bytes + content->n, blob.bytes, blob.n_bytes);
 	content->n += blob.n_bytes;
 	content->bytes[content->n] = 0;

@@ -6,8 +6,9 @@
 
 #include <assert.h>
 
-#define FIRST_ENTRIES 32u
-#define MAX_ENTRIES   (UINT32_C(1) << 31)
+#include "proto/abi/grow.h"
+
+#define MAX_ENTRIES (UINT32_C(1) << 31)
 
 void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t key_bytes)
 {
@@ -59,21 +60,6 @@ static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const ui
 	return true;
 }
 
-static int grow_entries(struct ts_hashtable *table)
-{
-	uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_ENTRIES;
-	uint8_t *entries;
-
-	if (table->n == MAX_ENTRIES)
-		return -EOVERFLOW;
-	entries = reallocarray(table->entries, capacity, table->entry_bytes);
-	if (!entries)
-		return -ENOMEM;
-	table->entries = entries;
-	table->capacity = capacity;
-	return 0;
-}
-
 /* False: there is none. */
 static bool find(const struct ts_hashtable *table, const void *key, uint64_t hash, uint32_t *ret_i)
 {
@@ -89,11 +75,13 @@ int ts_hashtable_get(struct ts_hashtable *table, const void *key, uint32_t *ret_
 {
 	uint64_t hash = hash_of(table, key);
 	bool is_new = !find(table, key, hash, ret_i);
-	int r = 0;
+	int r;
 
 	if (is_new) {
-		if (table->n == table->capacity)
-			r = grow_entries(table);
+		if (table->n == MAX_ENTRIES)
+			return -EOVERFLOW;
+		r = ts_grow(&table->entries, &table->capacity, (size_t)table->n + 1,
+			    table->entry_bytes);
 		r = r ?: ts_hashindex_add(&table->index, hash, table->n);
 		if (r)
 			return r;

@@ -14,7 +14,8 @@
 struct ts_hashtable {
 	uint8_t *entries;
 	size_t entry_bytes, key_bytes; /* multiples of 8; padding in a key is zero */
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 	struct ts_hashindex index;
 	uint64_t seed; /* of the hashes of keys */
 	uint32_t recent

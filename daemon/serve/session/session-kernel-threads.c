@@ -45,15 +45,13 @@ int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text
 {
 	struct ts_session_kernel *kernel = s->kernel;
 	size_t n = strnlen(text, n_text);
-	uint32_t hash = 2166136261u, id = TS_ID_UNKNOWN;
+	uint32_t id = TS_ID_UNKNOWN;
 	struct kernel_name *name;
 
 	*ret_id = TS_ID_UNKNOWN;
 	if (!n)
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-	name = &kernel->names[hash % KERNEL_NAMES];
+	name = &kernel->names[ts_hash_bytes(TS_HASH_TEXT_BEGIN, text, n) % KERNEL_NAMES];
 	if (name->id && strnlen(name->text, sizeof(name->text)) == n &&
 	    !memcmp(name->text, text, n)) {
 		*ret_id = name->id;

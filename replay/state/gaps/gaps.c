@@ -118,11 +118,6 @@ static int compare_lengths(const void *a, const void *b)
 /* Room for one more: the shorter half goes where there are too many. */
 static int make_room(struct finder *finder)
 {
-	size_t n = finder->n_found_allocated ? 2 * finder->n_found_allocated : 1024;
-	struct ts_blame_gap *grown;
-
-	if (finder->n_found < finder->n_found_allocated)
-		return 0;
 	if (finder->n_found == TS_GAPS_MAX) {
 		qsort(finder->found, finder->n_found, sizeof(*finder->found), compare_lengths);
 		for (size_t i = TS_GAPS_MAX / 2; i < TS_GAPS_MAX; i++)
@@ -132,12 +127,7 @@ static int make_room(struct finder *finder)
 		finder->n_found = TS_GAPS_MAX / 2;
 		return 0;
 	}
-	grown = realloc(finder->found, n * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	finder->found = grown;
-	finder->n_found_allocated = n;
-	return 0;
+	return TS_GROW(finder->found, finder->n_found_allocated, finder->n_found + 1);
 }
 
 static uint64_t clip(uint64_t ns, uint64_t from_ns, uint64_t to_ns)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/ptx/run/exec.h"
 
 #define MAX_STRING 65536
@@ -17,19 +18,7 @@ struct ts_ptx_text {
 
 static bool text_room(struct ts_ptx_text *t, size_t n)
 {
-	size_t capacity = t->capacity ? t->capacity : 256;
-	char *p;
-
-	while (capacity < t->n + n)
-		capacity *= 2;
-	if (capacity == t->capacity)
-		return true;
-	p = realloc(t->bytes, capacity);
-	if (!p)
-		return false;
-	t->bytes = p;
-	t->capacity = capacity;
-	return true;
+	return !TS_GROW(t->bytes, t->capacity, t->n + n + 1);
 }
 
 static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
