@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 
 #include "inject/config.h"
-#include "inject/debug.h"
+#include "inject/shim-debug.h"
 
 /* Relative to the directory that libtsinject.so is in; the second is a build tree's. */
 static const char *const daemon_places[] = {TS_DAEMON_RELATIVE_PATH, "../daemon/tracesmithd"};

@@ -19,8 +19,8 @@
 
 #include <limits.h>
 
-#include "inject/process/sandbox.h"
-#include "proto/abi/capture.h"
+#include "inject/process/process-sandbox.h"
+#include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
 
 #define TS_CONFIG_MAX_DAEMON_VARIABLES 64u

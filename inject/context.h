@@ -11,13 +11,13 @@
 #include "inject/config.h"
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
-#include "inject/cuda/cupti.h"
+#include "inject/cuda/cupti-library.h"
 #include "inject/cuda/pause.h"
-#include "inject/cuda/streams.h"
+#include "inject/cuda/stream-table.h"
 #include "inject/cuda/widen.h"
 #include "inject/cuda/yield.h"
 #include "inject/flush.h"
-#include "inject/ring/link.h"
+#include "inject/ring/link-thread.h"
 #include "inject/ring/producer.h"
 #include "inject/stacks/stack.h"
 
@@ -32,7 +32,7 @@ struct ts_shim {
 	uint32_t flushed; /* ending: first, CUPTI was flushed */
 	uint32_t ended;	  /* ending: then, the daemon was told */
 	/* Streams being captured. While there are any, a launch may be recorded into a graph and run later. */
-	int32_t n_captures;
+	int32_t n_stream_captures;
 	bool has_faulted; /* a call returned an error that a kernel made */
 
 	struct ts_control *control;
@@ -44,8 +44,8 @@ struct ts_shim {
 	struct ts_widen widen;
 	uint32_t n_shared_ids; /* calls that share an id with the call before them */
 	struct ts_cupti cupti;
-	struct ts_streams streams;
-	struct ts_captured captured;
+	struct ts_stream_table streams;
+	struct ts_stream_captures stream_captures;
 	struct ts_id_set objects;
 	struct ts_buffers buffers;
 	struct ts_activity activity;

@@ -9,9 +9,9 @@
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
 #include "inject/cuda/switch.h"
-#include "inject/debug.h"
 #include "inject/flush.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
+#include "inject/shim-debug.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 #define REPORT_NS   UINT64_C(1000000000)
@@ -274,7 +274,7 @@ static void *thread_main(void *data)
 		ts_budget_charge(&flush->budget, &began, &ended);
 		/*
 		 * Release, paired with the daemon's acquire: what was asked for is in the ring. Until this thread was there,
-		 * the link's answered (ring/link.c).
+		 * the link's answered (ring/link-thread.c).
 		 */
 		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);

@@ -9,7 +9,7 @@
 #include "inject/budget.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/producer.h"
-#include "inject/stacks/modules.h"
+#include "inject/stacks/stack-modules.h"
 
 struct ts_shim;
 

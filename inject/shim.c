@@ -8,14 +8,14 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "inject/annotate/names.h"
+#include "inject/annotate/annotation-names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
-#include "inject/debug.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "inject/ring/unlocked.h"
+#include "inject/shim-debug.h"
 #include "inject/shim.h"
 
 /* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */

@@ -13,7 +13,7 @@
  * A probe's cookie says all that a program needs to know of the function: its number, what the call is for, and which of
  * the first six arguments (0 to 5) are of interest.
  *
- *	bits 0..15	number, of functions.h
+ *	bits 0..15	number, of call-functions.h
  *	bits 16..19	enum ts_call_role
  *	bits 20..22	argument that is a size in bytes; TS_CALL_NONE
  *	bits 24..26	argument that the size is to be multiplied by; TS_CALL_NONE

@@ -4,7 +4,7 @@
 import sys
 
 with open(sys.argv[1], 'w', encoding='ascii') as out:
-    out.write('#include "daemon/bpf/objects.h"\n')
+    out.write('#include "daemon/bpf/bpf-objects.h"\n')
     for pair in sys.argv[2:]:
         name, path = pair.split('=', 1)
         with open(path, 'rb') as file:

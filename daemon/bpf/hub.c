@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "daemon/bpf/programs.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 
 #define LOOK_MS		50	/* between looks at the ring, where it does not fill up before */
@@ -221,7 +221,7 @@ static void try_programs(struct ts_kernel_hub *hub)
 
 	hub->attached = !r;
 	if (!r)
-		ts_bpf_programs_tell_absent(&hub->programs);
+		ts_bpf_programs_report_absent(&hub->programs);
 	if (!r && !hub->keep) {
 		ts_bpf_programs_detach(&hub->programs);
 		hub->attached = false;
@@ -472,7 +472,7 @@ union note {
 static const struct {
 	unsigned program;
 	enum ts_bpf_map map;
-	bool is_told;
+	bool is_reported;
 } open_notes[] = {
 	{TS_BPF_STACKS, TS_BPF_MAP_DUE, true},	      {TS_BPF_SCHED, TS_BPF_MAP_AWAY, true},
 	{TS_BPF_SYSCALLS, TS_BPF_MAP_CALLING, false}, {TS_BPF_BLOCK, TS_BPF_MAP_IN_FLIGHT, true},
@@ -540,7 +540,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	pthread_mutex_lock(&hub->reading);
 	ring_buffer__consume(hub->ring);
 	for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
-		if (open_notes[i].is_told)
+		if (open_notes[i].is_reported)
 			feed_take_notes(feed, hub->programs.fds[open_notes[i].map],
 					!(feed->counted & 1u << open_notes[i].program));
 	feed_take_tallies(feed);

@@ -64,7 +64,7 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 
-/* What is counted: of a thread and a kind (event.h), since the feed began. */
+/* What is counted: of a thread and a kind (bpf-event.h), since the feed began. */
 struct ts_kernel_tally {
 	struct ts_bpf_tally_key key;
 	struct ts_bpf_tally sum;

@@ -2,7 +2,7 @@
 /* Which kernel events are wanted: what --kernel-events says. Pure; thread-safe. */
 #pragma once
 
-#include "daemon/bpf/event.h"
+#include "daemon/bpf/bpf-event.h"
 #include "proto/abi/base.h"
 
 struct ts_kernel_config {

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "daemon/bpf/functions.h"
-#include "daemon/util/error.h"
+#include "daemon/bpf/call-functions.h"
+#include "daemon/util/daemon-error.h"
 
 #define DATA_PAGES 16u /* of a CPU; a power of two */
 #define MAX_RECORD 65536u

@@ -18,8 +18,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "daemon/bpf/objects.h"
-#include "daemon/util/error.h"
+#include "daemon/bpf/bpf-objects.h"
+#include "daemon/util/daemon-error.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define MODULE_TYPES "/sys/kernel/btf/"
@@ -593,7 +593,7 @@ static void complain_absent(struct ts_bpf_programs *programs, unsigned program)
 	}
 }
 
-void ts_bpf_programs_tell_absent(struct ts_bpf_programs *programs)
+void ts_bpf_programs_report_absent(struct ts_bpf_programs *programs)
 {
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
 		if (programs->loaded & 1u << i && (i == TS_BPF_MEMORY || i == TS_BPF_DRIVER))

@@ -50,6 +50,6 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted);
 /* Attaches all that is loaded and that the kernel has, or nothing and says why by a negative errno. */
 int ts_bpf_programs_attach(struct ts_bpf_programs *programs);
 /* Puts into `why` what of it the kernel does not have; a program that has nothing left is not loaded. Once, after attaching. */
-void ts_bpf_programs_tell_absent(struct ts_bpf_programs *programs);
+void ts_bpf_programs_report_absent(struct ts_bpf_programs *programs);
 void ts_bpf_programs_detach(struct ts_bpf_programs *programs);
 void ts_bpf_programs_deinit(struct ts_bpf_programs *programs);

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/bpf/objects.h"
+#include "daemon/bpf/bpf-objects.h"
 #include "daemon/util/capabilities.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 struct ts_bpf_sample {
 	struct bpf_object *object;

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#include "daemon/bpf/objects.h"
+#include "daemon/bpf/bpf-objects.h"
 #include "daemon/bpf/programs.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define MAX_PLACES 512
 
@@ -310,8 +310,9 @@ static int start(struct ts_system *system, bool pairs)
 	r = r ?: attach(system, 1, "process_replaced");
 	if (r)
 		return r;
-	system->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(system->object, "called"),
-					on_event, system, NULL);
+	system->ring =
+		ring_buffer__new(bpf_object__find_map_fd_by_name(system->object, "call_events"),
+				 on_event, system, NULL);
 	return system->ring ? 0 : -errno;
 }
 

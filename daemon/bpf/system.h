@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/bpf/functions.h"
+#include "daemon/bpf/call-functions.h"
 
 #define TS_SYSTEM_WHY_BYTES 256
 

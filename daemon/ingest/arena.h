@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "daemon/ingest/memory.h"
+#include "daemon/ingest/ingest-memory.h"
 
 #define TS_ARENA_MAX_IDS (4u * 1024 * 1024)
 
@@ -69,7 +69,7 @@ uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
 
 /*
  * Reads what was published since the last call. The definitions begin at `off` of `fd`, see
- * ingest/memory.h; `published` was acquired by the caller. Returns 0; -EIO where they cannot be read; -EBADMSG where the chain of
+ * ingest/ingest-memory.h; `published` was acquired by the caller. Returns 0; -EIO where they cannot be read; -EBADMSG where the chain of
  * definitions is broken (a length of nothing, or beyond what was published) or `published` cannot
  * be true: the peer is to be dropped; -ENOMEM; or what the sink gave.
  */

@@ -23,7 +23,7 @@ struct ts_drain {
 void ts_drain_deinit(struct ts_drain *drain);
 uint64_t ts_drain_memory(const struct ts_drain *drain);
 
-/* A ring in the peer's memory: read from the descriptor, see ingest/memory.h. */
+/* A ring in the peer's memory: read from the descriptor, see ingest/ingest-memory.h. */
 struct ts_drain_ring {
 	int fd;
 	uint64_t off; /* of its first byte */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image.c maps the files and calls this. Every offset and count of the file is checked before it is used; the fuzz target is
+ * sample-image.c maps the files and calls this. Every offset and count of the file is checked before it is used; the fuzz target is
  * test/fuzz/fuzz-code-file.c.
  */
 #include "daemon/sample/code-file.h"

@@ -6,7 +6,7 @@
 #include "daemon/sample/pycode.h"
 
 #include "daemon/sample/remote.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/map.h"
 #include "proto/abi/tablehash.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects of another process's Python: function, file and line of a frame. python.c calls it. One thread. */
+/* Code objects of another process's Python: function, file and line of a frame. remote-python.c calls it. One thread. */
 #pragma once
 
-#include "daemon/sample/python.h"
+#include "daemon/sample/remote-python.h"
 
 struct ts_remote_codes;
 

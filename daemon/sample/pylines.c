@@ -4,7 +4,7 @@
  * co_lnotab (3.8, 3.9; Objects/lnotab_notes.txt there), co_linetable of 3.10 (PEP 626), and the location table of 3.11 and later
  * (Objects/locations.md). pycode.c calls it.
  */
-#include "daemon/sample/python.h"
+#include "daemon/sample/remote-python.h"
 
 /* ---- 3.8, 3.9 and 3.10 -------------------------------------------------------------------------- */
 

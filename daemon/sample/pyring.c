@@ -8,7 +8,7 @@
 #include <linux/bpf.h>
 #include <sys/mman.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define PENDING_MAX 1024u
 /* The program's time of a stack lies that much around perf's of the same sample. */

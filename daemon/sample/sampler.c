@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "daemon/sample/sampling.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/spawn.h"
 #include "proto/client/places.h"
 

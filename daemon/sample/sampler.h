@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/sample/python.h"
+#include "daemon/sample/remote-python.h"
 
 /* The first argument of tracesmithd that makes it a sampler. */
 #define TS_SAMPLER_ARGUMENT	 "--sampler"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampler process: main() calls it for TS_SAMPLER_ARGUMENT. It takes the rights of the session's user, samples that process's threads
- * (threads.h), reads the Python stack at once (python.h), walks the copied native stack (unwind.h), and sends both to the daemon.
+ * (threads.h), reads the Python stack at once (remote-python.h), walks the copied native stack (remote-unwind.h), and sends both to the daemon.
  */
 #include "daemon/sample/sampling.h"
 
@@ -17,7 +17,7 @@
 #include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/identity.h"
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
@@ -39,8 +39,8 @@ struct sampling {
 	bool off;
 	bool has_interpreter;
 	struct ts_unwound_frames native;
-	bool told_why;
-	uint64_t n_samples, n_lost, n_dropped, told_lost, sent_ns;
+	bool why_reported;
+	uint64_t n_samples, n_lost, n_dropped, lost_reported, sent_ns;
 	size_t n_message;
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
@@ -95,20 +95,20 @@ static int put_text(void *data, uint32_t id, const char *text, size_t n_text)
 
 static int put_why(struct sampling *sampling, const char *why)
 {
-	if (sampling->told_why)
+	if (sampling->why_reported)
 		return 0;
-	sampling->told_why = true;
+	sampling->why_reported = true;
 	return put(sampling, TS_SAMPLER_WHY, why, strlen(why), NULL, 0);
 }
 
 static int put_losses(struct sampling *sampling)
 {
 	uint64_t n = ts_sampled_threads_lost(sampling->threads);
-	struct ts_sampler_lost lost = {n - sampling->told_lost};
+	struct ts_sampler_lost lost = {n - sampling->lost_reported};
 
 	if (!lost.count)
 		return 0;
-	sampling->told_lost = n;
+	sampling->lost_reported = n;
 	return put(sampling, TS_SAMPLER_LOST, &lost, sizeof(lost), NULL, 0);
 }
 
@@ -189,7 +189,7 @@ static int open_threads(struct sampling *sampling)
 		return r;
 	ts_sampled_threads_free(sampling->threads);
 	sampling->threads = NULL;
-	sampling->told_lost = 0;
+	sampling->lost_reported = 0;
 	r = ts_sampled_threads_new(sampling->process.pid, &sampling->options, &sampling->threads);
 	if (!r && sampling->off)
 		ts_sampled_threads_enable(sampling->threads, false);

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 #include "proto/abi/map.h"
 

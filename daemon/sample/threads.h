@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/sample/unwind.h"
+#include "daemon/sample/remote-unwind.h"
 
 #define TS_SAMPLE_STACK_BYTES	   (16u * 1024)
 #define TS_SAMPLE_FLAT_STACK_BYTES (4u * 1024) /* of a thread whose stacks are never deep */

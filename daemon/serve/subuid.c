@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/number.h"
 #include "proto/abi/grow.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/serve/subuid.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define USERS_N_BUCKETS 4096u
 

@@ -172,7 +172,7 @@ static int write_file(int directory, const char *name, const struct ts_symbol_se
 }
 
 /* Under the lock: while there is too much, the file that was written longest ago goes. */
-static void make_room(struct ts_symbol_cache *cache)
+static void evict(struct ts_symbol_cache *cache)
 {
 	int fd = openat(cache->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -245,6 +245,6 @@ int ts_symbol_cache_store(struct ts_symbol_cache *cache, const uint8_t *build_id
 			return -errno;
 	r = merge(cache, name, build_id, n_build_id, set);
 	if (!r)
-		make_room(cache);
+		evict(cache);
 	return r;
 }

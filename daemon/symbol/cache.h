@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "daemon/symbol/set.h"
+#include "daemon/symbol/symbol-set.h"
 
 #define TS_SYMBOL_CACHE_ENVIRONMENT "TRACESMITH_SYMBOL_CACHE"
 #define TS_SYMBOL_CACHE_MAX_BYTES   (UINT64_C(1) << 30) /* then the oldest files go */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "daemon/symbol/resolve.h"
+#include "daemon/symbol/symbolizer.h"
 #include "sbt/reader.h"
 
 struct ts_symbol_sink {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define ACL_NAME	"system.posix_acl_access"
 #define ACL_MAX_ENTRIES 6u

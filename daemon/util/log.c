@@ -25,11 +25,11 @@ void ts_log_setup(enum ts_log_level threshold)
  * What a stranger said stays on its line and starts no other: controls, the terminal's and the
  * journal's, are shown as bytes, and so is all that is not ASCII, where they could hide.
  */
-static int escape(char *to, int n_room, const char *from)
+static int escape(char *to, int capacity, const char *from)
 {
 	int n = 0;
 
-	for (; *from && n + 5 < n_room; from++) {
+	for (; *from && n + 5 < capacity; from++) {
 		unsigned char c = (unsigned char)*from;
 
 		if (c >= 0x20 && c < 0x7f)

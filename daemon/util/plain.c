@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One check, which the porter's process makes before it hands a file on, and serve/recording/output.c once more. The order matters, for the
+ * One check, which the porter's process makes before it hands a file on, and serve/recording/output-check.c once more. The order matters, for the
  * caller must not wait: cached attributes come first, and no file system is asked about these. A file system without a block device
  * (FUSE, NFS, overlay, tmpfs, btrfs) ends there. The magic number is asked of block devices alone.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One posix_spawn() for all helpers. daemon/worker/client.c, daemon/sample/sampler.c and, of daemon/serve/system, prober.c and inspector.c
+ * One posix_spawn() for all helpers. daemon/worker/worker-client.c, daemon/sample/sampler.c and, of daemon/serve/system, prober.c and inspector.c
  * call it; it calls libc alone.
  */
 #include "daemon/util/spawn.h"

@@ -9,7 +9,7 @@
 #include <dwarf.h>
 #include <stdio.h>
 
-#include "daemon/worker/demangle.h"
+#include "daemon/worker/worker-demangle.h"
 
 #define MAX_DEPTH  128u /* of nested blocks; deeper ones are not looked into */
 #define MAX_SCOPES (4u * 1024 * 1024)

@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "daemon/worker/debug-info.h"
-#include "daemon/worker/demangle.h"
 #include "daemon/worker/mini-debug.h"
+#include "daemon/worker/worker-demangle.h"
 
 struct image {
 	int fd;

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "daemon/worker/demangle.h"
+#include "daemon/worker/worker-demangle.h"
 
 #define BUFFER_BYTES (256u * 1024)
 

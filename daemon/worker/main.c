@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker: reads strangers' files for a daemon. Started by client.c with a socket as descriptor 3; locks itself
+ * The worker: reads strangers' files for a daemon. Started by worker-client.c with a socket as descriptor 3; locks itself
  * in, then answers one request after the other until the other end is closed. It trusts the requests, and
  * nothing of the files that come with them; where it fails, it fails as a process.
  */
@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-#include "daemon/worker/client.h"
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
 #include "daemon/worker/jit.h"
 #include "daemon/worker/offsets.h"
-#include "daemon/worker/query.h"
+#include "daemon/worker/worker-client.h"
+#include "daemon/worker/worker-query.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/worker.pb-c.h"
 

@@ -6,10 +6,10 @@
  */
 #include <sys/mman.h>
 
+#include "inject/annotate/annotation-names.h"
 #include "inject/annotate/annotation.h"
-#include "inject/annotate/names.h"
 #include "inject/cuda/switch.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "inject/ring/unlocked.h"
 #include "inject/shim.h"
 

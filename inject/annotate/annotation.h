@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the application says of itself, on its own threads: marks, ranges, counters. Where it comes from (nvtx.c,
- * tracesmith.c) is told apart by nothing but its domain.
+ * What the application says of itself, on its own threads: marks, ranges, counters. Where it comes from (nvtx-tool.c,
+ * annotate-calls.c) is told apart by nothing but its domain.
  *
  * A range is recorded when it begins, so that it is not lost with its process, and whole when it is over. What a
  * program that is not recorded gets back from push and pop is the same as from one that is.
@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "inject/annotate/texts.h"
+#include "inject/annotate/annotation-texts.h"
 #include "inject/context.h"
 
 /* Deeper ones are followed, and counted, but not recorded. */

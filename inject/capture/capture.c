@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "inject/annotate/counters.h"
-#include "inject/cuda/calls.h"
-#include "inject/debug.h"
-#include "proto/abi/capture.h"
+#include "inject/cuda/call-table.h"
+#include "inject/shim-debug.h"
+#include "proto/abi/capture-config.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -216,7 +216,7 @@ static void end_copy(struct ts_capture *capture)
 
 static bool begins_capture(uint32_t cbid)
 {
-	return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) > 0;
+	return ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) > 0;
 }
 
 static void enter(struct ts_capture *capture, uint32_t cbid,
@@ -345,7 +345,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
-		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_calls_watched(domain, cbid))
+		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_call_table_watched(domain, cbid))
 			ts_callbacks_handle(userdata, domain, cbid, data);
 		return;
 	}
@@ -353,7 +353,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	/* On the way in last, on the way out first: what it takes is not the call's. */
 	if (!entering)
 		capture(&shim->capture, domain, cbid, data, false);
-	if (!is_call || ts_calls_watched(domain, cbid))
+	if (!is_call || ts_call_table_watched(domain, cbid))
 		ts_callbacks_handle(userdata, domain, cbid, data);
 	if (entering)
 		capture(&shim->capture, domain, cbid, data, true);

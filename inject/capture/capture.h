@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "inject/capture/memory.h"
+#include "inject/capture/capture-memory.h"
 #include "inject/capture/window.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti.h"
@@ -61,7 +61,7 @@ struct ts_capture {
 	struct ts_pages graphs;		 /* struct graph of each number */
 	size_t n_graphs;
 	struct ts_handles event_numbers;
-	struct ts_handles memory_numbers; /* of cuMemCreate(): allocations.c */
+	struct ts_handles memory_numbers; /* of cuMemCreate(): capture-allocations.c */
 	struct ts_pages events;		  /* struct event of each number */
 	size_t n_events;
 	struct ts_pages
@@ -83,7 +83,7 @@ bool ts_capture_wants(uint32_t domain, uint32_t cbid);
 /* What CUPTI calls in place of ts_callbacks_handle(), which it calls. */
 void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
 
-/* calls.c: how a driver's call is captured. */
+/* capture-calls.c: how a driver's call is captured. */
 enum ts_capture_mode {
 	TS_CAPTURE_NOT = 0, /* nothing to do again */
 	TS_CAPTURE_ORDERED, /* after it returned; no other ordered call meanwhile */
@@ -98,7 +98,7 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
 /* Records that a replay would lack `what`, in model's stream. */
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
 			    const char *what);
-/* calls.c: what is captured while a window is open, and not else. */
+/* capture-calls.c: what is captured while a window is open, and not else. */
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
 	TS_CAPTURE_WORK_LAUNCH,
@@ -111,19 +111,19 @@ const char *ts_capture_name(uint32_t cbid);
 /* attributes.c: what an attribute asks of a launch that a replay could not do again; NULL: nothing. */
 const char *ts_capture_launch_lacks(int32_t attribute,
 				    const union ts_cu_launch_attribute_value *value);
-/* calls.c: a call, or (BEFORE) one that begins. The lane's lock is held. */
+/* capture-calls.c: a call, or (BEFORE) one that begins. The lane's lock is held. */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model);
 
-/* streams.c: the stream of a call, by its form where the application gave none. */
+/* capture-streams.c: the stream of a call, by its form where the application gave none. */
 uint64_t ts_capture_stream(uint32_t cbid, const void *stream);
 /* The id of a context by its handle, where that is not NULL. False: CUPTI does not tell. */
 bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context);
 /* Whether what is put into a stream now goes into a graph, and not to the device. */
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
 
-/* operations.c: what calls, and nodes of graphs, do in model's stream. */
+/* capture-operations.c: what calls, and nodes of graphs, do in model's stream. */
 void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
 		     const struct ts_cu_memset_node_params *fill);
 void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -167,7 +167,7 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 
-/* functions.c: a call gave the program this handle: it stands for another function now. */
+/* capture-functions.c: a call gave the program this handle: it stands for another function now. */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
 /* Code was unloaded: handles of functions may stand for others. */
 void ts_capture_functions_unload(struct ts_capture *capture);
@@ -186,7 +186,7 @@ bool ts_capture_layout(struct ts_capture *capture, void *handle,
 size_t ts_capture_variable_bytes(const struct ts_capture *capture, uint32_t cbid, void *module,
 				 const char *name);
 
-/* allocations.c: whether it was a call that allocates or frees memory. */
+/* capture-allocations.c: whether it was a call that allocates or frees memory. */
 bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);
 

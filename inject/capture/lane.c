@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "inject/ring/unlocked.h"
-#include "proto/abi/capture.h"
+#include "proto/abi/capture-config.h"
 #include "proto/abi/hash.h"
 
 #define PATIENCE_NS	 UINT64_C(30000000000)
@@ -158,7 +158,7 @@ static struct ts_record fill_record(uint32_t type, uint32_t n_bytes, uint32_t n_
 				  .type = (uint16_t)type};
 }
 
-/* The table takes its memory from the kernel, and so is none of map.h: see memory.c. */
+/* The table takes its memory from the kernel, and so is none of map.h: see capture-memory.c. */
 static struct known *find_known(struct ts_lane *lane, const struct ts_hash128 *hash,
 				uint32_t n_bytes)
 {

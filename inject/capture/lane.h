@@ -41,7 +41,7 @@ struct ts_lane {
 	struct ts_pages chunk; /* of what may not be there */
 };
 
-/* `header` is the session's lane (session.h), without its ring. 0 or -errno. */
+/* `header` is the session's lane (ring-session.h), without its ring. 0 or -errno. */
 int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, struct ts_shard *header,
 		 uint64_t max_bytes);
 

@@ -6,7 +6,7 @@
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
-#include "inject/cuda/calls.h"
+#include "inject/cuda/call-table.h"
 #include "inject/generated-capture.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -57,7 +57,7 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
 {
 	if (is_lacked(cbid))
 		return TS_CAPTURE_UNSUPPORTED;
-	switch (ts_calls_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
+	switch (ts_call_table_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
 	case TS_CUPTI_CLASS_LAUNCH:
 	case TS_CUPTI_CLASS_MEMCPY:
 	case TS_CUPTI_CLASS_MEMSET:
@@ -69,8 +69,9 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
 		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
 	default:
-		return ts_calls_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) ? TS_CAPTURE_OF_STREAM
-									     : TS_CAPTURE_NOT;
+		return ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)
+			       ? TS_CAPTURE_OF_STREAM
+			       : TS_CAPTURE_NOT;
 	}
 }
 

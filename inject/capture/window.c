@@ -31,7 +31,7 @@
 #define BY_REQUEST	"tsctl start"
 
 struct alive {
-	uint64_t born; /* of all that were, the how manyeth; ascending */
+	uint64_t creation; /* creation sequence number; ascending */
 	uint64_t handle;
 	uint32_t context;
 	uint32_t is_library;
@@ -119,7 +119,7 @@ static void follow(struct ts_capture *capture, struct ts_pages *pages, size_t *n
 		return;
 	}
 	all_of(pages)[*n] = *one;
-	all_of(pages)[(*n)++].born = ++capture->window.n_born;
+	all_of(pages)[(*n)++].creation = ++capture->window.n_created;
 }
 
 /* The first born behind the one given; what is there may change between looks. False: there is none. */
@@ -129,7 +129,7 @@ static bool next_alive(struct ts_capture *capture, const struct ts_pages *pages,
 	size_t i = 0;
 
 	pthread_mutex_lock(&capture->lane.lock);
-	while (i < *n && all_of(pages)[i].born <= one->born)
+	while (i < *n && all_of(pages)[i].creation <= one->creation)
 		i++;
 	if (i < *n)
 		*one = all_of(pages)[i];
@@ -387,7 +387,7 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
 	}
 	/* What is being put into a graph is none of the device's work, and forbids asking for that. */
 	return !__atomic_load_n(&window->given_up, __ATOMIC_RELAXED) &&
-	       !__atomic_load_n(&window->n_captures, __ATOMIC_RELAXED);
+	       !__atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
 }
 
 /* ---- waiting ---- */
@@ -436,7 +436,7 @@ void ts_window_capture_begins(struct ts_window *window)
 {
 	for (;;) {
 		/* Pairs with the same order of the two in ts_window_switch(): either is seen by the other. */
-		__atomic_fetch_add(&window->n_captures, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&window->n_stream_captures, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
 			return;
 		ts_window_capture_ends(window);
@@ -447,9 +447,9 @@ void ts_window_capture_begins(struct ts_window *window)
 /* Ends may come that were never begun: not below 0. */
 void ts_window_capture_ends(struct ts_window *window)
 {
-	uint32_t n = __atomic_load_n(&window->n_captures, __ATOMIC_RELAXED);
+	uint32_t n = __atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
 
-	while (n && !__atomic_compare_exchange_n(&window->n_captures, &n, n - 1, false,
+	while (n && !__atomic_compare_exchange_n(&window->n_stream_captures, &n, n - 1, false,
 						 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 }
@@ -483,7 +483,7 @@ static bool drain_context(struct ts_capture *capture, const struct alive *contex
 {
 	const struct ts_window *window = &capture->window;
 	const struct ts_window_driver *driver = &window->driver;
-	struct alive stream = {.born = 0};
+	struct alive stream = {.creation = 0};
 	bool over = true;
 	void *event = NULL;
 
@@ -515,7 +515,7 @@ static bool drain(struct ts_capture *capture)
 {
 	const struct ts_window *window = &capture->window;
 	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS;
-	struct alive context = {.born = 0};
+	struct alive context = {.creation = 0};
 	bool over = true;
 
 	while (over && next_context(capture, &context)) {
@@ -700,7 +700,7 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 	struct ts_window *window = &capture->window;
 	/* Nothing is copied out yet. */
 	char *name = (char *)window->buffer.at;
-	struct alive module = {.born = 0};
+	struct alive module = {.creation = 0};
 
 	while (next_alive(capture, &window->modules, &window->n_modules, &module))
 		if (module.is_library || module.context == context->context)
@@ -711,7 +711,7 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 static void capture_memory(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
-	struct alive context = {.born = 0};
+	struct alive context = {.creation = 0};
 	struct ts_memory_range range;
 
 	while (next_context(capture, &context)) {
@@ -802,7 +802,7 @@ void ts_window_switch(struct ts_capture *capture)
 		return;
 	hold_up(window);
 	/* What is asked of a stream that is captured spoils that: whoever began meanwhile goes first, the next call tries again. */
-	if (__atomic_load_n(&window->n_captures, __ATOMIC_SEQ_CST)) {
+	if (__atomic_load_n(&window->n_stream_captures, __ATOMIC_SEQ_CST)) {
 		__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
 		return;
 	}

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "inject/capture/lane.h"
-#include "proto/abi/capture.h"
+#include "proto/abi/capture-config.h"
 
 struct ts_capture;
 struct ts_cupti_module_data;
@@ -31,18 +31,18 @@ struct ts_window {
 	bool is_tracked; /* false: all is captured from the start on, and nothing here applies */
 	bool given_up; /* it could not be opened: not tried again until nobody wants it any more */
 	bool by_signal;
-	uint32_t open;	     /* written with the order held; read without */
-	uint32_t opening;    /* or closing: others wait */
-	uint32_t n_copying;  /* calls under way that copy, and wait for others */
-	uint32_t n_captures; /* of streams: no window opens or closes meanwhile */
-	uint32_t n_ranges;   /* that ask for it and are open */
+	uint32_t open;		    /* written with the order held; read without */
+	uint32_t opening;	    /* or closing: others wait */
+	uint32_t n_copying;	    /* calls under way that copy, and wait for others */
+	uint32_t n_stream_captures; /* of streams: no window opens or closes meanwhile */
+	uint32_t n_ranges;	    /* that ask for it and are open */
 	uint64_t n_launches;
 	struct ts_capture_config config;
 	struct ts_window_driver driver;
 	/* What is alive, under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
-	uint64_t n_born;
+	uint64_t n_created;
 	pthread_mutex_t names_lock; /* of the two below; the driver is asked nothing with it */
 	struct ts_pages names;	    /* of modules' variables, one after the other, each once */
 	size_t n_name_bytes;

@@ -6,7 +6,7 @@
  */
 #include "inject/cuda/activity.h"
 #include "inject/cuda/pause.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 /* How far CUPTI's times of what is on our clock may be off. */

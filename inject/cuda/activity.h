@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "inject/cuda/cupti.h"
-#include "inject/cuda/streams.h"
+#include "inject/cuda/cupti-library.h"
+#include "inject/cuda/stream-table.h"
 #include "inject/cuda/widen.h"
 #include "inject/ring/producer.h"
 

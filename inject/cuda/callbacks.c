@@ -10,9 +10,9 @@
 #include "inject/cuda/callbacks.h"
 #include "inject/context.h"
 #include "inject/cuda/access.h"
-#include "inject/cuda/calls.h"
-#include "inject/debug.h"
-#include "inject/ring/session.h"
+#include "inject/cuda/call-table.h"
+#include "inject/ring/ring-session.h"
+#include "inject/shim-debug.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -62,7 +62,7 @@ static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t do
 
 	if (ts_likely(!is_shared))
 		return op_id;
-	kind = ts_calls_class(domain, cbid);
+	kind = ts_call_table_class(domain, cbid);
 	if (kind != TS_CUPTI_CLASS_MODULE && kind != TS_CUPTI_CLASS_CONTEXT)
 		return op_id;
 	return TS_OP_ID_SHARED + __atomic_fetch_add(&shim->n_shared_ids, 1, __ATOMIC_RELAXED);
@@ -98,8 +98,8 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		call->enter = recorded ? ts_producer_ticks(&shim->producer) : 0;
 		__atomic_store_n(&call->recorded, recorded, __ATOMIC_RELAXED);
 	}
-	(void)ts_calls_stream_create(domain, cbid, data->function_params, &call->stream_flags,
-				     &call->stream_priority);
+	(void)ts_call_table_stream_create(domain, cbid, data->function_params, &call->stream_flags,
+					  &call->stream_priority);
 }
 
 /* The id of the stream that an application's handle means, as CUPTI numbers it. */
@@ -123,15 +123,16 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	}
 	if (!handle)
 		handle = STREAM_LEGACY;
-	if (ts_streams_find(&shim->streams, data->context_uid, handle, &id))
+	if (ts_stream_table_find(&shim->streams, data->context_uid, handle, &id))
 		return id;
 	/* Of another device than the current one: a stream may wait, and an event be recorded, whichever that is. */
-	if (handle != STREAM_LEGACY && ts_streams_find_handle(&shim->streams, handle, context, &id))
+	if (handle != STREAM_LEGACY &&
+	    ts_stream_table_find_handle(&shim->streams, handle, context, &id))
 		return id;
 	if (shim->cupti.cuptiGetStreamIdEx(data->context,
 					   handle == STREAM_LEGACY ? NULL : op->stream, 0, &id))
 		return TS_NO_DEVICE;
-	ts_streams_add(&shim->streams, data->context_uid, handle, id);
+	ts_stream_table_add(&shim->streams, data->context_uid, handle, id);
 	return id;
 }
 
@@ -151,11 +152,12 @@ static bool is_captured(struct ts_shim *shim, const struct ts_stream_op *op)
 	uint64_t key = stream_key(op->stream, op->per_thread);
 	uint64_t event = (uint64_t)(uintptr_t)op->object;
 
-	if (ts_likely(!__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED)))
+	if (ts_likely(!__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED)))
 		return false;
 	if (op->kind == TS_STREAM_OP_WAIT)
-		return ts_captured_wait(&shim->captured, key, event);
-	return ts_captured_record(&shim->captured, key, op->kind == TS_STREAM_OP_EVENT ? event : 0);
+		return ts_stream_captures_wait(&shim->stream_captures, key, event);
+	return ts_stream_captures_record(&shim->stream_captures, key,
+					 op->kind == TS_STREAM_OP_EVENT ? event : 0);
 }
 
 static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
@@ -210,7 +212,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
 {
 	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&
-	       __atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED);
+	       __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 }
 
 static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
@@ -295,11 +297,11 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	const uint64_t op_id = call->op_id;
 	uint64_t end = ts_producer_ticks(&shim->producer);
 	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
-	const unsigned kind = ts_calls_class(domain, cbid);
-	const bool expects_device = !result &&
-				    !__atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED) &&
-				    (kind == TS_CUPTI_CLASS_LAUNCH ||
-				     ts_calls_expect_device(domain, cbid, data->function_params));
+	const unsigned kind = ts_call_table_class(domain, cbid);
+	const bool expects_device =
+		!result && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
+		(kind == TS_CUPTI_CLASS_LAUNCH ||
+		 ts_call_table_expect_device(domain, cbid, data->function_params));
 	/*
 	 * On the way out, so that unwinding delays the launch that is already under way by nothing. Frameworks set
 	 * the current device before nearly every call they make: where from is no news.
@@ -315,7 +317,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		if (expects_device)
 			out->record.flags = TS_API_EXPECTS_DEVICE;
 		if (!result && kind == TS_CUPTI_CLASS_LAUNCH &&
-		    ts_calls_may_begin_early(domain, cbid, data->function_params))
+		    ts_call_table_may_begin_early(domain, cbid, data->function_params))
 			out->record.flags |= TS_API_MAY_BEGIN_EARLY;
 		out->end = end;
 		out->op_id = op_id;
@@ -343,7 +345,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
 	    kind != TS_CUPTI_CLASS_STREAM)
 		return;
-	op = ts_calls_stream_op(domain, cbid, data->function_params);
+	op = ts_call_table_stream_op(domain, cbid, data->function_params);
 	/* A graph's nodes begin before its launch returns, and must not come before it. */
 	if (op.kind != TS_STREAM_OP_NONE)
 		record_stream_op(shim, thread, data, &op, op_id,
@@ -351,20 +353,20 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 }
 
 /* An end that fails ends an invalidated capture; or was none: never below 0. */
-static void count_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
+static void count_stream_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
 {
-	int32_t n = __atomic_load_n(&shim->n_captures, __ATOMIC_RELAXED);
+	int32_t n = __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 
 	if (change > 0 && failed)
 		return;
 	while (n + change >= 0 &&
-	       !__atomic_compare_exchange_n(&shim->n_captures, &n, n + change, false,
+	       !__atomic_compare_exchange_n(&shim->n_stream_captures, &n, n + change, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	if (change > 0)
-		ts_captured_begin(&shim->captured, stream);
+		ts_stream_captures_begin(&shim->stream_captures, stream);
 	else
-		ts_captured_end(&shim->captured, stream);
+		ts_stream_captures_end(&shim->stream_captures, stream);
 }
 
 static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
@@ -389,13 +391,14 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	}
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
-	capture = ts_calls_capture(domain, cbid);
+	capture = ts_call_table_stream_capture(domain, cbid);
 	if (ts_unlikely(capture)) {
-		stream = ts_calls_captured(domain, cbid, data->function_params, &per_thread);
-		count_capture(shim, capture,
-			      data->function_return_value &&
-				      *(int32_t *)data->function_return_value,
-			      stream_key(stream, per_thread));
+		stream = ts_call_table_captured_stream(domain, cbid, data->function_params,
+						       &per_thread);
+		count_stream_capture(shim, capture,
+				     data->function_return_value &&
+					     *(int32_t *)data->function_return_value,
+				     stream_key(stream, per_thread));
 	}
 	if (ts_unlikely(!call->enter))
 		return;
@@ -478,9 +481,9 @@ static void on_stream(struct ts_shim *shim, bool recorded,
 					   &object.stream))
 		return;
 	if (action == TS_OBJECT_CREATED)
-		ts_streams_add(&shim->streams, object.context, object.handle, object.stream);
+		ts_stream_table_add(&shim->streams, object.context, object.handle, object.stream);
 	else
-		ts_streams_remove(&shim->streams, object.context, object.handle);
+		ts_stream_table_remove(&shim->streams, object.context, object.handle);
 	if (!recorded)
 		return;
 	if (shim->cupti.cuptiGetDeviceId &&

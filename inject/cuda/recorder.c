@@ -7,11 +7,11 @@
  */
 #include <time.h>
 
+#include "inject/cuda/call-table.h"
 #include "inject/cuda/callbacks.h"
-#include "inject/cuda/calls.h"
 #include "inject/cuda/recorder.h"
-#include "inject/debug.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
+#include "inject/shim-debug.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -175,10 +175,10 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 
 	/* One by one: what this CUPTI does not know it refuses, and the rest stays on. */
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
-		for (cbid = 1; cbid < ts_calls_n(domains[i]); cbid++)
-			if ((ts_calls_watched(domains[i], cbid) ||
+		for (cbid = 1; cbid < ts_call_table_n(domains[i]); cbid++)
+			if ((ts_call_table_watched(domains[i], cbid) ||
 			     (shim->capture.shim && ts_capture_wants(domains[i], cbid))) &&
-			    (followed || !ts_calls_followed(domains[i], cbid)))
+			    (followed || !ts_call_table_followed(domains[i], cbid)))
 				(void)cupti->cuptiEnableCallback(enable, cupti->subscriber,
 								 domains[i], cbid);
 }
@@ -301,8 +301,8 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
 	/* Streams came and went, and captures ended, that were not seen. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
-	memset(&shim->captured, 0, sizeof(shim->captured));
-	__atomic_store_n(&shim->n_captures, 0, __ATOMIC_RELAXED);
+	memset(&shim->stream_captures, 0, sizeof(shim->stream_captures));
+	__atomic_store_n(&shim->n_stream_captures, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
 	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */
 	if (__atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE))

@@ -6,7 +6,7 @@
  */
 #include "inject/cuda/switch.h"
 #include "inject/cuda/recorder.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 
 /* How far ahead a switch is put: what all threads together call between two instructions of the flush thread's. */
 #define MARGIN 1024u

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "inject/cuda/cupti.h"
+#include "inject/cuda/cupti-library.h"
 
 enum ts_yield_state {
 	TS_YIELD_NOT = 0,      /* ours, or never was */

@@ -11,8 +11,8 @@
 
 #include "inject/config.h"
 #include "inject/context.h"
-#include "inject/process/exec.h"
-#include "inject/process/sandbox.h"
+#include "inject/process/process-exec.h"
+#include "inject/process/process-sandbox.h"
 #include "inject/ring/handover.h"
 #include "inject/shim.h"
 

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 
 #define TS_ARENA_STRETCH_BYTES (1024u * 1024)
 #define TS_ARENA_STRETCHES     (TS_ARENA_MAX_BYTES / TS_ARENA_STRETCH_BYTES)

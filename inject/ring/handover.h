@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "inject/process/output.h"
+#include "inject/process/process-output.h"
 #include "proto/abi/handshake.h"
 
 /* Connects to a daemon's socket, not blocking. *ret_fd is the caller's. Returns 0 or a negative errno. */

@@ -10,7 +10,7 @@
 
 #include "inject/ring/futex.h"
 #include "inject/ring/producer.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "inject/ring/unlocked.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
@@ -279,28 +279,28 @@ static void record_wait(struct ts_thread *thread, uint64_t since_ticks)
 	ts_ring_commit(&thread->ring, sizeof(*out));
 }
 
-static void *wait_for_room(struct ts_thread *thread, uint32_t n_bytes, uint64_t wait_ns)
+static void *wait_for_space(struct ts_thread *thread, uint32_t n_bytes, uint64_t wait_ns)
 {
 	const struct ts_producer *producer = thread->producer;
 	const uint64_t deadline = ts_clock_monotonic_ns() + wait_ns;
 	uint64_t since_ticks = ts_producer_ticks(producer);
 	struct timespec step = {0, WAIT_STEP_MIN_NS};
-	void *room;
+	void *space;
 
 	do {
 		nanosleep(&step, NULL);
 		if (step.tv_nsec < WAIT_STEP_MAX_NS)
 			step.tv_nsec *= 2;
 		ts_producer_wake_daemon(producer->control);
-		room = ts_ring_reserve(&thread->ring, n_bytes);
-		if (room && is_lossless(producer->control)) {
+		space = ts_ring_reserve(&thread->ring, n_bytes);
+		if (space && is_lossless(producer->control)) {
 			record_wait(thread, since_ticks);
 			since_ticks = ts_producer_ticks(producer);
-			room = ts_ring_reserve(&thread->ring, n_bytes);
+			space = ts_ring_reserve(&thread->ring, n_bytes);
 		}
-	} while (!room && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
+	} while (!space && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
 		 ts_clock_monotonic_ns() < deadline);
-	return room;
+	return space;
 }
 
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
@@ -308,7 +308,7 @@ void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
 	struct ts_producer *producer = thread->producer;
 	uint64_t wait_ns = thread->patience_ns;
 	int saved_errno = errno;
-	void *room = NULL;
+	void *space = NULL;
 
 	ts_producer_wake_daemon(producer->control);
 	if (is_lossless(producer->control))
@@ -316,12 +316,12 @@ void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
 	/* A daemon that let one wait be in vain is not waited for again until it moved; one that is gone, not at all. */
 	if (wait_ns && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
 	    !(thread->stalled && thread->stalled_at == thread->ring.released)) {
-		room = wait_for_room(thread, n_bytes, wait_ns);
-		thread->stalled = !room;
+		space = wait_for_space(thread, n_bytes, wait_ns);
+		thread->stalled = !space;
 		thread->stalled_at = thread->ring.released;
 	}
-	if (!room)
+	if (!space)
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 	errno = saved_errno;
-	return room;
+	return space;
 }

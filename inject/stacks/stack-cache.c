@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwinding an ordinary stack is a chain of decisions, each made from what the one before it read: the rule at a return
- * address (cfi.h) says where that frame's CFA lies, from the stack pointer, from the frame pointer or from a word
+ * address (stack-cfi.h) says where that frame's CFA lies, from the stack pointer, from the frame pointer or from a word
  * in the frame; the word below the CFA is the next return address; the frame pointer is as it was, or a word of
  * the frame. So, from the same instruction and the same stack pointer, and as long as the rules stand, the same words
  * at the same places lead to the same frames, by induction from the innermost. A walk notes each word that it depended

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread's memory of its stacks: what was unwound before is recognised without unwinding it again. One for each
- * thread, used by that thread alone; nothing here locks, and only the learning of a rule (cfi.h) takes the loader's lock.
+ * thread, used by that thread alone; nothing here locks, and only the learning of a rule (stack-cfi.h) takes the loader's lock.
  */
 #pragma once
 
-#include "inject/stacks/cfi.h"
+#include "inject/stacks/stack-cfi.h"
 #include "inject/stacks/unwind.h"
 
 #define TS_STACK_SLOTS_MAX (3u * TS_STACK_DEPTH_MAX + 1u)
@@ -75,7 +75,7 @@ struct ts_python_codes;
 /* NULL: no memory. There is no end to one: it is handed on with its shard, from thread to thread. */
 struct ts_stack_cache *ts_stack_cache_new(void);
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache);
-/* The thread's own memory of code objects (python.h). */
+/* The thread's own memory of code objects (stack-python.h). */
 struct ts_python_codes **ts_stack_cache_python(struct ts_stack_cache *cache);
 /* For a list of all. */
 struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache);

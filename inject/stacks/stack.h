@@ -6,8 +6,8 @@
 
 #include "inject/process/loader.h"
 #include "inject/ring/definitions.h"
-#include "inject/stacks/python.h"
 #include "inject/stacks/stack-cache.h"
+#include "inject/stacks/stack-python.h"
 
 struct ts_stack_range {
 	uintptr_t start;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Call frame information: how to go from a frame to its caller, from the .eh_frame of a library. The shim reads libraries of
- * its own process (inject/stacks/cfi.c), the daemon's sampler reads files (daemon/sample/code-file.c).
+ * its own process (inject/stacks/stack-cfi.c), the daemon's sampler reads files (daemon/sample/code-file.c).
  *
  * The search table (.eh_frame_hdr) leads to a function's description, whose program is run up to an address. The reader
  * understands ordinary frames on x86-64: the CFA by stack or frame pointer, the return address right below it, the frame

@@ -13,12 +13,12 @@
 #define TS_GROW_FIRST 16u
 
 /* `array` points at the array's pointer. 0, or -ENOMEM: then it is as it was. */
-static inline int ts_grow(void *array, size_t *n_room, size_t n_wanted, size_t element_bytes)
+static inline int ts_grow(void *array, size_t *n_allocated, size_t n_wanted, size_t element_bytes)
 {
-	size_t n = *n_room ? *n_room : TS_GROW_FIRST / 2, n_bytes;
+	size_t n = *n_allocated ? *n_allocated : TS_GROW_FIRST / 2, n_bytes;
 	void *grown;
 
-	if (n_wanted <= *n_room)
+	if (n_wanted <= *n_allocated)
 		return 0;
 	do
 		if (__builtin_mul_overflow(n, 2, &n))
@@ -31,17 +31,17 @@ static inline int ts_grow(void *array, size_t *n_room, size_t n_wanted, size_t e
 	if (!grown)
 		return -ENOMEM;
 	memcpy(array, &grown, sizeof(grown));
-	*n_room = n;
+	*n_allocated = n;
 	return 0;
 }
 
-/* Room for n_wanted elements in `array`; n_room is a variable of 32 bits or more. 0 or -ENOMEM. */
-#define TS_GROW(array, n_room, n_wanted)                                                    \
-	({                                                                                  \
-		_Static_assert(sizeof(n_room) >= 4, "a narrow counter would wrap");         \
-		size_t ts_room_ = (n_room);                                                 \
-		int ts_grown_ = ts_grow(&(array), &ts_room_, (n_wanted), sizeof(*(array))); \
-                                                                                            \
-		(n_room) = (__typeof__(n_room))ts_room_;                                    \
-		ts_grown_;                                                                  \
+/* Room for n_wanted elements in `array`; n_allocated is a variable of 32 bits or more. 0 or -ENOMEM. */
+#define TS_GROW(array, n_allocated, n_wanted)                                                    \
+	({                                                                                       \
+		_Static_assert(sizeof(n_allocated) >= 4, "a narrow counter would wrap");         \
+		size_t ts_allocated_ = (n_allocated);                                            \
+		int ts_grown_ = ts_grow(&(array), &ts_allocated_, (n_wanted), sizeof(*(array))); \
+                                                                                                 \
+		(n_allocated) = (__typeof__(n_allocated))ts_allocated_;                          \
+		ts_grown_;                                                                       \
 	})

@@ -136,7 +136,7 @@ struct ts_control {
 	uint32_t sleeping;
 
 	/* daemon: so much of `lost` stands in a trace; a daemon that comes after this one tells the rest */
-	uint64_t told[TS_LOSS_COUNT] __attribute__((aligned(TS_CACHE_LINE)));
+	uint64_t reported[TS_LOSS_COUNT] __attribute__((aligned(TS_CACHE_LINE)));
 
 	/* layout, from minor version 4 on */
 	uint64_t lane_off;   /* of its struct ts_shard */
@@ -215,7 +215,7 @@ TS_ASSERT_FIELD(struct ts_control, flush_request, 772);
 TS_ASSERT_FIELD(struct ts_control, heartbeat_ns, 776);
 TS_ASSERT_FIELD(struct ts_control, doorbell, 832);
 TS_ASSERT_FIELD(struct ts_control, sleeping, 836);
-TS_ASSERT_FIELD(struct ts_control, told, 896);
+TS_ASSERT_FIELD(struct ts_control, reported, 896);
 
 /* ts_shard.state; only the producer's process changes it. */
 enum ts_shard_state {
@@ -240,7 +240,7 @@ struct ts_shard {
 	/* daemon: written to the trace up to here; release, paired with the producer's acquire */
 	uint64_t released;
 	uint8_t reserved2[56];
-	uint64_t told[TS_LOSS_COUNT]; /* daemon: so much of `lost` stands in a trace */
+	uint64_t reported[TS_LOSS_COUNT]; /* daemon: so much of `lost` stands in a trace */
 	uint8_t reserved3[4096 - 704];
 };
 TS_ASSERT_SIZE(struct ts_shard, 4096);
@@ -248,7 +248,7 @@ TS_ASSERT_FIELD(struct ts_shard, thread, 4);
 TS_ASSERT_FIELD(struct ts_shard, lost, 8);
 TS_ASSERT_FIELD(struct ts_shard, head, 320);
 TS_ASSERT_FIELD(struct ts_shard, released, 384);
-TS_ASSERT_FIELD(struct ts_shard, told, 448);
+TS_ASSERT_FIELD(struct ts_shard, reported, 448);
 
 /*
  * The definition arena. Definitions are published before the first record that refers to them: a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks' life, and what operations write and read as a whole. */
-#include "replay/check/internal.h"
+#include "replay/check/check-internal.h"
 
 int ts_check_new(uint32_t what, struct ts_check **ret_check)
 {

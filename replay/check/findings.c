@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: each pair of places once, with a count, and where the memory was allocated. The checks add findings; replays read them. */
-#include "replay/check/internal.h"
+#include "replay/check/check-internal.h"
 
 const char *ts_check_kind_name(enum ts_check_kind kind)
 {

@@ -4,7 +4,7 @@
  * pointers come from is looked at as widely as can be: each word of the arguments, each word of memory that was read before,
  * the names of the module's own variables, and what its constants are when the kernel begins. Where those cannot be read, it is left alone.
  */
-#include "replay/check/internal.h"
+#include "replay/check/check-internal.h"
 
 #define MAX_BIAS_BYTES 64u
 

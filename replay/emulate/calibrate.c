@@ -3,7 +3,7 @@
  * From recorded times to what the simulation needs: for each operation by how much it follows what holds it up, for each call what
  * it takes itself and how fast it wakes up. The calls are gone through as they were made, so that streams hold what they held.
  */
-#include "replay/emulate/program.h"
+#include "replay/emulate/emulate-program.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What-if edits: from text, and onto a program. An edit changes what the program is made of, durations, who waits, which stream;
  * what follows from that is the simulation's to find.
  */
-#include "replay/emulate/program.h"
+#include "replay/emulate/emulate-program.h"
 
 #include <errno.h>
 #include <math.h>
@@ -521,7 +521,8 @@ static uint64_t kind_of(const struct ts_emulate_item *item)
 }
 
 /* The kind of operation that the stream does most often; of those the first: what it does over and over begins with it. */
-static int find_turn(const struct ts_emulate_program *program, uint32_t queue, uint64_t *ret_kind)
+static int find_iteration(const struct ts_emulate_program *program, uint32_t queue,
+			  uint64_t *ret_kind)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map counts = {0};
 	uint32_t most = 0;
@@ -553,8 +554,8 @@ static int split_stream(struct edit *e, uint32_t queue)
 {
 	struct ts_emulate_program *program = e->program;
 	uint32_t parts[MAX_PARTS] = {queue}, n_parts = (uint32_t)e->edit->second;
-	uint64_t n_turns = 0, turn = 0;
-	int r = find_turn(program, queue, &turn);
+	uint64_t n_iterations = 0, iteration_kind = 0;
+	int r = find_iteration(program, queue, &iteration_kind);
 
 	for (uint32_t i = 1; !r && i < n_parts; i++)
 		r = add_part(program, queue, &parts[i]);
@@ -564,9 +565,9 @@ static int split_stream(struct edit *e, uint32_t queue)
 		if (item->stream != queue || item->flags & TS_EMULATE_ITEM_NODE)
 			continue;
 		if (item->kind == TS_EMULATE_OP &&
-		    (e->edit->pattern[0] ? fits_kernel(e, item) : kind_of(item) == turn))
-			n_turns++;
-		item->stream = parts[(n_turns ? n_turns - 1 : 0) % n_parts];
+		    (e->edit->pattern[0] ? fits_kernel(e, item) : kind_of(item) == iteration_kind))
+			n_iterations++;
+		item->stream = parts[(n_iterations ? n_iterations - 1 : 0) % n_parts];
 		e->n_edited++;
 	}
 	return r;

@@ -26,7 +26,7 @@
  */
 #pragma once
 
-#include "replay/state/graph/graph.h"
+#include "replay/state/graph/state-graph.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
  * Which event a call waited for. The vendor tells a number of its own and not the handle that events are recorded by, so the two are
  * matched: of the handles recorded by then, the one that best explains when all calls that waited for that number returned.
  */
-#include "replay/emulate/program.h"
+#include "replay/emulate/emulate-program.h"
 
 #include <errno.h>
 #include <stdlib.h>

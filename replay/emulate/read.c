@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From rows to a program. One pass over the trace collects calls and what they put into streams, joined by operation ids;
- * layout.c makes the rest of it.
+ * emulate-layout.c makes the rest of it.
  */
-#include "replay/emulate/builder.h"
+#include "replay/emulate/emulate-builder.h"
 
 #include "proto/abi/vendor/cupti_cbid.h"
 

@@ -185,7 +185,7 @@ static void start(struct simulation *s, uint32_t at)
 	push(s, its->end_ns, EVENT_END, at);
 }
 
-static bool has_room(const struct simulation *s, const struct ts_emulate_item *item)
+static bool has_capacity(const struct simulation *s, const struct ts_emulate_item *item)
 {
 	const struct engine *engine = &s->engines[item->engine];
 	uint32_t capacity = s->program->engines[item->engine].capacity;
@@ -224,7 +224,7 @@ static void ask_engine(struct simulation *s, uint32_t at)
 	if ((engine->head == NONE ||
 	     ts_stream_is_more_urgent(s->run->items[at].priority,
 				      s->run->items[engine->head].priority)) &&
-	    has_room(s, item)) {
+	    has_capacity(s, item)) {
 		engine->used += item->demand;
 		start(s, at);
 		return;
@@ -242,7 +242,7 @@ static void leave_engine(struct simulation *s, uint32_t over)
 		uint32_t at = engine->head;
 		const struct ts_emulate_item *next = &s->program->items[at];
 
-		if (!has_room(s, next))
+		if (!has_capacity(s, next))
 			return;
 		engine->head = s->next_ready[at];
 		engine->used += next->demand;
@@ -257,13 +257,13 @@ static void let_go(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
 	struct ts_emulate_run_item *its = &s->run->items[at];
-	uint64_t called_ns = s->run->calls[item->call].start_ns, launched_ns, ready_ns = 0;
+	uint64_t call_ns = s->run->calls[item->call].start_ns, launched_ns, ready_ns = 0;
 
 	its->is_let_go = true;
 	if (item->kind != TS_EMULATE_OP) {
-		its->by_kind = its->by == NONE || its->over_ns < called_ns ? TS_EMULATE_BY_CALL
-									   : TS_EMULATE_BY_ITEM;
-		its->start_ns = its->end_ns = ts_emulate_more(called_ns, its->over_ns);
+		its->by_kind = its->by == NONE || its->over_ns < call_ns ? TS_EMULATE_BY_CALL
+									 : TS_EMULATE_BY_ITEM;
+		its->start_ns = its->end_ns = ts_emulate_more(call_ns, its->over_ns);
 		s->r = s->r ? s->r
 			    : ts_largearray_grow(&s->points, s->n_points, &s->n_points_allocated,
 						 sizeof(*s->points));
@@ -271,7 +271,7 @@ static void let_go(struct simulation *s, uint32_t at)
 			s->points[s->n_points++] = at;
 		return;
 	}
-	launched_ns = ts_emulate_add(called_ns, item->launch_ns);
+	launched_ns = ts_emulate_add(call_ns, item->launch_ns);
 	if (its->by != NONE)
 		ready_ns = ts_emulate_add(its->over_ns, item->lag_ns);
 	its->by_kind = ready_ns > launched_ns ? TS_EMULATE_BY_ITEM : TS_EMULATE_BY_CALL;

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "replay/emulate/program.h"
+#include "replay/emulate/emulate-program.h"
 
 enum ts_emulate_by {
 	TS_EMULATE_BY_NOTHING = 0,

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "replay/vgpu/module.h"
+#include "replay/vgpu/vgpu-module.h"
 
 #ifdef __cplusplus
 extern "C" {

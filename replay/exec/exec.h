@@ -11,7 +11,7 @@
 #pragma once
 
 #include "replay/check/check.h"
-#include "replay/exec/program.h"
+#include "replay/exec/exec-program.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,7 +62,7 @@ struct ts_exec_options {
 		wanted; /* end with this result, counted from 1, and keep its bytes; 0: with the last operation */
 	const struct ts_exec_difference
 		*kept; /* the result that differs here keeps its bytes; or NULL */
-	/* The order in which all is done (schedule.h): then n_threads is 1. NULL: the capture's. */
+	/* The order in which all is done (exec-schedule.h): then n_threads is 1. NULL: the capture's. */
 	struct ts_exec_schedule *schedule;
 	struct ts_exec_compiled *
 		compiled; /* from replays before, and for those after it (compiled.h): vgpu's; or NULL */
@@ -96,8 +96,8 @@ struct ts_executor {
 	 * The host calls for a launch, which may be done behind others that are called for later: what its first launch would
 	 * bring about is brought about now, so that it is the same in any order. NULL: there is nothing such.
 	 */
-	void (*called)(void *state, const struct ts_row_operation *operation,
-		       const struct ts_exec_io *io);
+	void (*prepare_launch)(void *state, const struct ts_row_operation *operation,
+			       const struct ts_exec_io *io);
 	/* Waits for all there is. */
 	int (*finish)(void *state, const struct ts_exec_io *io);
 	/* Calls `each` for every allocation, in ascending order of address, all work being over. */

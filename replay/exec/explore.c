@@ -5,7 +5,7 @@
  * without, the smallest pair of schedules that was found. If there is a time limit, the first six eighths of the time are for the
  * search, the next for fewer decisions, and the last for the description.
  */
-#include "replay/exec/schedule.h"
+#include "replay/exec/exec-schedule.h"
 
 #include "proto/abi/clock.h"
 #include "replay/exec/compiled.h"

@@ -10,7 +10,7 @@
 
 #include "proto/abi/grow.h"
 #include "replay/exec/checked.h"
-#include "replay/exec/order.h"
+#include "replay/exec/exec-order.h"
 #include "replay/exec/results.h"
 
 /* No content that an operation reads or writes may be longer: what else a file claims. */
@@ -405,8 +405,9 @@ static int run_in_order(struct run *run, struct ts_exec_order *order)
 		if (i >= program->end &&
 		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;
-		if (order && operation->kind == TS_OPERATION_LAUNCH && run->executor->called)
-			run->executor->called(run->state, operation, &io);
+		if (order && operation->kind == TS_OPERATION_LAUNCH &&
+		    run->executor->prepare_launch)
+			run->executor->prepare_launch(run->state, operation, &io);
 		r = order ? ts_exec_order_next(order, operation) : do_next(run, operation);
 	}
 	return r || !order ? r : ts_exec_order_finish(order);

@@ -3,7 +3,7 @@
  * Which operations of a program count. In which stream of the trace a call did something its device rows tell: operations have
  * handles, which are given out anew.
  */
-#include "replay/exec/program.h"
+#include "replay/exec/exec-program.h"
 
 #include "proto/abi/grow.h"
 #include "sbt/error.h"

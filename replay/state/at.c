@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state at an instant, from the nearest checkpoint (checkpoint/) or, without one, from the start (state.c). */
-#include "replay/state/builder.h"
 #include "replay/state/checkpoint/checkpoint.h"
+#include "replay/state/state-builder.h"
 
 static int read_all(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 		    struct ts_state **ret_state)

@@ -5,7 +5,7 @@
 #include "replay/state/occupancy.h"
 
 #include "proto/abi/grow.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The state at an instant. Up to it every row is looked at; behind it only what devices did, until all that had been called
  * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
  */
-#include "replay/state/builder.h"
+#include "replay/state/state-builder.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "replay/state/machine.h"
+#include "replay/state/state-machine.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA's rules of order between streams, once. Six modules follow or run streams: state (replay/state/order.c), emulate (program.h),
- * exec (order.c), check (operations.c), the virtual GPU (replay/vgpu/worker.c) and its stream captures (tools/vgpu/cuda/graph/captures.c).
+ * CUDA's rules of order between streams, once. Six modules follow or run streams: state (replay/state/state-order.c), emulate (emulate-program.h),
+ * exec (exec-order.c), check (check-operations.c), the virtual GPU (replay/vgpu/worker.c) and its stream captures (tools/vgpu/cuda/graph/stream-captures.c).
  * Each has a model of its own, and asks here.
  *
  *   one stream           Its operations run in the order of their calls. Two names can mean one stream (ts_stream_is_same()).

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 static uint64_t scale(uint64_t bytes, uint64_t per_s)
 {
@@ -141,8 +141,8 @@ uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
 	return layout_of(device->shape, done).n_sm;
 }
 
-bool ts_vgpu_cost_has_room(const struct ts_vgpu_device *device, uint32_t n_sm,
-			   uint32_t n_concurrent, uint64_t at_ns)
+bool ts_vgpu_cost_has_capacity(const struct ts_vgpu_device *device, uint32_t n_sm,
+			       uint32_t n_concurrent, uint64_t at_ns)
 {
 	const struct ts_vgpu_engines *e = &device->engines;
 	uint32_t used = e->sm_used + e->sm_running, n = e->n_resident + e->n_running;

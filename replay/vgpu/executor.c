@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "replay/vgpu/executor.h"
-#include "replay/vgpu/module.h"
+#include "replay/vgpu/vgpu-module.h"
 
 /* What cooperative groups keep for a grid's barrier: its size and a word of state, and some room. */
 #define GRID_WORKSPACE_BYTES 256u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What computes the virtual GPU's kernels: the PTX engine (ptx/ptx.h) as the machine's executor. Launches name kernels by
- * struct ts_vgpu_kernel (module.h) of modules whose variables have been placed.
+ * struct ts_vgpu_kernel (vgpu-module.h) of modules whose variables have been placed.
  *
  * Kernels that fit on the device together run at once, each on an engine of its own; each engine runs blocks on n_threads
  * threads. With n_threads 1 kernels run one after the other, and what they compute is deterministic but for clocks.

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "replay/vgpu/module.h"
+#include "replay/vgpu/vgpu-module.h"
 
 #define WRAPPER_MAGIC	 0x466243b1u
 #define FATBIN_MAGIC	 0xba55ed50u

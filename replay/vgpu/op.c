@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations, marks of events and streams as objects: made, and let go by whoever refers to them last. stream.c puts operations in,
+ * Operations, marks of events and streams as objects: made, and let go by whoever refers to them last. vgpu-stream.c puts operations in,
  * worker.c carries them out.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 #define OPS_PER_SLAB 64
 

@@ -2,13 +2,13 @@
 /*
  * Addresses without memory, and memory without an address. A reservation has a second stretch as long as itself where the bytes of what is
  * mapped lie, so that neighbouring mappings are neighbours there, too. Memory is a shared anonymous mapping, of which the kernel makes
- * another at each place where it is mapped: no descriptor of ours stands in the program's table. map.c maps one to the other.
+ * another at each place where it is mapped: no descriptor of ours stands in the program's table. vgpu-map.c maps one to the other.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 struct ts_vgpu_reservation {
 	struct ts_vgpu_reservation *next;

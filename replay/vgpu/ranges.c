@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "proto/abi/grow.h"
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 /* The first range that starts past the address. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address)

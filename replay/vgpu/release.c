@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Releases a range and the memory behind it, each kind in its way. The worker calls it when a stream has come to a release, memory.c and map.c when
+ * Releases a range and the memory behind it, each kind in its way. The worker calls it when a stream has come to a release, vgpu-memory.c and vgpu-map.c when
  * all that could be at work there is over.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 const char ts_vgpu_placed;
 

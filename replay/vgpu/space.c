@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's addresses and the bytes behind them: two mappings, and the holes, which are stretches that nothing was given out of. memory.c
+ * A device's addresses and the bytes behind them: two mappings, and the holes, which are stretches that nothing was given out of. vgpu-memory.c
  * says how addresses and bytes go together.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 /* Freed stretches smaller than this are not worth a system call to give back. */
 #define GIVE_BACK_BYTES (256u << 10)

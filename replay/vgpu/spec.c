@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "replay/vgpu/executor.h"
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 static const struct ts_vgpu_shape shapes[] = {
 	{

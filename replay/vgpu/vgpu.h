@@ -351,7 +351,7 @@ int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill)
 int ts_vgpu_host_function(struct ts_vgpu_stream *stream, void (*function)(void *), void *userdata,
 			  uint64_t tag);
 
-/* Memory: see memory.c for the address space. */
+/* Memory: see vgpu-memory.c for the address space. */
 struct ts_vgpu_range {
 	uint64_t start;
 	uint64_t bytes;
@@ -408,7 +408,7 @@ int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
 int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
 
 /*
- * Memory pools (pool.c): a device's memory, held by whole granules and given out in stream order. ts_vgpu_free_async() gives back.
+ * Memory pools (vgpu-pool.c): a device's memory, held by whole granules and given out in stream order. ts_vgpu_free_async() gives back.
  * `user` is that of what it gives, for ts_vgpu_share_all().
  */
 struct ts_vgpu_pool;
@@ -443,7 +443,7 @@ void ts_vgpu_pool_rule(struct ts_vgpu_pool *pool, const struct ts_vgpu_pool_rule
 void ts_vgpu_pool_forget_high(struct ts_vgpu_pool *pool, bool reserved);
 
 /*
- * Virtual memory management (map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole
+ * Virtual memory management (vgpu-map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole
  * granules. Neighbouring mappings of a reservation are as one to whoever copies across them.
  */
 #define TS_VGPU_GRANULE_BYTES (2u << 20)

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 
 #include "proto/abi/heap.h"
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 
 /* Operations able to run within this time are dispatched now. */
 #define LOOKAHEAD_NS 50000u

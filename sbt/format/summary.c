@@ -8,7 +8,7 @@
 
 #include "proto/abi/tablehash.h"
 #include "sbt/crc32c.h"
-#include "sbt/format/columns.h"
+#include "sbt/format/block-columns.h"
 #include "sbt/format/wide.h"
 
 #define SLOTS 8192u /* more than twice TS_SUMMARY_MOST_SUMS; a power of two */

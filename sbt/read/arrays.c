@@ -6,7 +6,7 @@
 
 #include "sbt/arrays.h"
 
-#include "sbt/format/columns.h"
+#include "sbt/format/block-columns.h"
 #include "sbt/read/reader-internal.h"
 
 struct ts_sbt_arrays {

@@ -31,7 +31,7 @@ struct stream {
 	uint32_t session;
 	uint32_t batch_n;		  /* rows of the batch */
 	uint32_t batch_i;		  /* the present one */
-	uint32_t batch_room;		  /* rows that `batch` has room for */
+	uint32_t batch_capacity;	  /* rows that `batch` has room for */
 	uint64_t start_ns;		  /* of the present row */
 	struct ts_block_columns *columns; /* NULL: given back */
 	uint8_t *batch;			  /* NULL: given back */
@@ -93,7 +93,7 @@ static void use_append(struct ts_sbt_cursor *cursor, struct stream *stream, enum
 
 static size_t batch_bytes(const struct stream *stream)
 {
-	return (size_t)stream->batch_room * stream->decoder.schema->row_bytes;
+	return (size_t)stream->batch_capacity * stream->decoder.schema->row_bytes;
 }
 
 static void free_columns(struct ts_sbt_cursor *cursor, struct stream *stream)
@@ -125,7 +125,7 @@ static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
 }
 
 /* Makes room for `bytes` more, but for what `keep` holds. */
-static void make_room(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
+static void evict(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
 {
 	for (int held = 0; held < HELD_COUNT; held++) {
 		struct stream *stream = cursor->used[held].oldest;
@@ -150,14 +150,14 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 	ts_cleanup(ts_freep) uint8_t *raw = NULL;
 	int r;
 
-	make_room(cursor, stream, block->raw_bytes);
+	evict(cursor, stream, block->raw_bytes);
 	r = ts_sbt_reader_load(cursor->reader, stream->block, ret_header, &raw);
 	r = r
 		    ?: ts_sbt_reader_columns(cursor->reader, stream->block, schema, ret_header, raw,
 					     &stream->columns);
 	if (r)
 		return r;
-	make_room(cursor, stream, ts_block_columns_bytes(stream->columns));
+	evict(cursor, stream, ts_block_columns_bytes(stream->columns));
 	cursor->open_bytes += ts_block_columns_bytes(stream->columns);
 	cursor->n_decoded++;
 	use_append(cursor, stream, HELD_COLUMNS);
@@ -178,12 +178,12 @@ static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stre
 /* Room for a batch of n rows; what was there goes where it is too small, or far larger than it should be now. */
 static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
 {
-	if (stream->batch && (stream->batch_room < n || stream->batch_room / 2 > n))
+	if (stream->batch && (stream->batch_capacity < n || stream->batch_capacity / 2 > n))
 		free_batch(cursor, stream);
 	if (stream->batch)
 		return 0;
-	stream->batch_room = n;
-	make_room(cursor, stream, batch_bytes(stream));
+	stream->batch_capacity = n;
+	evict(cursor, stream, batch_bytes(stream));
 	stream->batch = malloc(batch_bytes(stream));
 	if (!stream->batch)
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
@@ -343,7 +343,7 @@ static int open_next(struct ts_sbt_cursor *cursor)
 	if (!stream)
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, block->off, "no memory");
 	cursor->next_waiting++;
-	make_room(cursor, NULL, sizeof(*stream));
+	evict(cursor, NULL, sizeof(*stream));
 	cursor->open_bytes += sizeof(*stream);
 	stream->block = i;
 	stream->type = block->type;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "sbt/format/columns.h"
+#include "sbt/format/block-columns.h"
 
 #define CHUNK_ROWS 1024u
 #define NO_COLUMN  (-1)

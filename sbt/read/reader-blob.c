@@ -42,7 +42,7 @@ void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader)
 }
 
 /* Room for those of one block. */
-static void make_room(struct ts_sbt_reader *reader)
+static void evict(struct ts_sbt_reader *reader)
 {
 	struct ts_blob_block *blobs = (void *)reader->blobs.items;
 
@@ -115,7 +115,7 @@ static int load(struct ts_sbt_reader *reader, struct ts_blob_block *blobs)
 	if (blobs->failed)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, off,
 					  "a block of blobs is damaged");
-	make_room(reader);
+	evict(reader);
 	r = ts_sbt_reader_load(reader, blobs->block, &header, &raw);
 	if (!r) {
 		r = decode(blobs, &header, raw, &why);

@@ -176,7 +176,7 @@ int ts_sbt_table_order(struct ts_table *table);
 const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
 				uint32_t gap, uint32_t *offsets);
 
-/* find.c */
+/* find-block.c */
 /* A search for whole blocks, or several of one file: what they may read in all is bounded. */
 struct ts_sbt_search {
 	int fd;

@@ -17,7 +17,7 @@
 #include "sbt/read/reader-internal.h"
 #include "sbt/verify.h"
 
-#define MAX_TOLD     1000u
+#define MAX_REPORTED 1000u
 #define MAX_SESSIONS (1024u * 1024)
 #define BATCH_ROWS   512u
 
@@ -75,7 +75,7 @@ static void found(struct verifier *v, int code, uint64_t off, const char *format
 	va_end(args);
 	if (!report->n_findings || off < report->first.off)
 		report->first = error;
-	if (report->n_findings++ < MAX_TOLD && v->options && v->options->on_finding)
+	if (report->n_findings++ < MAX_REPORTED && v->options && v->options->on_finding)
 		v->options->on_finding(&error, v->options->data);
 }
 

@@ -74,7 +74,7 @@ static int find_present(struct block *block)
 }
 
 static void add_choice(const struct block *block, struct choices *choices,
-		       enum ts_sbt_predictor predictor, const struct ts_column *base, bool keyed,
+		       enum ts_sbt_predictor predictor, const struct ts_column *base, bool by_place,
 		       unsigned trend)
 {
 	unsigned c = base ? (unsigned)(base - block->builder->schema->columns) : 0;
@@ -89,7 +89,7 @@ static void add_choice(const struct block *block, struct choices *choices,
 	};
 	if (prediction->context)
 		prediction->n_contexts = block->n_items[TS_PLAN_SITE];
-	if (keyed && block->indices[TS_PLAN_PLACE]) {
+	if (by_place && block->indices[TS_PLAN_PLACE]) {
 		prediction->key = block->indices[TS_PLAN_PLACE];
 		prediction->n_keys = block->n_items[TS_PLAN_PLACE];
 	}
@@ -138,10 +138,10 @@ static void choose_operation(const struct block *block, const struct ts_column *
 			     struct choices *choices)
 {
 	const struct ts_column *other = first_of_role(block, column);
-	bool keyed = !block->builder->plan.places_share_ops;
+	bool by_place = !block->builder->plan.places_share_ops;
 
-	add_choice(block, choices, TS_SBT_LAST, column, keyed, 0);
-	add_choice(block, choices, TS_SBT_LAST, column, keyed, 1);
+	add_choice(block, choices, TS_SBT_LAST, column, by_place, 0);
+	add_choice(block, choices, TS_SBT_LAST, column, by_place, 1);
 	if (other) {
 		add_choice(block, choices, TS_SBT_COLUMN, other, false, 0);
 		add_choice(block, choices, TS_SBT_COLUMN, other, false, 1);
@@ -224,11 +224,11 @@ static int put_index(struct block *block, int run)
 		.n_values = block->builder->n_rows,
 		.base = (uint16_t)(block->n_items[run] - 1),
 	};
-	bool keyed = run == TS_PLAN_SITE && block->indices[TS_PLAN_PLACE];
+	bool by_place = run == TS_PLAN_SITE && block->indices[TS_PLAN_PLACE];
 
 	return ts_encoder_index(block->encoder, block->n_written++, &header, block->indices[run],
-				keyed ? block->indices[TS_PLAN_PLACE] : NULL,
-				keyed ? block->n_items[TS_PLAN_PLACE] : 1);
+				by_place ? block->indices[TS_PLAN_PLACE] : NULL,
+				by_place ? block->n_items[TS_PLAN_PLACE] : 1);
 }
 
 int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encoded columns to blocks: compression and the header. How a column is encoded is encode-column.c's, how rows become
- * columns builder.c's.
+ * columns block-builder.c's.
  */
 
 #include <zstd.h>
@@ -63,21 +63,21 @@ int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
 	return 0;
 }
 
-static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t room, const uint8_t *from,
-			    size_t n)
+static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t capacity,
+			    const uint8_t *from, size_t n)
 {
-	size_t r = ZSTD_compress2(zstd, to, room, from, n);
+	size_t r = ZSTD_compress2(zstd, to, capacity, from, n);
 
 	return ZSTD_isError(r) ? 0 : r;
 }
 
 /* A frame of bytes as they are: RFC 8878, 3.1.1. 0 where there is no room. */
-static size_t put_even(uint8_t *to, size_t room, const uint8_t *from, size_t n)
+static size_t put_even(uint8_t *to, size_t capacity, const uint8_t *from, size_t n)
 {
 	uint32_t frame[] = {ZSTD_MAGICNUMBER, (uint32_t)n}, block;
 	uint8_t *p = to;
 
-	if (n > MAX_EVEN_BYTES || room < n + EVEN_HEADER_BYTES)
+	if (n > MAX_EVEN_BYTES || capacity < n + EVEN_HEADER_BYTES)
 		return 0;
 	memcpy(p, &frame[0], 4);
 	p[4] = 0xa0; /* a single segment, its size in 4 bytes */
@@ -88,13 +88,13 @@ static size_t put_even(uint8_t *to, size_t room, const uint8_t *from, size_t n)
 	return EVEN_HEADER_BYTES + n;
 }
 
-static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *to, size_t room,
+static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *to, size_t capacity,
 			    const uint8_t *from, size_t n)
 {
 	if (kind == TS_PLANE_EVEN)
-		return put_even(to, room, from, n);
-	return compress_part(kind == TS_PLANE_NOISE ? encoder->zstd_noise : encoder->zstd, to, room,
-			     from, n);
+		return put_even(to, capacity, from, n);
+	return compress_part(kind == TS_PLANE_NOISE ? encoder->zstd_noise : encoder->zstd, to,
+			     capacity, from, n);
 }
 
 /*
@@ -118,7 +118,7 @@ static bool is_even(const uint8_t *bytes, size_t n)
  * to speak of is left as it is until they are tried again. 0 where there is no room.
  */
 static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *part, uint8_t *to,
-			     size_t room, const uint8_t *from, size_t n)
+			     size_t capacity, const uint8_t *from, size_t n)
 {
 	struct ts_plane_choice *plane = &part->choice->planes[part->plane];
 	unsigned kind = TS_PLANE_REPEATS;
@@ -126,12 +126,12 @@ static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *p
 
 	if (plane->n_left && (plane->kind != TS_PLANE_EVEN || is_even(from, n))) {
 		plane->n_left--;
-		return compress_kind(encoder, plane->kind, to, room, from, n);
+		return compress_kind(encoder, plane->kind, to, capacity, from, n);
 	}
-	n_other = compress_part(encoder->zstd, to, room, from, n);
+	n_other = compress_part(encoder->zstd, to, capacity, from, n);
 	if (!n_other)
 		return 0;
-	n_noise = compress_part(encoder->zstd_noise, to + n_other, room - n_other, from, n);
+	n_noise = compress_part(encoder->zstd_noise, to + n_other, capacity - n_other, from, n);
 	if (n_noise && n_noise <= n_other) {
 		memmove(to, to + n_other, n_noise);
 		n_other = n_noise;
@@ -151,7 +151,7 @@ static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *p
 }
 
 /* Each part is a frame with statistics of its own; any decoder takes them in one go. 0 where they did not get smaller. */
-static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t room)
+static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t capacity)
 {
 	const struct ts_part rest = {.end = encoder->raw.n};
 	size_t n = 0, from = 0, r;
@@ -162,9 +162,9 @@ static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t room)
 
 		if (part->end == from)
 			continue;
-		r = part->choice ? compress_plane(encoder, part, to + n, room - n, bytes,
+		r = part->choice ? compress_plane(encoder, part, to + n, capacity - n, bytes,
 						  part->end - from)
-				 : compress_part(encoder->zstd, to + n, room - n, bytes,
+				 : compress_part(encoder->zstd, to + n, capacity - n, bytes,
 						 part->end - from);
 		if (!r)
 			return 0;
@@ -207,16 +207,16 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 		   struct ts_buffer *out)
 {
 	size_t n_raw = encoder->raw.n, n = 0;
-	size_t room = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
-		      ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane twice */
+	size_t capacity = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
+			  ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane twice */
 	uint8_t *at;
 	int r = begin_zstd(encoder);
 
-	r = r ?: ts_buffer_reserve(out, sizeof(*header) + room + 8, &at);
+	r = r ?: ts_buffer_reserve(out, sizeof(*header) + capacity + 8, &at);
 	if (r)
 		return r;
 	if (n_raw >= MIN_COMPRESS_BYTES)
-		n = compress(encoder, at + sizeof(*header), room);
+		n = compress(encoder, at + sizeof(*header), capacity);
 	if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {

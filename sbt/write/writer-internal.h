@@ -15,12 +15,12 @@ struct ts_sbt_writer {
 	int fd;
 	bool is_file;
 	bool finished;
-	bool no_room_ahead; /* the file system sets nothing aside */
+	bool no_reserve; /* the file system sets nothing aside */
 	int error;
-	int full;	    /* why nothing but ends is taken any more; 0: all is */
-	uint64_t bytes;	    /* of the whole blocks written */
-	uint64_t room;	    /* up to where the file system has set space aside */
-	uint64_t max_bytes; /* 0: no limit of its own */
+	int full;		 /* why nothing but ends is taken any more; 0: all is */
+	uint64_t bytes;		 /* of the whole blocks written */
+	uint64_t reserved_bytes; /* up to where the file system has set space aside */
+	uint64_t max_bytes;	 /* 0: no limit of its own */
 	struct ts_sbt_space space;
 	uint64_t taken; /* of the present file: accounted for by `space` */
 	uint64_t n_blocks;
@@ -72,9 +72,8 @@ static inline bool ts_sbt_is_full(int r)
  * Makes sure of the space for n_bytes more, and for what is to come after them. The caller holds the mutex. 0, or
  * -ENOSPC, -EDQUOT, -EFBIG: there is none.
  */
-int ts_sbt_writer_take_room(struct ts_sbt_writer *writer, uint64_t n_bytes,
-			    enum ts_commit_kind kind);
-void ts_sbt_writer_give_room_back(struct ts_sbt_writer *writer);
+int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum ts_commit_kind kind);
+void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer);
 /* The same for a file that is complete up to n_bytes and becomes the writer's; the caller gives back what is not. */
 int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);

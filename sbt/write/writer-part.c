@@ -102,9 +102,9 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 	writer->index = next->index;
 	next->index = (struct ts_index){0};
 	writer->n_blocks = next->n_blocks;
-	writer->room = 0;
+	writer->reserved_bytes = 0;
 	writer->taken = next->bytes;
-	writer->no_room_ahead = writer->finished = false;
+	writer->no_reserve = writer->finished = false;
 	writer->part++;
 	__atomic_store_n(&writer->bytes, next->bytes, __ATOMIC_RELAXED);
 }

@@ -28,7 +28,7 @@ struct ts_sbt_session_writer {
 	struct ts_builder *builders[TS_ROW_COUNT];
 	uint64_t open_bytes;
 	uint64_t
-		room_bytes; /* of rows that may be added before it is looked at again how much is pending */
+		capacity_bytes; /* of rows that may be added before it is looked at again how much is pending */
 	uint64_t open_rows; /* of events */
 	uint64_t ready_rows;
 
@@ -157,7 +157,7 @@ int ts_sbt_session_writer_add_stack(struct ts_sbt_session_writer *session, const
 		return -EINVAL;
 	if (session->n_stacks == UINT32_MAX)
 		return -EOVERFLOW;
-	session->room_bytes = 0;
+	session->capacity_bytes = 0;
 	if (session->stack_lengths.n == TS_SBT_MAX_ROWS * sizeof(uint32_t) ||
 	    session->stack_frames.n / sizeof(uint64_t) >= STACK_BLOCK_FRAMES)
 		r = encode_stacks(session);
@@ -232,7 +232,7 @@ int ts_sbt_session_writer_add_blob(struct ts_sbt_session_writer *session, const 
 		return -EOVERFLOW;
 	if (ts_sbt_session_writer_pending_bytes(session) >= TS_SBT_MAX_PENDING_BYTES)
 		return TS_SBT_E_FULL;
-	session->room_bytes = 0;
+	session->capacity_bytes = 0;
 	if (lengths->n == TS_SBT_MAX_ROWS * sizeof(uint32_t) || all->n >= BLOB_BLOCK_BYTES) {
 		r = encode_blobs(session);
 		for (size_t i = 0; i < TS_ARRAY_LEN(before); i++)
@@ -273,7 +273,7 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	struct ts_summaries_mark before;
 	int r;
 
-	session->room_bytes = 0;
+	session->capacity_bytes = 0;
 	ts_summaries_mark(&session->summaries, &before);
 	r = schema->is_event && n_rows ? summarise(session, builder) : 0;
 	r = r
@@ -315,7 +315,8 @@ static void count_rows(struct ts_sbt_session_writer *session, const struct ts_bu
 	uint64_t n_bytes = (uint64_t)n * builder->schema->row_bytes;
 
 	session->open_bytes += n_bytes;
-	session->room_bytes -= n_bytes < session->room_bytes ? n_bytes : session->room_bytes;
+	session->capacity_bytes -=
+		n_bytes < session->capacity_bytes ? n_bytes : session->capacity_bytes;
 	session->open_rows += builder->schema->is_event ? n : 0;
 }
 
@@ -369,9 +370,9 @@ static bool is_full(struct ts_sbt_session_writer *session)
 {
 	uint64_t pending = ts_sbt_session_writer_pending_bytes(session);
 
-	session->room_bytes =
+	session->capacity_bytes =
 		pending < TS_SBT_MAX_PENDING_BYTES ? TS_SBT_MAX_PENDING_BYTES - pending : 0;
-	return !session->room_bytes;
+	return !session->capacity_bytes;
 }
 
 int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigned type,
@@ -379,7 +380,7 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 {
 	if (!takes_type(type))
 		return -EINVAL;
-	if (ts_unlikely(!session->room_bytes) && is_full(session))
+	if (ts_unlikely(!session->capacity_bytes) && is_full(session))
 		return TS_SBT_E_FULL;
 	if (ts_unlikely(session->quantum_ns && is_host(type)))
 		return add_rounded(session, type, row);

@@ -96,7 +96,7 @@ static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kin
 		/* A torn tail is found, and cut off, by readers too. */
 	}
 	/* With it went what had been set aside. */
-	writer->room = 0;
+	writer->reserved_bytes = 0;
 	if (writer->is_file && kind == TS_COMMIT_ROWS && ts_sbt_is_full(error))
 		return become_full(writer, error);
 	__atomic_store_n(&writer->error, error, __ATOMIC_RELAXED);
@@ -218,7 +218,7 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 		unlist(writer, &listed);
 		return r;
 	}
-	r = ts_sbt_writer_take_room(writer, bytes - writer->bytes, kind);
+	r = ts_sbt_writer_reserve(writer, bytes - writer->bytes, kind);
 	if (r) {
 		unlist(writer, &listed);
 		return become_full(writer, r);
@@ -313,7 +313,7 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	if (!writer)
 		return;
 	if (writer->fd >= 0) {
-		ts_sbt_writer_give_room_back(writer);
+		ts_sbt_writer_unreserve(writer);
 		close(writer->fd);
 	}
 	pthread_mutex_destroy(&writer->mutex);
@@ -331,10 +331,10 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 }
 
 /* For n_bytes more of what the file's end has to take. */
-static int keep_room(struct ts_sbt_writer *writer, uint64_t n_bytes)
+static int reserve_end(struct ts_sbt_writer *writer, uint64_t n_bytes)
 {
-	int r = ts_sbt_writer_take_room(writer, n_bytes,
-					writer->full ? TS_COMMIT_LAST : TS_COMMIT_ROWS);
+	int r = ts_sbt_writer_reserve(writer, n_bytes,
+				      writer->full ? TS_COMMIT_LAST : TS_COMMIT_ROWS);
 
 	return r ? become_full(writer, r) : 0;
 }
@@ -360,7 +360,7 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 	if (r || !is_new)
 		return r;
 	/* Rows may refer to it: it has to fit, whatever else does not. */
-	r = keep_room(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
+	r = reserve_end(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
 	r = r ? r : ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
 	if (!r) {
 		r = ts_buffer_append(&writer->string_lengths, &n_bytes, sizeof(n_bytes));
@@ -419,7 +419,7 @@ int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *r
 		r = ts_builder_new(ts_row_schema(type), builder);
 	if (!r && ts_builder_rows(*builder) == TS_SBT_MAX_ROWS)
 		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
-	r = r ?: keep_room(writer, 2 * (uint64_t)(*builder)->schema->row_bytes);
+	r = r ?: reserve_end(writer, 2 * (uint64_t)(*builder)->schema->row_bytes);
 	r = r ?: ts_builder_add(*builder, row);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
@@ -465,14 +465,14 @@ int ts_sbt_writer_end(struct ts_sbt_writer *writer)
 		return r;
 	}
 	n_bytes = writer->index.fold_bytes + writer->ready.n;
-	r = ts_sbt_writer_take_room(writer, n_bytes, TS_COMMIT_FINISH);
+	r = ts_sbt_writer_reserve(writer, n_bytes, TS_COMMIT_FINISH);
 	r = r ?: write_index(writer);
 	if (r)
 		return fail(writer, r, TS_COMMIT_FINISH);
 	__atomic_store_n(&writer->bytes, writer->bytes + n_bytes, __ATOMIC_RELAXED);
 	writer->ready.n = 0;
 	writer->finished = true;
-	ts_sbt_writer_give_room_back(writer);
+	ts_sbt_writer_unreserve(writer);
 	return 0;
 }
 
@@ -553,6 +553,6 @@ void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)
 	pthread_mutex_lock(&writer->mutex);
 	writer->max_bytes = max_bytes;
 	/* What was set aside under another limit is looked at anew. */
-	writer->room = 0;
+	writer->reserved_bytes = 0;
 	pthread_mutex_unlock(&writer->mutex);
 }

@@ -5,10 +5,10 @@
  */
 #include <sys/mman.h>
 
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"
-#include "tools/export/names.h"
+#include "tools/export/export-names.h"
 
 #define PASSES 3
 

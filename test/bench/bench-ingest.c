@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "inject/ring/producer.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "proto/abi/handshake.h"
 #include "test/bench/bench.h"
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "inject/ring/producer.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "test/bench/bench.h"
 
 static struct ts_control *control;

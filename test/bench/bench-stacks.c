@@ -8,7 +8,7 @@
 #include <execinfo.h>
 #include <math.h>
 
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "inject/stacks/stack.h"
 #include "test/bench/bench.h"
 

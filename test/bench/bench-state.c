@@ -10,7 +10,7 @@
 
 #include "replay/state/compare/diff.h"
 #include "replay/state/gaps/gaps.h"
-#include "replay/state/graph/graph.h"
+#include "replay/state/graph/state-graph.h"
 #include "replay/state/overview/timeline.h"
 #include "replay/state/state.h"
 #include "sbt/reader.h"

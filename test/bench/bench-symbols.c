@@ -5,7 +5,7 @@
  */
 #include <sys/resource.h>
 
-#include "daemon/symbol/resolve.h"
+#include "daemon/symbol/symbolizer.h"
 #include "test/bench/bench.h"
 
 #define MAX_ADDRESSES (1u << 20)

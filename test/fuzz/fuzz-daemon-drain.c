@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/ingest/drain.h"
-#include "daemon/merge/rows.h"
+#include "daemon/merge/convert-rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	memcpy(&head, data + sizeof(position), sizeof(head));
 	data += 2 * sizeof(uint64_t);
 	n_bytes -= 2 * sizeof(uint64_t);
-	/* As session.c refuses it before anything is drained. */
+	/* As session-main.c refuses it before anything is drained. */
 	if (position % 8 || !ts_ring_consumer_check(head, position, position, TS_RING_MIN_BYTES))
 		return 0;
 	fd = memfd_create("ring", MFD_CLOEXEC);
@@ -61,13 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 		abort();
 	free(bytes);
 	if (!ts_clock_table_init(&tsc) && !ts_clock_table_init(&cupti) &&
-	    !ts_join_new(&rows.join)) {
+	    !ts_halves_new(&rows.halves)) {
 		ts_clock_table_add(&tsc, &(struct ts_clock_pair){1000, 500, 1});
 		ts_clock_table_add(&tsc, &(struct ts_clock_pair){3000, 1500, 1});
 		rows.clocks[TS_CLOCK_TSC] = &tsc;
 		rows.clocks[TS_CLOCK_CUPTI] = &cupti;
 		fuzz_shard(&rows, fd, position, head);
-		ts_join_free(rows.join);
+		ts_halves_free(rows.halves);
 		ts_clock_table_deinit(&tsc);
 		ts_clock_table_deinit(&cupti);
 	}

@@ -48,7 +48,7 @@ FUNCTION(cuMemSetAccess, if (d != 1) return 801;,)
 
 def symbols():
     """All that is asked of a libcuda.so.1."""
-    with open(os.path.join(harness.SOURCE, 'replay', 'exec', 'cuda', 'cuda-driver.h')) as stream:
+    with open(os.path.join(harness.SOURCE, 'replay', 'exec', 'cuda', 'exec-cuda-driver.h')) as stream:
         return sorted(set(re.findall(r'\b(cu[A-Z]\w+)', stream.read())))
 
 

@@ -82,7 +82,7 @@ void ts_complain_as(const char *command);
 void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Complains that there is no memory, and ends the program. For pools (replay/report/pool.h):
+ * Complains that there is no memory, and ends the program. For pools (replay/report/report-pool.h):
  * TS_TSCTL_POOL is an empty one.
  */
 void ts_no_memory(void) __attribute__((noreturn));

@@ -7,7 +7,7 @@
 
 #include "daemon/bpf/programs/kernel.bpf.h"
 
-#include "daemon/bpf/event.h"
+#include "daemon/bpf/bpf-event.h"
 
 /* By process number. */
 struct {

@@ -39,7 +39,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 16 << 20);
-} called SEC(".maps");
+} call_events SEC(".maps");
 
 /* Calls that are nobody's: of processes for which there was no room. */
 struct {
@@ -58,8 +58,8 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 
 static __always_inline __u64 wake_flags(void)
 {
-	return bpf_ringbuf_query(&called, BPF_RB_AVAIL_DATA) > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
-									  : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&call_events, BPF_RB_AVAIL_DATA) > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
+									       : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void lose(__u32 pid)
@@ -165,7 +165,7 @@ static __always_inline __u64 note_process(__u32 pid)
 static __always_inline void send_call(const struct call *call, __u64 id, __s32 result)
 {
 	__u64 flags = note_process(id >> 32);
-	struct ts_call_event *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
+	struct ts_call_event *event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
 
 	if (!event) {
 		lose(id >> 32);
@@ -189,7 +189,7 @@ static __always_inline __u64 handle_of(const struct call *call)
 /* Returns false where its text cannot be read so far: it may lie in pages that nobody looked at. */
 static __always_inline bool send_name(const struct call *call, __u64 id, __u64 handle)
 {
-	struct ts_call_name *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
+	struct ts_call_name *event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
 	long n;
 
 	if (!event)
@@ -225,7 +225,7 @@ static __always_inline void find_name(const struct call *call, __u64 id)
 static __always_inline void send_alias(const struct call *call, __u64 id)
 {
 	__u64 handle = handle_of(call);
-	struct ts_call_event *event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
+	struct ts_call_event *event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
 
 	if (!event)
 		return;
@@ -275,7 +275,7 @@ static __always_inline void exclude(__u64 id, __u64 cookie)
 		process->excluded = process->seen = 1;
 	else
 		bpf_map_update_elem(&processes, &pid, &fresh, BPF_ANY);
-	event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
+	event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
 	if (!event)
 		return;
 	fill(event, TS_CALL_EVENT_SHIM, &shim, id);
@@ -326,7 +326,7 @@ static __always_inline void over(__u64 id)
 
 	if (!process)
 		return;
-	event = bpf_ringbuf_reserve(&called, sizeof(*event), 0);
+	event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
 	if (!event)
 		return;
 	fill(event, TS_CALL_EVENT_OVER, &none, id);

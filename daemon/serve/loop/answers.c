@@ -5,7 +5,7 @@
  */
 #include "daemon/serve/loop/answers.h"
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 

@@ -8,7 +8,7 @@
 
 #include "daemon/serve/loop/answers.h"
 #include "daemon/serve/loop/connection.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 /* Of the answers that a client has not read: beyond it nothing is added. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
@@ -191,7 +191,7 @@ void ts_client_connection_error(struct ts_client_connection *client, uint32_t re
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
-bool ts_client_connection_has_room(const struct ts_client_connection *client)
+bool ts_client_connection_has_capacity(const struct ts_client_connection *client)
 {
 	return !client->broken &&
 	       client->n_answers <= client->server->options.limits.max_answers / 4 &&
@@ -260,7 +260,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 
 	if (events & EPOLLOUT) {
 		flush(client);
-		if (ts_client_connection_has_room(client))
+		if (ts_client_connection_has_capacity(client))
 			client->handlers->resume(client);
 	}
 	if (!client->broken && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
@@ -302,8 +302,8 @@ struct ts_user *ts_client_connection_user(const struct ts_client_connection *cli
 	return client->user;
 }
 
-void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
-				    const char *why)
+void ts_client_connection_reject(struct ts_server *server, const struct ts_incoming *incoming,
+				 const char *why)
 {
 	uint8_t frame[512], *packed = NULL;
 	size_t n_bytes = 0;

@@ -8,7 +8,7 @@
 #include "daemon/serve/loop/answers.h"
 #include "daemon/serve/loop/control.h"
 #include "daemon/serve/loop/question.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/tracesmith.pb-c.h"
 

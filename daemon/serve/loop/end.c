@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
 struct ts_end {

@@ -10,7 +10,7 @@
 
 #include "daemon/serve/loop/control.h"
 #include "daemon/serve/loop/listen.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define LISTEN_PAUSE_US 100000u /* for descriptors or memory to come back */
 
@@ -41,7 +41,7 @@ static void pause_listening(struct ts_server *server, sd_event_source *source)
 }
 
 /* Whether the porter has room for a connection. */
-static bool has_room(struct ts_server *server)
+static bool has_capacity(struct ts_server *server)
 {
 	bool is_full = ts_porter_is_full(server->porter);
 
@@ -78,7 +78,7 @@ static bool take_connection(struct ts_server *server, int listening_fd, sd_event
 {
 	int fd;
 
-	if (!has_room(server)) {
+	if (!has_capacity(server)) {
 		pause_listening(server, source);
 		return false;
 	}
@@ -107,7 +107,7 @@ static int serve_peer(struct ts_server *server, const struct ts_incoming *incomi
 	}
 	if (!why)
 		return ts_peer_new(server, incoming);
-	ts_peer_turn_away(server, incoming, -EBUSY, why);
+	ts_peer_reject(server, incoming, -EBUSY, why);
 	ts_user_unref(user);
 	return -EBUSY;
 }
@@ -117,7 +117,7 @@ static int serve_client(struct ts_server *server, const struct ts_incoming *inco
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
 		return ts_client_connection_new(server, incoming, owner, &ts_control_handlers);
-	ts_client_connection_turn_away(server, incoming, "busy: too many clients at once");
+	ts_client_connection_reject(server, incoming, "busy: too many clients at once");
 	ts_user_unref(incoming->user);
 	return -EBUSY;
 }

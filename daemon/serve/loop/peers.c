@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "daemon/serve/recording/peer-file.h"
-#include "daemon/util/error.h"
-#include "daemon/util/text.h"
+#include "daemon/util/daemon-error.h"
+#include "daemon/util/utf8.h"
 #include "proto/abi/handshake.h"
 
 #define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
@@ -83,8 +83,8 @@ static struct ts_handshake_reason refusal(int error, const char *why)
 	return packet;
 }
 
-void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
-		       const char *why)
+void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming, int error,
+		    const char *why)
 {
 	struct ts_handshake_reason packet = refusal(error, why);
 

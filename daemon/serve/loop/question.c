@@ -11,15 +11,15 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "daemon/util/error.h"
-#include "daemon/worker/client.h"
+#include "daemon/util/daemon-error.h"
+#include "daemon/worker/worker-client.h"
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/json.h"
 
 #define MS_NS UINT64_C(1000000)
 /* Reads of its socket in a turn of the loop. */
-#define TURN_READS 16u
+#define ROUND_READS 16u
 /* So long what was cancelled may take to say what it found; on a busy machine it takes seconds. */
 #define CANCEL_NS  (10000 * MS_NS)
 #define READ_BYTES (64u * 1024)
@@ -141,7 +141,7 @@ static bool can_go_on(const struct ts_question *question)
 
 	return question->client && question->fd >= 0 &&
 	       sd_event_source_get_enabled(question->source, &enabled) >= 0 &&
-	       enabled == SD_EVENT_OFF && ts_client_connection_has_room(question->client);
+	       enabled == SD_EVENT_OFF && ts_client_connection_has_capacity(question->client);
 }
 
 /* False: the question is over. */
@@ -177,7 +177,7 @@ static void read_answers(struct ts_question *question)
 	ssize_t n;
 	int r;
 
-	while (ts_client_connection_has_room(question->client)) {
+	while (ts_client_connection_has_capacity(question->client)) {
 		r = ts_frame_parser_next(&question->parser, &frame);
 		if (!r) {
 			if (!hand_on(question, &frame))
@@ -188,7 +188,7 @@ static void read_answers(struct ts_question *question)
 			fail(question, -EPROTO, "the worker's answer makes no sense");
 			return;
 		}
-		if (n_reads++ == TURN_READS)
+		if (n_reads++ == ROUND_READS)
 			break;
 		/* No descriptor is taken from it. */
 		n = ts_frame_receive_some(question->fd, bytes, sizeof(bytes), NULL, 0, NULL);
@@ -205,8 +205,9 @@ static void read_answers(struct ts_question *question)
 		}
 	}
 	sd_event_source_set_enabled(question->source,
-				    ts_client_connection_has_room(question->client) ? SD_EVENT_ON
-										    : SD_EVENT_OFF);
+				    ts_client_connection_has_capacity(question->client)
+					    ? SD_EVENT_ON
+					    : SD_EVENT_OFF);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)

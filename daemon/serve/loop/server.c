@@ -16,7 +16,7 @@
 
 #include "daemon/serve/loop/answers.h"
 #include "daemon/serve/loop/listen.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
 /* Past the deadline: a busy machine is not a stuck thread. */

@@ -12,7 +12,7 @@
 #include "daemon/serve/limits.h"
 #include "daemon/serve/loop/end.h"
 #include "daemon/serve/recording/recording.h"
-#include "daemon/serve/session/session.h"
+#include "daemon/serve/session/session-main.h"
 #include "daemon/serve/system/observer.h"
 #include "daemon/serve/users.h"
 #include "daemon/util/capabilities.h"
@@ -111,10 +111,10 @@ struct ts_server {
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
-	uint64_t n_rows;    /* of sessions that ended */
-	uint64_t n_bytes;   /* of recordings that ended */
-	bool no_lists_told; /* that traces' disk has no access control lists */
-	bool dumping;	    /* a dump waits for sessions */
+	uint64_t n_rows;      /* of sessions that ended */
+	uint64_t n_bytes;     /* of recordings that ended */
+	bool no_acl_reported; /* that traces' disk has no access control lists */
+	bool dumping;	      /* a dump waits for sessions */
 	/*
 	 * Ends the recording (record, private) or the service: sessions are stopped, files finished, within
 	 * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost. server.c's, for the
@@ -143,7 +143,7 @@ struct ts_ended {
 	pid_t pid;
 };
 
-/* Kernel events: kernel.c. Begins them, where they are wanted. */
+/* Kernel events: kernel-events.c. Begins them, where they are wanted. */
 int ts_server_open_kernel(struct ts_server *server);
 /* As a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong. */
 #define TS_SERVER_WHY_BYTES 384
@@ -178,7 +178,7 @@ void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
 /* The daemon ends. */
 void ts_server_forget_all(struct ts_server *server);
 
-/* Calls of processes that nobody preloaded: system.c. Begins, where that is wanted; what is missing is no error. */
+/* Calls of processes that nobody preloaded: server-system.c. Begins, where that is wanted; what is missing is no error. */
 int ts_server_open_system(struct ts_server *server);
 /* The last rows. Idempotent. */
 void ts_server_close_system(struct ts_server *server);
@@ -214,8 +214,8 @@ struct ts_peer {
  */
 int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
 /* Reports to a connection why it is not served, and closes it. The user's reference stays the caller's. */
-void ts_peer_turn_away(struct ts_server *server, const struct ts_incoming *incoming, int error,
-		       const char *why);
+void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming, int error,
+		    const char *why);
 /* Ends it: the session, where there is one, has ended. */
 void ts_peer_free(struct ts_peer *peer);
 /* What its session's thread reported; frees it when the session is over. */
@@ -229,9 +229,9 @@ void ts_peer_receive_pending(struct ts_peer *peer);
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);
-/* As ts_peer_turn_away(). */
-void ts_client_connection_turn_away(struct ts_server *server, const struct ts_incoming *incoming,
-				    const char *why);
+/* As ts_peer_reject(). */
+void ts_client_connection_reject(struct ts_server *server, const struct ts_incoming *incoming,
+				 const char *why);
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 struct ts_user *ts_client_connection_user(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
@@ -249,7 +249,7 @@ ssize_t ts_client_connection_send_files(const struct ts_client_connection *clien
 					int socket_fd, const void *data, size_t n_bytes,
 					struct ts_porter_file ret_files[TS_PORTER_MAX_HELD]);
 /* Whether it reads what it is sent: else what is not urgent waits. */
-bool ts_client_connection_has_room(const struct ts_client_connection *client);
+bool ts_client_connection_has_capacity(const struct ts_client_connection *client);
 /* Answers those who asked for the recording's end. */
 void ts_client_connection_finished(struct ts_client_connection *client);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings of the server: their owners, counts of their sessions, and those that are over. server.c, peers.c
- * and system.c call this, control.c asks for what is over, expire.c forgets it.
+ * and server-system.c call this, control.c asks for what is over, expire.c forgets it.
  */
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 /* Inodes that stay free, on a file system that has a number of them. */
 #define DISK_KEEP_FILES 1024u
@@ -45,8 +45,8 @@ void ts_disk_free(struct ts_disk *disk)
 	free(disk);
 }
 
-static bool has_room(const struct ts_disk *disk, const struct statvfs *status, uint64_t n_bytes,
-		     uint64_t n_files)
+static bool has_space(const struct ts_disk *disk, const struct statvfs *status, uint64_t n_bytes,
+		      uint64_t n_files)
 {
 	uint64_t free_bytes = (uint64_t)status->f_bavail * status->f_frsize;
 
@@ -65,7 +65,7 @@ bool ts_disk_take(struct ts_disk *disk, int fd, uint64_t n_bytes, uint64_t n_fil
 		return true;
 	pthread_mutex_lock(&disk->mutex);
 	/* A file system that reports nothing has no floor. */
-	can = fstatvfs(fd, &status) < 0 || has_room(disk, &status, n_bytes, n_files);
+	can = fstatvfs(fd, &status) < 0 || has_space(disk, &status, n_bytes, n_files);
 	if (can) {
 		disk->taken_bytes += n_bytes;
 		disk->taken_files += n_files;

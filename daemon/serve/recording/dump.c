@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "daemon/serve/loop/server.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
 #define DUMP_FLUSH_MS 5000u

@@ -10,7 +10,7 @@
 #include "daemon/serve/loop/question.h"
 #include "daemon/serve/loop/server.h"
 #include "daemon/serve/recording/retention.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
 /* Ages and files are looked at so often; files a little less often where there are many. */
@@ -160,7 +160,7 @@ void ts_server_keep(struct ts_server *server, struct ts_recording *recording)
 	ts_server_keep_files(server, recording->user, &files);
 }
 
-static bool take_room(struct ts_user *user)
+static bool reserve_trace(struct ts_user *user)
 {
 	if (!ts_user_take(user, TS_RESOURCE_DISK_FILES, 1))
 		return false;
@@ -170,31 +170,31 @@ static bool take_room(struct ts_user *user)
 	return false;
 }
 
-static void give_room(struct ts_user *user)
+static void release_trace(struct ts_user *user)
 {
 	ts_user_give(user, TS_RESOURCE_DISK_FILES, 1);
 	ts_user_give(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
 }
 
 /* As if the user had what it wants: its finished traces make room for that. */
-static void make_room_for(struct ts_server *server, struct ts_user *user)
+static void expire_for(struct ts_server *server, struct ts_user *user)
 {
 	ts_user_put(user, TS_RESOURCE_DISK_FILES, 1);
 	ts_user_put(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
 	ts_server_expire(server);
-	give_room(user);
+	release_trace(user);
 }
 
 const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user)
 {
 	if (!server->retention)
 		return NULL;
-	if (!take_room(user)) {
-		make_room_for(server, user);
-		if (!take_room(user))
+	if (!reserve_trace(user)) {
+		expire_for(server, user);
+		if (!reserve_trace(user))
 			return "the share of the disk is used up by traces (see "
 			       "--max-disk-bytes-user, --max-disk-files)";
 	}
-	give_room(user);
+	release_trace(user);
 	return NULL;
 }

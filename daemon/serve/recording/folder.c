@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define FOREIGN_WRITE (S_IWGRP | S_IWOTH)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a process's trace goes under a service. output.c judges a file that came with HELLO, folder.c makes the directories,
+ * Where a process's trace goes under a service. output-check.c judges a file that came with HELLO, folder.c makes the directories,
  * recording.c the file. The service needs no right over its users' files: a file is either theirs from the start or its own for ever.
  */
 #include "daemon/serve/recording/peer-file.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "daemon/serve/recording/folder.h"
-#include "daemon/serve/recording/output.h"
-#include "daemon/util/error.h"
+#include "daemon/serve/recording/output-check.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/handshake.h"
 
 /*
@@ -81,11 +81,11 @@ static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s", ret_path, strerror(-r),
 		       r == -EPERM ? "; it is not the service's own directory: remove it" : "");
-	else if (!shared && !server->no_lists_told)
+	else if (!shared && !server->no_acl_reported)
 		ts_log(TS_LOG_WARNING,
 		       "%s has no access control lists: traces stay the service's own; their users read them by `tsctl info --session PID`",
 		       server->options.directory);
-	server->no_lists_told |= !r && !shared;
+	server->no_acl_reported |= !r && !shared;
 	return r;
 }
 

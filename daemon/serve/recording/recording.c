@@ -14,7 +14,7 @@
 
 #include "daemon/symbol/trace.h"
 #include "daemon/util/acl.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 #include "proto/abi/handshake.h"
 

@@ -10,7 +10,7 @@
 
 #include "daemon/serve/recording/disk.h"
 #include "daemon/serve/users.h"
-#include "daemon/symbol/resolve.h"
+#include "daemon/symbol/symbolizer.h"
 #include "daemon/util/identity.h"
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
@@ -47,7 +47,7 @@ struct ts_recording {
 	char names_missing
 		[TS_SYMBOL_WHY_BYTES]; /* why stacks have no names, where none of them has */
 
-	/* In several files: rotation.c. */
+	/* In several files: recording-rotation.c. */
 	pthread_mutex_t rotating;	 /* guards what follows, where it does not say otherwise */
 	struct ts_recording_part *parts; /* that are finished, the oldest first */
 	size_t n_parts;
@@ -101,7 +101,7 @@ struct ts_recording_files {
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
 		     struct ts_recording **ret_recording);
 /*
- * The same with a file that a stranger created (output.h): `fd` to write, `read_fd` to read, `path` for people. Takes both
+ * The same with a file that a stranger created (output-check.h): `fd` to write, `read_fd` to read, `path` for people. Takes both
  * descriptors over, on failure, too; the file is empty then. -EAGAIN: somebody has it locked.
  */
 int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recording **ret_recording);

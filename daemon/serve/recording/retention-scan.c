@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/serve/recording/retention-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/number.h"
 #include "proto/abi/grow.h"
 #include "sbt/format.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/serve/recording/retention-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS	  (3600 * SECOND_NS)

@@ -4,7 +4,7 @@
  */
 #include "daemon/generated-definitions.h"
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 /* The cost of a string beside its bytes and a definition's: a slot in the table of the file's strings, of which up to three more are free. */
 #define STRING_BYTES 48u

@@ -5,7 +5,7 @@
  * what it lacks.
  */
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/text.h"
+#include "daemon/util/utf8.h"
 
 #define STOP_SLEEP_MS 10u
 
@@ -134,10 +134,10 @@ static int count_missing(struct ts_session *s, enum ts_session_end how, bool ful
 	int r;
 
 	r = ts_session_look_for_losses(s);
-	ts_join_count(s->join, true, &n_api, &n_device);
+	ts_halves_count(s->halves, true, &n_api, &n_device);
 	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_API, n_api, s->start_ns);
 	r = r ?: ts_session_lose(s, TS_LOSS_UNJOINED_DEVICE, n_device, s->start_ns);
-	r = r ?: ts_session_lose(s, TS_LOSS_NO_MEMORY, s->join->n_no_memory, s->start_ns);
+	r = r ?: ts_session_lose(s, TS_LOSS_NO_MEMORY, s->halves->n_no_memory, s->start_ns);
 	r = r
 		    ?: ts_session_lose(s, TS_LOSS_CLOCK_BACKWARD,
 				       s->host_clock.n_backward + s->cupti_clock.n_backward,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session, as session.c (life cycle, main thread) and the files of the session's thread share it.
+ * A session, as session-main.c (life cycle, main thread) and the files of the session's thread share it.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include "daemon/bpf/hub.h"
 #include "daemon/ingest/arena.h"
 #include "daemon/ingest/drain.h"
+#include "daemon/merge/convert-rows.h"
 #include "daemon/merge/loss.h"
-#include "daemon/merge/rows.h"
-#include "daemon/serve/session/session.h"
+#include "daemon/serve/session/session-main.h"
 
 struct session_shard {
 	uint64_t position;    /* rows are made up to here */
@@ -63,7 +63,7 @@ struct ts_session {
 	struct ts_arena_reader arena;
 	struct ts_clock_table host_clock;
 	struct ts_clock_table cupti_clock;
-	struct ts_join *join;
+	struct ts_halves *halves;
 	struct ts_rows rows;
 	struct session_shard *shards;
 	struct session_lane lane;

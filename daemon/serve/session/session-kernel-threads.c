@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "daemon/serve/session/session-kernel-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define KERNEL_MAX_THREADS 65536u
 /* In the table of threads: a number as the process itself has it, where it has numbers of its own. */

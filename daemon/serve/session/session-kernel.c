@@ -9,7 +9,7 @@
 
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/session/session-kernel-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 #include "proto/abi/tablehash.h"
 #include "replay/report/names/names.h"

@@ -8,7 +8,7 @@
  */
 #include "daemon/serve/session/session-internal.h"
 
-#define LANE_TURN_PART 8 /* of the ring: taken in one round */
+#define LANE_ROUND_PART 8 /* of the ring: taken in one round */
 
 int ts_session_lane_begin(struct ts_session *s)
 {
@@ -126,11 +126,11 @@ int ts_session_lane_drain(struct ts_session *s)
 	const struct ts_drain_ring ring = {s->memory.fd,
 					   s->memory.lane_off + sizeof(struct ts_shard),
 					   s->memory.lane_bytes};
-	uint64_t turn_begin = lane->position;
+	uint64_t round_begin = lane->position;
 	int r;
 
 	while (!lane->closed && lane->position != lane->head &&
-	       lane->position - turn_begin < ring.n_bytes / LANE_TURN_PART) {
+	       lane->position - round_begin < ring.n_bytes / LANE_ROUND_PART) {
 		uint64_t begin = lane->position, n_passed;
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;

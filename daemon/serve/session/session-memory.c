@@ -3,14 +3,14 @@
  * A session's memory: counts the memory that a process makes the daemon allocate, and charges it to the account of its user.
  * session-round.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
  *
- * A session over its share writes its rows. The write empties all memory but the maps and the join's bits, and the session goes
+ * A session over its share writes its rows. The write empties all memory but the maps and the bits of halves, and the session goes
  * on in smaller steps. If the rest is still over the share, the session ends with the reason. An idle session gives the same
  * memory back.
  */
 #include <malloc.h>
 
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 /* The step of a charge: sessions' threads share the account, and touch it seldom. */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
@@ -28,7 +28,7 @@
 
 static uint64_t fixed_bytes(const struct ts_session *s)
 {
-	return MEMORY_THREAD_BYTES + sizeof(*s) + sizeof(*s->join) +
+	return MEMORY_THREAD_BYTES + sizeof(*s) + sizeof(*s->halves) +
 	       2 * TS_CLOCK_TABLE_PAIRS * sizeof(struct ts_clock_pair) +
 	       s->memory.n_shards *
 		       (sizeof(*s->shards) + sizeof(*s->checkpoint) + MEMORY_HEADER_BYTES);
@@ -42,8 +42,8 @@ static uint64_t working_bytes(const struct ts_session *s)
 
 static uint64_t held_bytes(const struct ts_session *s)
 {
-	return fixed_bytes(s) - sizeof(*s->join) + ts_join_memory(s->join) + working_bytes(s) +
-	       ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
+	return fixed_bytes(s) - sizeof(*s->halves) + ts_halves_memory(s->halves) +
+	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
 }
 
 /* Brings the charge to n_bytes with the reserve. */
@@ -98,7 +98,7 @@ static int shrink(struct ts_session *s)
 		ts_session_dirty(s);
 	r = ts_session_write(s);
 	ts_session_trim(s);
-	ts_join_trim(s->join);
+	ts_halves_trim(s->halves);
 	return r;
 }
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define ROUND_LEAST_NS	 (1 * MS_NS)
 #define SEAL_ROWS	 65536u
@@ -159,7 +159,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
 					   s->memory.ring_bytes};
 	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
-	uint64_t turn_begin = shard->position, turn_bytes = s->memory.ring_bytes / 8;
+	uint64_t round_begin = shard->position, round_bytes = s->memory.ring_bytes / 8;
 	uint32_t thread;
 
 	if (shard->position == shard->head)
@@ -167,7 +167,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	/* Written before the owner's first commit, which the acquire of the head has seen. */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
-	while (shard->position != shard->head && shard->position - turn_begin < turn_bytes) {
+	while (shard->position != shard->head && shard->position - round_begin < round_bytes) {
 		uint64_t begin = shard->position, n_passed;
 		const struct ts_record *record;
 		size_t n_bytes, off = 0;

@@ -9,7 +9,7 @@
 
 #include "daemon/sample/sampler.h"
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "proto/abi/map.h"
 #include "proto/abi/tablehash.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's thread, which session.c starts: round after round (session-round.c) until it is to end (session-end.c), and what the
+ * A session's thread, which session-main.c starts: round after round (session-round.c) until it is to end (session-end.c), and what the
  * main thread asks for in between.
  */
 #include "daemon/serve/session/session-internal.h"

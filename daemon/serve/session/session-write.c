@@ -4,7 +4,7 @@
  * the session's thread call it. It calls none of them.
  */
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
@@ -77,8 +77,8 @@ int ts_session_account_file(struct ts_session *s)
 static void store_losses(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++)
-		ts_loss_store(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->told);
-	ts_loss_store(&s->lost_control, s->memory.control->told);
+		ts_loss_store(&s->shards[i].lost, ts_memory_shard(&s->memory, i)->reported);
+	ts_loss_store(&s->lost_control, s->memory.control->reported);
 }
 
 static void release_lane(struct ts_session *s)

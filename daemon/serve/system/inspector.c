@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/log.h"
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"

@@ -11,8 +11,8 @@
 #include <sys/random.h>
 
 #include "daemon/merge/loss.h"
-#include "daemon/util/error.h"
-#include "daemon/util/text.h"
+#include "daemon/util/daemon-error.h"
+#include "daemon/util/utf8.h"
 #include "proto/abi/clock.h"
 
 #define DEFINITION_BYTES 64u

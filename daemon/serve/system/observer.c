@@ -16,8 +16,8 @@
 
 #include "daemon/serve/system/observed.h"
 #include "daemon/serve/system/probed.h"
-#include "daemon/util/error.h"
-#include "daemon/util/text.h"
+#include "daemon/util/daemon-error.h"
+#include "daemon/util/utf8.h"
 #include "proto/abi/clock.h"
 #include "proto/abi/grow.h"
 

@@ -10,7 +10,7 @@
 
 #include "daemon/bpf/system.h"
 #include "daemon/serve/recording/recording.h"
-#include "daemon/serve/session/session.h"
+#include "daemon/serve/session/session-main.h"
 
 struct ts_observer;
 

@@ -18,9 +18,9 @@
 
 #include "daemon/serve/system/prober.h"
 #include "daemon/util/capabilities.h"
-#include "daemon/util/error.h"
-#include "daemon/util/text.h"
-#include "daemon/worker/client.h"
+#include "daemon/util/daemon-error.h"
+#include "daemon/util/utf8.h"
+#include "daemon/worker/worker-client.h"
 #include "proto/abi/clock.h"
 
 #define SECOND_NS	  UINT64_C(1000000000)

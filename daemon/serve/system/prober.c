@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 
 #include "daemon/symbol/files.h"
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 #include "daemon/util/spawn.h"
-#include "daemon/worker/client.h"
+#include "daemon/worker/worker-client.h"
 #include "proto/client/places.h"
 
 #define MAX_FDS 2u

@@ -85,7 +85,7 @@ static size_t receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
 /* ---- a helper ---- */
 
 /* The number of descriptors that a helper holds before it is full. */
-static unsigned helper_room(void)
+static unsigned helper_capacity(void)
 {
 	struct rlimit limit = {0};
 
@@ -99,7 +99,7 @@ static unsigned helper_room(void)
 
 static _Noreturn void helper_run(int socket_fd)
 {
-	const unsigned room = helper_room();
+	const unsigned capacity = helper_capacity();
 	struct ts_close_queues *queues;
 	uint64_t queue;
 	int fd;
@@ -110,7 +110,7 @@ static _Noreturn void helper_run(int socket_fd)
 	while (receive(socket_fd, &queue, sizeof(queue), &fd) == sizeof(queue)) {
 		ts_close_queues_add(queues, queue, fd);
 		/* The porter's next send fails. Messages that are in the socket already still come. */
-		if (ts_close_queues_waiting_all(queues) >= room)
+		if (ts_close_queues_waiting_all(queues) >= capacity)
 			shutdown(socket_fd, SHUT_RD);
 	}
 	/* The threads close in their users' order. At exit a close that waits would hold up all others. */

@@ -300,8 +300,8 @@ static void receive(struct porter *porter, struct kept *kept, uint64_t n)
 
 static void hold(struct porter *porter, struct kept **p, uint64_t n)
 {
-	size_t n_room = sizeof(struct kept) + TS_PORTER_MAX_HELD * sizeof(int);
-	struct kept *kept = may_receive(porter, *p) ? realloc(*p, n_room) : NULL;
+	size_t kept_bytes = sizeof(struct kept) + TS_PORTER_MAX_HELD * sizeof(int);
+	struct kept *kept = may_receive(porter, *p) ? realloc(*p, kept_bytes) : NULL;
 	int fds[SCM_MOST_FDS];
 	unsigned n_fds;
 	ssize_t got;

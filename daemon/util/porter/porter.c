@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/util/error.h"
+#include "daemon/util/daemon-error.h"
 
 #define PORTER_ANSWER_MS   10000 /* the process waits for nothing: later is never */
 #define PORTER_FAREWELL_MS 100

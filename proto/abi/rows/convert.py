@@ -48,8 +48,8 @@ def is_in_ring(row):
 
 
 def generate_records(table):
-    """Skips rows whose start has no source in the record: rows.c converts them by hand."""
-    lines = ctext.header(['Conversions of records to rows; only rows.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
+    """Skips rows whose start has no source in the record: convert-rows.c converts them by hand."""
+    lines = ctext.header(['Conversions of records to rows; only convert-rows.c includes them. The build makes them from proto/abi/rows/rows.table.'], [])
     made = [row for row in table.rows if row.record and row.kind != 'definition' and row.fields[0].source]
     for row in made:
         lines += record_lines(row)

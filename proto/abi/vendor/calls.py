@@ -461,7 +461,7 @@ def amounts(call):
 
 
 def effect_fields(call, form):
-    """The initializers of struct effect, inject/cuda/calls.c."""
+    """The initializers of struct effect, inject/cuda/call-table.c."""
     at = 'AT(%s, ' % call.structure()[len('struct '):]
     fields, effect = [], call.values.get('effect')
     if effect:
@@ -484,7 +484,7 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, for inject/cuda/calls.c.'))
+    print(banner('what calls do, for inject/cuda/call-table.c.'))
     for interface, calls in tables:
         print('\nstatic const struct effect %s_effects[%s_CBID_SIZE] = {' % (interface.word, interface.ids))
         for call in calls:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From replay/state/clocks.h to a message. */
+/* From replay/state/state-clocks.h to a message. */
 #include "replay/report/answers/clockjson.h"
 
 #include "proto/rpc/json.h"
-#include "replay/state/clocks.h"
+#include "replay/state/state-clocks.h"
 
 int ts_clockjson_make(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool,
 		      Ts__Rpc__ClockBounds **ret_message)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 #include "replay/state/doubts.h"
 
 /* The pool's; NULL: nothing is doubtful. */

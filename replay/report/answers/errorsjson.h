@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 /* Messages from the pool; NULL where no call failed. Errors of ts_call_errors_read(). *ret_damaged is set where blocks were left out. */
 int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,

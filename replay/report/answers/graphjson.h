@@ -5,9 +5,9 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
-#include "replay/state/graph/graph.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
+#include "replay/state/graph/state-graph.h"
 
 Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
 				      const struct ts_graph *graph, uint32_t i);

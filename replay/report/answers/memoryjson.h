@@ -5,11 +5,11 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 #include "replay/report/stacks/launchsite.h"
 #include "replay/state/memory/lifetimes.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
 
 /* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 /* Adds both to a report of ts_statejson_make(), if nothing runs in it. Session 0: of all. Errors of sbt/reader.h. */
 int ts_statenear_add(struct ts_resolver *resolver, uint32_t session, struct ts_pool *pool,

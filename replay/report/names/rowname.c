@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name of a row, in a word (ts_resolver_name()). The resolver finds the names; a sample is named by its place in the code. */
 #include "replay/report/names/names.h"
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 #include "replay/report/stacks/codeplace.h"
 
 #include <inttypes.h>

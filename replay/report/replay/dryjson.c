@@ -5,7 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 struct tally {
 	uint64_t counts[TS_OPERATION_COUNT];

@@ -2,7 +2,7 @@
 /* Why a session's recording, and what was captured with it, ends before its program did. */
 #pragma once
 
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 #include "sbt/reader.h"
 
 /*

@@ -6,7 +6,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
-#include "replay/exec/fault.h"
+#include "replay/exec/exec-fault.h"
 #include "replay/report/names/names.h"
 #include "replay/report/replay/checkjson.h"
 #include "replay/report/replay/differencejson.h"

@@ -5,7 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"
-#include "replay/state/machine.h"
+#include "replay/state/state-machine.h"
 
 struct plan {
 	struct ts_replay *replay;
@@ -60,7 +60,7 @@ static void take_op(struct plan *plan, const struct ts_state_op *op)
 		plan->end_ns = op->end_ns;
 }
 
-static uint64_t called_ns(const struct ts_state_op *op)
+static uint64_t call_start_ns(const struct ts_state_op *op)
 {
 	return op->unsure & TS_STATE_UNSURE_CALL ? op->start_ns : op->call_ns;
 }
@@ -98,13 +98,13 @@ static int read_plan(struct plan *plan, struct ts_sbt_reader *reader, uint32_t s
 		}
 		r = ts_state_machine_feed(machine, &row, &op);
 		if (r == 1) {
-			if (selects(plan, &op, called_ns(&op)))
+			if (selects(plan, &op, call_start_ns(&op)))
 				take_op(plan, &op);
 			r = 0;
 		}
 	}
 	while (r == TS_SBT_E_END && ts_state_machine_unanswered(machine, &op))
-		if (selects(plan, &op, called_ns(&op)))
+		if (selects(plan, &op, call_start_ns(&op)))
 			take_op(plan, &op);
 	return r == TS_SBT_E_END ? 0 : r;
 }

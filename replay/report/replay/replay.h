@@ -8,12 +8,12 @@
 
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/exec/schedule.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/exec/exec-schedule.h"
+#include "replay/report/names/resolver.h"
 #include "replay/report/query.h"
 #include "replay/report/replay/progress.h"
-#include "replay/state/map.h"
+#include "replay/report/report-pool.h"
+#include "replay/state/state-map.h"
 
 #define TS_REPLAY_DEFAULT_LISTED 10u
 #define TS_REPLAY_MAX_EDITS	 256u

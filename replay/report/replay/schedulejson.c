@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which order of what nothing orders makes a program's results other ones (replay/exec/schedule.h), as messages. */
+/* Which order of what nothing orders makes a program's results other ones (replay/exec/exec-schedule.h), as messages. */
 #include "replay/report/replay/schedulejson.h"
 
 #include "proto/abi/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders to try (replay/exec/schedule.h), and which of them matters, as messages. */
+/* Orders to try (replay/exec/exec-schedule.h), and which of them matters, as messages. */
 #pragma once
 
 #include "replay/report/replay/replay.h"

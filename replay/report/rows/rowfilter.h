@@ -5,7 +5,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 
 #include <stdbool.h>
 

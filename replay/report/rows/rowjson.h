@@ -7,8 +7,8 @@
 
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 struct ts_rowjson;
 

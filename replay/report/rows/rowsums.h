@@ -35,7 +35,7 @@ struct ts_row_sums {
 
 /*
  * Embed it, zeroed. `options` as of a pass over the rows; types 0 is all. The filter may be NULL. The resolver tells launchers, or nobody
- * is said to have launched anything. `step`, where it is not NULL, is told of rows every few thousand; `no_memory` as in pool.h. Errors
+ * is said to have launched anything. `step`, where it is not NULL, is told of rows every few thousand; `no_memory` as in report-pool.h. Errors
  * of sbt/reader.h.
  */
 int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 
 /* Texts are the reader's, and live as long as it. */
 struct ts_codeplace {

@@ -13,7 +13,7 @@
 #include "proto/abi/grow.h"
 #include "proto/abi/map.h"
 #include "replay/report/stacks/codeplace.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 struct line {
 	uint32_t line;

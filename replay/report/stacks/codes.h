@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 #include "replay/state/gaps/gaps.h"
 
 struct ts_codes;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 /*
  * Fills `host_code`, of which there are at most `limit`, and `host_ns` from the pool; neither where the trace has no samples or they name

@@ -3,7 +3,7 @@
 #include "replay/report/stacks/launchsite.h"
 
 #include "proto/abi/map.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 #include "replay/report/stacks/codeplace.h"
 
 struct ts_launch_sites {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 #define TS_LAUNCH_SITE_CALLERS 2u
 
@@ -19,7 +19,7 @@ struct ts_launch_site {
 
 struct ts_launch_sites;
 
-/* The resolver stays the caller's and outlives it. `no_memory` as in pool.h. -ENOMEM. */
+/* The resolver stays the caller's and outlives it. `no_memory` as in report-pool.h. -ENOMEM. */
 int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 			struct ts_launch_sites **ret_sites);
 void ts_launch_sites_free(struct ts_launch_sites *sites);

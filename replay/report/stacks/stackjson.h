@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 /* From the pool; as modules lay at `time_ns`. NULL where there is no such stack. */
 Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *pool,

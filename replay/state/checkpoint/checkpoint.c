@@ -9,7 +9,7 @@
  */
 #include "replay/state/checkpoint/checkpoint.h"
 
-#include "replay/state/builder.h"
+#include "replay/state/state-builder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -167,7 +167,7 @@ static void pack_op(struct ts_pack *pack, const struct ts_state_op *op)
 	ts_pack_u(pack, op->unsure);
 	ts_pack_u(pack, op->domain);
 	ts_pack_u(pack, op->cbid);
-	ts_order_pack_found(pack, op->n_dependencies, op->dependencies, op->op_id);
+	ts_state_order_pack_found(pack, op->n_dependencies, op->dependencies, op->op_id);
 	ts_pack_row(pack, ts_row_schema(op->type), &op->row);
 }
 
@@ -591,7 +591,7 @@ static int unpack_op(struct resuming *resuming)
 	op.unsure = ts_unpack_u32(unpack);
 	op.domain = (uint16_t)ts_unpack_u(unpack);
 	op.cbid = (uint16_t)ts_unpack_u(unpack);
-	op.n_dependencies = ts_order_unpack_found(unpack, op.dependencies, op.op_id);
+	op.n_dependencies = ts_state_order_unpack_found(unpack, op.dependencies, op.op_id);
 	if (op.type != TS_ROW_KERNEL && op.type != TS_ROW_MEMCPY && op.type != TS_ROW_MEMSET)
 		unpack->bad = true;
 	if (unpack->bad)

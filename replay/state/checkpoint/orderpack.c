@@ -4,7 +4,7 @@
  * numbered anew, those that nobody refers to left out; how often one is referred to is counted when it is read. What
  * comes back may have been made up: every index is looked at.
  */
-#include "replay/state/order.h"
+#include "replay/state/state-order.h"
 
 #include "proto/abi/grow.h"
 
@@ -38,13 +38,13 @@ static uint64_t kept(uint64_t n)
 	return n < TS_STATE_HISTORY ? n : TS_STATE_HISTORY;
 }
 
-static uint64_t n_passed(const struct ts_order_stream *stream)
+static uint64_t n_passed(const struct ts_state_order_stream *stream)
 {
-	return stream->n_passed < TS_ORDER_PASSED ? stream->n_passed : TS_ORDER_PASSED;
+	return stream->n_passed < TS_STATE_ORDER_PASSED ? stream->n_passed : TS_STATE_ORDER_PASSED;
 }
 
-void ts_order_pack_found(struct ts_pack *pack, uint32_t n, const struct ts_state_dependency *found,
-			 uint64_t op_id)
+void ts_state_order_pack_found(struct ts_pack *pack, uint32_t n,
+			       const struct ts_state_dependency *found, uint64_t op_id)
 {
 	ts_pack_u(pack, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -57,9 +57,9 @@ void ts_order_pack_found(struct ts_pack *pack, uint32_t n, const struct ts_state
 	}
 }
 
-uint32_t ts_order_unpack_found(struct ts_unpack *unpack,
-			       struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES],
-			       uint64_t op_id)
+uint32_t ts_state_order_unpack_found(struct ts_unpack *unpack,
+				     struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES],
+				     uint64_t op_id)
 {
 	size_t n = ts_unpack_count(unpack);
 
@@ -109,7 +109,7 @@ static void unpack_host(struct ts_unpack *unpack, uint64_t *ret_host_op_id,
 	*ret_host_over_ns = *ret_host_op_id ? ts_unpack_u(unpack) - 1 : 0;
 }
 
-static void pack_contexts(struct ts_pack *pack, const struct ts_order *order)
+static void pack_contexts(struct ts_pack *pack, const struct ts_state_order *order)
 {
 	struct ts_state_map_slot *keys = keys_of(&order->context_by_id, order->n_contexts);
 
@@ -124,7 +124,7 @@ static void pack_contexts(struct ts_pack *pack, const struct ts_order *order)
 	free(keys);
 }
 
-static void pack_marker(struct ts_pack *pack, const struct ts_order_marker *marker)
+static void pack_marker(struct ts_pack *pack, const struct ts_state_order_marker *marker)
 {
 	ts_pack_u(pack, marker->op_id);
 	ts_pack_u(pack, marker->event);
@@ -132,12 +132,13 @@ static void pack_marker(struct ts_pack *pack, const struct ts_order_marker *mark
 	ts_pack_u(pack, (uint64_t)marker->unsure << 1 | marker->is_settled);
 	if (!marker->is_settled)
 		return;
-	ts_order_pack_found(pack, marker->n_found, marker->found, marker->op_id);
+	ts_state_order_pack_found(pack, marker->n_found, marker->found, marker->op_id);
 	pack_host(pack, marker->host_op_id, marker->host_over_ns);
 }
 
 /* Those that are referred to; *ret_numbers: of each the number that it gets. */
-static void pack_markers(struct ts_pack *pack, const struct ts_order *order, uint32_t **ret_numbers)
+static void pack_markers(struct ts_pack *pack, const struct ts_state_order *order,
+			 uint32_t **ret_numbers)
 {
 	uint32_t *numbers = malloc((order->n_markers + 1) * sizeof(*numbers));
 	uint32_t n = 0;
@@ -152,7 +153,7 @@ static void pack_markers(struct ts_pack *pack, const struct ts_order *order, uin
 			pack_marker(pack, &order->markers[i]);
 }
 
-static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stream,
+static void pack_stream(struct ts_pack *pack, const struct ts_state_order_stream *stream,
 			const uint32_t *numbers)
 {
 	uint64_t n = kept(stream->n_groups), op_id = 0, number = 0;
@@ -165,7 +166,7 @@ static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stre
 				(stream->has_dropped_wait ? STREAM_DROPPED_WAIT : 0));
 	ts_pack_u(pack, stream->n_groups);
 	for (uint64_t i = n; i > 0; i--) {
-		const struct ts_order_group *group =
+		const struct ts_state_order_group *group =
 			&stream->history[(stream->n_groups - i) % TS_STATE_HISTORY];
 
 		ts_pack_from(pack, group->op_id, op_id);
@@ -186,17 +187,17 @@ static void pack_stream(struct ts_pack *pack, const struct ts_order_stream *stre
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		ts_pack_u(pack, stream->waits[i].op_id);
 		ts_pack_u(pack, stream->waits[i].marker == NONE ? WAIT_UNKNOWN
-				: stream->waits[i].marker == TS_ORDER_HOST
+				: stream->waits[i].marker == TS_STATE_ORDER_HOST
 					? WAIT_HOST
 					: (uint64_t)numbers[stream->waits[i].marker] + WAIT_MARKER);
-		if (stream->waits[i].marker == TS_ORDER_HOST)
+		if (stream->waits[i].marker == TS_STATE_ORDER_HOST)
 			ts_pack_u(pack, stream->waits[i].over_ns + 1);
 	}
 	n = n_passed(stream);
 	ts_pack_u(pack, stream->n_passed);
 	for (uint64_t i = n; i > 0; i--) {
-		const struct ts_order_passed *passed =
-			&stream->passed[(stream->n_passed - i) % TS_ORDER_PASSED];
+		const struct ts_state_order_passed *passed =
+			&stream->passed[(stream->n_passed - i) % TS_STATE_ORDER_PASSED];
 
 		ts_pack_u(pack, passed->op_id);
 		ts_pack_u(pack, passed->over_ns);
@@ -237,14 +238,15 @@ void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uin
 	free(slots);
 }
 
-static void pack_launches(struct ts_pack *pack, const struct ts_order *order)
+static void pack_launches(struct ts_pack *pack, const struct ts_state_order *order)
 {
-	uint64_t n = order->n_launches < TS_ORDER_LAUNCHES ? order->n_launches : TS_ORDER_LAUNCHES;
+	uint64_t n = order->n_launches < TS_STATE_ORDER_LAUNCHES ? order->n_launches
+								 : TS_STATE_ORDER_LAUNCHES;
 
 	ts_pack_u(pack, order->n_launches);
 	for (uint64_t i = n; i > 0; i--) {
-		const struct ts_order_launch *launch =
-			&order->launches[(order->n_launches - i) % TS_ORDER_LAUNCHES];
+		const struct ts_state_order_launch *launch =
+			&order->launches[(order->n_launches - i) % TS_STATE_ORDER_LAUNCHES];
 
 		ts_pack_u(pack, launch->session);
 		ts_pack_u(pack, launch->op_id);
@@ -256,12 +258,12 @@ static void pack_launches(struct ts_pack *pack, const struct ts_order *order)
 		ts_pack_u(pack, launch->unsure);
 		if (!launch->has_found)
 			continue;
-		ts_order_pack_found(pack, launch->n_found, launch->found, launch->op_id);
+		ts_state_order_pack_found(pack, launch->n_found, launch->found, launch->op_id);
 		pack_host(pack, launch->host_op_id, launch->host_over_ns);
 	}
 }
 
-void ts_order_pack(const struct ts_order *order, struct ts_pack *pack)
+void ts_state_order_pack(const struct ts_state_order *order, struct ts_pack *pack)
 {
 	uint32_t *numbers = NULL;
 
@@ -287,7 +289,7 @@ static void *array(struct ts_unpack *unpack, size_t n, size_t bytes)
 	return items;
 }
 
-static void unpack_contexts(struct ts_unpack *unpack, struct ts_order *order)
+static void unpack_contexts(struct ts_unpack *unpack, struct ts_state_order *order)
 {
 	size_t n = ts_unpack_count(unpack);
 
@@ -297,15 +299,16 @@ static void unpack_contexts(struct ts_unpack *unpack, struct ts_order *order)
 		uint32_t session = ts_unpack_u32(unpack);
 		uint64_t id = ts_unpack_u(unpack), legacy = ts_unpack_u(unpack);
 
-		order->contexts[i] = (struct ts_order_context){.legacy = (uint32_t)(legacy - 1),
-							       .unsure = ts_unpack_u(unpack)};
+		order->contexts[i] =
+			(struct ts_state_order_context){.legacy = (uint32_t)(legacy - 1),
+							.unsure = ts_unpack_u(unpack)};
 		/* NONE is as large as it can be. */
 		unpack->bad |= !legacy || legacy - 1 > NONE ||
 			       ts_state_map_set(&order->context_by_id, session, id, (uint32_t)i);
 	}
 }
 
-static void unpack_markers(struct ts_unpack *unpack, struct ts_order *order)
+static void unpack_markers(struct ts_unpack *unpack, struct ts_state_order *order)
 {
 	size_t n = ts_unpack_count(unpack);
 
@@ -317,7 +320,7 @@ static void unpack_markers(struct ts_unpack *unpack, struct ts_order *order)
 	order->n_markers_allocated = order->n_free_markers_allocated = n;
 	order->n_markers = unpack->bad ? 0 : n;
 	for (size_t i = 0; !unpack->bad && i < n; i++) {
-		struct ts_order_marker *marker = &order->markers[i];
+		struct ts_state_order_marker *marker = &order->markers[i];
 		uint64_t stream, flags;
 
 		marker->op_id = ts_unpack_u(unpack);
@@ -330,13 +333,13 @@ static void unpack_markers(struct ts_unpack *unpack, struct ts_order *order)
 		unpack->bad |= stream > TS_MAX_STREAMS || (!stream && !marker->is_settled);
 		if (!marker->is_settled)
 			continue;
-		marker->n_found = ts_order_unpack_found(unpack, marker->found, marker->op_id);
+		marker->n_found = ts_state_order_unpack_found(unpack, marker->found, marker->op_id);
 		unpack_host(unpack, &marker->host_op_id, &marker->host_over_ns);
 	}
 }
 
 /* Another that refers to it. NONE: there is no such one. */
-static uint32_t refer(struct ts_unpack *unpack, struct ts_order *order, uint64_t marker)
+static uint32_t refer(struct ts_unpack *unpack, struct ts_state_order *order, uint64_t marker)
 {
 	if (marker >= order->n_markers) {
 		unpack->bad = true;
@@ -346,8 +349,8 @@ static uint32_t refer(struct ts_unpack *unpack, struct ts_order *order, uint64_t
 	return (uint32_t)marker;
 }
 
-static void unpack_waiting(struct ts_unpack *unpack, struct ts_order *order,
-			   struct ts_order_stream *stream)
+static void unpack_waiting(struct ts_unpack *unpack, struct ts_state_order *order,
+			   struct ts_state_order_stream *stream)
 {
 	size_t n = ts_unpack_count(unpack);
 
@@ -356,19 +359,18 @@ static void unpack_waiting(struct ts_unpack *unpack, struct ts_order *order,
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		uint64_t op_id = ts_unpack_u(unpack), marker = ts_unpack_u(unpack);
 
-		stream->waits[i] =
-			(struct ts_order_wait){op_id, UINT64_MAX,
-					       marker == WAIT_UNKNOWN ? NONE
-					       : marker == WAIT_HOST  ? TS_ORDER_HOST
-								      : refer(unpack, order,
-									      marker - WAIT_MARKER)};
+		stream->waits[i] = (struct ts_state_order_wait){
+			op_id, UINT64_MAX,
+			marker == WAIT_UNKNOWN ? NONE
+			: marker == WAIT_HOST  ? TS_STATE_ORDER_HOST
+					       : refer(unpack, order, marker - WAIT_MARKER)};
 		if (marker == WAIT_HOST)
 			stream->waits[i].over_ns = ts_unpack_u(unpack) - 1;
 	}
 	stream->n_passed = ts_unpack_u(unpack);
 	for (uint64_t i = n_passed(stream); i > 0; i--) {
-		struct ts_order_passed *passed =
-			&stream->passed[(stream->n_passed - i) % TS_ORDER_PASSED];
+		struct ts_state_order_passed *passed =
+			&stream->passed[(stream->n_passed - i) % TS_STATE_ORDER_PASSED];
 
 		passed->op_id = ts_unpack_u(unpack);
 		passed->over_ns = ts_unpack_u(unpack);
@@ -383,8 +385,8 @@ static void unpack_waiting(struct ts_unpack *unpack, struct ts_order *order,
 	}
 }
 
-static void unpack_stream(struct ts_unpack *unpack, struct ts_order *order,
-			  struct ts_order_stream *stream)
+static void unpack_stream(struct ts_unpack *unpack, struct ts_state_order *order,
+			  struct ts_state_order_stream *stream)
 {
 	uint64_t flags, op_id = 0, number = 0;
 
@@ -397,7 +399,7 @@ static void unpack_stream(struct ts_unpack *unpack, struct ts_order *order,
 	stream->has_dropped_wait = flags & STREAM_DROPPED_WAIT;
 	stream->n_groups = ts_unpack_u(unpack);
 	for (uint64_t i = kept(stream->n_groups); i > 0; i--) {
-		struct ts_order_group *group =
+		struct ts_state_order_group *group =
 			&stream->history[(stream->n_groups - i) % TS_STATE_HISTORY];
 
 		group->op_id = op_id = ts_unpack_from(unpack, op_id);
@@ -413,11 +415,11 @@ static void unpack_stream(struct ts_unpack *unpack, struct ts_order *order,
 }
 
 /* As each came to be known: in its context, and by its id. */
-static void place_stream(struct ts_unpack *unpack, struct ts_order *order, uint32_t i,
+static void place_stream(struct ts_unpack *unpack, struct ts_state_order *order, uint32_t i,
 			 const struct ts_state_map_slot *contexts)
 {
-	struct ts_order_stream *stream = &order->streams[i];
-	struct ts_order_context *context;
+	struct ts_state_order_stream *stream = &order->streams[i];
+	struct ts_state_order_context *context;
 	const struct ts_state_map_slot *key;
 
 	if (stream->of >= order->n_contexts) {
@@ -437,7 +439,7 @@ static void place_stream(struct ts_unpack *unpack, struct ts_order *order, uint3
 					(uint64_t)stream->context << 32 | stream->stream, i) != 0;
 }
 
-static void unpack_streams(struct ts_unpack *unpack, struct ts_order *order)
+static void unpack_streams(struct ts_unpack *unpack, struct ts_state_order *order)
 {
 	size_t n = ts_unpack_count(unpack);
 	struct ts_state_map_slot *contexts = keys_of(&order->context_by_id, order->n_contexts);
@@ -458,7 +460,7 @@ static void unpack_streams(struct ts_unpack *unpack, struct ts_order *order)
 		unpack->bad |= order->markers[i].stream != NONE && order->markers[i].stream >= n;
 }
 
-static void unpack_events(struct ts_unpack *unpack, struct ts_order *order)
+static void unpack_events(struct ts_unpack *unpack, struct ts_state_order *order)
 {
 	size_t n = ts_unpack_count(unpack);
 	uint64_t key = 0;
@@ -478,18 +480,18 @@ static void unpack_events(struct ts_unpack *unpack, struct ts_order *order)
 	unpack->bad |= ts_state_map_count(&order->marker_by_event) != n;
 }
 
-static void unpack_launches(struct ts_unpack *unpack, struct ts_order *order)
+static void unpack_launches(struct ts_unpack *unpack, struct ts_state_order *order)
 {
 	uint64_t n_launches = ts_unpack_u(unpack);
-	uint64_t n = n_launches < TS_ORDER_LAUNCHES ? n_launches : TS_ORDER_LAUNCHES;
+	uint64_t n = n_launches < TS_STATE_ORDER_LAUNCHES ? n_launches : TS_STATE_ORDER_LAUNCHES;
 
 	if (!n || unpack->bad)
 		return;
-	order->launches = array(unpack, TS_ORDER_LAUNCHES, sizeof(*order->launches));
+	order->launches = array(unpack, TS_STATE_ORDER_LAUNCHES, sizeof(*order->launches));
 	order->n_launches = n_launches;
 	for (uint64_t i = n; !unpack->bad && i > 0; i--) {
-		uint32_t slot = (uint32_t)((n_launches - i) % TS_ORDER_LAUNCHES);
-		struct ts_order_launch *launch = &order->launches[slot];
+		uint32_t slot = (uint32_t)((n_launches - i) % TS_STATE_ORDER_LAUNCHES);
+		struct ts_state_order_launch *launch = &order->launches[slot];
 		uint64_t stream, flags;
 
 		launch->session = ts_unpack_u32(unpack);
@@ -504,7 +506,7 @@ static void unpack_launches(struct ts_unpack *unpack, struct ts_order *order)
 		launch->unsure = ts_unpack_u32(unpack);
 		if (launch->has_found) {
 			launch->n_found =
-				ts_order_unpack_found(unpack, launch->found, launch->op_id);
+				ts_state_order_unpack_found(unpack, launch->found, launch->op_id);
 			unpack_host(unpack, &launch->host_op_id, &launch->host_over_ns);
 		}
 		unpack->bad |= stream > order->n_streams;
@@ -514,7 +516,7 @@ static void unpack_launches(struct ts_unpack *unpack, struct ts_order *order)
 	}
 }
 
-int ts_order_unpack(struct ts_order *order, struct ts_unpack *unpack)
+int ts_state_order_unpack(struct ts_state_order *order, struct ts_unpack *unpack)
 {
 	unpack_contexts(unpack, order);
 	unpack_markers(unpack, order);

@@ -11,12 +11,12 @@
 #include <sys/random.h>
 
 #include "proto/abi/grow.h"
-#include "replay/state/clocks.h"
 #include "replay/state/compare/align.h"
 #include "replay/state/compare/counterparts.h"
 #include "replay/state/compare/ranks.h"
 #include "replay/state/compare/spread.h"
-#include "replay/state/map.h"
+#include "replay/state/state-clocks.h"
+#include "replay/state/state-map.h"
 #include "sbt/intern.h"
 
 #define NONE	     TS_STATE_MAP_NONE

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "proto/abi/grow.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 #define MAX_DEPTH   8u	   /* who woke who woke ... */
 #define MAX_WINDOWS 65536u /* that are open on a thread because it woke others */
@@ -175,8 +175,8 @@ static int open_window(struct thread *thread, const struct window *window)
 }
 
 /* Opens and closes windows as of now. *ret_until: no other does so before; *ret_any: one is open. */
-static int turn_windows(struct blamer *blamer, struct thread *thread, uint64_t *ret_until,
-			bool *ret_any)
+static int update_windows(struct blamer *blamer, struct thread *thread, uint64_t *ret_until,
+			  bool *ret_any)
 {
 	uint64_t until_ns = *ret_until;
 	bool any = false;
@@ -193,16 +193,16 @@ static int turn_windows(struct blamer *blamer, struct thread *thread, uint64_t *
 		until_ns = blamer->windows[thread->next].from_ns;
 	for (size_t i = 0; i < thread->n_opened; i++) {
 		const struct window *window = &thread->opened[i];
-		uint64_t turn_ns = window->from_ns;
+		uint64_t change_ns = window->from_ns;
 
 		if (window->to_ns <= thread->now_ns)
 			continue;
 		if (window->from_ns <= thread->now_ns) {
 			any = true;
-			turn_ns = window->to_ns;
+			change_ns = window->to_ns;
 		}
-		if (turn_ns < until_ns)
-			until_ns = turn_ns;
+		if (change_ns < until_ns)
+			until_ns = change_ns;
 		thread->opened[n++] = *window;
 	}
 	thread->n_opened = n;
@@ -249,7 +249,7 @@ static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 	while (thread->now_ns < to_ns) {
 		uint64_t until_ns = to_ns;
 		bool any;
-		int r = turn_windows(blamer, thread, &until_ns, &any);
+		int r = update_windows(blamer, thread, &until_ns, &any);
 
 		if (!r && any)
 			r = add_now(blamer, thread, &until_ns);
@@ -461,7 +461,7 @@ static int feed_sample(struct blamer *blamer, struct thread *thread, const struc
 	bool any;
 	int r = advance(blamer, thread, sample->start_ns);
 
-	r = r ? r : turn_windows(blamer, thread, &until_ns, &any);
+	r = r ? r : update_windows(blamer, thread, &until_ns, &any);
 	if (r || !any)
 		return r;
 	for (unsigned kind = 0; kind < N_KINDS; kind++)
@@ -604,7 +604,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 		uint64_t until_ns = ALWAYS;
 		bool any;
 
-		r = turn_windows(blamer, thread, &until_ns, &any);
+		r = update_windows(blamer, thread, &until_ns, &any);
 		activity.key = key_now(thread, kind);
 		return r ? r
 			 : add_to_windows(blamer, thread, thread->now_ns, &activity.key, &activity);

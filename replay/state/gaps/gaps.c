@@ -10,7 +10,7 @@
 
 #include "proto/abi/grow.h"
 #include "replay/state/gaps/blame.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 /* It began when another one was over: how near counts as "when". */
 #define ENGINE_SLACK_NS 5000u
@@ -116,7 +116,7 @@ static int compare_lengths(const void *a, const void *b)
 }
 
 /* Room for one more: the shorter half goes where there are too many. */
-static int make_room(struct finder *finder)
+static int reserve_gap(struct finder *finder)
 {
 	if (finder->n_found == TS_GAPS_MAX) {
 		qsort(finder->found, finder->n_found, sizeof(*finder->found), compare_lengths);
@@ -182,7 +182,7 @@ static int add_gap(struct finder *finder, const struct ts_state_op *op, uint32_t
 				   .thread = op->thread,
 				   .stream = stream,
 				   .listed = TS_PARTS_NONE};
-	int r = make_room(finder);
+	int r = reserve_gap(finder);
 
 	if (r)
 		return r;

@@ -8,7 +8,7 @@
  *   before C began             what T did: of what was recorded of T, the innermost. Off its CPU goes before freeing memory, that before a
  *                              page fault, that before a system call, that before a call of the vendor's; else it ran its own code
  *   up to the latest end of    the dependency: an operation of another stream that K had to wait for, by an event or the
- *   what K depended on         legacy default stream's rule (machine.h)
+ *   what K depended on         legacy default stream's rule (state-machine.h)
  *   up to the end of what had  the device: an operation of the same kind on the same device in another stream, if K began when that
  *   the engine                 was over (within 5 us) and it outlasted C. Inferred, as in state.h
  *   until C ended              what T did, C itself among it

@@ -258,12 +258,12 @@ int ts_graph_solve(struct ts_graph *graph, bool is_ordered)
 	if (r)
 		return r;
 	graph->slack_ns = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*graph->slack_ns));
-	graph->path_room = ts_largearray_alloc(max_steps, sizeof(*graph->path));
-	if (!graph->slack_ns || !graph->path_room)
+	graph->path_buffer = ts_largearray_alloc(max_steps, sizeof(*graph->path));
+	if (!graph->slack_ns || !graph->path_buffer)
 		return -ENOMEM;
 	memset(graph->slack_ns, 0xff, graph->n_nodes * sizeof(*graph->slack_ns));
 	graph->from_ns = graph->n_nodes ? graph->nodes[0].start_ns : 0;
-	walk.first = graph->path_room + max_steps;
+	walk.first = graph->path_buffer + max_steps;
 	go_back(graph, &walk);
 	graph->path = walk.first;
 	return 0;

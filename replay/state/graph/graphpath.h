@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Within graph.h: from nodes and edges as they were found to the graph, in order, with slack and critical path. */
+/* Within state-graph.h: from nodes and edges as they were found to the graph, in order, with slack and critical path. */
 #pragma once
 
-#include "replay/state/graph/graph.h"
+#include "replay/state/graph/state-graph.h"
 
 /* Of what happens at one instant: a return, the next call, what it launches. */
 static inline uint32_t ts_graph_rank(const struct ts_graph_node *node)

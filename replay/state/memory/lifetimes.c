@@ -3,8 +3,8 @@
 #include "replay/state/memory/lifetimes.h"
 
 #include "proto/abi/grow.h"
-#include "replay/state/map.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
+#include "replay/state/state-map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
-#include "replay/state/memory/memory.h"
 #include "replay/state/memory/pools.h"
 #include "replay/state/memory/spans.h"
+#include "replay/state/memory/state-memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -79,18 +79,19 @@ static void look(struct ts_pools *pools, struct ts_pool_state *state, struct ts_
 static void grow(struct ts_pools *pools, struct ts_pool_state *state, struct ts_spans *spans,
 		 const struct ts_row_memory *row)
 {
-	uint64_t room = state->bytes > state->used_bytes ? state->bytes - state->used_bytes : 0;
+	uint64_t unused_bytes =
+		state->bytes > state->used_bytes ? state->bytes - state->used_bytes : 0;
 
 	state->use.n_growths++;
-	if (!row->bytes || room < row->bytes)
+	if (!row->bytes || unused_bytes < row->bytes)
 		return;
 	state->use.n_growths_with_room++;
-	if (room <= state->use.wasted_bytes || state->n_looks == MAX_LOOKS ||
+	if (unused_bytes <= state->use.wasted_bytes || state->n_looks == MAX_LOOKS ||
 	    pools->n_visits >= MAX_VISITS)
 		return;
 	state->n_looks++;
 	state->use.wasted_ns = row->start_ns;
-	state->use.wasted_bytes = room;
+	state->use.wasted_bytes = unused_bytes;
 	state->use.asked_bytes = row->bytes;
 	look(pools, state, spans);
 }

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "replay/state/limit.h"
-#include "replay/state/map.h"
 #include "replay/state/memory/misuse.h"
 #include "replay/state/memory/spans.h"
+#include "replay/state/state-map.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 
 #include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 #include <errno.h>
 #include <stdlib.h>

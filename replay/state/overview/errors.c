@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 
 #define NONE TS_STATE_MAP_NONE
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 #include "sbt/reader.h"
 
 #ifdef __cplusplus

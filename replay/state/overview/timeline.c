@@ -11,8 +11,8 @@
 
 #include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
-#include "replay/state/map.h"
 #include "replay/state/overview/samedevice.h"
+#include "replay/state/state-map.h"
 
 #define NONE TS_STATE_MAP_NONE
 
@@ -77,7 +77,7 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 }
 
 /* Each stream costs as much memory as it has parts. */
-static int check_room(const struct ts_timeline *timeline)
+static int check_limits(const struct ts_timeline *timeline)
 {
 	if (timeline->n_streams == TS_MAX_STREAMS)
 		return TS_E_STREAMS;
@@ -91,7 +91,7 @@ static int new_stream(struct pass *pass, const struct ts_state_op *op)
 	size_t n = pass->n_numbers_allocated;
 	struct ts_timeline_stream *stream;
 	uint32_t device;
-	int r = check_room(timeline);
+	int r = check_limits(timeline);
 
 	while (!r && op->stream_number >= pass->n_numbers_allocated) {
 		r = TS_GROW(pass->streams_by_number, pass->n_numbers_allocated, n + 1);
@@ -155,8 +155,8 @@ static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
 }
 
 /* Makes the part that the time is in the one at hand; they are many to a part, so that this is seldom. */
-static void turn_to(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
-		    uint64_t at_ns)
+static void select_part(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
+			uint64_t at_ns)
 {
 	uint64_t part = (at_ns - timeline->from_ns) / timeline->part_ns;
 
@@ -172,7 +172,7 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 		uint64_t until_ns;
 
 		if (start_ns - stream->part_from_ns >= timeline->part_ns)
-			turn_to(timeline, stream, start_ns);
+			select_part(timeline, stream, start_ns);
 		if (stream->part == timeline->n_parts)
 			break;
 		/* Of the part that there is left: where the last one ends there may be no such time. */

@@ -187,7 +187,7 @@ struct ts_ptx_image {
 	const char *const *texts; /* one for each module; NULL: registers have no names */
 };
 
-/* image.c: what a name means in a module; either answer may be NULL. */
+/* ptx-image.c: what a name means in a module; either answer may be NULL. */
 struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
 					  struct ts_ptx_module *module, const char *name);
 

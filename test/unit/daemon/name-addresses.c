@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "daemon/symbol/resolve.h"
+#include "daemon/symbol/symbolizer.h"
 
 #define MAX_ADDRESSES 65536u
 

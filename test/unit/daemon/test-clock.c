@@ -4,7 +4,7 @@
  */
 #include "test/unit/harness.h"
 
-#include "daemon/merge/clock.h"
+#include "daemon/merge/clock-table.h"
 
 static void add(struct ts_clock_table *table, uint64_t ticks, uint64_t ns)
 {

@@ -9,7 +9,7 @@
 
 #include "daemon/ingest/arena.h"
 #include "daemon/ingest/drain.h"
-#include "daemon/ingest/memory.h"
+#include "daemon/ingest/ingest-memory.h"
 #include "test/unit/daemon/producer.h"
 
 #define MAX_BYTES (UINT64_C(1) << 30)

@@ -5,8 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include "daemon/merge/convert-rows.h"
 #include "daemon/merge/loss.h"
-#include "daemon/merge/rows.h"
 
 static uint32_t string_ids[] = {0, 101, 102, 103};
 static uint32_t stack_ids[] = {0, 201};
@@ -24,7 +24,7 @@ static void fixture_init(struct fixture *f)
 	*f = (struct fixture){0};
 	ts_check_int(ts_clock_table_init(&f->cupti), 0);
 	ts_check_int(ts_clock_table_init(&f->tsc), 0);
-	ts_check_int(ts_join_new(&f->rows.join), 0);
+	ts_check_int(ts_halves_new(&f->rows.halves), 0);
 	ts_clock_table_add(&f->tsc, &(struct ts_clock_pair){2000, 1000, 1});
 	ts_clock_table_add(&f->tsc, &(struct ts_clock_pair){4000, 2000, 1});
 	f->ids.strings = (struct ts_id_map){string_ids, 4, 4};
@@ -41,7 +41,7 @@ static void fixture_deinit(struct fixture *f)
 {
 	ts_clock_table_deinit(&f->cupti);
 	ts_clock_table_deinit(&f->tsc);
-	ts_join_free(f->rows.join);
+	ts_halves_free(f->rows.halves);
 }
 
 #define HEADER(n_bytes, record_type, clock_, time_)                                          \
@@ -108,7 +108,7 @@ TS_TEST(kernel)
 
 	fixture_init(&f);
 	row = &f.row.kernel;
-	ts_join_api(f.rows.join, 5, 6, true);
+	ts_halves_api(f.rows.halves, 5, 6, true);
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
 	ts_check(row->start_ns == 70 && row->end_ns == 90 && row->op_id == 5);
 	ts_check(row->device == 1 && row->context == 2 && row->stream == 3 && row->graph == 4 &&
@@ -244,7 +244,7 @@ TS_TEST(impossible_times)
 	record.end = 1001;
 	record.record.time = 499;
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), TS_ROWS_E_TIME);
-	ts_join_count(f.rows.join, true, &n_api, &n_device);
+	ts_halves_count(f.rows.halves, true, &n_api, &n_device);
 	ts_check_int(n_device, 0);
 	record.record.time = 1000;
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);

@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "daemon/worker/client.h"
 #include "daemon/worker/confine.h"
-#include "daemon/worker/demangle.h"
+#include "daemon/worker/worker-client.h"
+#include "daemon/worker/worker-demangle.h"
 #include "proto/abi/clock.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

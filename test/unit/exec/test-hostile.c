@@ -5,7 +5,7 @@
  */
 #include "test/unit/exec/program.h"
 
-#include "replay/exec/objects.h"
+#include "replay/exec/exec-objects.h"
 
 /* What a capture may try to reach. */
 static uint8_t secret[4096];

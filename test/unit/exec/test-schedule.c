@@ -3,8 +3,8 @@
 #include "test/unit/exec/program.h"
 
 #include "replay/exec/compiled.h"
+#include "replay/exec/exec-schedule.h"
 #include "replay/exec/results.h"
-#include "replay/exec/schedule.h"
 
 #define FIRST_STREAM	0x3000u
 #define SECOND_STREAM	0x3001u

@@ -3,7 +3,7 @@
  * Texts come back as they went in, but for what no reader of a format should have to bear.
  */
 #include "test/unit/harness.h"
-#include "tools/export/text.h"
+#include "tools/export/export-text.h"
 
 static void check_text(struct ts_texts *texts, const char *text, const char *want)
 {

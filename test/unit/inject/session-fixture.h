@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "inject/ring/producer.h"
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 
 struct fixture {
 	struct ts_control *control; /* a mapping of the whole memory, as a daemon has it */

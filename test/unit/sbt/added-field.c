@@ -3,7 +3,7 @@
  * Converts a record with an added field `probed_bytes` to a `kernel` row, writes the row and reads it back. test-rows.py
  * compiles it with headers made from a table that has the field.
  */
-#include "daemon/merge/rows.h"
+#include "daemon/merge/convert-rows.h"
 #include "sbt/reader.h"
 #include "sbt/writer.h"
 
@@ -34,10 +34,10 @@ static int convert(union ts_row_any *row)
 		.op_id = 7,
 		.probed_bytes = VALUE,
 	};
-	int r = ts_join_new(&rows.join);
+	int r = ts_halves_new(&rows.halves);
 
 	r = r ? r : ts_rows_convert(&rows, &record.record, row);
-	ts_join_free(rows.join);
+	ts_halves_free(rows.halves);
 	return r;
 }
 

@@ -144,7 +144,7 @@ def run_added(folder):
     """Compiles and runs added-field.c."""
     program = os.path.join(folder, 'added-field')
     sources = [os.path.join(SOURCE, 'test/unit/sbt/added-field.c')]
-    sources += in_folder('daemon/merge', 'clock.c') + in_folder('daemon/merge', 'join.c') + in_folder('daemon/merge', 'rows.c')
+    sources += in_folder('daemon/merge', 'clock-table.c') + in_folder('daemon/merge', 'halves.c') + in_folder('daemon/merge', 'convert-rows.c')
     sources += in_folder('sbt', '*.c')
     compile_with(folder, sources + ['-O0', '-o', program, '-lzstd', '-pthread'])
     done = subprocess.run([program], stderr=subprocess.PIPE, text=True, check=False)

@@ -2,9 +2,9 @@
 /* Calls by id, held against a list that is searched from its end; ids to numbers, held against a map. */
 #include "test/unit/harness.h"
 
-#include "replay/state/calls.h"
-#include "replay/state/graph/ids.h"
-#include "replay/state/machine.h"
+#include "replay/state/graph/state-ids.h"
+#include "replay/state/state-calls.h"
+#include "replay/state/state-machine.h"
 
 #include <stdlib.h>
 
@@ -18,8 +18,8 @@ static uint64_t below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-static uint64_t find(const struct ts_calls *calls, const struct ts_call *all, uint32_t session,
-		     uint64_t op_id)
+static uint64_t find(const struct ts_state_calls *calls, const struct ts_call *all,
+		     uint32_t session, uint64_t op_id)
 {
 	for (uint64_t n = calls->next - 1; n >= calls->first; n--)
 		if (all[n].session == session &&
@@ -41,14 +41,15 @@ static uint64_t id_of(unsigned int lie, uint64_t n)
 	}
 }
 
-static void check_ids(const struct ts_calls *calls, const struct ts_call *all, uint64_t newest)
+static void check_ids(const struct ts_state_calls *calls, const struct ts_call *all,
+		      uint64_t newest)
 {
 	for (unsigned int i = 0; i < 4; i++) {
 		const struct ts_call *call = &all[newest - below(newest < 5000 ? newest : 5000)];
 		uint64_t op_id = below(2) ? call->op_id : call->nested_op_id;
 		uint32_t session = 1 + (uint32_t)below(2);
 
-		ts_check_int(ts_calls_find(calls, session, op_id),
+		ts_check_int(ts_state_calls_find(calls, session, op_id),
 			     find(calls, all, session, op_id));
 	}
 }
@@ -58,11 +59,11 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 	struct ts_call *all = calloc(N_CALLS + 1, sizeof(*all));
 
 	for (unsigned int lie = 0; lie < 3; lie++) {
-		struct ts_calls calls;
+		struct ts_state_calls calls;
 		uint64_t n_awaited = 0;
 
 		seed = lie;
-		ts_check_int(ts_calls_init(&calls), 0);
+		ts_check_int(ts_state_calls_init(&calls), 0);
 		for (uint64_t n = 1; n <= N_CALLS; n++) {
 			uint64_t op_id = id_of(lie, n);
 
@@ -71,29 +72,29 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 						  .start_ns = n,
 						  .session = 1 + (uint32_t)below(2),
 						  .is_awaited = n % 7000 < 2};
-			ts_check_int(ts_calls_add(&calls, &all[n]), 0);
+			ts_check_int(ts_state_calls_add(&calls, &all[n]), 0);
 			ts_check_int(calls.next, n + 1);
-			ts_check_int(ts_calls_at(&calls, n)->start_ns, n);
+			ts_check_int(ts_state_calls_at(&calls, n)->start_ns, n);
 			/* The other one is never answered, so that all behind it stay. */
 			if (n % 7000 == 6000) {
-				ts_calls_at(&calls, n - 5999)->is_awaited = false;
+				ts_state_calls_at(&calls, n - 5999)->is_awaited = false;
 				calls.n_awaited--;
 			}
 			if (n % 50 == 0)
 				check_ids(&calls, all, n);
 		}
 		for (uint64_t n = calls.first; n < calls.next; n++)
-			n_awaited += ts_calls_at(&calls, n)->is_awaited;
+			n_awaited += ts_state_calls_at(&calls, n)->is_awaited;
 		ts_check(calls.next - calls.first > 2048);
 		ts_check_int(n_awaited, calls.n_awaited);
 		ts_check(n_awaited);
 		while (calls.first < calls.next) {
-			ts_calls_drop_first(&calls);
+			ts_state_calls_drop_first(&calls);
 			if (calls.first % 100 == 0)
 				check_ids(&calls, all, N_CALLS);
 		}
 		ts_check_int(ts_state_map_count(&calls.crowded), 0);
-		ts_calls_deinit(&calls);
+		ts_state_calls_deinit(&calls);
 	}
 	free(all);
 }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "proto/abi/clock.h"
-#include "replay/state/clocks.h"
+#include "replay/state/state-clocks.h"
 #include "sbt/writer.h"
 
 static void add_session(struct ts_sbt_writer *writer, uint64_t error_ns,

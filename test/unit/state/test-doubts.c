@@ -8,8 +8,8 @@
 
 #include "replay/state/compare/diff.h"
 #include "replay/state/gaps/gaps.h"
-#include "replay/state/graph/graph.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/graph/state-graph.h"
+#include "replay/state/memory/state-memory.h"
 #include "replay/state/overview/timeline.h"
 #include "replay/state/state.h"
 #include "sbt/writer.h"

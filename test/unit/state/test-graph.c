@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/graph/graph.h"
+#include "replay/state/graph/state-graph.h"
 #include "sbt/writer.h"
 
 #define BEGIN_NS UINT64_C(1000)

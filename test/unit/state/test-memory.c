@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
 #include "sbt/writer.h"
 
 #define PINNED 2

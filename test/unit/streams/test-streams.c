@@ -9,8 +9,8 @@
 #include "test/unit/state/program.h"
 
 #include "replay/check/check.h"
-#include "replay/exec/order.h"
-#include "replay/streams/rows.h"
+#include "replay/exec/exec-order.h"
+#include "replay/streams/stream-kind.h"
 #include "replay/vgpu/vgpu.h"
 
 #define N_PROGRAMS 1000

@@ -5,7 +5,7 @@
  */
 #include "test/unit/harness.h"
 #include "tools/tsctl/options/help.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/tsctl.h"

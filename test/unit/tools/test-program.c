@@ -3,7 +3,7 @@
  * What is told of a program before it runs, from ELF files made here byte by byte.
  */
 #include "test/unit/harness.h"
-#include "tools/tsctl/record/program.h"
+#include "tools/tsctl/record/record-program.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "test/unit/harness.h"
 
 #include "replay/report/names/signature.h"
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 
 #include <float.h>
 #include <math.h>

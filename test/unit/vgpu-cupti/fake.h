@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 #include "tools/vgpu/hooks.h"
 
 #define FAKE_CONTEXT ((void *)0x1000)
@@ -126,7 +126,7 @@ static const struct ts_vgpu_queries fake_queries = {
 	.drain = fake_drain,
 };
 
-/* In the place of find.c. */
+/* In the place of find-libcuda.c. */
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
 {
 	return ts_vgpu_hooks_init(&fake_queries);

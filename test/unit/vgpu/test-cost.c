@@ -2,7 +2,7 @@
 /* The cost model's formulas, number by number, on the small shape; and times by the host's clock. */
 #include <time.h>
 
-#include "replay/vgpu/internal.h"
+#include "replay/vgpu/vgpu-internal.h"
 #include "test/unit/harness.h"
 
 static struct ts_vgpu *vgpu;
@@ -33,7 +33,7 @@ static bool start(const struct ts_vgpu_done *done, uint32_t n_concurrent, uint64
 {
 	uint32_t n_sm = ts_vgpu_cost_multiprocessors(device, done);
 
-	if (!ts_vgpu_cost_has_room(device, n_sm, n_concurrent, at_ns))
+	if (!ts_vgpu_cost_has_capacity(device, n_sm, n_concurrent, at_ns))
 		return false;
 	ts_vgpu_cost_kernel_start(device, n_sm, at_ns);
 	return true;

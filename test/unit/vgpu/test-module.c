@@ -2,7 +2,7 @@
 /* Modules: what PTX declares, fatbins plain and compressed, and images that are damaged. */
 #include <zstd.h>
 
-#include "replay/vgpu/module.h"
+#include "replay/vgpu/vgpu-module.h"
 #include "test/unit/harness.h"
 
 static const char ptx[] =

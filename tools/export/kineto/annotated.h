@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 #include "tools/export/hashtable.h"
 
 #define TS_ANNOTATED_MAX   (1u << 20)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "proto/abi/grow.h"
-#include "tools/export/frames.h"
+#include "tools/export/export-frames.h"
 
 /* Readers know these numbers: processes of GPUs come last, in their order. */
 #define GPU_SORT_INDEX 5000000u

@@ -5,7 +5,7 @@
  * Google's "Trace Event Format"; the shape is that of files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
 #include "tools/export/kineto/annotated.h"
 #include "tools/export/kineto/kineto-lines.h"
 #include "tools/export/kineto/kineto-waits.h"

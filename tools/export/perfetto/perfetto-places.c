@@ -215,7 +215,7 @@ static void name_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *r
 			uint32_t context, uint32_t stream, char name[NAME_BYTES])
 {
 	const struct ts_export_options *options = perfetto->options;
-	const char *called = options->names->stream(options->user, row);
+	const char *stream_name = options->names->stream(options->user, row);
 	char process[TS_FRAME_NAME_BYTES] = "";
 	int n;
 
@@ -223,8 +223,8 @@ static void name_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *r
 		n = snprintf(name, NAME_BYTES, "stream unknown");
 	else
 		n = snprintf(name, NAME_BYTES, "stream %" PRIu32, stream);
-	if (called)
-		n += snprintf(name + n, NAME_BYTES - (size_t)n, " \"%.100s\"", called);
+	if (stream_name)
+		n += snprintf(name + n, NAME_BYTES - (size_t)n, " \"%.100s\"", stream_name);
 	if (context != TS_NO_DEVICE)
 		n += snprintf(name + n, NAME_BYTES - (size_t)n, " of context %" PRIu32, context);
 	if (perfetto->n_sessions < 2)

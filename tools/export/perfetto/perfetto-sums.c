@@ -7,7 +7,7 @@
 #include "tools/export/perfetto/perfetto.h"
 
 #include "replay/state/graph/largearray.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
 
 #define NONE TS_STATE_MAP_NONE
 

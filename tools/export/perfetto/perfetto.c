@@ -129,7 +129,7 @@ static int append(struct ts_buffer *text, const char *more)
 	return ts_buffer_append(text, more, strlen(more));
 }
 
-/* As texts.h cleans it. */
+/* As export-text.h cleans it. */
 static int append_clean(struct ts_perfetto *perfetto, struct ts_buffer *text, const char *more)
 {
 	uint32_t id;

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 #include "tools/export/epochs.h"
-#include "tools/export/frames.h"
+#include "tools/export/export-frames.h"
 #include "tools/export/perfetto/flows.h"
 #include "tools/export/perfetto/tracks.h"
 

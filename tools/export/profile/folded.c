@@ -3,7 +3,7 @@
  * Folded stacks, as flamegraph.pl, inferno and speedscope read them: one line for each stack, the outermost frame first. All
  * stacks are laid into one tree, so that what they share is held once; the lines are its paths.
  */
-#include "tools/export/frames.h"
+#include "tools/export/export-frames.h"
 
 #include <inttypes.h>
 

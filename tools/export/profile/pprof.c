@@ -4,7 +4,7 @@
  * packed by itself, and no more of it is held than the table of names. Samples come first, for what they
  * refer to is found while they are gone through.
  */
-#include "tools/export/frames.h"
+#include "tools/export/export-frames.h"
 #include "tools/export/profile.pb-c.h"
 
 #include <inttypes.h>

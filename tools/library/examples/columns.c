@@ -32,7 +32,7 @@ static int by_time(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static int make_room(struct totals *totals, uint32_t name)
+static int reserve_total(struct totals *totals, uint32_t name)
 {
 	uint32_t n = name < UINT32_MAX / 2 ? name * 2 + 64 : UINT32_MAX;
 	struct total *of = realloc(totals->of, n * sizeof(*of));
@@ -64,7 +64,7 @@ static int add_block(struct ts_sbt_reader *reader, size_t i, struct totals *tota
 	names = ts_sbt_arrays_column(arrays, name);
 	for (uint32_t row = 0; !r && row < ts_sbt_arrays_rows(arrays); row++) {
 		if (names[row] >= totals->n)
-			r = make_room(totals, names[row]);
+			r = reserve_total(totals, names[row]);
 		if (r)
 			break;
 		totals->of[names[row]].n++;

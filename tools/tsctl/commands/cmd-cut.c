@@ -2,7 +2,7 @@
 /*
  * tsctl cut: a window of a trace as a trace of its own.
  */
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/copyout.h"

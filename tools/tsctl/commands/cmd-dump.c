@@ -3,7 +3,7 @@
  * tsctl dump: what a recording has by now, as one file of its own. Meant for one that runs on and forgets.
  */
 #include "tools/tsctl/machine/live.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/copyout.h"

@@ -3,10 +3,10 @@
  * tsctl export: a trace in formats that other tools read. The formats are tools/export's; here are the options, where it
  * goes, and what has to be said of it.
  */
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 #include "replay/report/stacks/codeplace.h"
-#include "tools/export/names.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/export/export-names.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/times.h"

@@ -2,7 +2,7 @@
 /*
  * tsctl merge: several traces as one.
  */
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/trace/copyout.h"
 #include "tools/tsctl/trace/source.h"

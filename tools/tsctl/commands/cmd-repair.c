@@ -4,7 +4,7 @@
  */
 #include "sbt/repair.h"
 #include "sbt/verify.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"

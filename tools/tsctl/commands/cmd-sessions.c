@@ -3,7 +3,7 @@
  * tsctl sessions: the processes that are being recorded now.
  */
 #include "tools/tsctl/machine/live.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 

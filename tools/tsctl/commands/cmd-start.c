@@ -4,7 +4,7 @@
  * process that was named or for all.
  */
 #include "tools/tsctl/machine/live.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 

@@ -4,11 +4,11 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
+#include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
-#include "tools/tsctl/screen/texts.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/ask.h"
 #include "tools/tsctl/tsctl.h"

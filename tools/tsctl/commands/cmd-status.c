@@ -4,7 +4,7 @@
  */
 #include "proto/abi/handshake.h"
 #include "tools/tsctl/machine/live.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"

@@ -7,7 +7,7 @@
 #include "proto/client/places.h"
 #include "proto/rpc/frame.h"
 #include "tools/tsctl/machine/paths.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"

@@ -3,7 +3,7 @@
  * tsctl verify: whether a trace file is whole, byte by byte.
  */
 #include "sbt/verify.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"

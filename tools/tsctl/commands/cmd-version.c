@@ -5,7 +5,7 @@
 #include "proto/abi/record.h"
 #include "proto/rpc/frame.h"
 #include "sbt/reader.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"
 

@@ -6,7 +6,7 @@
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/machine/watchgpu.h"
 #include "tools/tsctl/machine/watchscreen.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 
 /* Fills devices, driver, driver_version and driver_error. Initialises CUDA in this process. */
 void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);

@@ -8,7 +8,7 @@
 
 #include "proto/abi/base.h"
 #include "proto/client/client.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 
 struct ts_live_daemon {
 	char *path; /* of its control socket */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 
 /* Fills `seccomp`. */
 void ts_seccomp_fill(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);

@@ -9,7 +9,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/answers/timelinejson.h"
 #include "replay/report/rows/aggregate.h"
-#include "replay/state/memory/memory.h"
+#include "replay/state/memory/state-memory.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <errno.h>

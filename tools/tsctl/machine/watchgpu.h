@@ -5,7 +5,7 @@
 #pragma once
 
 #include "proto/client/client.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 
 /* What the device did comes that much later at most, but for what is still running. */
 #define TS_WATCHGPU_LATE_NS UINT64_C(400000000)

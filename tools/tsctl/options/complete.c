@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Candidates for the word that is being typed. The words before it are read as parse.c reads them,
+ * Candidates for the word that is being typed. The words before it are read as option-parse.c reads them,
  * by the same tables, but nothing is stored and nothing is wrong: an unknown word is passed over.
  * Sessions are those of the daemons that answer.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command's options as one table: parse.h reads a command line by it, help.h prints its lines of
+ * A command's options as one table: option-parse.h reads a command line by it, help.h prints its lines of
  * help, complete.h offers its names and words to the shell. The table is in the order of the help
  * and ends with an entry of zeros.
  *

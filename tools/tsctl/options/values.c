@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values on a command line: numbers, bytes, times with a unit, operation ids. Called by parse.c for
+ * Values on a command line: numbers, bytes, times with a unit, operation ids. Called by option-parse.c for
  * each kind of option, and by commands for values of their own.
  */
 #include "tools/tsctl/options/values.h"

@@ -4,7 +4,7 @@
  * all its processes. The command is the user's: it keeps its terminal, its signals and its exit status,
  * and whatever happens to the recording, it runs to its end.
  */
-#include "proto/abi/capture.h"
+#include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
 #include "proto/client/places.h"
 #include "replay/vgpu/vgpu.h"
@@ -12,14 +12,14 @@
 #include "sbt/writer.h"
 #include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/machine/vgpuspec.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/record/environ.h"
-#include "tools/tsctl/record/launch.h"
-#include "tools/tsctl/record/program.h"
-#include "tools/tsctl/record/recorder.h"
+#include "tools/tsctl/record/record-launch.h"
+#include "tools/tsctl/record/record-program.h"
+#include "tools/tsctl/record/recording-daemon.h"
 #include "tools/tsctl/record/recordsummary.h"
-#include "tools/tsctl/record/rotation.h"
+#include "tools/tsctl/record/rotation-options.h"
 #include "tools/tsctl/record/why.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/times.h"

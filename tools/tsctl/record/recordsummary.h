@@ -5,7 +5,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "tools/tsctl/record/rotation.h"
+#include "tools/tsctl/record/rotation-options.h"
 
 #include <stdbool.h>
 

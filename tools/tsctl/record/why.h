@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "tools/tsctl/record/program.h"
+#include "tools/tsctl/record/record-program.h"
 
 #include <stdbool.h>
 #include <stddef.h>

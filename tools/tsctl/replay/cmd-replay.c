@@ -5,10 +5,10 @@
  */
 #include "replay/emulate/emulate.h"
 #include "replay/vgpu/executor.h"
-#include "tools/tsctl/options/parse.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/replay/progressline.h"
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/replay/replaydebug.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/tsctl.h"

@@ -5,7 +5,7 @@
  */
 #include "tools/tsctl/replay/debugstop.h"
 
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 
 #include <ctype.h>
@@ -220,7 +220,7 @@ static bool is_anywhere(const struct ts_debugstop *stop, const struct ts_ptx_war
 	return false;
 }
 
-static bool is_called(const char *signature, const char *name, bool with_arguments)
+static bool has_name(const char *signature, const char *name, bool with_arguments)
 {
 	char *other = ts_replayside_name(signature, with_arguments);
 	bool is_same = other && !strcmp(other, name);
@@ -243,7 +243,7 @@ static size_t find_functions(const struct ts_ptx_warp *warp, struct ts_demangler
 			continue;
 		signature = ts_demangle(demangler, place.function);
 		if (signature == place.function ||
-		    (!is_called(signature, name, true) && !is_called(signature, name, false)))
+		    (!has_name(signature, name, true) && !has_name(signature, name, false)))
 			continue;
 		if (!n++)
 			*ret_function = place.function;

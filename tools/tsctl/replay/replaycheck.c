@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tsctl replay --check`: what is looked for, and what was found, for people. */
 #include "replay/report/replay/checkjson.h"
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
 

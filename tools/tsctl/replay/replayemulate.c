@@ -5,11 +5,11 @@
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"
 #include "replay/report/replay/replay.h"
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
+#include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
-#include "tools/tsctl/screen/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <errno.h>

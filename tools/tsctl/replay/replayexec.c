@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tsctl replay --on vgpu`, `--on cuda`: what came of doing a capture again, for people. */
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tsctl replay --mode dry-run` of any trace: what a replay in virtual time would run, for people. */
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
 

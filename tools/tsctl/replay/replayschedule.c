@@ -3,7 +3,7 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/options/values.h"
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
 

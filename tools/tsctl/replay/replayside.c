@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations and values that a replay's verdict names, for people. */
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
+#include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
-#include "tools/tsctl/screen/texts.h"
 
 #include "replay/report/stacks/stackjson.h"
 

@@ -3,7 +3,7 @@
  * The daemon hands on what a process says that read a stranger's trace: whether all is there that printing takes for granted, and words
  * of ours are none that a terminal would act on. Numbers that lie are printed as they are.
  */
-#include "tools/tsctl/replay/replay.h"
+#include "tools/tsctl/replay/replay-command.h"
 
 /* Of those that are always the same few; names are escaped where they are printed. */
 static bool is_word(const char *text)

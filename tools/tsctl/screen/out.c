@@ -66,8 +66,8 @@ size_t ts_out_width(const char *text)
 	return width;
 }
 
-/* Prints what fits into `room` columns; returns what is left of the text. */
-static const char *print_pieces(FILE *file, const char *text, size_t room)
+/* Prints what fits into `columns_left` columns; returns what is left of the text. */
+static const char *print_pieces(FILE *file, const char *text, size_t columns_left)
 {
 	char shown[8];
 	size_t taken;
@@ -75,9 +75,9 @@ static const char *print_pieces(FILE *file, const char *text, size_t room)
 	while (text && *text) {
 		size_t n = ts_out_piece(text, shown, &taken);
 
-		if (taken > room)
+		if (taken > columns_left)
 			break;
-		room -= taken;
+		columns_left -= taken;
 		text += n;
 		fputs(shown, file);
 	}
@@ -86,17 +86,17 @@ static const char *print_pieces(FILE *file, const char *text, size_t room)
 
 void ts_out_text_cut(FILE *file, const char *text, size_t columns)
 {
-	size_t width = columns ? ts_out_width(text) : 0, room, taken;
+	size_t width = columns ? ts_out_width(text) : 0, columns_left, taken;
 	char shown[8];
 
 	if (width <= columns) {
 		print_pieces(file, text, SIZE_MAX);
 		return;
 	}
-	room = columns > 3 ? columns - 3 : 0;
-	text = print_pieces(file, text, room - room / 2);
+	columns_left = columns > 3 ? columns - 3 : 0;
+	text = print_pieces(file, text, columns_left - columns_left / 2);
 	fputs("...", file);
-	for (width = ts_out_width(text); width > room / 2; width -= taken)
+	for (width = ts_out_width(text); width > columns_left / 2; width -= taken)
 		text += ts_out_piece(text, shown, &taken);
 	print_pieces(file, text, SIZE_MAX);
 }

@@ -69,20 +69,20 @@ static char *join(const char *text, size_t head, size_t from, size_t to)
 /* "at::native::vec...4, float>" */
 static char *cut_middle(const char *text, size_t columns)
 {
-	size_t room = columns > DOTS_COLUMNS ? columns - DOTS_COLUMNS : 0;
+	size_t columns_left = columns > DOTS_COLUMNS ? columns - DOTS_COLUMNS : 0;
 
-	return join(text, head_bytes(text, room - room / 2), tail_start(text, room / 2),
-		    strlen(text));
+	return join(text, head_bytes(text, columns_left - columns_left / 2),
+		    tail_start(text, columns_left / 2), strlen(text));
 }
 
 /* "at::nati...AddFunctor<float> >...": what begins at `at` is seen. */
 static char *cut_around(const char *text, size_t columns, size_t at)
 {
-	size_t room = columns > 2 * DOTS_COLUMNS ? columns - 2 * DOTS_COLUMNS : 1;
-	size_t head = head_bytes(text, room / 3), from = at, back = MAX_BACK;
+	size_t columns_left = columns > 2 * DOTS_COLUMNS ? columns - 2 * DOTS_COLUMNS : 1;
+	size_t head = head_bytes(text, columns_left / 3), from = at, back = MAX_BACK;
 
-	if (back > room / 3)
-		back = room / 3;
+	if (back > columns_left / 3)
+		back = columns_left / 3;
 	while (from && at - from < back &&
 	       (isalnum((unsigned char)text[from - 1]) || text[from - 1] == '_'))
 		from--;
@@ -91,7 +91,8 @@ static char *cut_around(const char *text, size_t columns, size_t at)
 		from = strlen(text);
 		return join(text, head, from, from);
 	}
-	return join(text, head, from, from + head_bytes(text + from, room - room / 3));
+	return join(text, head, from,
+		    from + head_bytes(text + from, columns_left - columns_left / 3));
 }
 
 static int compare_names(const void *a, const void *b)

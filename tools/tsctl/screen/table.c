@@ -30,7 +30,7 @@ struct ts_table {
 	size_t n_columns;
 	size_t widths[TABLE_MAX_COLUMNS];
 	char **cells;
-	size_t n_cells, n_room;
+	size_t n_cells, n_allocated;
 	struct note *notes;
 	size_t n_notes;
 };
@@ -75,14 +75,14 @@ int ts_table_add(struct ts_table *table, const char *text)
 {
 	size_t column = table->n_cells % table->n_columns, width = ts_out_width(text);
 
-	if (table->n_cells == table->n_room) {
-		size_t n_room = table->n_room ? 2 * table->n_room : 64;
-		char **cells = reallocarray(table->cells, n_room, sizeof(*cells));
+	if (table->n_cells == table->n_allocated) {
+		size_t n_allocated = table->n_allocated ? 2 * table->n_allocated : 64;
+		char **cells = reallocarray(table->cells, n_allocated, sizeof(*cells));
 
 		if (!cells)
 			return -ENOMEM;
 		table->cells = cells;
-		table->n_room = n_room;
+		table->n_allocated = n_allocated;
 	}
 	table->cells[table->n_cells] = strdup(text ? text : "");
 	if (!table->cells[table->n_cells])
@@ -130,9 +130,9 @@ static size_t columns_before(const struct ts_table *table, const struct layout *
 }
 
 /* Shares what the other columns leave between the last column and one that may be cut. */
-static void share_room(const struct ts_table *table, size_t width, struct layout *layout)
+static void share_columns(const struct ts_table *table, size_t width, struct layout *layout)
 {
-	size_t last = table->n_columns - 1, cut = last, room;
+	size_t last = table->n_columns - 1, cut = last, columns_left;
 
 	for (size_t i = 0; i < last; i++)
 		cut = table->columns[i] == 's' ? i : cut;
@@ -140,18 +140,19 @@ static void share_room(const struct ts_table *table, size_t width, struct layout
 		size_t wanted = layout->widths[cut];
 
 		layout->widths[cut] = 0;
-		room = columns_before(table, layout) + GAP_COLUMNS;
-		room = width > room ? width - room : 0;
-		if (layout->widths[last] < room / 2)
-			room -= layout->widths[last];
+		columns_left = columns_before(table, layout) + GAP_COLUMNS;
+		columns_left = width > columns_left ? width - columns_left : 0;
+		if (layout->widths[last] < columns_left / 2)
+			columns_left -= layout->widths[last];
 		else
-			room -= room / 2;
-		layout->widths[cut] = wanted < room	   ? wanted
-				      : room > MIN_COLUMNS ? room
-							   : MIN_COLUMNS;
+			columns_left -= columns_left / 2;
+		layout->widths[cut] = wanted < columns_left	   ? wanted
+				      : columns_left > MIN_COLUMNS ? columns_left
+								   : MIN_COLUMNS;
 	}
-	room = columns_before(table, layout);
-	layout->widths[last] = width > room + MIN_COLUMNS ? width - room : MIN_COLUMNS;
+	columns_left = columns_before(table, layout);
+	layout->widths[last] =
+		width > columns_left + MIN_COLUMNS ? width - columns_left : MIN_COLUMNS;
 }
 
 static void fit(const struct ts_table *table, size_t width, struct layout *layout)
@@ -168,7 +169,7 @@ static void fit(const struct ts_table *table, size_t width, struct layout *layou
 		if (isupper((unsigned char)table->columns[i]))
 			layout->widths[i] = 0;
 	if (columns_before(table, layout) + table->widths[last] > width)
-		share_room(table, width, layout);
+		share_columns(table, width, layout);
 }
 
 /* Replaces the cells of a column, but for its heading, by what fits. */
@@ -225,21 +226,22 @@ static void print_row(const struct ts_table *table, const struct layout *layout,
 static void print_note(const struct layout *layout, const char *text, FILE *file,
 		       unsigned int indent)
 {
-	size_t room = layout->total > NOTE_COLUMNS + MIN_COLUMNS ? layout->total - NOTE_COLUMNS
-								 : layout->total;
+	size_t columns_left = layout->total > NOTE_COLUMNS + MIN_COLUMNS
+				      ? layout->total - NOTE_COLUMNS
+				      : layout->total;
 
 	for (;;) {
 		ts_cleanup(ts_freep) char *line = NULL;
 		const char *end = NULL;
 
-		for (const char *at = text; room && (at = strstr(at, NOTE_BREAK)); at++)
-			if (!end || (size_t)(at - text) <= room)
+		for (const char *at = text; columns_left && (at = strstr(at, NOTE_BREAK)); at++)
+			if (!end || (size_t)(at - text) <= columns_left)
 				end = at;
-		if (!room || !end || ts_out_width(text) <= room)
+		if (!columns_left || !end || ts_out_width(text) <= columns_left)
 			end = text + strlen(text);
 		line = strndup(text, (size_t)(end - text));
 		print_blanks(file, indent + NOTE_COLUMNS);
-		ts_out_text_cut(file, line, room);
+		ts_out_text_cut(file, line, columns_left);
 		fputc('\n', file);
 		if (!*end)
 			return;

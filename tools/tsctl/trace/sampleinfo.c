@@ -5,7 +5,7 @@
 #include "tools/tsctl/trace/sampleinfo.h"
 
 #include "proto/rpc/json.h"
-#include "replay/state/map.h"
+#include "replay/state/state-map.h"
 #include "sbt/arrays.h"
 
 struct counting {

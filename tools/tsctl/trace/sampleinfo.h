@@ -5,7 +5,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/pool.h"
+#include "replay/report/report-pool.h"
 #include "sbt/reader.h"
 
 /*

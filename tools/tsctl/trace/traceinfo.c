@@ -6,7 +6,7 @@
 #include "tools/tsctl/trace/traceinfo.h"
 #include "replay/report/answers/clockjson.h"
 
-#include "proto/abi/capture.h"
+#include "proto/abi/capture-config.h"
 #include "proto/rpc/json.h"
 #include "replay/report/answers/errorsjson.h"
 #include "replay/report/names/names.h"

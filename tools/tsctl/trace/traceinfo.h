@@ -5,8 +5,8 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
-#include "replay/report/names/resolve.h"
-#include "replay/report/pool.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/report-pool.h"
 
 /*
  * Reads what is needed and fills `ret_info` from the pool. `session` limits it to one session of the file; 0: all.

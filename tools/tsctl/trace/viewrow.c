@@ -8,10 +8,10 @@
 #include "proto/abi/base.h"
 #include "replay/report/names/names.h"
 #include "replay/report/stacks/stackjson.h"
+#include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/shorten.h"
 #include "tools/tsctl/screen/term.h"
-#include "tools/tsctl/screen/texts.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -300,18 +300,19 @@ static size_t print_name(struct ts_viewrow *view, const char *name, size_t colum
 
 static void print_wide(struct ts_viewrow *view, const char *name, const char *detail)
 {
-	size_t room = view->width > WIDE_HEAD_WIDTH + 2 * MIN_NAME_WIDTH
-			      ? view->width - WIDE_HEAD_WIDTH
-			      : 2 * MIN_NAME_WIDTH;
-	size_t detail_room = room - MIN_NAME_WIDTH, taken = ts_out_width(detail);
+	size_t columns_left = view->width > WIDE_HEAD_WIDTH + 2 * MIN_NAME_WIDTH
+				      ? view->width - WIDE_HEAD_WIDTH
+				      : 2 * MIN_NAME_WIDTH;
+	size_t detail_columns = columns_left - MIN_NAME_WIDTH, taken = ts_out_width(detail);
 
 	if (!view->width) {
 		ts_out_text(stdout, name);
 		ts_out_text(stdout, detail);
 		return;
 	}
-	taken = print_name(view, name, taken < detail_room ? room - taken : MIN_NAME_WIDTH);
-	ts_out_text_cut(stdout, detail, room > taken + 1 ? room - taken : 1);
+	taken = print_name(view, name,
+			   taken < detail_columns ? columns_left - taken : MIN_NAME_WIDTH);
+	ts_out_text_cut(stdout, detail, columns_left > taken + 1 ? columns_left - taken : 1);
 }
 
 /* On a line of its own, below the name if it fits there. */
@@ -333,19 +334,21 @@ static void print_below(const struct ts_viewrow *view, const char *detail)
 static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, const char *name,
 			 const char *detail)
 {
-	size_t room = view->width > NARROW_HEAD_WIDTH + MIN_NAME_WIDTH
-			      ? view->width - NARROW_HEAD_WIDTH
-			      : MIN_NAME_WIDTH;
+	size_t columns_left = view->width > NARROW_HEAD_WIDTH + MIN_NAME_WIDTH
+				      ? view->width - NARROW_HEAD_WIDTH
+				      : MIN_NAME_WIDTH;
 	size_t wanted = ts_out_width(detail), taken;
 
-	taken = print_name(view, name, room > wanted + 2 * MIN_NAME_WIDTH ? room - wanted : room);
-	room = room > taken ? room - taken : 0;
-	if (ts_out_width(detail) <= room)
+	taken = print_name(view, name,
+			   columns_left > wanted + 2 * MIN_NAME_WIDTH ? columns_left - wanted
+								      : columns_left);
+	columns_left = columns_left > taken ? columns_left - taken : 0;
+	if (ts_out_width(detail) <= columns_left)
 		ts_out_text(stdout, detail);
 	else if (row->type == TS_ROW_API || row->type == TS_ROW_OFF_CPU)
 		print_below(view, detail);
-	else if (row->type != TS_ROW_KERNEL && room > 12)
-		ts_out_text_cut(stdout, detail, room);
+	else if (row->type != TS_ROW_KERNEL && columns_left > 12)
+		ts_out_text_cut(stdout, detail, columns_left);
 }
 
 static void print_stack(struct ts_viewrow *view, const struct ts_sbt_row *row)

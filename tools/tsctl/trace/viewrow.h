@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "replay/report/names/resolve.h"
+#include "replay/report/names/resolver.h"
 
 #include <stdbool.h>
 #include <stddef.h>

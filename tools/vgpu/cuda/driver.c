@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver's state that all other files ask for: its devices, result codes, and the stack of current
- * contexts that each thread has. context.c fills the driver in and changes the stack.
+ * contexts that each thread has. driver-context.c fills the driver in and changes the stack.
  */
 #include <errno.h>
 #include <string.h>

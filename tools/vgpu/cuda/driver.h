@@ -25,7 +25,7 @@
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "replay/vgpu/executor.h"
-#include "replay/vgpu/module.h"
+#include "replay/vgpu/vgpu-module.h"
 #include "replay/vgpu/vgpu.h"
 #include "tools/vgpu/cuda/report.h"
 #include "tools/vgpu/refused.h"
@@ -83,9 +83,9 @@ struct stream {
 	bool per_thread;
 
 	/* While it is being captured; all under the lock of graphs. */
-	struct capture *capture;
-	struct stream *capture_next;   /* the capture's */
-	struct node_list capture_deps; /* what the next node depends on */
+	struct stream_capture *stream_capture;
+	struct stream *stream_capture_next;   /* the capture's */
+	struct node_list stream_capture_deps; /* what the next node depends on */
 };
 
 struct event {
@@ -95,8 +95,8 @@ struct event {
 	struct event *next, **prev; /* the context's */
 	uint32_t flags;
 	uint32_t id;
-	_Atomic uint64_t capture_id;   /* where its latest record was captured, else 0 */
-	struct node_list capture_deps; /* what that record stands for */
+	_Atomic uint64_t stream_capture_id;   /* where its latest record was captured, else 0 */
+	struct node_list stream_capture_deps; /* what that record stands for */
 };
 
 struct function {

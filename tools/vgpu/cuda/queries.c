@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to a profiler's questions: see tools/vgpu/hooks.h. context.c makes the hooks when the driver
- * starts, entry.c hands them out, and libcupti calls the functions in them.
+ * Answers to a profiler's questions: see tools/vgpu/hooks.h. driver-context.c makes the hooks when the driver
+ * starts, driver-entry.c hands them out, and libcupti calls the functions in them.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * The objects behind handles of streams. A stream handle may be an object, or 0 and 1 for the legacy
  * default stream, 2 for the calling thread's own; the forms of calls that end in _ptsz take 0 for the
- * thread's own. stream.c and the files of captures call it. It calls captures.c when a stream goes.
+ * thread's own. driver-stream.c and the files of captures call it. It calls stream-captures.c when a stream goes.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 void stream_delete(struct stream *stream)
 {
-	capture_forget_stream(stream);
+	stream_capture_forget_stream(stream);
 	report_stream(TS_CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream);
 	pthread_mutex_lock(&driver.lock);
 	*stream->prev = stream->next;

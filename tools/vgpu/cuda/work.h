@@ -2,7 +2,7 @@
 /*
  * Work as calls and graphs share it. A call checks its arguments, and then either runs what it was asked for or, in a
  * stream that is being captured, puts it into a graph; a graph runs the same work later. So each kind of
- * work has a part that reads arguments and one that runs (launch.c, copy.c, set.c), and graph/capture.c says which it is.
+ * work has a part that reads arguments and one that runs (driver-launch.c, driver-copy.c, driver-memset.c), and graph/stream-capture.c says which it is.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct work_place {
 	int32_t priority; /* of kernels */
 };
 
-/* launch.c */
+/* driver-launch.c */
 struct launch {
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
@@ -30,7 +30,7 @@ int launch_gather(const struct ts_vgpu_kernel *decl, void **kernel_params, void 
 int launch_run(const struct function *f, const struct launch *l, const uint8_t *params,
 	       struct ts_vgpu_stream *vstream, const struct work_place *place);
 
-/* copy.c. What a call says about one side: the device finds out what memory it is, and it is held to that. */
+/* driver-copy.c. What a call says about one side: the device finds out what memory it is, and it is held to that. */
 enum said {
 	SAID_ANY,
 	SAID_HOST,
@@ -44,19 +44,19 @@ int copy_read(const struct ts_cu_memcpy_3d *c, struct said_copy *ret_copy);
 int copy_run(struct context *context, struct ts_vgpu_stream *vstream, struct said_copy *copy,
 	     const struct work_place *place);
 
-/* map.c. The devices that may read and write memory, a bit each; one description's part put into it. */
+/* driver-map.c. The devices that may read and write memory, a bit each; one description's part put into it. */
 struct access {
 	uint32_t readers, writers;
 };
 int access_read(const struct ts_cu_mem_access_desc *desc, struct access *access);
 int32_t access_of(const struct access *access, int32_t device);
 
-/* set.c */
+/* driver-memset.c */
 int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_vgpu_fill *fill,
 	    const struct work_place *place);
 
 /*
- * graph/capture.c. As stream_get(), for work: *ret_capturing is the stream where it is being captured, so that the work goes into
+ * graph/stream-capture.c. As stream_get(), for work: *ret_capturing is the stream where it is being captured, so that the work goes into
  * a graph, else NULL. TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED, TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
  */
 int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream,
@@ -64,27 +64,29 @@ int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_strea
 /* As stream_work(), for calls that are refused in a stream that is being captured. */
 int stream_uncaptured(void *handle, struct context **ret_context,
 		      struct ts_vgpu_stream **ret_stream);
-int capture_launch(struct stream *stream, const struct function *f, const struct launch *l,
-		   const uint8_t *params);
-int capture_copy(struct stream *stream, struct context *context, const struct said_copy *copy);
-int capture_set(struct stream *stream, struct context *context, const struct ts_vgpu_fill *fill);
-int capture_host(struct stream *stream, void *fn, void *user_data);
+int stream_capture_launch(struct stream *stream, const struct function *f, const struct launch *l,
+			  const uint8_t *params);
+int stream_capture_copy(struct stream *stream, struct context *context,
+			const struct said_copy *copy);
+int stream_capture_set(struct stream *stream, struct context *context,
+		       const struct ts_vgpu_fill *fill);
+int stream_capture_host(struct stream *stream, void *fn, void *user_data);
 struct graph;
-int capture_graph(struct stream *stream, const struct graph *graph);
-int capture_record(struct stream *stream, struct event *event, bool external);
+int stream_capture_graph(struct stream *stream, const struct graph *graph);
+int stream_capture_record(struct stream *stream, struct event *event, bool external);
 /* The stream waits for an event; *ret_captured: it was seen to here. */
-int capture_wait(void *handle, struct context *context, struct stream *capturing,
-		 struct event *event, bool external, bool *ret_captured);
+int stream_capture_wait(void *handle, struct context *context, struct stream *capturing,
+			struct event *event, bool external, bool *ret_captured);
 
-/* captures.c. What cannot be captured: spoils the capture and answers TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
-int capture_refuse(struct stream *stream);
+/* stream-captures.c. What cannot be captured: spoils the capture and answers TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
+int stream_capture_refuse(struct stream *stream);
 /* The event was recorded outside of any capture. */
-void capture_forget_event(struct event *event);
+void stream_capture_forget_event(struct event *event);
 /* Asking for the state of an event that was recorded in a capture. */
-int capture_ask_event(struct event *event);
+int stream_capture_ask_event(struct event *event);
 /* Asking for the state of a whole context, some of whose streams may be captured. */
-int capture_ask_context(const struct context *context);
+int stream_capture_ask_context(const struct context *context);
 /* Calls that act at once where a capture would have them in the graph: refused by the thread's capture mode. */
-int capture_unsafe(void);
+int stream_capture_unsafe(void);
 /* The stream goes. */
-void capture_forget_stream(struct stream *stream);
+void stream_capture_forget_stream(struct stream *stream);

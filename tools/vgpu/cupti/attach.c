@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 
 static pthread_mutex_t config_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 
 #define SUBSCRIBER_NAME_BYTES TS_CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
 

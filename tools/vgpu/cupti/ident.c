@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 
 static __thread uint32_t last_error;
-/* Static, for forked children: see hooks.c. */
+/* Static, for forked children: see cupti-hooks.c. */
 static __thread uint32_t system_thread_id __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t process_id; /* 0: not asked yet */
 static _Atomic uint32_t thread_id_type = TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;

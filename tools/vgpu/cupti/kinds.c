@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 
 #define BIT(kind) ((uint64_t)1 << (kind))
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/vgpu/cupti/api.h"
-#include "tools/vgpu/cupti/internal.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
 
 static uint32_t subscribe(void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata,
 			  struct ts_cupti_subscriber_params *params)

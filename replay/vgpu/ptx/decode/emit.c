@@ -107,7 +107,7 @@ int ts_ptx_temp(struct ts_ptx_decoder *d, enum ts_ptx_class class, uint32_t *ret
 	return 0;
 }
 
-static int pool_room(struct ts_ptx_image *image, uint32_t bytes, uint32_t *ret_slot)
+static int pool_reserve(struct ts_ptx_image *image, uint32_t bytes, uint32_t *ret_slot)
 {
 	if (image->pool_bytes + bytes > image->pool_capacity) {
 		uint32_t capacity = image->pool_capacity ? image->pool_capacity * 2 : 8192;
@@ -159,7 +159,7 @@ int ts_ptx_pool_value(struct ts_ptx_image *image, uint64_t value, enum ts_ptx_cl
 		*ret_ref = (uint32_t)(uintptr_t)found;
 		return 0;
 	}
-	r = pool_room(image, class == CLASS_64 ? 256 : class == CLASS_32 ? 128 : 4, &slot);
+	r = pool_reserve(image, class == CLASS_64 ? 256 : class == CLASS_32 ? 128 : 4, &slot);
 	if (r)
 		return r;
 	pool_fill(image, slot, value, class);
@@ -186,7 +186,7 @@ static int pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uint64_t a
 			return 0;
 		}
 	}
-	r = pool_room(image, 256, &slot);
+	r = pool_reserve(image, 256, &slot);
 	if (!r)
 		r = ts_ptx_reserve(&image->pool_addresses, image->n_pool_addresses,
 				   &image->pool_addresses_capacity, sizeof(*image->pool_addresses));

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "replay/vgpu/ptx/lanes/half.h"
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static float ftz(float f, const struct ts_ptx_insn *in)
 {

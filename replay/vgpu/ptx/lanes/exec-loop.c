@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The interpreter's loop: fetches, guards and dispatches. Uniform branches stay here; the rest of control flow is control.c. */
+/* The interpreter's loop: fetches, guards and dispatches. Uniform branches stay here; the rest of control flow is control-flow.c. */
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
 static int loop(struct ts_ptx_warp *w)

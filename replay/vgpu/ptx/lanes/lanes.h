@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 #ifndef TS_PTX_ISA
 #define TS_PTX_ISA base

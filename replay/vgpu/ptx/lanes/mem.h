@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Addresses to pointers, for a whole warp. The common cases (all lanes in one allocation, in shared or in local memory) are
- * checked with a few vector loops; whatever fails them goes lane by lane through memory.c, which tells what is wrong.
+ * checked with a few vector loops; whatever fails them goes lane by lane through ptx-memory.c, which tells what is wrong.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ typedef long long ts_ptx_v16 __attribute__((vector_size(16), may_alias, aligned(
 #define TS_PTX_MOVE(T, to, from) \
 	(*(volatile T *)(void *)(to) = *(const volatile T *)(const void *)(from))
 
-/* memory.c */
+/* ptx-memory.c */
 int ts_ptx_addresses_slow(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 			  const uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,
 			  bool write, uint8_t *ret_host[TS_PTX_LANES]);

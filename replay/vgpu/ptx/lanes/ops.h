@@ -345,13 +345,13 @@ enum ts_ptx_video {
 struct ts_ptx_optable {
 	const char *isa;
 	ts_ptx_fn fn[F_N][TY_N];
-	/* Runs the warp's current split until its slice ends, it stops, or faults: see exec.h. */
+	/* Runs the warp's current split until its slice ends, it stops, or faults: see ptx-exec.h. */
 	int (*loop)(struct ts_ptx_warp *w);
 };
 
 /* The named instruction set's, or the best that the CPU has. NULL: the CPU has no such. */
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa);
-/* link.c: ts_ptx_link() for an instruction set of one's choice, for tests. -EINVAL where the CPU lacks it. */
+/* ptx-link.c: ts_ptx_link() for an instruction set of one's choice, for tests. -EINVAL where the CPU lacks it. */
 int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
 		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 

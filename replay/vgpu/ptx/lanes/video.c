@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Carries out the video instructions, lane by lane: they are rare, and none is worth a loop of its own. */
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static int64_t video_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
 {

@@ -5,7 +5,7 @@
  * compare-and-swap or better, which is at least what any .sem asks for, at any .scope.
  */
 #include "replay/vgpu/ptx/lanes/half.h"
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static uint32_t add_pair(uint32_t a, uint32_t b, bool bf16)
 {

@@ -3,7 +3,7 @@
  * Barriers of a block: bar and barrier, all numbers, with thread counts, arrival without waiting, and reductions. Threads are
  * counted one by one, as GPUs do since Volta; threads that have exited are not waited for.
  */
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static void barrier_complete(struct ts_ptx_block *block, uint32_t number)
 {

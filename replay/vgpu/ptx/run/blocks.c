@@ -42,7 +42,7 @@ void ts_ptx_block_free(struct ts_ptx_block *b)
 	free(b);
 }
 
-static int block_room(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32_t n_threads)
+static int block_reserve(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32_t n_threads)
 {
 	uint32_t n_warps = (n_threads + TS_PTX_LANES - 1) / TS_PTX_LANES;
 	size_t local = (size_t)n_warps * TS_PTX_LANES * e->local_stride;
@@ -111,7 +111,7 @@ static int block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uin
 	struct ts_ptx_engine *e = worker->engine;
 	const struct ts_ptx_launch *l = e->launch;
 	uint32_t n_threads = l->block[0] * l->block[1] * l->block[2];
-	int r = block_room(e, b, n_threads);
+	int r = block_reserve(e, b, n_threads);
 
 	if (r)
 		return r;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "proto/abi/grow.h"
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 #define MAX_STRING 65536
 
@@ -16,14 +16,14 @@ struct ts_ptx_text {
 	size_t n, capacity;
 };
 
-static bool text_room(struct ts_ptx_text *t, size_t n)
+static bool text_reserve(struct ts_ptx_text *t, size_t n)
 {
 	return !TS_GROW(t->bytes, t->capacity, t->n + n + 1);
 }
 
 static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
 {
-	if (!text_room(t, n))
+	if (!text_reserve(t, n))
 		return;
 	memcpy(t->bytes + t->n, s, n);
 	t->n += n;
@@ -110,7 +110,7 @@ static void print_one(struct ts_ptx_text *t, const char *spec, char conversion, 
 	int n;
 
 	/* Width and precision are bounded, so the text is: room first, then print into it. */
-	if (!text_room(t, 2048))
+	if (!text_reserve(t, 2048))
 		return;
 	memcpy(&d, &v, sizeof(d));
 #pragma GCC diagnostic push

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the lanes of a warp do together: shuffles, votes, matches, reductions and elections. control.c has seen to it that
+ * What the lanes of a warp do together: shuffles, votes, matches, reductions and elections. control-flow.c has seen to it that
  * all members are here; lanes of several groups may execute one instruction together, each with its own member mask.
  */
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static uint32_t members_of(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			   uint32_t lane)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "replay/vgpu/ptx/debug.h"
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static void view_block(const struct ts_ptx_block *b, struct ts_ptx_block_view *ret_view)
 {

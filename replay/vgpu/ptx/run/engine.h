@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 struct ts_ptx_engine {
 	struct ts_ptx_host host;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "replay/vgpu/ptx/run/exec.h"
+#include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static uint64_t now_ns(void)
 {
@@ -202,7 +202,7 @@ void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 /* Filled once, then only read: the one mutable global, since every image shares them. By preference. */
 static struct ts_ptx_optable ts_ptx_tables[3];
 static uint32_t ts_ptx_n_tables;
-static pthread_once_t ts_ptx_tables_once = PTHREAD_ONCE_INIT;
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
 #define FILL(set)                            \
 	do {                                 \
@@ -253,7 +253,7 @@ static void tables_fill(void)
 
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa)
 {
-	(void)pthread_once(&ts_ptx_tables_once, tables_fill);
+	(void)pthread_once(&tables_once, tables_fill);
 	for (uint32_t i = 0; i < ts_ptx_n_tables; i++)
 		if (!isa || !strcmp(isa, ts_ptx_tables[i].isa))
 			return &ts_ptx_tables[i];

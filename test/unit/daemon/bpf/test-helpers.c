@@ -8,7 +8,7 @@
 
 #include "test/unit/harness.h"
 
-#include "daemon/bpf/objects.h"
+#include "daemon/bpf/bpf-objects.h"
 #include "proto/abi/base.h"
 
 /* Helpers by the kernel that brought them (linux/bpf.h has them in that order; kernels never renumber them). */

@@ -11,8 +11,8 @@
 
 #include "test/unit/harness.h"
 
-#include "daemon/bpf/event.h"
-#include "daemon/bpf/objects.h"
+#include "daemon/bpf/bpf-event.h"
+#include "daemon/bpf/bpf-objects.h"
 #include "daemon/bpf/programs.h"
 #include "proto/abi/base.h"
 #include "sbt/schema.h"

@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 
 #include "daemon/serve/recording/folder.h"
-#include "daemon/serve/recording/output.h"
+#include "daemon/serve/recording/output-check.h"
 #include "daemon/util/identity.h"
 #include "test/unit/daemon/daemon.h"
 #include "test/unit/fuse.h"

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "inject/capture/lane.h"
-#include "proto/abi/capture.h"
+#include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
 
 #define CHUNKS 3u

@@ -378,25 +378,25 @@ TS_TEST(unknown_kinds_are_stepped_over)
 
 TS_TEST(streams_by_handle)
 {
-	static struct ts_streams streams;
+	static struct ts_stream_table streams;
 	uint32_t id = 99;
 	uint64_t i;
 
-	ts_check(!ts_streams_find(&streams, 1, 0x1000, &id));
-	ts_streams_add(&streams, 1, 0x1000, 13);
-	ts_streams_add(&streams, 2, 0x1000, 14);
-	ts_check(ts_streams_find(&streams, 1, 0x1000, &id) && id == 13);
-	ts_check(ts_streams_find(&streams, 2, 0x1000, &id) && id == 14);
+	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
+	ts_stream_table_add(&streams, 1, 0x1000, 13);
+	ts_stream_table_add(&streams, 2, 0x1000, 14);
+	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 13);
+	ts_check(ts_stream_table_find(&streams, 2, 0x1000, &id) && id == 14);
 	/* A handle that is made anew is another stream. */
-	ts_streams_remove(&streams, 1, 0x1000);
-	ts_check(!ts_streams_find(&streams, 1, 0x1000, &id));
-	ts_streams_add(&streams, 1, 0x1000, 15);
-	ts_check(ts_streams_find(&streams, 1, 0x1000, &id) && id == 15);
+	ts_stream_table_remove(&streams, 1, 0x1000);
+	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
+	ts_stream_table_add(&streams, 1, 0x1000, 15);
+	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 15);
 	/* More than there is room for: some are not found, none is found wrong. */
-	for (i = 0; i < 2 * TS_STREAMS_SLOTS; i++)
-		ts_streams_add(&streams, 3, 0x100000 + i * 64, (uint32_t)i);
-	for (i = 0; i < 2 * TS_STREAMS_SLOTS; i++)
-		if (ts_streams_find(&streams, 3, 0x100000 + i * 64, &id))
+	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
+		ts_stream_table_add(&streams, 3, 0x100000 + i * 64, (uint32_t)i);
+	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
+		if (ts_stream_table_find(&streams, 3, 0x100000 + i * 64, &id))
 			ts_check_int(id, i);
 }
 

@@ -4,8 +4,8 @@
  */
 #include "inject/capture/capture.h"
 #include "inject/cuda/access.h"
-#include "inject/cuda/calls.h"
-#include "inject/cuda/streams.h"
+#include "inject/cuda/call-table.h"
+#include "inject/cuda/stream-table.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -18,18 +18,18 @@
 
 TS_TEST(cheap_and_frequent_calls_are_not_watched)
 {
-	ts_check(ts_calls_watched(RUNTIME, R(cudaLaunchKernel_v7000)));
-	ts_check(ts_calls_watched(DRIVER, D(cuLaunchKernelEx)));
-	ts_check(ts_calls_watched(RUNTIME, R(cudaMallocAsync_v11020)));
-	ts_check(!ts_calls_watched(RUNTIME, R(cudaGetDevice_v3020)));
-	ts_check(!ts_calls_watched(RUNTIME, R(cudaGetLastError_v3020)));
-	ts_check(!ts_calls_watched(DRIVER, D(cuCtxGetCurrent)));
-	ts_check(!ts_calls_watched(DRIVER, D(cuCtxSetCurrent)));
-	ts_check(!ts_calls_watched(DRIVER, D(cuDevicePrimaryCtxGetState)));
-	ts_check(!ts_calls_watched(RUNTIME, R(cudaThreadExchangeStreamCaptureMode_v10010)));
-	ts_check(!ts_calls_watched(DRIVER, D(cuThreadExchangeStreamCaptureMode)));
-	ts_check(!ts_calls_watched(DRIVER, 5000));
-	ts_check(!ts_calls_watched(DRIVER, 0));
+	ts_check(ts_call_table_watched(RUNTIME, R(cudaLaunchKernel_v7000)));
+	ts_check(ts_call_table_watched(DRIVER, D(cuLaunchKernelEx)));
+	ts_check(ts_call_table_watched(RUNTIME, R(cudaMallocAsync_v11020)));
+	ts_check(!ts_call_table_watched(RUNTIME, R(cudaGetDevice_v3020)));
+	ts_check(!ts_call_table_watched(RUNTIME, R(cudaGetLastError_v3020)));
+	ts_check(!ts_call_table_watched(DRIVER, D(cuCtxGetCurrent)));
+	ts_check(!ts_call_table_watched(DRIVER, D(cuCtxSetCurrent)));
+	ts_check(!ts_call_table_watched(DRIVER, D(cuDevicePrimaryCtxGetState)));
+	ts_check(!ts_call_table_watched(RUNTIME, R(cudaThreadExchangeStreamCaptureMode_v10010)));
+	ts_check(!ts_call_table_watched(DRIVER, D(cuThreadExchangeStreamCaptureMode)));
+	ts_check(!ts_call_table_watched(DRIVER, 5000));
+	ts_check(!ts_call_table_watched(DRIVER, 0));
 }
 
 /* One block is no cluster; a programmatic launch may begin early, and need not. */
@@ -78,23 +78,23 @@ TS_TEST(only_what_is_certain_is_expected)
 	struct ts_cuda_memset_params set = {.count = 1};
 	struct ts_cu_memcpy_htod_params driver_copy = {.byte_count = 1};
 
-	ts_check(ts_calls_expect_device(RUNTIME, R(cudaLaunchKernel_v7000), NULL));
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaGraphLaunch_v10000), NULL));
-	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
-	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_ptsz_v7000), &copy));
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), NULL));
+	ts_check(ts_call_table_expect_device(RUNTIME, R(cudaLaunchKernel_v7000), NULL));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaGraphLaunch_v10000), NULL));
+	ts_check(ts_call_table_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	ts_check(ts_call_table_expect_device(RUNTIME, R(cudaMemcpyAsync_ptsz_v7000), &copy));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), NULL));
 	copy.kind = TS_CUDA_MEMCPY_HOST_TO_HOST;
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
 	copy.kind = TS_CUDA_MEMCPY_DEVICE_TO_HOST;
 	copy.count = 0;
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
-	ts_check(ts_calls_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaMemcpyAsync_v3020), &copy));
+	ts_check(ts_call_table_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
 	set.count = 0;
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
-	ts_check(ts_calls_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaMemset_v3020), &set));
+	ts_check(ts_call_table_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
 	driver_copy.byte_count = 0;
-	ts_check(!ts_calls_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
-	ts_check(!ts_calls_expect_device(RUNTIME, R(cudaMalloc_v3020), &set));
+	ts_check(!ts_call_table_expect_device(DRIVER, D(cuMemcpyHtoD_v2), &driver_copy));
+	ts_check(!ts_call_table_expect_device(RUNTIME, R(cudaMalloc_v3020), &set));
 }
 
 TS_TEST(launches_that_may_begin_early)
@@ -109,20 +109,21 @@ TS_TEST(launches_that_may_begin_early)
 	struct ts_cu_launch_kernel_ex_params params = {.config = &config};
 	struct ts_cuda_launch_kernel_ex_c_params runtime_params = {.config = &runtime_config};
 
-	ts_check(ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
-	ts_check(ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx_ptsz), &params));
-	ts_check(ts_calls_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_v11060), &runtime_params));
-	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernel), &params));
+	ts_check(ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx_ptsz), &params));
+	ts_check(ts_call_table_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_v11060),
+					       &runtime_params));
+	ts_check(!ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernel), &params));
 	config.num_attrs = 1;
-	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(!ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
 	config = (struct ts_cu_launch_config){.num_attrs = 2};
-	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(!ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
 	params.config = NULL;
-	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
-	ts_check(!ts_calls_may_begin_early(DRIVER, D(cuLaunchKernelEx), NULL));
+	ts_check(!ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx), &params));
+	ts_check(!ts_call_table_may_begin_early(DRIVER, D(cuLaunchKernelEx), NULL));
 	attributes[1].value.programmatic_stream_serialization_allowed = 0;
-	ts_check(!ts_calls_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_ptsz_v11060),
-					   &runtime_params));
+	ts_check(!ts_call_table_may_begin_early(RUNTIME, R(cudaLaunchKernelExC_ptsz_v11060),
+						&runtime_params));
 }
 
 TS_TEST(stream_operations)
@@ -132,24 +133,24 @@ TS_TEST(stream_operations)
 	struct ts_cuda_stream_wait_event_params wait = {&s, &event, 2};
 	struct ts_stream_op op;
 
-	op = ts_calls_stream_op(DRIVER, D(cuEventRecordWithFlags_ptsz), &record);
+	op = ts_call_table_stream_op(DRIVER, D(cuEventRecordWithFlags_ptsz), &record);
 	ts_check(op.kind == TS_STREAM_OP_EVENT && op.stream == &s && op.object == &event);
 	ts_check(op.per_thread && op.flags == 1);
-	op = ts_calls_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), &wait);
+	op = ts_call_table_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), &wait);
 	ts_check(op.kind == TS_STREAM_OP_WAIT && op.stream == &s && op.object == &event);
 	ts_check(!op.per_thread && op.flags == 2);
-	op = ts_calls_stream_op(RUNTIME, R(cudaMalloc_v3020), &wait);
+	op = ts_call_table_stream_op(RUNTIME, R(cudaMalloc_v3020), &wait);
 	ts_check(op.kind == TS_STREAM_OP_NONE);
-	op = ts_calls_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), NULL);
+	op = ts_call_table_stream_op(RUNTIME, R(cudaStreamWaitEvent_v3020), NULL);
 	ts_check(op.kind == TS_STREAM_OP_NONE);
 }
 
 TS_TEST(captures)
 {
-	ts_check_int(ts_calls_capture(RUNTIME, R(cudaStreamBeginCapture_v10000)), 1);
-	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamBeginCapture_v2_ptsz)), 1);
-	ts_check_int(ts_calls_capture(DRIVER, D(cuStreamEndCapture)), -1);
-	ts_check_int(ts_calls_capture(RUNTIME, R(cudaMalloc_v3020)), 0);
+	ts_check_int(ts_call_table_stream_capture(RUNTIME, R(cudaStreamBeginCapture_v10000)), 1);
+	ts_check_int(ts_call_table_stream_capture(DRIVER, D(cuStreamBeginCapture_v2_ptsz)), 1);
+	ts_check_int(ts_call_table_stream_capture(DRIVER, D(cuStreamEndCapture)), -1);
+	ts_check_int(ts_call_table_stream_capture(RUNTIME, R(cudaMalloc_v3020)), 0);
 }
 
 TS_TEST(what_copies_and_sets_name)
@@ -271,18 +272,19 @@ TS_TEST(accesses_of_boxes)
 TS_TEST(functions_of_the_host_make_a_stream_wait)
 {
 	struct ts_cu_launch_host_func_params params = {.stream = (void *)16};
-	struct ts_stream_op op = ts_calls_stream_op(DRIVER, D(cuLaunchHostFunc), &params);
+	struct ts_stream_op op = ts_call_table_stream_op(DRIVER, D(cuLaunchHostFunc), &params);
 
 	ts_check_int(op.kind, TS_STREAM_OP_HOST);
 	ts_check(op.stream == (void *)16 && !op.object && !op.per_thread);
-	op = ts_calls_stream_op(RUNTIME, R(cudaLaunchHostFunc_ptsz_v10000), &params);
+	op = ts_call_table_stream_op(RUNTIME, R(cudaLaunchHostFunc_ptsz_v10000), &params);
 	ts_check_int(op.kind, TS_STREAM_OP_HOST);
 	ts_check(op.per_thread);
-	ts_check_int(ts_calls_stream_op(DRIVER, D(cuStreamWaitValue64_v2), &params).kind,
+	ts_check_int(ts_call_table_stream_op(DRIVER, D(cuStreamWaitValue64_v2), &params).kind,
 		     TS_STREAM_OP_HOST);
-	ts_check_int(ts_calls_stream_op(DRIVER, D(cuStreamCreate), &params).kind,
+	ts_check_int(ts_call_table_stream_op(DRIVER, D(cuStreamCreate), &params).kind,
 		     TS_STREAM_OP_NONE);
-	ts_check_int(ts_calls_stream_op(DRIVER, D(cuLaunchHostFunc), NULL).kind, TS_STREAM_OP_NONE);
+	ts_check_int(ts_call_table_stream_op(DRIVER, D(cuLaunchHostFunc), NULL).kind,
+		     TS_STREAM_OP_NONE);
 }
 
 #define STREAM(n) (UINT64_C(0x1000) + (n))
@@ -295,43 +297,43 @@ TS_TEST(functions_of_the_host_make_a_stream_wait)
  */
 TS_TEST(captures_bring_in_what_waits_for_them)
 {
-	static struct ts_captured captured;
+	static struct ts_stream_captures captured;
 
-	ts_check(!ts_captured_record(&captured, STREAM(0), EVENT(0)));
-	ts_captured_begin(&captured, STREAM(0));
-	ts_check(ts_captured_record(&captured, STREAM(0), EVENT(0)));
-	ts_check(ts_captured_record(&captured, STREAM(0), EVENT(0)));
-	ts_check(ts_captured_wait(&captured, STREAM(1), EVENT(0)));
-	ts_check(ts_captured_record(&captured, STREAM(1), EVENT(1)));
-	ts_check(ts_captured_wait(&captured, STREAM(0), EVENT(1)));
-	ts_check(ts_captured_record(&captured, STREAM(1), 0));
-	ts_check(!ts_captured_record(&captured, STREAM(2), EVENT(2)));
-	ts_check(!ts_captured_wait(&captured, STREAM(3), EVENT(2)));
+	ts_check(!ts_stream_captures_record(&captured, STREAM(0), EVENT(0)));
+	ts_stream_captures_begin(&captured, STREAM(0));
+	ts_check(ts_stream_captures_record(&captured, STREAM(0), EVENT(0)));
+	ts_check(ts_stream_captures_record(&captured, STREAM(0), EVENT(0)));
+	ts_check(ts_stream_captures_wait(&captured, STREAM(1), EVENT(0)));
+	ts_check(ts_stream_captures_record(&captured, STREAM(1), EVENT(1)));
+	ts_check(ts_stream_captures_wait(&captured, STREAM(0), EVENT(1)));
+	ts_check(ts_stream_captures_record(&captured, STREAM(1), 0));
+	ts_check(!ts_stream_captures_record(&captured, STREAM(2), EVENT(2)));
+	ts_check(!ts_stream_captures_wait(&captured, STREAM(3), EVENT(2)));
 	/* Two at a time: the end of one is not the other's. */
-	ts_captured_begin(&captured, STREAM(4));
-	ts_check(ts_captured_record(&captured, STREAM(4), EVENT(4)));
-	ts_captured_end(&captured, STREAM(0));
-	ts_check(!ts_captured_record(&captured, STREAM(1), 0));
-	ts_check(!ts_captured_wait(&captured, STREAM(5), EVENT(1)));
-	ts_check(ts_captured_wait(&captured, STREAM(5), EVENT(4)));
+	ts_stream_captures_begin(&captured, STREAM(4));
+	ts_check(ts_stream_captures_record(&captured, STREAM(4), EVENT(4)));
+	ts_stream_captures_end(&captured, STREAM(0));
+	ts_check(!ts_stream_captures_record(&captured, STREAM(1), 0));
+	ts_check(!ts_stream_captures_wait(&captured, STREAM(5), EVENT(1)));
+	ts_check(ts_stream_captures_wait(&captured, STREAM(5), EVENT(4)));
 	/* An event that is recorded outside is the capture's no more. */
-	ts_check(!ts_captured_record(&captured, STREAM(2), EVENT(4)));
-	ts_check(!ts_captured_wait(&captured, STREAM(6), EVENT(4)));
-	ts_captured_end(&captured, STREAM(4));
-	ts_check(!ts_captured_record(&captured, STREAM(5), EVENT(5)));
-	ts_captured_end(&captured, STREAM(4));
+	ts_check(!ts_stream_captures_record(&captured, STREAM(2), EVENT(4)));
+	ts_check(!ts_stream_captures_wait(&captured, STREAM(6), EVENT(4)));
+	ts_stream_captures_end(&captured, STREAM(4));
+	ts_check(!ts_stream_captures_record(&captured, STREAM(5), EVENT(5)));
+	ts_stream_captures_end(&captured, STREAM(4));
 }
 
 TS_TEST(a_full_table_of_captures_takes_them_for_done)
 {
-	static struct ts_captured captured;
+	static struct ts_stream_captures captured;
 	unsigned int n = 0;
 
-	ts_captured_begin(&captured, STREAM(0));
-	for (unsigned int i = 0; i < 3 * TS_STREAMS_SLOTS; i++)
-		n += ts_captured_record(&captured, STREAM(0), EVENT(i));
-	ts_check_int(n, 3 * TS_STREAMS_SLOTS);
-	ts_captured_end(&captured, STREAM(0));
-	for (unsigned int i = 0; i < 3 * TS_STREAMS_SLOTS; i++)
-		ts_check(!ts_captured_wait(&captured, STREAM(1), EVENT(i)));
+	ts_stream_captures_begin(&captured, STREAM(0));
+	for (unsigned int i = 0; i < 3 * TS_STREAM_TABLE_SLOTS; i++)
+		n += ts_stream_captures_record(&captured, STREAM(0), EVENT(i));
+	ts_check_int(n, 3 * TS_STREAM_TABLE_SLOTS);
+	ts_stream_captures_end(&captured, STREAM(0));
+	for (unsigned int i = 0; i < 3 * TS_STREAM_TABLE_SLOTS; i++)
+		ts_check(!ts_stream_captures_wait(&captured, STREAM(1), EVENT(i)));
 }

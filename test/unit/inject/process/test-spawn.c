@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "inject/process/spawn.h"
+#include "inject/process/spawn-detached.h"
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
 

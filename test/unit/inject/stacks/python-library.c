@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "inject/ring/session.h"
+#include "inject/ring/ring-session.h"
 #include "inject/stacks/stack.h"
 
 #define PUBLIC __attribute__((visibility("default")))

@@ -9,7 +9,7 @@
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
 
-#include "inject/stacks/python.h"
+#include "inject/stacks/stack-python.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 

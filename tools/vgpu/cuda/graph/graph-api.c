@@ -81,7 +81,7 @@ static int set(int r, void *node, struct node_work *work)
 	}
 	pthread_mutex_unlock(&graph_lock);
 	if (!r)
-		graph_tell_set(n);
+		graph_report_set(n);
 	return r;
 }
 

@@ -40,12 +40,12 @@ static int node_get_type(void *node, int32_t *type)
 /* Lists are answered as far as there is room; what is left of the room is cleared. */
 struct answer {
 	void **at, **also;
-	size_t room, n;
+	size_t capacity, n;
 };
 
 static void answer_add(struct answer *answer, void *value, void *also)
 {
-	if (answer->at && answer->n < answer->room) {
+	if (answer->at && answer->n < answer->capacity) {
 		answer->at[answer->n] = value;
 		if (answer->also)
 			answer->also[answer->n] = also;
@@ -59,13 +59,13 @@ static int answer_end(struct answer *answer, void *edge_data, size_t *ret_n)
 		*ret_n = answer->n;
 		return 0;
 	}
-	for (size_t i = answer->n; i < answer->room; i++) {
+	for (size_t i = answer->n; i < answer->capacity; i++) {
 		answer->at[i] = NULL;
 		if (answer->also)
 			answer->also[i] = NULL;
 	}
 	if (edge_data)
-		memset(edge_data, 0, 8 * answer->room);
+		memset(edge_data, 0, 8 * answer->capacity);
 	if (*ret_n > answer->n)
 		*ret_n = answer->n;
 	return 0;
@@ -81,7 +81,7 @@ static int graph_list(void *graph, void **nodes, size_t *n, bool roots)
 		return r;
 	if (!n)
 		return TS_CU_ERROR_INVALID_VALUE;
-	answer.room = *n;
+	answer.capacity = *n;
 	for (struct graph_node *node = g->nodes; node; node = node->next)
 		if (!roots || !node->deps.n)
 			answer_add(&answer, node, NULL);
@@ -108,7 +108,7 @@ static int graph_get_edges(void *graph, void **from, void **to, void *edge_data,
 		return r;
 	if (!num_edges || !from != !to || (edge_data && !from))
 		return TS_CU_ERROR_INVALID_VALUE;
-	answer.room = *num_edges;
+	answer.capacity = *num_edges;
 	for (struct graph_node *node = g->nodes; node; node = node->next)
 		for (size_t i = 0; i < node->deps.n; i++)
 			answer_add(&answer, node->deps.at[i], node);
@@ -126,7 +126,7 @@ static int node_list_of(void *node, bool dependents, void **nodes, void *edge_da
 		return r;
 	if (!n || (edge_data && !nodes))
 		return TS_CU_ERROR_INVALID_VALUE;
-	answer.room = *n;
+	answer.capacity = *n;
 	list = dependents ? &at->dependents : &at->deps;
 	for (size_t i = 0; i < list->n; i++)
 		answer_add(&answer, list->at[i], NULL);

@@ -74,7 +74,7 @@ static void plan_free(struct plan *plan)
 	free(plan);
 }
 
-static int step_add(struct plan *plan, struct graph_node *node, size_t room, uint32_t *ret_step)
+static int step_add(struct plan *plan, struct graph_node *node, size_t max_deps, uint32_t *ret_step)
 {
 	struct step *step;
 
@@ -82,8 +82,8 @@ static int step_add(struct plan *plan, struct graph_node *node, size_t room, uin
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	step = &plan->steps[plan->n_steps];
 	*step = (struct step){.node = node};
-	step->deps = calloc(room + 1, sizeof(*step->deps));
-	step->waits = calloc(room + 1, sizeof(*step->waits));
+	step->deps = calloc(max_deps + 1, sizeof(*step->deps));
+	step->waits = calloc(max_deps + 1, sizeof(*step->waits));
 	*ret_step = (uint32_t)plan->n_steps++;
 	return step->deps && step->waits ? 0 : TS_CU_ERROR_OUT_OF_MEMORY;
 }
@@ -332,7 +332,7 @@ static int graph_launch(void *graph_exec, void *stream)
 	if (r)
 		return r;
 	if (capturing)
-		return capture_graph(capturing, exec->graph);
+		return stream_capture_graph(capturing, exec->graph);
 	pthread_mutex_lock(&exec->lock);
 	r = launch_locked(exec, context, vstream);
 	pthread_mutex_unlock(&exec->lock);
@@ -403,7 +403,7 @@ static int exec_fill_locked(struct graph_exec *exec, const struct graph *graph)
 
 static int instantiate(void **graph_exec, void *graph, uint64_t flags)
 {
-	struct ts_cupti_graph_data told = {.graph = graph};
+	struct ts_cupti_graph_data graph_data = {.graph = graph};
 	struct graph_exec *exec;
 	struct graph *g;
 	int r = graph_get(graph, &g);
@@ -421,7 +421,7 @@ static int instantiate(void **graph_exec, void *graph, uint64_t flags)
 	exec = handle_new(HANDLE_GRAPH_EXEC, sizeof(*exec));
 	if (!exec)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, &told);
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, &graph_data);
 	exec->flags = flags;
 	pthread_mutex_init(&exec->lock, NULL);
 	r = result_of(ts_vgpu_event_new(driver.vgpu, &exec->done));
@@ -434,9 +434,9 @@ static int instantiate(void **graph_exec, void *graph, uint64_t flags)
 		exec_free(exec);
 		return r;
 	}
-	graph_tell_copies(exec->graph, g);
-	told.graph_exec = exec;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &told);
+	graph_report_copies(exec->graph, g);
+	graph_data.graph_exec = exec;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &graph_data);
 	*graph_exec = exec;
 	return 0;
 }
@@ -486,13 +486,13 @@ static int instantiate_with_params(void **graph_exec, void *graph, void *instant
 
 static int exec_destroy(void *graph_exec)
 {
-	struct ts_cupti_graph_data told = {.graph_exec = graph_exec};
+	struct ts_cupti_graph_data graph_data = {.graph_exec = graph_exec};
 	struct graph_exec *exec;
 	int r = exec_get(graph_exec, &exec);
 
 	if (r)
 		return r;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &told);
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &graph_data);
 	/* Launches that are queued hold all that they need. */
 	exec_free(exec);
 	return 0;

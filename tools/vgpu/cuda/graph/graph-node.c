@@ -239,7 +239,7 @@ int work_run(const struct node_work *work, struct context *context, struct ts_vg
 	case TS_CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		if (!handle_is(work->event, HANDLE_EVENT))
 			return TS_CU_ERROR_INVALID_HANDLE;
-		capture_forget_event(work->event);
+		stream_capture_forget_event(work->event);
 		return result_of(ts_vgpu_event_record(work->event->vevent, vstream, 0));
 	case TS_CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 		if (!handle_is(work->event, HANDLE_EVENT))

@@ -177,7 +177,7 @@ int exec_set(struct graph_exec *exec, struct graph_node *node, struct node_work 
 	pthread_mutex_unlock(&graph_lock);
 	pthread_mutex_unlock(&exec->lock);
 	if (!result)
-		graph_tell_set(node);
+		graph_report_set(node);
 	return result ? TS_CU_ERROR_INVALID_VALUE : 0;
 }
 

@@ -59,15 +59,15 @@ static int add_checked_locked(struct graph *graph, const void **dependencies, si
 int graph_add(struct graph *graph, const void **dependencies, size_t n_dependencies,
 	      struct node_work *work, struct graph_node **ret_node)
 {
-	struct ts_cupti_graph_data told = {.graph = graph, .node_type = work->type};
+	struct ts_cupti_graph_data graph_data = {.graph = graph, .node_type = work->type};
 	int r;
 
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING, &told);
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING, &graph_data);
 	pthread_mutex_lock(&graph_lock);
 	r = add_checked_locked(graph, dependencies, n_dependencies, work, ret_node);
 	pthread_mutex_unlock(&graph_lock);
 	if (!r)
-		graph_tell_node(*ret_node);
+		graph_report_node(*ret_node);
 	return r;
 }
 
@@ -80,7 +80,7 @@ static struct ts_cupti_graph_data data_of(const struct graph_node *node)
 	};
 }
 
-void graph_tell_node(const struct graph_node *node)
+void graph_report_node(const struct graph_node *node)
 {
 	struct ts_cupti_graph_data data = data_of(node);
 
@@ -96,7 +96,7 @@ void graph_tell_node(const struct graph_node *node)
 	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
 }
 
-void graph_tell_copies(const struct graph *graph, const struct graph *original)
+void graph_report_copies(const struct graph *graph, const struct graph *original)
 {
 	const struct graph_node *from = original->nodes;
 
@@ -110,11 +110,11 @@ void graph_tell_copies(const struct graph *graph, const struct graph *original)
 		data.original_node = (void *)(uintptr_t)from;
 		report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &data);
 		if (node->work.type == TS_CU_GRAPH_NODE_TYPE_GRAPH)
-			graph_tell_copies(node->work.child, from->work.child);
+			graph_report_copies(node->work.child, from->work.child);
 	}
 }
 
-void graph_tell_set(const struct graph_node *node)
+void graph_report_set(const struct graph_node *node)
 {
 	struct ts_cupti_graph_data data = data_of(node);
 
@@ -134,7 +134,7 @@ int edges_check(const void *edge_data, size_t n)
 
 static int graph_create(void **graph, uint32_t flags)
 {
-	struct ts_cupti_graph_data told = {.graph = NULL};
+	struct ts_cupti_graph_data graph_data = {.graph = NULL};
 	struct graph *made;
 	int r = check_ready();
 
@@ -145,24 +145,24 @@ static int graph_create(void **graph, uint32_t flags)
 	made = graph_new();
 	if (!made)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
-	told.graph = made;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_CREATED, &told);
+	graph_data.graph = made;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_CREATED, &graph_data);
 	*graph = made;
 	return 0;
 }
 
 static int graph_destroy(void *graph)
 {
-	struct ts_cupti_graph_data told = {.graph = graph};
+	struct ts_cupti_graph_data graph_data = {.graph = graph};
 	struct graph *g;
 	int r = graph_get(graph, &g);
 
 	if (r)
 		return r;
 	/* A node's own goes with its node. */
-	if (g->owner || g->executable || g->n_captures)
+	if (g->owner || g->executable || g->n_stream_captures)
 		return TS_CU_ERROR_INVALID_VALUE;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &told);
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &graph_data);
 	pthread_mutex_lock(&graph_lock);
 	graph_free_locked(g);
 	pthread_mutex_unlock(&graph_lock);
@@ -171,7 +171,7 @@ static int graph_destroy(void *graph)
 
 static int clone_graph(void **graph_clone, void *original_graph)
 {
-	struct ts_cupti_graph_data told = {.original_graph = original_graph};
+	struct ts_cupti_graph_data graph_data = {.original_graph = original_graph};
 	struct graph *original, *made;
 	int r = graph_get(original_graph, &original);
 
@@ -189,9 +189,9 @@ static int clone_graph(void **graph_clone, void *original_graph)
 	pthread_mutex_unlock(&graph_lock);
 	if (r)
 		return r;
-	told.graph = made;
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_CLONED, &told);
-	graph_tell_copies(made, original);
+	graph_data.graph = made;
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_CLONED, &graph_data);
+	graph_report_copies(made, original);
 	*graph_clone = made;
 	return 0;
 }
@@ -210,7 +210,7 @@ static int pair_get(const struct graph *graph, const void *from, const void *to,
 static int change_edges(void *graph, const void **from, const void **to, const void *edge_data,
 			size_t n, bool add)
 {
-	struct ts_cupti_graph_data told;
+	struct ts_cupti_graph_data graph_data;
 	struct graph_node *a, *b;
 	struct graph *g;
 	int r = graph_get(graph, &g);
@@ -228,11 +228,11 @@ static int change_edges(void *graph, const void **from, const void **to, const v
 	}
 	for (size_t i = 0; !r && i < n; i++) {
 		pair_get(g, from[i], to[i], &a, &b);
-		told = data_of(b);
-		told.dependency = a;
+		graph_data = data_of(b);
+		graph_data.dependency = a;
 		if (!add)
 			report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_DESTROY_STARTING,
-				     &told);
+				     &graph_data);
 		pthread_mutex_lock(&graph_lock);
 		if (add)
 			r = edge_add_locked(a, b);
@@ -240,7 +240,8 @@ static int change_edges(void *graph, const void **from, const void **to, const v
 			r = TS_CU_ERROR_INVALID_VALUE;
 		pthread_mutex_unlock(&graph_lock);
 		if (add && !r)
-			report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, &told);
+			report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
+				     &graph_data);
 	}
 	return r;
 }
@@ -259,16 +260,16 @@ static int remove_dependencies(void *graph, const void **from, const void **to,
 
 static int destroy_node(void *node)
 {
-	struct ts_cupti_graph_data told;
+	struct ts_cupti_graph_data graph_data;
 	struct graph_node *n;
 	int r = node_get(node, &n);
 
 	if (r)
 		return r;
-	if (n->graph->executable || n->graph->n_captures)
+	if (n->graph->executable || n->graph->n_stream_captures)
 		return TS_CU_ERROR_INVALID_VALUE;
-	told = data_of(n);
-	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, &told);
+	graph_data = data_of(n);
+	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, &graph_data);
 	pthread_mutex_lock(&graph_lock);
 	node_free_locked(n);
 	pthread_mutex_unlock(&graph_lock);

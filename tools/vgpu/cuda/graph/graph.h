@@ -13,7 +13,7 @@
  *	graph-exec.c  executable graphs: planning, launching
  *	graph-update.c  changing them
  *	graph-refuse.c  nodes that are not served
- *	captures.c, capture.c, capture-call.c  streams being captured
+ *	stream-captures.c, stream-capture.c, stream-capture-call.c  streams being captured
  */
 #pragma once
 
@@ -90,11 +90,11 @@ struct graph {
 	uint32_t id, original_id;
 	struct graph_node *nodes, **end;
 	size_t n_nodes;
-	uint32_t last_node;	  /* numbers the nodes' ids */
-	uint32_t depth;		  /* of graphs in its nodes */
-	struct graph_node *owner; /* the node that it is the work of */
-	bool executable;	  /* an executable graph's own */
-	uint32_t n_captures;	  /* that go into it: nothing may be taken out of it meanwhile */
+	uint32_t last_node;	    /* numbers the nodes' ids */
+	uint32_t depth;		    /* of graphs in its nodes */
+	struct graph_node *owner;   /* the node that it is the work of */
+	bool executable;	    /* an executable graph's own */
+	uint32_t n_stream_captures; /* that go into it: nothing may be taken out of it meanwhile */
 };
 
 struct plan;
@@ -143,9 +143,9 @@ int node_get(void *handle, struct graph_node **ret_node);
 int graph_add(struct graph *graph, const void **dependencies, size_t n_dependencies,
 	      struct node_work *work, struct graph_node **ret_node);
 /* Tells a profiler of a new node and its edges. */
-void graph_tell_node(const struct graph_node *node);
-void graph_tell_copies(const struct graph *graph, const struct graph *original);
-void graph_tell_set(const struct graph_node *node);
+void graph_report_node(const struct graph_node *node);
+void graph_report_copies(const struct graph *graph, const struct graph *original);
+void graph_report_set(const struct graph_node *node);
 /* No edge may carry data but zeros: they mean full dependencies. */
 int edges_check(const void *edge_data, size_t n);
 

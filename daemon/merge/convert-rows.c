@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records to rows, one function per type (generated-convert.h). They run some millions of times a second: each reads the
+ * record where it lies in the drain's buffer and writes the row once.
+ */
+#include "daemon/merge/convert-rows.h"
+
+/* False where the clock is unknown, or nothing says yet what its ticks mean. */
+static bool rows_clock_usable(const struct ts_rows *rows, unsigned clock)
+{
+	return clock == TS_CLOCK_MONOTONIC ||
+	       (clock < TS_CLOCK_COUNT && rows->clocks[clock] && rows->clocks[clock]->n);
+}
+
+static inline uint64_t rows_time(struct ts_rows *rows, unsigned clock, uint64_t ticks)
+{
+	if (clock == TS_CLOCK_MONOTONIC)
+		return ticks;
+	return ts_clock_table_convert(rows->clocks[clock], ticks);
+}
+
+/* For times of which 0 says that there is none. */
+static inline uint64_t rows_time_or_0(struct ts_rows *rows, unsigned clock, uint64_t ticks)
+{
+	return ticks ? rows_time(rows, clock, ticks) : 0;
+}
+
+/* What is only told beside a row is left out where it cannot be. */
+static inline uint64_t rows_within(const struct ts_rows *rows, uint64_t ns)
+{
+	return ns >= rows->earliest_ns && ns <= rows->latest_ns ? ns : 0;
+}
+
+static inline uint64_t rows_plausible(struct ts_rows *rows, unsigned clock, uint64_t ticks)
+{
+	return rows_within(rows, rows_time_or_0(rows, clock, ticks));
+}
+
+/* For records of the lane, which are in order all the same. */
+static inline uint64_t rows_time_or_latest(struct ts_rows *rows, unsigned clock, uint64_t ticks)
+{
+	uint64_t ns = rows_within(rows, rows_time(rows, clock, ticks));
+
+	return ns ? ns : rows->latest_ns;
+}
+
+/* 0, where there is no such time, is no lie. */
+static int rows_check_times(const struct ts_rows *rows, uint64_t start_ns, uint64_t end_ns)
+{
+	if (ts_unlikely(start_ns && (start_ns < rows->earliest_ns || start_ns > rows->latest_ns)))
+		return TS_ROWS_E_TIME;
+	if (ts_unlikely(end_ns && (end_ns < start_ns || end_ns > rows->latest_ns)))
+		return TS_ROWS_E_TIME;
+	return 0;
+}
+
+static inline uint32_t rows_string(const struct ts_rows *rows, uint32_t id)
+{
+	return ts_id_map_get(&rows->ids->strings, id);
+}
+
+static inline uint32_t rows_stack(const struct ts_rows *rows, uint32_t id)
+{
+	return ts_id_map_get(&rows->ids->stacks, id);
+}
+
+static inline uint32_t rows_thread(const struct ts_rows *rows, uint32_t id)
+{
+	return ts_id_map_get(&rows->ids->threads, id);
+}
+
+/* For threads of which 0 says that it is the shard's owner. */
+static inline uint32_t rows_thread_or_own(const struct ts_rows *rows, uint32_t id)
+{
+	return id ? rows_thread(rows, id) : rows->thread;
+}
+
+static bool rows_check_loss(const struct ts_record_loss *from)
+{
+	return from->reason && from->reason < TS_LOSS_COUNT;
+}
+
+#include "daemon/generated-convert.h"
+
+/*
+ * One instant on two clocks, of which one can be converted already; CUPTI's clock is learnt from
+ * here. The host's own clock is not: its pairs are the daemon's.
+ */
+static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
+		      struct ts_row_clock *to)
+{
+	unsigned known = from->record.clock, other = from->other_clock;
+	uint64_t known_ticks = from->record.time, other_ticks = from->other_time;
+
+	if (known == TS_CLOCK_CUPTI || !rows_clock_usable(rows, known)) {
+		known = from->other_clock;
+		known_ticks = from->other_time;
+		other = from->record.clock;
+		other_ticks = from->record.time;
+	}
+	if (known == TS_CLOCK_CUPTI || !rows_clock_usable(rows, known) || !other ||
+	    other >= TS_CLOCK_COUNT)
+		return TS_ROWS_E_BAD;
+	*to = (struct ts_row_clock){
+		.start_ns = rows_time(rows, known, known_ticks),
+		.ticks = other_ticks,
+		.error_ns = from->error_ns,
+		.clock = other,
+	};
+	if (other == TS_CLOCK_CUPTI && rows->clocks[TS_CLOCK_CUPTI]) {
+		struct ts_clock_pair pair = {other_ticks, to->start_ns, from->error_ns};
+
+		ts_clock_table_add(rows->clocks[TS_CLOCK_CUPTI], &pair);
+	}
+	return 0;
+}
+
+static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
+		     union ts_row_any *ret_row)
+{
+	/* The largest record's room: for one that an older writer made shorter. */
+	uint64_t padded[ROWS_MAX_RECORD_BYTES / 8];
+	const void *from = record;
+	size_t n_fixed = record->n_fixed_words * (size_t)8, n_known;
+
+	if (ts_unlikely(record->type >= TS_RECORD_COUNT))
+		return TS_ROWS_E_UNKNOWN;
+	n_known = rows_record_bytes[record->type];
+	if (ts_unlikely(n_fixed < n_known)) {
+		memcpy(padded, record, n_fixed);
+		memset((uint8_t *)padded + n_fixed, 0, n_known - n_fixed);
+		from = padded;
+	}
+	if (record->type == TS_RECORD_CLOCK)
+		return rows_clock(rows, from, &ret_row->clock);
+	if (ts_unlikely(!rows_clock_usable(rows, record->clock)))
+		return TS_ROWS_E_BAD;
+	return rows_convert(rows, record->type, from, ret_row);
+}
+
+/* As it was told: ts_row_end_ns() would set one right that lies before the start. */
+static uint64_t rows_raw_end(const union ts_row_any *row)
+{
+	return row->api.end_ns;
+}
+
+TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
+
+/* Its two halves are joined only once the row is known to be good. */
+static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_any *row)
+{
+	switch (type) {
+	case TS_RECORD_API:
+		ts_halves_api(rows->halves, row->api.op_id, row->api.nested_op_id,
+			      row->api.flags & TS_API_EXPECTS_DEVICE);
+		break;
+	case TS_RECORD_KERNEL:
+		row->kernel.op_id = ts_halves_device(rows->halves, row->kernel.op_id);
+		break;
+	case TS_RECORD_MEMCPY:
+		row->memcpy_.op_id = ts_halves_device(rows->halves, row->memcpy_.op_id);
+		break;
+	case TS_RECORD_MEMSET:
+		row->memset_.op_id = ts_halves_device(rows->halves, row->memset_.op_id);
+		break;
+	default:
+		break;
+	}
+}
+
+int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+{
+	const struct ts_row_schema *schema;
+	int r = rows_fill(rows, record, ret_row);
+
+	if (r)
+		return r;
+	schema = ts_row_schema(record->type);
+	r = rows_check_times(rows, ts_row_start_ns(ret_row),
+			     schema->has_end ? rows_raw_end(ret_row) : 0);
+	if (!r)
+		rows_count_halves(rows, record->type, ret_row);
+	return r;
+}
+
+int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *from,
+		      struct ts_row_operation *ret_row)
+{
+	if (!rows_clock_usable(rows, from->record.clock))
+		return TS_ROWS_E_BAD;
+	rows_operation(rows, from, ret_row);
+	return 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bits of halves. A chunk whose operations are all complete and that lies well behind the newest
+ * is freed early and marked as settled: what comes for it later is a further device row of a
+ * complete operation (a graph, a chunked copy).
+ */
+#include "daemon/merge/halves.h"
+
+#include "proto/abi/record.h"
+
+#define HALVES_WORDS  (TS_HALVES_CHUNK_IDS / 64)
+#define HALVES_BEHIND 4 /* chunks that a settled one lies behind the newest */
+
+struct ts_halves_chunk {
+	uint64_t api[HALVES_WORDS];
+	uint64_t expects[HALVES_WORDS];
+	uint64_t device[HALVES_WORDS];
+};
+
+static struct ts_halves_chunk halves_settled;
+
+int ts_halves_new(struct ts_halves **ret_halves)
+{
+	*ret_halves = calloc(1, sizeof(**ret_halves));
+	return *ret_halves ? 0 : -ENOMEM;
+}
+
+void ts_halves_free(struct ts_halves *halves)
+{
+	if (!halves)
+		return;
+	for (uint32_t i = 0; i < TS_HALVES_MAX_CHUNKS; i++)
+		if (halves->chunks[i] != &halves_settled)
+			free(halves->chunks[i]);
+	free(halves);
+}
+
+static void chunk_count(const struct ts_halves_chunk *chunk, uint64_t *n_api, uint64_t *n_device)
+{
+	for (uint32_t i = 0; i < HALVES_WORDS; i++) {
+		*n_api += (uint64_t)__builtin_popcountll(chunk->expects[i] & ~chunk->device[i]);
+		*n_device += (uint64_t)__builtin_popcountll(chunk->device[i] & ~chunk->api[i]);
+	}
+}
+
+/* Takes a chunk out of the window. */
+static void retire(struct ts_halves *halves, uint64_t number)
+{
+	struct ts_halves_chunk **slot = &halves->chunks[number % TS_HALVES_MAX_CHUNKS];
+
+	if (*slot && *slot != &halves_settled) {
+		chunk_count(*slot, &halves->n_unjoined_api, &halves->n_unjoined_device);
+		free(*slot);
+		halves->n_chunks--;
+	}
+	*slot = NULL;
+}
+
+void ts_halves_trim(struct ts_halves *halves)
+{
+	while (halves->limit - halves->base > HALVES_BEHIND)
+		retire(halves, halves->base++);
+}
+
+uint64_t ts_halves_memory(const struct ts_halves *halves)
+{
+	return sizeof(*halves) + halves->n_chunks * sizeof(struct ts_halves_chunk);
+}
+
+static void settle(struct ts_halves *halves, uint64_t number)
+{
+	struct ts_halves_chunk **slot = &halves->chunks[number % TS_HALVES_MAX_CHUNKS];
+	uint64_t n_api = 0, n_device = 0;
+
+	if (!*slot || *slot == &halves_settled)
+		return;
+	chunk_count(*slot, &n_api, &n_device);
+	if (n_api || n_device)
+		return;
+	free(*slot);
+	halves->n_chunks--;
+	*slot = &halves_settled;
+}
+
+/* Moves the window so that it covers the chunk. */
+static void cover(struct ts_halves *halves, uint64_t number)
+{
+	uint64_t n = 0;
+
+	if (halves->limit && number >= halves->limit + TS_HALVES_MAX_CHUNKS) {
+		/* All of the window is left behind: every slot once, not every number between. */
+		for (uint64_t i = halves->base; i < halves->limit; i++)
+			retire(halves, i);
+		halves->base = number;
+	} else if (!halves->limit) {
+		halves->base =
+			number > TS_HALVES_MAX_CHUNKS / 2 ? number - TS_HALVES_MAX_CHUNKS / 2 : 0;
+	}
+	while (number - halves->base >= TS_HALVES_MAX_CHUNKS)
+		retire(halves, halves->base++);
+	if (halves->limit < number + 1)
+		halves->limit = number + 1;
+	/* A look at some that lie behind, each time a new chunk is begun. */
+	for (uint64_t i = number; i > halves->base && n < 2 * HALVES_BEHIND; i--, n++)
+		if (number - i >= HALVES_BEHIND)
+			settle(halves, i);
+}
+
+/* NULL: behind the window, settled, or no memory. */
+static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id, bool *ret_behind)
+{
+	uint64_t number = op_id / TS_HALVES_CHUNK_IDS;
+	struct ts_halves_chunk **slot = &halves->chunks[number % TS_HALVES_MAX_CHUNKS];
+
+	*ret_behind = false;
+	if (number < halves->base) {
+		*ret_behind = true;
+		return NULL;
+	}
+	if (number >= halves->limit)
+		cover(halves, number);
+	if (*slot == &halves_settled)
+		return NULL;
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		halves->n_chunks += *slot != NULL;
+		halves->n_no_memory += *slot == NULL;
+	}
+	return *slot;
+}
+
+void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		   bool expects_device)
+{
+	uint32_t word = op_id % TS_HALVES_CHUNK_IDS / 64;
+	uint64_t bit = UINT64_C(1) << op_id % 64;
+	struct ts_halves_chunk *chunk;
+	bool behind, device_seen = false;
+
+	if (!op_id || op_id >= TS_OP_ID_SHARED)
+		return;
+	if (ts_unlikely(nested_op_id && nested_op_id != op_id)) {
+		uint32_t nested_word = nested_op_id % TS_HALVES_CHUNK_IDS / 64;
+		uint64_t nested_bit = UINT64_C(1) << nested_op_id % 64;
+		uint32_t hash = nested_op_id % TS_HALVES_NESTED;
+
+		/* Device rows of the nested id that came first keep it; the API row names both. */
+		chunk = chunk_of(halves, nested_op_id, &behind);
+		if (chunk) {
+			device_seen = chunk->device[nested_word] & nested_bit;
+			chunk->api[nested_word] |= nested_bit;
+		}
+		halves->nested_seen = true;
+		halves->nested[hash].nested = nested_op_id;
+		halves->nested[hash].outer = op_id;
+	}
+	chunk = chunk_of(halves, op_id, &behind);
+	if (!chunk) {
+		halves->n_unjoined_api += behind && expects_device && !device_seen;
+		return;
+	}
+	chunk->api[word] |= bit;
+	if (expects_device)
+		chunk->expects[word] |= bit;
+	if (device_seen)
+		chunk->device[word] |= bit;
+}
+
+uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+{
+	struct ts_halves_chunk *chunk;
+	bool behind;
+
+	if (!op_id) {
+		halves->n_unjoined_device++;
+		return 0;
+	}
+	if (halves->nested_seen && halves->nested[op_id % TS_HALVES_NESTED].nested == op_id)
+		op_id = halves->nested[op_id % TS_HALVES_NESTED].outer;
+	chunk = chunk_of(halves, op_id, &behind);
+	if (chunk)
+		chunk->device[op_id % TS_HALVES_CHUNK_IDS / 64] |= UINT64_C(1) << op_id % 64;
+	else
+		halves->n_unjoined_device += behind;
+	return op_id;
+}
+
+void ts_halves_count(const struct ts_halves *halves, bool all, uint64_t *ret_unjoined_api,
+		     uint64_t *ret_unjoined_device)
+{
+	*ret_unjoined_api = halves->n_unjoined_api;
+	*ret_unjoined_device = halves->n_unjoined_device;
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < TS_HALVES_MAX_CHUNKS; i++)
+		if (halves->chunks[i] && halves->chunks[i] != &halves_settled)
+			chunk_count(halves->chunks[i], ret_unjoined_api, ret_unjoined_device);
+}

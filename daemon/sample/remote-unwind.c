@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler calls it for each sample. A rule is looked up once for each address and remembered until the process maps or unmaps
+ * code: a walk of known frames costs a table look-up and two reads of the copied stack a frame.
+ */
+#include "daemon/sample/remote-unwind.h"
+
+#include "daemon/util/daemon-error.h"
+#include "proto/abi/tablehash.h"
+
+#define RULES	 (64u * 1024)
+#define RED_ZONE 128u
+
+/* Offsets in ucontext_t (x86-64 psABI), to which the stack pointer points when a signal handler has returned. */
+#define UCONTEXT_BP 120u
+#define UCONTEXT_SP 160u
+#define UCONTEXT_PC 168u
+
+struct known {
+	uint64_t address; /* of the instruction; 0: free */
+	struct ts_cfi_rule rule;
+};
+
+struct ts_unwinder {
+	struct ts_images *images;
+	uint64_t generation;
+	uint32_t n_known;
+	struct known known[RULES];
+};
+
+/* The copied stack. */
+struct words {
+	uint64_t start;
+	const uint8_t *bytes;
+	size_t n_bytes;
+};
+
+int ts_unwinder_new(struct ts_images *images, struct ts_unwinder **ret_unwinder)
+{
+	struct ts_unwinder *unwinder = calloc(1, sizeof(*unwinder));
+
+	if (!unwinder)
+		return ts_error_origin(-ENOMEM);
+	unwinder->images = images;
+	*ret_unwinder = unwinder;
+	return 0;
+}
+
+void ts_unwinder_free(struct ts_unwinder *unwinder)
+{
+	free(unwinder);
+}
+
+static struct ts_cfi_rule rule_at(struct ts_unwinder *unwinder, uint64_t address, bool is_return)
+{
+	uint64_t key = address - is_return;
+	uint32_t i = (uint32_t)(ts_hash_key(key) >> 40);
+	struct known *known;
+
+	if (ts_images_generation(unwinder->images) != unwinder->generation ||
+	    unwinder->n_known > RULES / 4 * 3) {
+		memset(unwinder->known, 0, sizeof(unwinder->known));
+		unwinder->n_known = 0;
+		unwinder->generation = ts_images_generation(unwinder->images);
+	}
+	for (;; i++) {
+		known = &unwinder->known[i & (RULES - 1)];
+		if (!known->address || known->address == key)
+			break;
+	}
+	if (!known->address) {
+		/* The look-up may find that mappings changed: then nothing is kept until the next one. */
+		struct ts_cfi_rule rule = ts_images_rule(unwinder->images, address, is_return);
+
+		if (ts_images_generation(unwinder->images) != unwinder->generation)
+			return rule;
+		*known = (struct known){key, rule};
+		unwinder->n_known++;
+	}
+	return known->rule;
+}
+
+static bool word_at(const struct words *words, uint64_t address, uint64_t *ret_word)
+{
+	if (address < words->start || words->n_bytes < 8 ||
+	    address - words->start > words->n_bytes - 8)
+		return false;
+	memcpy(ret_word, words->bytes + (address - words->start), 8);
+	return true;
+}
+
+/* From a frame whose rule is known to its caller. False: the copy does not hold it, or it cannot be one. */
+static bool step(const struct words *words, const struct ts_cfi_rule *rule,
+		 struct ts_unwind_registers *registers, uint64_t *ret_at)
+{
+	uint64_t cfa, pc, bp_at, bp = registers->bp;
+
+	switch (rule->kind) {
+	case TS_CFI_BY_SP:
+		cfa = registers->sp + (uint64_t)(int64_t)rule->cfa_off;
+		break;
+	case TS_CFI_BY_BP:
+		cfa = registers->bp + (uint64_t)(int64_t)rule->cfa_off;
+		break;
+	case TS_CFI_REALIGNED:
+		if (!word_at(words, registers->bp + (uint64_t)(int64_t)rule->cfa_off, &cfa))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if (cfa <= registers->sp || !word_at(words, cfa - 8, &pc))
+		return false;
+	/* A place below the stack pointer: the frame pointer was popped already, and compilers do not tell. */
+	bp_at = cfa + (uint64_t)(int64_t)rule->bp_off;
+	if (rule->bp_off && bp_at >= registers->sp && !word_at(words, bp_at, &bp))
+		return false;
+	*registers = (struct ts_unwind_registers){pc, cfa, bp};
+	*ret_at = cfa - 8;
+	return pc != 0;
+}
+
+/* Without a rule: the frame pointer, where it leads up the stack to a return address into code. */
+static bool step_by_pointer(const struct ts_unwinder *unwinder, const struct words *words,
+			    struct ts_unwind_registers *registers, uint64_t *ret_at)
+{
+	uint64_t pc, bp;
+
+	if (registers->bp < registers->sp || registers->bp % 8 ||
+	    !word_at(words, registers->bp, &bp) || !word_at(words, registers->bp + 8, &pc) ||
+	    !ts_images_is_code(unwinder->images, pc - 1))
+		return false;
+	*ret_at = registers->bp + 8;
+	*registers = (struct ts_unwind_registers){pc, registers->bp + 16, bp};
+	return true;
+}
+
+static bool step_from_signal(const struct words *words, struct ts_unwind_registers *registers)
+{
+	struct ts_unwind_registers before;
+
+	if (!word_at(words, registers->sp + UCONTEXT_PC, &before.pc) ||
+	    !word_at(words, registers->sp + UCONTEXT_SP, &before.sp) ||
+	    !word_at(words, registers->sp + UCONTEXT_BP, &before.bp) || before.sp <= registers->sp)
+		return false;
+	*registers = before;
+	return true;
+}
+
+void ts_unwinder_walk(struct ts_unwinder *unwinder, const struct ts_unwind_registers *registers,
+		      const void *stack, size_t n_bytes, struct ts_unwound_frames *ret_frames)
+{
+	const struct words words = {registers->sp, stack, n_bytes};
+	struct ts_unwind_registers now = *registers;
+	bool is_return = false;
+	uint64_t at = now.sp - RED_ZONE - 1;
+
+	ret_frames->n = 0;
+	ret_frames->is_complete = false;
+	while (ret_frames->n < TS_UNWIND_FRAMES_MAX) {
+		struct ts_cfi_rule rule = rule_at(unwinder, now.pc, is_return);
+
+		ret_frames->at[ret_frames->n] = at;
+		ret_frames->frames[ret_frames->n++] = now.pc + !is_return;
+		if (rule.kind == TS_CFI_ROOT) {
+			ret_frames->is_complete = true;
+			return;
+		}
+		if (step(&words, &rule, &now, &at)) {
+			is_return = true;
+		} else if (rule.kind != TS_CFI_UNKNOWN) {
+			return;
+		} else if (ts_images_is_sigreturn(unwinder->images, now.pc)) {
+			if (!step_from_signal(&words, &now))
+				return;
+			at = now.sp - RED_ZONE - 1;
+			is_return = false;
+		} else if (step_by_pointer(unwinder, &words, &now, &at)) {
+			is_return = true;
+		} else {
+			return;
+		}
+	}
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording that goes on in another file: by size, by age, or because somebody wants what there is so far. The newest file
+ * keeps the recording's name; finished ones get a number, and the oldest go when there is enough without them. What is
+ * recorded is the sessions' threads' matter, and so is this: whoever wrote last rotates.
+ */
+#include "daemon/serve/recording/recording.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "daemon/util/daemon-error.h"
+#include "proto/abi/clock.h"
+#include "sbt/reader.h"
+
+#define MS_NS	     UINT64_C(1000000)
+#define MAX_NUMBER   1000000u
+#define TRY_AGAIN_NS (UINT64_C(1000) * MS_NS)
+
+/* One that is finished. */
+struct ts_recording_part {
+	uint32_t number;
+	uint64_t n_bytes;
+	uint64_t n_counted; /* of these: in the account of the recording, not of a dump */
+	uint64_t begin_ns;
+	dev_t device;
+	ino_t inode;
+};
+
+static bool is_due(const struct ts_recording *recording, uint64_t now)
+{
+	const struct ts_limits *limits = recording->limits;
+	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
+	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
+
+	/* Of what is to be kept an eighth at a time. */
+	if (!size && limits->keep_last_size)
+		size = limits->keep_last_size / 8;
+	if (!age_ms && limits->keep_last_age)
+		age_ms = limits->keep_last_age / 8 + 1;
+	return (size &&
+		n_bytes - __atomic_load_n(&recording->part_bytes, __ATOMIC_RELAXED) >= size) ||
+	       (age_ms &&
+		now - __atomic_load_n(&recording->part_ns, __ATOMIC_RELAXED) >= age_ms * MS_NS);
+}
+
+/* The present file under a number of its own. On success `path` is the caller's. */
+static int name_part(struct ts_recording *recording, uint32_t *ret_number, char **ret_path)
+{
+	struct stat ours, named;
+
+	for (uint32_t number = recording->part_number + 1; number < MAX_NUMBER; number++) {
+		ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, number);
+
+		if (!path)
+			return ts_error_origin(-EINVAL);
+		if (link(recording->path, path) < 0) {
+			if (errno == EEXIST)
+				continue;
+			return -errno;
+		}
+		/* What has its name may be somebody else's by now. */
+		if (fstat(recording->read_fd, &ours) < 0 || stat(path, &named) < 0 ||
+		    ours.st_ino != named.st_ino || ours.st_dev != named.st_dev) {
+			unlink(path);
+			return ts_error_origin(-ENOENT);
+		}
+		*ret_number = number;
+		*ret_path = ts_take_ptr(path);
+		return 0;
+	}
+	return ts_error_origin(-EEXIST);
+}
+
+static int create_next(const struct ts_recording *recording, char **ret_path, int *ret_fd)
+{
+	ts_cleanup(ts_freep) char *path = NULL;
+	struct stat before;
+	int fd;
+
+	if (asprintf(&path, "%s.XXXXXX", recording->path) < 0) {
+		path = NULL;
+		return ts_error_origin(-ENOMEM);
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(recording->read_fd, &before) && fchmod(fd, before.st_mode & 0777) < 0) {
+		/* Then it is its owner's alone. */
+	}
+	*ret_path = ts_take_ptr(path);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* A finished file joins those that are kept. */
+static int remember_part(struct ts_recording *recording, uint32_t number)
+{
+	struct ts_recording_part *parts;
+	struct stat status;
+
+	parts = realloc(recording->parts, (recording->n_parts + 1) * sizeof(*parts));
+	if (!parts)
+		return ts_error_origin(-ENOMEM);
+	recording->parts = parts;
+	if (fstat(recording->read_fd, &status) < 0)
+		return ts_error_origin(-errno);
+	parts[recording->n_parts++] = (struct ts_recording_part){
+		.number = number,
+		.n_bytes = (uint64_t)status.st_size,
+		.n_counted = (uint64_t)status.st_size,
+		.begin_ns = recording->part_ns,
+		.device = status.st_dev,
+		.inode = status.st_ino,
+	};
+	return 0;
+}
+
+/* What readers are given from now on is the new file; the number of the descriptor stays, for other threads have it. */
+static int open_for_reading(struct ts_recording *recording, const char *path)
+{
+	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || dup3(fd, recording->read_fd, O_CLOEXEC) < 0)
+		return ts_error_origin(-errno);
+	return 0;
+}
+
+/* Whether the oldest finished file is one too many. */
+static bool has_enough(const struct ts_recording *recording, uint64_t now)
+{
+	const struct ts_limits *limits = recording->limits;
+	const struct ts_recording_part *second = &recording->parts[1];
+	uint64_t n_bytes = 0;
+
+	if (limits->keep && recording->n_parts + 1 > limits->keep)
+		return true;
+	for (size_t i = 1; i < recording->n_parts; i++)
+		n_bytes += recording->parts[i].n_bytes;
+	if (limits->keep_last_size && recording->n_parts > 1 && n_bytes >= limits->keep_last_size)
+		return true;
+	return limits->keep_last_age && recording->n_parts > 1 &&
+	       now - second->begin_ns >= limits->keep_last_age * MS_NS;
+}
+
+static void forget_oldest(struct ts_recording *recording)
+{
+	const struct ts_recording_part *oldest = recording->parts;
+	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, oldest->number);
+	struct stat named;
+
+	/* Not what somebody else has put in its place. */
+	if (path && !fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) &&
+	    named.st_ino == oldest->inode && named.st_dev == oldest->device)
+		unlink(path);
+	ts_recording_give_file(recording, oldest->n_counted);
+	recording->n_parts--;
+	memmove(recording->parts, recording->parts + 1,
+		recording->n_parts * sizeof(*recording->parts));
+}
+
+/* Another file has its name: the old one is closed with its end, and counted. */
+static int switch_over(struct ts_recording *recording, uint32_t number, const char *path)
+{
+	int r = remember_part(recording, number);
+
+	ts_recording_grant(recording);
+	r = r ?: open_for_reading(recording, path);
+	if (rename(path, recording->path) < 0)
+		r = r ?: ts_error_origin(-errno);
+	recording->part_number = number;
+	__atomic_store_n(&recording->part_bytes, ts_sbt_writer_bytes(recording->writer),
+			 __ATOMIC_RELAXED);
+	return r;
+}
+
+static int rotate(struct ts_recording *recording)
+{
+	ts_cleanup(ts_freep) char *named = NULL;
+	ts_cleanup(ts_freep) char *path = NULL;
+	ts_cleanup(ts_closep) int fd = -1;
+	uint32_t number;
+	int r = ts_recording_take_file(recording);
+
+	if (r)
+		return r;
+	r = name_part(recording, &number, &named);
+	r = r ?: create_next(recording, &path, &fd);
+	ts_recording_settle_file(recording);
+	r = r ?: ts_sbt_writer_continue(recording->writer, fd, number);
+	if (r) {
+		if (named)
+			unlink(named);
+		if (path)
+			unlink(path);
+		ts_recording_give_file(recording, 0);
+		return r;
+	}
+	ts_take_fd(&fd);
+	return switch_over(recording, number, path);
+}
+
+/* The lock is held. */
+static int rotate_and_tidy(struct ts_recording *recording, uint64_t now)
+{
+	int r = rotate(recording);
+
+	if (r) {
+		if (!recording->rotation_failed)
+			ts_log(TS_LOG_WARNING,
+			       "%s: cannot go on in another file: %s; it grows on as one",
+			       recording->path, strerror(-r));
+		recording->rotation_failed = true;
+		__atomic_store_n(&recording->rotate_after_ns, now + TRY_AGAIN_NS, __ATOMIC_RELAXED);
+		return r;
+	}
+	__atomic_store_n(&recording->part_ns, now, __ATOMIC_RELAXED);
+	while (recording->n_parts && has_enough(recording, now))
+		forget_oldest(recording);
+	return 0;
+}
+
+void ts_recording_rotate(struct ts_recording *recording)
+{
+	uint64_t now = ts_clock_monotonic_ns();
+
+	/* Another file beside a stranger's would take a stranger's rights. */
+	if (recording->is_theirs || !is_due(recording, now) ||
+	    now < __atomic_load_n(&recording->rotate_after_ns, __ATOMIC_RELAXED) ||
+	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->rotating))
+		return;
+	/* Another thread may just have done it. */
+	if (is_due(recording, now) && now >= recording->part_ns)
+		rotate_and_tidy(recording, now);
+	pthread_mutex_unlock(&recording->rotating);
+}
+
+/* One that is finished, unless it is gone, or another file has its name. */
+static int open_part(const struct ts_recording *recording, const struct ts_recording_part *part)
+{
+	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);
+	ts_cleanup(ts_closep) int fd = -1;
+	struct stat status;
+
+	if (!path)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &status) || status.st_ino != part->inode ||
+	    status.st_dev != part->device)
+		return -1;
+	return ts_take_fd(&fd);
+}
+
+int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned most,
+			  unsigned *ret_n)
+{
+	unsigned n = 0;
+	int r;
+
+	pthread_mutex_lock(&recording->rotating);
+	r = recording->n_parts < most ? 0 : -E2BIG;
+	if (!r)
+		r = ts_recording_open(recording, &ret_fds[0]);
+	n = !r;
+	/* Where one is missing those before it tell nothing: a recording is read without a gap. */
+	for (size_t i = recording->n_parts; !r && i--; n++) {
+		ret_fds[n] = open_part(recording, &recording->parts[i]);
+		if (ret_fds[n] < 0)
+			break;
+	}
+	pthread_mutex_unlock(&recording->rotating);
+	*ret_n = n;
+	return r;
+}
+
+uint64_t ts_recording_bytes(struct ts_recording *recording)
+{
+	struct stat status;
+	uint64_t n_bytes = 0;
+
+	pthread_mutex_lock(&recording->rotating);
+	for (size_t i = 0; i < recording->n_parts; i++)
+		n_bytes += recording->parts[i].n_bytes;
+	if (!fstat(recording->read_fd, &status))
+		n_bytes += (uint64_t)status.st_size;
+	pthread_mutex_unlock(&recording->rotating);
+	return n_bytes;
+}
+
+/* ---- lists of files -------------------------------------------------------------------------------- */
+
+void ts_recording_files_deinit(struct ts_recording_files *files)
+{
+	while (files->n)
+		free(files->paths[--files->n]);
+	free(files->paths);
+	files->paths = NULL;
+}
+
+/* Takes the path over; NULL: there was no memory for it. */
+static int files_add(struct ts_recording_files *files, char *path)
+{
+	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;
+
+	if (!paths) {
+		free(path);
+		return ts_error_origin(-ENOMEM);
+	}
+	files->paths = paths;
+	paths[files->n++] = path;
+	return 0;
+}
+
+int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files)
+{
+	struct ts_recording_files files = {0};
+	int r = 0;
+
+	pthread_mutex_lock(&recording->rotating);
+	for (size_t i = 0; !r && i < recording->n_parts; i++)
+		r = files_add(&files,
+			      ts_sbt_part_path(recording->path, recording->parts[i].number));
+	pthread_mutex_unlock(&recording->rotating);
+	r = r ?: files_add(&files, strdup(recording->path));
+	if (r) {
+		ts_recording_files_deinit(&files);
+		return r;
+	}
+	*ret_files = files;
+	return 0;
+}
+
+/* ---- dumps ---------------------------------------------------------------------------------------- */
+
+/* Files that are finished: of a recording that has ended, its last one too. */
+static size_t dump_n_files(const struct ts_recording *recording)
+{
+	return recording->n_parts + recording->ended;
+}
+
+/* One of them under a dump's name, which is added to `files`: the last one has the name as it is. */
+static int dump_link(struct ts_recording *recording, const char *dump, size_t i,
+		     struct ts_recording_files *files)
+{
+	ts_cleanup(ts_freep) char *numbered = NULL;
+	const char *from = recording->path;
+	int r;
+
+	if (i < recording->n_parts) {
+		numbered = ts_sbt_part_path(recording->path, recording->parts[i].number);
+		if (!numbered)
+			return -ENOMEM;
+		from = numbered;
+	}
+	r = files_add(files, i + 1 < dump_n_files(recording)
+				     ? ts_sbt_part_path(dump, recording->parts[i].number)
+				     : strdup(dump));
+	if (r)
+		return r;
+	if (!link(from, files->paths[files->n - 1]))
+		return 0;
+	r = -errno;
+	free(files->paths[--files->n]);
+	return r;
+}
+
+/* The last one is what makes it a dump. */
+static int dump_as(struct ts_recording *recording, const char *dump,
+		   struct ts_recording_files *files)
+{
+	int r = access(dump, F_OK) ? 0 : -EEXIST;
+
+	for (size_t i = 0; !r && i < dump_n_files(recording); i++)
+		r = dump_link(recording, dump, i, files);
+	if (!r)
+		return 0;
+	for (size_t i = 0; i < files->n; i++)
+		unlink(files->paths[i]);
+	ts_recording_files_deinit(files);
+	return r;
+}
+
+static int dump(struct ts_recording *recording, struct ts_recording_files *files)
+{
+	size_t n = strlen(recording->path), n_stem = n;
+	int r = -EEXIST;
+
+	if (n > 4 && !strcmp(recording->path + n - 4, ".sbt"))
+		n_stem = n - 4;
+	while (r == -EEXIST && recording->n_dumps < TS_RECORDING_MAX_DUMPS) {
+		ts_cleanup(ts_freep) char *path = NULL;
+
+		if (asprintf(&path, "%.*s-dump%u%s", (int)n_stem, recording->path,
+			     ++recording->n_dumps, recording->path + n_stem) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		r = dump_as(recording, path, files);
+	}
+	return r;
+}
+
+/* Room in the user's account for the dump's files, until the caller counts them. */
+static int dump_ask(struct ts_recording *recording)
+{
+	uint64_t n_files = dump_n_files(recording);
+
+	if (!recording->disk)
+		return 0;
+	if (!ts_user_take(recording->user, TS_RESOURCE_DISK_FILES, n_files))
+		return -EDQUOT;
+	ts_user_give(recording->user, TS_RESOURCE_DISK_FILES, n_files);
+	return 0;
+}
+
+/* The dump may outlive the finished files: they count as the dump's. */
+static void dump_count(struct ts_recording *recording)
+{
+	for (size_t i = 0; i < recording->n_parts; i++) {
+		ts_recording_give_bytes(recording, recording->parts[i].n_counted);
+		recording->parts[i].n_counted = 0;
+	}
+}
+
+int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files)
+{
+	struct ts_recording_files files = {0};
+	int r;
+
+	if (recording->is_theirs) {
+		ts_log(TS_LOG_WARNING, "%s: no dump is made of a file that its process opened",
+		       recording->path);
+		return -EOPNOTSUPP;
+	}
+	if (recording->n_dumps >= TS_RECORDING_MAX_DUMPS)
+		return -EDQUOT;
+	pthread_mutex_lock(&recording->rotating);
+	r = recording->ended ? 0 : rotate_and_tidy(recording, ts_clock_monotonic_ns());
+	r = r ?: dump_ask(recording);
+	r = r ?: dump(recording, &files);
+	if (!r)
+		dump_count(recording);
+	pthread_mutex_unlock(&recording->rotating);
+	if (r)
+		ts_log(TS_LOG_ERROR, "%s: no dump could be made: %s", recording->path,
+		       strerror(-r));
+	else
+		*ret_files = files;
+	return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names become definitions of a session, in it or when it begins. See annotation-names.h.
+ */
+#include <stdio.h>
+
+#include "inject/annotate/annotation-names.h"
+
+/* Which stream a handle is. Typically CUPTI wants no context; the null stream is the current one's. */
+static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definition_name *name)
+{
+	uint32_t stream;
+
+	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream))
+		return;
+	if (handle < 3 && ts_cupti_is_ours(&shim->cupti) && shim->cupti.cuptiGetStreamIdEx &&
+	    !shim->cupti.cuptiGetStreamIdEx(NULL, NULL, handle == 2, &stream))
+		name->stream = stream;
+}
+
+void ts_names_publish(void *data, enum ts_name_kind kind, const struct ts_domain *domain,
+		      uint64_t object, struct ts_text *text)
+{
+	struct ts_shim *shim = data;
+	struct ts_definition_name name = {
+		.definition.type = TS_DEF_NAME,
+		.definition.flags = (uint16_t)kind,
+		.object = object,
+		.time = ts_producer_ticks(&shim->producer),
+		.domain = ts_names_domain(shim, domain),
+		.name = ts_texts_id(&shim->definitions, shim->epoch, text),
+	};
+
+	if (kind == TS_NAME_STREAM) {
+		name.stream = TS_NO_DEVICE;
+		find_stream(shim, object, &name);
+	}
+	(void)ts_definitions_add(&shim->definitions, &name.definition, sizeof(name));
+}
+
+void ts_names_session_began(struct ts_shim *shim)
+{
+	ts_texts_each_name(ts_names_publish, shim);
+}
+
+void ts_names_missing(struct ts_shim *shim, const char *holder)
+{
+	static const char own_domain[] = TS_OWN_DOMAIN;
+	struct ts_thread *thread = ts_names_thread(shim);
+	struct ts_record_annotation *out;
+	uint32_t name, domain;
+	char text[320];
+	int n;
+
+	if (!thread)
+		return;
+	n = snprintf(text, sizeof(text), "NVTX_INJECTION64_PATH is %.255s: NVTX's ranges are its",
+		     holder);
+	name = ts_definitions_text(&shim->definitions, text, (size_t)n);
+	domain = ts_definitions_text(&shim->definitions, own_domain, sizeof(own_domain) - 1);
+	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->name = name;
+	out->domain = domain;
+	out->stack = TS_ID_UNKNOWN;
+	ts_thread_commit(thread, sizeof(*out));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One ascending array: allocations are few beside launches, and looked for by address. The table of handles is not one of map.h: the
+ * shim takes memory from the kernel inside a CUDA call, never from the application's malloc().
+ */
+#include "inject/capture/capture-memory.h"
+
+#include <sys/mman.h>
+
+#include "proto/abi/tablehash.h"
+
+static struct ts_memory_range *ranges_of(const struct ts_memory_map *map)
+{
+	return (struct ts_memory_range *)(void *)map->pages.at;
+}
+
+/* How many start at or before the address. */
+static size_t count_to(const struct ts_memory_map *map, uint64_t address)
+{
+	const struct ts_memory_range *ranges = ranges_of(map);
+	size_t low = 0, high = map->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void drop(struct ts_memory_map *map, size_t i)
+{
+	struct ts_memory_range *ranges = ranges_of(map);
+
+	memmove(&ranges[i], &ranges[i + 1], (map->n - i - 1) * sizeof(*ranges));
+	map->n--;
+}
+
+struct ts_memory_range *ts_memory_map_find(const struct ts_memory_map *map, uint64_t address)
+{
+	size_t i = count_to(map, address);
+	struct ts_memory_range *range = i ? &ranges_of(map)[i - 1] : NULL;
+
+	return range && address - range->start < range->bytes ? range : NULL;
+}
+
+struct ts_memory_range *ts_memory_map_next(const struct ts_memory_map *map, uint64_t address)
+{
+	size_t i = address ? count_to(map, address - 1) : 0;
+
+	return i < map->n ? &ranges_of(map)[i] : NULL;
+}
+
+void ts_memory_map_leave(struct ts_memory_map *map, uint32_t context)
+{
+	for (size_t i = map->n; i-- > 0;)
+		if (ranges_of(map)[i].context == context)
+			drop(map, i);
+}
+
+bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes, uint32_t flags,
+		       uint32_t context)
+{
+	struct ts_memory_range *ranges;
+	size_t i;
+
+	if (!bytes || start + bytes < start)
+		return true;
+	/* What lay there went without our seeing it. */
+	for (i = count_to(map, start + bytes - 1); i-- > 0;) {
+		if (ranges_of(map)[i].start + ranges_of(map)[i].bytes <= start)
+			break;
+		drop(map, i);
+	}
+	if (!ts_pages_grow(&map->pages, (map->n + 1) * sizeof(*ranges)))
+		return false;
+	ranges = ranges_of(map);
+	i = count_to(map, start);
+	memmove(&ranges[i + 1], &ranges[i], (map->n - i) * sizeof(*ranges));
+	ranges[i] = (struct ts_memory_range){.start = start,
+					     .bytes = bytes,
+					     .flags = flags,
+					     .context = context};
+	map->n++;
+	return true;
+}
+
+bool ts_memory_map_remove(struct ts_memory_map *map, uint64_t start)
+{
+	size_t i = count_to(map, start);
+
+	if (!i || ranges_of(map)[i - 1].start != start)
+		return false;
+	drop(map, i - 1);
+	return true;
+}
+
+struct slot {
+	uint64_t handle;
+	uint32_t number;
+	uint32_t used;
+};
+
+static struct slot *slot_of(const struct ts_handles *handles, uint64_t handle)
+{
+	struct slot *slots = (void *)handles->pages.at;
+	uint64_t i = ts_hash_key(handle >> 4) >> 20;
+
+	for (;; i++) {
+		struct slot *slot = &slots[i & (handles->n_slots - 1)];
+
+		if (!slot->used || slot->handle == handle)
+			return slot;
+	}
+}
+
+static bool grow_handles(struct ts_handles *handles)
+{
+	struct ts_handles before = *handles, after = {.n_slots = 2 * before.n_slots ?: 1024};
+	const struct slot *old = (void *)before.pages.at;
+
+	if (!ts_pages_grow(&after.pages, after.n_slots * sizeof(*old)))
+		return false;
+	for (size_t i = 0; i < before.n_slots; i++)
+		if (old[i].used)
+			*slot_of(&after, old[i].handle) = old[i];
+	after.n = before.n;
+	if (before.pages.at)
+		munmap(before.pages.at, before.pages.n_bytes);
+	*handles = after;
+	return true;
+}
+
+uint32_t *ts_handles_get(struct ts_handles *handles, uint64_t handle)
+{
+	struct slot *slot;
+
+	if (handles->n >= handles->n_slots / 2 && !grow_handles(handles))
+		return NULL;
+	slot = slot_of(handles, handle);
+	if (!slot->used) {
+		*slot = (struct slot){.handle = handle, .used = 1};
+		handles->n++;
+	}
+	return &slot->number;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables over callback ids. The classes are proto/abi/vendor's; this is the shim's judgement on top. The effects are
+ * made from the tables of calls, proto/abi/vendor/cuda_driver.calls and cuda_runtime.calls.
+ */
+#include "inject/cuda/call-table.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
+#include "proto/abi/vendor/cuda_runtime_params.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+
+/* Class plus one; 0: not known. */
+static const uint8_t runtime_classes[TS_CUPTI_RUNTIME_CBID_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = TS_CUPTI_CLASS_##kind + 1,
+	TS_CUPTI_RUNTIME_CBIDS(TS_CALL_)
+#undef TS_CALL_
+};
+
+static const uint8_t driver_classes[TS_CUPTI_DRIVER_CBID_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = TS_CUPTI_CLASS_##kind + 1,
+	TS_CUPTI_DRIVER_CBIDS(TS_CALL_)
+#undef TS_CALL_
+};
+
+enum effect_kind {
+	EFFECT_NONE = 0,
+	EFFECT_RECORD,
+	EFFECT_WAIT,
+	EFFECT_GRAPH,
+	EFFECT_HOST,
+	EFFECT_CREATE_STREAM,
+	EFFECT_BEGIN_CAPTURE,
+	EFFECT_END_CAPTURE,
+};
+
+/* What a call does beside its class. Arguments are given by AT; 0: there is none. */
+struct effect {
+	uint8_t kind;
+	bool per_thread; /* a null stream means the thread's own */
+	bool quiet;	 /* frequent, and changes nothing of interest */
+	uint8_t stream, object, flags, priority;
+	uint8_t amounts[2]; /* device rows are certain if none of these is 0, */
+	uint8_t direction;  /* and if this is no direction of a copy that the host alone can do */
+};
+
+#define AT(structure, argument) (offsetof(struct structure, argument) + 1)
+
+#include "inject/generated-effects.h"
+
+#undef AT
+
+static const struct effect *effect_of(uint32_t domain, uint32_t cbid)
+{
+	static const struct effect none;
+
+	if (cbid >= ts_call_table_n(domain))
+		return &none;
+	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? &runtime_effects[cbid]
+							: &driver_effects[cbid];
+}
+
+static const void *argument(const void *params, uint8_t at)
+{
+	return (const char *)params + at - 1;
+}
+
+static void *pointer_argument(const void *params, uint8_t at)
+{
+	return at ? *(void *const *)argument(params, at) : NULL;
+}
+
+static uint32_t word_argument(const void *params, uint8_t at)
+{
+	return at ? *(const uint32_t *)argument(params, at) : 0;
+}
+
+uint32_t ts_call_table_n(uint32_t domain)
+{
+	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? TS_CUPTI_RUNTIME_CBID_SIZE
+							: TS_CUPTI_DRIVER_CBID_SIZE;
+}
+
+unsigned ts_call_table_class(uint32_t domain, uint32_t cbid)
+{
+	uint8_t entry;
+
+	if (cbid >= ts_call_table_n(domain))
+		return TS_CUPTI_CLASS_OTHER;
+	entry = domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_classes[cbid]
+							 : driver_classes[cbid];
+	return entry ? entry - 1u : (unsigned)TS_CUPTI_CLASS_OTHER;
+}
+
+bool ts_call_table_watched(uint32_t domain, uint32_t cbid)
+{
+	/*
+	 * Trap: some calls come by the million and do nothing (the runtime makes them within its own). Their
+	 * callbacks alone slow programs down; the queries (cudaGetDevice, cuCtxGetCurrent,
+	 * cuKernelGetAttribute, cuDevicePrimaryCtxGetState, ...) are a class of their own.
+	 */
+	if (effect_of(domain, cbid)->quiet)
+		return false;
+	switch (ts_call_table_class(domain, cbid)) {
+	case TS_CUPTI_CLASS_QUERY:
+	case TS_CUPTI_CLASS_OTHER:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool copy_is_certain(int32_t kind)
+{
+	return kind == TS_CUDA_MEMCPY_HOST_TO_DEVICE || kind == TS_CUDA_MEMCPY_DEVICE_TO_HOST ||
+	       kind == TS_CUDA_MEMCPY_DEVICE_TO_DEVICE;
+}
+
+bool ts_call_table_expect_device(uint32_t domain, uint32_t cbid, const void *params)
+{
+	const struct effect *effect = effect_of(domain, cbid);
+
+	/* A graph may hold host nodes alone, so GRAPH_LAUNCH is not certain. */
+	if (ts_call_table_class(domain, cbid) == TS_CUPTI_CLASS_LAUNCH)
+		return true;
+	if (!params || !effect->amounts[0])
+		return false;
+	for (size_t i = 0; i < 2 && effect->amounts[i]; i++)
+		if (!*(const size_t *)argument(params, effect->amounts[i]))
+			return false;
+	return !effect->direction ||
+	       copy_is_certain((int32_t)word_argument(params, effect->direction));
+}
+
+static bool has_early_begin(const struct ts_cu_launch_attribute *attributes, uint32_t n)
+{
+	for (uint32_t i = 0; attributes && i < n; i++)
+		if (attributes[i].id == TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+			return attributes[i].value.programmatic_stream_serialization_allowed;
+	return false;
+}
+
+bool ts_call_table_may_begin_early(uint32_t domain, uint32_t cbid, const void *params)
+{
+	if (domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
+	    (cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx ||
+	     cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx_ptsz)) {
+		const struct ts_cu_launch_kernel_ex_params *p = params;
+
+		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
+	}
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+	    (cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_v11060 ||
+	     cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_ptsz_v11060)) {
+		const struct ts_cuda_launch_kernel_ex_c_params *p = params;
+
+		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
+	}
+	return false;
+}
+
+int ts_call_table_stream_capture(uint32_t domain, uint32_t cbid)
+{
+	switch (effect_of(domain, cbid)->kind) {
+	case EFFECT_BEGIN_CAPTURE:
+		return 1;
+	case EFFECT_END_CAPTURE:
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+void *ts_call_table_captured_stream(uint32_t domain, uint32_t cbid, const void *params,
+				    bool *ret_per_thread)
+{
+	const struct effect *effect = effect_of(domain, cbid);
+
+	*ret_per_thread = effect->per_thread;
+	return params ? pointer_argument(params, effect->stream) : NULL;
+}
+
+/* Of a batch it is not looked at whether there is a wait in it. */
+struct ts_stream_op ts_call_table_stream_op(uint32_t domain, uint32_t cbid, const void *params)
+{
+	static const uint8_t kinds[] = {
+		[EFFECT_RECORD] = TS_STREAM_OP_EVENT,
+		[EFFECT_WAIT] = TS_STREAM_OP_WAIT,
+		[EFFECT_GRAPH] = TS_STREAM_OP_GRAPH,
+		[EFFECT_HOST] = TS_STREAM_OP_HOST,
+	};
+	const struct effect *effect = effect_of(domain, cbid);
+
+	if (!params || effect->kind >= sizeof(kinds) || !kinds[effect->kind])
+		return (struct ts_stream_op){TS_STREAM_OP_NONE, NULL, false, NULL, 0};
+	return (struct ts_stream_op){kinds[effect->kind], pointer_argument(params, effect->stream),
+				     effect->per_thread, pointer_argument(params, effect->object),
+				     word_argument(params, effect->flags)};
+}
+
+bool ts_call_table_stream_create(uint32_t domain, uint32_t cbid, const void *params,
+				 uint32_t *ret_flags, int32_t *ret_priority)
+{
+	const struct effect *effect = effect_of(domain, cbid);
+
+	if (!params || effect->kind != EFFECT_CREATE_STREAM)
+		return false;
+	*ret_flags = word_argument(params, effect->flags);
+	*ret_priority = (int32_t)word_argument(params, effect->priority);
+	return true;
+}
+
+bool ts_call_table_followed(uint32_t domain, uint32_t cbid)
+{
+	return ts_call_table_stream_capture(domain, cbid) ||
+	       effect_of(domain, cbid)->kind == EFFECT_CREATE_STREAM;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding CUPTI. Trap: two copies in one process do not work; the first that was loaded serves all. So what the
+ * application has, or would load, comes before anything of ours, and one copy only is ever tried.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "inject/cuda/cupti-library.h"
+#include "inject/process/loader.h"
+#include "inject/shim-debug.h"
+
+/* The newest that the driver can serve comes first; see names_from(). */
+static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
+					    "libcupti.so.11.8", "libcupti.so.11.7",
+					    "libcupti.so.11.6", "libcupti.so.11.5",
+					    "libcupti.so.11.4", "libcupti.so.11.3",
+					    "libcupti.so.11.2", "libcupti.so.11.1",
+					    "libcupti.so.11.0", "libcupti.so"};
+
+/* From the directory that holds libcudart: itself, the toolkit's layout, and that of the Python packages. */
+static const char *const beside[] = {"", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/",
+				     "../../nvidia/cuda_cupti/lib/"};
+
+/* Where a toolkit has it, of its several layouts. */
+static const char *const in_toolkit[] = {"/extras/CUPTI/lib64/", "/lib64/",
+#if defined(__x86_64__)
+					 "/targets/x86_64-linux/lib/",
+#elif defined(__aarch64__)
+					 "/targets/sbsa-linux/lib/", "/targets/aarch64-linux/lib/",
+#endif
+					 "/lib/"};
+
+struct mapped {
+	const char *name; /* what the file's name begins with */
+	char path[PATH_MAX];
+};
+
+static int find_mapped(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct mapped *mapped = data;
+	const char *file = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	file = file ? file + 1 : info->dlpi_name;
+	/* "libcupti.so.13", but also a package's "libcupti-1a2b3c.so". Not "libcuptiutil". */
+	if (!file || strncmp(file, mapped->name, strlen(mapped->name)) ||
+	    (file[strlen(mapped->name)] != '.' && file[strlen(mapped->name)] != '-'))
+		return 0;
+	return snprintf(mapped->path, sizeof(mapped->path), "%s", info->dlpi_name) <
+	       (int)sizeof(mapped->path);
+}
+
+static bool is_mapped(struct mapped *mapped, const char *name)
+{
+	mapped->name = name;
+	return ts_loader_iterate(find_mapped, mapped) != 0;
+}
+
+/*
+ * Where to begin in library_names: a CUPTI newer than the driver refuses to work with it. Earlier ones
+ * are tried last.
+ */
+static size_t names_from(uint32_t driver_version)
+{
+	if (driver_version >= 13000 || !driver_version)
+		return 0;
+	return driver_version >= 12000 ? 1 : 2;
+}
+
+static void *load_named(const char *directory, int n_directory, const char *sub, size_t first,
+			struct ts_cupti *cupti)
+{
+	char path[PATH_MAX];
+	void *library;
+	size_t i;
+
+	for (i = 0; i < TS_ARRAY_LEN(library_names); i++) {
+		const char *name = library_names[(first + i) % TS_ARRAY_LEN(library_names)];
+
+		if (snprintf(path, sizeof(path), "%.*s%s%s", n_directory, directory, sub, name) >=
+		    (int)sizeof(path))
+			return NULL;
+		/* dlopen() reads a path where it holds a slash; a look first saves it the work. */
+		if (strchr(path, '/') && access(path, R_OK))
+			continue;
+		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (library)
+			return library;
+	}
+	return NULL;
+}
+
+static void *load_beside(const char *neighbour, size_t first, struct ts_cupti *cupti)
+{
+	struct mapped mapped;
+	const char *slash;
+	void *library;
+	size_t i;
+
+	if (!is_mapped(&mapped, neighbour))
+		return NULL;
+	slash = strrchr(mapped.path, '/');
+	if (!slash)
+		return NULL;
+	for (i = 0; i < TS_ARRAY_LEN(beside); i++) {
+		library = load_named(mapped.path, (int)(slash + 1 - mapped.path), beside[i], first,
+				     cupti);
+		if (library)
+			return library;
+	}
+	return NULL;
+}
+
+static void *load_from_toolkit(const char *toolkit, size_t first, struct ts_cupti *cupti)
+{
+	void *library = NULL;
+	size_t i;
+
+	/* Absolute only: what the application's directory holds is not to be loaded by mistake. */
+	for (i = 0; *toolkit == '/' && !library && i < TS_ARRAY_LEN(in_toolkit); i++)
+		library = load_named(toolkit, (int)strlen(toolkit), in_toolkit[i], first, cupti);
+	return library;
+}
+
+static uint32_t driver_version(struct ts_cupti *cupti)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int value = 0;
+
+	if (!library)
+		return 0;
+	*(void **)&cupti->driver_get_version = dlsym(library, "cuDriverGetVersion");
+	/* Trap: no CUDA calls from injection or callbacks. This one is answered before cuInit() and takes no lock. */
+	if (cupti->driver_get_version)
+		cupti->driver_get_version(&value);
+	dlclose(library);
+	return value > 0 ? (uint32_t)value : 0;
+}
+
+void *ts_cupti_mapped(void)
+{
+	struct mapped mapped;
+
+	return is_mapped(&mapped, "libcupti") ? dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+}
+
+static void *find(struct ts_cupti *cupti, const struct ts_config *config)
+{
+	size_t first = names_from(cupti->driver_version);
+	void *library = ts_cupti_mapped();
+
+	if (!library)
+		library = load_beside("libcudart", first, cupti);
+	/* A program on the driver alone has no libcudart; where CUPTI lies by libcuda, they belong together. */
+	if (!library)
+		library = load_beside("libcuda", first, cupti);
+	if (!library)
+		library = load_named("", 0, "", first, cupti);
+	if (!library && *config->cupti)
+		library = dlopen(config->cupti, RTLD_NOW | RTLD_LOCAL);
+	/* Programs that are linked with libcudart statically, as most are, tell nothing of where it came from. */
+	if (!library)
+		library = load_from_toolkit(config->cuda_home, first, cupti);
+	if (!library)
+		library = load_from_toolkit("/usr/local/cuda", first, cupti);
+	return library;
+}
+
+const char *ts_cupti_resolve(struct ts_cupti *cupti, void *library)
+{
+#define TS_CUPTI_RESOLVE_(name, arguments) *(void **)&cupti->name = dlsym(library, #name);
+	TS_CUPTI_REQUIRED(TS_CUPTI_RESOLVE_)
+	TS_CUPTI_OPTIONAL(TS_CUPTI_RESOLVE_)
+#undef TS_CUPTI_RESOLVE_
+#define TS_CUPTI_REQUIRE_(name, arguments) \
+	if (!cupti->name)                  \
+		return #name;
+	TS_CUPTI_REQUIRED(TS_CUPTI_REQUIRE_)
+#undef TS_CUPTI_REQUIRE_
+	return NULL;
+}
+
+enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_config *config,
+				   char *ret_text, size_t n_text_bytes)
+{
+	struct mapped mapped;
+	const char *missing;
+	void *library;
+
+	memset(cupti, 0, sizeof(*cupti));
+	cupti->driver_version = driver_version(cupti);
+	library = find(cupti, config);
+	if (!library) {
+		snprintf(
+			ret_text, n_text_bytes,
+			"libcupti was not found: neither in the process, nor beside libcudart, nor by "
+			"the loader's path, nor in CUDA_HOME; set TRACESMITH_CUPTI to its path");
+		return TS_EMPTY_NO_CUPTI;
+	}
+	if (is_mapped(&mapped, "libcupti"))
+		snprintf(cupti->path, sizeof(cupti->path), "%s", mapped.path);
+	missing = ts_cupti_resolve(cupti, library);
+	if (missing || cupti->cuptiGetVersion(&cupti->version) ||
+	    cupti->version < TS_CUPTI_API_VERSION_CUDA_11_0) {
+		snprintf(ret_text, n_text_bytes,
+			 "%.120s: version %u, lacks %s; CUDA 11.0 or newer is needed", cupti->path,
+			 cupti->version, missing ? missing : "records of CUDA 11");
+		return TS_EMPTY_CUPTI_TOO_OLD;
+	}
+	ts_debug(config, "CUPTI %u at %s, driver %u", cupti->version, cupti->path,
+		 cupti->driver_version);
+	return TS_EMPTY_NONE;
+}
+
+const char *ts_cupti_result(const struct ts_cupti *cupti, uint32_t result)
+{
+	const char *text = NULL;
+
+	if (cupti->cuptiGetResultString && !cupti->cuptiGetResultString(result, &text) && text)
+		return text;
+	return "unknown error";
+}
+
+static void ignore_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+}
+
+/* Asks who holds CUPTI; "" where it is not told. Since CUDA 13.0. */
+static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
+{
+	struct ts_cupti_subscriber_params params = {
+		.struct_size = sizeof(params),
+		.old_subscriber_name = ret_name,
+		.old_subscriber_size = n_bytes,
+	};
+	void *subscriber = NULL;
+
+	ret_name[0] = '\0';
+	if (!cupti->cuptiSubscribe_v2)
+		return;
+	/* Trap: the two generations of the interface do not mix. This call fails; should it not, it is undone. */
+	if (!cupti->cuptiSubscribe_v2(&subscriber, ignore_callback, NULL, &params))
+		cupti->cuptiUnsubscribe(subscriber);
+	ret_name[n_bytes - 1] = '\0';
+}
+
+enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callback_fn callback,
+					void *userdata, char *ret_text, size_t n_text_bytes)
+{
+	char holder[2 * TS_CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
+	uint32_t result = cupti->cuptiSubscribe(&cupti->subscriber, callback, userdata);
+
+	if (!result) {
+		__atomic_store_n(&cupti->held, 1, __ATOMIC_RELEASE);
+		return TS_EMPTY_NONE;
+	}
+	cupti->subscriber = NULL;
+	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
+	    result == TS_CUPTI_ERROR_MAX_LIMIT_REACHED) {
+		/* Also under debuggers and sanitizers of CUDA. Before 11.x a second subscriber met a limit. */
+		name_holder(cupti, holder, sizeof(holder));
+		snprintf(ret_text, n_text_bytes, "another tool holds CUPTI: %s",
+			 *holder ? holder : "it does not say which");
+		return TS_EMPTY_CUPTI_HELD;
+	}
+	snprintf(ret_text, n_text_bytes, "cuptiSubscribe: %s (%u)", ts_cupti_result(cupti, result),
+		 result);
+	return TS_EMPTY_CUPTI_ERROR;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See process-sandbox.h. /proc is asked, by openat(), read() and close(): prctl(PR_GET_SECCOMP) may itself be forbidden, but the
+ * loader has just opened libraries by these three calls, and so will the driver. The preloaded library asks at its start and again when a session
+ * begins; a program that shut itself off from /proc in between is one with a filter of its own.
+ */
+#include "inject/process/process-sandbox.h"
+
+#include <fcntl.h>
+
+#include "proto/abi/base.h"
+
+#define STATUS_BYTES 4096
+
+/* The number behind `name`, which is first in its line; -1: there is none. */
+static int field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? atoi(at + strlen(name)) : -1;
+}
+
+int ts_sandbox_count(void)
+{
+	char status[STATUS_BYTES];
+	size_t used = 0;
+	ssize_t n;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC), mode, filters;
+
+	if (fd < 0)
+		return -1;
+	while (used < sizeof(status) - 1 &&
+	       (n = read(fd, status + used, sizeof(status) - 1 - used)) > 0)
+		used += (size_t)n;
+	close(fd);
+	status[used] = '\0';
+	mode = field(status, "\nSeccomp:");
+	/* Since Linux 5.9. */
+	filters = field(status, "\nSeccomp_filters:");
+	return mode <= 0 ? mode : 1 + (filters > 0 ? filters : 0);
+}
+
+enum ts_sandbox ts_sandbox_find(int at_start)
+{
+	int now = ts_sandbox_count();
+
+	if (!now)
+		return TS_SANDBOX_NONE;
+	return now == at_start ? TS_SANDBOX_INHERITED : TS_SANDBOX_OWN;
+}

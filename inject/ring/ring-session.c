@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's memory. Runs on the link thread, whose descriptors the application does not see. The memory
+ * is virtual until touched, so sizes are generous and only limits (address space, file size) shrink
+ * them: an application under a limit gets smaller rings rather than none, and an allocation of its
+ * own never fails for our sake alone.
+ *
+ * Only the pages from which the rest is reached are mapped here. A shard is mapped when a thread first claims it (producer.c), a
+ * stretch of the arena when definitions fill the one before (definitions.c): mlockall(MCL_CURRENT) locks, and its
+ * limit counts, all that is mapped.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "inject/ring/ring-session.h"
+#include "inject/ring/unlocked.h"
+
+enum ts_clock ts_session_host_clock(void)
+{
+#if TS_CLOCK_HAVE_TSC
+	char name[16] = "";
+	ts_cleanup(ts_closep) int fd = -1;
+
+	fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		  O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, name, sizeof(name) - 1) == 4 && !memcmp(name, "tsc\n", 4))
+		return TS_CLOCK_TSC;
+#endif
+	return TS_CLOCK_MONOTONIC;
+}
+
+/*
+ * The rings take at most an eighth of the address space that the process may have. RLIMIT_FSIZE applies to memfds
+ * too, and growing past it raises SIGXFSZ: never try.
+ */
+static uint64_t most_bytes(void)
+{
+	struct rlimit limit;
+	uint64_t most = TS_SESSION_MAX_BYTES;
+
+	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur / 8 < most)
+		most = limit.rlim_cur / 8;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < most)
+		most = limit.rlim_cur;
+	return most;
+}
+
+/* Halves what is largest. Returns false where nothing is left to halve. */
+static bool shrink(struct ts_session_options *sizes)
+{
+	if (sizes->lane_bytes > TS_LANE_MIN_BYTES &&
+	    (sizes->lane_bytes >= sizes->arena_bytes || sizes->ring_bytes == TS_RING_MIN_BYTES))
+		sizes->lane_bytes /= 2;
+	else if (sizes->ring_bytes > TS_RING_MIN_BYTES &&
+		 sizes->ring_bytes * sizes->n_shards >= sizes->arena_bytes)
+		sizes->ring_bytes /= 2;
+	else if (sizes->arena_bytes > 16 * TS_ARENA_MIN_BYTES)
+		sizes->arena_bytes = ts_align_up(sizes->arena_bytes / 2, TS_CONTROL_BYTES);
+	else if (sizes->n_shards > 8)
+		sizes->n_shards /= 2;
+	else if (sizes->ring_bytes > TS_RING_MIN_BYTES)
+		sizes->ring_bytes /= 2;
+	else if (sizes->arena_bytes > TS_ARENA_MIN_BYTES)
+		sizes->arena_bytes = TS_ARENA_MIN_BYTES;
+	else
+		return false;
+	return true;
+}
+
+/* A page of the memfd that holds the 4096 bytes at `off`. Returns where those are, or NULL. */
+static void *map_page(int fd, uint64_t off)
+{
+	const uint64_t n_page = (uint64_t)sysconf(_SC_PAGESIZE), start = off - off % n_page;
+	uint8_t *page = mmap(NULL, n_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)start);
+	int error;
+
+	if (page == MAP_FAILED)
+		return NULL;
+	/* A forked child must not become a second producer. */
+	if (madvise(page, n_page, MADV_DONTFORK) < 0) {
+		error = errno;
+		munmap(page, n_page);
+		errno = error;
+		return NULL;
+	}
+	/* Mostly zeroes, and no business of the application's core dumps. */
+	(void)madvise(page, n_page, MADV_DONTDUMP);
+	ts_unlocked_release(page, n_page);
+	return page + (off - start);
+}
+
+static void unmap_page(void *at)
+{
+	const uintptr_t n_page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	if (at)
+		munmap((uint8_t *)at - (uintptr_t)at % n_page, n_page);
+}
+
+static int map_session(const struct ts_control *layout, int *ret_fd,
+		       struct ts_session_memory *ret_memory)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct ts_session_memory memory = {0};
+	ts_cleanup(ts_closep) int fd = -1;
+	int error;
+
+	fd = memfd_create("tracesmith-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)layout->total_bytes) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
+		return -errno;
+	memory.control = map_page(fd, 0);
+	if (memory.control)
+		memory.arena = map_page(fd, layout->arena_off);
+	if (memory.arena && layout->lane_bytes)
+		memory.lane = map_page(fd, layout->lane_off);
+	if (!memory.arena || (layout->lane_bytes && !memory.lane)) {
+		error = -errno;
+		unmap_page(memory.arena);
+		unmap_page(memory.control);
+		return error;
+	}
+	memcpy(memory.control, layout, sizeof(*layout));
+	*ret_fd = ts_take_fd(&fd);
+	*ret_memory = memory;
+	return 0;
+}
+
+static void identify(struct ts_control *control, const struct ts_session_options *options)
+{
+	struct ts_clock_pair pair;
+
+	control->host_clock = (uint32_t)ts_session_host_clock();
+	pair = ts_clock_pair_take((enum ts_clock)control->host_clock);
+	control->start_ticks = pair.ticks;
+	control->start_monotonic_ns = pair.monotonic_ns;
+	control->start_error_ns = pair.error_ns;
+	pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
+	/* Both pairs at the same monotonic instant. */
+	control->start_realtime_ns = pair.ticks - (pair.monotonic_ns - control->start_monotonic_ns);
+	/* Without entropy at early boot: an id that is at least this process's own. */
+	if (getrandom(control->session_id, sizeof(control->session_id), GRND_NONBLOCK) !=
+	    (ssize_t)sizeof(control->session_id)) {
+		uint64_t id[2] = {control->start_realtime_ns, (uint64_t)getpid()};
+
+		memcpy(control->session_id, id, sizeof(id));
+	}
+	control->pid = (uint32_t)getpid();
+	control->parent_session_pid = options->parent_session_pid;
+	snprintf(control->program, sizeof(control->program), "%s", options->program);
+	control->state = TS_SESSION_STARTING;
+	control->command = options->command;
+}
+
+int ts_session_new(const struct ts_session_options *options, int *ret_fd,
+		   struct ts_session_memory *ret_memory)
+{
+	struct ts_session_options sizes = *options;
+	struct ts_control layout;
+	const uint64_t most = most_bytes();
+	int r;
+
+	do {
+		memset(&layout, 0, sizeof(layout));
+		r = ts_control_layout(&layout, sizes.n_shards, sizes.ring_bytes, sizes.arena_bytes);
+		if (!r && sizes.lane_bytes)
+			r = ts_control_add_lane(&layout, sizes.lane_bytes);
+		if (!r && layout.total_bytes > most)
+			r = -ENOMEM;
+		if (!r) {
+			identify(&layout, options);
+			r = map_session(&layout, ret_fd, ret_memory);
+		}
+	} while (r && shrink(&sizes));
+	return r;
+}
+
+void ts_session_refuse(struct ts_control *control, enum ts_empty_reason reason, const char *text)
+{
+	uint32_t none = TS_EMPTY_NONE;
+
+	/* reason_text is written once, by whoever changes `state` first. */
+	none = __atomic_exchange_n(&control->state, TS_SESSION_REFUSED, __ATOMIC_ACQ_REL);
+	if (none == TS_SESSION_REFUSED)
+		return;
+	snprintf(control->reason_text, sizeof(control->reason_text), "%s", text);
+	/* Pairs with the daemon's acquire: the text is whole. */
+	__atomic_store_n(&control->reason, (uint32_t)reason, __ATOMIC_RELEASE);
+}
+
+void ts_session_wait_for_cupti(struct ts_control *control, const char *text)
+{
+	__atomic_store_n(&control->state, TS_SESSION_YIELDED, __ATOMIC_RELEASE);
+	snprintf(control->reason_text, sizeof(control->reason_text), "%s", text);
+	/* Pairs with the daemon's acquire: the text is whole. */
+	__atomic_store_n(&control->reason, TS_EMPTY_CUPTI_HELD, __ATOMIC_RELEASE);
+}
+
+void ts_session_has_cupti(struct ts_control *control)
+{
+	/* The text stays: the daemon may be about to read it. */
+	__atomic_store_n(&control->reason, TS_EMPTY_NONE, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What orders operations: the streams they are in, events, the legacy default stream, and the host, which waits. Each stream is an
+ * actor with a clock that its operations count, and knows of each other one how far it was; the host is the first.
+ *
+ * Host threads count as one, in the order in which their calls took effect. Whatever is not known (calls that cannot be done again,
+ * kinds of later versions) orders everything; so do frees and unloads.
+ */
+#include "proto/abi/grow.h"
+#include "proto/abi/record.h"
+#include "proto/abi/tablehash.h"
+#include "replay/check/check-internal.h"
+
+#define HOST		 0u
+#define MAX_ACTORS	 4096u
+#define MAX_EVENTS	 65536u
+#define MAX_FLIGHT_BYTES (64u << 20)
+
+static int add_actor(struct ts_check_operations *all, const struct ts_check_actor *model,
+		     uint32_t *ret_i)
+{
+	struct ts_check_actor *actor;
+
+	if (all->n_actors == all->actors_capacity) {
+		uint32_t capacity = all->actors_capacity ? all->actors_capacity * 2 : 16;
+		struct ts_check_actor *grown =
+			realloc(all->actors, capacity * sizeof(*all->actors));
+
+		if (!grown)
+			return -ENOMEM;
+		all->actors = grown;
+		for (uint32_t i = 0; i < all->n_actors; i++) {
+			uint32_t *known = realloc(grown[i].known, capacity * sizeof(*known));
+
+			if (!known)
+				return -ENOMEM;
+			memset(known + all->actors_capacity, 0,
+			       (capacity - all->actors_capacity) * sizeof(*known));
+			grown[i].known = known;
+		}
+		all->actors_capacity = capacity;
+	}
+	actor = &all->actors[all->n_actors];
+	*actor = *model;
+	actor->known = calloc(all->actors_capacity, sizeof(*actor->known));
+	if (!actor->known)
+		return -ENOMEM;
+	*ret_i = all->n_actors++;
+	return 0;
+}
+
+static void join(const struct ts_check_operations *all, uint32_t *to, const uint32_t *from,
+		 uint32_t n)
+{
+	(void)all;
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+/* One comes behind all that another has done. */
+static void come_behind(struct ts_check_operations *all, uint32_t who, uint32_t other)
+{
+	struct ts_check_actor *actor = &all->actors[who];
+	const struct ts_check_actor *before = &all->actors[other];
+
+	join(all, actor->known, before->known, all->n_actors);
+	if (before->clock > actor->known[other])
+		actor->known[other] = before->clock;
+}
+
+static void host_waits_for_all(struct ts_check_operations *all)
+{
+	for (uint32_t i = 1; i < all->n_actors; i++)
+		come_behind(all, HOST, i);
+}
+
+/* Everything before is over before everything behind. */
+static int find_actor(struct ts_check_operations *all, const struct ts_row_operation *operation,
+		      uint32_t *ret_i)
+{
+	struct ts_check_actor model = {
+		.name = {operation->stream_handle, operation->context, operation->thread},
+		.kind = ts_stream_kind_of(operation->stream_handle),
+	};
+
+	for (uint32_t i = 1; i < all->n_actors; i++)
+		if (!all->actors[i].is_gone &&
+		    ts_stream_is_same(&all->actors[i].name, &model.name)) {
+			*ret_i = i;
+			return 0;
+		}
+	return all->n_actors == MAX_ACTORS ? -E2BIG : add_actor(all, &model, ret_i);
+}
+
+/* As the legacy default stream has it: it waits for every stream of its context, and they for it. */
+static void obey_legacy(struct ts_check_operations *all, uint32_t who)
+{
+	const struct ts_check_actor *actor = &all->actors[who];
+
+	for (uint32_t i = 1; i < all->n_actors; i++) {
+		const struct ts_check_actor *other = &all->actors[i];
+
+		if (i != who && other->name.context == actor->name.context &&
+		    ts_streams_are_tied(&actor->kind, &other->kind))
+			come_behind(all, who, i);
+	}
+}
+
+static struct ts_check_event *find_event(struct ts_check_operations *all, uint64_t handle)
+{
+	uint64_t place = ts_map_get(&all->event_at, handle);
+
+	return place ? &all->events[place - 1] : NULL;
+}
+
+/* Of an event that there is no room for. */
+static int record_more(struct ts_check_operations *all, uint32_t who)
+{
+	if (!all->more_known)
+		all->more_known = calloc(MAX_ACTORS, sizeof(*all->more_known));
+	if (!all->more_known)
+		return -ENOMEM;
+	join(all, all->more_known, all->actors[who].known, all->n_actors);
+	if (all->actors[who].clock > all->more_known[who])
+		all->more_known[who] = all->actors[who].clock;
+	return 0;
+}
+
+static int record_event(struct ts_check_operations *all, uint64_t handle, uint32_t who)
+{
+	struct ts_check_event *event = find_event(all, handle);
+	uint32_t *known;
+
+	if (!event && all->n_events == MAX_EVENTS)
+		return record_more(all, who);
+	known = malloc(all->n_actors * sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	if (!event && TS_GROW(all->events, all->events_capacity, all->n_events + 1)) {
+		free(known);
+		return -ENOMEM;
+	}
+	if (!event) {
+		if (ts_map_set(&all->event_at, handle, all->n_events + 1)) {
+			free(known);
+			return -ENOMEM;
+		}
+		event = &all->events[all->n_events++];
+		*event = (struct ts_check_event){.handle = handle};
+	}
+	memcpy(known, all->actors[who].known, all->n_actors * sizeof(*known));
+	known[who] = all->actors[who].clock;
+	free(event->known);
+	event->known = known;
+	event->n_known = all->n_actors;
+	return 0;
+}
+
+static void come_behind_event(struct ts_check_operations *all, uint32_t who, uint64_t handle)
+{
+	const struct ts_check_event *event = find_event(all, handle);
+
+	if (event)
+		join(all, all->actors[who].known, event->known, event->n_known);
+	else if (all->more_known)
+		join(all, all->actors[who].known, all->more_known, all->n_actors);
+}
+
+/* What is the same of an operation each time it is done. */
+static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
+{
+	uint64_t hash = ts_hash_add(operation->object, (uint64_t)operation->kind << 48);
+
+	return (uint32_t)(hash >> 32) ^ who;
+}
+
+static int note_trail(struct ts_check_operations *all, const struct ts_row_operation *operation,
+		      uint32_t who)
+{
+	if (operation->sequence >= all->n_trails) {
+		size_t n = operation->sequence + operation->sequence / 2 + 64;
+		struct ts_check_trail *grown = realloc(all->trails, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + all->n_trails, 0, (n - all->n_trails) * sizeof(*grown));
+		all->trails = grown;
+		all->n_trails = n;
+	}
+	all->trails[operation->sequence] =
+		(struct ts_check_trail){who, all->actors[who].clock, kind_of(operation, who)};
+	return 0;
+}
+
+/* In a stream: behind what is there, behind the host, and what the default stream adds. */
+static int enter_stream(struct ts_check_operations *all, const struct ts_row_operation *operation)
+{
+	uint32_t who;
+	int r = find_actor(all, operation, &who);
+
+	if (r)
+		return r;
+	come_behind(all, who, HOST);
+	obey_legacy(all, who);
+	all->current = who;
+	all->actors[who].clock++;
+	return note_trail(all, operation, who);
+}
+
+static void host_waits_for(struct ts_check_operations *all, uint32_t who)
+{
+	const struct ts_check_actor *actor = &all->actors[who];
+
+	come_behind(all, HOST, who);
+	for (uint32_t i = 1; i < all->n_actors; i++) {
+		const struct ts_check_actor *other = &all->actors[i];
+
+		if (other->name.context == actor->name.context &&
+		    ts_stream_wait_covers(&actor->kind, &other->kind))
+			come_behind(all, HOST, i);
+	}
+}
+
+static int synchronize(struct ts_check_operations *all, const struct ts_row_operation *operation)
+{
+	uint32_t who;
+	int r;
+
+	if (operation->flags & TS_OPERATION_SYNC_EVENT) {
+		come_behind_event(all, HOST, operation->object);
+		return 0;
+	}
+	if (!(operation->flags & TS_OPERATION_SYNC_STREAM)) {
+		host_waits_for_all(all);
+		return 0;
+	}
+	r = find_actor(all, operation, &who);
+	if (r)
+		return r;
+	host_waits_for(all, who);
+	return 0;
+}
+
+static int create_stream(struct ts_check_operations *all, const struct ts_row_operation *operation)
+{
+	struct ts_check_actor model = {
+		.name = {.handle = operation->object, .context = operation->context},
+		.kind = ts_stream_created(operation->value),
+	};
+	uint32_t i;
+
+	return all->n_actors == MAX_ACTORS ? -E2BIG : add_actor(all, &model, &i);
+}
+
+static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
+{
+	for (uint32_t i = 1; i < all->n_actors; i++)
+		if (all->actors[i].name.handle == handle)
+			all->actors[i].is_gone = true;
+}
+
+/* What a copy brought is there: so the copy is over, and what came before it. */
+static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
+{
+	const struct ts_check_trail *trail =
+		sequence < all->n_trails ? &all->trails[sequence] : NULL;
+
+	if (trail && trail->clock)
+		come_behind(all, HOST, trail->who);
+}
+
+static int begin(struct ts_check_operations *all, const struct ts_row_operation *operation)
+{
+	int r;
+
+	switch (operation->kind) {
+	case TS_OPERATION_LAUNCH:
+	case TS_OPERATION_COPY:
+	case TS_OPERATION_FILL:
+		return enter_stream(all, operation);
+	case TS_OPERATION_STREAM_CREATE:
+		return create_stream(all, operation);
+	case TS_OPERATION_STREAM_DESTROY:
+		destroy_stream(all, operation->object);
+		return 0;
+	case TS_OPERATION_EVENT_RECORD:
+		r = enter_stream(all, operation);
+		return r ?: record_event(all, operation->object, all->current);
+	case TS_OPERATION_STREAM_WAIT:
+		/* A point of its stream: in the legacy default stream it stands behind the others, and they behind it. */
+		r = enter_stream(all, operation);
+		if (!r)
+			come_behind_event(all, all->current, operation->object);
+		return r;
+	case TS_OPERATION_SYNC:
+		return synchronize(all, operation);
+	case TS_OPERATION_RESULT:
+		learn_of_result(all, operation->parent);
+		return 0;
+	case TS_OPERATION_CONTEXT_CREATE:
+	case TS_OPERATION_MODULE_LOAD:
+	case TS_OPERATION_FUNCTION:
+	case TS_OPERATION_VARIABLE:
+	case TS_OPERATION_ALLOC:
+	case TS_OPERATION_EVENT_CREATE:
+	case TS_OPERATION_EVENT_DESTROY:
+	case TS_OPERATION_HOST_WRITE:
+	case TS_OPERATION_LIMIT:
+	case TS_OPERATION_PEER:
+		return 0;
+	default:
+		host_waits_for_all(all);
+		return 0;
+	}
+}
+
+int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operation *operation)
+{
+	struct ts_check_operations *all = &check->operations;
+	struct ts_check_actor host = {.is_gone = false};
+	int r = all->n_actors ? 0 : add_actor(all, &host, &all->current);
+
+	all->current = HOST;
+	r = r ?: begin(all, operation);
+	if (r != -E2BIG)
+		return r;
+	/* More streams than are kept track of. */
+	check->what &= ~TS_CHECK_ORDER;
+	check->n_unlooked++;
+	return 0;
+}
+
+static bool is_known(const struct ts_check_operations *all, uint32_t who,
+		     const struct ts_check_trail *trail)
+{
+	return who == trail->who || all->actors[who].known[trail->who] >= trail->clock;
+}
+
+int ts_check_operations_done(struct ts_check *check)
+{
+	struct ts_check_operations *all = &check->operations;
+	const struct ts_row_operation *operation = check->operation;
+	const struct ts_check_allocation *at;
+	uint64_t host;
+	bool waits;
+
+	/* cudaMemset of pinned and of managed memory returns when it is over (CUDA: API synchronization behavior). */
+	if (operation->kind == TS_OPERATION_FILL && all->current &&
+	    !(operation->flags & (TS_OPERATION_ASYNC | TS_OPERATION_OF_GRAPH))) {
+		at = ts_check_allocation_at(&check->allocations, operation->dst);
+		if (at && (at->is_pinned || at->is_managed))
+			come_behind(all, HOST, all->current);
+	}
+	if (operation->kind == TS_OPERATION_COPY && all->current) {
+		host = operation->flags & TS_OPERATION_SRC_HOST ? operation->src : operation->dst;
+		at = ts_check_allocation_at(&check->allocations, host);
+		waits = !(operation->flags & TS_OPERATION_ASYNC) || !at ||
+			((operation->flags & (TS_OPERATION_SRC_HOST | TS_OPERATION_DST_HOST)) &&
+			 !at->is_pinned);
+		if (waits)
+			come_behind(all, HOST, all->current);
+	}
+	for (size_t i = 0; i < all->n_flights;) {
+		if (!is_known(all, HOST, &all->flights[i].trail)) {
+			i++;
+			continue;
+		}
+		all->flight_bytes -= all->flights[i].n;
+		free(all->flights[i].bytes);
+		all->flights[i] = all->flights[--all->n_flights];
+	}
+	return 0;
+}
+
+struct looking {
+	struct ts_check *check;
+	uint64_t end; /* of what is accessed */
+	uint32_t flags;
+};
+
+static bool is_ordered(void *userdata, const struct ts_check_trail *earlier)
+{
+	const struct looking *looking = userdata;
+	const struct ts_check_operations *all = &looking->check->operations;
+
+	return is_known(all, all->current, earlier);
+}
+
+static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind kind,
+				      uint64_t earlier, uint64_t address, uint64_t bytes)
+{
+	struct ts_check_operations *all = &check->operations;
+	const struct ts_check_trail *trail = &all->trails[earlier];
+	struct ts_check_finding *finding =
+		ts_check_found(check, kind, kind_of(check->operation, all->current), trail->what,
+			       earlier);
+
+	if (!finding)
+		return NULL;
+	finding->address = address;
+	finding->bytes = bytes;
+	finding->earlier.sequence = earlier;
+	ts_check_locate(check, finding);
+	return finding;
+}
+
+static void conflict(void *userdata, const struct ts_check_trail *earlier, uint32_t earlier_flags,
+		     uint64_t address)
+{
+	const struct looking *looking = userdata;
+	struct ts_check_finding *finding = found(looking->check, TS_CHECK_FOUND_UNORDERED,
+						 earlier->what, address, looking->end - address);
+	uint64_t offset;
+
+	if (!finding)
+		return;
+	/* Arrays side by side are accessed as one range. */
+	offset = address - finding->allocation;
+	if (offset < finding->allocation_bytes &&
+	    finding->bytes > finding->allocation_bytes - offset)
+		finding->bytes = finding->allocation_bytes - offset;
+	finding->access.is_read = looking->flags & TS_CHECK_READ;
+	finding->access.is_write = looking->flags & TS_CHECK_WRITE;
+	finding->access.is_atomic = looking->flags & TS_CHECK_STRONG;
+	finding->earlier.is_read = earlier_flags & TS_CHECK_READ;
+	finding->earlier.is_write = earlier_flags & TS_CHECK_WRITE;
+	finding->earlier.is_atomic = earlier_flags & TS_CHECK_STRONG;
+}
+
+/* What the device itself writes to a copy's source is no doing of the host's. */
+static void forget_flights(struct ts_check_operations *all, uint64_t address, uint64_t bytes)
+{
+	for (size_t i = 0; i < all->n_flights; i++)
+		if (all->flights[i].address < address + bytes &&
+		    address < all->flights[i].address + all->flights[i].n)
+			all->flights[i].trail.clock = 0;
+}
+
+int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t bytes,
+			      uint32_t flags)
+{
+	struct ts_check_operations *all = &check->operations;
+	struct looking looking = {check, address + bytes, flags};
+	struct ts_check_touch touch = {
+		.flags = flags,
+		.mine = {all->current, all->actors[all->current].clock,
+			 (uint32_t)check->operation->sequence},
+		.userdata = &looking,
+		.is_ordered = is_ordered,
+		.conflict = conflict,
+	};
+	int r;
+
+	/* The host's own writes cannot be told from the device's. */
+	if (all->current == HOST)
+		return 0;
+	if (flags & TS_CHECK_WRITE)
+		forget_flights(all, address, bytes);
+	r = ts_check_cells_touch(&all->cells, address, bytes, TS_CHECK_MAX_CELL_BYTES, &touch);
+	if (r != -E2BIG)
+		return r;
+	check->n_unlooked++;
+	return 0;
+}
+
+/* What was in flight from there, and whether it has changed since. */
+static void compare_flights(struct ts_check *check, uint64_t address, const uint8_t *bytes,
+			    size_t n)
+{
+	struct ts_check_operations *all = &check->operations;
+
+	for (size_t i = 0; i < all->n_flights; i++) {
+		const struct ts_check_flight *flight = &all->flights[i];
+		uint64_t start = flight->address > address ? flight->address : address;
+		uint64_t end = flight->address + flight->n < address + n
+				       ? flight->address + flight->n
+				       : address + n;
+		struct ts_check_finding *finding;
+
+		while (start < end &&
+		       flight->bytes[start - flight->address] == bytes[start - address])
+			start++;
+		if (start >= end || !flight->trail.clock)
+			continue;
+		finding = found(check, TS_CHECK_FOUND_HOST_CHANGED, flight->trail.what, start,
+				flight->n);
+		if (!finding)
+			continue;
+		finding->access.is_read = finding->earlier.is_read = true;
+	}
+}
+
+int ts_check_operations_take(struct ts_check *check, uint64_t address, const uint8_t *bytes,
+			     size_t n)
+{
+	struct ts_check_operations *all = &check->operations;
+	const struct ts_check_allocation *at = ts_check_allocation_at(&check->allocations, address);
+	struct ts_check_flight flight = {
+		.address = address,
+		.n = n,
+		.trail = {all->current, all->actors[all->current].clock,
+			  (uint32_t)check->operation->sequence},
+	};
+
+	/* What is pageable has been copied away by the time the call returns. */
+	if (!at || !at->is_pinned)
+		return 0;
+	compare_flights(check, address, bytes, n);
+	if (!(check->operation->flags & TS_OPERATION_ASYNC))
+		return 0;
+	if (n > MAX_FLIGHT_BYTES - all->flight_bytes) {
+		check->n_unlooked++;
+		return 0;
+	}
+	if (TS_GROW(all->flights, all->flights_capacity, all->n_flights + 1))
+		return -ENOMEM;
+	flight.bytes = malloc(n + 1);
+	if (!flight.bytes)
+		return -ENOMEM;
+	memcpy(flight.bytes, bytes, n);
+	all->flights[all->n_flights++] = flight;
+	all->flight_bytes += n;
+	return 0;
+}
+
+void ts_check_operations_deinit(struct ts_check_operations *all)
+{
+	for (uint32_t i = 0; i < all->n_actors; i++)
+		free(all->actors[i].known);
+	for (size_t i = 0; i < all->n_events; i++)
+		free(all->events[i].known);
+	for (size_t i = 0; i < all->n_flights; i++)
+		free(all->flights[i].bytes);
+	free(all->actors);
+	free(all->more_known);
+	free(all->events);
+	ts_map_deinit(&all->event_at);
+	free(all->flights);
+	free(all->trails);
+	ts_check_cells_deinit(&all->cells);
+	*all = (struct ts_check_operations){0};
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Within replay/emulate: a program while it is made. read.c collects rows, emulate-layout.c puts them in order.
+ */
+#pragma once
+
+#include "replay/emulate/emulate-program.h"
+#include "replay/state/overview/samedevice.h"
+
+struct ts_emulate_waited {
+	uint32_t call, type, context, stream, session, event;
+};
+
+/* Calls by operation id. Ids that follow one another are the rule: a page holds so many, and costs no more where they do not. */
+#define TS_EMULATE_PAGE_IDS   16u
+#define TS_EMULATE_PAGES_KEPT 64u
+
+struct ts_emulate_page {
+	uint32_t calls[TS_EMULATE_PAGE_IDS];
+};
+
+struct ts_emulate_ids {
+	struct ts_state_map page_by_number;
+	struct ts_emulate_page *pages;
+	size_t n_pages, n_allocated;
+	struct {
+		uint64_t number;
+		uint32_t session;
+		uint32_t page; /* and one; 0: none */
+	} kept[TS_EMULATE_PAGES_KEPT];
+};
+
+void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
+/* TS_EMULATE_NONE: not there. */
+uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
+int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
+
+struct ts_emulate_builder {
+	struct ts_emulate_program *program;
+	struct ts_emulate_options options;
+	struct ts_sbt_reader *reader;
+	struct ts_same_devices same;
+	struct ts_emulate_ids call_by_op;
+	struct ts_state_map queue_by_id, context_by_id, thread_by_id, engine_by_id;
+	struct ts_emulate_item
+		*raws; /* before their place is known; `other`: the next of the call */
+	size_t n_raws, n_raws_allocated, n_opens;
+	uint64_t base_ns, end_ns; /* of all calls and operations */
+	uint64_t last_op_ns;
+	bool has_late_calls, has_late_ops; /* that began before what came before them did */
+	struct ts_emulate_waited *waits;
+	size_t n_waits, n_waits_allocated;
+	uint32_t *last_calls; /* of each queue; NONE */
+	size_t n_last_allocated;
+};
+
+/* Calls by when they began. */
+static inline int ts_emulate_compare_calls(const struct ts_emulate_call *a,
+					   const struct ts_emulate_call *b)
+{
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->op_id < b->op_id ? -1 : a->op_id > b->op_id;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What engines a device has, from what it did: how many operations of a kind ran at once, and which kinds never did although one
+ * waited for the other. Nothing of it is recorded; a vendor's figures are taken for multiprocessors alone.
+ */
+#include "replay/emulate/emulate-program.h"
+
+#include "proto/abi/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_NS TS_EMULATE_TICK_NS
+/* An operation that was ready this long before another one of the device ended, and began this soon behind it. */
+#define NEAR_NS UINT64_C(5000)
+/* So often, before it is believed. */
+#define ENOUGH 3u
+
+struct running {
+	uint64_t end_ns;
+	uint32_t demand;
+};
+
+/* The operations of an engine that run, the one that ends first on top. */
+struct crowd {
+	struct running *heap;
+	size_t n, n_allocated;
+	uint64_t demand, peak;
+};
+
+static inline bool ends_before(const struct running *a, const struct running *b)
+{
+	return a->end_ns < b->end_ns;
+}
+
+TS_HEAP_DEFINE(crowd, struct running, ends_before)
+
+static int join(struct crowd *crowd, const struct ts_emulate_item *item)
+{
+	uint64_t tick_ns = ts_emulate_less(TICK_NS, item->duration_ns / 8);
+	struct running next = {item->end_ns - tick_ns, item->demand};
+	int r;
+
+	while (crowd->n && crowd->heap[0].end_ns <= item->start_ns)
+		crowd->demand -= crowd_pop(crowd->heap, &crowd->n).demand;
+	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
+	if (r)
+		return r;
+	crowd_push(crowd->heap, &crowd->n, next);
+	crowd->demand += next.demand;
+	crowd->peak = ts_emulate_more(crowd->peak, crowd->demand);
+	return 0;
+}
+
+static int find_capacities(struct ts_emulate_program *program)
+{
+	struct crowd *crowds = calloc(program->n_engines + 1, sizeof(*crowds));
+	int r = crowds ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
+
+		r = join(&crowds[item->engine], item);
+		program->engines[item->engine].n_ops++;
+	}
+	for (size_t i = 0; !r && i < program->n_engines; i++) {
+		struct ts_emulate_engine *engine = &program->engines[i];
+		uint64_t peak = ts_emulate_less(crowds[i].peak, UINT32_MAX);
+
+		/* Of a device that is not told, any number of kernels may run. */
+		if (engine->kind != TS_EMULATE_COMPUTE || engine->capacity)
+			engine->capacity = (uint32_t)ts_emulate_more(engine->capacity, peak);
+	}
+	for (size_t i = 0; crowds && i < program->n_engines; i++)
+		free(crowds[i].heap);
+	free(crowds);
+	return r;
+}
+
+/* ---- engines that are one ----------------------------------------------------------------------- */
+
+static bool is_copier(const struct ts_emulate_engine *engine)
+{
+	return engine->kind != TS_EMULATE_COMPUTE && engine->capacity == 1 && engine->n_ops;
+}
+
+/* An engine, or an operation of an engine that may be one with another; `place` is where it stands among all of them. */
+struct of_device {
+	uint32_t device, place, what;
+};
+
+/* The state of one device; operations in the order of their start. */
+struct device {
+	const struct of_device *engines, *copies;
+	size_t n_engines, n_copies;
+};
+
+/* Whether what ran on two engines never ran at once, and one of them kept the other waiting. */
+static bool is_one(const struct ts_emulate_program *program, const struct device *device,
+		   uint32_t a, uint32_t b)
+{
+	const struct ts_emulate_item *last[2] = {NULL, NULL};
+	uint32_t n_waited = 0;
+
+	for (size_t i = 0; i < device->n_copies; i++) {
+		const struct ts_emulate_item *item = &program->items[device->copies[i].what];
+		const struct ts_emulate_item *other;
+		unsigned int which = item->engine == b;
+		uint64_t ready_ns;
+
+		if (item->engine != a && item->engine != b)
+			continue;
+		other = last[!which];
+		last[which] = item;
+		if (!other)
+			continue;
+		if (other->end_ns >
+		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
+			return false;
+		/* `lag_ns` is still when what it stood behind was over. */
+		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
+		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
+			    item->start_ns <= other->end_ns + NEAR_NS;
+	}
+	return n_waited >= ENOUGH;
+}
+
+/* Makes engine b a part of engine a. */
+static void unite(struct ts_emulate_program *program, const struct device *device, uint32_t a,
+		  uint32_t b)
+{
+	struct ts_emulate_engine *engines = program->engines;
+
+	for (size_t i = 0; i < device->n_copies; i++)
+		if (program->items[device->copies[i].what].engine == b)
+			program->items[device->copies[i].what].engine = a;
+	engines[a].kinds |= engines[b].kinds;
+	engines[a].n_ops += engines[b].n_ops;
+	engines[b].n_ops = 0;
+	engines[b].kinds = 0;
+}
+
+static void unite_engines(struct ts_emulate_program *program, const struct device *device)
+{
+	for (size_t i = 0; i < device->n_engines; i++)
+		for (size_t j = i + 1; j < device->n_engines; j++) {
+			uint32_t a = device->engines[i].what, b = device->engines[j].what;
+
+			if (is_copier(&program->engines[a]) && is_copier(&program->engines[b]) &&
+			    is_one(program, device, a, b))
+				unite(program, device, a, b);
+		}
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+	const struct of_device *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Engines by device. */
+static int list_engines(const struct ts_emulate_program *program, struct of_device *engines)
+{
+	ts_cleanup(ts_state_map_deinit) struct ts_state_map numbers = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < program->n_engines; i++) {
+		const struct ts_emulate_engine *engine = &program->engines[i];
+		uint32_t n = ts_state_map_find(&numbers, engine->session, engine->device);
+
+		if (n == TS_STATE_MAP_NONE) {
+			n = (uint32_t)ts_state_map_count(&numbers);
+			r = ts_state_map_set(&numbers, engine->session, engine->device, n);
+		}
+		engines[i] = (struct of_device){n, i, i};
+	}
+	return r;
+}
+
+/* The operations of engines that may be one with another, by device. `engines` are not sorted yet. */
+static int list_copies(const struct ts_emulate_program *program, const struct of_device *engines,
+		       struct of_device **ret_copies, size_t *ret_n)
+{
+	ts_cleanup(ts_freep) struct of_device *copies = NULL;
+	size_t n = 0, n_allocated = 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		uint32_t engine = program->items[program->by_start[i]].engine;
+
+		if (!is_copier(&program->engines[engine]))
+			continue;
+		r = ts_largearray_grow(&copies, n, &n_allocated, sizeof(*copies));
+		if (r)
+			return r;
+		copies[n] = (struct of_device){engines[engine].device, (uint32_t)n,
+					       program->by_start[i]};
+		n++;
+	}
+	if (n)
+		qsort(copies, n, sizeof(*copies), compare_devices);
+	*ret_copies = ts_take_ptr(copies);
+	*ret_n = n;
+	return 0;
+}
+
+/* How many from the first on are of the given device. */
+static size_t count_of(const struct of_device *all, size_t n, uint32_t device)
+{
+	size_t i = 0;
+
+	while (i < n && all[i].device == device)
+		i++;
+	return i;
+}
+
+int ts_emulate_find_engines(struct ts_emulate_program *program)
+{
+	ts_cleanup(ts_freep) struct of_device *engines =
+		calloc(program->n_engines + 1, sizeof(*engines));
+	ts_cleanup(ts_freep) struct of_device *copies = NULL;
+	struct device device;
+	size_t n_copies = 0, i = 0, j = 0;
+	int r = engines ? find_capacities(program) : -ENOMEM;
+
+	r = r ? r : list_engines(program, engines);
+	r = r ? r : list_copies(program, engines, &copies, &n_copies);
+	if (r || !n_copies)
+		return r;
+	qsort(engines, program->n_engines, sizeof(*engines), compare_devices);
+	for (; i < program->n_engines; i += device.n_engines, j += device.n_copies) {
+		uint32_t number = engines[i].device;
+
+		device = (struct device){
+			.engines = &engines[i],
+			.copies = &copies[j],
+			.n_engines = count_of(&engines[i], program->n_engines - i, number),
+			.n_copies = count_of(&copies[j], n_copies - j, number),
+		};
+		unite_engines(program, &device);
+	}
+	return 0;
+}

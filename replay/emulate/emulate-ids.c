@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls by operation id. A table of every id would be a miss of the cache for each row; ids that follow one another share a page here, and
+ * the pages that were asked for lately are found without the table.
+ */
+#include "replay/emulate/emulate-builder.h"
+
+#include <stdlib.h>
+
+#define NONE TS_EMULATE_NONE
+
+void ts_emulate_ids_deinit(struct ts_emulate_ids *ids)
+{
+	ts_state_map_deinit(&ids->page_by_number);
+	free(ids->pages);
+}
+
+/* The page that an id lies in; NONE. */
+static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
+{
+	size_t slot = number % TS_EMULATE_PAGES_KEPT;
+	uint32_t page;
+
+	if (ids->kept[slot].page && ids->kept[slot].number == number &&
+	    ids->kept[slot].session == session)
+		return ids->kept[slot].page - 1;
+	page = ts_state_map_find(&ids->page_by_number, session, number);
+	if (page == NONE)
+		return NONE;
+	ids->kept[slot].number = number;
+	ids->kept[slot].session = session;
+	ids->kept[slot].page = page + 1;
+	return page;
+}
+
+uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id)
+{
+	uint32_t page = find_page(ids, session, id / TS_EMULATE_PAGE_IDS);
+
+	return page == NONE ? NONE : ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS];
+}
+
+int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call)
+{
+	uint64_t number = id / TS_EMULATE_PAGE_IDS;
+	uint32_t page = find_page(ids, session, number);
+	int r;
+
+	if (page == NONE) {
+		page = (uint32_t)ids->n_pages;
+		r = ts_largearray_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages));
+		if (!r)
+			r = ts_state_map_set(&ids->page_by_number, session, number, page);
+		if (r)
+			return r;
+		ids->n_pages++;
+		for (uint32_t i = 0; i < TS_EMULATE_PAGE_IDS; i++)
+			ids->pages[page].calls[i] = NONE;
+	}
+	ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS] = call;
+	return 0;
+}

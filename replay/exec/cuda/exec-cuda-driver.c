@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the vendor's driver, as the loader finds it for any other program. */
+#include "replay/exec/cuda/exec-cuda-driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool find(void *library, const char *symbol, void *ret_function)
+{
+	void *function = dlsym(library, symbol);
+
+	memcpy(ret_function, &function, sizeof(function));
+	return function;
+}
+
+bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes)
+{
+	void *library = dlopen(TS_EXEC_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *lacks = NULL;
+
+	if (!library) {
+		snprintf(text, text_bytes,
+			 "%s is not there: `--on cuda` needs NVIDIA's driver, `--on vgpu` does "
+			 "without",
+			 TS_EXEC_CUDA_LIBRARY);
+		return false;
+	}
+#define FIND_(field, symbol, arguments)                        \
+	if (!find(library, #symbol, &driver->field) && !lacks) \
+		lacks = #symbol;
+	TS_EXEC_CUDA_FUNCTIONS(FIND_)
+#undef FIND_
+#define FIND_(field, symbol, arguments) (void)find(library, #symbol, &driver->field);
+	TS_EXEC_CUDA_OPTIONAL(FIND_)
+#undef FIND_
+	if (lacks)
+		snprintf(text, text_bytes,
+			 "%s has no %s: `--on cuda` needs a driver of CUDA 11.2 "
+			 "or later",
+			 TS_EXEC_CUDA_LIBRARY, lacks);
+	return !lacks;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the executor on real devices share. */
+#pragma once
+
+#include "replay/exec/cuda/exec-cuda-driver.h"
+#include "replay/exec/exec-layout.h"
+#include "replay/exec/exec-objects.h"
+#include "replay/exec/exec.h"
+
+#define TS_EXEC_CUDA_MAX_DEVICES 32u
+#define TS_EXEC_CUDA_GRANULE	 (UINT64_C(2) << 20)
+#define TS_EXEC_CUDA_NOBODY	 UINT32_MAX /* no context is current */
+
+struct cuda_context {
+	void *handle; /* NULL: destroyed */
+	uint32_t device;
+	void *own; /* a stream of ours, which waits for none of the program's */
+	/* Where what the host copies lies until it was copied. */
+	uint8_t *staging;
+	size_t n_staged;
+	uint32_t n_queued; /* operations at most, since it was waited for */
+};
+
+struct cuda_stream {
+	void *handle; /* NULL: destroyed */
+	uint32_t context;
+};
+
+struct cuda_event {
+	void *handle; /* NULL: destroyed, by its context's end too */
+	uint32_t context;
+};
+
+/* A module in a context, loaded when it is first needed there. */
+struct cuda_instance {
+	uint32_t context;
+	void *module;
+	struct cuda_instance *next;
+};
+
+struct cuda_module {
+	uint8_t *image; /* NULL: unloaded */
+	struct cuda_instance *instances;
+};
+
+/* A function in a context. */
+struct cuda_kernel {
+	void *handle;
+	uint32_t n_parameters; /* 0 also where the driver does not tell */
+	uint32_t params_bytes;
+	uint32_t dynamic_shared_bytes; /* that it may have now */
+	struct cuda_parameter {
+		uint32_t offset, bytes;
+	} * parameters;
+};
+
+/* Addresses that the program's memory had, whole granules, and whether they could be had. */
+struct cuda_range {
+	uint64_t start, end;
+	const char *why; /* NULL: they are reserved */
+	bool is_held;	 /* by an empty mapping, until then */
+};
+
+/* Memory of a device that lies in one of them. */
+struct cuda_block {
+	uint64_t start, bytes;
+	uint64_t handle;
+	uint32_t n_users; /* allocations */
+	uint32_t devices; /* that reach it, by bit */
+};
+
+struct cuda_state {
+	const struct ts_exec_program *program;
+	struct ts_exec_cuda_driver driver;
+	uint32_t n_devices;
+	uint64_t memory_bytes[TS_EXEC_CUDA_MAX_DEVICES];
+	struct cuda_range *ranges; /* ascending, apart */
+	size_t n_ranges;
+	struct cuda_block *blocks; /* ascending */
+	size_t n_blocks, block_capacity;
+	struct ts_exec_allocations allocations; /* by the program's addresses */
+	struct ts_state_map handles, kernels_at;
+	struct ts_exec_objects contexts, modules, functions, kernels, streams, events;
+	uint32_t current; /* context */
+	size_t n_moved;	  /* allocations that lie elsewhere now */
+	uint64_t moved_start,
+		moved_end; /* all that moved had addresses in here, the end among them */
+	uint64_t n_pointers_moved, n_words_left;
+	uint8_t *read; /* memory, as it was read last */
+	size_t read_bytes;
+	struct ts_exec_notes notes;
+	const volatile int *cancel;
+	uint64_t until_ns; /* 0: no end */
+	bool is_stuck;	   /* a kernel runs that nobody waits for any more */
+	int out;	   /* what stdout is otherwise; -1: nothing */
+};
+
+static inline struct cuda_context *cuda_context_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct cuda_context *)state->contexts.at)[i];
+}
+
+static inline struct cuda_module *cuda_module_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct cuda_module *)state->modules.at)[i];
+}
+
+static inline struct ts_exec_function *cuda_function_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct ts_exec_function *)state->functions.at)[i];
+}
+
+static inline struct cuda_kernel *cuda_kernel_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct cuda_kernel *)state->kernels.at)[i];
+}
+
+static inline struct cuda_stream *cuda_stream_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct cuda_stream *)state->streams.at)[i];
+}
+
+static inline struct cuda_event *cuda_event_at(const struct cuda_state *state, uint32_t i)
+{
+	return &((struct cuda_event *)state->events.at)[i];
+}
+
+/* exec-cuda-stream.c */
+const char *ts_exec_cuda_error_text(const struct ts_exec_cuda_driver *driver, int error);
+/* What the driver answered: 0, or refused, saying what it was. */
+int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r);
+int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct ts_exec_io *io);
+/* The context that an operation is in; it is current then. */
+int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io, uint32_t *ret_context);
+/* The stream that it names, for something to be put into; its context is current. Waits where much is under way already. */
+int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io, struct cuda_stream *ret_stream);
+int ts_exec_cuda_add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
+			    uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind,
+			    uint64_t key);
+/* Wait until it is over, the replay was interrupted, or its time is up. */
+int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
+			  int (*query)(void *), void *what);
+int ts_exec_cuda_wait_stream(struct cuda_state *state, const struct ts_exec_io *io,
+			     const struct cuda_stream *stream);
+int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io *io,
+			      uint32_t context);
+int ts_exec_cuda_wait(struct cuda_state *state, const struct ts_exec_io *io);
+void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* exec-cuda-place.c */
+/* Before the driver is there: keeps it, and all else, from where the program's memory was. */
+int ts_exec_cuda_hold(struct cuda_state *state);
+/* Nobody will come for it. */
+void ts_exec_cuda_let_go(struct cuda_state *state);
+/* With the driver there: reserves all that. */
+void ts_exec_cuda_reserve(struct cuda_state *state);
+void ts_exec_cuda_unreserve(struct cuda_state *state);
+/* Memory for an allocation, at its address if that can be had: *ret_why says why not. */
+int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device,
+		       uint64_t address, uint64_t bytes, const char **ret_why);
+void ts_exec_cuda_displace(struct cuda_state *state, uint64_t address, uint64_t bytes);
+
+/* exec-cuda-memory.c */
+/* Where an address of the program's lies, with so many bytes behind it, all of one allocation. */
+int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *io,
+		       uint64_t address, uint64_t bytes, uint64_t *ret_at);
+/* It lies elsewhere now. */
+void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocation *one);
+/* Puts addresses into a kernel's arguments that are those of now. */
+void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_bytes);
+/* Forgets what belongs to a module (its number and one), or to a context. */
+void ts_exec_cuda_forget(struct cuda_state *state, uint32_t context, uint32_t owner);
+int ts_exec_cuda_alloc(void *state, const struct ts_row_operation *operation,
+		       const struct ts_exec_io *io);
+int ts_exec_cuda_free(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_cuda_copy(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_cuda_fill(void *state, const struct ts_row_operation *operation,
+		      const struct ts_exec_io *io);
+int ts_exec_cuda_host_write(void *state, const struct ts_row_operation *operation,
+			    const struct ts_exec_io *io);
+int ts_exec_cuda_memory(void *state,
+			int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
+				    uint64_t n_bytes),
+			void *userdata);
+const uint8_t *ts_exec_cuda_bytes(void *state, uint64_t address, uint64_t n_bytes);
+
+/* exec-cuda-module.c */
+void ts_exec_cuda_modules_leave(struct cuda_state *state, uint32_t context);
+void ts_exec_cuda_modules_free(struct cuda_state *state);
+int ts_exec_cuda_module_load(void *state, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io);
+int ts_exec_cuda_module_free(void *state, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io);
+int ts_exec_cuda_function(void *state, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io);
+int ts_exec_cuda_variable(void *state, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io);
+int ts_exec_cuda_launch(void *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io);

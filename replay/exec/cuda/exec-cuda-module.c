@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Modules, their functions and variables, launches, on a real device. The driver believes what an image says of its own length, so
+ * that is looked at first. Where variables lie is the driver's to choose: they count as moved.
+ */
+#include "replay/exec/cuda/exec-cuda-internal.h"
+
+#define FATBIN_MAGIC	   0xba55ed50u
+#define ENTRY_HEADER_BYTES 64u
+#define MAX_ARGUMENT_BYTES 32764u /* of all of them, on any device that there is */
+#define MAX_PARAMETERS	   8192u
+#define IMAGE_PADDING	   4096u
+
+struct fatbin {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes;
+};
+
+struct entry {
+	uint16_t kind, version;
+	uint32_t header_bytes;
+	uint64_t payload_bytes;
+};
+
+/* A container's entries lie in it one behind the other. */
+static bool is_whole_fatbin(const struct ts_exec_content *image)
+{
+	struct fatbin head;
+	struct entry entry;
+	uint64_t at, end;
+
+	memcpy(&head, image->bytes, sizeof(head));
+	end = head.header_bytes + head.bytes;
+	for (at = head.header_bytes; at < end; at += entry.header_bytes + entry.payload_bytes) {
+		if (end - at < ENTRY_HEADER_BYTES)
+			return false;
+		memcpy(&entry, image->bytes + at, sizeof(entry));
+		if (entry.header_bytes < ENTRY_HEADER_BYTES || entry.header_bytes > end - at ||
+		    entry.payload_bytes > end - at - entry.header_bytes)
+			return false;
+	}
+	return true;
+}
+
+static const char *check_image(const struct ts_exec_content *image)
+{
+	const char *why = ts_exec_image_check(image);
+	uint32_t magic;
+
+	if (why)
+		return why;
+	memcpy(&magic, image->bytes, sizeof(magic));
+	return magic == FATBIN_MAGIC && !is_whole_fatbin(image)
+		       ? "it is longer than what was captured of it"
+		       : NULL;
+}
+
+/* The kernels of an instance are not asked for any more: no function has a module that is unloaded. */
+static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
+{
+	ts_exec_cuda_forget(state, instance->context, module + 1);
+	(void)state->driver.module_unload(instance->module);
+	free(instance);
+}
+
+void ts_exec_cuda_modules_leave(struct cuda_state *state, uint32_t context)
+{
+	for (uint32_t i = 0; i < state->modules.n; i++)
+		for (struct cuda_instance **at = &cuda_module_at(state, i)->instances; *at;) {
+			struct cuda_instance *instance = *at;
+
+			if (instance->context != context) {
+				at = &instance->next;
+				continue;
+			}
+			*at = instance->next;
+			free_instance(state, i, instance);
+		}
+}
+
+void ts_exec_cuda_modules_free(struct cuda_state *state)
+{
+	for (uint32_t i = 0; i < state->modules.n; i++) {
+		struct cuda_module *module = cuda_module_at(state, i);
+
+		while (module->instances) {
+			struct cuda_instance *instance = module->instances;
+
+			module->instances = instance->next;
+			free(instance);
+		}
+		free(ts_take_ptr(module->image));
+	}
+	for (uint32_t i = 0; i < state->kernels.n; i++)
+		free(cuda_kernel_at(state, i)->parameters);
+}
+
+int ts_exec_cuda_module_load(void *userdata, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io)
+{
+	struct cuda_state *state = userdata;
+	struct cuda_module module = {0};
+	const char *why;
+	uint32_t i;
+	int r;
+
+	if (!io->content)
+		return ts_exec_module_again(&state->handles, operation, io);
+	why = check_image(io->content);
+	if (why)
+		return ts_exec_refuse(io, "the module's image: %s", why);
+	/* Zeros behind it, should somebody look a little further. */
+	module.image = calloc(1, io->content->n + IMAGE_PADDING);
+	if (!module.image)
+		return -ENOMEM;
+	memcpy(module.image, io->content->bytes, io->content->n);
+	r = ts_exec_objects_add(&state->modules, &module, sizeof(module), &i);
+	if (r) {
+		free(module.image);
+		return r;
+	}
+	return ts_state_map_set(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object, i);
+}
+
+int ts_exec_cuda_module_free(void *userdata, const struct ts_row_operation *operation,
+			     const struct ts_exec_io *io)
+{
+	struct cuda_state *state = userdata;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object);
+	struct cuda_module *module;
+	int r = 0;
+
+	if (i == TS_STATE_MAP_NONE)
+		return ts_exec_refuse(io, "the module is not there");
+	module = cuda_module_at(state, i);
+	while (!r && module->instances) {
+		struct cuda_instance *instance = module->instances;
+
+		r = ts_exec_cuda_wait_context(state, io, instance->context);
+		if (r)
+			return r;
+		module->instances = instance->next;
+		free_instance(state, i, instance);
+	}
+	free(ts_take_ptr(module->image));
+	return 0;
+}
+
+static int find_instance(struct cuda_state *state, uint32_t i, uint32_t context,
+			 const struct ts_exec_io *io, struct cuda_instance **ret_instance)
+{
+	struct cuda_module *module = cuda_module_at(state, i);
+	struct cuda_instance *instance;
+	int r = ts_exec_cuda_enter(state, context, io);
+
+	if (r)
+		return r;
+	for (instance = module->instances; instance; instance = instance->next)
+		if (instance->context == context) {
+			*ret_instance = instance;
+			return 0;
+		}
+	if (!module->image)
+		return ts_exec_refuse(io, "its module is unloaded");
+	instance = calloc(1, sizeof(*instance));
+	if (!instance)
+		return -ENOMEM;
+	r = ts_exec_cuda_result(state, io,
+				state->driver.module_load(&instance->module, module->image));
+	if (r) {
+		free(instance);
+		return r;
+	}
+	instance->context = context;
+	instance->next = module->instances;
+	module->instances = instance;
+	*ret_instance = instance;
+	return 0;
+}
+
+int ts_exec_cuda_function(void *userdata, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io)
+{
+	struct cuda_state *state = userdata;
+
+	return ts_exec_function(&state->functions, &state->handles, operation, io);
+}
+
+int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operation,
+			  const struct ts_exec_io *io)
+{
+	struct cuda_state *state = userdata;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->parent);
+	const char *name = ts_exec_string(state->program, operation->name);
+	struct ts_exec_allocation one = {.start = operation->dst, .owner = i + 1};
+	struct cuda_instance *instance;
+	size_t at, bytes;
+	int r = ts_exec_cuda_context(state, operation, io, &one.context);
+
+	if (r)
+		return r;
+	if (i == TS_STATE_MAP_NONE)
+		return ts_exec_refuse(io, "its module is not there");
+	r = find_instance(state, i, one.context, io, &instance);
+	if (r || !name)
+		return r;
+	r = ts_exec_cuda_result(state, io,
+				state->driver.module_variable(&one.at, &bytes, instance->module,
+							      name));
+	if (r)
+		return r;
+	if (bytes < operation->bytes)
+		return ts_exec_refuse(io, "the variable is smaller than it was");
+	/* The program may have asked for its address alone. */
+	one.bytes = operation->bytes ? operation->bytes : bytes;
+	at = ts_exec_allocations_find(&state->allocations, one.start, one.bytes);
+	/* It was asked for before. */
+	if (at != SIZE_MAX && state->allocations.all[at].owner == one.owner)
+		return 0;
+	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
+	    ts_exec_allocations_overlap(&state->allocations, one.start, one.bytes))
+		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+				      (unsigned long long)one.start);
+	r = ts_exec_allocations_add(&state->allocations, &one);
+	if (!r && one.at != one.start) {
+		ts_exec_cuda_moved(state, &one);
+		ts_exec_cuda_note(state,
+				  "variable %.64s of 0x%llx lies at 0x%llx: the driver "
+				  "chooses where variables do",
+				  name, (unsigned long long)one.start, (unsigned long long)one.at);
+	}
+	return r;
+}
+
+/* ---- launches ---- */
+
+/* What the driver tells of a function's parameters, where it does. */
+static int learn_parameters(const struct cuda_state *state, struct cuda_kernel *kernel)
+{
+	size_t offset, bytes;
+
+	while (state->driver.parameter && kernel->n_parameters < MAX_PARAMETERS &&
+	       !state->driver.parameter(kernel->handle, kernel->n_parameters, &offset, &bytes)) {
+		uint32_t n = kernel->n_parameters;
+
+		if (offset > MAX_ARGUMENT_BYTES || bytes > MAX_ARGUMENT_BYTES - offset)
+			return -EINVAL;
+		if (!(n & (n + 1))) {
+			void *grown = realloc(kernel->parameters,
+					      (2 * (size_t)n + 1) * sizeof(*kernel->parameters));
+
+			if (!grown)
+				return -ENOMEM;
+			kernel->parameters = grown;
+		}
+		kernel->parameters[n] = (struct cuda_parameter){(uint32_t)offset, (uint32_t)bytes};
+		kernel->n_parameters++;
+		if (offset + bytes > kernel->params_bytes)
+			kernel->params_bytes = (uint32_t)(offset + bytes);
+	}
+	return 0;
+}
+
+static int find_kernel(struct cuda_state *state, uint32_t i, uint32_t context,
+		       const struct ts_exec_io *io, struct cuda_kernel **ret_kernel)
+{
+	const struct ts_exec_function *function = cuda_function_at(state, i);
+	const char *name = ts_exec_string(state->program, function->name);
+	uint32_t at = ts_state_map_find(&state->kernels_at, context, i);
+	struct cuda_kernel kernel = {0};
+	struct cuda_instance *instance;
+	int32_t shared = 0;
+	int r = find_instance(state, function->module, context, io, &instance);
+
+	if (!r && at == TS_STATE_MAP_NONE) {
+		r = name ? state->driver.module_function(&kernel.handle, instance->module, name)
+			 : TS_CU_ERROR_NOT_FOUND;
+		if (r == TS_CU_ERROR_NOT_FOUND)
+			return ts_exec_refuse(io, "its module has no such kernel");
+		r = r
+			    ?: state->driver.function_attribute(
+				       &shared, TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				       kernel.handle);
+		r = ts_exec_cuda_result(state, io, r);
+		kernel.dynamic_shared_bytes = (uint32_t)shared;
+		r = r ?: learn_parameters(state, &kernel);
+		r = r ?: ts_exec_objects_add(&state->kernels, &kernel, sizeof(kernel), &at);
+		if (r)
+			free(kernel.parameters);
+		r = r ?: ts_state_map_set(&state->kernels_at, context, i, at);
+	}
+	if (!r)
+		*ret_kernel = cuda_kernel_at(state, at);
+	return r == -EINVAL ? ts_exec_refuse(io, "its parameters make no sense") : r;
+}
+
+/* More than any kernel has without asking for it. */
+static int allow_shared(const struct cuda_state *state, const struct ts_exec_io *io,
+			struct cuda_kernel *kernel, uint32_t bytes)
+{
+	int r;
+
+	if (bytes <= kernel->dynamic_shared_bytes)
+		return 0;
+	r = bytes > INT32_MAX
+		    ? TS_CU_ERROR_INVALID_VALUE
+		    : state->driver.function_set(kernel->handle,
+						 TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+						 (int32_t)bytes);
+	if (r == TS_CU_ERROR_INVALID_VALUE)
+		return ts_exec_refuse(io, "it wants too much shared memory");
+	if (!r)
+		kernel->dynamic_shared_bytes = bytes;
+	return ts_exec_cuda_result(state, io, r);
+}
+
+static void translate(struct cuda_state *state, const struct cuda_kernel *kernel,
+		      uint8_t *arguments, size_t n)
+{
+	/* Pointers are aligned in what they are part of. */
+	for (uint32_t i = 0; i < kernel->n_parameters; i++)
+		ts_exec_cuda_translate(state, arguments + kernel->parameters[i].offset,
+				       kernel->parameters[i].bytes);
+	if (!kernel->n_parameters)
+		ts_exec_cuda_translate(state, arguments, n);
+}
+
+static int launch(const struct cuda_state *state, const struct ts_row_operation *operation,
+		  const struct cuda_kernel *kernel, void *stream, uint8_t *arguments, size_t n)
+{
+	void *extra[] = {TS_CU_LAUNCH_PARAM_BUFFER_POINTER, arguments,
+			 TS_CU_LAUNCH_PARAM_BUFFER_SIZE, &n, TS_CU_LAUNCH_PARAM_END};
+	struct ts_cu_launch_attribute cooperative = {.id = TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+						     .value.cooperative = 1};
+	const struct ts_cu_launch_config config = {
+		.grid_dim_x = operation->grid_x,
+		.grid_dim_y = operation->grid_y,
+		.grid_dim_z = operation->grid_z,
+		.block_dim_x = operation->block_x,
+		.block_dim_y = operation->block_y,
+		.block_dim_z = operation->block_z,
+		.shared_mem_bytes = operation->shared_bytes,
+		.stream = stream,
+		.attrs = &cooperative,
+		.num_attrs = 1,
+	};
+
+	if (operation->flags & TS_OPERATION_COOPERATIVE)
+		return state->driver.launch_ex(&config, kernel->handle, NULL, extra);
+	return state->driver.launch(kernel->handle, operation->grid_x, operation->grid_y,
+				    operation->grid_z, operation->block_x, operation->block_y,
+				    operation->block_z, operation->shared_bytes, stream, NULL,
+				    extra);
+}
+
+int ts_exec_cuda_launch(void *userdata, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io)
+{
+	struct cuda_state *state = userdata;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_FUNCTION, operation->object);
+	uint8_t arguments[MAX_ARGUMENT_BYTES + 4] = {0};
+	size_t n = io->content ? io->content->n : 0;
+	struct cuda_kernel *kernel = NULL;
+	struct cuda_stream stream;
+	int r;
+
+	if (i == TS_STATE_MAP_NONE)
+		return ts_exec_refuse(io, "how the program came by its function was not captured");
+	r = ts_exec_cuda_stream(state, operation, io, &stream);
+	r = r ?: find_kernel(state, i, stream.context, io, &kernel);
+	r = r ?: allow_shared(state, io, kernel, operation->shared_bytes);
+	if (r)
+		return r;
+	if (n < kernel->params_bytes || n > MAX_ARGUMENT_BYTES)
+		return ts_exec_refuse(io, "its arguments are too %s",
+				      n < kernel->params_bytes ? "short" : "long");
+	if (operation->flags & TS_OPERATION_COOPERATIVE && !state->driver.launch_ex)
+		return ts_exec_refuse(io, "a cooperative launch needs a driver of CUDA 11.8 or "
+					  "later");
+	if (n)
+		memcpy(arguments, io->content->bytes, n);
+	translate(state, kernel, arguments, n);
+	r = launch(state, operation, kernel, stream.handle, arguments, n);
+	if (r == TS_CU_ERROR_INVALID_VALUE)
+		return ts_exec_refuse(io, "the device does not take a launch of that size");
+	return ts_exec_cuda_result(state, io, r);
+}

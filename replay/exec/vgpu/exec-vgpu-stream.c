@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contexts and streams that operations name, and the device's answers as refusals. The other parts of the executor call it.
+ */
+#include "replay/exec/exec-fault.h"
+#include "replay/exec/vgpu/exec-vgpu-internal.h"
+
+int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r)
+{
+	const char *waits = ts_ptx_fault_name(TS_PTX_FAULT_WAITS);
+
+	if (r <= 0)
+		return r == -EINVAL ? ts_exec_refuse(io, "the device cannot do it so") : r;
+	switch (r) {
+	case TS_VGPU_E_ADDRESS:
+		return ts_exec_refuse(io, "an address that nothing was allocated at");
+	case TS_VGPU_E_OUT_OF_MEMORY:
+		return ts_exec_refuse(io, "the device's memory is spent");
+	case TS_VGPU_E_NOT_OWNER:
+		return ts_exec_refuse(io, "nothing was allocated there");
+	default:
+		/* A line of a kernel's comes from another thread, but before the call that finds it so returns. */
+		if (state->watch.is_late)
+			return ts_exec_refuse(io,
+					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
+		if (!strncmp(state->fault, waits, strlen(waits)))
+			return state->watch.is_alone
+				       ? ts_exec_refuse(io, "%s", TS_EXEC_WAITS)
+				       : ts_exec_refuse(
+						 io, "%s. %s", state->fault,
+						 "Nothing in the replay writes it: stores that "
+						 "the program's threads make while a kernel "
+						 "runs are not captured");
+		if (io->fault)
+			*io->fault = ts_exec_fault_of_vgpu(r);
+		return ts_exec_refuse(io, "a kernel faulted: %s",
+				      *state->fault ? state->fault : "the device does not say how");
+	}
+}
+
+int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io, uint32_t *ret_context)
+{
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
+
+	if (i == TS_STATE_MAP_NONE || !context_at(state, i)->vgpu)
+		return ts_exec_refuse(io, "context %u is not there", operation->context);
+	*ret_context = i;
+	return 0;
+}
+
+/* The default stream of a thread: it comes with the first look at it. */
+static int thread_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
+			 const struct ts_exec_io *io, struct stream *ret_stream)
+{
+	uint64_t key = (uint64_t)operation->thread << 32 | operation->context;
+	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_THREAD_STREAM, key);
+	struct stream stream;
+	int r;
+
+	if (i == TS_STATE_MAP_NONE) {
+		r = ts_exec_vgpu_context(state, operation, io, &stream.context);
+		r = r
+			    ?: ts_exec_vgpu_result(
+				       state, io,
+				       ts_vgpu_stream_new(context_at(state, stream.context)->vgpu,
+							  0, 0, &stream.vgpu));
+		r = r ?: ts_exec_objects_add(&state->streams, &stream, sizeof(stream), &i);
+		r = r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_THREAD_STREAM, key, i);
+		if (r)
+			return r;
+	}
+	*ret_stream = *stream_at(state, i);
+	return ret_stream->vgpu && context_at(state, ret_stream->context)->vgpu
+		       ? 0
+		       : ts_exec_refuse(io, "its stream is not there");
+}
+
+int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
+			const struct ts_exec_io *io, struct stream *ret_stream)
+{
+	uint32_t i;
+	int r;
+
+	if (operation->stream_handle == TS_OPERATION_STREAM_PER_THREAD)
+		return thread_stream(state, operation, io, ret_stream);
+	if (operation->stream_handle == TS_OPERATION_STREAM_LEGACY) {
+		r = ts_exec_vgpu_context(state, operation, io, &i);
+		if (!r)
+			*ret_stream =
+				(struct stream){ts_vgpu_context_legacy(context_at(state, i)->vgpu),
+						i};
+		return r;
+	}
+	i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_STREAM, operation->stream_handle);
+	if (i == TS_STATE_MAP_NONE || !stream_at(state, i)->vgpu ||
+	    !context_at(state, stream_at(state, i)->context)->vgpu)
+		return ts_exec_refuse(io, "its stream is not there");
+	*ret_stream = *stream_at(state, i);
+	return 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From ids to names. The one thing here that is more than a look-up is the thread of a device row: the row
+ * itself was delivered by some thread of the vendor's, and only its operation id leads to the call. A second
+ * cursor over the calls runs ahead of the pass and leaves their threads in a table of fixed size.
+ */
+#include "replay/report/names/resolver.h"
+
+#include "replay/report/names/labels.h"
+#include "replay/report/names/names.h"
+#include "sbt/modules.h"
+#include "sbt/symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A call precedes its device rows by what a stream can hold; twice the largest queue known, in calls. */
+#define N_LAUNCHERS (1u << 16)
+#define N_KERNELS   256u
+/* How far before a window the calls are read. */
+#define LOOK_BACK_NS UINT64_C(5000000000)
+
+struct ts_resolver {
+	struct ts_sbt_reader *reader;
+	struct ts_demangler *demangler; /* NULL: names stay mangled */
+	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
+	struct ts_sbt_row call;		/* the next one, not yet taken */
+	struct ts_launcher *launchers;
+	struct ts_labels *labels;   /* NULL: the application named nothing */
+	struct ts_modules *modules; /* NULL: not asked for yet */
+	struct ts_symbols *symbols; /* the same */
+	struct {
+		uint32_t id; /* 0: none */
+		const char *name;
+	} kernels[N_KERNELS]; /* the last ones, by their ids' lower bits */
+	const struct ts_column *thread_columns[TS_ROW_EVENT_END];
+	const struct ts_column *op_columns[TS_ROW_EVENT_END];
+	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
+	const struct ts_column *context_columns[TS_ROW_EVENT_END];
+};
+
+static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
+{
+	for (unsigned int i = 0; schema && i < schema->n_columns; i++)
+		if (schema->columns[i].role == role)
+			return &schema->columns[i];
+	return NULL;
+}
+
+static int start_calls(struct ts_resolver *resolver, const struct ts_resolver_options *options)
+{
+	struct ts_sbt_cursor_options calls = {
+		.types = TS_ROW_BIT(TS_ROW_API),
+		.session = options->session,
+		.from_ns = options->from_ns > LOOK_BACK_NS ? options->from_ns - LOOK_BACK_NS : 0,
+	};
+	int r;
+
+	resolver->launchers = calloc(N_LAUNCHERS, sizeof(*resolver->launchers));
+	if (!resolver->launchers)
+		return -ENOMEM;
+	r = ts_sbt_cursor_new(resolver->reader, &calls, &resolver->calls);
+	if (r)
+		return r;
+	if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
+		ts_sbt_cursor_free(resolver->calls);
+		resolver->calls = NULL;
+	}
+	return 0;
+}
+
+int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
+		    struct ts_resolver **ret_resolver)
+{
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = calloc(1, sizeof(*resolver));
+	int r;
+
+	if (!resolver)
+		return -ENOMEM;
+	resolver->reader = reader;
+	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
+		const struct ts_row_schema *schema = ts_row_schema(type);
+
+		resolver->thread_columns[type] = column_of_role(schema, TS_ROLE_THREAD);
+		resolver->op_columns[type] = column_of_role(schema, TS_ROLE_OP);
+		resolver->stream_columns[type] = column_of_role(schema, TS_ROLE_STREAM);
+		resolver->context_columns[type] = column_of_role(schema, TS_ROLE_CONTEXT);
+	}
+	r = options->mangled ? 0 : ts_demangler_new(&resolver->demangler);
+	if (!r && ts_sbt_reader_n_names(reader))
+		r = ts_labels_new(reader, &resolver->labels);
+	if (!r && options->launchers)
+		r = start_calls(resolver, options);
+	if (r)
+		return r;
+	*ret_resolver = ts_take_ptr(resolver);
+	return 0;
+}
+
+void ts_resolver_free(struct ts_resolver *resolver)
+{
+	if (!resolver)
+		return;
+	ts_sbt_cursor_free(resolver->calls);
+	ts_demangler_free(resolver->demangler);
+	ts_labels_free(resolver->labels);
+	ts_modules_free(resolver->modules);
+	ts_symbols_free(resolver->symbols);
+	free(resolver->launchers);
+	free(resolver);
+}
+
+void ts_resolver_freep(struct ts_resolver **resolver)
+{
+	ts_resolver_free(*resolver);
+}
+
+struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver)
+{
+	return resolver->reader;
+}
+
+const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id)
+{
+	return id ? ts_sbt_reader_string(resolver->reader, id, NULL) : NULL;
+}
+
+const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
+{
+	const char *name;
+
+	/* A few names have most rows, and a name can be long. */
+	if (id && resolver->kernels[id % N_KERNELS].id == id)
+		return resolver->kernels[id % N_KERNELS].name;
+	name = ts_resolver_string(resolver, id);
+	if (!name)
+		return NULL;
+	name = ts_demangle(resolver->demangler, name);
+	resolver->kernels[id % N_KERNELS].id = id;
+	resolver->kernels[id % N_KERNELS].name = name;
+	return name;
+}
+
+const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
+{
+	return ts_demangle(resolver->demangler, name);
+}
+
+/* Operation ids count up: neighbours never collide. Shared ids, which count from elsewhere, are few. */
+static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
+					 uint64_t op_id)
+{
+	return &resolver->launchers[(op_id ^ session * UINT64_C(40503)) & (N_LAUNCHERS - 1)];
+}
+
+static void take_calls(struct ts_resolver *resolver, uint64_t until_ns)
+{
+	while (resolver->calls && resolver->call.api->start_ns <= until_ns) {
+		const struct ts_row_api *api = resolver->call.api;
+
+		*launcher_slot(resolver, resolver->call.session, api->op_id) =
+			(struct ts_launcher){api->op_id, resolver->call.session, api->thread,
+					     api->stack};
+		if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
+			ts_sbt_cursor_free(resolver->calls);
+			resolver->calls = NULL;
+		}
+	}
+}
+
+bool ts_resolver_launcher(struct ts_resolver *resolver, const struct ts_sbt_row *row,
+			  struct ts_launcher *ret_launcher)
+{
+	const struct ts_column *column = resolver->op_columns[row->type];
+	const struct ts_launcher *launcher;
+	uint64_t op_id;
+
+	if (!column || !resolver->launchers)
+		return false;
+	op_id = ts_column_get(column, row->any);
+	take_calls(resolver, ts_row_start_ns(row->any));
+	launcher = launcher_slot(resolver, row->session, op_id);
+	if (!op_id || launcher->op_id != op_id || launcher->session != row->session)
+		return false;
+	*ret_launcher = *launcher;
+	return true;
+}
+
+void ts_resolver_recall(struct ts_resolver *resolver, const struct ts_launcher *launcher)
+{
+	if (resolver->launchers)
+		*launcher_slot(resolver, launcher->session, launcher->op_id) = *launcher;
+}
+
+const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
+					       const struct ts_sbt_row *row)
+{
+	const struct ts_column *column = resolver->thread_columns[row->type];
+	struct ts_launcher launcher;
+
+	if (column)
+		return ts_sbt_reader_thread(resolver->reader, row->session,
+					    (uint32_t)ts_column_get(column, row->any));
+	if (!ts_resolver_launcher(resolver, row, &launcher))
+		return NULL;
+	return ts_sbt_reader_thread(resolver->reader, row->session, launcher.thread);
+}
+
+const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
+				    const struct ts_row_thread *thread)
+{
+	uint32_t given = ts_labels_find(resolver->labels, session, TS_NAME_THREAD, 0, thread->tid);
+
+	return ts_resolver_string(resolver, given ? given : thread->name);
+}
+
+const char *ts_resolver_stream_name(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	const struct ts_column *stream = resolver->stream_columns[row->type];
+	const struct ts_column *context = resolver->context_columns[row->type];
+
+	if (!resolver->labels || !stream)
+		return NULL;
+	return ts_resolver_string(
+		resolver, ts_labels_stream(resolver->labels, row->session,
+					   context ? (uint32_t)ts_column_get(context, row->any) : 0,
+					   (uint32_t)ts_column_get(stream, row->any)));
+}
+
+const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	uint32_t domain, category;
+
+	switch (row->type) {
+	case TS_ROW_MARK:
+		domain = row->mark->domain;
+		category = row->mark->category;
+		break;
+	case TS_ROW_RANGE:
+		domain = row->range->domain;
+		category = row->range->category;
+		break;
+	case TS_ROW_RANGE_BEGIN:
+		domain = row->range_begin->domain;
+		category = row->range_begin->category;
+		break;
+	default:
+		return NULL;
+	}
+	return ts_resolver_string(resolver, ts_labels_find(resolver->labels, row->session,
+							   TS_NAME_CATEGORY, domain, category));
+}
+
+uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	struct ts_launcher launcher;
+
+	switch (row->type) {
+	case TS_ROW_API:
+		return row->api->stack;
+	case TS_ROW_MARK:
+		return row->mark->stack;
+	case TS_ROW_RANGE:
+		return row->range->stack;
+	case TS_ROW_RANGE_BEGIN:
+		return row->range_begin->stack;
+	case TS_ROW_OFF_CPU:
+		return row->off_cpu->stack;
+	case TS_ROW_SAMPLE:
+		return row->sample->stack;
+	default:
+		return ts_resolver_launcher(resolver, row, &launcher) ? launcher.stack : 0;
+	}
+}
+
+bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
+			uint64_t address, const char **ret_path, uint64_t *ret_file_address)
+{
+	const struct ts_row_module *found;
+
+	/* Only who asks for stacks pays for it. */
+	if (!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules))
+		return false;
+	found = ts_modules_find(resolver->modules, session, address, time_ns);
+	if (!found)
+		return false;
+	*ret_path = ts_resolver_string(resolver, found->path);
+	*ret_file_address = address - found->bias;
+	return *ret_path != NULL;
+}
+
+void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
+			char ret_text[TS_RESOLVER_FRAME_BYTES])
+{
+	const char *function = ts_resolver_string(resolver, TS_FRAME_STRING(frame));
+	const char *file = function ? strchr(function, '\n') : NULL;
+
+	if (file)
+		snprintf(ret_text, TS_RESOLVER_FRAME_BYTES, "%.*s (%s:%u)", (int)(file - function),
+			 function, file + 1, TS_FRAME_LINE(frame));
+	else
+		snprintf(ret_text, TS_RESOLVER_FRAME_BYTES, "unknown Python function");
+}
+
+const struct ts_row_symbol *ts_resolver_symbols(struct ts_resolver *resolver, uint32_t session,
+						uint64_t time_ns, uint64_t address, uint32_t i,
+						size_t *ret_n)
+{
+	const struct ts_row_module *module;
+
+	*ret_n = 0;
+	if ((!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules)) ||
+	    (!resolver->symbols && ts_symbols_new(resolver->reader, &resolver->symbols)))
+		return NULL;
+	address = ts_symbols_call(address, i);
+	module = ts_modules_find(resolver->modules, session, address, time_ns);
+	return ts_symbols_find(resolver->symbols, session, module, address, ret_n, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls on their way: see state-calls.h. */
+#include "replay/state/state-calls.h"
+
+#include "replay/state/state-machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_CALLS 256u
+
+static int set_slots(struct ts_state_calls *calls, uint32_t n_slots)
+{
+	struct ts_call *at = malloc(n_slots * sizeof(*at));
+	uint32_t *by_op = calloc(2 * (size_t)n_slots, sizeof(*by_op));
+
+	if (!at || !by_op) {
+		free(at);
+		free(by_op);
+		return -ENOMEM;
+	}
+	calls->at = at;
+	calls->by_op = by_op;
+	calls->n_slots = n_slots;
+	return 0;
+}
+
+int ts_state_calls_init(struct ts_state_calls *calls)
+{
+	*calls = (struct ts_state_calls){.first = 1, .next = 1};
+	return set_slots(calls, FIRST_CALLS);
+}
+
+void ts_state_calls_deinit(struct ts_state_calls *calls)
+{
+	free(calls->at);
+	free(calls->by_op);
+	ts_state_map_deinit(&calls->crowded);
+}
+
+static int name_id(struct ts_state_calls *calls, uint64_t number, uint32_t session, uint64_t op_id)
+{
+	uint32_t *place = ts_state_calls_place(calls, session, op_id);
+	uint64_t other = ts_state_calls_at_place(calls, place);
+
+	if (other && !ts_state_calls_has_id(ts_state_calls_at(calls, other), session, op_id))
+		return ts_state_map_set(&calls->crowded, session, op_id,
+					(uint32_t)(number & (calls->n_slots - 1)));
+	*place = (uint32_t)number;
+	return 0;
+}
+
+/* It is found by its ids from now on. */
+static int name(struct ts_state_calls *calls, uint64_t number)
+{
+	const struct ts_call *call = ts_state_calls_at(calls, number);
+	int r = name_id(calls, number, call->session, call->op_id);
+
+	if (!r && call->nested_op_id != call->op_id)
+		r = name_id(calls, number, call->session, call->nested_op_id);
+	return r;
+}
+
+static void forget_id(struct ts_state_calls *calls, uint32_t session, uint64_t op_id)
+{
+	uint32_t slot = (uint32_t)(calls->first & (calls->n_slots - 1));
+
+	/* An id that lies may have come twice. */
+	if (ts_state_map_find(&calls->crowded, session, op_id) == slot)
+		ts_state_map_remove(&calls->crowded, session, op_id);
+}
+
+void ts_state_calls_drop_first(struct ts_state_calls *calls)
+{
+	const struct ts_call *call = ts_state_calls_at(calls, calls->first);
+
+	if (ts_state_map_count(&calls->crowded)) {
+		forget_id(calls, call->session, call->op_id);
+		forget_id(calls, call->session, call->nested_op_id);
+	}
+	calls->n_awaited -= call->is_awaited;
+	calls->first++;
+}
+
+static int grow(struct ts_state_calls *calls)
+{
+	struct ts_state_calls old = *calls;
+	int r = set_slots(calls, 2 * old.n_slots);
+
+	if (r)
+		return r;
+	for (uint64_t n = old.first; n < old.next; n++)
+		*ts_state_calls_at(calls, n) = *ts_state_calls_at(&old, n);
+	free(old.at);
+	free(old.by_op);
+	ts_state_map_deinit(&calls->crowded);
+	/* Told of one after the other, so that none is thought to be there before it is. */
+	calls->next = calls->first;
+	for (; !r && calls->next < old.next; calls->next++)
+		r = name(calls, calls->next);
+	calls->next = old.next;
+	return r;
+}
+
+static int reserve_slot(struct ts_state_calls *calls)
+{
+	while (calls->next - calls->first > TS_STATE_CALLS_LINGER &&
+	       !ts_state_calls_at(calls, calls->first)->is_awaited)
+		ts_state_calls_drop_first(calls);
+	if (calls->next - calls->first < calls->n_slots)
+		return 0;
+	if (calls->n_slots < TS_STATE_MAX_CALLS)
+		return grow(calls);
+	calls->n_given_up++;
+	calls->given_up = *ts_state_calls_at(calls, calls->first);
+	ts_state_calls_drop_first(calls);
+	return 0;
+}
+
+int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call)
+{
+	int r = reserve_slot(calls);
+	uint64_t other;
+
+	if (r)
+		return r;
+	other = ts_state_calls_at_place(calls,
+					ts_state_calls_place(calls, call->session, call->op_id));
+	if (other)
+		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id &&
+				  ts_state_calls_at(calls, other)->session == call->session;
+	*ts_state_calls_at(calls, calls->next) = *call;
+	r = name(calls, calls->next);
+	if (r)
+		return r;
+	calls->n_awaited += call->is_awaited;
+	calls->next++;
+	return 0;
+}

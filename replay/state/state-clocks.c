@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's own bound is the writer's; a device's adds that of the widest pair of the vendor's clock and the host's. Of two
+ * sessions both bounds count.
+ */
+#include "replay/state/state-clocks.h"
+
+#include "proto/abi/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
+/* Of each session, the widest pair; the sessions' numbers count from 1. */
+static int read_pairs(struct ts_sbt_reader *reader, uint32_t session, uint64_t *widest, size_t n,
+		      bool *ret_damaged)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_CLOCK),
+						      .session = session};
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_sbt_row row;
+	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		if (r == TS_SBT_E_CORRUPT) {
+			*ret_damaged = true;
+			r = 0;
+		} else if (!r && row.clock->clock == TS_CLOCK_CUPTI && row.session < n &&
+			   row.clock->error_ns > widest[row.session]) {
+			widest[row.session] = row.clock->error_ns;
+		}
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static void freep(uint64_t **words)
+{
+	free(*words);
+}
+
+int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clocks *ret_clocks)
+{
+	size_t n = ts_sbt_reader_n_sessions(reader), n_numbers = 1;
+	ts_cleanup(freep) uint64_t *widest = NULL;
+	struct ts_clocks clocks = {0};
+	uint64_t most = 0, second = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		if (ts_sbt_reader_session_at(reader, i)->session >= n_numbers)
+			n_numbers = (size_t)ts_sbt_reader_session_at(reader, i)->session + 1;
+	/* Numbers count up from 1: others are a stranger's. */
+	n_numbers = n_numbers > n + 1 ? n + 1 : n_numbers;
+	widest = calloc(n_numbers, sizeof(*widest));
+	if (!widest)
+		return -ENOMEM;
+	r = read_pairs(reader, session, widest, n_numbers, &clocks.is_damaged);
+	if (r)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_row_session *row = ts_sbt_reader_session_at(reader, i);
+		uint64_t device_ns;
+
+		if (session && row->session != session)
+			continue;
+		device_ns = sum(row->clock_error_ns,
+				row->session < n_numbers ? widest[row->session] : 0);
+		clocks.n_sessions++;
+		if (row->clock_error_ns > clocks.host_ns)
+			clocks.host_ns = row->clock_error_ns;
+		if (device_ns > clocks.device_ns)
+			clocks.device_ns = device_ns;
+		if (device_ns >= most) {
+			second = most;
+			most = device_ns;
+		} else if (device_ns > second) {
+			second = device_ns;
+		}
+	}
+	clocks.between_ns = clocks.n_sessions > 1 ? sum(most, second) : 0;
+	*ret_clocks = clocks;
+	return 0;
+}
+
+bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
+		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
+
+		if ((!session || device->session == session) &&
+		    (device->row.flags & TS_DEVICE_MODEL_CLOCK))
+			return true;
+	}
+	return false;
+}
+
+bool ts_clocks_are_hosts(const struct ts_sbt_reader *reader)
+{
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
+		uint32_t flags = ts_sbt_reader_device_at(reader, i)->row.flags;
+
+		if ((flags & TS_DEVICE_VIRTUAL) && !(flags & TS_DEVICE_MODEL_CLOCK))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room ahead of what is written, so that a file on a disk that fills up, or one that comes to its limit, still gets its
+ * end. Before each write as much is set aside behind it as the end takes by then. Where that cannot be had nothing is
+ * written, and what was set aside before is what the end goes to. Given back when the file is finished.
+ *
+ * On a file system that sets nothing aside the write itself finds the disk full: the part of it that was cut off again
+ * is then what the end has.
+ */
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "sbt/write/writer-internal.h"
+
+/* Set aside at once, so that it is done seldom: an eighth of the file. */
+#define MIN_STEP_BYTES (256u * 1024)
+#define MAX_STEP_BYTES (16u * 1024 * 1024)
+/* File systems set aside whole blocks: of this size, or a part of it. */
+#define BLOCK_BYTES 4096u
+/* Of a session: its row, losses by thread and reason, a checkpoint. Of the file: headers, metadata, the end marker. */
+#define SESSION_END_BYTES (8u * 1024)
+#define FILE_END_BYTES	  (4u * 1024)
+
+static uint64_t builder_bytes(const struct ts_builder *builder)
+{
+	return builder ? ts_builder_bytes(builder) : 0;
+}
+
+/*
+ * What is pending of the file itself, its index and its end marker: as much at most, for rows take 10 bytes a column where
+ * they are not compressed.
+ */
+static uint64_t end_bytes(const struct ts_sbt_writer *writer)
+{
+	return FILE_END_BYTES + ts_index_most_bytes(&writer->index) + writer->ready.n +
+	       3 * ts_summaries_bytes(&writer->summaries) +
+	       2 * (writer->string_bytes.n + writer->string_lengths.n +
+		    builder_bytes(writer->metadata) + builder_bytes(writer->images) +
+		    builder_bytes(writer->symbols));
+}
+
+static uint64_t limit_bytes(const struct ts_sbt_writer *writer)
+{
+	uint64_t limit = writer->max_bytes ? writer->max_bytes : UINT64_MAX;
+	struct rlimit of_process;
+
+	if (!getrlimit(RLIMIT_FSIZE, &of_process) && of_process.rlim_cur != RLIM_INFINITY &&
+	    of_process.rlim_cur < limit)
+		limit = of_process.rlim_cur;
+	return limit;
+}
+
+static int take(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	return n_bytes && writer->space.take ? writer->space.take(writer->space.data, n_bytes) : 0;
+}
+
+static void settle(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	if (n_bytes && writer->space.take)
+		writer->space.settle(writer->space.data, n_bytes);
+}
+
+void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	if (n_bytes && writer->space.take)
+		writer->space.give(writer->space.data, n_bytes);
+}
+
+int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	int r = take(writer, n_bytes);
+
+	if (!r)
+		settle(writer, n_bytes);
+	return r;
+}
+
+/* A file system that sets nothing aside, or will not, is none that is full: writes show what there is. */
+static int allocate(struct ts_sbt_writer *writer, uint64_t to)
+{
+	int r;
+
+	if (writer->no_reserve)
+		return 0;
+	do
+		r = fallocate(writer->fd, FALLOC_FL_KEEP_SIZE, (off_t)writer->reserved_bytes,
+			      (off_t)(to - writer->reserved_bytes));
+	while (r < 0 && errno == EINTR);
+	if (!r)
+		return 0;
+	if (ts_sbt_is_full(-errno))
+		return -errno;
+	writer->no_reserve = true;
+	return 0;
+}
+
+static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
+{
+	uint64_t n_bytes = to > writer->taken ? to - writer->taken : 0;
+	int r = take(writer, n_bytes);
+
+	if (r)
+		return r;
+	r = allocate(writer, to);
+	settle(writer, n_bytes);
+	if (r) {
+		ts_sbt_writer_give_space(writer, n_bytes);
+		return r;
+	}
+	writer->taken += n_bytes;
+	writer->reserved_bytes = to;
+	return 0;
+}
+
+/* The end of the block that n_bytes end in, so that no more is set aside than was asked for; n_bytes if the limit is nearer. */
+static uint64_t whole_blocks(uint64_t n_bytes, uint64_t limit)
+{
+	uint64_t part = n_bytes % BLOCK_BYTES, rest = part ? BLOCK_BYTES - part : 0;
+
+	return limit - n_bytes < rest ? n_bytes : n_bytes + rest;
+}
+
+int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum ts_commit_kind kind)
+{
+	uint64_t need = writer->bytes + n_bytes, limit, step;
+
+	if (!writer->is_file)
+		return 0;
+	if (kind != TS_COMMIT_FINISH)
+		need += end_bytes(writer);
+	if (kind == TS_COMMIT_ROWS)
+		need += (uint64_t)writer->n_open * SESSION_END_BYTES;
+	/* No more than the limit was ever set aside. */
+	if (need <= writer->reserved_bytes)
+		return 0;
+	limit = limit_bytes(writer);
+	if (need > limit)
+		return -EFBIG;
+	if (writer->reserved_bytes < writer->bytes)
+		writer->reserved_bytes = writer->bytes;
+	step = writer->bytes / 8;
+	step = step < MIN_STEP_BYTES   ? MIN_STEP_BYTES
+	       : step > MAX_STEP_BYTES ? MAX_STEP_BYTES
+				       : step;
+	if (limit - need > step && !set_aside(writer, whole_blocks(need + step, limit)))
+		return 0;
+	return set_aside(writer, whole_blocks(need, limit));
+}
+
+void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer)
+{
+	if (!writer->is_file)
+		return;
+	if (writer->reserved_bytes > writer->bytes &&
+	    ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
+		/* It stays the file's, beyond its end: space, and nothing that a reader sees. */
+		return;
+	}
+	writer->reserved_bytes = 0;
+	if (writer->taken > writer->bytes) {
+		ts_sbt_writer_give_space(writer, writer->taken - writer->bytes);
+		writer->taken = writer->bytes;
+	}
+}
+
+int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space)
+{
+	uint64_t need, limit;
+	int r = 0;
+
+	pthread_mutex_lock(&writer->mutex);
+	writer->space = *space;
+	writer->taken = 0;
+	writer->reserved_bytes = 0;
+	need = writer->bytes + end_bytes(writer) + SESSION_END_BYTES;
+	limit = limit_bytes(writer);
+	if (writer->is_file && need <= limit)
+		r = set_aside(writer, whole_blocks(need, limit));
+	if (r)
+		writer->space = (struct ts_sbt_space){0};
+	pthread_mutex_unlock(&writer->mutex);
+	return r;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of replay/report's messages in words, as several commands tell them.
+ */
+#include "tools/tsctl/screen/message-texts.h"
+
+#include "proto/abi/base.h"
+#include "replay/report/stacks/frames.h"
+#include "replay/report/stacks/stackjson.h"
+#include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/table.h"
+#include "tools/tsctl/screen/term.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* "function file:line", or "0x1234 in file+0x12" where the trace has no symbol. */
+static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int indent)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n_symbols; i++) {
+		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
+
+		/* Templates of a vendor's header are inlined into the program's own functions. */
+		if (symbol->frame != frame || !symbol->function || symbol->hidden ||
+		    ts_frame_is_hidden(NULL, symbol->function, false))
+			continue;
+		printf("%*s", (int)indent, "");
+		ts_out_text(stdout, symbol->function);
+		if (symbol->file) {
+			putchar(' ');
+			ts_out_text(stdout, symbol->file);
+			printf(":%" PRIu32, symbol->line);
+		} else if (symbol->module) {
+			printf(" in ");
+			ts_out_text(stdout, symbol->module);
+		}
+		puts(symbol->inlined ? " (inlined)" : "");
+		n++;
+	}
+	if (n)
+		return;
+	printf("%*s", (int)indent, "");
+	ts_out_text(stdout, stack->frames[frame]);
+	for (size_t i = 0; i < stack->n_modules; i++) {
+		if (stack->modules[i]->frame != frame)
+			continue;
+		printf(" in ");
+		ts_out_text(stdout, stack->modules[i]->path);
+		printf("+0x%" PRIx64, stack->modules[i]->offset);
+	}
+	putchar('\n');
+}
+
+void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent)
+{
+	for (size_t i = 0; i < stack->n_frames; i++)
+		if (!ts_stackjson_is_hidden(stack, i))
+			print_frame(stack, i, indent);
+	if (stack->truncated)
+		printf("%*s... deeper frames were not recorded\n", (int)indent, "");
+}
+
+static const struct {
+	const char *part, *word, *sum;
+} parts[] = {
+	{"compute", "compute", "kernels, sets"},
+	{"copy", "copy", "copies"},
+	{"launch_latency", "launch", "from its call to its start"},
+	{"wait", "wait", "after what it waited for"},
+	{"call", "call", "in a call, not waiting"},
+	{"host_gap", "host", "between two calls"},
+	{"unknown", "unknown", "not recorded"},
+};
+
+const char *ts_text_part(const char *part)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i].part, part))
+			return parts[i].word;
+	return part;
+}
+
+const char *ts_text_part_sum(const char *part)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i].part, part))
+			return parts[i].sum;
+	return "";
+}
+
+const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
+			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places)
+{
+	char *text;
+
+	if (!n_sites)
+		return "";
+	text = n_places > 1 ? ts_pool_printf(pool, "%" PRIu64 " places, mostly %s", n_places,
+					     sites[0]->frame)
+			    : sites[0]->frame;
+	for (size_t i = 0; i < sites[0]->n_callers; i++)
+		text = ts_pool_printf(pool, "%s < %s", text, sites[0]->callers[i]);
+	return text;
+}
+
+void ts_text_paragraph(FILE *file, const char *text, unsigned int indent)
+{
+	size_t width = ts_term_width(file),
+	       columns_left = width > indent + 20 ? width - indent : 20;
+
+	while (*text) {
+		size_t n = strlen(text), end = n;
+
+		if (width && n > columns_left)
+			for (end = columns_left; end && text[end] != ' ';)
+				end--;
+		end = end ? end : n;
+		fprintf(file, "%*s%.*s\n", (int)indent, "", (int)end, text);
+		text += end + (text[end] == ' ');
+	}
+}
+
+void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
+{
+	char host[TS_OUT_FIGURE_BYTES], device[TS_OUT_FIGURE_BYTES], between[TS_OUT_FIGURE_BYTES];
+
+	if (!bounds || !bounds->has_between_sessions_ns)
+		return;
+	printf("Times are true to %s on hosts and %s on GPUs; those of different processes, to %s of "
+	       "each other.\n",
+	       ts_out_duration(host, bounds->host_ns), ts_out_duration(device, bounds->device_ns),
+	       ts_out_duration(between, bounds->between_sessions_ns));
+}
+
+void ts_text_model_clock(FILE *file)
+{
+	fputs("Virtual GPU: operations have the times of its cost model, the host's calls the\n"
+	      "time in which the CPU computed them. Times of host and GPU are not comparable.\n",
+	      file);
+}
+
+void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} lines[] = {
+		{doubts ? doubts->without_call : 0, "without a call recorded before them"},
+		{doubts ? doubts->overlapping : 0, "began before what they waited for was over"},
+		{doubts ? doubts->backwards : 0, "ended before they began"},
+		{doubts ? doubts->at_no_time : 0, "ended when no clock can have been"},
+		{doubts ? doubts->not_all_known : 0, "waited for more than is known"},
+		{doubts ? doubts->unanswered : 0,
+		 "calls of which nothing ran, as far as was recorded"},
+		{doubts ? doubts->ids_twice : 0, "calls with the id of another"},
+	};
+	char count[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
+	const char *between = "";
+
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
+	char *text;
+
+	if (!doubts)
+		return;
+	text = ts_pool_printf(&pool, "Uncertain%s, of %s: ", of,
+			      ts_out_counted(counted, doubts->operations, "operation"));
+	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
+		if (!lines[i].n)
+			continue;
+		text = ts_pool_printf(&pool, "%s%s%s %s", text, between,
+				      ts_out_count(count, lines[i].n), lines[i].what);
+		between = "; ";
+	}
+	ts_text_paragraph(file, ts_pool_printf(&pool, "%s.", text), 0);
+}
+
+static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,
+		       bool stacks)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!call)
+		return;
+	printf("      %s by ", what);
+	ts_out_text(stdout, call->name ? call->name : "a call that was not recorded");
+	printf(", operation %" PRIu64 ", at %s s", call->op_id,
+	       ts_out_seconds(figure, call->start_ns > origin_ns ? call->start_ns - origin_ns : 0));
+	if (call->has_tid)
+		printf(", thread %u", call->tid);
+	fputs(call->error ? ": " : "", stdout);
+	ts_out_text(stdout, call->error);
+	putchar('\n');
+	if (stacks && call->stack)
+		ts_text_stack(call->stack, 14);
+}
+
+static void print_misuse(const Ts__Rpc__MemoryMisuse *misuse, uint64_t origin_ns, bool stacks)
+{
+	char bytes[TS_OUT_FIGURE_BYTES];
+
+	printf("  ");
+	ts_out_text(stdout, misuse->kind);
+	printf(" of 0x%" PRIx64, misuse->address);
+	if (misuse->has_bytes)
+		printf(", %s", ts_out_bytes(bytes, misuse->bytes));
+	if (misuse->has_block_bytes) {
+		printf(", in %s of ", ts_out_bytes(bytes, misuse->block_bytes));
+		ts_out_text(stdout, misuse->memory);
+		printf(" memory at 0x%" PRIx64, misuse->block);
+	}
+	for (size_t i = 0; i < misuse->n_unsure; i++) {
+		fputs(i ? ", " : " (unsure: ", stdout);
+		ts_out_text(stdout, misuse->unsure[i]);
+	}
+	puts(misuse->n_unsure ? ")" : "");
+	print_call("named", misuse->use, origin_ns, stacks);
+	print_call("freed", misuse->freed, origin_ns, stacks);
+	print_call("allocated", misuse->allocated, origin_ns, stacks);
+}
+
+static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
+{
+	static const char *const cells[] = {"SESSION", "HELD",	"USED",	 "GREW",    "WITH ROOM",
+					    "UNUSED",  "ASKED", "HOLES", "LARGEST", "POOL"};
+	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	size_t n = 0;
+
+	/* One that never held what was not used tells nothing more than its group. */
+	for (size_t i = 0; i < report->n_pools; i++)
+		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||
+		     report->pools[i]->growths_with_room;
+	if (!n || ts_table_new("rrrrrrrrrl", &table))
+		return;
+	printf("\n%sPools%s: the most they held and used; when they grew though enough was unused\n",
+	       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN));
+	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
+		ts_table_add(table, cells[i]);
+	for (size_t i = 0; i < report->n_pools; i++) {
+		const Ts__Rpc__PoolUse *pool = report->pools[i];
+
+		ts_table_addf(table, "%u", pool->session);
+		ts_table_add(table, ts_out_bytes(figure, pool->peak_bytes));
+		ts_table_add(table, ts_out_bytes(figure, pool->peak_used_bytes));
+		ts_table_add(table, ts_out_count(figure, pool->growths));
+		ts_table_add(table, ts_out_count(figure, pool->growths_with_room));
+		ts_table_add(table, pool->has_wasted_bytes
+					    ? ts_out_bytes(figure, pool->wasted_bytes)
+					    : "");
+		ts_table_add(table,
+			     pool->has_asked_bytes ? ts_out_bytes(figure, pool->asked_bytes) : "");
+		ts_table_add(table, pool->has_holes ? ts_out_count(figure, pool->holes) : "");
+		ts_table_add(table, pool->has_largest_hole_bytes
+					    ? ts_out_bytes(figure, pool->largest_hole_bytes)
+					    : "");
+		ts_table_addf(table, "0x%" PRIx64, pool->pool);
+	}
+	ts_table_print(table, stdout, 2, wide);
+}
+
+void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bool stacks,
+		     bool wide)
+{
+	char counted[TS_OUT_COUNTED_BYTES];
+
+	print_pools(report, wide);
+	if (report->misuse_count)
+		printf("\n%sNamed after it was freed%s (%" PRIu64
+		       "); what kernels and graphs are given is not recorded\n",
+		       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN),
+		       report->misuse_count);
+	for (size_t i = 0; i < report->n_misuses; i++)
+		print_misuse(report->misuses[i], origin_ns, stacks);
+	if (report->misuse_count > report->n_misuses)
+		printf("  and %" PRIu64 " more: --limit lists them\n",
+		       report->misuse_count - report->n_misuses);
+	if (report->failed_unknown_frees)
+		printf("\n%s failed, of memory that was neither allocated nor freed before.\n",
+		       ts_out_counted(counted, report->failed_unknown_frees, "free"));
+}
+
+#define MAX_ERRORS 10u /* that are told */
+
+static void print_suspects(const Ts__Rpc__CallError *error)
+{
+	if (!error->n_suspects)
+		return;
+	printf("      %s\n", error->n_suspects == 1
+				     ? "the kernel that was launched since the last wait:"
+				     : "kernels launched since the last wait, the last one first:");
+	for (size_t i = 0; i < error->n_suspects; i++) {
+		printf("        op %" PRIu64 " ", error->suspects[i]->op_id);
+		ts_out_text(stdout, error->suspects[i]->kernel ? error->suspects[i]->kernel
+							       : "a kernel that did not come back");
+		putchar('\n');
+		if (error->suspects[i]->stack)
+			ts_text_stack(error->suspects[i]->stack, 10);
+	}
+}
+
+/* An allocation failed: who held the rest. */
+static void print_held(const Ts__Rpc__CallError *error)
+{
+	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	uint64_t listed_bytes = 0;
+
+	if (!error->has_held_bytes)
+		return;
+	printf("      held on devices then: %s\n", ts_out_bytes(bytes, error->held_bytes));
+	for (size_t i = 0; i < error->n_held_sites; i++) {
+		const Ts__Rpc__MemorySite *site = error->held_sites[i];
+
+		printf("        %10s", ts_out_bytes(bytes, site->total_bytes));
+		if (site->count > 1)
+			printf(" (%s x %s)", ts_out_count(count, site->count),
+			       ts_out_bytes(each, site->bytes));
+		printf("  ");
+		ts_out_text(stdout, site->frame ? site->frame : "stack not known");
+		putchar('\n');
+		listed_bytes += site->total_bytes;
+	}
+	if (listed_bytes < error->held_bytes)
+		printf("        %10s  by others: `tsctl memory` lists them\n",
+		       ts_out_bytes(bytes, error->held_bytes - listed_bytes));
+}
+
+void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed_calls,
+		    uint64_t origin_ns)
+{
+	char figure[TS_OUT_FIGURE_BYTES];
+
+	if (!n)
+		return;
+	printf("\n%sErrors%s: %s call%s failed\n", ts_term_style(stdout, TS_STYLE_BOLD),
+	       ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_count(figure, failed_calls),
+	       failed_calls == 1 ? "" : "s");
+	for (size_t i = 0; i < n && i < MAX_ERRORS; i++) {
+		const Ts__Rpc__CallError *error = errors[i];
+
+		printf("  ");
+		ts_out_text(stdout, error->name);
+		printf(" = ");
+		ts_out_text(stdout, error->error);
+		if (error->has_bytes)
+			printf(", %s asked for", ts_out_bytes(figure, error->bytes));
+		printf("\n      at %s s, op %" PRIu64,
+		       ts_out_seconds(figure, error->start_ns > origin_ns
+						      ? error->start_ns - origin_ns
+						      : 0),
+		       error->op_id);
+		if (error->has_tid)
+			printf(", thread %" PRIu32, error->tid);
+		if (error->count > 1)
+			printf(", %s times", ts_out_count(figure, error->count));
+		putchar('\n');
+		if (error->stack)
+			ts_text_stack(error->stack, 6);
+		print_suspects(error);
+		print_held(error);
+	}
+	if (n > MAX_ERRORS)
+		printf("  and %zu more: `tsctl view --errors` lists all\n", n - MAX_ERRORS);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The activity API's calls after which the sink may be wanted or no longer wanted: kinds and calls are switched (kinds.c), buffers are flushed
+ * (cupti-buffer.c), and the attachment follows.
+ */
+#include "tools/vgpu/cupti/api.h"
+#include "tools/vgpu/cupti/cupti-internal.h"
+
+static uint32_t switched(uint32_t result)
+{
+	return result ? result : ts_cupti_update_attachment();
+}
+
+uint32_t cuptiActivityEnable(uint32_t kind)
+{
+	return ts_cupti_result(switched(ts_cupti_switch_kind(kind, true)));
+}
+
+uint32_t cuptiActivityDisable(uint32_t kind)
+{
+	return ts_cupti_result(switched(ts_cupti_switch_kind(kind, false)));
+}
+
+uint32_t cuptiActivityEnableAndDump(uint32_t kind)
+{
+	uint32_t result = switched(ts_cupti_switch_kind(kind, true));
+
+	if (result || !ts_cupti_buffers_registered())
+		return ts_cupti_result(result);
+	if (kind == TS_CUPTI_ACTIVITY_KIND_DEVICE)
+		ts_cupti_record_devices();
+	else if (kind == TS_CUPTI_ACTIVITY_KIND_CONTEXT)
+		ts_cupti_record_contexts();
+	else if (kind == TS_CUPTI_ACTIVITY_KIND_STREAM)
+		ts_cupti_record_streams();
+	return TS_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiActivityEnableContext(void *context, uint32_t kind)
+{
+	return ts_cupti_result(switched(ts_cupti_switch_context(context, kind, true)));
+}
+
+uint32_t cuptiActivityDisableContext(void *context, uint32_t kind)
+{
+	return ts_cupti_result(switched(ts_cupti_switch_context(context, kind, false)));
+}
+
+uint32_t cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable)
+{
+	return ts_cupti_result(
+		switched(ts_cupti_switch_api(TS_CUPTI_CB_DOMAIN_RUNTIME_API, cbid, enable)));
+}
+
+uint32_t cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable)
+{
+	return ts_cupti_result(
+		switched(ts_cupti_switch_api(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid, enable)));
+}
+
+uint32_t cuptiActivityFlushAll(uint32_t flags)
+{
+	uint32_t result;
+
+	if (!ts_cupti_hooks())
+		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
+	result = ts_cupti_buffers_flush(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	/* What kept the sink attached may just have gone. */
+	if (!result && !ts_cupti_subscribed() && !ts_cupti_any_kind_enabled())
+		result = ts_cupti_update_attachment();
+	return ts_cupti_result(result);
+}
+
+uint32_t cuptiActivityFlush(void *context, uint32_t stream_id, uint32_t flags)
+{
+	return cuptiActivityFlushAll(
+		flags); /* buffers belong to no context, as in CUPTI since 6.0 */
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finds the hooks of the virtual GPU's libcuda, once; a forked child has none. All of the facade calls it. */
+#include "tools/vgpu/cupti/cupti-internal.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct ts_vgpu_hooks *the_hooks;
+
+/*
+ * In a forked child there is nobody to attach to, and any lock here may have been held by a thread
+ * that did not come along. Without hooks every function that takes one returns before it does.
+ */
+static void forget_in_child(void)
+{
+	the_hooks = NULL;
+}
+
+static void find(void)
+{
+	const struct ts_vgpu_hooks *hooks = ts_cupti_find_hooks();
+
+	if (hooks && hooks->size >= sizeof(*hooks) && hooks->version == TS_VGPU_HOOKS_VERSION)
+		the_hooks = hooks;
+	pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+const struct ts_vgpu_hooks *ts_cupti_hooks(void)
+{
+	pthread_once(&once, find);
+	return the_hooks;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the modules of the CUPTI facade share. The facade has one state, because CUPTI has: a
+ * process has one subscriber, one set of enabled kinds, one pair of buffer callbacks.
+ *
+ *	api.h       the exported functions
+ *	cupti-hooks.c  finding libcuda's hooks
+ *	attach.c    attaching the sink while something is wanted
+ *	subscribe.c subscribing and unsubscribing, and the attachment that follows
+ *	callback.c  the subscriber, what is enabled for it, calling it
+ *	activity-calls.c  switching what is recorded, flushing, and the attachment that follows
+ *	kinds.c     which kinds are recorded, attributes, external correlation ids
+ *	cupti-record.c  the sink's reports turned into records
+ *	cupti-buffer.c  the client's buffers: reserving, completing, delivering
+ *	cupti-clock.c  the device's clock in the client's terms
+ *	ident.c     version, names, ids
+ *	cupti-refused.c  exported, and refused by name
+ *	find-libcuda.c  the copy of libcuda that the process has
+ *
+ * Locks, outermost first: delivery (cupti-buffer.c), the list of buffers, one buffer. config_lock and the
+ * clock's stand alone. None is held while the client is called, except delivery in its completion
+ * callback and the clock's in its timestamp callback; none is held while draining.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/abi/vendor/cupti.h"
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "tools/vgpu/hooks.h"
+
+/* Every failing export returns through this: cuptiGetLastError asks for it, per thread. */
+uint32_t ts_cupti_result(uint32_t result);
+
+/*
+ * Sets of callback ids, read on every call without a lock; relaxed, since a change may take effect
+ * late.
+ */
+#define TS_CUPTI_SET_WORDS ((TS_CUPTI_DRIVER_CBID_SIZE + 63) / 64)
+
+struct ts_cupti_set {
+	_Atomic uint64_t words[TS_CUPTI_SET_WORDS];
+};
+
+static inline bool ts_cupti_set_has(const struct ts_cupti_set *set, uint32_t id)
+{
+	return id < TS_CUPTI_SET_WORDS * 64 &&
+	       atomic_load_explicit(&set->words[id / 64], memory_order_relaxed) >> (id % 64) & 1;
+}
+
+void ts_cupti_set_put(struct ts_cupti_set *set, uint32_t id, bool present);
+void ts_cupti_set_fill(struct ts_cupti_set *set, bool present);
+
+/* How many ids a domain has; 0 for a domain that has none. */
+uint32_t ts_cupti_domain_size(uint32_t domain);
+
+/* cupti-hooks.c */
+const struct ts_vgpu_hooks *ts_cupti_find_hooks(
+	void);					  /* find-libcuda.c; the unit test has its own */
+const struct ts_vgpu_hooks *ts_cupti_hooks(void); /* NULL where there is no virtual GPU */
+
+/* attach.c */
+uint32_t ts_cupti_update_attachment(void); /* after anything was enabled or disabled */
+
+/* callback.c */
+bool ts_cupti_subscribed(void);
+/* The only subscriber from now on, or an error: there is one, whose name goes to `params`. */
+uint32_t ts_cupti_subscriber_put(ts_cupti_callback_fn callback, void *userdata,
+				 const struct ts_cupti_subscriber_params *params);
+void ts_cupti_subscriber_clear(void);
+void *ts_cupti_subscriber(void); /* its handle */
+bool ts_cupti_is_subscriber(const void *handle);
+void ts_cupti_unsubscribe_all(void);
+void ts_cupti_callback_api(uint32_t site, struct ts_vgpu_api *call);
+void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event);
+void ts_cupti_callback_wait(const struct ts_vgpu_wait_event *event);
+
+/* kinds.c */
+/* An error of CUPTI's, or the switch is set; the attachment is the caller's to update. */
+uint32_t ts_cupti_switch_kind(uint32_t kind, bool enable);
+uint32_t ts_cupti_switch_context(void *context, uint32_t kind, bool enable);
+uint32_t ts_cupti_switch_api(uint32_t domain, uint32_t cbid, bool enable);
+bool ts_cupti_kind_enabled(uint32_t kind, uint32_t context_id);
+bool ts_cupti_any_kind_enabled(void);
+bool ts_cupti_api_recorded(uint32_t domain, uint32_t cbid);
+bool ts_cupti_latency_timestamps(void);
+bool ts_cupti_buffers_come_zeroed(void);
+bool ts_cupti_buffer_per_thread(void);
+void ts_cupti_activity_reset(void);
+/* Calls fn for each external correlation id on top of the calling thread's stacks. */
+void ts_cupti_each_external_id(void (*fn)(uint32_t kind, uint64_t id, uint32_t correlation_id),
+			       uint32_t correlation_id);
+
+/* cupti-record.c */
+extern const struct ts_vgpu_sink ts_cupti_sink;
+void ts_cupti_record_devices(void);
+void ts_cupti_record_contexts(void);
+void ts_cupti_record_streams(void);
+
+/* cupti-buffer.c */
+struct ts_cupti_buffer;
+
+struct ts_cupti_slot {
+	struct ts_cupti_buffer *buffer;
+	void *record;	 /* zeroed, or as the client gave it where it promises zeros */
+	uint32_t offset; /* of the record, for ts_cupti_buffer_finish() */
+};
+
+bool ts_cupti_buffers_registered(void);
+/*
+ * On true the buffer is locked until committed: fill the record, no more. On false a drop was
+ * counted.
+ */
+bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot);
+/*
+ * pending: the record gets its times later, through finish; the buffer then stays until that is
+ * done.
+ */
+void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending);
+/* Locks a pending record for writing; NULL where the buffer has been delivered under it. */
+void *ts_cupti_buffer_open(struct ts_cupti_buffer *buffer, uint32_t offset);
+void ts_cupti_buffer_close(struct ts_cupti_buffer *buffer);
+/* Instead of close: the record is complete. Ends the caller's use of the buffer either way. */
+void ts_cupti_buffer_finish(struct ts_cupti_buffer *buffer);
+bool ts_cupti_buffers_pending(void);
+bool ts_cupti_buffers_delivering(void); /* is this thread inside the client's completion callback */
+uint32_t ts_cupti_buffers_flush(bool forced);
+void ts_cupti_buffers_reset(void);
+
+/* cupti-clock.c */
+uint64_t ts_cupti_clock_now(void);
+/* From the device's clock; zeros stay zeros. */
+void ts_cupti_clock_convert(uint64_t *times_ns, size_t n);
+void ts_cupti_clock_set(ts_cupti_timestamp_fn callback); /* NULL: CLOCK_REALTIME */
+
+/* ident.c */
+uint32_t ts_cupti_thread_id(void);
+uint32_t ts_cupti_process_id(void);
+void ts_cupti_thread_id_reset(void);
+const char *ts_cupti_callback_name(uint32_t domain, uint32_t cbid);

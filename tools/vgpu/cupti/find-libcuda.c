@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Finding the virtual GPU's libcuda: the copy that the process has, else the one the loader finds.
+ * Apart from attach.c so that the unit test can stand in for it.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "tools/vgpu/cupti/cupti-internal.h"
+
+const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
+{
+	int (*get_export_table)(const void **table, const struct ts_cu_uuid *id);
+	const void *table = NULL;
+	void *library;
+
+	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (!library)
+		library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		fprintf(stderr,
+			"tracesmith: the virtual GPU's libcupti.so.13 found no libcuda.so.1: "
+			"put the folder of both first in LD_LIBRARY_PATH\n");
+		return NULL;
+	}
+	*(void **)&get_export_table = dlsym(library, "cuGetExportTable");
+	if (!get_export_table || get_export_table(&table, &ts_vgpu_hooks_uuid) != TS_CU_SUCCESS)
+		table = NULL;
+	if (!table)
+		fprintf(stderr,
+			"tracesmith: the virtual GPU's libcupti.so.13 was loaded beside another "
+			"libcuda.so.1: put the virtual GPU's folder first in LD_LIBRARY_PATH, or "
+			"nowhere in it\n");
+	return table;
+}
