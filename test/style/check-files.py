@@ -4,8 +4,9 @@
 
 A licence line; a paragraph at the top of each .c; files and functions of a length that can be read;
 no left-over work; no getenv(), which obeys the caller of a privileged program; a README.md for each
-folder; scripts that a POSIX shell accepts.
+folder; scripts that a POSIX shell accepts; a name of its own for each module of the product.
 """
+import collections
 import os
 import re
 import shutil
@@ -23,6 +24,12 @@ LISTS = ('proto/abi/vendor/', 'test/unit/vendor/')
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
 NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options')
 LEFT_OVER = re.compile(r'\b(' + '|'.join(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK']) + r')\b')
+
+PRODUCT = ('proto/', 'inject/', 'daemon/', 'sbt/', 'replay/', 'tools/')
+# Every program has one.
+SHARED_NAMES = ('main.c',)
+# Each file is a program by itself.
+PROGRAMS = ('tools/library/examples/',)
 
 # Only tests, which nobody installs, may read the environment of a privileged program.
 GETENV = re.compile(r'\bgetenv\b')
@@ -97,9 +104,28 @@ def check_readmes(names):
         yield '%s: no README.md' % folder
 
 
+def check_names(names):
+    """Two modules of the product do not share a name. `x.c` and `x.h` are one module if they share a folder, or if the header's
+    folder is above: sbt/copy.h and sbt/rewrite/copy.c."""
+    modules = collections.defaultdict(list)
+    for name in names:
+        module, suffix = os.path.splitext(os.path.basename(name))
+        if name.startswith(PRODUCT) and not name.startswith(PROGRAMS) and suffix in ('.c', '.h') and \
+                module + suffix not in SHARED_NAMES:
+            modules[module].append(name)
+    for module, files in sorted(modules.items()):
+        sources = [os.path.dirname(name) for name in files if name.endswith('.c')]
+        headers = [os.path.dirname(name) for name in files if name.endswith('.h')]
+        folders = set(sources)
+        folders.update(folder for folder in headers
+                       if not any(source.startswith(folder + '/') for source in sources))
+        if len(folders) > 1:
+            yield '%s: modules that share the name "%s": rename all but one' % (' '.join(sorted(files)), module)
+
+
 def main():
     names = tree.files()
-    findings = list(check_readmes(names))
+    findings = list(check_readmes(names)) + list(check_names(names))
     for name in names:
         if not name.endswith(('.c', '.h', '.cc', '.cu', '.py', '.sh', '.proto', '.map', '.md',
                               'meson.build')):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-circles.py and check-rooms.py find what they are there to find: small trees, compiled here, with and without a circle."""
+"""check-circles.py, check-rooms.py and check_names() of check-files.py find what they are there to find: small trees, compiled here, with and without a
+circle."""
 import json
 import os
 import subprocess
@@ -107,6 +108,27 @@ class Rooms(unittest.TestCase):
         self.assertEqual(self.rooms.rooms(names), {})
         self.assertEqual(self.rooms.rooms(names + ['sbt/read/more.h']), {'sbt/read': 26})
         self.assertEqual(self.rooms.rooms(['test/unit/%d.c' % i for i in range(30)]), {})
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        sys.path.insert(0, HERE)
+        self.files = __import__('check-files')
+
+    def check(self, *names):
+        return list(self.files.check_names(names))
+
+    def test_two_modules_of_one_name_are_found(self):
+        self.assertEqual(self.check('daemon/a/one.c', 'daemon/a/one.h', 'replay/b/one.c'), [
+            'daemon/a/one.c daemon/a/one.h replay/b/one.c: modules that share the name "one": rename all but one'])
+        self.assertEqual(len(self.check('inject/one.h', 'replay/one.h')), 1)
+        self.assertEqual(len(self.check('tools/one.h', 'tools/a/one.c', 'tools/b/one.c')), 1)
+
+    def test_one_module_of_several_files_passes(self):
+        self.assertEqual(self.check('daemon/a/one.c', 'daemon/a/one.h', 'sbt/two.h', 'sbt/a/two.c'), [])
+
+    def test_programs_and_tests_may_share_names(self):
+        self.assertEqual(self.check('daemon/main.c', 'tools/tsctl/main.c', 'test/fuzz/two.c', 'tools/library/examples/two.c', 'sbt/two.h'), [])
 
 
 if __name__ == '__main__':
