@@ -130,8 +130,9 @@ struct ts_sbt_space {
 	void (*give)(void *data, uint64_t n_bytes);
 };
 /*
- * Before the first session. Takes the space of all writes so far and of the file's end; the error of take() if there is none,
- * and then nothing is accounted.
+ * Before the first session. Takes the space of all writes so far and of the file's end. Returns 0; the error of take(); or -ENOSPC,
+ * -EDQUOT or -EFBIG if the file system sets nothing aside. After an error nothing is accounted. A file whose own limit lies below
+ * its end takes nothing, and its first write fails.
  */
 int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
 

@@ -261,6 +261,7 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		refuse(peer, r, why);
 		return;
 	}
+	why = NULL;
 	r = begin_recording(peer, &(struct ts_peer_file){
 					  .resumed = hello->resumed,
 					  .has_output = hello->has_output,
@@ -274,9 +275,11 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		       strerror(-r));
 		ts_memory_close(&memory);
 		/* A service's file is this session's, which never was. */
-		if (server->options.mode == TS_SERVER_SERVICE && peer->recording)
+		if (server->options.mode == TS_SERVER_SERVICE && peer->recording) {
+			why = ts_recording_why_full(peer->recording);
 			ts_peer_file_discard(peer->recording);
-		refuse(peer, r, strerror(-r));
+		}
+		refuse(peer, r, why ?: strerror(-r));
 		return;
 	}
 	/* A process that is over may have left its pid to another user's, which stays observed. */

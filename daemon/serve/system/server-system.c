@@ -63,17 +63,22 @@ int ts_server_open_system(struct ts_server *server)
 		return 0;
 	if (service)
 		r = open_recording(server);
-	if (r) {
+	/* A service whose disk is full still serves the traces that it has. */
+	if (r == -ENOSPC || r == -EDQUOT) {
+		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
+			 strerror(-r));
+	} else if (r) {
 		ts_log(TS_LOG_ERROR, "cannot keep what is seen of other processes in %s: %s",
 		       server->options.directory, strerror(-r));
 		return r;
 	}
-	if (start(server, service ? server->observed : server->recording)) {
+	if (r || start(server, service ? server->observed : server->recording)) {
 		ts_log(TS_LOG_WARNING,
 		       "calls of processes that were not preloaded are not seen: %s",
 		       server->system_missing);
 		if (service) {
-			ts_recording_discard(server->observed);
+			if (server->observed)
+				ts_recording_discard(server->observed);
 			ts_recording_free(ts_take_ptr(server->observed));
 			return 0;
 		}

@@ -439,3 +439,21 @@ TS_TEST(space_is_accounted_for)
 		close(fds[i]);
 	}
 }
+
+/* A file that may not have its beginning is not accounted, and can still be finished. */
+TS_TEST(no_space_to_begin_with)
+{
+	struct account account = {.most = 64};
+	const struct ts_sbt_space space = {&account, account_take, account_settle, account_give};
+	struct ts_sbt_writer *writer;
+	int fd = test_file();
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(ts_sbt_writer_space(writer, &space), -EDQUOT);
+	ts_check_int(account.has, 0);
+	ts_check_int(account.unsettled, 0);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_check_int(account.has, 0);
+	ts_sbt_writer_free(writer);
+	close(fd);
+}
