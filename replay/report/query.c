@@ -380,6 +380,9 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 
 	if (!options->give || !options->no_memory)
 		return -EINVAL;
+	/* The bodies are pointers that share one place: the question's own is there, whichever it is. */
+	if (!query->state)
+		return TS_QUERY_E_UNKNOWN;
 	r = run(&running, query);
 	ts_resolver_free(running.resolver);
 	if (r)

@@ -6,8 +6,9 @@
  * tools/library/examples/state.c is a program that asks.
  *
  * Times are nanoseconds. In answers they are of CLOCK_MONOTONIC; ts_sbt_reader_origin_ns() is the
- * trace's start. One thread at a time per reader; queries on different readers run in parallel. The
- * library prints nothing and never ends the process.
+ * trace's start. One thread at a time per reader; queries on different readers run in parallel. A
+ * replay starts threads, which have ended when ts_query_run() returns. The library prints nothing and
+ * never ends the process.
  */
 #pragma once
 
@@ -47,8 +48,7 @@ struct ts_query_options {
 	void *data; /* for `give` and `step` */
 	/*
 	 * Required. Called when there is no memory for a message. Must not return: it ends the
-	 * process or the query's thread, or jumps out of the query (longjmp()), which leaks the
-	 * query's memory. No other lack of memory calls it; that is -ENOMEM.
+	 * process. Any other lack of memory is -ENOMEM.
 	 */
 	void (*no_memory)(void);
 	/* The rest is for replays. Zero is the default of each field. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The most that a trace may hold, for functions that keep something of each stream, thread or allocation in memory. A function
- * that meets a limit returns its code, and ts_limit_text() says in words which limit that is. Codes differ from those
- * of sbt/error.h and of replay/report/query.h. Thread-safe.
+ * The most that a trace may hold, for functions that keep something of each stream, thread or
+ * allocation in memory. A function that meets a limit returns its code, and ts_limit_text() names the
+ * limit in words. Codes differ from those of sbt/error.h and of replay/report/query.h. Thread-safe.
  */
 #pragma once
 
@@ -44,8 +44,9 @@ enum ts_limit {
 #define TS_LIMIT_TEXT_BYTES 320u
 
 /*
- * The message behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...". `r` is one of the above or
- * TS_SBT_E_LIMIT, of which `error` (NULL: none) may say more. False, and nothing is written: `r` is none of them.
+ * Writes the message behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...".
+ * `r` is one of the above, or TS_SBT_E_LIMIT with its details in `error` (NULL: none). Returns false
+ * and writes nothing for any other `r`.
  */
 bool ts_limit_text(int r, const struct ts_sbt_error *error, char ret_text[TS_LIMIT_TEXT_BYTES]);
 

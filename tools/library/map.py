@@ -39,7 +39,7 @@ def symbols(build, folders, *options):
 
 
 def used(build):
-    """What tsctl takes from the library beside the public node."""
+    """Names of the library that tsctl uses and the public node lacks."""
     used_names = symbols(build, USERS, '-u') & symbols(build, PARTS, '--defined-only')
     return {name for name in used_names if not name.startswith(GENERATED)} - set(node(PUBLIC))
 

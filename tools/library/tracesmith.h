@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtracesmith: traces read, written and asked, and the daemon's control socket.
+ * libtracesmith reads, writes and asks traces, and talks to the daemon's control socket.
  *
  *	cc program.c $(pkg-config --cflags --libs tracesmith)
  *
  * sbt/reader.h     open a trace, its definitions, rows by type, session and window, totals by name
- * sbt/arrays.h     columns as arrays, for those who want speed
+ * sbt/arrays.h     columns as arrays, for speed
  * sbt/symbols.h    functions, files and lines of stacks' frames; sbt/modules.h: what is mapped where
  * sbt/writer.h     write a trace; sbt/append.h: add symbols to one
  * sbt/verify.h     check every byte; sbt/repair.h: give a cut file an end
- * replay/report/query.h   ask a trace for its state at an instant, a timeline, memory, a graph, sums, a replay; question and answer:
- *                  proto/rpc/tracesmith.proto
- * proto/client/client.h   ask a running tracesmithd; what it answers: proto/rpc/tracesmith.proto
+ * replay/report/query.h   ask a trace for its state at an instant, a timeline, memory, a graph, sums,
+ *                  a replay; question and answer are messages of proto/rpc/tracesmith.proto
+ * proto/client/client.h   ask a running tracesmithd; answers are messages of proto/rpc/tracesmith.proto
  *
- * The library has no state of its own: what a function needs it is given. Each header says which threads may call what.
+ * The library keeps no state between calls that a program could notice. The first replay on a virtual GPU fills tables and
+ * registers a fork handler (pthread_atfork()). Each header states which threads may call its functions.
  */
 #pragma once
 

@@ -56,6 +56,9 @@ TS_TEST(a_query_needs_its_callbacks)
 	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), -EINVAL);
 	options.give = take;
 	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), TS_QUERY_E_UNKNOWN);
+	/* A question without its fields. */
+	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
+	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), TS_QUERY_E_UNKNOWN);
 }
 
 TS_TEST(frames_that_are_nobodys)
