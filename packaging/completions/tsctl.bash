@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of tsctl's command lines in bash. Commands, options, their words and sessions are known to
-# `tsctl complete`; files, folders and programs are listed here where it asks for them.
+# `tsctl complete`; files and programs are listed here where it asks for them.
 
 # The words up to the cursor, as they were typed. Readline has split them at each character of
 # COMP_WORDBREAKS: `--format=perfetto` is three of its words, `h200:2` as well.
@@ -27,26 +27,34 @@ _tsctl_words()
 _tsctl()
 {
 	local -a words found=()
-	local word before breaks line prefix path listing
+	local word before breaks line prefix path
 
 	_tsctl_words
 	word=${words[-1]}
-	# Readline replaces what follows the last character at which it splits.
+	# Readline replaces what follows an open quote, or the last character at which it splits; an `@` too.
 	breaks=${COMP_WORDBREAKS//[!:=@]/}
 	before=
-	[[ $breaks && $word == *["$breaks"]* ]] && before=${word%"${word##*["$breaks"]}"}
+	if [[ ${word//\\?/} == *[\"\']* ]]; then
+		before=${word%%[\"\']*}
+	elif [[ $breaks && $word == *["$breaks"]* ]]; then
+		before=${word%"${word##*["$breaks"]}"}
+		before=${before%@}
+	fi
 	COMPREPLY=()
 	while IFS= read -r line; do
 		case $line in
-		:files* | :folders*)
+		:files*)
 			prefix=${line#* }
 			path=${word#"$prefix"}
 			path=${path#[\"\']}
-			listing=-f
-			[[ $line == :folders* ]] && listing=-d
 			while IFS= read -r path; do
+				# Readline marks a folder itself only where the path is all that it replaces.
+				if [[ $before$prefix && -d $path ]]; then
+					path+=/
+					compopt -o nospace 2>/dev/null
+				fi
 				found+=("$prefix$path")
-			done < <(compgen "$listing" -- "$path")
+			done < <(compgen -f -- "$path")
 			compopt -o filenames 2>/dev/null
 			;;
 		:programs)
@@ -59,7 +67,7 @@ _tsctl()
 			found+=("$line")
 			;;
 		esac
-	done < <("${words[0]/#\~\//$HOME/}" complete "${words[@]:1}" 2>/dev/null)
+	done < <("${words[0]/#\~\//${HOME-}/}" complete "${words[@]:1}" 2>/dev/null)
 	for line in "${found[@]}"; do
 		COMPREPLY+=("${line#"$before"}")
 	done

@@ -44,6 +44,9 @@ class Alone(harness.Case):
         benchmark = harness.tsctl('benchmark', '-n', '10')
         self.assertIn('there is no CUDA driver here', benchmark.err)
         self.assertNotIn('--vgpu', benchmark.err)
+        for command in ('record', 'benchmark'):
+            self.assertNotIn('--vgpu', harness.tsctl('help', command).out)
+            self.assertEqual(harness.tsctl('complete', command, '--vg').out, '')
         record = harness.tsctl('record', '-o', self.path('run.sbt'), '--', 'true')
         self.assertNotIn('--vgpu', record.out + record.err)
 

@@ -122,12 +122,23 @@ class Script(harness.Case):
         """An option that is offered is one that the command knows, with a value or without."""
         for name in commands():
             for option in candidates(name, '-'):
-                if option == '--help' or name == 'help':
+                if name == 'help':
+                    continue
+                if option == '--help':
+                    self.assertEqual(harness.tsctl(name, option).status, 0, name)
                     continue
                 # A letter that no command has ends it, if the value does not.
                 result = harness.tsctl(name, option + '=x' if option.startswith('--') else option, '-%', '-%')
                 self.assertEqual(result.status, 2, (name, option, result))
                 self.assertNotIn('unknown option ' + option, result.err, (name, option))
+
+    def test_help_is_offered_where_it_is_read(self):
+        for words in (('view', '--json'), ('view', '--limit=3'), ('version',)):
+            self.assertIn('--help', candidates(*words, '--h'))
+            self.assertEqual(harness.tsctl(*words, '--help').status, 0, words)
+        for words in (('view', 'x.sbt'), ('view', '-n', '3'), ('watch', '5')):
+            self.assertNotIn('--help', candidates(*words, '--h'))
+            self.assertEqual(harness.tsctl(*words, '--help').status, 2, words)
 
     def test_hidden_options(self):
         for name, option in HIDDEN:
@@ -191,9 +202,10 @@ class Script(harness.Case):
         os.mkdir(self.path('runs'))
         for line in ('tsctl info ru', 'tsctl view --json ru', 'tsctl merge -o ru', 'tsctl merge --output ru',
                      'tsctl diff x.sbt vs ru', 'tsctl dump ru', 'tsctl record -o ru', 'tsctl record -- ls ru',
-                     'tsctl record ls --output=x ru', 'tsctl info -- ru', 'tsctl merge --output=ru'):
+                     'tsctl record ls --output=x ru', 'tsctl info -- ru'):
             self.assertEqual(sorted(self.complete(line)), ['rum file.sbt', 'run.sbt', 'runs'], line)
-        self.assertEqual(sorted(self.complete('tsctl merge -oru')), ['-orum file.sbt', '-orun.sbt', '-oruns'])
+        self.assertEqual(sorted(self.complete('tsctl merge --output=ru')), ['rum file.sbt', 'run.sbt', 'runs/'])
+        self.assertEqual(sorted(self.complete('tsctl merge -oru')), ['-orum file.sbt', '-orun.sbt', '-oruns/'])
         self.assertEqual(self.complete('tsctl info "rum'), ['rum file.sbt'])
         for line in ('tsctl version ru', 'tsctl view --limit ru', 'tsctl start ru', 'tsctl help ru'):
             self.assertEqual(self.complete(line), [], line)
@@ -276,13 +288,17 @@ class Terminal(harness.Case):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(screen)
-        return shown.decode().split('|')[0]
+        line = ''
+        for character in shown.decode().split('|')[0]:
+            line = line[:-1] if character == '\b' else line + character
+        return line
 
     def test_lines(self):
-        for name in ('run.sbt', 'rum file.sbt', 'a:b.sbt'):
+        for name in ('run.sbt', 'rum file.sbt', 'a:b.sbt', 'x@y.sbt', 'e=f.sbt'):
             with open(self.path(name), 'w', encoding='utf-8'):
                 pass
         os.mkdir(self.path('folder'))
+        os.mkdir(self.path('c:d'))
         for text, wanted in (
                 ('tsctl rec', 'tsctl record '),
                 ('tsctl export --format=perf', 'tsctl export --format=perfetto '),
@@ -297,6 +313,12 @@ class Terminal(harness.Case):
                 ('tsctl info fold', 'tsctl info folder/'),
                 ('tsctl record --output=run', 'tsctl record --output=run.sbt '),
                 ('tsctl record -orun', 'tsctl record -orun.sbt '),
+                ('tsctl info x@', 'tsctl info x\\@y.sbt '),
+                ('tsctl merge --output=x@', 'tsctl merge --output=x\\@y.sbt '),
+                ('tsctl merge --output="a:', 'tsctl merge --output="a:b.sbt" '),
+                ("tsctl merge --output='e=", "tsctl merge --output='e=f.sbt' "),
+                ('tsctl record -ofold', 'tsctl record -ofolder/'),
+                ('tsctl info c:', 'tsctl info c:d/'),
                 ('tsctl info ru', 'tsctl info ru')):
             self.assertEqual(self.typed(text), wanted, text)
 

@@ -83,7 +83,7 @@ static int complain_type(const char *name)
 {
 	const char *near = NULL;
 	char all[512] = "";
-	size_t least = 3, n = 0;
+	size_t least = TS_NEAR_EDITS + 1, n = 0;
 
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type)) {
 		const struct ts_row_schema *schema = ts_row_schema(type);

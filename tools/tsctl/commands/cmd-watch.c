@@ -7,6 +7,7 @@
 #include "tools/tsctl/machine/watchgpu.h"
 #include "tools/tsctl/machine/watchscreen.h"
 #include "tools/tsctl/options/option-parse.h"
+#include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -280,12 +281,8 @@ static int watch_on(struct watch *watch)
 static int parse_interval(void *to, const struct ts_option *option, const char *text)
 {
 	struct watch *watch = to;
-	char with_unit[64];
-	size_t n = strlen(text);
-	bool bare = n && text[n - 1] >= '0' && text[n - 1] <= '9';
 
-	snprintf(with_unit, sizeof(with_unit), "%.60s%s", text, bare ? "s" : "");
-	if (ts_time_parse(with_unit, &watch->interval_ns) || watch->interval_ns < 10000000u ||
+	if (ts_parse_seconds(text, &watch->interval_ns) || watch->interval_ns < 10000000u ||
 	    watch->interval_ns > UINT64_C(86400000000000))
 		return ts_option_complain(option, text);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "proto/abi/base.h"
 #include "replay/vgpu/vgpu.h"
+#include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/tsctl.h"
 
 int ts_vgpuspec_parse(void *to, const struct ts_option *option, const char *text)
@@ -18,8 +19,8 @@ int ts_vgpuspec_parse(void *to, const struct ts_option *option, const char *text
 	*spec_text = text ? text : TS_VGPU_SPEC_DEFAULT;
 	if (!ts_vgpu_spec_parse(*spec_text, &spec, message, sizeof(message)))
 		return 0;
-	ts_complain("--%s=%s: %s; `tsctl devices` lists what there is", option->name, *spec_text,
-		    message);
+	ts_complain("--%s=%s: %s%s", option->name, *spec_text, message,
+		    ts_path_has_vgpu() ? "; `tsctl devices` lists what there is" : "");
 	return -EINVAL;
 }
 

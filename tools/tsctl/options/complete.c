@@ -8,17 +8,25 @@
 
 #include "proto/abi/base.h"
 #include "tools/tsctl/machine/live.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* For all daemons together. */
+#define PATIENCE_US 300000
 
 struct typed {
 	const struct ts_command *command;
 	const char *word;		/* the one that is being typed */
-	const struct ts_option *option; /* whose value it is, or may be; NULL: none */
+	const struct ts_option *option; /* the word is its value, or may be; NULL: none */
 	size_t n_operands;		/* before it */
-	bool is_over;			/* no option follows */
+	bool is_help_possible; /* no word before it lacks a dash: main.c looks so far for --help */
+	bool is_over;	       /* no option follows */
 };
 
 /* ---- candidates ----------------------------------------------------------------------------- */
@@ -39,11 +47,21 @@ static void offer_commands(const char *word)
 		offer(word, "", ts_commands[i]->name);
 }
 
+static void give_up(int number)
+{
+	_exit(TS_EXIT_OK);
+}
+
 static void offer_sessions(const char *word, const char *head)
 {
 	ts_cleanup(ts_live_freep) struct ts_live *live = NULL;
+	const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE_US}};
 	char pid[16];
 
+	/* The shell waits: without an answer the candidates so far are all. */
+	fflush(stdout);
+	signal(SIGALRM, give_up);
+	setitimer(ITIMER_REAL, &patience, NULL);
 	if (ts_live_new(&live) || ts_live_list(live))
 		return;
 	for (size_t i = 0; i < live->n_sessions; i++) {
@@ -68,26 +86,27 @@ static void offer_value(const struct ts_option *option, const char *word, size_t
 		offer(word, listed, option->word_at(i));
 	if (option->kind == TS_OPTION_IS_FILE)
 		printf(":files %s\n", head);
-	else if (option->kind == TS_OPTION_IS_FOLDER)
-		printf(":folders %s\n", head);
 	else if (option->kind == TS_OPTION_IS_SESSION)
 		offer_sessions(word, head);
 }
 
-static void offer_names(const struct ts_command *command, const char *word)
+static void offer_names(const struct typed *typed)
 {
-	for (const struct ts_option *option = command->options;
+	const char *word = typed->word;
+
+	for (const struct ts_option *option = typed->command->options;
 	     option && !ts_option_is_last(option); option++) {
 		const char letter[] = {option->letter, '\0'};
 
-		if (option->is_hidden)
+		if (ts_option_is_concealed(option))
 			continue;
 		if (option->letter && !option->is_letter_unmentioned)
 			offer(word, "-", letter);
 		if (option->name)
 			offer(word, "--", option->name);
 	}
-	offer(word, "--", "help");
+	if (typed->is_help_possible)
+		offer(word, "--", "help");
 }
 
 static void offer_operands(const struct typed *typed)
@@ -168,6 +187,7 @@ static void read_words(int n, char **words, struct typed *typed)
 		const char *word = words[i];
 		const struct ts_option *option;
 
+		typed->is_help_possible = typed->is_help_possible && word[0] == '-';
 		if (typed->is_over || word[0] != '-' || !word[1]) {
 			typed->n_operands++;
 			typed->is_over =
@@ -179,10 +199,12 @@ static void read_words(int n, char **words, struct typed *typed)
 			continue;
 		}
 		option = option_before_value(typed->command, word);
-		if (option && i == n - 2)
+		if (option && i == n - 2) {
 			typed->option = option;
-		else if (option && (!option->takes || option->takes(words[i + 1])))
+		} else if (option && (!option->takes || option->takes(words[i + 1]))) {
 			i++;
+			typed->is_help_possible = typed->is_help_possible && words[i][0] == '-';
+		}
 	}
 }
 
@@ -199,13 +221,13 @@ static void offer_all(const struct typed *typed)
 	if (typed->is_over || word[0] != '-') {
 		offer_operands(typed);
 		if (!word[0] && !typed->is_over && typed->command->operands == TS_OPERANDS_NONE)
-			offer_names(typed->command, word);
+			offer_names(typed);
 	} else if (word[1] == '-' && word[n]) {
 		option = find_name(typed->command, word + 2, n - 2);
-		if (option && !option->is_hidden && ts_option_has_value(option))
+		if (option && !ts_option_is_concealed(option) && ts_option_has_value(option))
 			offer_value(option, word, n + 1);
 	} else {
-		offer_names(typed->command, word);
+		offer_names(typed);
 		n = word[1] == '-' ? 0 : find_letter(typed->command, word, &option);
 		if (n && word[n])
 			offer_value(option, word, n);
@@ -214,7 +236,7 @@ static void offer_all(const struct typed *typed)
 
 int ts_complete(int n, char **words)
 {
-	struct typed typed = {.word = n ? words[n - 1] : ""};
+	struct typed typed = {.word = n ? words[n - 1] : "", .is_help_possible = true};
 
 	if (n < 2) {
 		offer_commands(typed.word);

@@ -5,10 +5,12 @@
  * candidate, which is a whole word. A line that begins with a colon is a request to the shell:
  *
  *	:files PREFIX	files, each behind PREFIX, which is what the word has before the path
- *	:folders PREFIX	the same with folders
  *	:programs	programs
  */
 #pragma once
 
-/* Returns an exit status. */
+/*
+ * Asks daemons for sessions for at most 0.3 s, since the shell waits; then the process ends with the candidates so far.
+ * Returns an exit status.
+ */
 int ts_complete(int n, char **words);

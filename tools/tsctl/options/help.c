@@ -6,6 +6,8 @@
  */
 #include "tools/tsctl/options/help.h"
 
+#include "tools/tsctl/machine/paths.h"
+#include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <string.h>
@@ -81,8 +83,8 @@ void ts_help_print(const struct ts_command *command, FILE *file)
 	fputs(command->text, file);
 	for (const struct ts_option *option = command->options;
 	     option && !ts_option_is_last(option); option++)
-		if (option->help || option->joint)
+		if ((option->help || option->joint) && !ts_option_is_concealed(option))
 			option = print_line(command, option, file);
-	if (command->example)
+	if (command->example && (ts_path_has_vgpu() || !strstr(command->example, "--vgpu")))
 		fprintf(file, "\nexample: tsctl %s\n", command->example);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parser of all command lines. It walks over the words once: options store their values at
- * once, operands move to the front of argv, so that they are one list in the end. Each complaint
- * names the word as it was typed.
+ * once, operands move to the front of argv, so that they are one list in the end. A complaint about
+ * a value names the option's label.
  */
 #include "tools/tsctl/options/option-parse.h"
 
 #include "proto/abi/base.h"
+#include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/options/near.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/times.h"
@@ -40,6 +41,11 @@ static void list_words(const struct ts_option *option, char text[COMPLAINT_BYTES
 				      option->words[i]);
 }
 
+bool ts_option_is_concealed(const struct ts_option *option)
+{
+	return option->is_hidden || (option->is_for_vgpu && !ts_path_has_vgpu());
+}
+
 int ts_option_complain(const struct ts_option *option, const char *text)
 {
 	char words[COMPLAINT_BYTES], label[NAME_BYTES];
@@ -48,6 +54,7 @@ int ts_option_complain(const struct ts_option *option, const char *text)
 		snprintf(label, sizeof(label), "%s", option->label);
 	else
 		snprintf(label, sizeof(label), "--%s", option->name);
+	text = *text ? text : "''";
 	if (option->expects) {
 		ts_complain("%s %s: %s", label, text, option->expects);
 	} else if (option->kind == TS_OPTION_IS_MOMENT) {
@@ -68,7 +75,7 @@ static int complain_unknown(const struct parser *parser, const char *word)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	for (const struct ts_option *option = parser->command->options;
 	     option && !ts_option_is_last(option); option++) {
-		size_t distance = option->name && !option->is_hidden
+		size_t distance = option->name && !ts_option_is_concealed(option)
 					  ? ts_edit_distance(name, option->name)
 					  : SIZE_MAX;
 
@@ -131,7 +138,6 @@ static int store(const struct parser *parser, const struct ts_option *option, co
 		return 0;
 	case TS_OPTION_IS_TEXT:
 	case TS_OPTION_IS_FILE:
-	case TS_OPTION_IS_FOLDER:
 	case TS_OPTION_IS_SESSION:
 		*(const char **)to = text;
 		return 0;
@@ -164,7 +170,7 @@ static const struct ts_option *find_name(const struct parser *parser, const char
 			continue;
 		if (!option->name[n])
 			return option;
-		if (option->is_hidden)
+		if (ts_option_is_concealed(option))
 			continue;
 		found = option;
 		n_found++;

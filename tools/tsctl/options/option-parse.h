@@ -24,6 +24,9 @@ struct ts_operands {
 int ts_options_parse(const struct ts_command *command, int argc, char **argv, void *asked,
 		     struct ts_operands *ret_operands);
 
+/* True if no help, suggestion or completion names the option. */
+bool ts_option_is_concealed(const struct ts_option *option);
+
 /* Complains about a value of the option, by its `label` and `expects`, and returns -EINVAL. */
 int ts_option_complain(const struct ts_option *option, const char *text);
 

@@ -22,7 +22,6 @@ enum ts_option_kind {
 	TS_OPTION_IS_FLAG,	  /* no value (bool) */
 	TS_OPTION_IS_TEXT,	  /* any (const char *) */
 	TS_OPTION_IS_FILE,	  /* a path (const char *) */
-	TS_OPTION_IS_FOLDER,	  /* a path (const char *) */
 	TS_OPTION_IS_SESSION,	  /* a session's number or pid (const char *) */
 	TS_OPTION_IS_NUMBER,	  /* of [min, max] (uint64_t) */
 	TS_OPTION_IS_BYTES,	  /* of [min, max], with K, M or G (uint64_t) */
@@ -63,7 +62,8 @@ struct ts_option {
 	const char *help;    /* lines; NULL: the command's text has the option */
 	const char *joint;   /* the next option is in the same line of help, behind this text */
 	bool is_letter_unmentioned; /* help has the name alone */
-	bool is_hidden;		    /* in no help, no suggestion, no completion */
+	bool is_for_vgpu; /* no help and no completion names it where the virtual GPU is absent */
+	bool is_hidden;	  /* in no help, no suggestion, no completion */
 	/* A mistyped name may be equally near to several: the lowest rank is suggested, then the first. */
 	unsigned int rank;
 };
@@ -80,8 +80,6 @@ struct ts_option {
 #define TS_OPTION_FLAG(owner, field) TS_OPTION_IS_FLAG, TS_OPTION_OFFSET(bool, owner, field)
 #define TS_OPTION_TEXT(owner, field) TS_OPTION_IS_TEXT, TS_OPTION_OFFSET(const char *, owner, field)
 #define TS_OPTION_FILE(owner, field) TS_OPTION_IS_FILE, TS_OPTION_OFFSET(const char *, owner, field)
-#define TS_OPTION_FOLDER(owner, field) \
-	TS_OPTION_IS_FOLDER, TS_OPTION_OFFSET(const char *, owner, field)
 #define TS_OPTION_SESSION(owner, field) \
 	TS_OPTION_IS_SESSION, TS_OPTION_OFFSET(const char *, owner, field)
 #define TS_OPTION_NUMBER(owner, field) TS_OPTION_IS_NUMBER, TS_OPTION_OFFSET(uint64_t, owner, field)

@@ -56,6 +56,16 @@ int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long 
 	return 0;
 }
 
+int ts_parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	char with_unit[64];
+	size_t n = strlen(text);
+	bool has_unit = !n || (!isdigit((unsigned char)text[n - 1]) && text[n - 1] != '.');
+
+	snprintf(with_unit, sizeof(with_unit), "%.60s%s", text, has_unit ? "" : "s");
+	return ts_time_parse(with_unit, ret_ns);
+}
+
 int ts_parse_time_with_unit(const char *text, uint64_t *ret_ns)
 {
 	size_t n = strlen(text);

@@ -12,6 +12,8 @@ int ts_parse_number(const char *text, unsigned long long min, unsigned long long
 /* The same with an optional suffix K, M or G, powers of 1024. */
 int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long max,
 		   unsigned long long *ret_bytes);
+/* A time as ts_time_parse() reads it; seconds if it has no unit. Returns 0, -EINVAL or -ERANGE. */
+int ts_parse_seconds(const char *text, uint64_t *ret_ns);
 /* A time as ts_time_parse() reads it, whose unit is there. Returns 0, -EINVAL or -ERANGE. */
 int ts_parse_time_with_unit(const char *text, uint64_t *ret_ns);
 /*

@@ -168,20 +168,18 @@ static int check_environment(const struct record *record)
 	return -EINVAL;
 }
 
-/* Seconds where no unit is given. */
 static int parse_limit(void *to, const struct ts_option *option, const char *text)
 {
 	struct record *record = to;
-	char with_unit[64];
-	size_t n = strlen(text);
-	bool bare = n && (isdigit((unsigned char)text[n - 1]) || text[n - 1] == '.');
 
-	snprintf(with_unit, sizeof(with_unit), "%s%s", text, bare ? "s" : "");
-	if (ts_time_parse(with_unit, &record->limit_ns) || !record->limit_ns ||
+	if (ts_parse_seconds(text, &record->limit_ns) || !record->limit_ns ||
 	    record->limit_ns > UINT64_C(1000000000) * UINT32_MAX)
 		return ts_option_complain(option, text);
 	return 0;
 }
+
+/* The daemon's limit of the list. */
+#define KERNEL_EVENTS_BYTES 160u
 
 static const char *const kernel_events_names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
 						  "block", "memory", "driver", "samples",  NULL};
@@ -217,8 +215,12 @@ static int parse_kernel_events(void *to, const struct ts_option *option, const c
 			return -EINVAL;
 		}
 		if (!at[n])
-			return strlen(record->kernel_events) < 160 ? 0 : -EINVAL;
+			break;
 	}
+	if (strlen(record->kernel_events) < KERNEL_EVENTS_BYTES)
+		return 0;
+	ts_complain("--kernel-events: the list has more than %u bytes", KERNEL_EVENTS_BYTES - 1);
+	return -EINVAL;
 }
 
 static const char *const capture_names[] = {"timing", "replay", "window", NULL};
@@ -233,8 +235,8 @@ static const struct ts_option command_options[] = {
 	 .expects = "it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
 	 .help = "stop recording after TIME (10, 500ms); COMMAND runs on", .rank = 1},
 	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct record, vgpu, ts_vgpuspec_parse),
-	 .is_optional = true, .word_at = ts_vgpuspec_shape_at, .metavar = "SPEC",
-	 .help = "run on the virtual GPU: h200:2, ... (`tsctl devices`)"},
+	 .is_for_vgpu = true, .is_optional = true, .word_at = ts_vgpuspec_shape_at,
+	 .metavar = "SPEC", .help = "run on the virtual GPU: h200:2, ... (`tsctl devices`)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, stacks), .words = stacks_names,
 	 .metavar = "KIND", .help = "host stacks: python (default), native or none"},
 	{"symbols", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, symbols),

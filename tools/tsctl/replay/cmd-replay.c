@@ -201,8 +201,7 @@ static int parse_mode(void *to, const struct ts_option *option, const char *text
 
 	if (strcmp(text, mode_names[0]) && strcmp(text, mode_names[1]))
 		return ts_option_complain(option, text);
-	if (!strcmp(text, mode_names[1]))
-		TS_RPC_SET(query, dry_run, true);
+	query->has_dry_run = query->dry_run = !strcmp(text, mode_names[1]);
 	return 0;
 }
 
@@ -295,8 +294,10 @@ static int add_what_if(void *to, const struct ts_option *option, const char *tex
 {
 	struct command *command = to;
 
-	command->is_help_asked = !strcmp(text, "help");
-	return command->is_help_asked ? 0 : ts_replayemulate_add(&command->asked, text);
+	if (strcmp(text, "help"))
+		return ts_replayemulate_add(&command->asked, text);
+	command->is_help_asked = true;
+	return 0;
 }
 
 static int parse_check(void *to, const struct ts_option *option, const char *text)
