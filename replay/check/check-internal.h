@@ -138,6 +138,7 @@ void ts_check_locate(const struct ts_check *check, struct ts_check_finding *find
 void ts_check_kernel_init(struct ts_check *check);
 /* What the kernel that ended has touched, told to the operations; forgets it. */
 int ts_check_kernel_touched(struct ts_check *check);
+void ts_check_kernel_deinit(struct ts_check_kernel *kernel);
 
 /* strays.c: what the kernel that begins was given pointers to. -ENOMEM. */
 int ts_check_strays_begin(struct ts_check *check);

@@ -680,29 +680,35 @@ static int touch_pages(struct ts_check *check, struct touched **pages, size_t n_
 	return r;
 }
 
+static void deinit_touched(struct ts_map *touched)
+{
+	TS_MAP_EACH (touched, slot)
+		free((void *)(uintptr_t)slot->value);
+	ts_map_deinit(touched);
+}
+
 int ts_check_kernel_touched(struct ts_check *check)
 {
 	struct ts_map *touched = &check->kernel.touched;
-	size_t n_pages = 0;
-	struct touched **pages;
-	int r = -ENOMEM;
+	size_t n_pages = ts_map_count(touched);
+	struct touched **pages = n_pages ? calloc(n_pages, sizeof(*pages)) : NULL;
+	int r = n_pages ? -ENOMEM : 0;
 
-	if (!ts_map_count(touched))
-		return 0;
-	pages = calloc(ts_map_count(touched), sizeof(*pages));
-	/* By address: findings are in the order in which they are found. */
-	TS_MAP_EACH (touched, slot)
-		if (pages)
-			pages[n_pages++] = (void *)(uintptr_t)slot->value;
-		else
-			free((void *)(uintptr_t)slot->value);
 	if (pages) {
+		n_pages = 0;
+		TS_MAP_EACH (touched, slot)
+			pages[n_pages++] = (void *)(uintptr_t)slot->value;
+		/* By address: findings are in the order in which they are found. */
 		qsort(pages, n_pages, sizeof(*pages), compare_pages);
 		r = touch_pages(check, pages, n_pages);
 	}
-	while (n_pages)
-		free(pages[--n_pages]);
 	free(pages);
-	ts_map_deinit(touched);
+	deinit_touched(touched);
 	return r;
+}
+
+void ts_check_kernel_deinit(struct ts_check_kernel *kernel)
+{
+	free(kernel->reached);
+	deinit_touched(&kernel->touched);
 }

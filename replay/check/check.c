@@ -21,7 +21,7 @@ void ts_check_free(struct ts_check *check)
 	for (size_t i = 0; i < check->allocations.n; i++)
 		free(check->allocations.all[i].written);
 	free(check->allocations.all);
-	free(check->kernel.reached);
+	ts_check_kernel_deinit(&check->kernel);
 	ts_check_operations_deinit(&check->operations);
 	free(check);
 }
