@@ -14,10 +14,10 @@
  *	while (n && all[0].at_ns <= now_ns)
  *		fire(timers_pop(all, &n));
  *
- * The caller makes room before it pushes, so that push does not fail. A caller that must not fail when it pushes makes room earlier,
- * for example when it creates the object that it pushes later.
+ * The caller makes room before it pushes, so that push does not fail. A caller that must not fail
+ * when it pushes makes room earlier, for example when it creates the object that it pushes later.
  *
- * Of elements that compare equal any may come first, but the same operations always give the same order.
+ * Elements that compare equal come in any order, but the same operations always give the same order.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash tables in memory: linear probing over a power of two of slots, at most half of them taken. There are three layers:
+ * Hash tables in memory: linear probing over a power of two of slots, at most half of them taken.
+ * There are three layers:
  *
  * - ts_map maps 64-bit keys to 64-bit values or to pointers.
  * - ts_hashindex finds entries of the caller's array by their hash. The caller compares.
@@ -10,15 +11,17 @@
  *	r = ts_map_set(&sizes, address, n_bytes);
  *	n_bytes = ts_map_get(&sizes, address);
  *
- * Keys may come from a stranger's file or socket. Each table draws its own random seeds with its first slots, and hashes by
- * them, so that no file makes all keys collide. The order of the slots differs from run to run: no output may depend on it.
+ * Keys may come from a stranger's file or socket. Each table draws its own random seeds with its
+ * first slots, and hashes by them, so that no file makes all keys collide. The order of the slots
+ * differs from run to run: no output may depend on it.
  *
- * A table is all zero when empty, and grows without a limit but memory: the caller bounds the entries. -ENOMEM leaves a table as
- * it was. Not thread-safe.
+ * A table is all zero when empty, and grows without a limit but memory: the caller bounds the
+ * entries. -ENOMEM leaves a table as it was. Not thread-safe.
  *
- * Half full is the limit, because a search for an absent key then looks at 2.5 slots on average; at three quarters it looks at
- * 8.5 (Knuth 6.4). No library's table is used: uthash ends the process without memory by default and adds 56 bytes to
- * each element; Debian has no package of khash as a header of its own.
+ * Half full is the limit, because a search for an absent key then looks at 2.5 slots on average; at
+ * three quarters it looks at 8.5 (Knuth 6.4). No library's table is used: uthash ends the process
+ * without memory by default and adds 56 bytes to each element; Debian has no package of khash as a
+ * header of its own.
  */
 #pragma once
 
@@ -54,8 +57,9 @@ TS_SLOTS_OUTLINE void ts_slots_draw(struct ts_slots *slots)
 }
 
 /*
- * Of a key, or of an unseeded hash. The first product is different for different keys; the second one spreads keys that are close
- * together, or far apart in even steps. The high bits are the good ones.
+ * Hashes a key, or an unseeded hash. The first product is different for different keys; the second
+ * one spreads keys that are close together, or far apart in even steps. The high bits are the good
+ * ones.
  */
 TS_SLOTS_INLINE uint64_t ts_slots_hash(const struct ts_slots *slots, uint64_t key)
 {
@@ -81,22 +85,27 @@ TS_SLOTS_INLINE void *ts_slots_at(const struct ts_slots *slots, size_t slot_byte
 	return (uint8_t *)slots->all + i * slot_bytes;
 }
 
-/* True if one more needs a call of ts_slots_grow() first. */
-TS_SLOTS_INLINE bool ts_slots_are_full(const struct ts_slots *slots)
+/* True if n_more slots more can only be taken after a call of ts_slots_grow(). */
+TS_SLOTS_INLINE bool ts_slots_lack(const struct ts_slots *slots, size_t n_more)
 {
-	return ts_unlikely(2 * slots->n >= slots->n_slots);
+	return ts_unlikely(n_more > slots->n_slots / 2 - slots->n);
 }
 
-/* Twice the slots. 0 or -ENOMEM. Inlined, so that the hash is known: call it in one function that is not. */
+/*
+ * Makes room for n_more slots more, which the table lacks. 0 or -ENOMEM. Inlined, so that the hash
+ * is known: call it in one function that is not.
+ */
 TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
-				  TS_SLOTS_HASH_OF(hash_of))
+				  TS_SLOTS_HASH_OF(hash_of), size_t n_more)
 {
 	struct ts_slots grown = *slots;
 	uint64_t hash;
 
-	if (grown.n_slots > SIZE_MAX / 2)
-		return -ENOMEM;
-	grown.n_slots = grown.n_slots ? 2 * grown.n_slots : TS_SLOTS_FIRST;
+	while (ts_slots_lack(&grown, n_more)) {
+		if (grown.n_slots > SIZE_MAX / 2 / slot_bytes)
+			return -ENOMEM;
+		grown.n_slots = grown.n_slots ? 2 * grown.n_slots : TS_SLOTS_FIRST;
+	}
 	grown.all = calloc(grown.n_slots, slot_bytes);
 	if (!grown.all)
 		return -ENOMEM;
@@ -118,7 +127,10 @@ TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 	return 0;
 }
 
-/* Frees slot `gap`, which is taken. Later slots of its run move up, so that no search ends too early and no mark is left. */
+/*
+ * Frees slot `gap`, which is taken. Later slots of its run move up, so that no search ends too early
+ * and no mark is left.
+ */
 TS_SLOTS_INLINE void ts_slots_remove(struct ts_slots *slots, size_t slot_bytes,
 				     TS_SLOTS_HASH_OF(hash_of), size_t gap)
 {
@@ -173,9 +185,9 @@ TS_SLOTS_INLINE bool ts_map_hash_of(const struct ts_slots *slots, const void *sl
 	return held->value;
 }
 
-TS_SLOTS_OUTLINE int ts_map_grow(struct ts_map *map)
+TS_SLOTS_OUTLINE int ts_map_grow(struct ts_map *map, size_t n_more)
 {
-	return ts_slots_grow(&map->slots, sizeof(struct ts_map_slot), ts_map_hash_of);
+	return ts_slots_grow(&map->slots, sizeof(struct ts_map_slot), ts_map_hash_of, n_more);
 }
 
 /* The slot of a key, or the free one where the key would go. There are slots. */
@@ -198,41 +210,7 @@ static inline uint64_t ts_map_get(const struct ts_map *map, uint64_t key)
 /* Makes room for n_more keys that are new: adding them does not fail then. 0 or -ENOMEM. */
 static inline int ts_map_reserve(struct ts_map *map, size_t n_more)
 {
-	while (n_more && 2 * (map->slots.n + n_more - 1) >= map->slots.n_slots)
-		if (ts_map_grow(map))
-			return -ENOMEM;
-	return 0;
-}
-
-/* Of a table without room for one more key. Without memory those that are there keep their places. */
-TS_SLOTS_OUTLINE uint64_t *ts_map_place_in_full(struct ts_map *map, uint64_t key)
-{
-	struct ts_map_slot *slot;
-
-	if (ts_map_grow(map) && !map->slots.n)
-		return NULL;
-	slot = ts_map_search(map, key);
-	if (!slot->value && ts_slots_are_full(&map->slots))
-		return NULL;
-	map->slots.n += !slot->value;
-	slot->key = key;
-	return &slot->value;
-}
-
-/*
- * The value of a key, which is added if it is not there: the value is 0 then, and the caller sets it before the next call. NULL:
- * no memory for one more key. Valid until the next key is added or removed.
- */
-static inline uint64_t *ts_map_place(struct ts_map *map, uint64_t key)
-{
-	struct ts_map_slot *slot;
-
-	if (ts_slots_are_full(&map->slots))
-		return ts_map_place_in_full(map, key);
-	slot = ts_map_search(map, key);
-	map->slots.n += !slot->value;
-	slot->key = key;
-	return &slot->value;
+	return ts_slots_lack(&map->slots, n_more) ? ts_map_grow(map, n_more) : 0;
 }
 
 /* Returns the value that the key had. 0: the key was not there. */
@@ -251,19 +229,40 @@ static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 	return value;
 }
 
-/* Adds a key or replaces its value, which does not fail; value 0 removes the key. 0 or -ENOMEM. */
+/* ts_map_set() of a table that has no room for one more key. */
+TS_SLOTS_OUTLINE int ts_map_set_in_full(struct ts_map *map, uint64_t key, uint64_t value)
+{
+	struct ts_map_slot *slot = map->slots.n ? ts_map_search(map, key) : NULL;
+
+	if (!slot || !slot->value) {
+		if (ts_map_grow(map, 1))
+			return -ENOMEM;
+		slot = ts_map_search(map, key);
+		map->slots.n++;
+		slot->key = key;
+	}
+	slot->value = value;
+	return 0;
+}
+
+/*
+ * Adds a key or replaces its value; value 0 removes the key. 0 or -ENOMEM. Replacing does not fail,
+ * and leaves all keys in their slots.
+ */
 static inline int ts_map_set(struct ts_map *map, uint64_t key, uint64_t value)
 {
-	uint64_t *place;
+	struct ts_map_slot *slot;
 
 	if (ts_unlikely(!value)) {
 		ts_map_remove(map, key);
 		return 0;
 	}
-	place = ts_map_place(map, key);
-	if (!place)
-		return -ENOMEM;
-	*place = value;
+	if (ts_slots_lack(&map->slots, 1))
+		return ts_map_set_in_full(map, key, value);
+	slot = ts_map_search(map, key);
+	map->slots.n += !slot->value;
+	slot->key = key;
+	slot->value = value;
 	return 0;
 }
 
@@ -278,11 +277,6 @@ static inline int ts_map_set_pointer(struct ts_map *map, uint64_t key, void *val
 	return ts_map_set(map, key, (uintptr_t)value);
 }
 
-static inline void *ts_map_remove_pointer(struct ts_map *map, uint64_t key)
-{
-	return (void *)(uintptr_t)ts_map_remove(map, key);
-}
-
 static inline size_t ts_map_count(const struct ts_map *map)
 {
 	return map->slots.n;
@@ -292,11 +286,6 @@ static inline size_t ts_map_count(const struct ts_map *map)
 static inline size_t ts_map_bytes(const struct ts_map *map)
 {
 	return map->slots.n_slots * sizeof(struct ts_map_slot);
-}
-
-static inline void ts_map_clear(struct ts_map *map)
-{
-	ts_slots_clear(&map->slots, sizeof(struct ts_map_slot));
 }
 
 static inline void ts_map_deinit(struct ts_map *map)
@@ -316,7 +305,10 @@ static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct t
 	return NULL;
 }
 
-/* Visits each key once, in an order that differs from run to run. The body may change values, and neither adds nor removes. */
+/*
+ * Visits each key once, in an order that differs from run to run. The body may set slot->value to
+ * another value that is not 0, and neither adds nor removes.
+ */
 #define TS_MAP_EACH(map, slot)                                          \
 	for (struct ts_map_slot *slot = ts_map_next((map), NULL); slot; \
 	     slot = ts_map_next((map), slot))
@@ -340,8 +332,8 @@ struct ts_hashindex_at {
 };
 
 /*
- * The value with which the hash of a text or of several words begins, if these come from a stranger: unseeded hashes can be made
- * equal. Draws it, if the index is new.
+ * The value with which the hash of a text or of several words begins, if these come from a stranger:
+ * unseeded hashes can be made equal. Draws it, if the index is new.
  */
 static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 {
@@ -361,9 +353,10 @@ TS_SLOTS_INLINE bool ts_hashindex_hash_of(const struct ts_slots *slots, const vo
 	return held->number;
 }
 
-TS_SLOTS_OUTLINE int ts_hashindex_grow(struct ts_hashindex *index)
+TS_SLOTS_OUTLINE int ts_hashindex_grow(struct ts_hashindex *index, size_t n_more)
 {
-	return ts_slots_grow(&index->slots, sizeof(struct ts_hashindex_slot), ts_hashindex_hash_of);
+	return ts_slots_grow(&index->slots, sizeof(struct ts_hashindex_slot), ts_hashindex_hash_of,
+			     n_more);
 }
 
 TS_SLOTS_INLINE struct ts_hashindex_at ts_hashindex_begin(const struct ts_hashindex *index,
@@ -397,8 +390,8 @@ TS_SLOTS_INLINE bool ts_hashindex_step(struct ts_hashindex_at *at)
 }
 
 /*
- * Visits the entries that have the hash; at.number is the number of one. Few others come along, which the caller's comparison
- * rejects:
+ * Visits the entries that have the hash; at.number is the number of one. Few others come along,
+ * which the caller's comparison rejects:
  *
  *	TS_HASHINDEX_EACH(&index, hash, at)
  *		if (entries[at.number].key == key)
@@ -411,19 +404,18 @@ TS_SLOTS_INLINE bool ts_hashindex_step(struct ts_hashindex_at *at)
 /* Makes room for n_more entries: adding them does not fail then. 0 or -ENOMEM. */
 static inline int ts_hashindex_reserve(struct ts_hashindex *index, size_t n_more)
 {
-	while (n_more && 2 * (index->slots.n + n_more - 1) >= index->slots.n_slots)
-		if (ts_hashindex_grow(index))
-			return -ENOMEM;
-	return 0;
+	return ts_slots_lack(&index->slots, n_more) ? ts_hashindex_grow(index, n_more) : 0;
 }
 
-/* Adds an entry that is not there. 0 or -ENOMEM. */
+/* Adds an entry that is not there. 0 or -ENOMEM, for number 2^32 - 1 as well. */
 static inline int ts_hashindex_add(struct ts_hashindex *index, uint64_t hash, uint32_t number)
 {
 	struct ts_hashindex_slot *all;
 	size_t i;
 
-	if (ts_slots_are_full(&index->slots) && ts_hashindex_grow(index))
+	if (ts_unlikely(number == UINT32_MAX))
+		return -ENOMEM;
+	if (ts_slots_lack(&index->slots, 1) && ts_hashindex_grow(index, 1))
 		return -ENOMEM;
 	all = (struct ts_hashindex_slot *)index->slots.all;
 	hash = ts_slots_hash(&index->slots, hash);
@@ -449,11 +441,6 @@ static inline void ts_hashindex_remove(struct ts_hashindex *index, uint64_t hash
 		i = ts_slots_next(&index->slots, i);
 	if (all[i].number)
 		ts_slots_remove(&index->slots, sizeof(*all), ts_hashindex_hash_of, i);
-}
-
-static inline size_t ts_hashindex_count(const struct ts_hashindex *index)
-{
-	return index->slots.n;
 }
 
 static inline void ts_hashindex_clear(struct ts_hashindex *index)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by address, events by
- * handle. Below it is the table of proto/abi/map.h, with its seeds against keys of a trace that was made so that they collide. No
- * limit but memory: callers bound the keys. One thread.
+ * A table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by
+ * address, events by handle. Below it is the table of proto/abi/map.h, with its seeds against keys
+ * of a trace that was made so that they collide. No limit but memory: callers bound the keys. One
+ * thread.
  */
 #pragma once
 
@@ -42,7 +43,8 @@ TS_SLOTS_INLINE bool ts_state_map_hash_of(const struct ts_slots *slots, const vo
 
 TS_SLOTS_OUTLINE int ts_state_map_grow(struct ts_state_map *map)
 {
-	return ts_slots_grow(&map->slots, sizeof(struct ts_state_map_slot), ts_state_map_hash_of);
+	return ts_slots_grow(&map->slots, sizeof(struct ts_state_map_slot), ts_state_map_hash_of,
+			     1);
 }
 
 /* The slot of a key, or the free one where the key would go. There are slots. */
@@ -66,18 +68,28 @@ static inline uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_
 	return ts_state_map_search(map, session, key)->place - 1;
 }
 
-/* Adds or replaces. `value` is less than TS_STATE_MAP_NONE. 0 or -ENOMEM. */
+/*
+ * Adds a key or replaces its value. 0 or -ENOMEM, for value TS_STATE_MAP_NONE as well. Replacing does
+ * not fail, and leaves all keys in their slots.
+ */
 TS_SLOTS_OUTLINE int ts_state_map_set(struct ts_state_map *map, uint32_t session, uint64_t key,
 				      uint32_t value)
 {
 	struct ts_state_map_slot *slot;
 
-	if (ts_slots_are_full(&map->slots) && ts_state_map_grow(map))
+	if (ts_unlikely(value == TS_STATE_MAP_NONE))
 		return -ENOMEM;
-	slot = ts_state_map_search(map, session, key);
-	map->slots.n += !slot->place;
-	slot->key = key;
-	slot->session = session;
+	slot = map->slots.n_slots ? ts_state_map_search(map, session, key) : NULL;
+	if (!slot || !slot->place) {
+		if (ts_slots_lack(&map->slots, 1)) {
+			if (ts_state_map_grow(map))
+				return -ENOMEM;
+			slot = ts_state_map_search(map, session, key);
+		}
+		map->slots.n++;
+		slot->key = key;
+		slot->session = session;
+	}
 	slot->place = value + 1;
 	return 0;
 }

@@ -98,3 +98,30 @@ TS_TEST(pointers_come_in_order)
 	}
 	pointers_sink(heap, n, 0);
 }
+
+TS_TEST(sinking_from_the_middle_builds_a_heap)
+{
+	struct element heap[N_MAX];
+
+	for (size_t n_all = 0; n_all < N_MAX; n_all++) {
+		size_t n = n_all;
+		uint64_t sum = 0;
+		uint32_t last = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			heap[i] = (struct element){(uint32_t)(draw() % 50), i};
+			sum += heap[i].key;
+		}
+		for (size_t i = n / 2 + 1; i-- > 0;)
+			elements_sink(heap, n, i);
+		check_order(heap, n);
+		while (n) {
+			struct element first = elements_pop(heap, &n);
+
+			ts_check(first.key >= last);
+			last = first.key;
+			sum -= last;
+		}
+		ts_check_int(sum, 0);
+	}
+}

@@ -81,18 +81,14 @@ TS_TEST(map_is_as_a_list)
 	ts_check_int(ts_map_remove(&map, 3), 0);
 	for (unsigned step = 0; step < 40000; step++) {
 		size_t i = draw() % N_KEYS;
-		uint64_t value = draw() | 1, *place;
+		uint64_t value = draw() | 1;
 
 		/* Mostly additions, then mostly removals, in turn. */
 		switch (draw() % (step / 2000 % 2 ? 8 : 3)) {
 		case 0:
+		case 1:
 			ts_check_int(ts_map_set(&map, model.keys[i], value), 0);
 			model.values[i] = value;
-			break;
-		case 1:
-			place = ts_map_place(&map, model.keys[i]);
-			ts_check(place && *place == model.values[i]);
-			model.values[i] = *place = value;
 			break;
 		case 2:
 			ts_check_int(ts_map_set(&map, model.keys[i], 0), 0);
@@ -105,12 +101,12 @@ TS_TEST(map_is_as_a_list)
 		if (step % 97 == 0)
 			check_map(&map, &model);
 	}
-	ts_map_clear(&map);
+	ts_map_deinit(&map);
 	memset(model.values, 0, sizeof(model.values));
 	check_map(&map, &model);
 	ts_check_int(ts_map_set_pointer(&map, 7, &model), 0);
 	ts_check(ts_map_get_pointer(&map, 7) == &model);
-	ts_check(ts_map_remove_pointer(&map, 7) == &model);
+	ts_check_int(ts_map_set_pointer(&map, 7, NULL), 0);
 	ts_check(!ts_map_get_pointer(&map, 7));
 	ts_map_deinit(&map);
 	ts_map_deinit(&map);
@@ -127,7 +123,6 @@ TS_TEST(map_without_memory_is_as_it_was)
 	n_until_failure = 0;
 	ts_check_int(ts_map_set(&map, 1, 1), -ENOMEM);
 	ts_check_int(ts_map_reserve(&map, 1), -ENOMEM);
-	ts_check(!ts_map_place(&map, 1));
 	check_map(&map, &model);
 	n_until_failure = 2;
 	for (size_t i = 0; i < N_KEYS; i++) {
@@ -157,6 +152,49 @@ TS_TEST(map_without_memory_is_as_it_was)
 		}
 	check_map(&map, &model);
 	ts_map_deinit(&map);
+}
+
+TS_TEST(replacing_a_value_in_a_full_map_moves_nothing)
+{
+	struct ts_map map = {0};
+	const void *all;
+	uint64_t n = 0;
+
+	ts_check_int(ts_map_reserve(&map, 1), 0);
+	for (; !ts_slots_lack(&map.slots, 1); n++)
+		ts_check_int(ts_map_set(&map, n, n + 1), 0);
+	all = map.slots.all;
+	for (uint64_t i = 0; i < n; i++)
+		ts_check_int(ts_map_set(&map, i, i + 2), 0);
+	TS_MAP_EACH (&map, slot)
+		ts_check_int(ts_map_set(&map, slot->key, slot->value + 1), 0);
+	ts_check(map.slots.all == all);
+	for (uint64_t i = 0; i < n; i++)
+		ts_check_int(ts_map_get(&map, i), i + 3);
+	ts_check_int(ts_map_set(&map, n, 1), 0);
+	ts_check(map.slots.all != all);
+	ts_map_deinit(&map);
+}
+
+TS_TEST(room_for_too_many_is_refused)
+{
+	struct ts_hashindex index = {0};
+	struct ts_map map = {0};
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < 3; i++) {
+			ts_check_int(ts_map_reserve(&map, SIZE_MAX - i), -ENOMEM);
+			ts_check_int(ts_map_reserve(&map, SIZE_MAX / 2 - i + 1), -ENOMEM);
+			ts_check_int(ts_hashindex_reserve(&index, SIZE_MAX - i), -ENOMEM);
+			ts_check_int(ts_hashindex_reserve(&index, SIZE_MAX / 2 - i + 1), -ENOMEM);
+		}
+		ts_check_int(ts_map_count(&map), round);
+		ts_check_int(ts_map_get(&map, 1), round);
+		ts_check_int(ts_map_set(&map, 1, 1), 0);
+		ts_check_int(ts_hashindex_add(&index, 1, round), 0);
+	}
+	ts_map_deinit(&map);
+	ts_hashindex_deinit(&index);
 }
 
 static size_t longest_run(const struct ts_map *map)
@@ -225,7 +263,7 @@ static void check_index(struct ts_hashindex *index, const bool *there)
 		}
 		ts_check_int(is_found, there[i]);
 	}
-	ts_check_int(ts_hashindex_count(index), n);
+	ts_check_int(index->slots.n, n);
 }
 
 TS_TEST(hashindex_is_as_a_list)
@@ -284,5 +322,65 @@ TS_TEST(hashindex_without_memory_is_as_it_was)
 			there[i] = true;
 		}
 	check_index(&index, there);
+	ts_hashindex_deinit(&index);
+}
+
+TS_TEST(the_last_number_is_refused)
+{
+	struct ts_hashindex index = {0};
+	unsigned n = 0;
+
+	ts_check_int(ts_hashindex_add(&index, 5, UINT32_MAX), -ENOMEM);
+	ts_check_int(ts_hashindex_add(&index, 5, UINT32_MAX - 1), 0);
+	ts_check_int(ts_hashindex_add(&index, 5, UINT32_MAX), -ENOMEM);
+	ts_hashindex_remove(&index, 5, UINT32_MAX);
+	ts_check_int(index.slots.n, 1);
+	TS_HASHINDEX_EACH (&index, 5, at) {
+		ts_check_int(at.number, UINT32_MAX - 1);
+		n++;
+	}
+	ts_check_int(n, 1);
+	ts_hashindex_remove(&index, 5, UINT32_MAX - 1);
+	ts_check_int(index.slots.n, 0);
+	ts_hashindex_deinit(&index);
+}
+
+/* Hashes whose high halves an unseeded multiplication makes equal, and hashes in even steps. */
+TS_TEST(hashindex_stays_quick_under_hostile_hashes)
+{
+	uint64_t inverse = 1;
+
+	for (unsigned i = 0; i < 6; i++)
+		inverse *= 2 - TS_HASH_GOLDEN * inverse;
+	for (unsigned shift = 0; shift < 53; shift++) {
+		struct ts_hashindex index = {0};
+		size_t n_visited = 0;
+
+		for (uint32_t i = 0; i < 4096; i++)
+			ts_check_int(ts_hashindex_add(&index,
+						      shift == 52 ? i * inverse
+								  : (uint64_t)i << shift,
+						      i),
+				     0);
+		for (uint32_t i = 0; i < 4096; i++)
+			TS_HASHINDEX_EACH (&index, shift == 52 ? i * inverse : (uint64_t)i << shift,
+					   at)
+				n_visited++;
+		ts_check(n_visited >= 4096 && n_visited < 4096 + 40);
+		ts_hashindex_deinit(&index);
+	}
+}
+
+TS_TEST(a_seed_survives_growth)
+{
+	struct ts_hashindex index = {0};
+	uint64_t seed = ts_hashindex_seed(&index);
+
+	ts_check(seed && !index.slots.n_slots);
+	for (uint32_t i = 0; i < 1000; i++)
+		ts_check_int(ts_hashindex_add(&index, ts_hash_add(seed, i), i), 0);
+	ts_check(ts_hashindex_seed(&index) == seed);
+	ts_hashindex_clear(&index);
+	ts_check(ts_hashindex_seed(&index) == seed);
 	ts_hashindex_deinit(&index);
 }
