@@ -91,7 +91,8 @@ void ts_intern_undo(struct ts_intern *intern)
 	if (last && last->id == intern->last_id) {
 		/* Its content ends the run of bytes. */
 		intern->bytes.n = last->off;
-		ts_hashindex_remove(&intern->index, last->hash, (uint32_t)--intern->n);
+		intern->n--;
+		ts_hashindex_remove(&intern->index, last->hash, (uint32_t)intern->n);
 	}
 	intern->last_id--;
 }

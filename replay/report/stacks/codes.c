@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions are told apart by their name and file. Of each the lines are counted, so that the one
- * with the most samples stands for it.
+ * Functions are told apart by their name and file. Each function's lines are counted, so that the
+ * line with the most samples stands for it.
  */
 #include "replay/report/stacks/codes.h"
 

@@ -39,17 +39,16 @@ struct collector {
 	uint64_t n_read;
 };
 
-static void free_pages(struct ts_hashtable *pages)
+static void free_sites(struct ts_hashtable *pages)
 {
 	for (uint32_t i = 0; i < pages->n; i++)
 		free(((struct page *)ts_hashtable_at(pages, i))->sites);
-	ts_hashtable_clear(pages);
 }
 
 static void collector_deinit(struct collector *collector)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(collector->pages); i++) {
-		free_pages(&collector->pages[i]);
+		free_sites(&collector->pages[i]);
 		ts_hashtable_deinit(&collector->pages[i]);
 	}
 	ts_epochs_deinit(&collector->epochs);
@@ -89,7 +88,8 @@ static int add_page(struct collector *collector, uint32_t session, uint64_t op_i
 	if (collector->pages[0].n == N_PAGES) {
 		struct ts_hashtable spare = collector->pages[1];
 
-		free_pages(&spare);
+		free_sites(&spare);
+		ts_hashtable_clear(&spare);
 		collector->pages[1] = collector->pages[0];
 		collector->pages[0] = spare;
 		collector->last.sites = NULL;

@@ -64,13 +64,18 @@ const char *intern(const char *text)
 		struct ts_hashindex index;
 	} interned;
 	char *copy = NULL;
-	uint64_t hash;
+	uint64_t seed, hash;
 
 	pthread_mutex_lock(&lock);
-	hash = ts_hash_text(ts_hashindex_seed(&interned.index), text);
+	seed = ts_hashindex_seed(&interned.index);
+	pthread_mutex_unlock(&lock);
+	hash = ts_hash_text(seed, text);
+	pthread_mutex_lock(&lock);
 	TS_HASHINDEX_EACH (&interned.index, hash, at)
-		if (!strcmp(interned.texts[at.number], text))
+		if (!strcmp(interned.texts[at.number], text)) {
 			copy = interned.texts[at.number];
+			break;
+		}
 	if (!copy && !TS_GROW(interned.texts, interned.n_allocated, interned.n + 1)) {
 		copy = strdup(text);
 		if (copy && ts_hashindex_add(&interned.index, hash, (uint32_t)interned.n)) {
