@@ -11,9 +11,10 @@
  *	r = ts_map_set(&sizes, address, n_bytes);
  *	n_bytes = ts_map_get(&sizes, address);
  *
- * Keys may come from a stranger's file or socket. Each table draws its own random seeds with its
- * first slots, and hashes by them, so that no file makes all keys collide. The order of the slots
- * differs from run to run: no output may depend on it.
+ * Keys may come from a stranger's file or socket. Each table draws its own random seeds, and hashes
+ * by them, so that no file makes all keys collide. Texts and keys of several words are hashed by
+ * ts_hash_seeded_bytes() with ts_hashindex_seed(). The order of the slots differs from run to run:
+ * no output may depend on it.
  *
  * A table is all zero when empty, and grows without a limit but memory: the caller bounds the
  * entries. -ENOMEM leaves a table as it was. Not thread-safe.
@@ -332,13 +333,19 @@ struct ts_hashindex_at {
 };
 
 /*
- * The value with which the hash of a text or of several words begins, if these come from a stranger:
- * unseeded hashes can be made equal. Draws it, if the index is new.
+ * The seed for ts_hash_seeded_bytes(), by which texts and keys of several words are hashed if these
+ * come from a stranger. Draws it, if the index is new.
  */
 static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 {
 	if (ts_unlikely(!index->slots.seeds[0]))
 		ts_slots_draw(&index->slots);
+	return index->slots.seeds[1];
+}
+
+/* The seed of an index that has drawn it. */
+static inline uint64_t ts_hashindex_seed_of(const struct ts_hashindex *index)
+{
 	return index->slots.seeds[1];
 }
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes of keys for tables in memory: where a look-up begins. Quick rather than good, and in no file: those of contents are in hash.h.
- * A key's high bits are the good ones (multiplication by the golden ratio, Knuth 6.4); a text's low bits are as good (FNV-1a).
+ * Hashes of keys for tables in memory: where a look-up begins. Quick rather than good, and in no
+ * file: those of contents are in hash.h. A key's high bits are the good ones (multiplication by the
+ * golden ratio, Knuth 6.4); a text's low bits are as good (FNV-1a).
+ *
+ * A stranger can choose texts, or keys of several words, whose hashes are equal by FNV-1a and by
+ * ts_hash_add(), for any value that these begin with. Tables of such keys use ts_hash_seeded_bytes()
+ * with a random seed.
  */
 #pragma once
 
@@ -31,8 +36,40 @@ static inline uint64_t ts_hash_bytes(uint64_t hash, const void *bytes, size_t n_
 	return hash;
 }
 
-/* NULL is as empty. */
-static inline uint64_t ts_hash_text(uint64_t hash, const char *text)
+/* Multiplies and folds: each bit of the result depends on all bits of both. */
+static inline uint64_t ts_hash_fold(uint64_t a, uint64_t b)
 {
-	return ts_hash_bytes(hash, text, text ? strlen(text) : 0);
+	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/*
+ * 8 bytes at a time. Which keys have equal hashes is not known without the seed, which every product
+ * takes in.
+ */
+static inline uint64_t ts_hash_seeded_bytes(uint64_t seed, const void *bytes, size_t n_bytes)
+{
+	const uint64_t secret = seed ^ UINT64_C(0xd6e8feb86659fd93);
+	const uint8_t *at = (const uint8_t *)bytes;
+	uint64_t hash = seed ^ TS_HASH_GOLDEN, word;
+	size_t i;
+
+	for (i = 0; i + 8 <= n_bytes; i += 8) {
+		memcpy(&word, at + i, 8);
+		hash = ts_hash_fold(hash ^ word, secret);
+	}
+	if (i < n_bytes) {
+		word = 0;
+		memcpy(&word, at + i, n_bytes - i);
+		hash = ts_hash_fold(hash ^ word, secret);
+	}
+	/* An index multiplies once more. */
+	return hash ^ n_bytes;
+}
+
+/* NULL is as empty. */
+static inline uint64_t ts_hash_seeded_text(uint64_t seed, const char *text)
+{
+	return ts_hash_seeded_bytes(seed, text, text ? strlen(text) : 0);
 }

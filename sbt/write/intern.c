@@ -21,34 +21,10 @@ void ts_intern_deinit(struct ts_intern *intern)
 	*intern = (struct ts_intern){0};
 }
 
-/* Multiply and fold, 8 bytes at a time. */
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t hash_bytes(uint64_t seed, const uint8_t *p, size_t n)
-{
-	uint64_t hash = seed ^ 0x9e3779b97f4a7c15u, word;
-	size_t i;
-
-	for (i = 0; i + 8 <= n; i += 8) {
-		memcpy(&word, p + i, 8);
-		hash = fold(hash ^ word, 0xd6e8feb86659fd93u) + seed;
-	}
-	word = n;
-	if (i < n)
-		memcpy(&word, p + i, n - i);
-	hash = fold(hash ^ word, 0xd6e8feb86659fd93u ^ seed);
-	return fold(hash ^ n, 0x2545f4914f6cdd1du);
-}
-
 int ts_intern(struct ts_intern *intern, const void *bytes, uint32_t n_bytes, uint32_t *ret_id,
 	      bool *ret_is_new)
 {
-	uint64_t hash = hash_bytes(intern->seed, bytes, n_bytes);
+	uint64_t hash = ts_hash_seeded_bytes(intern->seed, bytes, n_bytes);
 	int r;
 
 	TS_HASHINDEX_EACH (&intern->index, hash, at) {

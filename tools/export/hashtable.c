@@ -14,7 +14,6 @@ void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t ke
 {
 	assert(key_bytes && key_bytes % 8 == 0 && entry_bytes % 8 == 0 && entry_bytes >= key_bytes);
 	*table = (struct ts_hashtable){.entry_bytes = entry_bytes, .key_bytes = key_bytes};
-	table->seed = ts_hashindex_seed(&table->index);
 }
 
 void ts_hashtable_deinit(struct ts_hashtable *table)
@@ -29,21 +28,6 @@ void ts_hashtable_clear(struct ts_hashtable *table)
 {
 	table->n = 0;
 	ts_hashindex_clear(&table->index);
-}
-
-/* The index takes in what comes last. */
-static uint64_t hash_of(const struct ts_hashtable *table, const void *key)
-{
-	uint64_t value = table->seed, word;
-
-	memcpy(&word, key, sizeof(word));
-	value ^= word;
-	for (size_t at = sizeof(word); at < table->key_bytes; at += sizeof(word)) {
-		memcpy(&word, (const uint8_t *)key + at, sizeof(word));
-		value *= UINT64_C(0xff51afd7ed558ccd);
-		value ^= value >> 32 ^ word;
-	}
-	return value;
 }
 
 static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const uint8_t *b)
@@ -73,7 +57,8 @@ static bool find(const struct ts_hashtable *table, const void *key, uint64_t has
 
 int ts_hashtable_get(struct ts_hashtable *table, const void *key, uint32_t *ret_i, bool *ret_is_new)
 {
-	uint64_t hash = hash_of(table, key);
+	uint64_t hash =
+		ts_hash_seeded_bytes(ts_hashindex_seed(&table->index), key, table->key_bytes);
 	bool is_new = !find(table, key, hash, ret_i);
 	int r;
 
@@ -101,6 +86,6 @@ bool ts_hashtable_find(const struct ts_hashtable *table, const void *key, uint32
 
 	if (!table->n)
 		return false;
-	hash = hash_of(table, key);
+	hash = ts_hash_seeded_bytes(ts_hashindex_seed_of(&table->index), key, table->key_bytes);
 	return find(table, key, hash, ret_i);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things found by what they are: entries of one size whose first bytes are their key, numbered in the order in which they
- * came. Keys are compared, a hash only narrows the search; it is seeded, so that numbers chosen by a stranger
+ * Things found by what they are: entries of one size whose first bytes are their key, numbered in
+ * the order in which they came. Keys are compared, a hash only narrows the search; it is seeded, so that numbers chosen by a stranger
  * cannot be made to collide. One thread.
  */
 #pragma once
@@ -17,7 +17,6 @@ struct ts_hashtable {
 	uint32_t n;
 	size_t capacity;
 	struct ts_hashindex index;
-	uint64_t seed; /* of the hashes of keys */
 	uint32_t recent
 		[TS_HASHTABLE_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
 };

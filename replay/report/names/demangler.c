@@ -62,7 +62,7 @@ void ts_demangler_freep(struct ts_demangler **demangler)
 /* NULL: there is no room for one more. */
 static const struct name *find(struct ts_demangler *demangler, const char *mangled)
 {
-	uint64_t hash = ts_hash_text(ts_hashindex_seed(&demangler->by_mangled), mangled);
+	uint64_t hash = ts_hash_seeded_text(ts_hashindex_seed(&demangler->by_mangled), mangled);
 	struct name *name;
 	int status;
 

@@ -82,7 +82,7 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates)
 
 static int find(struct ts_aggregates *aggregates, const char *name, size_t *ret_i)
 {
-	uint64_t hash = ts_hash_text(ts_hashindex_seed(&aggregates->index), name);
+	uint64_t hash = ts_hash_seeded_text(ts_hashindex_seed(&aggregates->index), name);
 	struct aggregate one = {.min_ns = UINT64_MAX};
 
 	TS_HASHINDEX_EACH (&aggregates->index, hash, at)

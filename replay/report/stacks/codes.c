@@ -51,7 +51,7 @@ static bool is_same(const char *a, const char *b)
 static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
 {
 	uint64_t seed = ts_hashindex_seed(&codes->code_by_text);
-	uint64_t hash = ts_hash_text(ts_hash_text(seed, function) + 1, file);
+	uint64_t hash = ts_hash_seeded_text(ts_hash_seeded_text(seed, function), file);
 
 	TS_HASHINDEX_EACH (&codes->code_by_text, hash, at) {
 		const struct code *code = &codes->codes[at.number];

@@ -15,14 +15,7 @@ void ts_parts_deinit(struct ts_parts *parts)
 
 static uint64_t hash_of(struct ts_parts *parts, const struct ts_gap_key *key)
 {
-	uint64_t words[sizeof(*key) / 8], hash = ts_hashindex_seed(&parts->index);
-
-	memcpy(words, key, sizeof(words));
-	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++) {
-		hash = ts_hash_add(hash, words[i]);
-		hash ^= hash >> 29;
-	}
-	return hash;
+	return ts_hash_seeded_bytes(ts_hashindex_seed(&parts->index), key, sizeof(*key));
 }
 
 /* The index of the part of that key; TS_PARTS_NONE: there is none. */

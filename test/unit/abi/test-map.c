@@ -384,3 +384,86 @@ TS_TEST(a_seed_survives_growth)
 	ts_check(ts_hashindex_seed(&index) == seed);
 	ts_hashindex_deinit(&index);
 }
+
+/*
+ * Keys of 24 words. Flips of bit 63 of a word and of bits 63 and 63 - shift of the next cancel out if
+ * words are taken in by an odd product and a shift, for any seed.
+ */
+static void make_hostile(unsigned shift, uint32_t number, uint64_t *ret_words)
+{
+	memset(ret_words, 0, 24 * sizeof(*ret_words));
+	for (unsigned i = 0; i < 12; i++)
+		if (number >> i & 1) {
+			ret_words[2 * i] = UINT64_C(1) << 63;
+			ret_words[2 * i + 1] = UINT64_C(1) << 63 | UINT64_C(1) << (63 - shift);
+		}
+}
+
+TS_TEST(hashindex_stays_quick_under_hostile_words)
+{
+	for (unsigned shift = 29; shift <= 32; shift += 3) {
+		struct ts_hashindex index = {0};
+		uint64_t seed = ts_hashindex_seed(&index), words[24];
+		size_t n_visited = 0;
+
+		for (uint32_t i = 0; i < 4096; i++) {
+			make_hostile(shift, i, words);
+			ts_check_int(ts_hashindex_add(&index,
+						      ts_hash_seeded_bytes(seed, words,
+									   sizeof(words)),
+						      i),
+				     0);
+		}
+		for (uint32_t i = 0; i < 4096; i++) {
+			make_hostile(shift, i, words);
+			TS_HASHINDEX_EACH (&index, ts_hash_seeded_bytes(seed, words, sizeof(words)),
+					   at)
+				n_visited++;
+		}
+		ts_check(n_visited >= 4096 && n_visited < 4096 + 40);
+		ts_hashindex_deinit(&index);
+	}
+}
+
+/* The difference of two hashes by FNV-1a depends on the low byte alone of what it begins with. */
+TS_TEST(hashes_of_texts_differ_by_the_whole_seed)
+{
+	static const char *const texts[] = {"void kernel<1>(float *)",
+					    "void kernel<2>(float *)",
+					    "",
+					    "a",
+					    "abcdefgh",
+					    "abcdefgi"};
+
+	for (size_t i = 1; i < TS_ARRAY_LEN(texts); i++) {
+		uint64_t differences[64];
+
+		for (size_t k = 0; k < TS_ARRAY_LEN(differences); k++) {
+			uint64_t seed = draw() << 8 | 1;
+
+			differences[k] = ts_hash_seeded_text(seed, texts[i]) -
+					 ts_hash_seeded_text(seed, texts[i - 1]);
+			for (size_t n = 0; n < k; n++)
+				ts_check(differences[n] != differences[k]);
+		}
+	}
+}
+
+/* The length counts, and each bit of words and of what is left of one. */
+TS_TEST(each_bit_changes_a_seeded_hash)
+{
+	uint8_t bytes[24] = {0};
+
+	for (size_t n = 0; n < sizeof(bytes); n++) {
+		uint64_t hash = ts_hash_seeded_bytes(7, bytes, n);
+
+		ts_check(hash != ts_hash_seeded_bytes(7, bytes, n + 1));
+		ts_check(hash != ts_hash_seeded_bytes(9, bytes, n));
+		for (size_t i = 0; i < 8 * n; i++) {
+			bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+			ts_check(hash != ts_hash_seeded_bytes(7, bytes, n));
+			bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+		}
+	}
+	ts_check(ts_hash_seeded_text(7, NULL) == ts_hash_seeded_text(7, ""));
+}

@@ -69,7 +69,7 @@ const char *intern(const char *text)
 	pthread_mutex_lock(&lock);
 	seed = ts_hashindex_seed(&interned.index);
 	pthread_mutex_unlock(&lock);
-	hash = ts_hash_text(seed, text);
+	hash = ts_hash_seeded_text(seed, text);
 	pthread_mutex_lock(&lock);
 	TS_HASHINDEX_EACH (&interned.index, hash, at)
 		if (!strcmp(interned.texts[at.number], text)) {

@@ -90,7 +90,6 @@ struct ts_ptx_map {
 	struct ts_ptx_map_entry *entries;
 	size_t n_entries, n_allocated;
 	struct ts_hashindex index;
-	uint64_t seed; /* of the hashes */
 };
 int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope, void *value);
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope);

@@ -62,9 +62,9 @@ void ts_ptx_arena_deinit(struct ts_ptx_arena *arena)
 	}
 }
 
-static uint64_t hash_of(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope)
+static uint64_t hash_of(uint64_t seed, const char *key, size_t n, uint32_t scope)
 {
-	return ts_hash_bytes(ts_hash_add(map->seed, scope), key, n);
+	return ts_hash_seeded_bytes(ts_hash_add(seed, scope), key, n);
 }
 
 static struct ts_ptx_map_entry *find_entry(const struct ts_ptx_map *map, const char *key, size_t n,
@@ -82,10 +82,8 @@ static struct ts_ptx_map_entry *find_entry(const struct ts_ptx_map *map, const c
 int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope, void *value)
 {
 	struct ts_ptx_map_entry *e;
-	uint64_t hash;
+	uint64_t hash = hash_of(ts_hashindex_seed(&map->index), key, n, scope);
 
-	map->seed = ts_hashindex_seed(&map->index);
-	hash = hash_of(map, key, n, scope);
 	e = find_entry(map, key, n, scope, hash);
 	if (!e) {
 		if (TS_GROW(map->entries, map->n_allocated, map->n_entries + 1) ||
@@ -100,10 +98,12 @@ int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t s
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope)
 {
 	struct ts_ptx_map_entry *e;
+	uint64_t hash;
 
 	if (!map->n_entries)
 		return NULL;
-	e = find_entry(map, key, n, scope, hash_of(map, key, n, scope));
+	hash = hash_of(ts_hashindex_seed_of(&map->index), key, n, scope);
+	e = find_entry(map, key, n, scope, hash);
 	return e ? e->value : NULL;
 }
 
