@@ -112,10 +112,11 @@ class Script(harness.Case):
         lines, wanted = [], []
         for name in commands():
             options = [option for option in candidates(name, '-') if option.startswith('--')]
-            for option in options:
-                for n in (2, len(option) - 1, len(option)):
-                    lines.append('tsctl %s %s' % (name, option[:n]))
-                    wanted.append([other for other in options if other.startswith(option[:n])])
+            # A start of tsctl is slow under a sanitizer.
+            begun = {option[:-1] for option in options if not harness.SANITIZER} | set(options) | {'--'}
+            for beginning in sorted(begun):
+                lines.append('tsctl %s %s' % (name, beginning))
+                wanted.append([other for other in options if other.startswith(beginning)])
         self.assertEqual(self.complete(*lines), wanted)
 
     def test_options_are_the_command_s_own(self):
