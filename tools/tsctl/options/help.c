@@ -78,6 +78,14 @@ static const struct ts_option *print_line(const struct ts_command *command,
 	return option;
 }
 
+/* Without the virtual GPU the option that asks for it, an example's last word, is left out. */
+static size_t example_bytes(const char *example)
+{
+	const char *vgpu = strstr(example, " --vgpu");
+
+	return vgpu && !ts_path_has_vgpu() ? (size_t)(vgpu - example) : strlen(example);
+}
+
 void ts_help_print(const struct ts_command *command, FILE *file)
 {
 	fputs(command->text, file);
@@ -85,6 +93,7 @@ void ts_help_print(const struct ts_command *command, FILE *file)
 	     option && !ts_option_is_last(option); option++)
 		if ((option->help || option->joint) && !ts_option_is_concealed(option))
 			option = print_line(command, option, file);
-	if (command->example && (ts_path_has_vgpu() || !strstr(command->example, "--vgpu")))
-		fprintf(file, "\nexample: tsctl %s\n", command->example);
+	if (command->example)
+		fprintf(file, "\nexample: tsctl %.*s\n", (int)example_bytes(command->example),
+			command->example);
 }
