@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attributes of launches. Those that say how fast it is are dropped, and those that let a kernel begin early: it need not. What a
- * kernel computes depends on its cluster, and what waits for an event on who records it.
+ * Names launch attributes that a replay cannot repeat. capture-calls.c and graphs.c call it.
+ * Attributes that affect only speed are dropped. Attributes that let a kernel begin early are
+ * dropped too, because the kernel need not. Clusters affect the results of a kernel, and an event
+ * in an attribute affects its waiters; a replay lacks both.
  */
 #include "inject/capture/capture.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures the driver's calls that allocate, map, register, free and unmap memory. capture-calls.c calls it; it keeps capture-memory.c's map of what is
- * allocated, and puts ALLOC and FREE into the lane.
+ * Captures driver calls that allocate, map, register, free and unmap memory. capture-calls.c calls
+ * it. It keeps the map of allocations in capture-memory.c, and puts ALLOC and FREE into the lane.
  */
 #include "inject/capture/capture.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define ID(name) TS_CUPTI_DRIVER_CBID_##name
-/* A call that has a form for per-thread default streams. */
+/* A call and its form for per-thread default streams. */
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -34,7 +34,7 @@ static void put_free(struct ts_capture *capture, const struct ts_record_operatio
 	struct ts_record_operation operation = *model;
 	const struct ts_memory_range *range = ts_memory_map_find(&capture->memory, address);
 
-	/* It will fail, or frees nothing. */
+	/* The call will fail, or frees nothing. */
 	if (!range || range->start != address)
 		return;
 	if (range->flags)
@@ -50,7 +50,7 @@ static void put_free(struct ts_capture *capture, const struct ts_record_operatio
 enum {
 	HANDLE_UNKNOWN = 0,
 	HANDLE_CREATED,
-	HANDLE_MAPPED, /* once, then or now */
+	HANDLE_MAPPED, /* mapped at least once */
 };
 
 static void note_created(struct ts_capture *capture, const struct ts_record_operation *model,

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the driver's calls are captured (cuda_driver.calls says so), and what of them. What changes something that a replay would have to know of and is
- * not handled is unsupported, by name; so is whatever a newer driver adds to the classes that do work.
+ * Captures driver calls: selects the calls (from cuda_driver.calls) and puts their operations into
+ * the lane. capture.c calls it; recorder.c asks ts_capture_mode() through ts_capture_wants(). It
+ * calls the other files of this folder.
+ *
+ * A call that changes state which a replay needs, and that is not handled here, is named as
+ * unsupported. So is each call that a newer driver adds to the classes that do work.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -11,7 +15,7 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define ID(name) TS_CUPTI_DRIVER_CBID_##name
-/* A call that has a form for per-thread default streams. */
+/* A call and its form for per-thread default streams. */
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 #define PTDS(name) ID(name) : case ID(name##_ptds)
 
@@ -24,7 +28,9 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 		return TS_CAPTURE_ORDERED;
 		TS_CAPTURE_BEFORE_CALLS(CASE)
 		return TS_CAPTURE_BEFORE;
-		/* These may wait for others, or their answer alone matters. */
+		/*
+		 * These calls may wait for other threads, or the capture needs only their result.
+		 */
 		TS_CAPTURE_AFTER_CALLS(CASE)
 		return TS_CAPTURE_AFTER;
 	default:
@@ -59,7 +65,7 @@ enum ts_capture_work ts_capture_work(uint32_t cbid)
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
 		if (is_launch(cbid))
 			return TS_CAPTURE_WORK_LAUNCH;
-		/* What makes, changes and destroys graphs is of no stream. */
+		/* Calls that create, change or destroy graphs put no work into a stream. */
 		return ts_capture_mode(cbid) == TS_CAPTURE_UNSUPPORTED ? TS_CAPTURE_WORK_OTHER
 								       : TS_CAPTURE_WORK_NOT;
 	case TS_CUPTI_CLASS_MEMCPY:
@@ -174,7 +180,7 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuModuleLoadData):
 	case ID(cuModuleLoadDataEx):
 	case ID(cuModuleLoadFatBinary): {
-		/* The first two arguments are the same in all three. */
+		/* The first two parameters are the same in all three calls. */
 		const struct ts_cu_module_load_data_params *p = params;
 
 		put_module(capture, model, *p->module, p->image, false);
@@ -210,7 +216,10 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuKernelGetFunction): {
 		const struct ts_cu_kernel_get_function_params *p = params;
 
-		/* Without a name: the parent is a function, and this the same in a context. */
+		/*
+		 * Without a name, the parent is a kernel, and the object is the same function in a
+		 * context.
+		 */
 		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->func),
 			  handle_of(p->kernel), NULL);
 		return true;
@@ -218,7 +227,10 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuLibraryGetModule): {
 		const struct ts_cu_kernel_get_function_params *p = params;
 
-		/* Without a content: the parent is a library, and this the same in a context. */
+		/*
+		 * Without a content, the parent is a library, and the object is its module in a
+		 * context. The parameters have the layout of cuKernelGetFunction().
+		 */
 		put_named(capture, model, TS_OPERATION_MODULE_LOAD, handle_of(*p->func),
 			  handle_of(p->kernel), NULL);
 		return true;
@@ -228,7 +240,7 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	case ID(cuLibraryGetManaged): {
 		const struct ts_cu_module_get_global_params *p = params;
 
-		/* Who asks for the size alone learns no address. */
+		/* If the caller asks only for the size, dev_ptr is NULL and there is no address. */
 		if (p->dev_ptr && p->name)
 			ts_capture_variable(capture, model, *p->dev_ptr,
 					    p->bytes
@@ -266,7 +278,7 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 				->priority;
 		__attribute__((fallthrough));
 	case ID(cuStreamCreate): {
-		/* The other one's begin like these. */
+		/* The parameters of cuStreamCreateWithPriority() begin with the same fields. */
 		const struct ts_cu_stream_create_params *p = params;
 
 		put(capture, model, TS_OPERATION_STREAM_CREATE, handle_of(*p->stream), 0, p->flags);
@@ -282,7 +294,10 @@ static bool stream_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		const struct ts_cu_event_create_params *p = params;
 
 		put(capture, model, TS_OPERATION_EVENT_CREATE, handle_of(*p->event), 0, p->flags);
-		/* Another may have had the handle before: this one stands behind nothing yet. */
+		/*
+		 * The driver may reuse the handle of a destroyed event. The new event has no
+		 * position in a stream yet.
+		 */
 		ts_capture_event(capture,
 				 &(struct ts_record_operation){.object = handle_of(*p->event)});
 		return true;
@@ -387,7 +402,7 @@ static bool fill_call(struct ts_capture *capture, uint32_t cbid, const void *par
 	}
 }
 
-/* One row. */
+/* Captures a copy of one row. */
 static void copy_flat(struct ts_capture *capture, struct ts_record_operation *model, uint32_t cbid,
 		      uint64_t dst, bool dst_host, uint64_t src, bool src_host, size_t n,
 		      const void *stream, bool async)
@@ -480,7 +495,7 @@ static bool sync_copy_call(struct ts_capture *capture, uint32_t cbid, const void
 	}
 	case PTDS(cuMemcpyDtoD_v2):
 	case PTDS(cuMemcpy): {
-		/* The same arguments: what they are the addresses tell. */
+		/* Both calls have the same parameters. The addresses show the kind of memory. */
 		const struct ts_cu_memcpy_dtod_params *p = params;
 
 		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,
@@ -568,7 +583,10 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 	switch (cbid) {
 	case PTSZ(cuLaunchKernel):
 	case PTSZ(cuLaunchCooperativeKernel): {
-		/* The latter has no `extra`; all before that is the same. */
+		/*
+		 * The parameters of both calls are the same up to `extra`, which
+		 * cuLaunchCooperativeKernel() lacks.
+		 */
 		const struct ts_cu_launch_cooperative_kernel_params *p = params;
 
 		function = p->func;
@@ -618,7 +636,7 @@ static bool is_cluster(int32_t attribute)
 	       attribute <= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
 }
 
-/* What changes what captured calls stand for. */
+/* Names calls as unsupported that change the meaning of captured calls. */
 static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model)
 {
@@ -658,7 +676,7 @@ void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 	struct ts_record_operation own = *model;
 	const void *params = data->function_params;
 
-	/* cuCtxSynchronize() has none. */
+	/* cuCtxSynchronize() has no parameters. */
 	if (!params && cbid != ID(cuCtxSynchronize))
 		return;
 	(void)(launch_call(capture, cbid, params, &own) ||

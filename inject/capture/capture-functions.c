@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions and variables: where a function's arguments lie and how long a variable is. The driver is asked (functions: from 12.4 on),
- * once for each function. capture-calls.c and launches.c call it.
+ * Gets the layout of a function's arguments and the size of a variable. capture-calls.c and
+ * launches.c call it. It asks the driver: for arguments from CUDA 12.4 on, once for each function.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -12,11 +12,11 @@
 #define MAX_ARGUMENT_BYTES (32u * 1024)
 
 struct function {
-	bool known;	/* asked for its arguments */
+	bool known;	/* the driver was asked for the arguments */
 	bool failed;	/* the driver had no answer */
-	uint32_t first; /* of its arguments in the layouts */
+	uint32_t first; /* index of its first argument in `layouts` */
 	uint32_t n;
-	uint32_t bytes; /* of all */
+	uint32_t bytes; /* of all arguments */
 };
 
 static struct function *function_of(struct ts_capture *capture, uint64_t handle)
@@ -50,11 +50,17 @@ void ts_capture_functions_unload(struct ts_capture *capture)
 
 	for (size_t i = 0; i < capture->n_functions; i++)
 		functions[i].known = false;
-	/* Each is asked for again: what is kept does not grow with every library that comes and goes. */
+	/*
+	 * All functions are asked for again. So `layouts` does not grow with each library that is
+	 * loaded and unloaded.
+	 */
 	capture->n_layouts = 0;
 }
 
-/* One by one, until there is none. Returns false where the driver does not tell. */
+/*
+ * Asks for each argument until the driver returns INVALID_VALUE. Returns false if the driver does
+ * not report them.
+ */
 static bool ask_with(struct ts_capture *capture, int (*ask)(void *, size_t, size_t *, size_t *),
 		     void *handle, struct function *function)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One ascending array: allocations are few beside launches, and looked for by address. The table of handles is not one of map.h: the
- * shim takes memory from the kernel inside a CUDA call, never from the application's malloc().
+ * Keeps allocations in one array, sorted by address, and a hash table of handles. The files that
+ * capture calls, and window.c, call it. Allocations are far rarer than launches, so inserting by
+ * memmove() is cheap enough. The table of handles is not map.h: inside a CUDA call the shim gets
+ * memory from the kernel, never from the application's malloc().
  */
 #include "inject/capture/capture-memory.h"
 
@@ -14,7 +16,7 @@ static struct ts_memory_range *ranges_of(const struct ts_memory_map *map)
 	return (struct ts_memory_range *)(void *)map->pages.at;
 }
 
-/* How many start at or before the address. */
+/* Returns the number of ranges that start at or below the address. */
 static size_t count_to(const struct ts_memory_map *map, uint64_t address)
 {
 	const struct ts_memory_range *ranges = ranges_of(map);
@@ -69,7 +71,7 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 
 	if (!bytes || start + bytes < start)
 		return true;
-	/* What lay there went without our seeing it. */
+	/* The old ranges here are gone; the shim did not see their release. */
 	for (i = count_to(map, start + bytes - 1); i-- > 0;) {
 		if (ranges_of(map)[i].start + ranges_of(map)[i].bytes <= start)
 			break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts operations into the lane that have several sources: fills, events and waits for events come
- * from calls and from nodes of graphs, variables from calls and from a window that opens. capture-calls.c,
- * graphs.c and window.c call it.
+ * Puts operations into the lane that have several sources. Fills, event records and event waits
+ * come from calls and from nodes of graphs. Variables come from calls and from a window that opens.
+ * capture-calls.c, graphs.c and window.c call it.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

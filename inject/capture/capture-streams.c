@@ -6,7 +6,7 @@
 #include "inject/capture/capture.h"
 #include "inject/context.h"
 
-/* The default stream of the call's form, where the application gave none. */
+/* True if the call's form uses the per-thread default stream for a NULL stream. */
 static bool is_per_thread(uint32_t cbid)
 {
 	const char *name = ts_capture_name(cbid);

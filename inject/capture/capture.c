@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In and out of the driver's calls. Their order among threads is kept by one lock, held from before a call to after it was
- * captured: so two threads' launches lie in the lane as they lie in the stream. Calls that wait are not held it through, for
- * what they wait for may be another thread's call; and it is waited for with a bound, after which a call goes ahead and is
- * marked: the application is never made to hang.
+ * Handles entry and exit of driver calls at capture level `replay`. recorder.c registers
+ * ts_capture_handle() with CUPTI. This module calls ts_callbacks_handle(), capture-calls.c,
+ * window.c and lane.c.
  *
- * At this level, and at no other, the driver is asked things from within callbacks (API callbacks alone): sizes of arguments,
- * whether a stream is being captured. Such calls are ours (TS_BUSY_ASKING) and seen by nobody.
+ * One lock (`order`) keeps the order of calls among threads. A thread holds it from before a call
+ * until the call is captured. So launches lie in the lane in the same order as in the stream. Calls
+ * that may wait do not hold the lock, because another thread's call may end their wait. A thread
+ * waits at most 100 ms for the lock. After that its call proceeds and is marked as unordered, so
+ * the application never hangs.
+ *
+ * Only this level queries the driver from callbacks, and only from API callbacks: sizes of
+ * arguments, capture status of a stream. During a query the thread is TS_BUSY_ASKING: the query is
+ * neither captured nor recorded.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -25,14 +31,14 @@
 #define ORDER_WAIT_NS  100000000
 #define CONTEXT_WAIT_S 2
 
-/* The driver's call that a thread is in. */
+/* The outermost driver call of the thread. */
 struct inside {
 	uint32_t depth;
 	uint32_t correlation;
 	uint32_t cbid;
 	bool has_order;
 	bool unordered;
-	bool copies; /* counted as a copy under way */
+	bool copies; /* counted in window.n_copying */
 	uint64_t enter;
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
@@ -127,12 +133,15 @@ static void take_order(struct ts_capture *capture)
 		inside.has_order = true;
 		return;
 	}
-	/* Whoever has it is stuck: nobody waits for it a second time. */
+	/*
+	 * A thread waited in vain since the lock was last released. The holder is stuck, so this
+	 * thread does not wait again.
+	 */
 	if (__atomic_load_n(&capture->disorder, __ATOMIC_RELAXED)) {
 		inside.unordered = true;
 		return;
 	}
-	/* A window that opens or closes is bounded itself. */
+	/* While a window opens or closes, the wait repeats. The window has bounds of its own. */
 	do
 		inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
 	while (!inside.has_order && __atomic_load_n(&capture->window.opening, __ATOMIC_RELAXED));
@@ -194,7 +203,10 @@ static void record_unsupported(struct ts_capture *capture, uint32_t cbid,
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-/* Before the call, whatever it is: no other is under way then that matters. */
+/*
+ * Opens or closes a window before the call begins. Waits for the order lock, so no ordered call
+ * runs meanwhile.
+ */
 static void look_at_window(struct ts_capture *capture, uint32_t cbid)
 {
 	if (!ts_window_is_due(capture, ts_capture_work(cbid) == TS_CAPTURE_WORK_LAUNCH))
@@ -203,7 +215,7 @@ static void look_at_window(struct ts_capture *capture, uint32_t cbid)
 	if (inside.has_order)
 		ts_window_switch(capture);
 	give_order(capture);
-	/* The call's own order is another matter. */
+	/* The call itself has not waited for the lock yet. */
 	inside.unordered = false;
 }
 
@@ -225,7 +237,10 @@ static void enter(struct ts_capture *capture, uint32_t cbid,
 	enum ts_capture_mode mode = ts_capture_mode(cbid);
 	const char *path;
 
-	/* Driver calls within a driver's call have its id. Any other: the way out of the one before was not seen. */
+	/*
+	 * A nested driver call has the correlation id of the outer one. Another id means that the
+	 * exit of the previous call was not seen.
+	 */
 	if (inside.depth && inside.correlation == data->correlation_id) {
 		inside.depth++;
 		return;
@@ -269,7 +284,7 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 		capture_call(capture, cbid, data);
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
 		record_unsupported(capture, cbid, data);
-	/* An end that fails ends one that was spoiled. */
+	/* If cuStreamEndCapture() fails, it still ends a capture that was invalidated. */
 	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
 		ts_window_capture_ends(&capture->window);
 	ts_capture_file_drop();
@@ -295,7 +310,10 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 		return;
 	operation.thread = thread ? thread->id : TS_ID_UNKNOWN;
 	operation.object = (uint64_t)(uintptr_t)data->context;
-	/* The driver may hold locks of its own here, and who has the lane may be asking it for what they guard. */
+	/*
+	 * The driver may hold internal locks here. The holder of the lane's lock may be in a driver
+	 * query that needs the same locks. The bound avoids a deadlock.
+	 */
 	if (!lock_within(&capture->lane.lock, CONTEXT_WAIT_S, 0)) {
 		ts_lane_end(&capture->lane, TS_LANE_FULL);
 		return;
@@ -339,7 +357,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	bool is_call = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_wants(domain, cbid);
 	bool captured = is_call || domain == TS_CUPTI_CB_DOMAIN_RESOURCE, entering;
 
-	/* What is asked by us is seen by nobody. */
+	/* Queries of ours are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
@@ -350,7 +368,11 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 		return;
 	}
 	entering = !is_call || call->callback_site == TS_CUPTI_API_ENTER;
-	/* On the way in last, on the way out first: what it takes is not the call's. */
+	/*
+	 * Capture runs after ts_callbacks_handle() at entry and before it at exit. At entry,
+	 * capture needs ts_tls.call, which ts_callbacks_handle() fills. The API row includes the
+	 * time that capture needs.
+	 */
 	if (!entering)
 		capture(&shim->capture, domain, cbid, data, false);
 	if (!is_call || ts_call_table_watched(domain, cbid))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture level `replay`: what a process asks of its devices, whole, so that it can be asked for again without the process.
- * The driver's calls are looked at, also those that the runtime makes; where one driver call is made by another, the outer
- * one alone. See README.md.
+ * Capture level `replay`: captures the driver calls of a process, so that a replay can repeat them
+ * without the process. The runtime's calls are captured through the driver calls that they make. If
+ * a driver call makes another one, only the outer one is captured. See README.md.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 struct ts_shim;
 
-/* The driver's own functions that are asked for what calls do not tell. Any may be NULL. */
+/* Driver functions that supply facts that no call's parameters hold. Each may be NULL. */
 struct ts_capture_graph_driver {
 	int (*nodes)(void *graph, void **nodes, size_t *n);
 	int (*edges)(void *graph, void **from, void **to, void *data, size_t *n);
@@ -48,15 +48,15 @@ struct ts_capture {
 	struct ts_window window;
 	struct ts_capture_driver driver;
 	pthread_mutex_t order; /* held through calls whose order matters */
-	uint64_t reported_ns;  /* by ts_capture_report() */
-	uint32_t disorder;     /* a call was not waited for: the order is as it comes */
-	/* Under the lane's lock. */
+	uint64_t reported_ns;  /* captured_ns of the last report */
+	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
+	/* The lane's lock guards all fields below. */
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
-	struct ts_pages layouts; /* where functions' arguments lie: struct ts_capture_argument */
+	struct ts_pages layouts; /* struct ts_capture_argument: offsets and sizes */
 	size_t n_layouts;
-	struct ts_pages arguments;	 /* of one launch, packed */
+	struct ts_pages arguments;	 /* packed arguments of one launch */
 	struct ts_handles graph_numbers; /* of executable graphs */
 	struct ts_pages graphs;		 /* struct graph of each number */
 	size_t n_graphs;
@@ -64,66 +64,88 @@ struct ts_capture {
 	struct ts_handles memory_numbers; /* of cuMemCreate(): capture-allocations.c */
 	struct ts_pages events;		  /* struct event of each number */
 	size_t n_events;
-	struct ts_pages
-		pending; /* struct pending: copies to the host whose result is not known yet */
+	struct ts_pages pending; /* struct pending: copies to the host without a result yet */
 	size_t n_pending;
-	uint64_t named[1024 / 64]; /* calls that were named as unsupported: a bit of each */
+	uint64_t named[1024 / 64]; /* a bit for each call that was named as unsupported */
 };
 
-/* Begins where the session has a lane; the driver is there. Otherwise calls are not looked at. */
+/*
+ * Starts capture if the session has a lane. libcuda.so.1 must be loaded already. Without a lane, or
+ * if there is no memory, capture->shim stays NULL and no call is captured.
+ */
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config);
 
-/* The flush thread's: how much it is so far and what it took, as counters in the trace. Nothing where that is told. */
+/*
+ * Records the captured bytes and the time spent as counters in the trace. Records nothing if the
+ * time has not changed since the last report. The flush thread calls this.
+ */
 void ts_capture_report(struct ts_capture *capture);
 
-/* Whether such a call is to be seen by ts_capture_handle(). */
+/* True if CUPTI must deliver this call to ts_capture_handle(). */
 bool ts_capture_wants(uint32_t domain, uint32_t cbid);
 
-/* What CUPTI calls in place of ts_callbacks_handle(), which it calls. */
+/*
+ * CUPTI's callback at this level, in place of ts_callbacks_handle(), which it calls. `userdata` is
+ * the shim.
+ */
 void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
 
-/* capture-calls.c: how a driver's call is captured. */
+/* capture-calls.c: how a driver call is captured. */
 enum ts_capture_mode {
-	TS_CAPTURE_NOT = 0, /* nothing to do again */
-	TS_CAPTURE_ORDERED, /* after it returned; no other ordered call meanwhile */
-	TS_CAPTURE_AFTER,   /* after it returned: it may wait for others */
-	TS_CAPTURE_BEFORE,  /* before it begins: what it gives up may be had by others at once */
-	TS_CAPTURE_UNSUPPORTED, /* it is named, once */
-	TS_CAPTURE_OF_STREAM, /* begins or ends to put a stream's work into a graph: windows wait for that */
+	TS_CAPTURE_NOT = 0, /* a replay needs nothing of it */
+	TS_CAPTURE_ORDERED, /* after it returns; no other ordered call runs meanwhile */
+	TS_CAPTURE_AFTER,   /* after it returns; it may wait for other threads */
+	/* Before it begins: another thread may get the freed memory or handle at once. */
+	TS_CAPTURE_BEFORE,
+	TS_CAPTURE_UNSUPPORTED, /* the lane names the call, once */
+	/* Begins or ends a stream capture. Windows wait for such captures. */
+	TS_CAPTURE_OF_STREAM,
 };
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
-/* unsupported.c: of calls that are not captured, whether a replay would lack them. */
+/* unsupported.c: the mode of a call that capture-calls.c does not capture. */
 enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
-/* Records that a replay would lack `what`, in model's stream. */
+/* Puts an UNSUPPORTED operation that names `what`, in model's stream. */
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
 			    const char *what);
-/* capture-calls.c: what is captured while a window is open, and not else. */
+/* capture-calls.c: kinds of work. Work is captured only while a window is open. */
 enum ts_capture_work {
-	TS_CAPTURE_WORK_NOT = 0, /* of what is alive */
+	TS_CAPTURE_WORK_NOT = 0, /* no work: creates, changes or destroys objects */
 	TS_CAPTURE_WORK_LAUNCH,
 	TS_CAPTURE_WORK_COPY, /* or fill */
 	TS_CAPTURE_WORK_OTHER,
 };
 enum ts_capture_work ts_capture_work(uint32_t cbid);
-/* "cuLaunchHostFunc". Never NULL. */
+/* Returns the name of a call, such as "cuLaunchHostFunc". Never NULL. */
 const char *ts_capture_name(uint32_t cbid);
-/* attributes.c: what an attribute asks of a launch that a replay could not do again; NULL: nothing. */
+/*
+ * attributes.c: names the launch feature of an attribute that a replay cannot repeat. NULL: there
+ * is none.
+ */
 const char *ts_capture_launch_lacks(int32_t attribute,
 				    const union ts_cu_launch_attribute_value *value);
-/* capture-calls.c: a call, or (BEFORE) one that begins. The lane's lock is held. */
+/*
+ * capture-calls.c: captures a call that returned, or, in mode BEFORE, a call that begins. The
+ * caller holds the lane's lock.
+ */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
 		     const struct ts_cupti_callback_data *data,
 		     const struct ts_record_operation *model);
 
-/* capture-streams.c: the stream of a call, by its form where the application gave none. */
+/*
+ * capture-streams.c: returns the stream of a call. If the application passed NULL, returns the
+ * legacy or the per-thread stream, by the form of the call (_ptsz, _ptds).
+ */
 uint64_t ts_capture_stream(uint32_t cbid, const void *stream);
-/* The id of a context by its handle, where that is not NULL. False: CUPTI does not tell. */
+/*
+ * Gets CUPTI's id of a context. With a NULL handle, leaves *context as it is and returns true.
+ * Returns false if CUPTI does not know the context.
+ */
 bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *context);
-/* Whether what is put into a stream now goes into a graph, and not to the device. */
+/* True if the stream is being captured into a graph, so that its work does not go to the device. */
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream);
 
-/* capture-operations.c: what calls, and nodes of graphs, do in model's stream. */
+/* capture-operations.c: put operations of calls and of graph nodes, in model's stream. */
 void ts_capture_fill(struct ts_capture *capture, const struct ts_record_operation *model,
 		     const struct ts_cu_memset_node_params *fill);
 void ts_capture_event_record(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -133,32 +155,44 @@ void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_op
 void ts_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
 			 uint64_t address, size_t bytes, const void *module, const char *name);
 
-/* copies.c: a copy. `model` has what all of its operations have. */
+/* copies.c: one copy. `model` holds the fields that all operations of the copy share. */
 struct ts_capture_copy {
 	uint64_t dst, src;
 	size_t width, height, depth;
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
-	bool dst_host, src_host; /* as the call says */
-	bool unified; /* it does not say: the addresses tell, and what no allocation holds is host memory */
+	bool dst_host, src_host; /* from the form of the call or its memory types */
+	/*
+	 * The call gives no memory types. The address decides: memory outside all known allocations
+	 * is host memory.
+	 */
+	bool unified;
 	bool async;
 };
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
-/* What a call says of a copy, but for `async`. False: of arrays, which are not captured. */
+/*
+ * Fills *ret_copy from a call's parameters, except `async`. Returns false for copies of arrays,
+ * which are not captured.
+ */
 bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_copy *ret_copy);
-/* Host memory that the device can reach, if it changed since it was captured and no kernel may be at it. */
+/*
+ * Captures pinned or managed memory if it changed since its last capture. Does nothing if a kernel
+ * may be using it.
+ */
 void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_operation *model,
 			    struct ts_memory_range *range);
-/* An event stands behind what is in a stream now. */
+/* Remembers the position of an event in its stream. */
 void ts_capture_event(struct ts_capture *capture, const struct ts_record_operation *recorded);
-/* Copies whose wait is over, as the operation says, have their results now. */
+/* Puts the results of the copies that the SYNC operation `waited` covers. */
 void ts_capture_results(struct ts_capture *capture, const struct ts_record_operation *waited);
-/* Host memory that goes: what was to be written there is not known. */
+/*
+ * Drops pending results that overlap a range of host memory that is freed, reused or overwritten.
+ */
 void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t bytes);
 
 /*
- * launches.c: a kernel's arguments, packed: valid until the next call. False: the driver does not tell their sizes, or none were
- * given.
+ * launches.c: packs a kernel's arguments. *ret_bytes stays valid until the next call. Returns false
+ * if the driver does not report their sizes, or the call passes none.
  */
 bool ts_capture_arguments(struct ts_capture *capture, void *handle, void **params, void **extra,
 			  const void **ret_bytes, size_t *ret_n);
@@ -167,43 +201,60 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 
-/* capture-functions.c: a call gave the program this handle: it stands for another function now. */
+/*
+ * capture-functions.c: a call returned this handle to the program. The handle may name another
+ * function than before.
+ */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
-/* Code was unloaded: handles of functions may stand for others. */
+/* A module was unloaded, so handles of functions may be reused. */
 void ts_capture_functions_unload(struct ts_capture *capture);
 struct ts_capture_argument {
 	uint32_t offset, bytes;
 };
 struct ts_capture_layout {
-	const struct ts_capture_argument *arguments; /* until the next function is asked for */
+	const struct ts_capture_argument *arguments; /* valid until the next ts_capture_layout() */
 	uint32_t n;
-	uint32_t bytes; /* of all, packed */
+	uint32_t bytes; /* of all arguments, packed */
 };
-/* Where a function's arguments lie. False: the driver does not tell. */
+/*
+ * Gets the offsets and sizes of a function's arguments. Returns false if the driver does not report
+ * them.
+ */
 bool ts_capture_layout(struct ts_capture *capture, void *handle,
 		       struct ts_capture_layout *ret_layout);
-/* How long a variable is that the program asked for without its size; 0: the driver does not tell. */
+/*
+ * Returns the size in bytes of a variable that the program looked up without its size. Returns 0 if
+ * the driver does not report it.
+ */
 size_t ts_capture_variable_bytes(const struct ts_capture *capture, uint32_t cbid, void *module,
 				 const char *name);
 
-/* capture-allocations.c: whether it was a call that allocates or frees memory. */
+/*
+ * capture-allocations.c: captures a call that allocates or frees memory. Returns false for other
+ * calls.
+ */
 bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);
 
-/* graphs.c: the driver's functions. */
+/* graphs.c: finds the driver functions for graphs. */
 void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library);
-/* Whether it was a call of graphs. */
+/* Captures a call for graphs. Returns false for other calls. */
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);
 
-/* images.c: the bytes of an image as the driver is given it; 0: nobody knows how many. */
+/*
+ * images.c: returns the size in bytes of an image in memory. *ret_start is the image behind a
+ * wrapper, if there is one. Returns 0 if the size is unknown.
+ */
 size_t ts_capture_image_bytes(const void *image, const void **ret_start);
 /*
- * One that is in a file: read before the driver reads it, with no lock held; what was read is the calling thread's. Taken when the
- * driver has: its bytes, until they are dropped. 0: it is no file, cannot be read, or is another by now.
+ * Images in files. ts_capture_file_read() reads the file into memory of the calling thread before
+ * the driver does; the caller holds no lock. ts_capture_file_take() returns the size of the image
+ * after the driver loaded it; *ret_image stays valid until ts_capture_file_drop(). It returns 0 if
+ * the path is no regular file, cannot be read, or has changed since.
  */
 void ts_capture_file_read(const char *path);
 size_t ts_capture_file_take(const char *path, const void **ret_image);
 void ts_capture_file_drop(void);
-/* The file that a call loads; NULL: it loads none. */
+/* Returns the path of the file that a call loads; NULL if it loads none. */
 const char *ts_capture_loaded_file(uint32_t cbid, const void *params);

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies: what is read from the host is captured with the copy; what is written to it when that is there. For an asynchronous
- * copy that is when somebody waited for it: right then, on the way out of the wait, before the application runs on. What nobody
- * waited for, or was written over before, has no result; a replay does it all the same and compares nothing.
+ * Captures copies, their contents, and host memory that kernels can access. The other files of this
+ * folder that capture calls, and window.c, call it. It calls lane.c and capture-memory.c.
+ *
+ * A copy from the host carries the source bytes. A copy to the host carries its result, which
+ * exists only after the copy ends:
+ * - A synchronous copy has ended when the call returns, so its operation holds the result.
+ * - An asynchronous copy waits in the `pending` array until the application waits for it (stream,
+ *   event or context). At the exit of that wait, before the application continues, the RESULT
+ *   operation is put.
+ * - A pending copy has no result if the application never waits for it, or overwrites or frees its
+ *   target first. A replay repeats such a copy and compares nothing.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -10,15 +18,15 @@
 struct pending {
 	uint64_t sequence;
 	uint64_t stream;
-	uint64_t start; /* where it writes */
-	uint64_t bytes; /* from the first to the last */
+	uint64_t start; /* first byte of the target */
+	uint64_t bytes; /* size of the target, gaps included */
 	size_t width, height, depth, pitch, slice;
 	uint32_t context;
-	uint32_t thread; /* of a per-thread stream; else 0 */
+	uint32_t thread; /* owner of a per-thread stream; else 0 */
 };
 
 struct event {
-	uint64_t sequence; /* of its record; 0: none */
+	uint64_t sequence; /* sequence of its EVENT_RECORD; 0: none */
 	uint64_t stream;
 	uint32_t context;
 	uint32_t thread;
@@ -69,7 +77,7 @@ static void add_pending(struct ts_capture *capture, const struct ts_record_opera
 		.thread = thread_of(operation),
 	};
 
-	/* Written over before anybody waited for it. */
+	/* An older pending copy to the same memory is overwritten and loses its result. */
 	ts_capture_forget(capture, one.start, one.bytes);
 	if (!ts_pages_grow(&capture->pending, (capture->n_pending + 1) * sizeof(one))) {
 		ts_lane_end(&capture->lane, TS_LANE_NO_MEMORY);
@@ -79,9 +87,10 @@ static void add_pending(struct ts_capture *capture, const struct ts_record_opera
 }
 
 /*
- * Host memory from its first byte to its last. What was seen to be allocated is there until it is seen to go. Of any other we
- * know only what the call says: an address of which it says nothing may be the device's by a way that nobody saw, and a copy
- * to pageable memory may be long over, and the memory gone, when somebody waits.
+ * Puts the contents of host memory, from the first byte to the last. A known allocation is readable
+ * until the shim sees its release. Other memory is read through process_vm_readv(). Its address may
+ * be device memory that the shim did not see allocated. The target of a copy to pageable memory may
+ * be unmapped before the application waits.
  */
 static uint32_t content_of(struct ts_capture *capture, uint64_t start, size_t width, size_t height,
 			   size_t depth, size_t pitch, size_t slice)
@@ -111,11 +120,13 @@ static void put_result(struct ts_capture *capture, const struct ts_record_operat
 		(void)ts_lane_put(&capture->lane, &result);
 }
 
-/* Whether what an operation waited for includes what lies in a stream up to a sequence. */
+/* True if the SYNC operation `waited` covers the work at `sequence` in a stream. */
 static bool covers(const struct ts_record_operation *waited, const struct event *event,
 		   uint64_t sequence, uint64_t stream, uint32_t context, uint32_t thread)
 {
-	/* Handles of streams that were created are unlike in all contexts. */
+	/*
+	 * Handles of created streams are unique across contexts; the two default streams are not.
+	 */
 	bool same_context = stream > TS_OPERATION_STREAM_PER_THREAD || waited->context == context;
 
 	if (waited->operation_flags & TS_OPERATION_SYNC_CONTEXT)
@@ -201,7 +212,7 @@ void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_o
 	range->content = write.content;
 }
 
-/* Whether an end of a copy is host memory, as far as the device is concerned. */
+/* True if an end of a copy is host memory for the device. */
 static bool is_host(struct ts_capture *capture, const struct ts_record_operation *model,
 		    const struct ts_capture_copy *copy, uint64_t address)
 {
@@ -209,13 +220,16 @@ static bool is_host(struct ts_capture *capture, const struct ts_record_operation
 
 	if (!range)
 		return copy->unified;
-	/* What is managed is the device's, too: as it is now. */
+	/* Managed memory counts as device memory; its current bytes are captured here. */
 	if (range->flags & TS_OPERATION_MEMORY_MANAGED)
 		ts_capture_host_memory(capture, model, range);
 	return range->flags & TS_OPERATION_MEMORY_PINNED;
 }
 
-/* The copy's source is memory that we cannot have: mapped, or another process's. */
+/*
+ * Names a copy as unsupported whose source cannot be read: memory that was mapped, or that belongs
+ * to another process.
+ */
 static void unreadable(struct ts_capture *capture, const struct ts_record_operation *model)
 {
 	static const char what[] =
@@ -270,7 +284,7 @@ void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operat
 	src_host = copy->src_host || is_host(capture, model, copy, copy->src);
 	dst_host = copy->dst_host || is_host(capture, model, copy, copy->dst);
 
-	/* What stays on the host changes nothing that a device has. */
+	/* A copy within host memory changes no device state. */
 	if (!copy->width || !copy->height || !copy->depth || (src_host && dst_host))
 		return;
 	operation.kind = TS_OPERATION_COPY;

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs: what each node does is asked of the driver when a graph is instantiated or updated, however it was made, and followed
- * where the executable graph is changed. A launch is captured as the operations that it is: of every node one, in an order that
- * the edges allow, with the arguments and the host's bytes as they are then.
+ * Captures graphs. capture-calls.c calls it. It asks the driver for nodes and edges, and calls
+ * launches.c, copies.c and capture-operations.c.
+ *
+ * - Instantiation or update: the driver is asked for all nodes, however the graph was built. take()
+ *   stores them in an order that the edges allow.
+ * - Change of an executable graph (parameters, enabled or not): change() updates the stored node.
+ * - Launch: one GRAPH_LAUNCH, then one operation for each enabled node, in the stored order.
+ *   Arguments and host bytes are captured at each launch.
+ *
+ * A graph with a part that cannot be captured is named as unsupported, once.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -22,15 +29,16 @@ struct node {
 	uint64_t handle;
 	uint32_t type; /* enum ts_cu_graph_node_type */
 	bool disabled;
-	uint32_t n_inside; /* a graph's: nodes that follow and are of it */
+	uint32_t n_inside; /* child graph: the next n_inside nodes belong to it */
 	union {
 		struct {
 			uint64_t handle;
-			uint64_t kernel; /* whose function it is, until that is captured */
+			/* Kernel of this function, until put_function() names it; 0: none. */
+			uint64_t kernel;
 			uint32_t grid[3], block[3];
 			uint32_t shared_bytes;
-			uint32_t context; /* 0: as the launch's */
-			uint32_t at, n;	  /* its arguments */
+			uint32_t context; /* 0: the context of the launch */
+			uint32_t at, n;	  /* offset and size of its arguments */
 			bool cooperative;
 		} kernel;
 		struct ts_capture_copy copy;
@@ -44,7 +52,7 @@ struct graph {
 	size_t n_nodes;
 	struct ts_pages arguments;
 	size_t n_arguments;
-	const char *missing; /* what is not captured of it; NULL: all is */
+	const char *missing; /* the first part that is not captured; NULL: none */
 	bool reported;
 };
 
@@ -160,7 +168,7 @@ static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct 
 static bool read_graph(struct ts_capture *capture, struct graph *graph, void *handle,
 		       uint32_t depth);
 
-/* What a node does, into the last one of the graph. */
+/* Reads a node from the driver into the graph's last node. */
 static bool read_node(struct ts_capture *capture, struct graph *graph, void *handle, uint32_t depth)
 {
 	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
@@ -207,7 +215,7 @@ static bool read_node(struct ts_capture *capture, struct graph *graph, void *han
 	}
 }
 
-/* An order: places of handles. */
+/* Work space for sorting nodes. `places` receives the indexes into `handles` in sorted order. */
 struct order {
 	struct ts_pages handles, from, to;
 	struct ts_pages places, n_before, first, next;
@@ -245,13 +253,16 @@ static bool ask_edges(const struct ts_capture_graph_driver *ask, void *graph, st
 	if (!ask->edges)
 		return !ask->old_edges(graph, (void **)(void *)order->from.at,
 				       (void **)(void *)order->to.at, &order->n_edges);
-	/* What an edge is besides is told where there is room for it: as much as for a node. */
+	/*
+	 * cuGraphGetEdges_v2() also fills a buffer of edge data, 8 bytes for each edge. `next`
+	 * serves as this buffer.
+	 */
 	return ts_pages_grow(&order->next, n * sizeof(uint64_t)) &&
 	       !ask->edges(graph, (void **)(void *)order->from.at, (void **)(void *)order->to.at,
 			   order->next.at, &order->n_edges);
 }
 
-/* Its place among the handles, from 1; 0: it is none of them. */
+/* Returns the index of a handle plus 1; 0 if the handle is not in the graph. */
 static uint32_t number_of(struct order *order, const void *handle)
 {
 	const uint32_t *number = ts_handles_get(&order->number, (uint64_t)(uintptr_t)handle);
@@ -259,7 +270,10 @@ static uint32_t number_of(struct order *order, const void *handle)
 	return number ? *number : 0;
 }
 
-/* Each node behind those that it depends on; else as the driver has them. */
+/*
+ * Topological sort: each node follows the nodes that it depends on; otherwise the driver's order
+ * stays. Returns false on a cycle, an unknown handle, or no memory.
+ */
 static bool sort(struct order *order)
 {
 	void **handles = (void **)(void *)order->handles.at;
@@ -346,7 +360,7 @@ static bool read_graph(struct ts_capture *capture, struct graph *graph, void *ha
 	return good;
 }
 
-/* The executable graph is what the graph is now. */
+/* Replaces the stored nodes of an executable graph by the nodes of a graph. */
 static void take(struct ts_capture *capture, const void *exec, void *from, uint64_t flags)
 {
 	struct graph *graph = graph_of(capture, exec, true);
@@ -392,7 +406,10 @@ static void change_child(struct ts_capture *capture, struct graph *graph, size_t
 	clear(&inside);
 }
 
-/* `to`: the structure of its kind, or a graph's or an event's handle. */
+/*
+ * Changes one node. `to` is the parameter structure of the node's kind, or the handle of a child
+ * graph or an event.
+ */
 static void change_node(struct ts_capture *capture, struct graph *graph, size_t at, const void *to)
 {
 	struct node *node = &nodes_of(graph)[at];
@@ -401,7 +418,7 @@ static void change_node(struct ts_capture *capture, struct graph *graph, size_t 
 	switch (node->type) {
 	case TS_CU_GRAPH_NODE_TYPE_KERNEL:
 		kernel = *(const struct ts_cu_kernel_node_params *)to;
-		/* The application's: the driver does not look at these where there is a function. */
+		/* If there is a function, the driver ignores the application's `kern` and `ctx`. */
 		if (kernel.func)
 			kernel.kern = kernel.ctx = NULL;
 		(void)set_kernel(capture, graph, node, &kernel);
@@ -425,7 +442,7 @@ static void change_node(struct ts_capture *capture, struct graph *graph, size_t 
 	}
 }
 
-/* What of a structure for any kind change_node() takes. */
+/* Returns the part of generic node parameters that change_node() expects. */
 static const void *of_kind(const struct ts_cu_graph_node_params *params)
 {
 	switch (params->type) {
@@ -441,7 +458,10 @@ static const void *of_kind(const struct ts_cu_graph_node_params *params)
 	}
 }
 
-/* cuGraphExec...SetParams(), cuGraphNodeSetEnabled(): executable graph, node, and what is new. */
+/*
+ * Handles cuGraphExec...SetParams() and cuGraphNodeSetEnabled(). All have the executable graph and
+ * the node as first parameters.
+ */
 static void change(struct ts_capture *capture, uint32_t cbid,
 		   const struct ts_cu_graph_exec_set_params_params *p)
 {
@@ -454,7 +474,7 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 	while (i < graph->n_nodes && nodes_of(graph)[i].handle != (uint64_t)(uintptr_t)p->node)
 		i++;
 	if (i == graph->n_nodes) {
-		/* Of the graph that it was made from, before an update. */
+		/* The handle belongs to the original graph, from before an update. */
 		graph->missing = "a graph that was updated, and then changed";
 		return;
 	}
@@ -479,8 +499,9 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 }
 
 /*
- * Trap: a launch of a library's kernel makes a node of the kernel's function, whose handle no call gave to the program; and handles are
- * used again. So each instantiation tells anew which kernel's it is.
+ * Trap: a captured launch of a library's kernel makes a node with the kernel's function. No call
+ * returned this function's handle to the program, and handles are reused. So each instantiation
+ * puts a FUNCTION operation that names the kernel again.
  */
 static void put_function(struct ts_capture *capture, const struct ts_record_operation *launch,
 			 struct node *node)
@@ -493,7 +514,9 @@ static void put_function(struct ts_capture *capture, const struct ts_record_oper
 	operation.operation_flags = 0;
 	operation.stream = 0;
 	operation.object = node->kernel.handle;
-	/* Without a name: the parent is a kernel, and this the same in a context. */
+	/*
+	 * Without a name, the parent is a kernel, and the object is the same function in a context.
+	 */
 	operation.parent = node->kernel.kernel;
 	if (ts_lane_put(&capture->lane, &operation))
 		node->kernel.kernel = 0;
@@ -571,7 +594,7 @@ bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void
 	case ID(cuGraphInstantiate):
 	case ID(cuGraphInstantiate_v2):
 	case ID(cuGraphInstantiateWithFlags): {
-		/* The first two arguments are the same in all. */
+		/* The first two parameters are the same in all three calls. */
 		const struct ts_cu_graph_instantiate_with_flags_params *p = params;
 
 		take(capture, *p->graph_exec, p->graph,
@@ -582,7 +605,7 @@ bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void
 	case ID(cuGraphInstantiateWithParams_ptsz): {
 		const struct ts_cu_graph_instantiate_with_params_params *p = params;
 
-		/* Its flags come first. */
+		/* The structure begins with the flags. */
 		take(capture, *p->graph_exec, p->graph, *(const uint64_t *)p->instantiate_params);
 		return true;
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long an image is, of which a program gives the driver but the address: each kind says so itself. A wrapper that nvcc
- * makes leads to a fatbin; PTX ends with a NUL. What an image says is believed as the driver believes it; of a file, which another may
- * change, no more than there is in it.
+ * Finds the size of a code image, and reads image files. capture-calls.c and capture.c call it. A
+ * program passes only the address of an image to the driver, so the size comes from the image
+ * itself. A wrapper by nvcc points to a fatbin. PTX ends with a NUL. Sizes inside an image in
+ * memory are trusted, as the driver trusts them. For a file, which another process may change, the
+ * size never exceeds the file.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,7 +30,7 @@ struct fatbin {
 	uint32_t magic;
 	uint16_t version;
 	uint16_t header_bytes;
-	uint64_t bytes; /* behind the header */
+	uint64_t bytes; /* bytes behind the header */
 };
 
 static size_t last_of(size_t end, uint64_t from, uint64_t bytes)
@@ -41,8 +43,8 @@ static size_t last_of(size_t end, uint64_t from, uint64_t bytes)
 }
 
 /*
- * Up to the last of: headers of programs and sections, sections' contents. No more than `most` bytes are looked at; where it would be
- * more: SIZE_MAX.
+ * Returns the end of the last part: program headers, section headers, or section contents. Reads at
+ * most `most` bytes of the image. Returns SIZE_MAX if the image would exceed `most`.
  */
 static size_t elf_bytes(const uint8_t *image, size_t most)
 {
@@ -87,7 +89,10 @@ size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 	memcpy(&magic, image, sizeof(magic));
 	if (magic == WRAPPER_MAGIC) {
 		memcpy(&wrapper, image, sizeof(wrapper));
-		/* Version 2 has further images beside the first: of relocatable code, which is linked. */
+		/*
+		 * Version 2 adds images of relocatable code, which the driver links; only the first
+		 * image is captured.
+		 */
 		*ret_start = image = wrapper.data;
 		if (!image)
 			return 0;
@@ -102,7 +107,10 @@ size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 	return strlen(image) + 1;
 }
 
-/* Of a file that is no longer than `most`; there is room for a header behind it. */
+/*
+ * Returns the size of the image in a file of `most` bytes. The buffer has room for a fatbin header
+ * behind the file.
+ */
 static size_t bytes_in_file(const uint8_t *file, size_t most)
 {
 	struct fatbin fatbin;
@@ -113,7 +121,7 @@ static size_t bytes_in_file(const uint8_t *file, size_t most)
 	else if (memcpy(&fatbin, file, sizeof(fatbin)), fatbin.magic == FATBIN_MAGIC)
 		image = last_of(0, fatbin.header_bytes, fatbin.bytes);
 	else
-		/* PTX, with the NUL that a file may lack. */
+		/* PTX, including a NUL that the file may lack. */
 		image = most + 1;
 	return image <= most + 1 ? image : most;
 }
@@ -125,7 +133,10 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Whoever opens what is no file may wait for another, or take from it what is the driver's. */
+/*
+ * Opens regular files only. Opening a FIFO may block, and reading from it removes bytes that the
+ * driver needs.
+ */
 static int open_file(const char *path, struct stat *ret_st)
 {
 	int fd;
@@ -158,10 +169,10 @@ static size_t read_all(int fd, uint8_t *to, size_t n_bytes)
 	return n;
 }
 
-/* What a thread's call loads, as it was before the driver read it. */
+/* The file that the thread's current call loads, as it was before the driver read it. */
 static __thread struct {
 	struct ts_pages pages;
-	size_t n_bytes; /* 0: it cannot be read */
+	size_t n_bytes; /* 0: not readable */
 	struct stat st;
 } file __attribute__((tls_model("initial-exec")));
 
@@ -173,7 +184,10 @@ void ts_capture_file_read(const char *path)
 	fd = open_file(path, &file.st);
 	if (fd < 0)
 		return;
-	/* With zeroes behind it: PTX in a file may have no NUL, and it may be shorter than a header. */
+	/*
+	 * Zeroes follow the file's bytes: PTX in a file may lack a NUL, and a file may be shorter
+	 * than a header.
+	 */
 	if (file.st.st_size > 0 &&
 	    ts_pages_grow(&file.pages, (size_t)file.st.st_size + sizeof(struct fatbin)) &&
 	    read_all(fd, file.pages.at, (size_t)file.st.st_size) == (size_t)file.st.st_size)

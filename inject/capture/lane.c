@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A content is cut into chunks, each is hashed where it lies, and only what the lane has not had is copied. The daemon
- * writes the lane as it comes; where it is slower than what is captured, the application waits: a capture that lacks
- * something cannot be replayed, and so is worth waiting for, with a bound.
+ * Writes contents and operations into the lane's ring. The files that capture calls and window.c
+ * call it. It calls the ring's producer functions.
+ *
+ * A content is cut into chunks of 64 KiB. Each chunk is hashed in place, and copied only if the
+ * lane has not had the same bytes before. The daemon writes the lane to the trace. If the daemon is
+ * slower than the capture, the application waits, for at most 30 s: a capture with a gap cannot be
+ * replayed.
  */
 #include "inject/capture/lane.h"
 
@@ -54,8 +58,8 @@ void ts_pages_free(struct ts_pages *pages)
 }
 
 /*
- * Has as much of the ring mapped as n_bytes more need: what was never written costs nothing. The new mapping lies elsewhere, and
- * takes the old one's place.
+ * Maps the part of the ring that the next n_bytes need, so that unused pages cost nothing. The new
+ * mapping has another address and replaces the old one.
  */
 static bool map_ring(struct ts_lane *lane, uint32_t n_bytes)
 {
@@ -100,7 +104,7 @@ void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why)
 	uint32_t none = TS_LANE_GOES_ON;
 
 	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
-	/* Pairs with the daemon's acquire. The first reason stays. */
+	/* Release pairs with the daemon's acquire load of lane_ended. The first reason stays. */
 	(void)__atomic_compare_exchange_n(&lane->producer->control->lane_ended, &none,
 					  (uint32_t)why, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
@@ -110,7 +114,7 @@ static bool is_closed(const struct ts_lane *lane)
 	return __atomic_load_n(&lane->producer->control->lane_closed, __ATOMIC_RELAXED);
 }
 
-/* Room in the ring; waits for it. NULL: the lane has ended. */
+/* Reserves n_bytes in the ring and waits for room. Returns NULL if the lane has ended. */
 static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 {
 	struct timespec time = {.tv_nsec = WAIT_NS};
@@ -158,7 +162,7 @@ static struct ts_record fill_record(uint32_t type, uint32_t n_bytes, uint32_t n_
 				  .type = (uint16_t)type};
 }
 
-/* The table takes its memory from the kernel, and so is none of map.h: see capture-memory.c. */
+/* The table uses pages of mmap(), not map.h: see capture-memory.c. */
 static struct known *find_known(struct ts_lane *lane, const struct ts_hash128 *hash,
 				uint32_t n_bytes)
 {
@@ -173,7 +177,7 @@ static struct known *find_known(struct ts_lane *lane, const struct ts_hash128 *h
 	}
 }
 
-/* Twice as many slots, in other pages; the old ones go. */
+/* Moves the table to new pages with twice as many slots, and frees the old pages. */
 static bool grow_known(struct ts_lane *lane)
 {
 	struct ts_pages before = lane->known, after = {0};
@@ -194,7 +198,10 @@ static bool grow_known(struct ts_lane *lane)
 	return true;
 }
 
-/* What may not be there, or not be the host's. The kernel looks, so that the application does not fault. */
+/*
+ * Copies memory that may be unmapped or not the host's. process_vm_readv() returns an error in such
+ * a case, so the application does not fault.
+ */
 static bool read_unsure(void *to, const void *from, size_t n_bytes)
 {
 	for (size_t n = 0; n < n_bytes;) {
@@ -209,11 +216,14 @@ static bool read_unsure(void *to, const void *from, size_t n_bytes)
 	return true;
 }
 
-/* 0: the lane has ended. */
+/*
+ * Returns the number of the blob with these bytes. Puts it first if it is new. Returns 0 if the
+ * lane has ended.
+ */
 static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
 {
 	struct ts_hash128 hash = ts_hash128(bytes, n_bytes);
-	/* A list and a content of the same bytes are not the same. */
+	/* The key differs for a list and a content with the same bytes. */
 	struct ts_hash128 key = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b};
 	uint32_t n_record = (uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
 	struct known *slot = find_known(lane, &key, n_bytes);
@@ -238,7 +248,7 @@ static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, 
 	out->n_bytes = n_bytes;
 	out->reserved = 0;
 	memcpy(out + 1, bytes, n_bytes);
-	/* Of what was copied: somebody may have written to it meanwhile. */
+	/* Hash of the copy: another thread may have written to the source meanwhile. */
 	hash = ts_hash128(out + 1, n_bytes);
 	out->hash[0] = hash.a;
 	out->hash[1] = hash.b;
@@ -263,7 +273,7 @@ static bool within_limit(struct ts_lane *lane, size_t n_bytes)
 	return false;
 }
 
-/* The same; also 0 where they cannot be read. */
+/* Like blob(), for one chunk of a content. Also returns 0 if the bytes cannot be read. */
 static uint32_t chunk(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, bool is_sure)
 {
 	if (!is_sure) {
@@ -357,7 +367,7 @@ static uint64_t put(struct ts_lane *lane, struct ts_record_operation *operation)
 
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
 {
-	/* One more is the END. */
+	/* Leaves room for the END operation. */
 	if (lane->sequence + 1 >= TS_CAPTURE_MAX_OPERATIONS) {
 		if (ts_lane_goes_on(lane))
 			ts_lane_end_saying(lane, TS_LANE_TOO_MANY,

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches: the arguments of a kernel, packed as the device is given them. */
+/*
+ * Captures launches: packs a kernel's arguments as the device gets them, and captures host memory
+ * that the arguments point to. capture-calls.c and graphs.c call it. It calls capture-functions.c,
+ * copies.c and lane.c.
+ */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
 #include "proto/abi/vendor/cuda_driver.h"
 
-/* As the application packed them itself. Returns false where it did not. */
+/*
+ * Gets arguments that the application packed itself, in `extra`. Returns false if there are none.
+ */
 static bool given(void **extra, const void **ret_bytes, size_t *ret_n)
 {
 	const void *bytes = NULL;
@@ -38,7 +44,10 @@ static bool packed(struct ts_capture *capture, const struct ts_capture_layout *l
 	return true;
 }
 
-/* Host memory that arguments point to is the kernel's from here on. */
+/*
+ * Captures pinned and managed memory that the arguments point to, and marks it as in use by this
+ * kernel.
+ */
 static void hand_over(struct ts_capture *capture, const struct ts_record_operation *model,
 		      const uint8_t *bytes, size_t n)
 {
@@ -56,7 +65,10 @@ static void hand_over(struct ts_capture *capture, const struct ts_record_operati
 			range->stream = 0;
 		else
 			range->stream = model->stream;
-		/* This launch's own sequence is not known yet, but is more than that of all before. */
+		/*
+		 * The launch gets its sequence later; the next free sequence is above that of all
+		 * earlier operations.
+		 */
 		range->in_use = capture->lane.sequence + 1;
 	}
 }

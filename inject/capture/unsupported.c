@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a replay would lack: calls that do something which is not captured. Of the classes that do work each call is named that is not
- * known to be harmless; of the others those that bring kernels memory, or a shape, that no captured call tells of.
- * ts_capture_unsupported() puts the operation that names a lack.
+ * Classifies calls that capture-calls.c does not capture, and names them as unsupported.
+ * capture-calls.c calls it; the other files of this folder call ts_capture_unsupported(), which
+ * puts the operation with the name.
+ *
+ * In the classes that do work, each call is unsupported unless it is known to be harmless. In the
+ * other classes, a call is unsupported if it gives kernels memory or a shape that no captured call
+ * shows.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -26,8 +30,9 @@ const char *ts_capture_name(uint32_t cbid)
 }
 
 /*
- * Of classes where what is not known is unsupported: these change nothing that is computed. What comes of linking is loaded as
- * any image is; cuStreamAttachMemAsync says which stream's work the host may have to wait for.
+ * True for calls that change no computed value, in classes where unknown calls are unsupported. The
+ * output of a linker call (cuLink*) is captured when it is loaded as an image.
+ * cuStreamAttachMemAsync only limits the work that the host may have to wait for.
  */
 static bool is_harmless(uint32_t cbid)
 {
@@ -39,7 +44,10 @@ static bool is_harmless(uint32_t cbid)
 	}
 }
 
-/* Of the classes that do no work: memory that is another's, or has others that write to it. */
+/*
+ * True for calls outside the classes of work that use another owner's memory, or memory that others
+ * can write.
+ */
 static bool is_lacked(uint32_t cbid)
 {
 	switch (cbid) {

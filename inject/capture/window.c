@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a window: everybody else's calls are held up, the devices' work is waited for, and what their memory holds is copied
- * out, as the application itself would. Closing one waits too, so that what was copied to the host has its results. Both are
- * bounded: work that does not end (a kernel that waits for the host) keeps the window from opening, and the trace says so.
+ * Opens and closes capture windows. capture.c calls this module at the entry of each captured call;
+ * annotation.c reports ranges. The module calls the driver, the lane and the capture functions.
  *
- * What is asked is seen by nobody; what makes a device do something has rows as the application's own calls have.
+ * Opening a window takes these steps, with the order lock held:
+ * - hold_up() sets `opening`, so new copies and new stream captures wait, and waits for running
+ *   copies.
+ * - drain() waits until the work on all devices ends (at most 10 s).
+ * - put_window() puts the WINDOW operation into the lane.
+ * - capture_memory() copies device memory to the host, and puts its contents into the lane.
+ *
+ * Closing a window drains the devices too, so that pending copies to the host get their results.
+ * Work that does not end (a kernel that waits for the host) keeps the window from opening. The
+ * trace then names the window as unsupported.
+ *
+ * Queries of ours are neither captured nor recorded. Calls of ours that make a device work (copies,
+ * streams) get rows like the application's calls.
  */
 #include "inject/capture/window.h"
 #include "inject/context.h"
@@ -37,7 +48,7 @@ struct alive {
 	uint32_t is_library;
 };
 
-/* A signal's handler has nothing else. */
+/* Number of signals received. A signal handler gets no argument of ours, so this is a global. */
 static uint32_t signals;
 
 static void on_signal(int number)
@@ -46,7 +57,7 @@ static void on_signal(int number)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_RELAXED);
 }
 
-/* Where the application has a handler, it keeps it. */
+/* Installs the handler. If the application has its own handler, this one is not installed. */
 static bool listen_to(int number)
 {
 	struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -122,7 +133,10 @@ static void follow(struct ts_capture *capture, struct ts_pages *pages, size_t *n
 	all_of(pages)[(*n)++].creation = ++capture->window.n_created;
 }
 
-/* The first born behind the one given; what is there may change between looks. False: there is none. */
+/*
+ * Finds the first object created after *one, and writes it to *one. The array may change between
+ * two calls, so each call searches by creation number. Returns false if there is none.
+ */
 static bool next_alive(struct ts_capture *capture, const struct ts_pages *pages, const size_t *n,
 		       struct alive *one)
 {
@@ -181,7 +195,7 @@ void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t cont
 {
 	struct ts_window *window = &capture->window;
 
-	/* Libraries are in all contexts. */
+	/* A library belongs to all contexts. */
 	follow(capture, &window->modules, &window->n_modules,
 	       &(struct alive){.handle = handle,
 			       .context = is_library ? 0 : context,
@@ -218,7 +232,10 @@ static bool is_of_name(char c)
 	       c == '_' || c == '$' || c == '%';
 }
 
-/* Behind a declaration's `.global` or `.const`: directives and an alignment, then the name. */
+/*
+ * Finds the declared name after `.global` or `.const`. Skips directives and an alignment. Returns
+ * NULL if there is no name.
+ */
 static const char *declared_name(const char *at, const char *end, size_t *ret_n)
 {
 	for (;;) {
@@ -250,7 +267,10 @@ static void names_of_text(struct ts_window *window, const char *text, size_t n)
 			size_t length = strlen(spaces[i]), n_name;
 			const char *name;
 
-			/* In an instruction another word stands right before or behind it. */
+			/*
+			 * In an instruction, another word touches `.global` on one side
+			 * (`ld.global.f32`); in a declaration, both sides are blank.
+			 */
 			if ((size_t)(end - at) <= length || memcmp(at, spaces[i], length) ||
 			    !is_blank(at[length]) || (at > text && !is_blank(at[-1])))
 				continue;
@@ -310,7 +330,10 @@ void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_dat
 {
 	if (!capture->window.is_tracked || !module || !module->cubin)
 		return;
-	/* The driver may hold locks of its own here. Who has this one asks it nothing. */
+	/*
+	 * The driver may hold internal locks here. Holders of names_lock never call the driver, so
+	 * this lock cannot deadlock.
+	 */
 	pthread_mutex_lock(&capture->window.names_lock);
 	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
 		names_of_elf(&capture->window, (const uint8_t *)module->cubin, module->cubin_size);
@@ -319,7 +342,10 @@ void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_dat
 	pthread_mutex_unlock(&capture->window.names_lock);
 }
 
-/* A copy of the name that begins there. Returns where the next does, 0 behind the last. */
+/*
+ * Copies the name at offset `at` to ret_name. Returns the offset of the next name; 0 if `at` is
+ * behind the last one.
+ */
 static size_t name_at(struct ts_window *window, size_t at, char *ret_name)
 {
 	size_t next = 0;
@@ -333,7 +359,7 @@ static size_t name_at(struct ts_window *window, size_t at, char *ret_name)
 	return next;
 }
 
-/* ---- who wants one ---- */
+/* ---- requests for a window ---- */
 
 bool ts_window_range_begins(const char *text, size_t n_bytes)
 {
@@ -351,7 +377,7 @@ void ts_window_range_ends(void)
 	__atomic_fetch_sub(&ts_shim.capture.window.n_ranges, 1, __ATOMIC_RELAXED);
 }
 
-/* By what: NULL, nobody wants one. */
+/* Returns the source of the current request for a window. Returns NULL if there is no request. */
 static const char *wanted_by(struct ts_capture *capture)
 {
 	const struct ts_window *window = &capture->window;
@@ -385,7 +411,10 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
 			__atomic_store_n(&window->given_up, false, __ATOMIC_RELAXED);
 		return false;
 	}
-	/* What is being put into a graph is none of the device's work, and forbids asking for that. */
+	/*
+	 * A stream capture puts no work on the device. Queries of a capturing stream invalidate the
+	 * capture, so the window waits until the capture ends.
+	 */
 	return !__atomic_load_n(&window->given_up, __ATOMIC_RELAXED) &&
 	       !__atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
 }
@@ -412,7 +441,10 @@ void ts_window_copy_begins(struct ts_capture *capture)
 	const uint64_t until = ts_clock_monotonic_ns() + DRAIN_NS + COPY_NS;
 
 	for (;;) {
-		/* Pairs with the same order of the two in hold_up(): either is seen by the other. */
+		/*
+		 * Pairs with hold_up(), which stores `opening` and then loads n_copying. All four
+		 * are sequentially consistent, so at least one thread sees the other's store.
+		 */
 		__atomic_fetch_add(&window->n_copying, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
 			return;
@@ -435,7 +467,11 @@ void ts_window_copy_ends(struct ts_window *window)
 void ts_window_capture_begins(struct ts_window *window)
 {
 	for (;;) {
-		/* Pairs with the same order of the two in ts_window_switch(): either is seen by the other. */
+		/*
+		 * Pairs with ts_window_switch(), which stores `opening` in hold_up() and then loads
+		 * n_stream_captures. All four are sequentially consistent, so at least one thread
+		 * sees the other's store.
+		 */
 		__atomic_fetch_add(&window->n_stream_captures, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&window->opening, __ATOMIC_SEQ_CST))
 			return;
@@ -444,7 +480,7 @@ void ts_window_capture_begins(struct ts_window *window)
 	}
 }
 
-/* Ends may come that were never begun: not below 0. */
+/* Calls may report an end without a begin. The count stays at 0 then. */
 void ts_window_capture_ends(struct ts_window *window)
 {
 	uint32_t n = __atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
@@ -459,7 +495,10 @@ static void hold_up(struct ts_window *window)
 	const uint64_t until = ts_clock_monotonic_ns() + COPIES_END_NS;
 
 	__atomic_store_n(&window->opening, 1, __ATOMIC_SEQ_CST);
-	/* Copies wait for kernels, which are waited for next: one that is stuck is none of ours. */
+	/*
+	 * A running copy may wait for a kernel, and drain() waits for kernels next. So this wait is
+	 * short: a copy that is stuck does not block the window here.
+	 */
 	while (__atomic_load_n(&window->n_copying, __ATOMIC_SEQ_CST) &&
 	       ts_clock_monotonic_ns() < until)
 		rest();
@@ -478,7 +517,10 @@ static bool is_over(int (*query)(void *), void *handle, uint64_t until)
 	}
 }
 
-/* What stands behind the legacy stream: it waits for all streams but those that are asked one by one. */
+/*
+ * Waits for the work of one context. Polls each known stream, then an event on the legacy stream.
+ * The legacy stream waits for all streams but non-blocking ones, which the polls cover.
+ */
 static bool drain_context(struct ts_capture *capture, const struct alive *context, uint64_t until)
 {
 	const struct ts_window *window = &capture->window;
@@ -536,7 +578,10 @@ bool ts_window_calls_driver(void)
 	return is_aside;
 }
 
-/* A call of ours that makes a device do something: it has its rows, and the one that it is made in goes on after it. */
+/*
+ * Saved state of the application's call while a driver call of ours runs. The driver call of ours
+ * gets its own rows. take_up() restores the application's call.
+ */
 struct aside {
 	struct ts_call call;
 	uint32_t busy;
@@ -598,7 +643,10 @@ static void put_bytes(struct ts_capture *capture, const struct ts_memory_range *
 	pthread_mutex_unlock(&lane->lock);
 }
 
-/* What was put back is there before anything else of a context begins, in whichever stream. */
+/*
+ * Puts a SYNC of the context. In a replay, the restored memory is complete before any stream of the
+ * context begins other work.
+ */
 static void put_sync(struct ts_capture *capture, uint32_t context)
 {
 	struct ts_record_operation sync = {
@@ -612,7 +660,10 @@ static void put_sync(struct ts_capture *capture, uint32_t context)
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-/* The first range from an address on; what is there may change between looks. */
+/*
+ * Copies the first range at or above `from`. The map may change between two calls. Returns false if
+ * there is none.
+ */
 static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memory_range *ret_range)
 {
 	const struct ts_memory_range *range;
@@ -625,7 +676,7 @@ static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memo
 	return range;
 }
 
-/* Memory of the host that devices reach: as the host has it. */
+/* Captures the current bytes of host memory that devices can access. */
 static void put_host(struct ts_capture *capture, uint64_t start)
 {
 	const struct ts_record_operation model = {.context = 0};
@@ -661,7 +712,7 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 		for (uint64_t at = 0; at < range.bytes && ts_lane_goes_on(&capture->lane);) {
 			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
 
-			/* It went without our seeing it. */
+			/* The range is gone; the shim did not see its release. */
 			if (copy_out(window, range.start + at, n, stream))
 				break;
 			put_bytes(capture, &range, range.start + at, n);
@@ -694,11 +745,14 @@ static void put_variable(struct ts_capture *capture, const struct alive *module,
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-/* Where modules' variables lie, whether or not the application asked. */
+/*
+ * Captures the addresses of all variables of the modules, including variables that the application
+ * never looked up.
+ */
 static void find_variables(struct ts_capture *capture, const struct alive *context)
 {
 	struct ts_window *window = &capture->window;
-	/* Nothing is copied out yet. */
+	/* The copy buffer is free here: copy_context() runs later. */
 	char *name = (char *)window->buffer.at;
 	struct alive module = {.creation = 0};
 
@@ -770,7 +824,10 @@ static void open_window(struct ts_capture *capture, const char *by)
 	__atomic_store_n(&window->open, 1, __ATOMIC_RELEASE);
 }
 
-/* All that was asked for in it has its results. What did not end within the bound has none. */
+/*
+ * Closes the window. Copies to the host that ended have their results. Copies that did not end
+ * within the bound get none.
+ */
 static void close_window(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
@@ -797,16 +854,22 @@ void ts_window_switch(struct ts_capture *capture)
 	const char *by = wanted_by(capture);
 	int32_t mode = MODE_RELAXED;
 
-	/* Another thread may have done so meanwhile. */
+	/* Another thread may have switched the window before this thread got the order lock. */
 	if ((by != NULL) == ts_window_is_open(window))
 		return;
 	hold_up(window);
-	/* What is asked of a stream that is captured spoils that: whoever began meanwhile goes first, the next call tries again. */
+	/*
+	 * Queries of a capturing stream invalidate the capture. If a stream capture began
+	 * meanwhile, the window stays as it is, and the next call tries again.
+	 */
 	if (__atomic_load_n(&window->n_stream_captures, __ATOMIC_SEQ_CST)) {
 		__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
 		return;
 	}
-	/* Captures that began before anybody looked are none of ours. */
+	/*
+	 * Relaxed mode: the shim did not count stream captures that began before it started, and
+	 * the driver calls here must not invalidate them.
+	 */
 	if (window->driver.exchange_mode)
 		window->driver.exchange_mode(&mode);
 	if (by)

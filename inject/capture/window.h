@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows: what is alive is captured from the process's start on, all else only while a window is open. One that opens waits for
- * the devices, with a bound, and captures what their memory holds; meanwhile other threads' calls wait for it. So a replay does
- * what made things, puts memory as it was, and goes on from there.
+ * Capture windows. From the process's start, the lane gets the calls that create and destroy
+ * objects (contexts, modules, streams, memory). It gets work (launches, copies, waits) only while a
+ * window is open. When a window opens, it waits for the devices, with a bound, and captures their
+ * memory; calls of other threads wait meanwhile. A replay creates the objects, restores the memory,
+ * and goes on from there.
  */
 #pragma once
 
@@ -12,7 +14,7 @@
 struct ts_capture;
 struct ts_cupti_module_data;
 
-/* The driver's own functions that a window needs. All, or none opens. */
+/* Driver functions that a window needs. If one is missing, no window opens. */
 struct ts_window_driver {
 	int (*push)(void *context);
 	int (*pop)(void **context);
@@ -28,57 +30,77 @@ struct ts_window_driver {
 };
 
 struct ts_window {
-	bool is_tracked; /* false: all is captured from the start on, and nothing here applies */
-	bool given_up; /* it could not be opened: not tried again until nobody wants it any more */
+	/* False: the whole process is captured, and the fields below are unused. */
+	bool is_tracked;
+	/* The window could not open. The next try needs a new request. */
+	bool given_up;
 	bool by_signal;
-	uint32_t open;		    /* written with the order held; read without */
-	uint32_t opening;	    /* or closing: others wait */
-	uint32_t n_copying;	    /* calls under way that copy, and wait for others */
-	uint32_t n_stream_captures; /* of streams: no window opens or closes meanwhile */
-	uint32_t n_ranges;	    /* that ask for it and are open */
+	uint32_t open;	    /* written with the order lock held; read without */
+	uint32_t opening;   /* or closing: other threads wait */
+	uint32_t n_copying; /* running calls that copy; such a call may wait for other threads */
+	uint32_t n_stream_captures; /* active stream captures: no window opens or closes */
+	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;
 	struct ts_capture_config config;
 	struct ts_window_driver driver;
-	/* What is alive, under the lane's lock. */
+	/* struct alive of each live object, oldest first; under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
 	uint64_t n_created;
-	pthread_mutex_t names_lock; /* of the two below; the driver is asked nothing with it */
-	struct ts_pages names;	    /* of modules' variables, one after the other, each once */
+	pthread_mutex_t names_lock; /* guards the two below; its holder never calls the driver */
+	struct ts_pages names;	    /* names of variables, each once, each ends with NUL */
 	size_t n_name_bytes;
-	struct ts_pages buffer; /* of who opens */
+	struct ts_pages buffer; /* PIECE_BYTES, for copies of device memory */
 };
 
 void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
 		     void *library);
 
-/* Whether a call that is work, not what is alive, is captured. */
+/* True if work calls (launches, copies, waits) are captured. */
 static inline bool ts_window_is_open(const struct ts_window *window)
 {
 	return !window->is_tracked || __atomic_load_n(&window->open, __ATOMIC_RELAXED);
 }
 
-/* A call begins: whether a window is to be opened or closed before it. */
+/*
+ * Called at the entry of a call. Returns true if a window must open or close before the call.
+ * Counts launches.
+ */
 bool ts_window_is_due(struct ts_capture *capture, bool is_launch);
-/* Does so. The order is held, the lane's lock is not. */
+/* Opens or closes the window. The caller holds the order lock, and not the lane's lock. */
 void ts_window_switch(struct ts_capture *capture);
-/* True on a thread that makes a call of ours which is to have rows: it is not captured. */
+/*
+ * True while the calling thread makes a driver call of ours that gets rows. Such a call is not
+ * captured.
+ */
 bool ts_window_calls_driver(void);
-/* Around calls that copy and may wait: the former waits while a window opens, 40 s at most, after which the trace says so. */
+/*
+ * Enclose calls that copy and may wait. ts_window_copy_begins() waits while a window opens, for at
+ * most 40 s. After 40 s the copy proceeds, and the trace names it as unsupported.
+ */
 void ts_window_copy_begins(struct ts_capture *capture);
 void ts_window_copy_ends(struct ts_window *window);
-/* Before a stream begins to be captured, and after it ended or did not begin: the former waits while a window opens or closes. */
+/*
+ * Begins: called before a stream capture begins; waits while a window opens or closes. Ends: called
+ * after a stream capture ends or fails to begin.
+ */
 void ts_window_capture_begins(struct ts_window *window);
 void ts_window_capture_ends(struct ts_window *window);
 
-/* What is alive. The lane's lock is held. */
+/* Add (is_new) or remove a live object. The caller holds the lane's lock. */
 void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
 void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
-/* Code as the driver has it: names of variables. The lane's lock is neither held nor waited for. */
+/*
+ * Collects the names of variables from a loaded module's code. Neither holds nor waits for the
+ * lane's lock.
+ */
 void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module);
 
-/* A range of the application's begins or is over, whichever thread's. Returns whether it is one that windows go by. */
+/*
+ * Report that a range of the application begins or ends, on any thread. ts_window_range_begins()
+ * returns true if the range requests a window; only then the caller reports the end.
+ */
 bool ts_window_range_begins(const char *text, size_t n_bytes);
 void ts_window_range_ends(void);
