@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies and sets of rows and boxes, whose arguments lie in a structure of the application's: from the first byte to the last. A side
- * that is an array is not told. The structure is looked at where the call read it itself: it succeeded, or found fault with what
- * it says.
+ * Finds the memory of copies and sets of rows and boxes: from the first byte to the last.
+ * callbacks.c calls it. The arguments lie in a structure of the application. An array as source or
+ * target is not recorded. The structure is read only if the call itself read it: the call
+ * succeeded, or returned an error about the structure's values.
  */
 #include "inject/cuda/access.h"
 
@@ -12,10 +13,10 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 
 struct box {
-	uint64_t base, x, y, z, pitch, rows; /* rows: of the memory, from one plane to the next */
+	uint64_t base, x, y, z, pitch, rows; /* rows: of one plane in memory */
 };
 
-/* base + x + y * pitch + z * pitch * rows; false: it cannot be. */
+/* base + x + y * pitch + z * pitch * rows. Returns false on overflow. */
 static bool reach(const struct box *box, uint64_t x, uint64_t y, uint64_t z, uint64_t *ret)
 {
 	uint64_t lines, bytes;
@@ -27,7 +28,7 @@ static bool reach(const struct box *box, uint64_t x, uint64_t y, uint64_t z, uin
 	       !__builtin_add_overflow(bytes, box->base, ret);
 }
 
-/* Nothing where it names nothing, or makes no sense. */
+/* Writes 0 to both results if the box is empty or invalid. */
 static void find_extent(struct box box, uint64_t width, uint64_t height, uint64_t depth,
 			uint64_t *ret_at, uint64_t *ret_bytes)
 {
@@ -36,7 +37,7 @@ static void find_extent(struct box box, uint64_t width, uint64_t height, uint64_
 	*ret_at = *ret_bytes = 0;
 	if (!box.base || !width || !height || !depth)
 		return;
-	/* One row, or one plane, has no need of them. */
+	/* One row needs no pitch, and one plane needs no row count; both may be 0. */
 	if (!box.pitch && height == 1 && depth == 1)
 		box.pitch = width;
 	if (!box.rows)
@@ -112,7 +113,10 @@ static struct box pitched(const struct ts_cuda_pitched_ptr *p, const struct ts_c
 	return (struct box){(uint64_t)(uintptr_t)p->ptr, at->x, at->y, at->z, p->pitch, p->ysize};
 }
 
-/* Beside an array x and widths are elements of its, and of what size these are is not said. */
+/*
+ * With an array, x and width count elements of the array, and the structure does not hold the size
+ * of an element.
+ */
 static bool copy_parms(const struct ts_cuda_memcpy_3d_parms *p, struct ts_access *ret)
 {
 	if (!p || p->src_array || p->dst_array)
@@ -129,7 +133,7 @@ static bool copy_peer_parms(const struct ts_cuda_memcpy_3d_peer_parms *p, struct
 		      p->extent.width, p->extent.height, p->extent.depth);
 }
 
-/* The arguments of all six lie alike. */
+/* All callers' parameters have the same layout. */
 static bool set_rows(const struct ts_cu_memset_d2d8_params *p, unsigned int element_bytes,
 		     struct ts_access *ret)
 {
@@ -182,7 +186,10 @@ static bool driver_box(uint32_t cbid, const void *params, struct ts_access *ret)
 	case TS_CUPTI_DRIVER_CBID_cuMemcpy2DAsync_v2:
 	case TS_CUPTI_DRIVER_CBID_cuMemcpy2DAsync_v2_ptsz:
 		return copy_2d(((const struct ts_cu_memcpy2d_params *)params)->copy, ret);
-	/* Between contexts two fields more name these, where the others have room. */
+	/*
+	 * cuMemcpy3DPeer's structure has the same layout. It holds the two contexts in fields that
+	 * are reserved in cuMemcpy3D's.
+	 */
 	case TS_CUPTI_DRIVER_CBID_cuMemcpy3D_v2:
 	case TS_CUPTI_DRIVER_CBID_cuMemcpy3D_v2_ptds:
 	case TS_CUPTI_DRIVER_CBID_cuMemcpy3DAsync_v2:
@@ -215,7 +222,7 @@ static bool driver_box(uint32_t cbid, const void *params, struct ts_access *ret)
 bool ts_access_of_box(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 		      struct ts_access *ret_access)
 {
-	/* Both interfaces call it the same. */
+	/* The number is the same in the driver and the runtime. */
 	if (!params || (result && result != TS_CU_ERROR_INVALID_VALUE))
 		return false;
 	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_box(cbid, params, ret_access)

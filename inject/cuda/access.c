@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Switches over callback ids, made from the tables of calls: where the pointers lie among the arguments. What was only ever called by programs older than
- * unified addresses, arrays and symbols are left out (access-box.c has structures of two and three dimensions): what they name is no linear memory, or
- * could not be told from what is.
+ * Finds the memory that a call accesses, from its parameters. callbacks.c calls it. The switches
+ * over callback ids are generated from the tables of calls, with the offset of each pointer. Calls
+ * with structures of two or three dimensions are in access-box.c. Left out are calls of programs
+ * older than unified addresses, and calls with arrays or symbols: they have no linear memory, or no
+ * sign that separates it.
  */
 #include "inject/cuda/access.h"
 
@@ -16,7 +18,7 @@ static uint64_t address(const void *pointer)
 	return (uint64_t)(uintptr_t)pointer;
 }
 
-/* Arguments are what the application made up: what cannot be names nothing. */
+/* The application chooses the arguments. Invalid arguments return 0: no access is recorded. */
 static uint64_t extent(size_t pitch, size_t width, size_t height)
 {
 	uint64_t bytes;
@@ -54,7 +56,7 @@ static bool freed(struct ts_access *ret, uint64_t at)
 	return at;
 }
 
-/* `where` is where the call puts the address. */
+/* `where` is the place that receives the address. */
 static bool asked(struct ts_access *ret, uint32_t kind, const void *where, uint64_t bytes)
 {
 	*ret = (struct ts_access){address(where), 0, bytes, 0, kind};

@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding. Records come unordered, on whichever thread CUPTI delivers them, and differ by version: between CUDA 11.0
- * and 13 they only grew at their end (proto/abi/vendor/cupti_activity.h), so one view reads them all as long as
- * nothing beyond the version's own length is touched. A record is never stepped over by its size: later versions grow again.
+ * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls it
+ * when CUPTI delivers a buffer. It calls ts_thread_reserve() and the definitions.
+ *
+ * Records come in no order, on any thread, and their layout depends on CUPTI's version. Between
+ * CUDA 11.0 and 13, records only grew at the end (proto/abi/vendor/cupti_activity.h). So one view
+ * reads all versions if it touches no field beyond the version's own length.
+ * cuptiActivityGetNextRecord() finds the next record, never a size of ours: later versions grow
+ * again.
  */
 #include "inject/cuda/activity.h"
 #include "inject/cuda/pause.h"
 #include "inject/ring/ring-session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-/* How far CUPTI's times of what is on our clock may be off. */
+/* Maximum error of CUPTI's times on the shim's clock. */
 #define TIME_ERROR_NS UINT64_C(1000000000)
 
 /* A buffer being decoded. */
 struct decoder {
 	struct ts_activity *activity;
 	struct ts_thread *thread;
-	/* Between these lies every time that can be, on the clock of CUPTI's records; and by how much ours is behind. */
+	/*
+	 * Bounds of plausible times, on the clock of CUPTI's records. `ahead` is that clock minus
+	 * CLOCK_MONOTONIC.
+	 */
 	uint64_t earliest, latest, ahead;
 };
 
 /*
- * Trap: CUPTI has given times that are off by days, and ends before starts: where its interpolation between the GPU's clock
- * and ours went wrong. One such row makes a timeline of a minute unreadable. What is on our clock lies between the
- * session's start and now, give or take what the interpolation may err.
+ * Trap: CUPTI has returned times that are wrong by days, and ends before starts, when its
+ * interpolation between the GPU's clock and the host's fails. One such row makes a timeline of a
+ * minute unreadable. Times on the shim's clock lie between the session's start and now, within the
+ * error of the interpolation.
  */
 static void set_bounds(struct decoder *d)
 {
@@ -41,17 +50,17 @@ static void set_bounds(struct decoder *d)
 	d->latest += d->ahead;
 }
 
-/* Times of a row. Returns false, and counts, where there is nothing to show. */
+/* Checks the times of a row. If they are unusable, counts a loss and returns false. */
 static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end)
 {
 	enum ts_loss_reason reason;
 
 	if (ts_likely(start >= d->earliest && start <= end && end <= d->latest && start))
 		return true;
-	/* Trap: without room in its device buffers CUPTI gives records without times. */
+	/* Trap: if CUPTI's device buffers are full, its records have no times. */
 	if (!start)
 		reason = TS_LOSS_ZERO_TIMESTAMP;
-	/* Trap: a forced flush gives what still runs with end 0, and never again. */
+	/* Trap: a forced flush delivers running work with end 0, and never delivers it again. */
 	else if (!end)
 		reason = TS_LOSS_UNFINISHED;
 	else
@@ -60,14 +69,14 @@ static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end
 	return false;
 }
 
-/* Whether the call was recorded that the row belongs to. */
+/* True if the call that the row belongs to was recorded. */
 static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
 {
 	return !d->activity->pause ||
 	       !ts_pause_drops(d->activity->pause, ts_widen(d->activity->widen, correlation_id));
 }
 
-/* Padding of some layouts before CUDA 11.6: within the record's length, and garbage. */
+/* Before CUDA 11.6, some layouts have padding here: within the record's length, but garbage. */
 static bool has_channel(const struct decoder *d)
 {
 	return d->activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
@@ -88,7 +97,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 
 	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
-	/* Before the record: a definition is published before what refers to it. */
+	/* Before the record: a definition is published before records that refer to it. */
 	name = ts_definitions_string_cached(d->activity->producer->definitions, &d->thread->strings,
 					    in->name);
 	out = reserve(d, TS_RECORD_KERNEL, sizeof(*out), in->start);
@@ -293,7 +302,10 @@ static void decode_overhead(const struct decoder *d, const struct ts_cupti_activ
 {
 	struct ts_record_overhead *out;
 
-	/* No device row: one without times tells nothing, and nothing that it belongs to is missing. */
+	/*
+	 * An overhead record is no device row. Without times it has no information, and no loss is
+	 * counted.
+	 */
 	if (!in->start || !in->end || !times_are_good(d, in->start, in->end))
 		return;
 	out = reserve(d, TS_RECORD_OVERHEAD, sizeof(*out), in->start);
@@ -333,7 +345,7 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	const uint64_t bit = UINT64_C(1) << (in->id % 64);
 	struct ts_definitions *definitions = d->activity->producer->definitions;
 
-	/* CUPTI tells of a device at each enabling; a definition is made once. */
+	/* CUPTI delivers a device record at each enabling; the definition is made once. */
 	if (in->id >= 64 * TS_ARRAY_LEN(d->activity->devices) ||
 	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
@@ -360,7 +372,7 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	ts_definitions_add(definitions, &definition.definition, sizeof(definition));
 }
 
-/* Contexts and streams that no callback told of existed before recording began. */
+/* Records a context or stream that no callback reported: it existed before recording began. */
 static void decode_object(const struct decoder *d, enum ts_record_type type,
 			  const struct ts_record_object *object)
 {
@@ -464,8 +476,9 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 }
 
 /*
- * The next record, or NULL. Trap: after a forced flush a buffer may hold a record that was not completed; CUPTI goes no
- * further there, though more may follow, and says so by an error that is not the end's. *ret_torn: so it was.
+ * Returns the next record, or NULL. Trap: after a forced flush, a buffer may hold an incomplete
+ * record. CUPTI stops there, though more records may follow, and returns another error than at the
+ * buffer's end. *ret_torn is true in that case.
  */
 static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
 			 void *record, bool *ret_torn)
@@ -486,7 +499,10 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
 
 	set_bounds(&d);
 	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
-		/* Each time: without a shard, each record is counted, and another shard may have come free. */
+		/*
+		 * Looked up for each record: without a shard, each record is counted as lost, and a
+		 * shard may have come free meanwhile.
+		 */
 		d.thread = ts_producer_thread(activity->producer);
 		if (d.thread)
 			decode_one(&d, record);
@@ -495,7 +511,10 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
 		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);
 }
 
-/* Whether it is of work, and of a call that was recorded; what describes things is missed by nobody. */
+/*
+ * True if the record is work of a recorded call. Records that describe devices, contexts or streams
+ * are no loss.
+ */
 static bool is_wanted_work(const struct decoder *d, const void *record)
 {
 	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;

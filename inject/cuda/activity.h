@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * CUPTI's activity records, of any version from CUDA 11.0 to 13, into records of ours.
- */
+/* Decodes CUPTI's activity records, of each version from CUDA 11.0 to 13, into ring records. */
 #pragma once
 
 #include "inject/cuda/cupti-library.h"
@@ -15,23 +13,24 @@ struct ts_activity {
 	const struct ts_cupti *cupti;
 	struct ts_producer *producer;
 	struct ts_widen *widen;
-	struct ts_id_set *objects;	     /* contexts and streams that were told of */
-	uint16_t n_bytes[TS_ACTIVITY_KINDS]; /* of a kind's record in this version; 0: not read */
-	const struct ts_pause *pause;	     /* NULL: nothing is left out */
-	uint64_t devices[4];		     /* a bit for each device that was defined */
+	struct ts_id_set *objects; /* contexts and streams that were recorded */
+	uint16_t n_bytes
+		[TS_ACTIVITY_KINDS]; /* size of a record of this kind and version; 0: not decoded */
+	const struct ts_pause *pause; /* NULL: all records are kept */
+	uint64_t devices[4];	      /* a bit for each device that was defined */
 };
 
 void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti,
 		      struct ts_producer *producer, struct ts_widen *widen,
 		      struct ts_id_set *objects);
 
-/* Turns a buffer's records into the calling thread's. Nothing in the buffer is kept a pointer to. */
+/* Decodes a buffer's records into the calling thread's ring. Keeps no pointer into the buffer. */
 void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes);
 
-/* How many records of work a buffer holds that a row would have been made of. */
+/* Returns the number of work records in a buffer that would become rows. */
 uint64_t ts_activity_count(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes);
 
-/* The id that stands for a context or stream in `objects`. stream: TS_NO_DEVICE for the context. */
+/* Returns the id of a context or stream in `objects`. stream: TS_NO_DEVICE for a context. */
 static inline uint64_t ts_activity_object(uint32_t context, uint32_t stream)
 {
 	return ((uint64_t)context << 32 | stream) + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool. Buffers come back zeroed, so that CUPTI can be told not to do it on the application's thread
+ * A pool of activity buffers for CUPTI. recorder.c calls it. A returned buffer is zeroed here, so
+ * that CUPTI need not zero it on the application's thread
  * (TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER).
  */
 #include <sys/mman.h>
@@ -8,7 +9,10 @@
 #include "inject/cuda/buffers.h"
 #include "inject/ring/unlocked.h"
 
-/* Where more threads than that are without a buffer at once, two of them write to one: there is nothing better. */
+/*
+ * Takes a discard buffer. If all are taken, two threads write to the same one; there is no better
+ * choice.
+ */
 static uint8_t *take_discard(struct ts_buffers *buffers)
 {
 	uint32_t taken = __atomic_load_n(&buffers->discards_taken, __ATOMIC_RELAXED), i;
@@ -17,13 +21,16 @@ static uint8_t *take_discard(struct ts_buffers *buffers)
 		if (taken == UINT32_MAX)
 			return buffers->discards[0];
 		i = (uint32_t)__builtin_ctz(~taken);
-		/* Acquire pairs with the release in ts_buffers_give(): zeroed. */
+		/* Acquire pairs with the release in ts_buffers_give(): the buffer is zeroed. */
 	} while (!__atomic_compare_exchange_n(&buffers->discards_taken, &taken, taken | 1u << i,
 					      false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	return buffers->discards[i];
 }
 
-/* Puts `to` in the place of `from`; there is one, for no more are mapped than there are places. */
+/*
+ * Replaces `from` by `to` in the table. A place always exists: the table has as many places as
+ * buffers can be mapped.
+ */
 static void exchange(struct ts_buffers *buffers, uint8_t *from, uint8_t *to)
 {
 	uint8_t *expected;
@@ -59,13 +66,13 @@ uint8_t *ts_buffers_take(struct ts_buffers *buffers)
 	for (i = 0; i < TS_BUFFERS_KEPT; i++) {
 		if (!__atomic_load_n(&buffers->kept[i], __ATOMIC_RELAXED))
 			continue;
-		/* Acquire pairs with the release in ts_buffers_give(): zeroed. */
+		/* Acquire pairs with the release in ts_buffers_give(): the buffer is zeroed. */
 		buffer = __atomic_exchange_n(&buffers->kept[i], NULL, __ATOMIC_ACQUIRE);
 		if (buffer)
 			return buffer;
 	}
 	if (__atomic_add_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED) <= TS_BUFFERS_MAX) {
-		/* Not malloc: the application's allocator may be what made the CUDA call. */
+		/* mmap(), not malloc(): the application's allocator may have made the CUDA call. */
 		pages = ts_unlocked_map(TS_BUFFER_BYTES);
 		if (pages) {
 			exchange(buffers, NULL, pages);
@@ -96,7 +103,9 @@ void ts_buffers_give(struct ts_buffers *buffers, uint8_t *buffer, size_t n_writt
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}
-	/* Out of the table first: its address may be another's as soon as it is unmapped. */
+	/*
+	 * The buffer leaves the table first: after munmap(), another mapping may get its address.
+	 */
 	exchange(buffers, buffer, NULL);
 	munmap(buffer, TS_BUFFER_BYTES);
 	__atomic_sub_fetch(&buffers->n_mapped, 1, __ATOMIC_RELAXED);

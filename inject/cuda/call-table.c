@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables over callback ids. The classes are proto/abi/vendor's; this is the shim's judgement on top. The effects are
- * made from the tables of calls, proto/abi/vendor/cuda_driver.calls and cuda_runtime.calls.
+ * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call it. The classes
+ * come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The effects are
+ * generated from the tables of calls, proto/abi/vendor/cuda_driver.calls and cuda_runtime.calls.
  */
 #include "inject/cuda/call-table.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-/* Class plus one; 0: not known. */
+/* Class plus 1; 0: unknown call. */
 static const uint8_t runtime_classes[TS_CUPTI_RUNTIME_CBID_SIZE] = {
 #define TS_CALL_(name, id, kind) [id] = TS_CUPTI_CLASS_##kind + 1,
 	TS_CUPTI_RUNTIME_CBIDS(TS_CALL_)
@@ -32,14 +33,14 @@ enum effect_kind {
 	EFFECT_END_CAPTURE,
 };
 
-/* What a call does beside its class. Arguments are given by AT; 0: there is none. */
+/* Effects of a call beyond its class. Parameters are given as AT(); 0: the call has none. */
 struct effect {
 	uint8_t kind;
-	bool per_thread; /* a null stream means the thread's own */
-	bool quiet;	 /* frequent, and changes nothing of interest */
+	bool per_thread; /* a NULL stream is the per-thread one */
+	bool quiet;	 /* frequent, and without effects of interest */
 	uint8_t stream, object, flags, priority;
-	uint8_t amounts[2]; /* device rows are certain if none of these is 0, */
-	uint8_t direction;  /* and if this is no direction of a copy that the host alone can do */
+	uint8_t amounts[2]; /* device rows are certain if all of these are above 0, */
+	uint8_t direction;  /* and if this copy direction involves a device */
 };
 
 #define AT(structure, argument) (offsetof(struct structure, argument) + 1)
@@ -93,9 +94,10 @@ unsigned ts_call_table_class(uint32_t domain, uint32_t cbid)
 bool ts_call_table_watched(uint32_t domain, uint32_t cbid)
 {
 	/*
-	 * Trap: some calls come by the million and do nothing (the runtime makes them within its own). Their
-	 * callbacks alone slow programs down; the queries (cudaGetDevice, cuCtxGetCurrent,
-	 * cuKernelGetAttribute, cuDevicePrimaryCtxGetState, ...) are a class of their own.
+	 * Trap: the runtime makes some calls millions of times within its own, and these calls have
+	 * no effect. Their callbacks alone slow programs down. Queries (cudaGetDevice,
+	 * cuCtxGetCurrent, cuKernelGetAttribute, cuDevicePrimaryCtxGetState, ...) are a class of
+	 * their own.
 	 */
 	if (effect_of(domain, cbid)->quiet)
 		return false;
@@ -118,7 +120,7 @@ bool ts_call_table_expect_device(uint32_t domain, uint32_t cbid, const void *par
 {
 	const struct effect *effect = effect_of(domain, cbid);
 
-	/* A graph may hold host nodes alone, so GRAPH_LAUNCH is not certain. */
+	/* A graph may consist of host nodes only, so GRAPH_LAUNCH is not certain. */
 	if (ts_call_table_class(domain, cbid) == TS_CUPTI_CLASS_LAUNCH)
 		return true;
 	if (!params || !effect->amounts[0])
@@ -178,7 +180,7 @@ void *ts_call_table_captured_stream(uint32_t domain, uint32_t cbid, const void *
 	return params ? pointer_argument(params, effect->stream) : NULL;
 }
 
-/* Of a batch it is not looked at whether there is a wait in it. */
+/* A batch of memory operations counts as TS_STREAM_OP_HOST, even if it contains no wait. */
 struct ts_stream_op ts_call_table_stream_op(uint32_t domain, uint32_t cbid, const void *params)
 {
 	static const uint8_t kinds[] = {

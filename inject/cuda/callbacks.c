@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs inside the application's CUDA calls. The way in and the way out of a call are the hot path: no
- * lock, no allocation, no system call but where a stack or a thread is new, and errno is kept. The
- * outermost call makes the API row; the driver calls nested in it are only linked.
+ * Handles CUPTI's callbacks for calls, resources and state. recorder.c registers
+ * ts_callbacks_handle() with CUPTI; at capture level `replay`, capture.c calls it. It calls the
+ * producer, the stack walker and the tables of this folder.
  *
- * Traps answered here: no CUDA call is ever made from a callback; nothing is flushed from resource callbacks;
- * nothing can throw (this is C); a forked child is recognised before anything of the session is touched.
+ * Entry and exit of a call are the hot path: no lock and no allocation, a system call only for a
+ * new stack or thread, errno is kept. The outermost call makes the API row. Driver calls nested in
+ * it are only linked.
+ *
+ * Traps handled here: a callback makes no CUDA call; resource callbacks flush nothing; C throws
+ * nothing; a forked child is detected before any access to the session.
  */
 #include "inject/cuda/callbacks.h"
 #include "inject/context.h"
@@ -21,9 +25,10 @@
 #define STREAM_PER_THREAD 2u
 
 /*
- * Whether a call that begins is made by the one under way. Trap: a way out may never be seen (longjmp(), an exception
- * through C, a late enabling). Only driver calls are made by calls: by the runtime's, under an id of their own or
- * the same, and by the driver's own, under the same. Anything else shows that the call before it is over.
+ * True if the call that begins is nested in the current one. Only driver calls are nested: in a
+ * runtime call, with an id of their own or the same id; in a driver call, with the same id. Trap:
+ * an exit may be missing (longjmp(), an exception through C, late enabling). Any other call shows
+ * that the current one is over.
  */
 static bool is_nested(const struct ts_call *call, uint32_t domain,
 		      const struct ts_cupti_callback_data *data)
@@ -40,7 +45,7 @@ static bool is_outermost(const struct ts_call *call, uint32_t domain, uint32_t c
 	       (call->correlation == data->correlation_id || call->depth == 1);
 }
 
-/* Made by the one under way, and under an id of its own, by which what it makes the device do may be told. */
+/* Links a nested call that has an id of its own. Its device rows may carry this id. */
 static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlation)
 {
 	uint64_t op_id = ts_widen(&shim->widen, correlation);
@@ -51,8 +56,9 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 }
 
 /*
- * The runtime's questions (cudaFuncGetAttributes() and the like) are not watched, and the driver's calls that the first of them needs,
- * to load code or to make a context, come one after the other under one id. The first keeps it, the others have ids of their own.
+ * Returns the op_id of an outermost call. The runtime's queries (cudaFuncGetAttributes() and
+ * others) are not watched. The first one may load code or make a context by several driver calls,
+ * one after the other, with one id. The first driver call keeps the id; the others get new ids.
  */
 static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data, uint64_t op_id)
@@ -71,12 +77,18 @@ static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t do
 static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t cbid,
 		  const struct ts_cupti_callback_data *data)
 {
-	/* A pause stops records alone: ids are followed through it, or their wraps are missed; and so are captures. */
+	/*
+	 * A pause stops only records. Ids are followed through it, otherwise their wraps are
+	 * missed. Stream captures are followed too.
+	 */
 	const uint64_t op_id = ts_widen(&shim->widen, data->correlation_id);
 	const uint32_t generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	struct ts_call *call = &ts_tls.call;
 
-	/* What began before CUPTI was given up is over, or its way out cannot be told from another's. */
+	/*
+	 * A call that began before CUPTI was given up is over, or its exit cannot be distinguished
+	 * from another call's.
+	 */
 	if (ts_likely(call->generation == generation) && is_nested(call, domain, data)) {
 		call->depth++;
 		if (data->correlation_id != call->correlation)
@@ -102,7 +114,7 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 					  &call->stream_priority);
 }
 
-/* The id of the stream that an application's handle means, as CUPTI numbers it. */
+/* Returns CUPTI's id of the stream that an application's handle names. */
 static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_data *data,
 			  const struct ts_stream_op *op, uint32_t *context)
 {
@@ -116,7 +128,7 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	if (handle == STREAM_LEGACY)
 		per_thread = false;
 	if (handle == STREAM_PER_THREAD || (!handle && per_thread)) {
-		/* Another one for each thread: no table by handle knows it. */
+		/* Each thread has its own stream, so the table by handle cannot hold it. */
 		if (shim->cupti.cuptiGetStreamIdEx(data->context, NULL, 1, &id))
 			return TS_NO_DEVICE;
 		return id;
@@ -125,7 +137,10 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 		handle = STREAM_LEGACY;
 	if (ts_stream_table_find(&shim->streams, data->context_uid, handle, &id))
 		return id;
-	/* Of another device than the current one: a stream may wait, and an event be recorded, whichever that is. */
+	/*
+	 * The stream may belong to another device than the current one: waits and event records
+	 * allow that.
+	 */
 	if (handle != STREAM_LEGACY &&
 	    ts_stream_table_find_handle(&shim->streams, handle, context, &id))
 		return id;
@@ -136,7 +151,10 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	return id;
 }
 
-/* What names the stream in this process, for captures: nobody captures the legacy one. */
+/*
+ * Returns the key of a stream for stream captures, unique in the process. A per-thread stream has
+ * the address of ts_tls. The legacy stream cannot be captured.
+ */
 static uint64_t stream_key(void *stream, bool per_thread)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)stream;
@@ -146,7 +164,10 @@ static uint64_t stream_key(void *stream, bool per_thread)
 	return handle ? handle : STREAM_LEGACY;
 }
 
-/* Put into a stream that is captured: the device does nothing of it. */
+/*
+ * True if the operation goes into a graph, because its stream is being captured. The device does
+ * nothing then.
+ */
 static bool is_captured(struct ts_shim *shim, const struct ts_stream_op *op)
 {
 	uint64_t key = stream_key(op->stream, op->per_thread);
@@ -208,7 +229,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
-/* While streams are captured, a call may make a node of a graph, and allocate nothing. */
+/* While a stream capture is active, a call may make a graph node and allocate nothing. */
 static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
 {
 	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&
@@ -246,7 +267,7 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 	uint32_t flags = 0;
 	uint32_t stack;
 
-	/* Both the user of the process and that of the recording may do without. */
+	/* The settings of the process and the daemon's command can each disable stacks. */
 	if (!shim->config.stacks ||
 	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
 		return TS_ID_UNKNOWN;
@@ -262,26 +283,38 @@ static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
 	return stack;
 }
 
-/* For the flush thread: the first work since a flush. */
+/* Notifies the flush thread of the first work since a flush. */
 static void wake_flush(struct ts_shim *shim)
 {
-	/* Sequentially consistent: the flush thread says that it sleeps, and then looks here. */
+	/*
+	 * Pairs with wait_for_work() in flush.c, which stores `sleeps` and then loads `dirty`. All
+	 * four are sequentially consistent.
+	 */
 	__atomic_store_n(&shim->producer.dirty, TS_DIRTY_UNTOLD, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->flush.sleeps, __ATOMIC_SEQ_CST) && !ts_flush_wake(&shim->flush))
 		return;
 	__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
 }
 
-/* A program whose kernel failed is held up until CUPTI has delivered, usually for less than a millisecond; once, and at most that long. */
+/*
+ * After a failed kernel, the program waits until CUPTI has delivered, usually less than a
+ * millisecond. The wait happens once, and takes at most this long.
+ */
 #define FAULT_TIMEOUT_NS UINT64_C(200000000)
 
-/* The errors of a context that a kernel made; the driver's and the runtime's numbers are the same. */
+/*
+ * True for errors of a context that a kernel caused. The driver and the runtime use the same
+ * numbers.
+ */
 static bool is_fault(int32_t result)
 {
 	return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
 }
 
-/* Programs abort at the first such error, and CUPTI alone knows the kernel's name. */
+/*
+ * Flushes at the first such error: the program usually aborts next, and only CUPTI has the kernel's
+ * name.
+ */
 static void flush_fault(struct ts_shim *shim)
 {
 	if (__atomic_exchange_n(&shim->has_faulted, true, __ATOMIC_RELAXED))
@@ -289,7 +322,7 @@ static void flush_fault(struct ts_shim *shim)
 	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
 }
 
-/* The outermost call returns: one API row, and what it put into a stream. */
+/* Records a returning outermost call: one API row, and its stream operation if there is one. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
@@ -303,8 +336,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		(kind == TS_CUPTI_CLASS_LAUNCH ||
 		 ts_call_table_expect_device(domain, cbid, data->function_params));
 	/*
-	 * On the way out, so that unwinding delays the launch that is already under way by nothing. Frameworks set
-	 * the current device before nearly every call they make: where from is no news.
+	 * The stack is captured at exit, so that unwinding does not delay the launch. Frameworks
+	 * set the current device before nearly every call, so calls of class CONTEXT get no stack.
 	 */
 	uint32_t stack =
 		kind == TS_CUPTI_CLASS_CONTEXT ? TS_ID_UNKNOWN : capture_stack(shim, thread);
@@ -338,7 +371,10 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		flush_fault(shim);
 	if (result)
 		return;
-	/* What failed (as everything does once the driver is gone) is no work to flush; nor is a context. */
+	/*
+	 * A failed call is no work to flush (after the driver's shutdown, all calls fail). A
+	 * context call is no work either.
+	 */
 	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
 		wake_flush(shim);
@@ -346,13 +382,19 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	    kind != TS_CUPTI_CLASS_STREAM)
 		return;
 	op = ts_call_table_stream_op(domain, cbid, data->function_params);
-	/* A graph's nodes begin before its launch returns, and must not come before it. */
+	/*
+	 * The nodes of a graph may begin before the launch returns, and must not precede the launch
+	 * record.
+	 */
 	if (op.kind != TS_STREAM_OP_NONE)
 		record_stream_op(shim, thread, data, &op, op_id,
 				 op.kind == TS_STREAM_OP_GRAPH ? call->enter : end);
 }
 
-/* An end that fails ends an invalidated capture; or was none: never below 0. */
+/*
+ * A failed end of a capture ends an invalidated capture, or there was no capture. The count never
+ * goes below 0.
+ */
 static void count_stream_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
 {
 	int32_t n = __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
@@ -378,12 +420,18 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	void *stream;
 	int capture;
 
-	/* The way in was not seen: it was before recording began; or that of another call, whose way out was not. */
+	/*
+	 * The entry was not seen: it came before recording began. Or the current call is another
+	 * one, whose exit was not seen.
+	 */
 	if (!call->depth ||
 	    (call->correlation != data->correlation_id &&
 	     call->generation != __atomic_load_n(&shim->generation, __ATOMIC_RELAXED)))
 		return;
-	/* A nested call returns, or one whose way out was missed lies below the outermost, which ends it too. */
+	/*
+	 * A nested call returns. If the exit of a nested call was missed, the exit of the outermost
+	 * call ends it too.
+	 */
 	if (!is_outermost(call, domain, cbid, data)) {
 		if (call->depth > 1)
 			call->depth--;
@@ -402,12 +450,15 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	}
 	if (ts_unlikely(!call->enter))
 		return;
-	/* Claimed on the way out, when the launch is already under way. NULL: it was counted. */
+	/*
+	 * The thread's ring is claimed at exit, when the launch is already under way. If NULL, the
+	 * loss was counted.
+	 */
 	thread = ts_producer_thread(&shim->producer);
 	if (ts_unlikely(!thread))
 		return;
 	if (ts_unlikely(mode == TS_GATE_COUNT)) {
-		/* No daemon for long: the ring would be full by now. */
+		/* No daemon has served the ring for long: the ring would be full. */
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 		return;
 	}
@@ -460,7 +511,7 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 	record_object(shim, TS_RECORD_CONTEXT, &object);
 }
 
-/* Unless recorded, the table of ids alone is kept right. */
+/* If !recorded, only the table of stream ids is updated. */
 static void on_stream(struct ts_shim *shim, bool recorded,
 		      const struct ts_cupti_resource_data *data, enum ts_object_action action)
 {
@@ -474,7 +525,7 @@ static void on_stream(struct ts_shim *shim, bool recorded,
 	if (!shim->cupti.cuptiGetContextId || !shim->cupti.cuptiGetStreamIdEx ||
 	    shim->cupti.cuptiGetContextId(data->context, &object.context))
 		return;
-	/* A context's own null stream is no stream of the application's making. */
+	/* The null streams belong to the context; the application did not create them. */
 	if (object.handle <= STREAM_PER_THREAD)
 		return;
 	if (shim->cupti.cuptiGetStreamIdEx(data->context, data->resource_handle.stream, 0,
@@ -547,7 +598,7 @@ static void on_resource(struct ts_shim *shim, bool recorded, uint32_t cbid,
 		on_module(shim, data, TS_OBJECT_DESTROYED);
 }
 
-/* Trap: after a fatal error CUPTI finalises itself, silently but for this. */
+/* Trap: after a fatal error CUPTI finalises itself; this callback is the only sign. */
 static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_state_data *data)
 {
 	char text[256];
@@ -559,7 +610,7 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,
 					   data ? data->result : TS_CUPTI_ERROR_UNKNOWN));
-	/* No call of ours follows: there is nobody to flush, and nobody to unsubscribe from. */
+	/* CUPTI gets no further call of ours: it can neither flush nor unsubscribe now. */
 	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
@@ -569,7 +620,10 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
 	struct ts_shim *shim = userdata;
-	/* Wiped in a forked child: everything behind it is the parent's. */
+	/*
+	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED there.
+	 * The rest of the session is the parent's.
+	 */
 	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 	int saved_errno;
 
@@ -581,7 +635,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	if (mode == TS_GATE_CLOSED || !data)
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
-		/* What our own calls cause is no call of the application's. */
+		/* A callback that a call of ours causes is not a call of the application's. */
 		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
 		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
 			    TS_CUPTI_API_ENTER)

@@ -4,5 +4,5 @@
 
 #include <stdint.h>
 
-/* What CUPTI calls for every call and resource; userdata is the shim. Never fails, never throws. */
+/* CUPTI's callback for each watched call and resource. `userdata` is the shim. Never fails. */
 void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding CUPTI. Trap: two copies in one process do not work; the first that was loaded serves all. So what the
- * application has, or would load, comes before anything of ours, and one copy only is ever tried.
+ * Finds and loads CUPTI, resolves its functions, and subscribes. shim.c, recorder.c and yield.c
+ * call it. It calls the dynamic loader and CUPTI.
+ *
+ * Trap: two copies of CUPTI in one process do not work; the first loaded copy serves all tools. So
+ * the application's copy, loaded or to be loaded, comes first. Only one copy is ever loaded.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,7 +13,7 @@
 #include "inject/process/loader.h"
 #include "inject/shim-debug.h"
 
-/* The newest that the driver can serve comes first; see names_from(). */
+/* The newest version comes first; names_from() skips versions that the driver cannot serve. */
 static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
 					    "libcupti.so.11.8", "libcupti.so.11.7",
 					    "libcupti.so.11.6", "libcupti.so.11.5",
@@ -18,11 +21,14 @@ static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
 					    "libcupti.so.11.2", "libcupti.so.11.1",
 					    "libcupti.so.11.0", "libcupti.so"};
 
-/* From the directory that holds libcudart: itself, the toolkit's layout, and that of the Python packages. */
+/*
+ * Relative to the directory of libcudart: the directory itself, the toolkit's layout, and the
+ * layouts of the Python packages.
+ */
 static const char *const beside[] = {"", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/",
 				     "../../nvidia/cuda_cupti/lib/"};
 
-/* Where a toolkit has it, of its several layouts. */
+/* Places of libcupti in a toolkit, for its several layouts. */
 static const char *const in_toolkit[] = {"/extras/CUPTI/lib64/", "/lib64/",
 #if defined(__x86_64__)
 					 "/targets/x86_64-linux/lib/",
@@ -32,7 +38,7 @@ static const char *const in_toolkit[] = {"/extras/CUPTI/lib64/", "/lib64/",
 					 "/lib/"};
 
 struct mapped {
-	const char *name; /* what the file's name begins with */
+	const char *name; /* prefix of the file's name */
 	char path[PATH_MAX];
 };
 
@@ -58,8 +64,8 @@ static bool is_mapped(struct mapped *mapped, const char *name)
 }
 
 /*
- * Where to begin in library_names: a CUPTI newer than the driver refuses to work with it. Earlier ones
- * are tried last.
+ * Returns the first index in library_names to try. A CUPTI newer than the driver refuses to work.
+ * Earlier indexes are tried last.
  */
 static size_t names_from(uint32_t driver_version)
 {
@@ -81,7 +87,10 @@ static void *load_named(const char *directory, int n_directory, const char *sub,
 		if (snprintf(path, sizeof(path), "%.*s%s%s", n_directory, directory, sub, name) >=
 		    (int)sizeof(path))
 			return NULL;
-		/* dlopen() reads a path where it holds a slash; a look first saves it the work. */
+		/*
+		 * dlopen() opens a name with a slash as a path. access() first is cheaper than a
+		 * failing dlopen().
+		 */
 		if (strchr(path, '/') && access(path, R_OK))
 			continue;
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -117,7 +126,10 @@ static void *load_from_toolkit(const char *toolkit, size_t first, struct ts_cupt
 	void *library = NULL;
 	size_t i;
 
-	/* Absolute only: what the application's directory holds is not to be loaded by mistake. */
+	/*
+	 * Absolute paths only: a relative one could load a library from the application's directory
+	 * by mistake.
+	 */
 	for (i = 0; *toolkit == '/' && !library && i < TS_ARRAY_LEN(in_toolkit); i++)
 		library = load_named(toolkit, (int)strlen(toolkit), in_toolkit[i], first, cupti);
 	return library;
@@ -131,7 +143,10 @@ static uint32_t driver_version(struct ts_cupti *cupti)
 	if (!library)
 		return 0;
 	*(void **)&cupti->driver_get_version = dlsym(library, "cuDriverGetVersion");
-	/* Trap: no CUDA calls from injection or callbacks. This one is answered before cuInit() and takes no lock. */
+	/*
+	 * Trap: injection and callbacks make no CUDA calls. cuDriverGetVersion() is the exception:
+	 * it works before cuInit() and takes no lock.
+	 */
 	if (cupti->driver_get_version)
 		cupti->driver_get_version(&value);
 	dlclose(library);
@@ -152,14 +167,17 @@ static void *find(struct ts_cupti *cupti, const struct ts_config *config)
 
 	if (!library)
 		library = load_beside("libcudart", first, cupti);
-	/* A program on the driver alone has no libcudart; where CUPTI lies by libcuda, they belong together. */
+	/*
+	 * A program that uses only the driver has no libcudart. A CUPTI beside libcuda belongs to
+	 * this libcuda.
+	 */
 	if (!library)
 		library = load_beside("libcuda", first, cupti);
 	if (!library)
 		library = load_named("", 0, "", first, cupti);
 	if (!library && *config->cupti)
 		library = dlopen(config->cupti, RTLD_NOW | RTLD_LOCAL);
-	/* Programs that are linked with libcudart statically, as most are, tell nothing of where it came from. */
+	/* Most programs link libcudart statically, so nothing shows the place of their toolkit. */
 	if (!library)
 		library = load_from_toolkit(config->cuda_home, first, cupti);
 	if (!library)
@@ -226,7 +244,7 @@ static void ignore_callback(void *userdata, uint32_t domain, uint32_t cbid, cons
 {
 }
 
-/* Asks who holds CUPTI; "" where it is not told. Since CUDA 13.0. */
+/* Gets the name of the tool that holds CUPTI; "" if CUPTI does not report it. Since CUDA 13.0. */
 static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 {
 	struct ts_cupti_subscriber_params params = {
@@ -239,7 +257,10 @@ static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 	ret_name[0] = '\0';
 	if (!cupti->cuptiSubscribe_v2)
 		return;
-	/* Trap: the two generations of the interface do not mix. This call fails; should it not, it is undone. */
+	/*
+	 * Trap: the two generations of the interface do not mix. This call is expected to fail; if
+	 * it succeeds, it is undone.
+	 */
 	if (!cupti->cuptiSubscribe_v2(&subscriber, ignore_callback, NULL, &params))
 		cupti->cuptiUnsubscribe(subscriber);
 	ret_name[n_bytes - 1] = '\0';
@@ -258,7 +279,10 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 	cupti->subscriber = NULL;
 	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
 	    result == TS_CUPTI_ERROR_MAX_LIMIT_REACHED) {
-		/* Also under debuggers and sanitizers of CUDA. Before 11.x a second subscriber met a limit. */
+		/*
+		 * Debuggers and sanitizers for CUDA hold CUPTI too. Before 11.x, a second
+		 * subscriber got MAX_LIMIT_REACHED.
+		 */
 		name_holder(cupti, holder, sizeof(holder));
 		snprintf(ret_text, n_text_bytes, "another tool holds CUPTI: %s",
 			 *holder ? holder : "it does not say which");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI as the shim reaches it: found in the process or beside it, loaded, and its functions resolved. One build
- * serves CUPTI 11 to 13; what a version lacks is a NULL here.
+ * CUPTI's functions, found in the process or beside it, loaded and resolved. One build serves CUPTI
+ * 11 to 13. A function that the loaded version lacks is NULL.
  */
 #pragma once
 
@@ -48,18 +48,19 @@ struct ts_cupti {
 #undef TS_CUPTI_MEMBER_
 	void *subscriber;
 	/*
-	 * 1: ours to call. Set with the subscription; cleared by the flush thread when it gives CUPTI up, or by CUPTI
-	 * itself when it ends. Release, paired with acquire.
+	 * 1: the shim is the subscriber and may call CUPTI. ts_cupti_subscribe() sets it. The flush
+	 * thread clears it when it gives CUPTI up; the STATE callback clears it when CUPTI ends
+	 * itself. Release, paired with the acquire in ts_cupti_is_ours().
 	 */
 	uint32_t held;
 	uint32_t version; /* cuptiGetVersion() */
 	uint32_t driver_version;
 	enum ts_clock clock; /* of activity records */
-	uint64_t
-		clock_ahead; /* where that is MONOTONIC: by so much are the records' times ahead of it */
-	int (*driver_get_version)(
-		int *); /* the one call of CUDA's that is ever made; may be NULL */
-	/* What was set when CUPTI became ours, to be set again when it is given up. */
+	/* With TS_CLOCK_MONOTONIC: the records' times minus CLOCK_MONOTONIC, in ns. */
+	uint64_t clock_ahead;
+	/* The only CUDA function that the shim calls at level `timing`. May be NULL. */
+	int (*driver_get_version)(int *);
+	/* Settings from before the subscription; restored when CUPTI is given up. */
 	uint32_t thread_id_type;
 	uint8_t zeroed_out;
 	char path[PATH_MAX];
@@ -71,25 +72,32 @@ static inline bool ts_cupti_is_ours(const struct ts_cupti *cupti)
 }
 
 /*
- * Finds and loads it: what the process has already, then beside its libcudart or libcuda, then by the
- * loader's path, then $TRACESMITH_CUPTI, then in the toolkit of $CUDA_HOME and in /usr/local/cuda. Returns TS_EMPTY_NONE; else NO_CUPTI or CUPTI_TOO_OLD,
- * with the text that says it to a person.
+ * Finds and loads CUPTI. The order: the copy in the process, beside libcudart or libcuda, the
+ * loader's path, $TRACESMITH_CUPTI, the toolkit of $CUDA_HOME, /usr/local/cuda. Returns
+ * TS_EMPTY_NONE. On failure returns NO_CUPTI or CUPTI_TOO_OLD, and writes a message for the user to
+ * ret_text.
  */
 enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_config *config,
 				   char *ret_text, size_t n_text_bytes);
 
-/* Resolves the functions from a loaded library. Returns the name of a required one that it lacks, or NULL. */
+/*
+ * Resolves the functions from a loaded library. Returns the name of a missing required function, or
+ * NULL.
+ */
 const char *ts_cupti_resolve(struct ts_cupti *cupti, void *library);
 
 /*
- * Becomes the subscriber. Returns TS_EMPTY_NONE; CUPTI_HELD where another tool is, its name in the
- * text where CUPTI tells it; or CUPTI_ERROR.
+ * Subscribes to CUPTI. Returns TS_EMPTY_NONE. Returns CUPTI_HELD if another tool holds CUPTI;
+ * ret_text holds the tool's name if CUPTI reports it. Returns CUPTI_ERROR on other errors.
  */
 enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callback_fn callback,
 					void *userdata, char *ret_text, size_t n_text_bytes);
 
-/* The copy that the process has mapped, for dlsym(); NULL where there is none. The caller closes it by dlclose(). */
+/*
+ * Returns the process's copy of CUPTI, for dlsym(); NULL if there is none. The caller closes it by
+ * dlclose().
+ */
 void *ts_cupti_mapped(void);
 
-/* CUPTI's text for a result code; never NULL. */
+/* Returns CUPTI's text for a result code; never NULL. */
 const char *ts_cupti_result(const struct ts_cupti *cupti, uint32_t result);

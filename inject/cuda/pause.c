@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is remembered of switches. An entry is one word, so that a reader who meets the ring of them while it is written
- * finds each whole; ids only grow, so that it is searched by halves.
+ * Keeps the switches of recording (stop, start) and answers for an op_id whether its call is left
+ * out. switch.c and recorder.c publish switches; callbacks.c and activity.c read them. It calls
+ * only the clock.
+ *
+ * The ring of switches has one word for each entry, so a reader sees each entry whole while the
+ * ring is written. Ids only grow, so the search is binary.
  */
 #include "inject/cuda/pause.h"
 
 #include "proto/abi/clock.h"
 
-/* Entries that may be overwritten while somebody looks are not looked at. */
+/*
+ * The oldest MARGIN entries are not read, because the writer may overwrite them during the search.
+ */
 #define MARGIN 16u
 
 bool ts_pause_looks_back(const struct ts_pause *pause, uint64_t op_id)
@@ -20,7 +26,7 @@ bool ts_pause_looks_back(const struct ts_pause *pause, uint64_t op_id)
 
 	if (!n)
 		return false;
-	/* The first that is past the id: the one before it holds for it. */
+	/* Finds the first entry above op_id; the entry before it holds for op_id. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -35,7 +41,7 @@ bool ts_pause_looks_back(const struct ts_pause *pause, uint64_t op_id)
 		return __atomic_load_n(&pause->switches[(low - 1) % TS_PAUSE_SWITCHES],
 				       __ATOMIC_RELAXED) &
 		       1;
-	/* Before the first that is known it was the other way. */
+	/* Before the first known entry, the state was the opposite. */
 	return !(__atomic_load_n(&pause->switches[first % TS_PAUSE_SWITCHES], __ATOMIC_RELAXED) &
 		 1);
 }
@@ -44,7 +50,10 @@ void ts_pause_stray(struct ts_pause *pause, uint64_t op_id)
 {
 	uint32_t i = __atomic_fetch_add(&pause->n_strays, 1, __ATOMIC_RELAXED);
 
-	/* Before the call does anything, and so before what it makes the device do is told of. */
+	/*
+	 * The call has not begun its work yet. So the store precedes the delivery of its device
+	 * rows.
+	 */
 	__atomic_store_n(&pause->strays[i % TS_PAUSE_STRAYS], op_id, __ATOMIC_RELEASE);
 }
 
@@ -70,7 +79,10 @@ void ts_pause_publish(struct ts_pause *pause, uint64_t op_id, bool paused)
 	__atomic_store_n(&pause->switches[n % TS_PAUSE_SWITCHES], one, __ATOMIC_RELAXED);
 	/* Pairs with the acquire in ts_pause_looks_back(). */
 	__atomic_store_n(&pause->n_switches, n + 1, __ATOMIC_RELEASE);
-	/* After it, for who finds his id before this one; and before the ids that are asked for next. */
+	/*
+	 * `last` is stored after the entry: a reader with an id before `last` then finds the entry.
+	 * The sequentially consistent store precedes the probes that read the next ids (switch.c).
+	 */
 	__atomic_store_n(&pause->last, one, __ATOMIC_SEQ_CST);
 	pause->paused = paused;
 	pause->since_ns = ts_clock_monotonic_ns();

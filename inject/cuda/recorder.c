@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Switching CUPTI on and off, and the buffers that it fills.
+ * Switches CUPTI on and off, and handles CUPTI's activity buffers. shim.c, flush.c and switch.c
+ * call it; CUPTI calls the buffer callbacks. It calls cupti-library.c, buffers.c, activity.c and
+ * capture.c.
  *
- * Trap: the order. Subscribe first, and touch nothing of CUPTI's where another tool holds it; then the timestamp
- * callback, thread ids and attributes; then the buffer callbacks; then activity kinds; then callbacks.
+ * Trap: the order of set-up. Subscribe first, and touch nothing of CUPTI if another tool holds it.
+ * Next come the timestamp callback, thread ids and attributes. Then the buffer callbacks, then
+ * activity kinds, then callbacks of calls.
  */
 #include <time.h>
 
@@ -15,10 +18,16 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-/* A thread that delivers device rows launches nothing; it may wait this long for room in its ring. */
+/*
+ * A thread that delivers device rows launches nothing, so it may wait this long for room in its
+ * ring.
+ */
 #define DELIVERY_PATIENCE_NS UINT64_C(500000000)
 
-/* KIND_KERNEL would serialise kernels; RUNTIME and DRIVER are not needed, the callbacks time calls themselves. */
+/*
+ * Activity kinds to enable. KIND_KERNEL would serialise kernels. RUNTIME and DRIVER are not needed:
+ * the callbacks measure calls.
+ */
 static const uint32_t kinds[] = {
 	TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 	TS_CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -27,7 +36,10 @@ static const uint32_t kinds[] = {
 	TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 	TS_CUPTI_ACTIVITY_KIND_MEMORY2, /* from CUDA 11.2; refused before */
 	TS_CUPTI_ACTIVITY_KIND_OVERHEAD,
-	/* Rare, and left on while recording is stopped: what comes later refers to them. */
+	/*
+	 * Rare records. They stay on while recording is stopped, because later records refer to
+	 * them.
+	 */
 	TS_CUPTI_ACTIVITY_KIND_DEVICE,
 	TS_CUPTI_ACTIVITY_KIND_CONTEXT,
 	TS_CUPTI_ACTIVITY_KIND_STREAM,
@@ -41,7 +53,10 @@ static const uint32_t resources[] = {
 	TS_CUPTI_CBID_RESOURCE_MODULE_LOADED,	TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
 };
 
-/* Trap: runs on an application's thread inside its CUDA call: be quick, and never answer NULL. */
+/*
+ * Trap: runs on an application's thread inside its CUDA call, so it must be fast and never return
+ * NULL.
+ */
 void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	struct ts_shim *shim = &ts_shim;
@@ -57,7 +72,7 @@ void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 	*size = TS_BUFFER_BYTES;
 	*buffer = ts_buffers_take(&shim->buffers);
 	if (ts_buffers_is_discard(&shim->buffers, *buffer)) {
-		/* One record at a time, so that each that is thrown away is counted. */
+		/* One record per buffer, so that each discarded record is counted. */
 		*size = TS_DISCARD_BYTES;
 		*max_records = 1;
 	}
@@ -68,7 +83,10 @@ static void count_dropped(struct ts_shim *shim, void *context, uint32_t stream)
 {
 	size_t n_dropped = 0;
 
-	/* Trap: never called with a lock of ours held, for CUPTI takes its own, and calls us under it. */
+	/*
+	 * Trap: no lock of ours may be held here. CUPTI takes its own lock, and calls the shim with
+	 * it held.
+	 */
 	if (ts_cupti_is_ours(&shim->cupti) &&
 	    !shim->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &n_dropped) &&
 	    n_dropped)
@@ -91,7 +109,9 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 			theirs(context, stream, buffer, size, valid_bytes);
 		return;
 	}
-	/* In a forked child neither the session nor CUPTI is there; the buffer is the parent's copy. */
+	/*
+	 * A forked child has neither the session nor CUPTI; the buffer is a copy of the parent's.
+	 */
 	if (!shim->gate->alive || !buffer)
 		return;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
@@ -103,7 +123,7 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 				 ts_activity_count(&shim->activity, buffer, valid_bytes));
 	} else if (valid_bytes) {
 		thread = ts_producer_thread(&shim->producer);
-		/* Where an application's thread delivers inside its own call, it is not made to wait. */
+		/* If an application's thread delivers inside its own call, it does not wait. */
 		if (thread && was_busy != TS_BUSY_IN_CALL && !ts_tls.call.depth)
 			thread->patience_ns = DELIVERY_PATIENCE_NS;
 		ts_activity_decode(&shim->activity, buffer, valid_bytes);
@@ -118,9 +138,11 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 }
 
 /*
- * Trap: it cannot be taken back: CUPTI accepts no NULL; and who changes it, or what it counts from, makes CUPTI interpolate
- * between two clocks. So it tells what CUPTI's own clock would, CLOCK_REALTIME, but for that it is never set: the application's
- * profiler finds the times that it expects, and nothing changes when CUPTI changes hands.
+ * CUPTI's timestamp callback. Trap: it cannot be removed, because CUPTI accepts no NULL. A change
+ * of the callback, or of its origin, makes CUPTI interpolate between two clocks. So this clock
+ * returns the values of CUPTI's own clock, CLOCK_REALTIME, except that it is never set. The
+ * application's profiler then finds the times that it expects, and nothing changes when CUPTI
+ * changes hands.
  */
 static uint64_t timestamp(void)
 {
@@ -151,10 +173,11 @@ static void set_up_clock(struct ts_shim *shim)
 	struct ts_clock_pair now = ts_clock_pair_take(TS_CLOCK_REALTIME);
 
 	/*
-	 * Trap: CUPTI's own clock is CLOCK_REALTIME, which is set back and forth. Ours replaces it, once for a
-	 * process: registering again corrupts records. Before CUDA 11.6 there is no such thing, and the
-	 * records carry CUPTI's ticks, converted by pairs that the flush thread takes; so they do where the application has
-	 * registered a clock of its own.
+	 * Trap: CUPTI's own clock is CLOCK_REALTIME, which is set back and forth. timestamp()
+	 * replaces it, once in a process: a second registration corrupts records. CUPTI before CUDA
+	 * 11.6 has no such callback. Its records carry CUPTI's ticks, and clock records of the
+	 * flush thread convert them. The same holds if the application has registered a clock of
+	 * its own.
 	 */
 	cupti->clock = TS_CLOCK_CUPTI;
 	cupti->clock_ahead = now.ticks - now.monotonic_ns;
@@ -164,7 +187,10 @@ static void set_up_clock(struct ts_shim *shim)
 		cupti->clock = TS_CLOCK_MONOTONIC;
 }
 
-/* Of calls that need not be followed while nothing is recorded; or, with `followed`, of those too. */
+/*
+ * Enables or disables the callbacks of calls. If !followed, leaves out calls that are followed even
+ * while recording is stopped.
+ */
 static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 {
 	static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_RUNTIME_API,
@@ -173,7 +199,7 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	uint32_t cbid;
 	size_t i;
 
-	/* One by one: what this CUPTI does not know it refuses, and the rest stays on. */
+	/* One by one: this CUPTI refuses unknown ids, and the others stay on. */
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_call_table_n(domains[i]); cbid++)
 			if ((ts_call_table_watched(domains[i], cbid) ||
@@ -196,7 +222,10 @@ static void enable_callbacks(struct ts_shim *shim)
 					 TS_CUPTI_CBID_STATE_FATAL_ERROR);
 }
 
-/* Ours are SYSTEM thread ids (the default gives pthread_self() cut to 32 bits), and buffers that come zeroed. */
+/*
+ * Sets SYSTEM thread ids (the default is pthread_self() cut to 32 bits) and zeroed buffers. Saves
+ * the old settings.
+ */
 static void set_attributes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
@@ -210,11 +239,14 @@ static void set_attributes(struct ts_shim *shim)
 		cupti->zeroed_out = 0;
 	if (cupti->cuptiSetThreadIdType)
 		(void)cupti->cuptiSetThreadIdType(TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-	/* CUPTI need not do it on the application's thread. */
+	/* CUPTI then need not zero buffers on the application's thread. */
 	set_attribute(shim, TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
 }
 
-/* Trap: a buffer of the application's that is not zeroed, and believed to be, gives records of garbage. */
+/*
+ * Trap: if CUPTI expects zeroed buffers, and the application's buffers are not zeroed, records
+ * contain garbage.
+ */
 static void restore_attributes(struct ts_shim *shim)
 {
 	if (shim->cupti.cuptiSetThreadIdType)
@@ -223,7 +255,7 @@ static void restore_attributes(struct ts_shim *shim)
 		      shim->cupti.zeroed_out);
 }
 
-/* What is the same the first time and when CUPTI was given up meanwhile: from thread ids on. */
+/* The part of the set-up that start and resume share: from thread ids on. */
 static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
 {
 	struct ts_cupti *cupti = &shim->cupti;
@@ -240,21 +272,27 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 		return TS_EMPTY_CUPTI_ERROR;
 	}
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++) {
-		/* What was there before CUPTI was ours is told only to who asks for it: devices, contexts, streams. */
+		/*
+		 * EnableAndDump also delivers records of devices, contexts and streams that existed
+		 * before. Only this function does.
+		 */
 		result = shim->yield.from_start && cupti->cuptiActivityEnableAndDump
 				 ? cupti->cuptiActivityEnableAndDump(kinds[i])
 				 : cupti->cuptiActivityEnable(kinds[i]);
 		ts_debug(&shim->config, "activity kind %u: %u", kinds[i], result);
 		if (!result || kinds[i] != TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
-		/* Without kernels there is nothing to show: insufficient privileges, an unsupported device, ... */
+		/*
+		 * Without kernel records a trace is useless. Causes: insufficient privileges, an
+		 * unsupported device, ...
+		 */
 		snprintf(ret_text, n_text_bytes, "cuptiActivityEnable(CONCURRENT_KERNEL): %s (%u)",
 			 ts_cupti_result(cupti, result), result);
 		ts_recorder_disable(shim);
 		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
 	}
-	/* The gate opens first: the callbacks of calls under way find everything in place. */
+	/* The gate opens first, so that the callbacks of running calls find everything in place. */
 	__atomic_store_n(&shim->gate->rows, 1, __ATOMIC_RELEASE);
 	ts_link_open_gate(&shim->link);
 	enable_callbacks(shim);
@@ -296,15 +334,18 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 
 	if (shim->yield.from_start)
 		return ts_recorder_start(shim, ret_text, n_text_bytes);
-	/* What was done meanwhile was not seen. */
+	/* The capture lacks the calls made meanwhile. */
 	if (shim->capture.shim)
 		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
-	/* Streams came and went, and captures ended, that were not seen. */
+	/* Streams were created and destroyed, and stream captures ended, without callbacks. */
 	memset(&shim->streams, 0, sizeof(shim->streams));
 	memset(&shim->stream_captures, 0, sizeof(shim->stream_captures));
 	__atomic_store_n(&shim->n_stream_captures, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
-	/* Trap: the clock is registered but once; where the application has put its own there, that is read from now on. */
+	/*
+	 * Trap: the clock is registered only once. If the application has registered its own clock,
+	 * records carry this clock's ticks from now on.
+	 */
 	if (__atomic_load_n(&shim->yield.now, __ATOMIC_ACQUIRE))
 		shim->cupti.clock = TS_CLOCK_CUPTI;
 	reason = ts_cupti_subscribe(&shim->cupti, handler(shim), shim, ret_text, n_text_bytes);
@@ -315,7 +356,10 @@ bool ts_recorder_begin_probes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
 
-	/* The one call that is answered always, waits for nothing and is watched by nobody. */
+	/*
+	 * cuDriverGetVersion() always works, waits for nothing, and is in no table of watched
+	 * calls.
+	 */
 	return cupti->driver_get_version &&
 	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
 					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
@@ -355,7 +399,10 @@ void ts_recorder_quiet(struct ts_shim *shim)
 {
 	size_t i;
 
-	/* What was still on the device when recording stopped comes before CUPTI is told to gather nothing. */
+	/*
+	 * Delivers work that was on the device when recording stopped, before CUPTI stops
+	 * gathering.
+	 */
 	if (shim->flush.worked)
 		(void)shim->cupti.cuptiActivityFlushAll(0);
 	for (i = 0; i < N_KINDS_OF_WORK; i++)
@@ -390,8 +437,9 @@ void ts_recorder_disable(struct ts_shim *shim)
 void ts_recorder_unsubscribe(struct ts_shim *shim)
 {
 	/*
-	 * Trap: staying subscribed costs the application 10 to 20 percent for nothing. cuptiFinalize() would
-	 * give back more, but synchronises every context and has crashed with graphs: not for somebody else's program.
+	 * Trap: a subscription without use costs the application 10 to 20 percent. cuptiFinalize()
+	 * would free more, but it synchronises all contexts and has crashed with graphs: too
+	 * dangerous in another program.
 	 */
 	(void)shim->cupti.cuptiUnsubscribe(shim->cupti.subscriber);
 	restore_attributes(shim);

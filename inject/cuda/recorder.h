@@ -1,44 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subscription to CUPTI: taken, given up, quieted; and what of CUPTI's the flush thread asks. */
+/* The subscription to CUPTI: start, give up, quiet, resume; and probes for the newest id. */
 #pragma once
 
 #include "inject/context.h"
 
 /*
- * Subscribes and switches on what is recorded, in the order that CUPTI wants. The second is for when it
- * was given up and is to be ours again.
+ * Subscribe and enable records and callbacks, in the order that CUPTI requires.
+ * ts_recorder_resume() is for CUPTI that was given up. Both return TS_EMPTY_NONE; else a reason,
+ * with a message in ret_text.
  */
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
 enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
 
 /*
- * The two halves of giving CUPTI up, on the flush thread only: first no call is recorded and CUPTI gathers nothing
- * more; then, when what it holds was flushed, nobody is subscribed, no device row is taken, and CUPTI is set as it was found.
+ * The two steps of giving CUPTI up; flush thread, or the thread that sets CUPTI up.
+ * ts_recorder_disable() stops the recording of calls, and CUPTI gathers nothing more. The caller
+ * then flushes. ts_recorder_unsubscribe() ends the subscription, drops later device rows, and
+ * restores CUPTI's settings.
  */
 void ts_recorder_disable(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*
- * CUPTI's id of a call that the flush thread makes now, which nobody records: all that are made later have higher ones. 0:
- * it is not told. CUPTI is ours.
+ * Makes a call that is not recorded, and returns CUPTI's id of it: later calls have higher ids.
+ * Returns 0 if the id is unknown. CUPTI must be ours. Flush thread only.
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
-/* The same for several: begin returns false where none can be told. */
+/*
+ * The same for several probes in a row. ts_recorder_begin_probes() returns false if no id can be
+ * read.
+ */
 bool ts_recorder_begin_probes(struct ts_shim *shim);
 uint32_t ts_recorder_probe_once(struct ts_shim *shim);
 void ts_recorder_end_probes(struct ts_shim *shim);
 
 /*
- * On the flush thread, while recording is stopped: CUPTI gathers nothing, and calls back for what has to be followed alone;
- * and everything again.
+ * Flush thread only, while recording is stopped. ts_recorder_quiet(): CUPTI gathers nothing, and
+ * only followed calls have callbacks. ts_recorder_rouse() enables everything again.
  */
 void ts_recorder_quiet(struct ts_shim *shim);
 void ts_recorder_rouse(struct ts_shim *shim);
 
-/* What CUPTI's buffer callbacks are, whoever holds it: each buffer goes to whose it is. */
+/*
+ * CUPTI's buffer callbacks, whether the shim or the application holds CUPTI. Each passes a buffer
+ * to its owner.
+ */
 void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			   size_t valid_bytes);
 
-/* Now, on the clock of CUPTI's records. Returns false where it is not told. */
+/* Reads the clock of CUPTI's records. Returns false if CUPTI does not return it. */
 bool ts_recorder_clock(struct ts_shim *shim, uint64_t *ret_ticks);

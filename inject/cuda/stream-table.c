@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing over atomic words. A handle may be created anew with another id once it was destroyed, so a
- * reader looks at the handle again after it read the ids. Tables of map.h move when they grow: launches, which take no lock,
- * cannot read them.
+ * Hash tables of atomic words with open addressing. callbacks.c, activity.c and recorder.c call it.
+ *
+ * The driver may reuse the handle of a destroyed stream for a stream with another id. So a reader
+ * loads the handle again after the ids. The tables of map.h move when they grow, so launches, which
+ * take no lock, could not read them.
  */
 #include "inject/cuda/stream-table.h"
 
@@ -49,7 +51,7 @@ bool ts_stream_table_find_handle(struct ts_stream_table *streams, uint64_t handl
 				 uint32_t *ret_context, uint32_t *ret_stream)
 {
 	for (uint32_t i = 0; i < TS_STREAM_TABLE_SLOTS; i++) {
-		/* As in ts_stream_table_find(). */
+		/* Pairs as in ts_stream_table_find(). */
 		uint64_t seen = __atomic_load_n(&streams->slots[i].handle, __ATOMIC_ACQUIRE), ids;
 
 		if (seen != handle || handle == SLOT_FREE)
@@ -119,7 +121,7 @@ void ts_stream_captures_end(struct ts_stream_captures *stream_captures, uint64_t
 	for (uint32_t i = 0; i < TS_STREAM_TABLE_SLOTS; i++) {
 		uint64_t *slot = &stream_captures->keys.slots[i].handle;
 		uint64_t *ids = &stream_captures->keys.slots[i].ids;
-		/* As in ts_stream_table_remove(). */
+		/* The acquire is the same as in ts_stream_table_remove(). */
 		uint64_t seen = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
 		if (seen != SLOT_FREE && seen != SLOT_REMOVED && seen != SLOT_BUSY &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI's ids of streams by their handles, and which contexts and streams were told of already. Tables of fixed
- * size without locks: where one is full an id is asked of CUPTI again, or an object is not told of twice.
+ * CUPTI's stream ids by handle, the streams and events of stream captures, and the set of recorded
+ * contexts and streams. The tables have a fixed size and no locks. If a stream table is full, the
+ * caller asks CUPTI for the id again. If the id set is full, an object counts as already recorded.
  * Thread-safe.
  */
 #pragma once
@@ -20,7 +21,7 @@ struct ts_stream_table {
 
 bool ts_stream_table_find(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
 			  uint32_t *ret_stream);
-/* Of whatever context. For who names one, not for every call. */
+/* Finds a handle in any context. Scans the whole table: not for the hot path. */
 bool ts_stream_table_find_handle(struct ts_stream_table *streams, uint64_t handle,
 				 uint32_t *ret_context, uint32_t *ret_stream);
 void ts_stream_table_add(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
@@ -28,26 +29,31 @@ void ts_stream_table_add(struct ts_stream_table *streams, uint32_t context, uint
 void ts_stream_table_remove(struct ts_stream_table *streams, uint32_t context, uint64_t handle);
 
 /*
- * What is being captured into graphs: streams, and events that were recorded in them. What is put into such a stream is no work
- * of the device's. `stream` is whatever names it in the process, not 0. A full table takes what is captured for done.
+ * Active stream captures: their streams, and the events recorded in these streams. Work in such a
+ * stream goes into a graph, not to the device. `stream` is a key that is unique in the process, not
+ * 0. If the table is full, a captured operation counts as executed.
  */
 struct ts_stream_captures {
-	struct ts_stream_table keys; /* of context 0, by the number of the capture */
-	uint32_t n;		     /* captures so far */
+	struct ts_stream_table keys; /* context 0; the stream id is the capture's number */
+	uint32_t n;		     /* captures begun so far */
 };
 void ts_stream_captures_begin(struct ts_stream_captures *stream_captures, uint64_t stream);
-/* And of all streams and events that it brought in. */
+/* Ends the capture of the stream, and of all streams and events that the capture contains. */
 void ts_stream_captures_end(struct ts_stream_captures *stream_captures, uint64_t stream);
-/* Whether that is captured. `event` 0: something that has none. */
+/*
+ * Return true if the operation in the stream is captured. `event` 0: the operation is no event
+ * record. A captured record adds the event to the capture. A wait for a captured event adds the
+ * stream to the capture.
+ */
 bool ts_stream_captures_record(struct ts_stream_captures *stream_captures, uint64_t stream,
 			       uint64_t event);
 bool ts_stream_captures_wait(struct ts_stream_captures *stream_captures, uint64_t stream,
 			     uint64_t event);
 
-/* Ids that only ever come. */
+/* A set of ids that only grows. */
 struct ts_id_set {
 	uint64_t slots[TS_ID_SET_SLOTS];
 };
 
-/* Returns whether it was not there; a full set says that it was. id: not 0. */
+/* Adds an id, not 0. Returns true if the id is new. A full set returns false. */
 bool ts_id_set_add(struct ts_id_set *set, uint64_t id);

@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stopping and starting. A stop takes effect at once, and costs the application next to nothing when it has lasted a
- * while: then CUPTI gathers nothing more, and calls back only for what has to be followed (streams, contexts,
- * captures). Not before, so that work still on the device comes with its rows, and whoever switches to and fro pays for neither.
+ * Stops and starts recording. flush.c calls it on the flush thread. It calls pause.c and
+ * recorder.c.
+ *
+ * States, and the time of each step:
+ *
+ *   recording --stop()--> stopped --after QUIET_NS, no call running--> quiet
+ *       ^                    |                                           |
+ *       +------start()-------+--------------start(), rouse()-------------+
+ *
+ * A stop takes effect at once. After a while the quiet state makes it nearly free for the
+ * application: CUPTI gathers nothing, and only followed calls (streams, contexts, captures) have
+ * callbacks. The delay lets work that is still on the device come with its rows, and spares the
+ * cost if the application stops and starts often.
  */
 #include "inject/cuda/switch.h"
 #include "inject/cuda/recorder.h"
 #include "inject/ring/ring-session.h"
 
-/* How far ahead a switch is put: what all threads together call between two instructions of the flush thread's. */
+/*
+ * Distance of a switch from the newest id: more than all threads together call between two
+ * instructions of the flush thread.
+ */
 #define MARGIN 1024u
-/* If it is held up meanwhile, for longer than so many calls can be made in, it looks again. */
+/* A probe that takes longer than HELD_UP_NS is repeated: MARGIN calls are possible in that time. */
 #define HELD_UP_NS    UINT64_C(20000)
 #define HELD_UP_TRIES 100
 #define QUIET_NS      UINT64_C(200000000)
 
-/* Where no id can be asked for: from the last switch on; what is under way may be without its other half, and is counted. */
+/*
+ * Returns the first id of a switch if no id can be probed: the one after the last switch, or after
+ * the last id seen before CUPTI was given up. Running calls may then lose one half of their rows,
+ * which is counted.
+ */
 static uint64_t next_id(struct ts_shim *shim)
 {
 	uint64_t id = (shim->pause.last >> 1) + 1;
@@ -26,7 +43,7 @@ static uint64_t next_id(struct ts_shim *shim)
 	return unseen > id ? unseen : id;
 }
 
-/* The id of the newest call, of this instant. 0: it is not told. */
+/* Returns the op_id of the newest call at this instant; 0 if it is unknown. */
 static uint64_t newest_id(struct ts_shim *shim)
 {
 	uint64_t id, before;
@@ -39,7 +56,10 @@ static uint64_t newest_id(struct ts_shim *shim)
 	return id;
 }
 
-/* No call has the id yet when it is published, and no later call a lower one when this returns. */
+/*
+ * Publishes a switch. No call has its id yet at that time. When this function returns, all later
+ * calls have this id or a higher one.
+ */
 static void switch_over(struct ts_shim *shim, bool paused)
 {
 	bool probing = ts_cupti_is_ours(&shim->cupti) && ts_recorder_begin_probes(shim);
@@ -48,7 +68,7 @@ static void switch_over(struct ts_shim *shim, bool paused)
 	unsigned i;
 
 	ts_pause_publish(&shim->pause, from, paused);
-	/* What was on the device at the switch before comes with the flush that follows this one. */
+	/* Work that was on the device at the previous switch comes with the next flush. */
 	if (shim->flush.worked)
 		__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
 	for (i = 0; i < MARGIN && id && id < from; i++)
@@ -98,7 +118,7 @@ void ts_switch_follow(struct ts_shim *shim)
 	bool paused = ts_shim_is_stopped(shim);
 	bool ours = ts_cupti_is_ours(&shim->cupti);
 
-	/* Once exit() has begun, or nobody listens, it is no more our business. */
+	/* After exit() has begun, or without a daemon, switches have no effect. */
 	if (__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) ||
 	    (!ours && shim->yield.state != TS_YIELD_GIVEN))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 64-bit operation ids out of CUPTI's 32-bit correlation ids.
+ * Widens CUPTI's 32-bit correlation ids to 64-bit operation ids.
  *
- * CUPTI counts its API calls in 32 bits and wraps; at a million launches a second that is every 72
- * minutes. All threads share one reference, a 64-bit id seen lately; an id stands for the value nearest
- * to it. The reference moves on only when an id is TS_WIDEN_STEP ahead, so that it is read often and written
- * seldom. Right as long as what is seen lies within 2^31 calls of the newest: device rows come late by
- * far less. Thread- and signal-safe, no locks.
+ * CUPTI counts API calls in 32 bits, and the count wraps; at a million launches per second it wraps
+ * every 72 minutes. All threads share one reference: a recent 64-bit id. A 32-bit id means the
+ * 64-bit value nearest to the reference. The reference moves only if an id is more than
+ * TS_WIDEN_STEP ahead, so that it is read often and written rarely. The result is right if an id
+ * lies within 2^31 calls of the newest one; device rows are late by far less. Thread- and
+ * signal-safe, no locks.
  */
 #pragma once
 
@@ -15,10 +16,10 @@
 #define TS_WIDEN_STEP (1 << 24)
 
 struct ts_widen {
-	uint64_t reference; /* 0: nothing seen yet */
+	uint64_t reference; /* 0: no id yet */
 };
 
-/* The id 0 is CUPTI's "unknown" and stays that. */
+/* Returns the 64-bit id. CUPTI's id 0 means unknown and stays 0. */
 static inline uint64_t ts_widen(struct ts_widen *widen, uint32_t id)
 {
 	uint64_t reference = __atomic_load_n(&widen->reference, __ATOMIC_RELAXED);
@@ -36,8 +37,8 @@ static inline uint64_t ts_widen(struct ts_widen *widen, uint32_t id)
 	distance = (int32_t)(id - (uint32_t)reference);
 	wide = reference + (uint64_t)(int64_t)distance;
 	/*
-	 * A lost race leaves the reference where another thread put it, which is as good: relaxed, for
-	 * nothing else is published by it.
+	 * If another thread wins the race, its reference is as good. Relaxed: no other data is
+	 * published by it.
 	 */
 	if (ts_unlikely(distance > TS_WIDEN_STEP))
 		__atomic_compare_exchange_n(&widen->reference, &reference, wide, false,

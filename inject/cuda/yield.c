@@ -1,15 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's own profiler. CUPTI has one subscriber and one pair of buffer callbacks, and a tool that finds it held
- * does not always leave it alone: PyTorch's profiler, refused the subscription, still puts its buffer callbacks in
- * the place of ours, and the device rows of both are lost without a word. So the calls by which a tool takes CUPTI, and
- * those by which it lets go of it, are exported here, before libcupti's: whoever makes one of the first gets it, after
- * what was recorded up to then was flushed; when nothing is held any more, it is taken back (flush.c).
+ * Yields CUPTI to the application's own profiler. The application's calls reach the functions
+ * exported here, which stand before libcupti's. They call ts_shim_yield() in shim.c, and then
+ * libcupti's function.
  *
- * Buffers may be under way when it changes hands. The callbacks that CUPTI knows are always ours, and pass on what is the
- * application's: no buffer comes to who does not own it.
+ * CUPTI has one subscriber and one pair of buffer callbacks. A tool that finds CUPTI held does not
+ * always leave it alone. PyTorch's profiler is refused the subscription, but still replaces the
+ * buffer callbacks. The device rows of both tools are then lost without an error. So the shim gives
+ * CUPTI up before each such call:
  *
- * A tool that looks the functions up in libcupti's handle, by dlsym(), is not seen here; CUPTI refuses it.
+ *   TS_YIELD_NOT --a taking call: flush, unsubscribe--> TS_YIELD_GIVEN
+ *        ^                                                |    ^
+ *        |                      the application holds     |    | a taking call came, or
+ *        |                      nothing for a while       v    | subscribing failed
+ *        +----subscribed and enabled-------------- TS_YIELD_RETAKING
+ *
+ * - n_takers counts the running calls. If it is above 0, the flush thread does not take CUPTI back.
+ * - `subscribed` and `kinds` are the application's holds on CUPTI. If end() finds none, it sets
+ *   done_ns.
+ * - The flush thread changes the state (flush.c). If the application holds CUPTI first, shim.c
+ *   starts in TS_YIELD_GIVEN.
+ *
+ * Buffers may be with CUPTI when it changes hands. So CUPTI's buffer callbacks are always the
+ * shim's, and they pass each buffer of the application to the application's callbacks.
+ *
+ * A tool that gets the functions by dlsym() on libcupti's handle bypasses this file; CUPTI refuses
+ * its subscription.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -32,7 +48,10 @@ EXPORT uint32_t cuptiActivityRegisterCallbacks(ts_cupti_buffer_requested_fn requ
 					       ts_cupti_buffer_completed_fn completed);
 EXPORT uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn now);
 
-/* libcupti's own. Not RTLD_NEXT, which does not see what was loaded RTLD_LOCAL, as Python's extensions are. */
+/*
+ * Returns libcupti's function. RTLD_NEXT does not find libraries that were loaded RTLD_LOCAL, such
+ * as Python's extensions.
+ */
 static void *real(const char *name)
 {
 	void *library = ts_cupti_mapped(), *function;
@@ -44,7 +63,7 @@ static void *real(const char *name)
 	return function;
 }
 
-/* The library that called, for want of a better name. */
+/* Returns the file name of the calling library, as a substitute for a name. */
 static const char *caller(const void *return_address)
 {
 	const char *slash;
@@ -57,8 +76,8 @@ static const char *caller(const void *return_address)
 }
 
 /*
- * While a taker is under way nothing is taken back. The driver may be initialised by it, and inject the shim: which then
- * finds CUPTI taken.
+ * Begins a call that takes CUPTI: until end(), the flush thread does not take CUPTI back. The call
+ * may initialise the driver, which then injects the shim; the shim finds CUPTI held in that case.
  */
 static void begin(const char *who)
 {
@@ -76,7 +95,10 @@ static uint32_t end(uint32_t result)
 	bool holds = __atomic_load_n(&yield->subscribed, __ATOMIC_ACQUIRE) ||
 		     __atomic_load_n(&yield->kinds, __ATOMIC_ACQUIRE);
 
-	/* Before the taker is gone: nobody finds it gone, and done as of long ago. */
+	/*
+	 * done_ns is set before n_takers goes down. So a thread that finds no taker does not read
+	 * an old done_ns.
+	 */
 	__atomic_store_n(&yield->done_ns, holds ? 0 : ts_clock_monotonic_ns(), __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&yield->n_takers, 1, __ATOMIC_SEQ_CST);
 	return result;
@@ -128,7 +150,7 @@ uint32_t cuptiUnsubscribe(void *subscriber)
 	return end(result);
 }
 
-/* Takes everything down, ours too. */
+/* cuptiFinalize() ends all of CUPTI, including the shim's subscription. */
 uint32_t cuptiFinalize(void)
 {
 	__typeof__(cuptiFinalize) *function;

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has CUPTI: us, or the application's own profiler. What is changed here is changed on the flush thread, but for
- * what the application does by its own calls.
+ * The holder of CUPTI: the shim or the application's own profiler. The flush thread changes these
+ * fields; the application's CUPTI calls (yield.c) change the fields that describe the application.
  */
 #pragma once
 
 #include "inject/cuda/cupti-library.h"
 
 enum ts_yield_state {
-	TS_YIELD_NOT = 0,      /* ours, or never was */
-	TS_YIELD_GIVEN = 1,    /* the application's */
-	TS_YIELD_RETAKING = 2, /* about to be ours again, unless somebody comes */
+	TS_YIELD_NOT = 0,      /* the shim holds CUPTI, or never did */
+	TS_YIELD_GIVEN = 1,    /* given to the application */
+	TS_YIELD_RETAKING = 2, /* the shim subscribes again, unless a taker comes */
 };
 
 struct ts_yield {
 	uint32_t state;	      /* enum ts_yield_state */
 	uint32_t n_takers;    /* threads inside one of the calls that take CUPTI */
-	char to[128];	      /* who took it last */
-	uint64_t retry_at_ns; /* not retaken before */
+	char to[128];	      /* name of the last taker */
+	uint64_t retry_at_ns; /* no retake before this time */
 
-	/* What the application holds of CUPTI. */
+	/* The application's holds on CUPTI. */
 	uint32_t subscribed;
-	uint64_t kinds;	  /* a bit for each activity kind that it enabled */
-	uint64_t done_ns; /* since when it has held nothing; 0: it holds something, or never did */
+	uint64_t kinds; /* a bit for each activity kind that it enabled */
+	/* Time since which the application holds nothing. 0: it holds something, or never did. */
+	uint64_t done_ns;
 	ts_cupti_buffer_requested_fn requested;
 	ts_cupti_buffer_completed_fn completed;
-	ts_cupti_timestamp_fn now; /* its clock, in the place of CUPTI's own and of ours */
+	ts_cupti_timestamp_fn now; /* its timestamp callback; replaces CUPTI's and the shim's */
 
-	/* CUPTI's id of the call that the flush thread makes, to know how many were made meanwhile. */
+	/* CUPTI's id of a probe call; shows how many calls were made while CUPTI was given up. */
 	uint32_t probed_id;
 	uint32_t last_seen_id;
 	bool is_last_seen_known;
-	bool from_start; /* the application had it before the session began, and since then */
+	bool from_start; /* the application has held CUPTI since before the session */
 };
 
-/* Whether the application holds any of CUPTI, or is about to. */
+/* True if the application holds CUPTI, or a call that takes it is running. */
 static inline bool ts_yield_is_held(const struct ts_yield *yield)
 {
 	return __atomic_load_n(&yield->n_takers, __ATOMIC_SEQ_CST) ||
