@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The budget of flushes: each flush is charged, and the time that goes by pays. flush.c marks the
- * begin and the end of a flush and asks how long the next one waits.
+ * The budget of flushes: each flush costs credit, and elapsed time earns credit. flush.c marks the
+ * begin and the end of a flush, and asks how long the next one waits.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "proto/abi/clock.h"
 
 /*
- * Flushes may take one part in so many of the time that goes by; and at first, and after a pause,
- * this much more.
+ * Flushes may use 1/CREDIT_PARTS of elapsed time. At first, and after a pause, they may use
+ * CREDIT_NS more.
  */
 #define CREDIT_PARTS 200
 #define CREDIT_NS    INT64_C(20000000)
-/* A debt is paid off within a period. */
+/* Largest debt: paid off within one period. */
 #define DEBT_NS (-(int64_t)(TS_BUDGET_PERIOD_NS / CREDIT_PARTS))
 
 void ts_budget_init(struct ts_budget *budget, uint64_t now_ns)
@@ -25,7 +25,10 @@ void ts_budget_init(struct ts_budget *budget, uint64_t now_ns)
 	*budget = (struct ts_budget){.credit_ns = CREDIT_NS, .credited_at_ns = now_ns};
 }
 
-/* The second number of /proc/thread-self/schedstat. */
+/*
+ * Reads the second number of /proc/thread-self/schedstat: time in ns that the thread waited for a
+ * CPU.
+ */
 static uint64_t read_delay(void)
 {
 	char text[96] = "", *at;
@@ -44,8 +47,9 @@ struct ts_budget_mark ts_budget_mark(void)
 }
 
 /*
- * The time that a flush took: CUPTI may work in another thread while this one waits. Without the time in which this thread had no
- * CPU: on a busy machine a flush of 0.2 ms ends after 8 ms, and the next ones are not to wait for that.
+ * Returns the elapsed time of a flush, because CUPTI may work in another thread meanwhile. The time
+ * without a CPU is not counted: on a busy machine a flush of 0.2 ms ends after 8 ms, and later
+ * flushes need not wait for that.
  */
 static uint64_t cost_ns(const struct ts_budget_mark *from, const struct ts_budget_mark *to)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From the end of one flush to the next: at the earliest, and at the latest where there is work. */
+/* Time from the end of one flush to the next: earliest, and latest if there is work. */
 #define TS_BUDGET_EARLY_NS  UINT64_C(1000000)
 #define TS_BUDGET_PERIOD_NS UINT64_C(200000000)
 
@@ -18,16 +18,21 @@ struct ts_budget {
 	uint64_t credited_at_ns;
 };
 
-/* CLOCK_MONOTONIC, and how long the calling thread could have run and had no CPU so far; 0 if the kernel does not tell. */
+/*
+ * CLOCK_MONOTONIC, and the time that the calling thread has waited for a CPU so far; 0 if the
+ * kernel does not report it.
+ */
 struct ts_budget_mark {
 	uint64_t now_ns;
 	uint64_t delay_ns;
 };
 
+/* Starts with full credit at now_ns, CLOCK_MONOTONIC. */
 void ts_budget_init(struct ts_budget *budget, uint64_t now_ns);
+/* Reads both clocks of the calling thread. */
 struct ts_budget_mark ts_budget_mark(void);
-/* A flush lasted from one mark to the other. */
+/* Charges a flush that lasted from one mark to the other. */
 void ts_budget_charge(struct ts_budget *budget, const struct ts_budget_mark *from,
 		      const struct ts_budget_mark *to);
-/* For how long the next flush waits. */
+/* Returns the delay until the next flush. */
 uint64_t ts_budget_pause_ns(const struct ts_budget *budget);

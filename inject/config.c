@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings. All of the environment is read here, once and on the application's own thread, because
- * reading it elsewhere would race with an application that changes its environment. What is malformed
- * is as if not given, and is named where somebody debugs: the application must run on, and there is else nobody
- * to print to.
+ * Reads the shim's settings. shim.c calls it, once, on the application's own thread. Reading the
+ * environment elsewhere would race with an application that changes it. A malformed setting counts
+ * as missing, and is named under TRACESMITH_DEBUG: the application must run on, and the shim prints
+ * nowhere else.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +12,13 @@
 #include "inject/config.h"
 #include "inject/shim-debug.h"
 
-/* Relative to the directory that libtsinject.so is in; the second is a build tree's. */
+/* Relative to the directory of libtsinject.so. The second entry is for a build tree. */
 static const char *const daemon_places[] = {TS_DAEMON_RELATIVE_PATH, "../daemon/tracesmithd"};
 
-/* What a private daemon inherits. Never LD_PRELOAD; what a user set for the application is not for it. */
+/*
+ * Variables that a private daemon inherits. LD_PRELOAD is never inherited. Variables that the user
+ * set for the application are not inherited either.
+ */
 static const char *const daemon_variables[] = {"PATH", "TMPDIR", "TZ", "LANG", "XDG_RUNTIME_DIR"};
 static const char own_prefix[] = "TRACESMITH_";
 
@@ -72,7 +75,7 @@ int ts_config_output(const char *pattern, const char *program, int pid, char *re
 			n = snprintf(ret_path + used, n_bytes - used, "%d", pid);
 			pattern++;
 		} else {
-			/* %% is one %, as everywhere. */
+			/* %% means one %. */
 			if (pattern[0] == '%' && pattern[1] == '%')
 				pattern++;
 			n = snprintf(ret_path + used, n_bytes - used, "%c", *pattern);
@@ -99,7 +102,10 @@ static void find_daemon(struct ts_config *config, const char *library)
 				 "started; use `tsctl record` or the service");
 		return;
 	}
-	/* A private daemon would write a file with the program's rights, where the caller wants it. */
+	/*
+	 * A private daemon would write a file with the program's rights, at a path of the caller's
+	 * choice.
+	 */
 	if (ts_config_is_privileged()) {
 		ts_debug(config, "a privileged program starts no daemon of its own");
 		return;
@@ -156,7 +162,7 @@ static void plan_daemon(struct ts_config *config)
 
 	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
 	memcpy(config->daemon_argv, argv, sizeof(argv));
-	/* Nothing is for the daemon of a privileged program: it has none. */
+	/* A privileged program has no daemon of its own. */
 	variable = ts_config_is_privileged() ? NULL : environ;
 	for (; variable && *variable; variable++) {
 		size_t n_bytes = strlen(*variable) + 1;

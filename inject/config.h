@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the environment asks for, read once, at the driver's first call.
+ * Settings from the environment, read once, when the session begins.
  *
- *	TRACESMITH_SOCKET      the daemon's socket; none else is tried
- *	TRACESMITH_OUTPUT      the file that a private daemon writes, or a service; %p is the process id
- *	TRACESMITH_DAEMON      the private daemon's program
- *	TRACESMITH_STACKS      python (the default: native, with the functions of Python programs), native or none
- *	TRACESMITH_STACKS_CHECK  1: unwinds every stack fully too; the trace tells how many differ (stack.h)
- *	TRACESMITH_LOSSLESS    1: a full ring is waited for, from the first call on
- *	TRACESMITH_START_LATER 1: nothing is recorded until it is asked for (`tsctl start`)
- *	TRACESMITH_CAPTURE     timing (the default) or replay; replay:SIZE: at most so many bytes of contents, with K, M or G
- *	TRACESMITH_RING_SIZE   bytes of each thread's ring, with K or M; a power of two, rounded up
- *	TRACESMITH_CUPTI       a libcupti to load where none is found otherwise
- *	CUDA_HOME, CUDA_PATH   a toolkit, whose libcupti is the last but one to be tried
- *	TRACESMITH_DEBUG       neither empty nor 0: says on stderr what is done and why not, malformed settings too
+ *	TRACESMITH_SOCKET        the daemon's socket; no other is tried
+ *	TRACESMITH_OUTPUT        the file that a private daemon or a service writes; %p is the
+ *	                         process id
+ *	TRACESMITH_DAEMON        the private daemon's program
+ *	TRACESMITH_STACKS        python (native, with the functions of Python programs), native or
+ *	                         none (default: python)
+ *	TRACESMITH_STACKS_CHECK  1: also unwinds each stack fully; the trace counts the differences
+ *	                         (stack.h)
+ *	TRACESMITH_LOSSLESS      1: waits if a ring is full, from the first call on
+ *	TRACESMITH_START_LATER   1: records nothing until `tsctl start`
+ *	TRACESMITH_CAPTURE       timing, replay[:SIZE] or window[:SIZE][,PART ...] (default:
+ *	                         timing); SIZE limits the bytes of contents (capture-config.h)
+ *	TRACESMITH_RING_SIZE     bytes of each thread's ring, with K, M or G; rounded up to a power
+ *	                         of two
+ *	TRACESMITH_CUPTI         a libcupti to load if no other is found before
+ *	CUDA_HOME, CUDA_PATH     a toolkit; its libcupti comes next to last
+ *	TRACESMITH_DEBUG         neither empty nor 0: prints actions and refusals to stderr,
+ *	                         malformed settings too
  */
 #pragma once
 
@@ -36,43 +42,48 @@ struct ts_config {
 	bool start_later;
 	bool debug;
 	enum ts_sandbox sandbox;
-	bool socket_given; /* by the environment: no private daemon is started in its place */
-	bool output_given; /* by the environment: a service, too, writes that file */
+	bool socket_given; /* set by the environment: no private daemon is started */
+	bool output_given; /* set by the environment: a service writes this file too */
 	char socket[108];
 	char cupti[PATH_MAX];
 	char cuda_home[PATH_MAX]; /* $CUDA_HOME, else $CUDA_PATH; empty: neither */
 	char program[64];
 
-	/* How a private daemon is started. daemon is empty where none was found. */
+	/* Command of the private daemon. `daemon` is empty if none was found. */
 	char daemon[PATH_MAX];
 	char output[PATH_MAX];
 	char pid[16];
 	char *daemon_argv[14];
 	char *daemon_environment[TS_CONFIG_MAX_DAEMON_VARIABLES + 1];
-	char daemon_environment_text[TS_CONFIG_ENVIRONMENT_BYTES]; /* what those point into */
+	char daemon_environment_text
+		[TS_CONFIG_ENVIRONMENT_BYTES]; /* storage of daemon_environment */
 };
 
 /*
- * `library` is the path of libtsinject.so; the private daemon is looked for beside it. `filters`: ts_sandbox_count() when it was
- * loaded.
+ * Reads all settings. `library` is the path of libtsinject.so; the private daemon is searched
+ * beside it. `filters` is the result of ts_sandbox_count() at load.
  */
 void ts_config_read(struct ts_config *config, const char *library, int filters);
 
 /*
- * True if the program has more rights than its caller: set-user-ID, set-group-ID, file capabilities. The environment is
- * the caller's then: secure_getenv() finds no variable, and no private daemon is started.
+ * True if the program has more rights than its caller: set-user-ID, set-group-ID, file
+ * capabilities. The caller controls the environment then. So secure_getenv() finds no variable, and
+ * no private daemon is started.
  */
 bool ts_config_is_privileged(void);
 
-/* TRACESMITH_DEBUG, for who has no settings yet. */
+/* Reads TRACESMITH_DEBUG, for code that runs before ts_config_read(). */
 bool ts_config_debug(void);
 
-/* "4M", "65536", "512K". Returns 0, or -EINVAL. */
+/* Parses "4M", "65536" or "512K". Returns 0, or -EINVAL. */
 int ts_config_parse_size(const char *text, uint64_t *ret_bytes);
 
-/* The base name of this process's program. */
+/* Gets the base name of this process's program. */
 void ts_config_program(char *ret_program, size_t n_bytes);
 
-/* The path that TRACESMITH_OUTPUT or its absence means. Returns 0 or -ENAMETOOLONG. */
+/*
+ * Builds the output path from TRACESMITH_OUTPUT, or the default path if it is unset. Returns 0 or
+ * -ENAMETOOLONG.
+ */
 int ts_config_output(const char *pattern, const char *program, int pid, char *ret_path,
 		     size_t n_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shim's one context: everything it knows, in one place. All zero until the driver calls
- * InitializeInjection; a forked child that uses the GPU begins again from zero.
+ * The shim's one context: all state of the session. It is zero until the session begins. A forked
+ * child that uses the GPU begins again from zero.
  */
 #pragma once
 
@@ -22,18 +22,18 @@
 #include "inject/stacks/stack.h"
 
 struct ts_shim {
-	struct ts_gate *gate; /* NULL: nothing was started */
-	pid_t pid;	      /* whose session it is */
+	struct ts_gate *gate; /* NULL: no session was started */
+	pid_t pid;	      /* process of the session */
 	uint32_t epoch;	      /* of the session */
-	uint32_t
-		started; /* there is a session: 1 being set up, 2 set up; by CUDA or by an annotation */
-	uint32_t
-		cuda_started; /* InitializeInjection was called: 1 CUPTI is being set up, 2 it is, or cannot be */
-	uint32_t flushed; /* ending: first, CUPTI was flushed */
-	uint32_t ended;	  /* ending: then, the daemon was told */
-	/* Streams being captured. While there are any, a launch may be recorded into a graph and run later. */
+	/* The session: 0 none, 1 being set up, 2 set up or failed; by CUDA or by an annotation. */
+	uint32_t started;
+	/* InitializeInjection(): 0 not called, 1 CUPTI is being set up, 2 set up or failed. */
+	uint32_t cuda_started;
+	uint32_t flushed; /* end, first step: CUPTI was flushed */
+	uint32_t ended;	  /* end, second step: the daemon got the farewell */
+	/* Active stream captures. If there are any, a launch may go into a graph and run later. */
 	int32_t n_stream_captures;
-	bool has_faulted; /* a call returned an error that a kernel made */
+	bool has_faulted; /* a call returned an error that a kernel caused */
 
 	struct ts_control *control;
 	struct ts_config config;
@@ -54,31 +54,39 @@ struct ts_shim {
 	struct ts_yield yield;
 	struct ts_pause pause;
 	struct ts_capture capture;
-	/* How often CUPTI was taken back, or roused: calls that began before may have ended unseen. */
+	/*
+	 * Counts how often CUPTI was taken back or roused. Calls that began in an earlier
+	 * generation may have ended without a callback.
+	 */
 	uint32_t generation;
 };
 
 extern struct ts_shim ts_shim;
 
-/* What was found when the library was loaded: the process's, not a session's. */
+/* Facts from when the library was loaded. They belong to the process, not to a session. */
 struct ts_loaded {
-	char library[PATH_MAX]; /* the path that this library was loaded from */
-	char nvtx_holder[256];	/* whose library NVTX calls in this one's place; empty: nobody's */
-	bool interposes; /* it was preloaded, so that its functions stand before everybody's; not loaded by the driver alone */
-	int filters;	 /* seccomp filters that were there, as ts_sandbox_count() returns them */
+	char library[PATH_MAX]; /* path of this library */
+	/* The library that NVTX calls in place of this one; empty: none. */
+	char nvtx_holder[256];
+	/*
+	 * True if the library was preloaded, so that its functions stand before all others; false
+	 * if the driver loaded it.
+	 */
+	bool interposes;
+	int filters; /* seccomp filters at load, from ts_sandbox_count() */
 };
 
 extern struct ts_loaded ts_loaded;
 
-/* Whether a daemon takes records at all. */
+/* True if the daemon's command is to record. */
 static inline bool ts_shim_is_recording(const struct ts_shim *shim)
 {
 	return __atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD;
 }
 
 /*
- * Whether recording was stopped: by the application's own switch, or by the daemon's, for somebody who asked it. Calls are left
- * out by their ids (cuda/pause.h), whatever else begins by this.
+ * True if recording is stopped, by the application's own switch or by the daemon on request. Calls
+ * are left out by their ids (cuda/pause.h); this function only shows the request.
  */
 static inline bool ts_shim_is_stopped(const struct ts_shim *shim)
 {

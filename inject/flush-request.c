@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of other threads to the flush thread (flush.h): memory words and futexes, no CUPTI call.
+ * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call it. It
+ * uses memory words and futexes, and makes no CUPTI call.
  */
 #include "inject/context.h"
 
@@ -21,7 +22,10 @@ void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_
 	__atomic_fetch_or(&flush->requests, request, __ATOMIC_RELEASE);
 	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
 	do {
-		/* Its word is the daemon's, and keeps its value: a wake-up may come before the wait, so go on waking. */
+		/*
+		 * The flush thread waits on the daemon's word, whose value this wake does not
+		 * change. A wake may come before the wait, so it is repeated.
+		 */
 		ts_futex_wake(&flush->shim->control->flush_request, true);
 		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))
 			return;

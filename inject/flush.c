@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flush thread. Traps answered here: CUPTI's own period delivers full buffers only, so flushing is ours; it is never
- * done in a process that submitted no work, where it has hung; FLUSH_FORCED gives out running kernels without
- * an end and never again, so only an end uses it; and flushing is never done while a lock of ours is held.
+ * The flush thread. shim.c starts it, and flush-request.c sends it requests. It calls recorder.c,
+ * switch.c, budget.c and the report functions of other folders.
+ *
+ * In each turn the thread updates the list of libraries, reports, follows the switch of recording,
+ * and flushes. It also gives CUPTI up or takes it back (cuda/yield.c). Then it waits
+ * (wait_for_work()).
+ *
+ * Traps handled here:
+ * - CUPTI's own flush period delivers only full buffers, so the shim flushes.
+ * - A flush has hung in a process without submitted work, so such a process is never flushed.
+ * - FLUSH_FORCED delivers running kernels without an end, and never again, so only an end uses it.
+ * - No flush runs with a lock of ours held.
  */
 #include <sys/prctl.h>
 
@@ -16,13 +25,17 @@
 
 #define REPORT_NS   UINT64_C(1000000000)
 #define CLOCK_TRIES 20
-/* A profiler that lets go of CUPTI for an instant is not done; one that will not let us have it is asked again. */
+/*
+ * A profiler may release CUPTI only for an instant, so the shim waits TAKE_BACK_NS. If CUPTI
+ * refuses, the shim tries again after RETRY_NS.
+ */
 #define TAKE_BACK_NS UINT64_C(500000000)
 #define RETRY_NS     UINT64_C(5000000000)
 
 /*
- * An instant on CUPTI's clock and on ours, where CUPTI's could not be replaced. Trap: asked for at setup, it
- * made some versions deliver nothing; the first flush after the first work is early enough.
+ * Records an instant on CUPTI's clock and on CLOCK_MONOTONIC, if CUPTI's clock could not be
+ * replaced. Trap: at set-up, reading CUPTI's clock made some versions deliver nothing. The first
+ * flush after the first work is early enough.
  */
 static void record_clock(struct ts_shim *shim)
 {
@@ -70,18 +83,24 @@ static void flush_cupti(struct ts_flush *flush, uint32_t requests)
 	size_t n_dropped = 0;
 	bool dirty;
 
-	/* Cleared first: what is recorded during the flush asks for the next one. */
+	/* Cleared first: work recorded during the flush requests the next one. */
 	dirty = __atomic_exchange_n(&shim->producer.dirty, 0, __ATOMIC_ACQ_REL);
 	flush->worked |= dirty;
-	/* A kernel that failed was not over at the last flush. */
+	/*
+	 * A failed kernel had not ended at the last flush, so TS_FLUSH_FAULT flushes even if
+	 * !dirty.
+	 */
 	if (last || (requests & TS_FLUSH_FAULT) ? !flush->worked : !dirty)
 		return;
-	/* Once exit() has begun, the driver may go any moment: from then on only who knows better asks. */
+	/*
+	 * After exit() has begun, the driver may be torn down at any moment. Only explicit requests
+	 * flush then.
+	 */
 	if (!requests && __atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
-	/* What is complete comes complete; then the rest, as it is. */
+	/* First the complete records, then the incomplete ones as they are. */
 	flush_all(shim, 0);
 	if (last)
 		flush_all(shim, TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -91,7 +110,7 @@ static void flush_cupti(struct ts_flush *flush, uint32_t requests)
 		record_clock(shim);
 }
 
-/* Everything that CUPTI holds is the daemon's before nobody takes it any more. */
+/* Gives CUPTI up, after all records that CUPTI holds are in the rings. */
 static void detach(struct ts_flush *flush)
 {
 	ts_recorder_disable(flush->shim);
@@ -115,7 +134,7 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded)
 		out->yielded = yielded;
 		ts_thread_commit(thread, sizeof(*out));
 	}
-	/* Not where it has ended, or was refused. */
+	/* An ended or refused session keeps its state. */
 	__atomic_compare_exchange_n(&shim->control->state, &before,
 				    yielded ? TS_SESSION_YIELDED : TS_SESSION_RECORDING, false,
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -123,7 +142,10 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded)
 
 static void set_yield_state(struct ts_shim *shim, enum ts_yield_state state)
 {
-	/* Sequentially consistent: a taker counts itself and then looks here; the other way round in take_back(). */
+	/*
+	 * Sequentially consistent, paired with begin() in yield.c. A taker adds to n_takers and
+	 * then loads `state`; take_back() stores `state` and then loads n_takers.
+	 */
 	__atomic_store_n(&shim->yield.state, (uint32_t)state, __ATOMIC_SEQ_CST);
 }
 
@@ -139,7 +161,7 @@ static void yield(struct ts_flush *flush)
 	set_yield_state(shim, TS_YIELD_GIVEN);
 }
 
-/* CUPTI was given up to the application's profiler, which is done with it, and has been for a while. */
+/* Takes CUPTI back if the application's profiler has held nothing for TAKE_BACK_NS. */
 static void take_back(struct ts_flush *flush)
 {
 	struct ts_shim *shim = flush->shim;
@@ -168,12 +190,12 @@ static void take_back(struct ts_flush *flush)
 	shim->yield.from_start = false;
 	ts_flush_record_yield(shim, false);
 	id = ts_recorder_probe(shim);
-	/* What was made while recording was stopped is missed by nobody. */
+	/* Calls made while recording is stopped are no loss. */
 	if (id && shim->yield.is_last_seen_known &&
 	    !(shim->pause.paused && shim->pause.paused_all_yield))
 		ts_session_count(shim->control, TS_LOSS_YIELDED,
 				 (uint32_t)(id - shim->yield.last_seen_id - 1));
-	/* Where the clock is not ours, what is converted needs an instant on both. */
+	/* If CUPTI's clock is in use, conversion needs an instant on both clocks. */
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
 	set_yield_state(shim, TS_YIELD_NOT);
@@ -190,8 +212,9 @@ static void do_cupti(struct ts_flush *flush, uint32_t requests)
 	} else if (!requests && __atomic_load_n(&shim->link.over, __ATOMIC_ACQUIRE) &&
 		   !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		/*
-		 * Trap: not once exit() has begun, for CUPTI's own destructors may run at any moment; the process's end
-		 * detaches well enough. The end asks this thread to flush, and so waits for a detaching under way.
+		 * Trap: no detach after exit() has begun, because CUPTI's destructors may run at
+		 * any moment. The process's end detaches too. The exit path requests a flush from
+		 * this thread, and so waits for a running detach.
 		 */
 		detach(flush);
 	} else {
@@ -209,7 +232,10 @@ static void update_modules(struct ts_flush *flush)
 	ts_loader_watch_check(&flush->shim->stacks.watch);
 }
 
-/* Now and then, for who looks at a live session or kills the process; and at the end. */
+/*
+ * Reports every second, for readers of a live session and for processes that are killed; and at the
+ * end.
+ */
 static void report(struct ts_flush *flush, uint32_t requests)
 {
 	struct ts_shim *shim = flush->shim;
@@ -224,7 +250,10 @@ static void report(struct ts_flush *flush, uint32_t requests)
 		ts_capture_report(&shim->capture);
 }
 
-/* Until the next flush is due: for work, a while after it was first seen; or since the daemon, or somebody here, asked. */
+/*
+ * Waits until the next flush is due: a while after work was first seen, or at a request of the
+ * daemon or of another thread.
+ */
 static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 {
 	struct ts_shim *shim = flush->shim;
@@ -236,13 +265,16 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 	    __atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
-	/* Where a call came before that, it has not woken us. */
+	/*
+	 * A call before this store has not woken this thread. Pairs with wake_flush() in
+	 * callbacks.c.
+	 */
 	if (!__atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST))
 		ts_futex_wait(word, remote, TS_BUDGET_PERIOD_NS, true);
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
-		/* A program that dies keeps the work that is older than this. */
+		/* If the program dies, work older than this is kept. */
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 
@@ -253,11 +285,14 @@ static void *thread_main(void *data)
 	struct ts_control *control = shim->control;
 
 	prctl(PR_SET_NAME, "ts-flush", 0, 0, 0);
-	/* Calls that CUPTI makes under a flush are no calls of the application's. */
+	/* Calls that CUPTI makes during a flush are not the application's. */
 	ts_tls.busy = TS_BUSY_OURS;
 	if (shim->pause.paused)
 		ts_switch_record(shim, ts_producer_ticks(&shim->producer));
-	/* After the end nothing is left to do; what this thread would look at is being torn down. */
+	/*
+	 * After the end there is no work left, and the state that this thread reads is being torn
+	 * down.
+	 */
 	while (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE)) {
 		uint32_t remote = __atomic_load_n(&control->flush_request, __ATOMIC_ACQUIRE);
 		uint32_t asked = __atomic_load_n(&flush->asked, __ATOMIC_ACQUIRE);
@@ -273,8 +308,8 @@ static void *thread_main(void *data)
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
 		/*
-		 * Release, paired with the daemon's acquire: what was asked for is in the ring. Until this thread was there,
-		 * the link's answered (ring/link-thread.c).
+		 * Release, paired with the daemon's acquire: the requested records are in the ring.
+		 * Before this thread started, the link thread answered (ring/link-thread.c).
 		 */
 		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
@@ -298,6 +333,9 @@ int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim)
 	r = ts_modules_init(&flush->modules, &shim->definitions, shim->producer.clock);
 	if (r)
 		return r;
-	/* CUPTI runs on it, and what it calls; how much stack that takes nobody tells. */
+	/*
+	 * CUPTI and its callees run on this thread, and their stack use is unknown, so the stack
+	 * has the default size.
+	 */
 	return ts_link_start_thread(&shim->config, thread_main, flush, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flush thread: makes CUPTI deliver what it gathered, a millisecond after work was submitted, then as often as the time
- * that flushes take allows, when the daemon asks, and at the end; and tells of libraries that came and went. All of CUPTI that
- * is not done inside a callback is done here.
+ * The flush thread makes CUPTI deliver its records. It flushes a millisecond after work was
+ * submitted, then as often as the budget allows, at a request of the daemon, and at the end. It
+ * also records loaded and unloaded libraries. All CUPTI calls outside callbacks run on this thread.
  */
 #pragma once
 
@@ -13,49 +13,49 @@
 
 struct ts_shim;
 
-/* What is asked of it, beyond what it does by itself. Bits. */
+/* Requests to the flush thread, as bits. */
 enum ts_flush_request {
 	TS_FLUSH_AGAIN = 1, /* the process ends, and did more since TS_FLUSH_END */
-	TS_FLUSH_END = 2,   /* the process ends: all that there is, and what still runs, too */
-	TS_FLUSH_DETACH =
-		4, /* all that there is; and CUPTI is given up to the application's own profiler */
-	TS_FLUSH_LEAVE =
-		8, /* all that there is: the process is about to replace itself, and may fail to */
-	TS_FLUSH_FAULT =
-		16, /* what is complete: a kernel lost the context, and the process dies soon */
+	TS_FLUSH_END = 2,   /* the process ends: flush all, running work too */
+	/* Flush all, and give CUPTI up to the application's own profiler. */
+	TS_FLUSH_DETACH = 4,
+	/* Flush all: the process is about to exec, which may fail. */
+	TS_FLUSH_LEAVE = 8,
+	/* Flush complete records: a kernel destroyed the context, and the process dies soon. */
+	TS_FLUSH_FAULT = 16,
 };
 
 struct ts_flush {
 	struct ts_shim *shim;
 	struct ts_modules modules;
-	uint32_t requests; /* enum ts_flush_request: added to before `asked` is counted up */
-	/* Counts up: that many flushes were asked for by this process, and done. */
+	uint32_t requests; /* enum ts_flush_request; set before `asked` counts up */
+	/* Counts of flushes that this process requested and that are done. */
 	uint32_t asked;
 	uint32_t done;
-	uint32_t n_delivered;  /* buffers, since ever: whether a flush makes progress */
+	uint32_t n_delivered;  /* delivered buffers so far; shows that a flush makes progress */
 	uint64_t report_at_ns; /* when the next report on stacks is due */
 	struct ts_budget budget;
-	uint32_t sleeps; /* 1: until there is work, and ts_flush_wake() is to be called then */
-	bool worked;	 /* the process submitted something, at some time */
+	uint32_t sleeps; /* 1: asleep until ts_flush_wake() reports work */
+	bool worked;	 /* the process has submitted work */
 };
 
-/* Starts the thread. Returns 0 or a negative errno. */
+/* Starts the flush thread of the session. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
 
-/* That CUPTI was given up, to whom the shim's `yield` says, or is ours again. */
+/* Records that CUPTI was given up to yield.to (yielded), or taken back. */
 void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 
 /* ---- flush-request.c ---- */
 
 /*
- * There is work again: starts the time after which it is flushed. Any thread; one system call. Returns false where the flush
- * thread was not yet asleep: call again.
+ * Reports new work: the flush follows after a delay. Any thread; one system call. Returns false if
+ * the flush thread was not asleep yet: the caller then calls again.
  */
 bool ts_flush_wake(struct ts_flush *flush);
 
 /*
- * Asks for something and waits until it is done: until nothing was delivered for idle_ns, and at most timeout_ns. Takes no
- * lock; for exit paths.
+ * Sends a request and waits until it is done. The wait ends early if no buffer arrives for idle_ns,
+ * and after timeout_ns. Takes no lock; for exit paths.
  */
 void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,
 		  uint64_t timeout_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines for developers, on stderr, only under TRACESMITH_DEBUG=1: nothing else in the shim prints.
+ * Debug lines for developers, on stderr, only under TRACESMITH_DEBUG=1. Nothing else in the shim
+ * prints.
  */
 #pragma once
 

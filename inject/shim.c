@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shim's life: next to nothing when it is loaded; a session when the driver calls InitializeInjection from the first
- * cuInit(), or at the application's first mark, range or counter, whichever comes first; CUPTI when the driver calls; and
- * an end that waits for nothing without a bound.
+ * The life of a session. The driver calls InitializeInjection(). preload.c, process-exec.c, yield.c
+ * and annotation.c call the functions of shim.h. This module calls all parts of the shim: link
+ * thread, producer, recorder, flush thread.
+ *
+ * - Load: the library does nearly nothing.
+ * - Session: begins when the driver calls InitializeInjection() in the first cuInit(), or at the
+ *   application's first mark, range or counter, whichever comes first.
+ * - CUPTI: joins the session in InitializeInjection().
+ * - End: flush, then farewell to the daemon. Each wait has a bound.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -18,17 +24,27 @@
 #include "inject/shim-debug.h"
 #include "inject/shim.h"
 
-/* How long cuInit() waits for the session's memory, and for its hand-over; both take about a millisecond. */
+/*
+ * Longest wait of cuInit() for the session's memory, and for the hand-over. Each takes about a
+ * millisecond.
+ */
 #define SETUP_NS UINT64_C(2000000000)
 /*
- * How long an ending process waits for CUPTI: while it delivers, so that a second's worth of launches is not thrown
- * away; not when it hangs. And then for a private daemon to complete the file.
+ * Longest waits of an ending process for CUPTI. While CUPTI delivers, the process waits up to
+ * FLUSH_NS, so that recent launches are not lost. If nothing arrives for FLUSH_IDLE_NS, CUPTI hangs
+ * and the wait ends.
  */
 #define FLUSH_IDLE_NS UINT64_C(2000000000)
 #define FLUSH_NS      UINT64_C(10000000000)
-/* Where nothing may be lost a daemon is waited for as a full ring's is, as long as there is one. */
+/*
+ * If the session is lossless, the process waits for a daemon as long as for a full ring, while a
+ * daemon serves it.
+ */
 #define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
-/* How long the farewell may take: that it went out, a moment where our thread gets a processor; that the file is complete, longer. */
+/*
+ * Longest wait for the farewell. Sending it takes a moment, once the link thread gets a processor.
+ * The completion of a file takes longer.
+ */
 #define FAREWELL_NS UINT64_C(2000000000)
 
 static int make_gate(struct ts_gate **ret_gate)
@@ -45,7 +61,7 @@ static int make_gate(struct ts_gate **ret_gate)
 		return error;
 	}
 	((struct ts_gate *)page)->alive = 1;
-	/* Other threads may look at it by now: what they find is whole. */
+	/* Release: other threads may read the gate already; they find a complete page. */
 	__atomic_store_n(ret_gate, page, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -60,7 +76,7 @@ static void at_quick_exit_handler(void)
 	ts_shim_end(true);
 }
 
-/* The session's side of the process: memory, definitions, rings, unwinder. Returns 0 or a negative errno. */
+/* Sets up memory, definitions and rings. Returns 0 or a negative errno. */
 static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	struct ts_session_options options = {
@@ -69,13 +85,16 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.arena_bytes = TS_ARENA_BYTES_DEFAULT,
 		.lane_bytes = shim->config.capture.max_bytes ? TS_LANE_BYTES_DEFAULT : 0,
 		.parent_session_pid = parent_session_pid,
-		/* Records from the first call on; the daemon says what it wants when it has them, and keeps to these requests. */
+		/*
+		 * Recording begins with the first call. The daemon sends its command when it has
+		 * the rings, and keeps to these requests.
+		 */
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |
 			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0) |
 			   (shim->config.start_later ? TS_COMMAND_PAUSED : 0),
 		.program = shim->config.program,
 	};
-	/* Rings of the size that was asked for, if need be fewer of them. */
+	/* Keeps the requested ring size, with fewer rings if they do not fit. */
 	const uint64_t n_fitting = (TS_SESSION_MAX_BYTES - 2 * TS_ARENA_BYTES_DEFAULT) /
 				   (options.ring_bytes + sizeof(struct ts_shard));
 	int r;
@@ -97,7 +116,7 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	return r;
 }
 
-/* There is no session to say it through: a daemon that listens is told. */
+/* Reports a refusal to a listening daemon directly, because there is no session to carry it. */
 static void send_refusal(const struct ts_config *config, int error, const char *what)
 {
 	ts_cleanup(ts_closep) int fd = -1;
@@ -109,7 +128,10 @@ static void send_refusal(const struct ts_config *config, int error, const char *
 		(void)ts_handover_note(fd, TS_EMPTY_NO_MEMORY, config->program, text);
 }
 
-/* The application's own profiler has CUPTI: as if it had been given up to it. It is taken when that one is done. */
+/*
+ * Starts in the state in which CUPTI was yielded, because the application's own profiler holds it.
+ * The flush thread takes CUPTI when the profiler releases it.
+ */
 static void start_yielded(struct ts_shim *shim)
 {
 	struct ts_yield *yield = &shim->yield;
@@ -117,7 +139,7 @@ static void start_yielded(struct ts_shim *shim)
 
 	snprintf(text, sizeof(text), "the application's own profiler holds CUPTI: %s", yield->to);
 	yield->from_start = true;
-	/* CUPTI numbers calls from the first one on. */
+	/* CUPTI numbers calls from 1, so all earlier calls can be counted. */
 	yield->last_seen_id = 0;
 	yield->is_last_seen_known = true;
 	__atomic_store_n(&yield->state, TS_YIELD_GIVEN, __ATOMIC_SEQ_CST);
@@ -125,7 +147,7 @@ static void start_yielded(struct ts_shim *shim)
 	ts_flush_record_yield(shim, true);
 }
 
-/* The session, without CUPTI. */
+/* Starts the session, without CUPTI. */
 static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	int r;
@@ -142,7 +164,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		if (shim->control)
 			ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY, strerror(-r));
 		else if (!shim->link.error)
-			/* Where it has an error, the link thread tells it. */
+			/* If link.error is set, the link thread reports it. */
 			send_refusal(&shim->config, r,
 				     "the thread that makes the session's memory");
 		return false;
@@ -151,12 +173,18 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	at_quick_exit(at_quick_exit_handler);
 	ts_link_open_annotations(&shim->link);
 	ts_names_session_began(shim);
-	/* So that a process that is killed at once has its session in a daemon's hands. */
+	/*
+	 * Waits until the daemon has the session, so that the session survives a process that is
+	 * killed at once.
+	 */
 	(void)ts_futex_wait_for(&shim->link.handed_over, 1, SETUP_NS);
 	return true;
 }
 
-/* Whether what there is of a session is the parent's, this being a child that it forked: its page is wiped, or not made yet. */
+/*
+ * True if this process is a forked child and the session in memory is the parent's. The child's
+ * gate page is wiped, or was not made yet.
+ */
 static bool is_parents(const struct ts_shim *shim, uint32_t started)
 {
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
@@ -169,7 +197,7 @@ static bool is_parents(const struct ts_shim *shim, uint32_t started)
 
 bool ts_shim_begin(void)
 {
-	/* Of all sessions that this process had, and those that it was forked from. */
+	/* Epoch of the newest session of this process and of its ancestors. */
 	static uint32_t last_epoch;
 	struct ts_shim *shim = &ts_shim;
 	uint32_t started = __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE);
@@ -191,7 +219,10 @@ bool ts_shim_begin(void)
 		ts_tls.busy = was_busy;
 		ts_futex_set(&shim->started, 2);
 	} else if (none == 1) {
-		/* Another thread is at it; this one's own is busy, and does not come here. */
+		/*
+		 * Another thread sets the session up. The setting-up thread itself is busy and does
+		 * not come here.
+		 */
 		(void)ts_futex_wait_for(&shim->started, 2, SETUP_NS);
 	}
 	errno = saved_errno;
@@ -199,7 +230,7 @@ bool ts_shim_begin(void)
 	return gate && __atomic_load_n(&gate->annotating, __ATOMIC_ACQUIRE);
 }
 
-/* CUPTI joins the session. */
+/* Joins CUPTI to the session. */
 static void start_cuda(struct ts_shim *shim)
 {
 	enum ts_empty_reason reason;
@@ -207,7 +238,10 @@ static void start_cuda(struct ts_shim *shim)
 
 	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
-	/* Since before the driver was initialised, or that is its own cuptiSubscribe()'s doing: that one comes first. */
+	/*
+	 * The application held CUPTI before cuInit(), or its cuptiSubscribe() initialised the
+	 * driver. The application comes first.
+	 */
 	if (!reason && ts_yield_is_held(&shim->yield))
 		start_yielded(shim);
 	shim->control->vendor_version = shim->cupti.version;
@@ -227,22 +261,23 @@ static void start_cuda(struct ts_shim *shim)
 		reason = TS_EMPTY_NO_MEMORY;
 	}
 	if (reason) {
-		/* Said once, through the session: never on the application's own output. */
+		/* Reported once, through the session, and never on the application's output. */
 		ts_debug(&shim->config, "refused: %s", text);
 		ts_session_refuse(shim->control, reason, text);
 	}
 	/*
-	 * Trap: handlers run in reverse order. Registered after CUPTI's own set-up, ours runs while CUPTI still works;
-	 * what the application does after it is taken up by the library's destructor.
+	 * Trap: exit handlers run in reverse order. This one is registered after CUPTI's set-up, so
+	 * it runs while CUPTI still works. The library's destructor handles calls that the
+	 * application makes later.
 	 */
 	atexit(at_exit);
 	at_quick_exit(at_quick_exit_handler);
 }
 
 /*
- * Called by the driver inside the first cuInit(), once in a process; by a second library that is found by
- * another path, again. A forked child that gets here anew makes a session of its own. Where the application has
- * annotated before, there is a session already.
+ * The driver calls this function inside the first cuInit(), once in a process. If the driver finds
+ * a second library by another path, it calls again. A forked child gets a session of its own here.
+ * If the application made annotations before, a session exists already.
  */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
@@ -261,7 +296,7 @@ int InitializeInjection(void)
 	ts_tls.busy = TS_BUSY_NOT;
 	__atomic_store_n(&shim->cuda_started, 2, __ATOMIC_RELEASE);
 	errno = saved_errno;
-	/* 1 is success; the driver goes on either way. */
+	/* 1 means success; the driver continues in either case. */
 	return 1;
 }
 
@@ -276,7 +311,7 @@ static void flush(struct ts_shim *shim, enum ts_flush_request request)
 		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
-/* First: everything that CUPTI holds goes into the rings. */
+/* First step of the end: all records that CUPTI holds go into the rings. */
 static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
@@ -284,16 +319,17 @@ static void end_flush(struct ts_shim *shim)
 	if (__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
 		return;
 	/*
-	 * Once at exit(), while the driver lives; again only if calls were recorded since then (by
-	 * destructors), which shows that it still does, and only where this library's destructor comes before the
-	 * driver's: preloaded, not loaded by the driver. Never where no work was submitted.
+	 * The flush runs once at exit(), while the driver lives. It runs again only if calls were
+	 * recorded since (by destructors), which shows that the driver still works. The second
+	 * flush also needs this library's destructor to run before the driver's: the library is
+	 * preloaded, not loaded by the driver. Without work, no flush runs.
 	 */
 	again = __atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL);
 	if (again && (!dirty || !ts_loaded.interposes))
 		return;
 	/*
-	 * On the flush thread, and waited for with a bound: this thread may have been interrupted, by the signal
-	 * handler that called exit(), anywhere: holding our locks, or CUPTI's.
+	 * The flush thread does it, and this thread waits with a bound. A signal handler that
+	 * called exit() may have interrupted this thread with a lock of ours or CUPTI's held.
 	 */
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
 }
@@ -303,7 +339,7 @@ static bool waits_for_file(const struct ts_link *link)
 	return link->is_private || __atomic_load_n(&link->waits_for_file, __ATOMIC_RELAXED);
 }
 
-/* Then: no record follows, and the daemon is told. */
+/* Second step of the end: recording stops, and the daemon gets the farewell. */
 static void end_link(struct ts_shim *shim)
 {
 	if (__atomic_exchange_n(&shim->ended, 1, __ATOMIC_ACQ_REL))
@@ -316,13 +352,19 @@ static void end_link(struct ts_shim *shim)
 	if (__atomic_load_n(&shim->control->state, __ATOMIC_RELAXED) != TS_SESSION_REFUSED)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
-	/* The process's own file is complete when the command returns; else a service needs but to be told. */
+	/*
+	 * A private daemon's file must be complete when the command returns. A service needs only
+	 * the farewell.
+	 */
 	(void)ts_futex_wait_for(&shim->link.farewell,
 				waits_for_file(&shim->link) ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE,
 				FAREWELL_NS);
 }
 
-/* getpid() for the child of a vfork(), which shares the page; `alive` for that of a fork(). */
+/*
+ * True if this process has a session. getpid() excludes the child of a vfork(), which shares the
+ * gate's page; `alive` excludes the child of a fork().
+ */
 static bool has_session(const struct ts_shim *shim)
 {
 	return __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 &&
@@ -335,7 +377,10 @@ void ts_shim_yield(void)
 	struct ts_shim *shim = &ts_shim;
 	int saved_errno = errno;
 
-	/* On the flush thread, where all of CUPTI is done that is not done in a callback; and waited for where it takes back. */
+	/*
+	 * The flush thread makes all CUPTI calls outside callbacks. If it is taking CUPTI back,
+	 * this thread waits for that too.
+	 */
 	if (has_session(shim) && !__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE) &&
 	    shim->flush.shim && ts_tls.busy != TS_BUSY_OURS &&
 	    __atomic_load_n(&shim->yield.state, __ATOMIC_SEQ_CST) != TS_YIELD_GIVEN)
@@ -349,11 +394,11 @@ void ts_shim_leave(void)
 	uint32_t recording = TS_SESSION_RECORDING;
 	int saved_errno = errno;
 
-	/* Once exit() has begun, its flush has been, or is under way. */
+	/* After exit() has begun, its flush is done or running. */
 	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
 			flush(shim, TS_FLUSH_LEAVE);
-		/* The daemon hears of it as of a death, by the connection's end. */
+		/* The daemon sees the end of the connection, as after the process's death. */
 		__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_ENDED,
 					    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	}

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a session: its beginning, its end, and what comes between. Called by what the application reaches by itself:
- * functions that stand before others' (process/, cuda/yield.c) and annotations.
+ * The life of a session: begin, yield, exec, end. Called from functions that stand before other
+ * libraries' (process/, cuda/yield.c) and from annotations.
  */
 #pragma once
 
 #include <stdbool.h>
 
 /*
- * Begins this process's session where it has none: waits until there is one, with a bound. Returns whether there is. A forked
- * child gets one of its own. Calls nothing of the dynamic loader.
+ * Begins the process's session if it has none, and waits for it, with a bound. Returns true if the
+ * session takes annotations. A forked child gets a session of its own. Makes no call to the dynamic
+ * loader.
  */
 bool ts_shim_begin(void);
 
 /*
- * The application's own profiler is about to take CUPTI: everything is flushed and CUPTI is given up before this
- * returns; bounded in time. Does nothing where CUPTI is not ours.
+ * Called before the application's own profiler takes CUPTI. Flushes everything and gives CUPTI up
+ * before it returns; bounded in time. Does nothing if the shim does not hold CUPTI.
  */
 void ts_shim_yield(void);
 
 /*
- * The process is about to replace itself by exec: everything is flushed. Where that fails, ts_shim_stay() follows. Both
- * may be called from anywhere, and do nothing in a child of fork() or vfork(); the first is bounded in time.
+ * Around exec. ts_shim_leave() flushes everything before it; bounded in time. ts_shim_stay()
+ * follows if exec fails. Both may be called from anywhere. They do nothing in a child of fork() or
+ * vfork().
  */
 void ts_shim_leave(void);
 void ts_shim_stay(void);
 
 /*
- * The process is about to end. May be called from anywhere: inside a callback, in a signal handler,
- * while other threads hold our locks; twice; in a forked child, where it does nothing. Bounded in time.
- * `last`: nothing runs after this.
+ * Called before the process ends; bounded in time. May be called from anywhere: inside a callback,
+ * in a signal handler, while other threads hold locks of ours, twice. Does nothing in a forked
+ * child. `last`: nothing runs after this.
  */
 void ts_shim_end(bool last);

@@ -30,6 +30,7 @@ static bool given(void **extra, const void **ret_bytes, size_t *ret_n)
 	return true;
 }
 
+/* Packs arguments that the application passed one by one. Returns false if there is no memory. */
 static bool packed(struct ts_capture *capture, const struct ts_capture_layout *layout,
 		   void **params)
 {

@@ -53,6 +53,10 @@ struct ts_window {
 	struct ts_pages buffer; /* PIECE_BYTES, for copies of device memory */
 };
 
+/*
+ * Finds the driver's functions in `library`, and installs the signal handler if the settings name a
+ * signal.
+ */
 void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
 		     void *library);
 

@@ -20,6 +20,10 @@ struct ts_activity {
 	uint64_t devices[4];	      /* a bit for each device that was defined */
 };
 
+/*
+ * Prepares the decoder for the loaded version of CUPTI. Keeps the pointers; `pause` stays NULL
+ * until the caller sets it.
+ */
 void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti,
 		      struct ts_producer *producer, struct ts_widen *widen,
 		      struct ts_id_set *objects);

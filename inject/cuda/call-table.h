@@ -59,6 +59,7 @@ struct ts_stream_op {
 	uint32_t flags;
 };
 
+/* Returns the operation that a call puts into a stream; kind TS_STREAM_OP_NONE if there is none. */
 struct ts_stream_op ts_call_table_stream_op(uint32_t domain, uint32_t cbid, const void *params);
 
 /* True if the call creates a stream. Writes the stream's flags (the driver's) and priority. */

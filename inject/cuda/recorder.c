@@ -356,10 +356,7 @@ bool ts_recorder_begin_probes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
 
-	/*
-	 * cuDriverGetVersion() always works, waits for nothing, and is in no table of watched
-	 * calls.
-	 */
+	/* cuDriverGetVersion() always works, waits for nothing, and has no callback otherwise. */
 	return cupti->driver_get_version &&
 	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
 					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);

@@ -19,6 +19,10 @@ struct ts_stream_table {
 	} slots[TS_STREAM_TABLE_SLOTS];
 };
 
+/*
+ * Find, add or remove a stream by context and handle. Find returns false if the stream is not in
+ * the table. Add does nothing if the table is full.
+ */
 bool ts_stream_table_find(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
 			  uint32_t *ret_stream);
 /* Finds a handle in any context. Scans the whole table: not for the hot path. */
