@@ -112,7 +112,7 @@ void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_o
 enum ts_capture_work {
 	TS_CAPTURE_WORK_NOT = 0, /* no work: creates, changes or destroys objects */
 	TS_CAPTURE_WORK_LAUNCH,
-	TS_CAPTURE_WORK_COPY, /* or fill */
+	TS_CAPTURE_WORK_COPY, /* copies and fills */
 	TS_CAPTURE_WORK_OTHER,
 };
 enum ts_capture_work ts_capture_work(uint32_t cbid);
@@ -155,7 +155,10 @@ void ts_capture_event_wait(struct ts_capture *capture, const struct ts_record_op
 void ts_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
 			 uint64_t address, size_t bytes, const void *module, const char *name);
 
-/* copies.c: one copy. `model` holds the fields that all operations of the copy share. */
+/*
+ * copies.c: one copy. Widths, pitches and slices are in bytes, heights in rows. `model` holds the
+ * fields that all operations of the copy share.
+ */
 struct ts_capture_copy {
 	uint64_t dst, src;
 	size_t width, height, depth;
@@ -168,6 +171,10 @@ struct ts_capture_copy {
 	bool unified;
 	bool async;
 };
+/*
+ * Puts a COPY. Does nothing in a stream capture, or if both ends are host memory. A source that
+ * cannot be read is named as unsupported.
+ */
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
 /*
@@ -196,8 +203,16 @@ void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t byte
  */
 bool ts_capture_arguments(struct ts_capture *capture, void *handle, void **params, void **extra,
 			  const void **ret_bytes, size_t *ret_n);
+/*
+ * Puts a LAUNCH with n bytes of packed arguments. Captures pinned and managed memory that the
+ * arguments point to.
+ */
 void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record_operation *model,
 			      uint64_t handle, const void *bytes, size_t n);
+/*
+ * Puts a LAUNCH of a call. A launch whose arguments cannot be packed is named as unsupported. Does
+ * nothing in a stream capture.
+ */
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 

@@ -3,7 +3,7 @@
  * Captures graphs. capture-calls.c calls it. It asks the driver for nodes and edges, and calls
  * launches.c, copies.c and capture-operations.c.
  *
- * - Instantiation or update: the driver is asked for all nodes, however the graph was built. take()
+ * - Instantiation or update: take() asks the driver for all nodes, however the graph was built, and
  *   stores them in an order that the edges allow.
  * - Change of an executable graph (parameters, enabled or not): change() updates the stored node.
  * - Launch: one GRAPH_LAUNCH, then one operation for each enabled node, in the stored order.

@@ -104,7 +104,7 @@ static bool has_driver(const struct ts_window_driver *driver)
 	       driver->event_free && driver->event_record && driver->event_query && driver->copy;
 }
 
-/* ---- what is alive ---- */
+/* ---- live objects ---- */
 
 static struct alive *all_of(const struct ts_pages *pages)
 {
@@ -569,7 +569,7 @@ static bool drain(struct ts_capture *capture)
 	return over;
 }
 
-/* ---- memory, as it is ---- */
+/* ---- contents of memory ---- */
 
 static __thread bool is_aside __attribute__((tls_model("initial-exec")));
 

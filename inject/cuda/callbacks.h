@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's callbacks for calls and resources. */
+/* CUPTI's callbacks for calls, resources and state. */
 #pragma once
 
 #include <stdint.h>
