@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What include/tracesmith/annotate.h calls, in a program that this library was preloaded into.
+ * The functions behind include/tracesmith/annotate.h. The header looks up tracesmith_annotate_1 in
+ * a program with this library preloaded. Each function fills a struct ts_annotation and calls
+ * annotation.c.
  */
 #include "inject/annotate/annotation.h"
 #include "inject/include/tracesmith/annotate.h"

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names become definitions of a session, in it or when it begins. See annotation-names.h.
+ * Publishes the application's names as definitions of a session: at once if a session exists, else
+ * when the session begins. annotation.c and shim.c call it. It calls the text tables
+ * (annotation-texts.c) and the definition arena (inject/ring/definitions.c). See
+ * annotation-names.h.
  */
 #include <stdio.h>
 
 #include "inject/annotate/annotation-names.h"
 
-/* Which stream a handle is. Typically CUPTI wants no context; the null stream is the current one's. */
+/*
+ * Finds the context and stream of a handle. CUPTI needs no context for handles below 3; the null
+ * stream is the one of the current context.
+ */
 static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definition_name *name)
 {
 	uint32_t stream;

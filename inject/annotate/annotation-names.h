@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session knows of annotations without any being made: names that were given before, and that NVTX's ranges are another
- * tool's. The shim calls it when a session begins; annotation.c builds upon it.
+ * State of annotations in a session before the application makes any annotation. It publishes names
+ * that the application gave before the session. It also records that another tool holds NVTX's
+ * ranges. The shim (inject/shim.c) calls it when a session begins; annotation.c builds upon it.
  */
 #pragma once
 
 #include "inject/annotate/annotation-texts.h"
 #include "inject/context.h"
 
-/* Whether annotations are recorded: enum ts_gate_mode. */
+/*
+ * Returns the gate of annotations, an enum ts_gate_mode. The gate is closed before and after a
+ * session. A fork wipes the gate in the child, which reads it as closed.
+ */
 static inline uint32_t ts_names_gate(const struct ts_shim *shim)
 {
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
@@ -16,7 +20,10 @@ static inline uint32_t ts_names_gate(const struct ts_shim *shim)
 	return gate ? __atomic_load_n(&gate->annotations, __ATOMIC_ACQUIRE) : TS_GATE_CLOSED;
 }
 
-/* The thread to record on. NULL: nothing is recorded, or it was counted. Ready for what ends, recording or not. */
+/*
+ * Returns the thread to record on. NULL: the gate is closed, or the loss is counted. The end of a
+ * range is recorded on this thread even if the application stopped the recording.
+ */
 static inline struct ts_thread *ts_names_thread(struct ts_shim *shim)
 {
 	uint32_t mode = ts_names_gate(shim);
@@ -31,19 +38,22 @@ static inline struct ts_thread *ts_names_thread(struct ts_shim *shim)
 	return NULL;
 }
 
-/* The id of a domain's name in this session. */
+/* Returns the id of a domain's name in this session. */
 static inline uint32_t ts_names_domain(struct ts_shim *shim, const struct ts_domain *domain)
 {
 	return domain && domain->name ? ts_texts_id(&shim->definitions, shim->epoch, domain->name)
 				      : TS_ID_UNKNOWN;
 }
 
-/* A name, as a definition of this session. `data` is the shim. */
+/* Publishes a name as a definition of this session. `data` is the shim. */
 void ts_names_publish(void *data, enum ts_name_kind kind, const struct ts_domain *domain,
 		      uint64_t object, struct ts_text *text);
 
-/* A session has begun: it is told all names that were given before. */
+/* Publishes all earlier names in a session that has just begun. */
 void ts_names_session_began(struct ts_shim *shim);
 
-/* NVTX's ranges are another tool's, whose library that is: a mark in the trace says so. Called with ts_tls.busy set. */
+/*
+ * Records a mark that reports that NVTX's ranges belong to another tool, whose library is `holder`.
+ * The caller has set ts_tls.busy.
+ */
 void ts_names_missing(struct ts_shim *shim, const char *holder);

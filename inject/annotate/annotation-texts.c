@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of fixed size in memory that is mapped when the first of them is needed, and written once per entry: what a reader
- * reaches is complete. Adding takes a lock that lies on a page which a forked child finds wiped, and so free. Tables of map.h move
- * when they grow, so no thread could read them without a lock.
+ * Fixed-size tables of texts, domains and names. Other files of this folder call it; it calls
+ * ts_unlocked_map() for memory and ts_definitions_text() for ids.
+ *
+ * The tables are mapped at first use. Each entry is written once and then published, so a reader
+ * sees only complete entries. Adding takes a lock on a page that a fork wipes in the child, so the
+ * child finds the lock free. The tables of map.h move when they grow, so a thread could not read
+ * them without a lock.
  */
 #include <sys/mman.h>
 
@@ -25,7 +29,7 @@ struct name {
 struct tables {
 	struct ts_text texts[TS_TEXTS_MAX];
 	struct ts_text *buckets[BUCKETS];
-	struct ts_domain domains[TS_DOMAINS_MAX + 1]; /* [0]: for those that found no room */
+	struct ts_domain domains[TS_DOMAINS_MAX + 1]; /* [0]: shared by all that find no room */
 	struct name names[TS_NAMES_SLOTS];
 	uint32_t n_texts;
 	uint32_t n_domains;
@@ -35,7 +39,7 @@ struct tables {
 	size_t chunk_left;
 };
 
-/* Set once, by have_tables(); whoever reads them may do so while another thread sets them. */
+/* have_tables() sets both pointers once. Other threads may read them at the same time. */
 static struct tables *tables;
 static pthread_mutex_t *lock;
 
@@ -49,7 +53,10 @@ static pthread_mutex_t *the_lock(void)
 	return __atomic_load_n(&lock, __ATOMIC_ACQUIRE);
 }
 
-/* Both or neither; of two threads that make them at once, one's stay. */
+/*
+ * Maps the tables and the lock, or fails. If two threads map them at once, the mapping of one
+ * thread stays.
+ */
 static bool have_tables(void)
 {
 	static const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,7 +68,10 @@ static bool have_tables(void)
 	if (the_tables())
 		return true;
 	made_lock = ts_unlocked_map(n_page);
-	/* A free lock is zeroes, as a wiped page is; that is looked at, for nobody promises it. */
+	/*
+	 * A wiped page is zeroes. No specification promises that a free lock is zeroes, so the code
+	 * checks it.
+	 */
 	if (!made_lock || memcmp(made_lock, &free_lock, sizeof(free_lock)) ||
 	    madvise(made_lock, n_page, MADV_WIPEONFORK) < 0) {
 		if (made_lock)
@@ -99,7 +109,7 @@ static struct ts_text *find(uint64_t hash, const char *bytes, size_t n_bytes)
 	return text;
 }
 
-/* Called with the lock held. */
+/* The caller holds the lock. */
 static char *take_bytes(size_t n_bytes)
 {
 	char *taken;
@@ -119,7 +129,7 @@ static char *take_bytes(size_t n_bytes)
 	return taken;
 }
 
-/* Called with the lock held. */
+/* The caller holds the lock. */
 static struct ts_text *add_text(uint64_t hash, const char *bytes, size_t n_bytes)
 {
 	struct ts_text *text = &the_tables()->texts[the_tables()->n_texts];
@@ -248,7 +258,7 @@ bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint6
 		slot->object = object;
 		slot->domain = domain;
 		slot->kind = kind;
-		/* Pairs with the acquire in ts_texts_each_name(). */
+		/* Release pairs with the acquire in ts_texts_each_name(). */
 		__atomic_store_n(&slot->text, text, __ATOMIC_RELEASE);
 		news = true;
 	} else {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the application said once and means from then on: strings that it registered, domains, and the names of threads,
- * streams, categories. It may have said so before there was a session, and in a process from which this one was forked; so
- * all of it is the process's, outlives sessions, and is published in each.
+ * Texts that the application registers once and refers to later: registered strings, domains, and
+ * the names of threads, streams and categories. The application may register them before a session
+ * exists, and in a process that later forks. The tables therefore belong to the process, outlive
+ * sessions, and are published in each session.
  *
- * Everything is bounded; what does not fit any more has no name, and is counted in the session. Handles are never
- * freed, so that one that is used after its end is no danger. Thread-safe; not signal-safe.
+ * All tables are bounded. A text that does not fit has no name and is counted in the session.
+ * Handles are never freed, so the use of a handle after its end is harmless. Thread-safe; not
+ * signal-safe.
  */
 #pragma once
 
@@ -18,7 +20,7 @@
 
 /* A registered text. */
 struct ts_text {
-	uint64_t known_as; /* the session's epoch << 32 | its id there; 0: not published yet */
+	uint64_t known_as; /* epoch of the session << 32 | id there; 0: not published */
 	uint64_t hash;
 	struct ts_text *next;
 	const char *bytes;
@@ -27,31 +29,39 @@ struct ts_text {
 };
 
 struct ts_domain {
-	struct ts_text *name; /* NULL: without a name, there are too many */
+	struct ts_text *name; /* NULL: no name, too many domains */
 };
 
 /*
- * `text` of n_bytes, registered; the same bytes give the same one. NULL: there is no room for it.
+ * Registers `text` of n_bytes and returns its entry. The same bytes return the same entry, which
+ * the table owns. NULL: the table has no room for it.
  */
 struct ts_text *ts_texts_register(const char *text, size_t n_bytes);
 
-/* Whether a handle that the application gives is one that it was given. */
+/* Returns whether a handle from the application is an entry of the table. */
 bool ts_texts_is_text(const void *handle);
 
-/* The text's id in the session of this epoch. */
+/* Returns the text's id in the session of this epoch; TS_ID_UNKNOWN if the arena is full. */
 uint32_t ts_texts_id(struct ts_definitions *definitions, uint32_t epoch, struct ts_text *text);
 
-/* The domain of this name: there is one for each name. *ret_full: one that stands for all that found no room. */
+/*
+ * Returns the domain with this name; each name has one domain. If the table is full, *ret_full is
+ * set and the result is a domain shared by all that find no room. NULL: the tables could not be
+ * mapped.
+ */
 struct ts_domain *ts_texts_domain(const char *name, size_t n_bytes, bool *ret_full);
 
-/* A domain's number, from 1; 0 where the handle is none. */
+/* Returns a domain's number, from 1; 0 if the handle is not a domain. */
 uint32_t ts_texts_domain_number(const void *handle);
 
-/* A name of something. Returns whether it is news; *ret_full: there was no room. */
+/*
+ * Gives an object its name. Returns whether the name differs from the earlier one. *ret_full is set
+ * if the table has no room.
+ */
 bool ts_texts_name(enum ts_name_kind kind, const struct ts_domain *domain, uint64_t object,
 		   const char *name, size_t n_bytes, bool *ret_full);
 
-/* Calls `call` for each name that was given, in no order. */
+/* Calls `call` for each name in the table, in no order. */
 void ts_texts_each_name(void (*call)(void *data, enum ts_name_kind kind,
 				     const struct ts_domain *domain, uint64_t object,
 				     struct ts_text *name),

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges, marks and counters. Each thread keeps the ranges that it pushed in memory of its own, which grows as they nest;
- * ranges that are started lie in one table, each in the slot that its id names, so that any thread can end them
+ * Records ranges, marks and counters. nvtx-tool.c and annotate-calls.c call it; it calls
+ * annotation-names.c, annotation-texts.c and the rings (inject/ring/producer.c).
+ *
+ * Each thread keeps its pushed ranges in its own memory, which grows as ranges nest. Started ranges
+ * lie in one table. The id of a started range names its slot, so any thread can end the range
  * without a lock.
  */
 #include <sys/mman.h>
@@ -13,41 +16,44 @@
 #include "inject/ring/unlocked.h"
 #include "inject/shim.h"
 
-/* How long the application waits for its switch to hold; it takes about a millisecond. */
+/* How long the application waits until its switch takes effect; usual: about 1 ms. */
 #define SWITCH_NS   UINT64_C(2000000000)
 
 #define FIRST_DEPTH 64u
-/* Ids are taken so many at a time, for the count of them is everybody's. */
+/* A thread takes this many ids at once, because all threads share the counter of ids. */
 #define IDS_AT_ONCE 4096u
 #define SLOT_FREE   UINT64_C(0)
 #define SLOT_BUSY   UINT64_C(1)
 #define SLOT_PROBES 64u
 
-/* As NVTX has it: an error is any negative number but the one that says that nobody follows. */
+/*
+ * NVTX reserves one negative number for "no tool follows ranges"; any other negative number is an
+ * error.
+ */
 #define LEVEL_ERROR (-1)
 
-/* A range that is open, as it began. */
+/* An open range, with its attributes at its begin. */
 struct open_range {
 	uint64_t time;
 	uint64_t range_id;
 	uint64_t payload;
-	uint32_t epoch; /* of the session that has its beginning; 0: none has */
+	uint32_t epoch; /* of the session with its begin record; 0: none */
 	uint32_t domain_key;
 	uint32_t level;
-	uint32_t thread; /* that began it */
+	uint32_t thread; /* that began the range */
 	uint32_t name;
 	uint32_t domain;
 	uint32_t category;
 	uint32_t color;
 	uint8_t payload_type;
-	bool of_window; /* a window is open while it is */
+	bool of_window; /* the range keeps a capture window open */
 };
 
 struct ts_ranges {
-	uint64_t next_id, end_id; /* that it has taken */
+	uint64_t next_id, end_id; /* ids that the thread holds */
 	uint32_t n;
 	uint32_t n_allocated;
-	uint32_t n_beyond; /* pushed when no more could be followed */
+	uint32_t n_beyond; /* pushed beyond the limit of depth */
 	struct open_range *open;
 };
 
@@ -57,13 +63,13 @@ struct slot {
 };
 
 static struct {
-	struct slot *slots; /* made when the first is started */
+	struct slot *slots; /* mapped when the first range starts */
 	uint64_t last_id;
-	pthread_key_t key; /* gives a thread's ranges up */
+	pthread_key_t key; /* its destructor frees a thread's ranges */
 	uint32_t has_key;
 } annotations = {.last_id = IDS_AT_ONCE};
 
-/* ---- a thread's own ---- */
+/* ---- ranges of a thread ---- */
 
 static void ranges_free(struct ts_ranges *ranges)
 {
@@ -72,7 +78,10 @@ static void ranges_free(struct ts_ranges *ranges)
 	munmap(ranges, sizeof(*ranges));
 }
 
-/* Whatever it has open stays so: no end is made up. But no window waits for one. */
+/*
+ * A thread's open ranges stay open: the shim invents no end. But no capture window waits for such a
+ * range.
+ */
 static void thread_ended(void *value)
 {
 	const struct ts_ranges *ranges = value;
@@ -88,7 +97,10 @@ static void thread_ended(void *value)
 	ranges_free(value);
 }
 
-/* 0: there is none; 1: it is being made; 2: it is there. Who comes meanwhile does without. */
+/*
+ * has_key is 0: no key; 1: a thread is creating it; 2: it exists. A thread that finds 1 records no
+ * range for now.
+ */
 static bool have_key(void)
 {
 	uint32_t state = 0;
@@ -135,7 +147,7 @@ static uint64_t take_id(struct ts_ranges *ranges)
 	return ranges->next_id++;
 }
 
-/* Room for one more. False: it is not followed but by its number. */
+/* Makes room for one more range. False: the range is followed only by a count. */
 static bool grow(struct ts_ranges *ranges)
 {
 	const uint32_t n = ranges->n_allocated ? ranges->n_allocated * 2 : FIRST_DEPTH;
@@ -155,7 +167,10 @@ static bool grow(struct ts_ranges *ranges)
 	return true;
 }
 
-/* The innermost of the domain, or NULL. Nearly always the first that is looked at. */
+/*
+ * Returns the innermost range of the domain, or NULL. The first range it looks at nearly always
+ * matches.
+ */
 static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_key)
 {
 	for (uint32_t i = ranges->n; i--;)
@@ -166,17 +181,17 @@ static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_ke
 
 /* ---- whether to record ---- */
 
-/* Wiped in a forked child, and closed before and after a session. */
 /*
- * Every call that follows ranges, or records, is between these two. False: it came within another of ours, on this thread, and
- * is left alone; what a handler pushes it pops.
+ * Each function that follows ranges or records runs between enter() and leave(). enter() returns
+ * false if it interrupted the shim's own code on this thread. The caller then does nothing: a
+ * signal handler pops what it pushed.
  */
 static bool enter(void)
 {
 	if (ts_unlikely(ts_tls.busy))
 		return false;
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	/* The handler of a signal that comes now finds it busy. */
+	/* A signal handler that runs after this line finds the thread busy. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
@@ -187,7 +202,7 @@ static void leave(void)
 	ts_tls.busy = TS_BUSY_NOT;
 }
 
-/* The same for what begins: where there is no session yet, one is begun. */
+/* Returns the thread to begin a record on. If no session exists, it begins one. */
 static struct ts_thread *ready_to_begin(struct ts_shim *shim)
 {
 	if (ts_unlikely(ts_names_gate(shim) == TS_GATE_CLOSED) &&
@@ -262,7 +277,7 @@ static bool begins_window(const struct ts_shim *shim, const struct ts_annotation
 			  : ts_window_range_begins(annotation->text, strlen(annotation->text));
 }
 
-/* Returns whether it stands in the ring. */
+/* Returns whether the record lies in the ring. */
 static bool record_begin(struct ts_shim *shim, struct ts_thread *thread, enum ts_record_type type,
 			 struct open_range *range, uint8_t action)
 {
@@ -311,7 +326,7 @@ void ts_annotation_mark(const struct ts_annotation *annotation)
 	errno = saved_errno;
 }
 
-/* Where the thread follows it: NULL where it is too deep for that. */
+/* Returns the thread's entry for a new range; NULL if the range is too deep. */
 static struct open_range *follow(struct ts_ranges *ranges, uint32_t domain_key, int *ret_level)
 {
 	const struct open_range *around;
@@ -320,7 +335,7 @@ static struct open_range *follow(struct ts_ranges *ranges, uint32_t domain_key, 
 	if (ts_unlikely(!ranges))
 		return NULL;
 	if (ts_unlikely(ranges->n_beyond || (ranges->n == ranges->n_allocated && !grow(ranges)))) {
-		/* One more for each: what is popped next are these. */
+		/* n_beyond counts ranges without an entry; the next pops belong to those ranges. */
 		*ret_level = (int)(ranges->n + ranges->n_beyond++);
 		return NULL;
 	}
@@ -360,7 +375,7 @@ int ts_annotation_push(const struct ts_annotation *annotation)
 	return level;
 }
 
-/* Takes it out of the middle where those of other domains lie above it. */
+/* Removes the range from the middle of the list if ranges of other domains lie above it. */
 static struct open_range take_out(struct ts_ranges *ranges, struct open_range *range)
 {
 	struct open_range taken = *range;
@@ -372,7 +387,10 @@ static struct open_range take_out(struct ts_ranges *ranges, struct open_range *r
 	return taken;
 }
 
-/* What began in a recording ends in it, stopped or not; what did not, does not. */
+/*
+ * A range that began in a recording also ends in that recording, even if the recording is stopped.
+ * Any other range makes no record at its end.
+ */
 static void range_is_over(struct ts_shim *shim, const struct open_range *range, uint8_t action)
 {
 	struct ts_thread *thread;
@@ -428,7 +446,7 @@ static struct slot *all_slots(void)
 	return none;
 }
 
-/* A free slot, now busy, for an id that names it. NULL: too many are open. */
+/* Returns a free slot, marked busy, and an id that names it. NULL: too many ranges are open. */
 static struct slot *take_slot(struct ts_ranges *ranges, uint64_t *ret_id)
 {
 	struct slot *slots = all_slots();
@@ -437,7 +455,7 @@ static struct slot *take_slot(struct ts_ranges *ranges, uint64_t *ret_id)
 		uint64_t id = take_id(ranges), free_slot = SLOT_FREE;
 		struct slot *slot = &slots[id % TS_RANGES_MAX_OPEN];
 
-		/* Acquire pairs with the release that freed it. */
+		/* Acquire pairs with the release in take_started(). */
 		if (__atomic_load_n(&slot->id, __ATOMIC_RELAXED) == SLOT_FREE &&
 		    __atomic_compare_exchange_n(&slot->id, &free_slot, SLOT_BUSY, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -464,7 +482,7 @@ static uint64_t start(struct ts_shim *shim, struct ts_thread *thread,
 	if (!record_begin(shim, thread, TS_RECORD_RANGE_BEGIN, &slot->range, TS_RANGE_START))
 		id = SLOT_FREE;
 	slot->range.of_window = id && begins_window(shim, annotation);
-	/* Pairs with the acquire of who ends it. */
+	/* Release pairs with the acquire in take_started(). */
 	__atomic_store_n(&slot->id, id, __ATOMIC_RELEASE);
 	return id;
 }
@@ -486,7 +504,7 @@ uint64_t ts_annotation_start(const struct ts_annotation *annotation)
 	return id;
 }
 
-/* False: nobody started it, or somebody ended it. */
+/* False: no range has this id, or another call ended it. */
 static bool take_started(uint64_t id, struct open_range *ret_range)
 {
 	struct slot *slots = __atomic_load_n(&annotations.slots, __ATOMIC_ACQUIRE), *slot;
@@ -494,12 +512,12 @@ static bool take_started(uint64_t id, struct open_range *ret_range)
 	if (!slots || id <= SLOT_BUSY)
 		return false;
 	slot = &slots[id % TS_RANGES_MAX_OPEN];
-	/* Acquire pairs with start(); of two that end it, one does. */
+	/* Acquire pairs with start(). If two threads end one range, one of them succeeds. */
 	if (!__atomic_compare_exchange_n(&slot->id, &id, SLOT_BUSY, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
 	*ret_range = slot->range;
-	/* Pairs with take_slot(). */
+	/* Release pairs with the acquire in take_slot(). */
 	__atomic_store_n(&slot->id, SLOT_FREE, __ATOMIC_RELEASE);
 	return true;
 }
@@ -509,7 +527,7 @@ void ts_annotation_end(uint64_t id)
 	int saved_errno = errno;
 	struct open_range taken;
 
-	/* Of one that was not recorded there is nothing to end. */
+	/* Id 0 means that the start was not recorded. */
 	if (!id || !enter())
 		return;
 	if (take_started(id, &taken))
@@ -565,7 +583,7 @@ void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64
 	news = ts_texts_name(kind, domain, object, name, n_bytes, &full);
 	if (full)
 		ts_annotation_count(TS_LOSS_BAD_ANNOTATION);
-	/* Registered already: one of the same bytes is found. */
+	/* The text is registered, so this finds the entry with the same bytes. */
 	if (news && ts_names_gate(shim) != TS_GATE_CLOSED)
 		ts_names_publish(shim, kind, domain, object, ts_texts_register(name, n_bytes));
 	leave();
@@ -579,10 +597,13 @@ void ts_annotation_switch(bool on)
 
 	if (__atomic_exchange_n(&ts_producer_stopped, !on, __ATOMIC_SEQ_CST) == !on || !enter())
 		return;
-	/* While CUPTI is being set up, its flush thread finds the switch as it is. */
+	/* While CUPTI is being set up, its flush thread reads the switch as it is. */
 	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
-		/* Where there is CUPTI the flush thread switches (cuda/switch.c): what is called after this is on the other side. */
+		/*
+		 * With CUPTI, the flush thread switches (cuda/switch.c): each call after this line
+		 * falls on the other side of the switch.
+		 */
 		if (__atomic_load_n(&shim->link.flushes, __ATOMIC_ACQUIRE)) {
 			ts_flush_now(&shim->flush, 0, SWITCH_NS, SWITCH_NS);
 		} else {

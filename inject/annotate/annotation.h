@@ -1,61 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the application says of itself, on its own threads: marks, ranges, counters. Where it comes from (nvtx-tool.c,
- * annotate-calls.c) is told apart by nothing but its domain.
+ * Annotations by the application, on its own threads: marks, ranges, counters. The two sources
+ * (nvtx-tool.c, annotate-calls.c) differ only in the domain of their annotations.
  *
- * A range is recorded when it begins, so that it is not lost with its process, and whole when it is over. What a
- * program that is not recorded gets back from push and pop is the same as from one that is.
+ * A range makes a record at its begin, so that a killed process does not lose the range, and a
+ * record of the whole range at its end. Push and pop return the same levels whether or not the
+ * program is recorded.
  *
- * The first mark, range or counter of a process begins its session, CUDA or not; nothing else here does. No
- * lock and no allocation where the thread, its depth and the text were seen before. Not for signal handlers: within one
- * that interrupts a call of these, they do nothing. errno is preserved.
+ * The first mark, range or counter of a process begins its session, with or without CUDA. No other
+ * function here begins a session. No function locks or allocates if it has seen the thread, its
+ * depth and the text before. In a signal handler that interrupts one of these functions, they do
+ * nothing. errno is preserved.
  */
 #pragma once
 
 #include "inject/annotate/annotation-texts.h"
 #include "inject/context.h"
 
-/* Deeper ones are followed, and counted, but not recorded. */
+/* Deeper ranges are followed and counted, but not recorded. */
 #define TS_RANGES_MAX_DEPTH 65536u
-/* Started and not ended yet; a power of two. */
+/* Limit of ranges that are started and not ended; a power of two. */
 #define TS_RANGES_MAX_OPEN 65536u
 
-/* What tells one from another. */
+/* Attributes of one annotation. */
 struct ts_annotation {
 	const char *text; /* terminated; NULL: `registered`, or no name */
 	struct ts_text *registered;
-	struct ts_domain *domain; /* NULL: the default one */
-	uint32_t domain_key;	  /* its number, for push and pop */
+	struct ts_domain *domain; /* NULL: the default domain */
+	uint32_t domain_key;	  /* the domain's number, for push and pop */
 	uint32_t category;
 	uint32_t color;	      /* ARGB; 0: none */
 	uint8_t payload_type; /* enum ts_payload_type */
 	uint64_t payload;
-	bool malformed; /* to be counted */
-	bool cut;	/* the same: the text was too long */
+	bool malformed; /* counted as TS_LOSS_BAD_ANNOTATION */
+	bool cut;	/* counted as TS_LOSS_TEXT_CUT: the text was too long */
 };
 
 void ts_annotation_mark(const struct ts_annotation *annotation);
 
-/* Returns the level of the range within its thread and domain, from 0. */
+/*
+ * Pushes a range. Returns its level within its thread and domain, from 0; a negative number if it
+ * cannot be followed.
+ */
 int ts_annotation_push(const struct ts_annotation *annotation);
 
-/* Returns the level of the range that is over, or a negative number where none is open. */
+/*
+ * Pops the innermost range of the domain. Returns its level, or a negative number if no range is
+ * open.
+ */
 int ts_annotation_pop(uint32_t domain_key);
 
-/* Returns what end() is to be called with, on any thread; 0 where it was not recorded. */
+/*
+ * Starts a range. Returns its id, which any thread may pass to ts_annotation_end(); 0 if it was not
+ * recorded.
+ */
 uint64_t ts_annotation_start(const struct ts_annotation *annotation);
 void ts_annotation_end(uint64_t id);
 
-/* value_type: TS_PAYLOAD_I64, and `integer` is the value; else `value`. */
+/*
+ * Records a counter's value. If value_type is TS_PAYLOAD_I64, the value is `integer`; else it is
+ * `value`.
+ */
 void ts_annotation_counter(const struct ts_annotation *annotation, uint32_t value_type,
 			   double value, int64_t integer);
 
-/* Names something, now and in every session to come. */
+/* Names an object in this session and in every later session. */
 void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64_t object,
 			const char *name, size_t n_bytes);
 
-/* The application's own switch: nothing is recorded while it is off, by whatever is recorded. */
+/* The application's own switch. While it is off, nothing is recorded from any source. */
 void ts_annotation_switch(bool on);
 
-/* Something is lost that there is no thread's ring to count in. */
+/* Counts a loss in the session if no thread's ring can count it. */
 void ts_annotation_count(enum ts_loss_reason reason);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim's own counters. They lie in the domain "tracesmith", so that nobody takes them for the application's. */
+/*
+ * Records the shim's own counters; inject/stacks and inject/capture call it. The counters have the
+ * domain "tracesmith", so a reader does not mistake them for counters of the application.
+ */
 #include "inject/annotate/counters.h"
 
 uint32_t ts_counter_string(struct ts_producer *producer, const char *text)

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX's tool. Each library and program that includes NVTX's headers has an instance of it, whose first call loads the library
- * that NVTX_INJECTION64_PATH names (this one, see preload.c) and calls InitializeInjectionNvtx2(), which puts functions
- * into that instance's table. Nothing is begun by that: the first mark or range begins a session.
+ * TraceSmith's tool for NVTX. Each library and program that includes NVTX's headers has its own
+ * instance of NVTX. The instance's first call loads the library that NVTX_INJECTION64_PATH names
+ * (this library, see preload.c) and calls InitializeInjectionNvtx2(). This function puts the
+ * functions below into the instance's table; they call annotation.c. Attaching begins no session:
+ * the first mark or range begins one.
  *
- * What the application gives is looked at with care: structures by the version and size that they say, handles by
- * where they lie. What makes no sense is counted, and the rest of it recorded.
+ * The tool checks all input from the application: structures by their version and size, handles by
+ * their address. Invalid parts are counted, and the rest is recorded.
  */
 #include "inject/annotate/annotation.h"
 #include "proto/abi/vendor/nvtx.h"
 
 #include <wchar.h>
 
-/* Longer than any version of it will ever be: a structure that says so was not filled in. */
+/*
+ * Larger than any future version of the structure; a larger size means that the structure was not
+ * filled in.
+ */
 #define MOST_ATTRIBUTE_BYTES 1024u
-/* What is pushed with a handle that is none is popped with one. */
+/* A push with an invalid handle is popped with an invalid handle. */
 #define NO_DOMAIN    UINT32_MAX
 #define MOST_VERSION 255u
 
-/* Room for a text in UTF-8. */
+/* A text in UTF-8. */
 struct text {
 	char bytes[TS_ANNOTATION_MAX_BYTES + 1];
 	size_t n;
@@ -70,7 +75,7 @@ static void from_wide(const wchar_t *wide, struct text *ret_text)
 	ret_text->bytes[ret_text->n] = '\0';
 }
 
-/* As many bytes of it as are kept. */
+/* Returns how many bytes of the text are kept. */
 static size_t length(const char *text)
 {
 	size_t n = strnlen(text, TS_ANNOTATION_MAX_BYTES);
@@ -78,7 +83,7 @@ static size_t length(const char *text)
 	if (n < TS_ANNOTATION_MAX_BYTES || !text[n])
 		return n;
 	ts_annotation_count(TS_LOSS_TEXT_CUT);
-	/* Not within a character of UTF-8. */
+	/* Do not cut within a UTF-8 character. */
 	while (n && ((uint8_t)text[n] & 0xc0) == 0x80)
 		n--;
 	return n;
@@ -125,7 +130,7 @@ static void take_payload(const struct ts_nvtx_event_attributes *attributes,
 		memcpy(&annotation->payload, &value, sizeof(value));
 		break;
 	default:
-		/* Those of extensions are not known; none is none. */
+		/* Payload types of extensions are unknown and count as no payload. */
 		annotation->payload_type = TS_PAYLOAD_NONE;
 		break;
 	}
@@ -139,7 +144,7 @@ TS_STATIC_ASSERT(TS_PAYLOAD_U64 == (int)TS_NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 &&
 			 TS_PAYLOAD_F32 == (int)TS_NVTX_PAYLOAD_TYPE_FLOAT,
 		 "the types of payloads are NVTX's");
 
-/* `text` is room for a wide one. */
+/* `text` is the buffer for a wide message. */
 static void take_message(int32_t type, const union ts_nvtx_message *message,
 			 struct ts_annotation *annotation, struct text *text)
 {
@@ -157,7 +162,7 @@ static void take_message(int32_t type, const union ts_nvtx_message *message,
 		annotation->cut = text->cut;
 		return;
 	case TS_NVTX_MESSAGE_TYPE_REGISTERED:
-		/* NULL is what one gets that found no room. */
+		/* NULL is the handle of a string that found no room. */
 		if (ts_texts_is_text(message->registered))
 			annotation->registered = (struct ts_text *)(uintptr_t)message->registered;
 		else if (message->registered)
@@ -282,12 +287,15 @@ static void *domain_create_w(const wchar_t *name)
 	return create_domain(text.bytes, text.n);
 }
 
-/* Its handle stays good: a domain of that name may be created again, and one that is used after its end does no harm. */
+/*
+ * The handle stays valid: the application may create a domain of that name again. The use of a
+ * destroyed domain is harmless.
+ */
 static void domain_destroy(void *domain)
 {
 }
 
-/* The session begins when there is something to record. */
+/* The session begins at the first record, not here. */
 static void initialize(const void *reserved)
 {
 }
@@ -427,7 +435,10 @@ static void name_os_thread_w(uint32_t thread, const wchar_t *name)
 	name_w(TS_NAME_THREAD, NULL, thread, name);
 }
 
-/* The driver's and the runtime's: a device is its ordinal, whatever else is a handle. */
+/*
+ * The functions of the driver and of the runtime. A device is an ordinal; every other object is a
+ * handle.
+ */
 #define NAMES_OF(what, kind)                                           \
 	static void name_##what##_a(void *object, const char *name)    \
 	{                                                              \
@@ -473,7 +484,7 @@ static enum ts_name_kind kind_of_resource(int32_t type)
 	}
 }
 
-/* A resource is a name, and what it is of tells it from others: a handle is not needed. */
+/* A resource is only a name, identified by its object, so no handle is needed. */
 static void *domain_resource_create(void *domain,
 				    const struct ts_nvtx_resource_attributes *attributes)
 {
@@ -492,7 +503,7 @@ static void *domain_resource_create(void *domain,
 		text.bytes[annotation.registered->n_bytes] = '\0';
 		annotation.text = text.bytes;
 	}
-	/* Threads and streams are the process's, whatever library names them. */
+	/* Threads and streams belong to the process, whichever library names them. */
 	name_a(kind, kind == TS_NAME_OTHER ? domain : NULL, attributes->identifier.ull_value,
 	       annotation.text);
 	return NULL;
@@ -553,7 +564,7 @@ static const ts_nvtx_function cudart[] = {
 	[4] = ENTRY(name_stream_w), [5] = ENTRY(name_event_a),	[6] = ENTRY(name_event_w),
 };
 
-/* As far as the instance's table goes: an older one knows fewer functions. */
+/* Fills as many functions as the instance's table has: an older NVTX has fewer functions. */
 static bool attach(const struct ts_nvtx_callbacks *callbacks, uint32_t module,
 		   const ts_nvtx_function *functions, unsigned n_functions)
 {
@@ -581,7 +592,7 @@ static int initialize_injection(ts_nvtx_get_export_table_fn get_table)
 	if (version && version->struct_size >= sizeof(*version) &&
 	    version->set_injection_nvtx_version)
 		version->set_injection_nvtx_version(TS_NVTX_VERSION);
-	/* Modules that an instance does not have are none of its program's. */
+	/* If an instance lacks a module, its program does not use that module. */
 	(void)attach(callbacks, TS_NVTX_CB_MODULE_CORE2, core2, TS_ARRAY_LEN(core2));
 	(void)attach(callbacks, TS_NVTX_CB_MODULE_CUDA, cuda, TS_ARRAY_LEN(cuda));
 	(void)attach(callbacks, TS_NVTX_CB_MODULE_CUDART, cudart, TS_ARRAY_LEN(cudart));
@@ -589,8 +600,9 @@ static int initialize_injection(ts_nvtx_get_export_table_fn get_table)
 }
 
 /*
- * Called by each instance of NVTX at its first call, while others of its calls wait. Returns 1: the tool is there. The second is
- * for programs built to look for one that is preloaded.
+ * Each instance of NVTX calls InitializeInjectionNvtx2() at its first call, while its other calls
+ * wait. It returns 1 if the tool attached. The second name is for programs that are built to look
+ * for a preloaded tool.
  */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
 	ts_nvtx_get_export_table_fn get_table);
