@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The definition arena as its one writer sees it. The tables are chained hash tables that only ever
- * grow: an entry is complete before a bucket points to it and never changes, so readers need no lock. What
- * is compared lies in the arena itself; a hash alone is never trusted. Tables of map.h move when they grow, so they are none.
+ * The writer of the definition arena. The whole shim calls it; it calls ts_unlocked_map_behind() to
+ * map the arena.
+ *
+ * The tables are chained hash tables that only grow. An entry is complete before a bucket points to
+ * it, and it never changes, so readers need no lock. A lookup compares the content in the arena and
+ * never trusts the hash alone. The tables of map.h move when they grow, so they do not fit here.
  */
 #include "inject/ring/definitions.h"
 #include "inject/ring/unlocked.h"
 
 #define CHUNK_BYTES (64u * 1024)
 
-/* A stretch reaches so far into the next one: a definition that begins in it is whole in it. */
+/*
+ * Each stretch overlaps the next one by this much, so a definition is whole in the stretch of its
+ * first byte.
+ */
 #define OVERLAP_BYTES (2 * TS_STRING_MAX_BYTES)
 TS_STATIC_ASSERT(OVERLAP_BYTES > TS_STRING_MAX_BYTES + sizeof(struct ts_definition) &&
 			 OVERLAP_BYTES > TS_STACK_MAX_FRAMES * 8 + sizeof(struct ts_definition) &&
@@ -33,20 +39,22 @@ int ts_definitions_init(struct ts_definitions *definitions, const struct ts_sess
 	return 0;
 }
 
-/* Where the definition is that begins at `off` of the arena's bytes. */
+/* Returns the address of the definition at `off` of the arena's bytes. */
 static uint8_t *definition_at(const struct ts_definitions *definitions, uint64_t off)
 {
 	return definitions->stretches[off / TS_ARENA_STRETCH_BYTES] + off % TS_ARENA_STRETCH_BYTES;
 }
 
-/* Where the content is that lies at `off`: behind its definition, which may begin in the stretch before. */
+/* Returns the address of the content at `off`. Its definition may begin in the stretch before. */
 static uint8_t *content_at(const struct ts_definitions *definitions, uint64_t off)
 {
 	return definition_at(definitions, off - sizeof(struct ts_definition)) +
 	       sizeof(struct ts_definition);
 }
 
-/* Called with the lock held: has the stretch mapped in which a definition at `off` begins. */
+/*
+ * Maps the stretch that holds the first byte of a definition at `off`. The caller holds the lock.
+ */
 static bool map_stretch(struct ts_definitions *definitions, uint64_t off)
 {
 	const uint64_t i = off / TS_ARENA_STRETCH_BYTES, start = i * TS_ARENA_STRETCH_BYTES;
@@ -63,7 +71,10 @@ static bool map_stretch(struct ts_definitions *definitions, uint64_t off)
 	return definitions->stretches[i] != NULL;
 }
 
-/* Two lanes, so that the multiplications of a long stack overlap. Any 64 bits will do: hits are compared. */
+/*
+ * Two lanes let the multiplications of a long stack overlap. Collisions are harmless: a hit
+ * compares the content.
+ */
 static uint64_t hash_bytes(const void *data, size_t n_bytes)
 {
 	const uint8_t *p = data;
@@ -100,7 +111,7 @@ static const struct ts_intern_entry *find(const struct ts_definitions *definitio
 					  const struct ts_intern *table, uint64_t hash,
 					  const void *content, uint32_t n_bytes)
 {
-	/* Pairs with the release in insert(): an entry that is reached is complete. */
+	/* Acquire pairs with the release in insert(): a reachable entry is complete. */
 	const struct ts_intern_entry *entry =
 		__atomic_load_n(bucket_of(table, hash), __ATOMIC_ACQUIRE);
 
@@ -112,7 +123,10 @@ static const struct ts_intern_entry *find(const struct ts_definitions *definitio
 	return NULL;
 }
 
-/* Called with the lock held. Without memory for an entry the definition stays good, it is only not found again. */
+/*
+ * Adds an entry; the caller holds the lock. Without memory for the entry, the definition stays
+ * valid, but no lookup finds it.
+ */
 static void insert(struct ts_definitions *definitions, struct ts_intern *table, uint64_t hash,
 		   uint64_t off, uint32_t n_bytes, uint32_t id)
 {
@@ -129,7 +143,7 @@ static void insert(struct ts_definitions *definitions, struct ts_intern *table, 
 	definitions->chunk += sizeof(*entry);
 	definitions->chunk_left -= sizeof(*entry);
 	*entry = (struct ts_intern_entry){*bucket, hash, off, n_bytes, id};
-	__atomic_store_n(bucket, entry, __ATOMIC_RELEASE); /* pairs with find() */
+	__atomic_store_n(bucket, entry, __ATOMIC_RELEASE); /* release pairs with find() */
 }
 
 static void count_full(struct ts_definitions *definitions)
@@ -137,7 +151,7 @@ static void count_full(struct ts_definitions *definitions)
 	__atomic_fetch_add(&definitions->control->lost[TS_LOSS_ARENA_FULL], 1, __ATOMIC_RELAXED);
 }
 
-/* Whether `limit` of the arena's bytes leave no room for n_bytes more. */
+/* Returns whether n_bytes more would exceed `limit` bytes of the arena. */
 static bool is_full(const struct ts_definitions *definitions, uint64_t limit, uint64_t n_bytes)
 {
 	uint64_t used = __atomic_load_n(&definitions->used, __ATOMIC_RELAXED);
@@ -146,8 +160,8 @@ static bool is_full(const struct ts_definitions *definitions, uint64_t limit, ui
 }
 
 /*
- * Called with the lock held: takes n_bytes of the arena for a definition and fills its header in. The caller
- * writes the rest and calls publish(). NULL: full.
+ * Reserves n_bytes of the arena for a definition and fills its header; the caller holds the lock.
+ * The caller then writes the content and calls publish(). NULL: the arena is full.
  */
 static struct ts_definition *take(struct ts_definitions *definitions, uint16_t type, uint16_t flags,
 				  uint64_t limit, uint64_t n_bytes)
@@ -170,7 +184,7 @@ static struct ts_definition *take(struct ts_definitions *definitions, uint16_t t
 static void publish(struct ts_definitions *definitions, uint64_t n_bytes)
 {
 	__atomic_store_n(&definitions->used, definitions->used + n_bytes, __ATOMIC_RELAXED);
-	/* Pairs with the daemon's acquire: whole definitions only. */
+	/* Release pairs with the daemon's acquire: the daemon reads whole definitions only. */
 	__atomic_store_n(&definitions->arena->published, definitions->used, __ATOMIC_RELEASE);
 }
 
@@ -186,7 +200,7 @@ static const struct ts_intern_entry *intern(struct ts_definitions *definitions,
 
 	if (ts_likely(found != NULL))
 		return found;
-	/* Full is full for good: nobody waits for a lock to be told so. */
+	/* A full arena stays full, so this check needs no lock. */
 	if (ts_unlikely(is_full(definitions, limit, total))) {
 		count_full(definitions);
 		return NULL;
@@ -269,7 +283,7 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 	return id;
 }
 
-/* What an address stood for when it was last seen, if it still does; NULL: not known. */
+/* Returns the cached entry for an address if its content is unchanged; else NULL. */
 static const struct ts_intern_entry *recall(const struct ts_definitions *definitions,
 					    const struct ts_string_cache *cache, size_t slot,
 					    const char *string, struct ts_intern_entry *ret_entry)
@@ -278,7 +292,7 @@ static const struct ts_intern_entry *recall(const struct ts_definitions *definit
 
 	if (cache->entries[slot].string != string)
 		return NULL;
-	/* strncmp, not memcmp: the string may have become shorter, and end where memory does. */
+	/* strncmp, not memcmp: the string may now be shorter and end at the end of its mapping. */
 	if (strncmp(string, (char *)content_at(definitions, cache->entries[slot].off), n) ||
 	    string[n])
 		return NULL;
@@ -303,7 +317,7 @@ static uint32_t string_cached(struct ts_definitions *definitions, struct ts_stri
 		return entry->id;
 	n_bytes = strnlen(string, max_bytes);
 	*ret_cut = n_bytes == max_bytes && string[n_bytes];
-	/* Not within a character of UTF-8. */
+	/* Do not cut within a UTF-8 character. */
 	while (*ret_cut && n_bytes && ((uint8_t)string[n_bytes] & 0xc0) == 0x80)
 		n_bytes--;
 	entry = intern(definitions, &definitions->strings, TS_DEF_STRING, 0, limit, string,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The producer's side of the definition arena: strings and stacks are interned, modules, devices and
- * threads are appended. Every function returns the definition's id, or TS_ID_UNKNOWN where the arena is
- * full, which it counts as ARENA_FULL.
+ * The producer's side of the definition arena. Strings and stacks are interned; modules, devices,
+ * threads and names are appended. Each function returns the definition's id. If the arena is full,
+ * it returns TS_ID_UNKNOWN and counts ARENA_FULL.
  *
- * Looking up what was seen before takes no lock; adding does. All functions are thread-safe. None is
- * signal-safe: the shim's callbacks guard against recursion (producer.h).
+ * The lookup of a known definition takes no lock; adding one does. All functions are thread-safe.
+ * No function is signal-safe: the shim's callbacks guard against recursion (producer.h).
  */
 #pragma once
 
@@ -17,11 +17,14 @@
 #define TS_ARENA_STRETCHES     (TS_ARENA_MAX_BYTES / TS_ARENA_STRETCH_BYTES)
 #define TS_INTERN_BUCKETS      (1u << 15)
 
-/* One interned definition. What it holds lies in the arena; its length is kept here, out of a peer's reach. */
+/*
+ * One interned definition. Its content lies in the arena. Its length lies here, because a peer
+ * cannot write here.
+ */
 struct ts_intern_entry {
 	struct ts_intern_entry *next;
 	uint64_t hash;
-	uint64_t off; /* of the content, in the arena's bytes */
+	uint64_t off; /* of the content in the arena's bytes */
 	uint32_t n_bytes;
 	uint32_t id;
 };
@@ -33,43 +36,54 @@ struct ts_intern {
 struct ts_definitions {
 	struct ts_control *control;
 	struct ts_arena *arena;
-	/* The arena's bytes, mapped as they are needed; each stretch reaches into the next (definitions.c). */
+	/* The arena's bytes, mapped at need. Each stretch overlaps the next one (definitions.c). */
 	uint8_t *stretches[TS_ARENA_STRETCHES];
 	uint64_t n_bytes;
 	uint64_t
-		text_bytes; /* what the application makes up fills no more: stacks and kernels come later */
+		/*
+		 * Limit for texts of the application. The rest of the arena is for later stacks and
+		 * kernels.
+		 */
+		text_bytes;
 	uint64_t used;
-	pthread_mutex_t lock; /* of used, last_id, chunk and of adding to the tables */
+	pthread_mutex_t lock; /* guards used, last_id, chunk and additions to the tables */
 	uint32_t last_id[TS_DEF_COUNT];
 	struct ts_intern strings;
 	struct ts_intern stacks;
-	uint8_t *chunk; /* entries are cut from mapped chunks; they live as long as the session */
+	uint8_t *chunk; /* source of entries, which live as long as the session */
 	size_t chunk_left;
 };
 
-/* Takes the session's memory. Returns 0 or -ENOMEM. There is no deinit: a session lives to the end of its process. */
+/*
+ * Uses the session's memory. Returns 0 or -ENOMEM. There is no deinit: a session lives to the end
+ * of its process.
+ */
 int ts_definitions_init(struct ts_definitions *definitions, const struct ts_session_memory *memory);
 
-/* Strings beyond TS_STRING_MAX_BYTES are cut. */
+/* Interns a string. A string longer than TS_STRING_MAX_BYTES is cut. */
 uint32_t ts_definitions_string(struct ts_definitions *definitions, const char *string,
 			       size_t n_bytes);
 
-/* A text of the application's: cut at TS_ANNOTATION_MAX_BYTES, and kept to its part of the arena. */
+/*
+ * Interns a text of the application. A text longer than TS_ANNOTATION_MAX_BYTES is cut. Texts fill
+ * at most their part of the arena.
+ */
 uint32_t ts_definitions_text(struct ts_definitions *definitions, const char *text, size_t n_bytes);
 
 uint32_t ts_definitions_stack(struct ts_definitions *definitions, const uint64_t *frames,
 			      uint32_t n_frames, bool truncated);
 
 /*
- * Appends a definition that is not interned: `definition` is n_bytes long, a multiple of 8, its header's
- * `type` and `flags` set. The rest of the header is filled in.
+ * Appends a definition without interning it. `definition` is n_bytes long, a multiple of 8. The
+ * caller sets `type` and `flags` in its header; the function fills the rest of the header.
  */
 uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_definition *definition,
 			    size_t n_bytes);
 
 /*
- * A thread's memory of strings by address: CUPTI hands out the same pointers again and again. An address
- * proves nothing (a module may be gone and its memory used anew), so a hit compares the content too.
+ * A thread's cache of strings by address, because CUPTI returns the same pointers again and again.
+ * An equal address proves nothing: a module may be unloaded and its memory reused. So a hit also
+ * compares the content.
  */
 #define TS_STRING_CACHE_ENTRIES 512u
 
@@ -82,10 +96,10 @@ struct ts_string_cache {
 	} entries[TS_STRING_CACHE_ENTRIES];
 };
 
-/* NULL gives TS_ID_UNKNOWN. */
+/* Interns a string through the cache. NULL gives TS_ID_UNKNOWN. */
 uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 				      struct ts_string_cache *cache, const char *string);
 
-/* The same for a text of the application's. *ret_cut: it was too long. */
+/* Interns a text of the application through the cache. *ret_cut is set if the text was too long. */
 uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
 				    struct ts_string_cache *cache, const char *text, bool *ret_cut);

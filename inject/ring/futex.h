@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting on a word and waking who waits: what condition variables cannot do across processes that do
- * not trust each other, nor from a signal handler. Header-only. Signal-safe; errno is preserved.
+ * Waits on a word and wakes its waiters. Condition variables cannot do this across processes that
+ * do not trust each other, nor in a signal handler. Header-only. Signal-safe; errno is preserved.
  */
 #pragma once
 
@@ -11,7 +11,10 @@
 
 #include "proto/abi/base.h"
 
-/* Waits while *word == value, at most timeout_ns. Spurious returns are allowed: look at the word again. */
+/*
+ * Waits while *word == value, at most timeout_ns. The wait may return early: the caller checks the
+ * word again.
+ */
 static inline void ts_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
 {
 	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u),
@@ -23,7 +26,7 @@ static inline void ts_futex_wait(uint32_t *word, uint32_t value, uint64_t timeou
 	errno = saved_errno;
 }
 
-/* Returns whether somebody waited. */
+/* Returns whether a thread was waiting. */
 static inline bool ts_futex_wake(uint32_t *word, bool shared)
 {
 	int saved_errno = errno;
@@ -34,14 +37,17 @@ static inline bool ts_futex_wake(uint32_t *word, bool shared)
 	return n > 0;
 }
 
-/* Sets the word (release) and wakes who waits for it within this process. */
+/* Sets the word (release) and wakes its waiters within this process. */
 static inline void ts_futex_set(uint32_t *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 	ts_futex_wake(word, false);
 }
 
-/* Waits until the word (acquire) is at least `value`, at most timeout_ns. Returns whether it is. */
+/*
+ * Waits at most timeout_ns until the word (acquire) is at least `value`. Returns whether the word
+ * reached `value`.
+ */
 static inline bool ts_futex_wait_for(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
 	struct timespec t;

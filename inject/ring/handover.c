@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handshake's packets. Sockets never block and never raise SIGPIPE: whatever the daemon does or does not do,
- * the application is not to notice.
+ * Packets of the handshake (proto/abi/handshake.h). The link thread calls these functions. The
+ * sockets never block and never raise SIGPIPE, so the application does not notice the daemon.
  */
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The link thread. See link-thread.h for what it is; here is its life:
+ * The link thread; link-thread.h states its purpose. inject/shim.c starts it and waits on its
+ * words. It calls ring-session.c, handover.c and inject/process (private daemon, output file). Its
+ * life:
  *
- *	own descriptor table -> session memory -> connect or start a daemon -> HELLO
- *	  -> hear WELCOME, STOP, REFUSED, or its death -> BYE -> DONE
+ * 	own descriptor table -> session memory -> connect or start a daemon -> HELLO
+ * 	  -> receive WELCOME, STOP, REFUSED, or lose the daemon -> BYE -> DONE
  *
- * A daemon that was connected to by name may die and come back: the ring keeps what is not yet written, so
- * recording goes on into it for a while, and a new daemon goes on where the old one stopped. A private one's
- * death is final.
+ * A daemon found by its socket's name may die and come back. The ring keeps unwritten records, so
+ * recording continues for a while, and the new daemon continues where the old one stopped. The
+ * death of a private daemon is final.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -27,8 +29,8 @@
 #include "inject/shim-debug.h"
 
 /*
- * Many times the stack that the link thread needs: it calls nothing but libc. Trap: ThreadSanitizer prints a line where a stack that is given
- * to it is smaller than its thread-local storage and some more, nearly 1 MiB.
+ * Far more stack than the thread needs: it calls only libc. Trap: ThreadSanitizer prints a line if
+ * a given stack is smaller than its thread-local storage plus some reserve, nearly 1 MiB.
  */
 #define STACK_BYTES (2u * 1024 * 1024)
 
@@ -36,14 +38,17 @@
 #define CLOSE_RANGE_UNSHARE (1u << 1)
 #endif
 
-/* How soon a message of the daemon's is noticed while nothing else happens. */
+/* Longest delay until the thread reads a packet of the daemon, if nothing else happens. */
 #define LISTEN_NS    UINT64_C(100000000)
 #define BUSY_NS	     UINT64_C(10000000)
 #define RETRY_MIN_NS UINT64_C(500000000)
 #define RETRY_MAX_NS UINT64_C(5000000000)
-/* How long records are kept for a daemon that is gone; after that they are only counted. */
+/* Records are kept this long for a lost daemon; afterwards they are only counted. */
 #define GRACE_NS UINT64_C(30000000000)
-/* Where the table of descriptors could not be made the thread's own, they are kept out of the way up here. */
+/*
+ * If the thread shares the application's table of descriptors, its descriptors are at least this
+ * number.
+ */
 #define SHARED_TABLE_FLOOR 512
 
 struct connection {
@@ -53,14 +58,15 @@ struct connection {
 	bool shared_table;
 	bool was_connected;
 	bool bye_sent;
-	uint64_t lost_at;  /* when the daemon went; 0: it is there */
+	uint64_t lost_at;  /* time of the daemon's loss; 0: connected */
 	uint64_t retry_ns; /* until the next attempt */
 	uint64_t retry_at;
 };
 
 /*
- * A stack of ours: the C library's own would be populated and locked whole, 8 MiB of it, in a program that locks its memory. As
- * that one, it has a page below it that nobody may touch. Stays for good: so does the thread.
+ * Makes a thread's stack. In a program that locks its memory, the C library's own stack of 8 MiB
+ * would be populated and locked whole. Like that stack, this one has a guard page at its low end.
+ * It stays mapped for good, because the thread lives for good.
  */
 static void *make_stack(pthread_attr_t *attributes, size_t n_bytes)
 {
@@ -90,7 +96,7 @@ static int start_thread(void *(*run)(void *), void *data, size_t stack_bytes, bo
 	if (stack_bytes < STACK_BYTES)
 		stack_bytes = STACK_BYTES;
 	stack = make_stack(&attributes, stack_bytes);
-	/* SCHED_OTHER is what a fresh attribute holds. */
+	/* A fresh attribute holds SCHED_OTHER. */
 	if (ordinary)
 		pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
 	r = stack ? pthread_create(&thread, &attributes, run, data) : ENOMEM;
@@ -106,31 +112,43 @@ int ts_link_start_thread(const struct ts_config *config, void *(*run)(void *), v
 	sigset_t all, before;
 	int r;
 
-	/* A signal for the process is never ours to take: the new thread inherits this mask. */
+	/* The new thread inherits this mask, so it never receives a signal for the process. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* An application that runs at a real-time priority does not mean our threads. Asking may be forbidden by a filter. */
+	/*
+	 * A real-time priority of the application is not for the shim's threads. A seccomp filter
+	 * may forbid the request for another scheduling.
+	 */
 	r = start_thread(run, data, stack_bytes, !config->sandbox);
-	/* Trap: thread-local storage is taken out of the stack, and that of some programs alone fills a small one. */
+	/*
+	 * Trap: thread-local storage lies on the stack, and some programs have more of it than a
+	 * small stack holds.
+	 */
 	if (r == -EINVAL && stack_bytes)
 		r = start_thread(run, data, 0, !config->sandbox);
-	/* A sandbox may forbid to ask for any scheduling at all. */
+	/* A sandbox may forbid every request for scheduling. */
 	if (r == -EPERM)
 		r = start_thread(run, data, 0, false);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
 
-/* A descriptor table of this thread's own, empty but for /dev/null; for developers, with their stderr. */
+/*
+ * Gives this thread its own descriptor table, empty except for /dev/null. In debug mode the table
+ * keeps stderr.
+ */
 static void own_descriptors(const struct ts_config *config, struct connection *connection)
 {
 	unsigned first = config->debug ? STDERR_FILENO + 1 : 0, fd;
 	int i;
 
 	if (syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE) < 0) {
-		/* unshare() is not on the list of proto/abi/sandbox.h. */
+		/* The list in proto/abi/sandbox.h does not contain unshare(). */
 		if (config->sandbox || unshare(CLONE_FILES) < 0) {
-			/* Kernels and sandboxes that have neither: share, but stay out of the way. */
+			/*
+			 * If the kernel or sandbox has neither call, share the table at high
+			 * numbers.
+			 */
 			connection->shared_table = true;
 			return;
 		}
@@ -141,13 +159,15 @@ static void own_descriptors(const struct ts_config *config, struct connection *c
 		close(STDIN_FILENO);
 		close(STDOUT_FILENO);
 	}
-	/* Takes the lowest free numbers: what writes to a standard descriptor by mistake does not hit a socket. */
+	/*
+	 * Fill the standard descriptors, so a mistaken write to one of them does not hit a socket.
+	 */
 	for (i = 0; i < 3; i++)
 		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
 			return;
 }
 
-/* Takes a descriptor out of the application's way where the table is shared. */
+/* Moves a descriptor to a high number if the application shares the table. */
 static int settle(const struct connection *connection, int fd)
 {
 	int settled;
@@ -161,13 +181,16 @@ static int settle(const struct connection *connection, int fd)
 	return settled;
 }
 
-/* Sequentially consistent, for each side writes its own word and then reads the other's. */
+/* Sequentially consistent: each side writes its own word and then reads the other side's word. */
 static void follow_mode(const uint32_t *wanted, uint32_t *word, enum ts_gate_mode mode)
 {
 	if (!__atomic_load_n(wanted, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_store_n(word, (uint32_t)mode, __ATOMIC_SEQ_CST);
-	/* Who stops recording clears it and then closes the gate, which was just opened again: not for long. */
+	/*
+	 * The thread that stops recording clears `wanted` and then closes the gate. The store above
+	 * may have opened the gate again, so close it.
+	 */
 	if (!__atomic_load_n(wanted, __ATOMIC_SEQ_CST))
 		__atomic_store_n(word, (uint32_t)TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 }
@@ -200,7 +223,7 @@ void ts_link_open_annotations(struct ts_link *link)
 	open_word(link, &link->gate->annotating, &link->gate->annotations);
 }
 
-/* Whoever waits for room in a ring waits for a daemon. */
+/* Sets whether a daemon serves the rings. A thread that waits for room in a ring checks this. */
 static void set_served(struct ts_link *link, bool served)
 {
 	__atomic_store_n(&link->gate->served, served, __ATOMIC_RELAXED);
@@ -238,7 +261,7 @@ static int start_private(struct ts_link *link, struct connection *connection)
 	return 0;
 }
 
-/* A socket to some daemon, as the environment says. */
+/* Connects to the daemon that the configuration names, or starts a private one. */
 static int find_daemon(struct ts_link *link, struct connection *connection)
 {
 	int r = ts_handover_connect(link->config->socket, &connection->socket);
@@ -247,24 +270,27 @@ static int find_daemon(struct ts_link *link, struct connection *connection)
 		connection->socket = settle(connection, connection->socket);
 		return 0;
 	}
-	/* One that was there once is waited for; so is one that the user named. */
+	/* If the daemon was connected before, or the user named its socket, wait for it. */
 	if (connection->was_connected || link->config->socket_given)
 		return r;
 	return start_private(link, connection);
 }
 
-/* The file that $TRACESMITH_OUTPUT names, for a service to write. A private daemon creates it itself. */
+/*
+ * Opens the file that $TRACESMITH_OUTPUT names, for a service to write. A private daemon creates
+ * the file itself.
+ */
 static void open_output(struct ts_link *link, struct connection *connection)
 {
 	int r;
 
 	connection->output = TS_OUTPUT_NONE;
-	/* unlink() is not on the list of proto/abi/sandbox.h. */
+	/* The list in proto/abi/sandbox.h does not contain unlink(). */
 	if (!link->config->output_given || link->is_private || link->config->sandbox)
 		return;
 	r = ts_output_open(link->config->output, &connection->output);
 	ts_debug(link->config, "output %s: %s", link->config->output, strerror(-r));
-	/* Orders nothing: whoever reads it waits for the farewell, too. */
+	/* Relaxed suffices: the reader also waits for `farewell`. */
 	if (!r)
 		__atomic_store_n(&link->waits_for_file, true, __ATOMIC_RELAXED);
 }
@@ -301,20 +327,20 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 	}
 	drop_socket(connection);
 	if (!connection->was_connected && !link->config->socket_given) {
-		/* No daemon anywhere, and none could be started: nobody will ever read. */
+		/* No daemon exists and none could be started, so no daemon will read the rings. */
 		__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
 		return;
 	}
 	if (!connection->lost_at)
 		connection->lost_at = now;
-	/* A full queue of connections is soon shorter. */
+	/* -EAGAIN: the queue of connections is full, but only for a short time. */
 	connection->retry_at = now + (r == -EAGAIN ? BUSY_NS : connection->retry_ns);
 	connection->retry_ns *= 2;
 	if (connection->retry_ns > RETRY_MAX_NS)
 		connection->retry_ns = RETRY_MAX_NS;
 }
 
-/* The daemon closed, or talks nonsense. */
+/* The daemon closed the connection or sent an invalid packet. */
 static void lose_daemon(struct ts_link *link, struct connection *connection)
 {
 	drop_socket(connection);
@@ -350,7 +376,10 @@ static void hear(struct ts_link *link, struct connection *connection)
 			ts_output_discard(&connection->output);
 		if (type == TS_HANDSHAKE_STOP || type == TS_HANDSHAKE_REFUSED) {
 			__atomic_store_n(&link->over, 1, __ATOMIC_RELEASE);
-			/* After STOP the daemon still drains; the socket stays until it closes it. */
+			/*
+			 * After STOP the daemon still drains the rings. The socket stays open until
+			 * the daemon closes it.
+			 */
 			if (type == TS_HANDSHAKE_REFUSED)
 				drop_socket(connection);
 		} else if (type == TS_HANDSHAKE_DONE) {
@@ -372,7 +401,7 @@ static void say_bye(struct ts_link *link, struct connection *connection)
 
 	if (connection->bye_sent)
 		return;
-	/* A last attempt, for a process so short that its daemon was busy all the while. */
+	/* Try once more: in a very short process the daemon may have been busy all the time. */
 	if (connection->socket < 0 && !is_over(link))
 		connect_daemon(link, connection);
 	connection->bye_sent = true;
@@ -393,7 +422,7 @@ static void wait_a_while(struct ts_link *link, const struct connection *connecti
 			      false);
 }
 
-/* Without CUPTI there is no flush thread, and nothing to flush: the daemon need not wait. */
+/* Without CUPTI there is no flush thread and nothing to flush, so the daemon need not wait. */
 static void answer_flush(struct ts_link *link)
 {
 	uint32_t asked = __atomic_load_n(&link->memory.control->flush_request, __ATOMIC_ACQUIRE);
@@ -422,20 +451,20 @@ static void serve(struct ts_link *link, struct connection *connection)
 			set_served(link, false);
 			set_mode(link, TS_GATE_CLOSED);
 		}
-		/* Connected or not, whoever waits for the hand-over has waited enough. */
+		/* Connected or not, end the wait for the hand-over. */
 		if (!__atomic_load_n(&link->handed_over, __ATOMIC_RELAXED))
 			ts_futex_set(&link->handed_over, 1);
 		wait_a_while(link, connection);
 	}
 }
 
-/* Under mlockall(MCL_FUTURE) a mapping that the limit forbids fails with EAGAIN. */
+/* Under mlockall(MCL_FUTURE), a mapping beyond the limit fails with EAGAIN. */
 static const char *memory_text(int error)
 {
 	return error == -EAGAIN ? "RLIMIT_MEMLOCK has no room (mlockall)" : strerror(-error);
 }
 
-/* There is no session, for want of memory: say so to a daemon that can be reached. */
+/* The session has no memory: report this to a daemon if one is reachable. */
 static void give_note(struct ts_link *link, struct connection *connection)
 {
 	char text[128];

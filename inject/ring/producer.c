@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards and the threads that own them. What is rare lies here: claiming at a thread's first record,
- * giving up at its end, and what to do when a ring is full.
+ * Shards and the threads that own them. All recorders of the shim call it; it calls the ring of
+ * proto/abi/ring.h. This file holds the rare paths: claiming at a thread's first record, abandoning
+ * at its end, and waiting for room in a full ring.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,14 +15,17 @@
 #include "inject/ring/unlocked.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-/* Between looks at a full ring. */
+/* Pause between two checks of a full ring. */
 #define WAIT_STEP_MIN_NS 50000
 #define WAIT_STEP_MAX_NS 1600000
 
-/* Past the watermark the doorbell is rung so many times a ring's length. */
+/* Past the watermark, the doorbell rings this many times per ring length. */
 #define BELL_STEPS 16
 
-/* After a vain search for a shard so many records pass before the next: the search walks them all. */
+/*
+ * After a vain search for a shard, this many records pass before the next search, which visits all
+ * shards.
+ */
 #define CLAIM_RETRY 256
 
 uint32_t ts_producer_stopped;
@@ -29,19 +33,23 @@ uint32_t ts_producer_stopped;
 __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 
 /*
- * A thread ends. Its records stay in the ring; the shard is free again once the daemon has them. Destructors
- * that run after this one may still record: they claim anew, and the key's destructor runs again.
+ * Abandons the shard of an ending thread. Its records stay in the ring; the shard is free once the
+ * daemon has released them. Destructors that run later may still record: they claim a shard again,
+ * and this destructor runs again.
  */
 static void thread_ended(void *value)
 {
 	struct ts_thread *thread = value;
 	struct ts_producer *producer = thread->producer;
 
-	/* A forked child's copy of a thread of its parent's session is nobody's. */
+	/* A forked child inherits a thread of its parent's session; the child must not touch it. */
 	if (!producer->gate->alive || ts_tls.thread != thread || ts_tls.epoch != producer->epoch)
 		return;
 	ts_tls.thread = NULL;
-	/* Pairs with the acquire in take_shard(): the next owner sees every record of this one. */
+	/*
+	 * Release pairs with the acquire in take_shard(): the next owner sees all records of this
+	 * one.
+	 */
 	__atomic_store_n(&thread->ring.shard->state, TS_SHARD_ABANDONED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&producer->lock);
 	thread->call = NULL;
@@ -81,7 +89,7 @@ void ts_producer_deinit(struct ts_producer *producer)
 	pthread_mutex_destroy(&producer->lock);
 }
 
-/* Takes a shard that is free, or whose last owner is dead and whose records are all written. */
+/* Claims a shard that is free, or abandoned with all its records released. */
 static bool take_shard(struct ts_shard *shard)
 {
 	uint32_t state = __atomic_load_n(&shard->state, __ATOMIC_ACQUIRE);
@@ -90,12 +98,15 @@ static bool take_shard(struct ts_shard *shard)
 					__atomic_load_n(&shard->released, __ATOMIC_ACQUIRE) !=
 						__atomic_load_n(&shard->head, __ATOMIC_RELAXED)))
 		return false;
-	/* Acquire pairs with thread_ended(). */
+	/* Acquire pairs with the release in thread_ended(). */
 	return __atomic_compare_exchange_n(&shard->state, &state, TS_SHARD_OWNED, false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Called with the lock held: the next shard, which nobody had so far. Owned by the caller, or NULL. */
+/*
+ * Maps the next unused shard, owned by the caller, who holds the lock. NULL: no shard is left, or
+ * there is no memory.
+ */
 static struct ts_shard *map_shard(struct ts_producer *producer)
 {
 	struct ts_control *control = producer->control;
@@ -111,9 +122,9 @@ static struct ts_shard *map_shard(struct ts_producer *producer)
 		return NULL;
 	__atomic_store_n(&shard->state, TS_SHARD_OWNED, __ATOMIC_RELAXED);
 	producer->shards[i] = shard;
-	/* Pairs with find_shard(). */
+	/* Release pairs with the acquire in find_shard(). */
 	__atomic_store_n(&producer->n_mapped, i + 1, __ATOMIC_RELEASE);
-	/* Pairs with the daemon's acquire. */
+	/* Release pairs with the daemon's acquire. */
 	__atomic_store_n(&control->n_claimed, i + 1, __ATOMIC_RELEASE);
 	return shard;
 }
@@ -141,10 +152,10 @@ static struct ts_thread *take_thread(struct ts_producer *producer)
 	if (thread)
 		producer->idle = thread->next;
 	pthread_mutex_unlock(&producer->lock);
-	/* The strings it remembers are still good. */
+	/* The cached strings of a reused struct stay valid. */
 	if (thread)
 		return thread;
-	/* Not malloc: the application's allocator is the application's, and may be what calls us. */
+	/* mmap, not malloc: the application's allocator may be the caller of this function. */
 	thread = ts_unlocked_map(sizeof(*thread));
 	if (!thread)
 		return NULL;
@@ -167,7 +178,7 @@ bool ts_producer_is_any_in_call(struct ts_producer *producer)
 {
 	bool is_any = false;
 
-	/* No thread whose call it looks at can end meanwhile. */
+	/* The lock keeps each thread in the list, and its `call` valid. */
 	pthread_mutex_lock(&producer->lock);
 	for (const struct ts_thread *thread = producer->all; thread && !is_any;
 	     thread = thread->next_all)
@@ -207,7 +218,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 	if (shard)
 		thread = take_thread(producer);
 	if (!thread || pthread_setspecific(producer->key, thread)) {
-		/* Without its own end told of, a thread's shard would be taken for good. */
+		/* Without the key's destructor, the thread's shard would never become free. */
 		if (shard)
 			__atomic_store_n(&shard->state, TS_SHARD_FREE, __ATOMIC_RELEASE);
 		ts_session_count(producer->control, TS_LOSS_NO_SHARD, 1);
@@ -219,7 +230,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 	thread->id = define_thread(producer);
 	thread->stalled = false;
 	thread->patience_ns = 0;
-	/* Before the first commit, whose release publishes it. */
+	/* Relaxed: the first commit's release publishes it. */
 	__atomic_store_n(&shard->thread, thread->id, __ATOMIC_RELAXED);
 	show_call(thread);
 	ts_tls.thread = thread;
@@ -228,7 +239,7 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer)
 
 void ts_producer_wake_daemon(struct ts_control *control)
 {
-	/* The exchange lets one producer alone ring. */
+	/* The exchange lets only one producer ring the doorbell. */
 	if (__atomic_load_n(&control->sleeping, __ATOMIC_RELAXED) &&
 	    __atomic_exchange_n(&control->sleeping, 0, __ATOMIC_ACQ_REL)) {
 		__atomic_fetch_add(&control->doorbell, 1, __ATOMIC_RELEASE);
@@ -240,11 +251,11 @@ void ts_thread_ring_doorbell(struct ts_thread *thread)
 {
 	struct ts_ring_producer *ring = &thread->ring;
 
-	/* What was known of the consumer is old, or it would not look this full: ask again first. (B) of ring.h. */
+	/* Reload `released`: an old value makes the ring look fuller than it is. (B) of ring.h. */
 	ring->released = __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE);
 	if (ts_ring_past_watermark(ring)) {
 		ts_producer_wake_daemon(thread->producer->control);
-		/* A daemon that is awake, or slow, is not asked for at every record. */
+		/* Do not ring at each record while the daemon is awake or slow. */
 		thread->bell_at = ring->head + ring->ring_bytes / BELL_STEPS;
 	} else {
 		thread->bell_at = ring->released + ring->ring_bytes / 2;
@@ -256,7 +267,10 @@ static bool is_lossless(const struct ts_control *control)
 	return __atomic_load_n(&control->command, __ATOMIC_RELAXED) & TS_COMMAND_LOSSLESS;
 }
 
-/* So that the trace says who was made to wait, when and for how long. There is room for at least one record. */
+/*
+ * Records in the trace that this thread waited, when and how long. The ring has room for at least
+ * one record.
+ */
 static void record_wait(struct ts_thread *thread, uint64_t since_ticks)
 {
 	struct ts_record_overhead *out;
@@ -313,7 +327,10 @@ void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes)
 	ts_producer_wake_daemon(producer->control);
 	if (is_lossless(producer->control))
 		wait_ns = producer->lossless_ns;
-	/* A daemon that let one wait be in vain is not waited for again until it moved; one that is gone, not at all. */
+	/*
+	 * If one wait for the daemon was in vain, do not wait again until `released` moves. If the
+	 * daemon is gone, do not wait.
+	 */
 	if (wait_ns && __atomic_load_n(&producer->gate->served, __ATOMIC_RELAXED) &&
 	    !(thread->stalled && thread->stalled_at == thread->ring.released)) {
 		space = wait_for_space(thread, n_bytes, wait_ns);

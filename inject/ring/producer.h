@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The producer's side of the rings: one shard for each thread that records, claimed at its first record
- * and given up at its end.
+ * The producer's side of the rings. Each recording thread has one shard. The thread claims its
+ * shard at its first record and abandons it at its end.
  *
- *	struct ts_thread *thread = ts_producer_thread(producer);
- *	struct ts_record_x *x = ts_thread_reserve(thread, TS_RECORD_X, sizeof(*x), clock, time);
+ * 	struct ts_thread *thread = ts_producer_thread(producer);
+ * 	struct ts_record_x *x = ts_thread_reserve(thread, TS_RECORD_X, sizeof(*x), clock, time);
  *
- *	if (x) {
- *		x->... = ...;
- *		ts_thread_commit(thread, sizeof(*x));
- *	}
+ * 	if (x) {
+ * 		x->... = ...;
+ * 		ts_thread_commit(thread, sizeof(*x));
+ * 	}
  *
- * Between reserve and commit the thread makes no other record. Nothing here allocates, locks or sleeps once the
- * thread has its shard, but a full ring is waited for, with a bound, under TS_COMMAND_LOSSLESS and by a
- * thread with patience_ns (not one that launches: one that delivers what the GPU did). Every
- * function is for the calling thread only, and none is for signal handlers.
+ * Between reserve and commit the thread makes no other record. After the claim, nothing here
+ * allocates, locks or sleeps, with one exception: a thread waits for room in a full ring, with a
+ * bound, under TS_COMMAND_LOSSLESS or if it has patience_ns. A thread with patience_ns delivers
+ * device rows; it never launches. Each function is for the calling thread only, and none is for
+ * signal handlers.
  */
 #pragma once
 
@@ -23,33 +24,34 @@
 #include "inject/ring/definitions.h"
 #include "proto/abi/ring.h"
 
-/* What the shim does with what it sees. */
+/* Mode of the shim's callbacks. */
 enum ts_gate_mode {
-	TS_GATE_CLOSED = 0, /* passes everything through */
-	TS_GATE_OPEN = 1,   /* records */
-	TS_GATE_COUNT = 2,  /* no daemon, and none came for long: counts what it does not record */
+	TS_GATE_CLOSED = 0, /* pass all calls through */
+	TS_GATE_OPEN = 1,   /* record */
+	TS_GATE_COUNT = 2,  /* no daemon for a long time: count instead of recording */
 };
 
 /*
- * Lies on a page that is wiped in a forked child: there all are 0, so that the child neither touches its
- * parent's rings (which it has not mapped) nor CUPTI.
+ * The gate lies on a page that a fork wipes in the child. All words are 0 there, so the child
+ * touches neither its parent's rings (which it has not mapped) nor CUPTI.
  */
 struct ts_gate {
 	uint32_t alive;
-	uint32_t mode;	    /* enum ts_gate_mode: what callbacks look at */
-	uint32_t recording; /* CUPTI is ours: `mode` follows what the link allows */
-	uint32_t rows;	    /* device rows are taken: from the first to after the last flush */
+	uint32_t mode;	    /* enum ts_gate_mode, read by callbacks */
+	uint32_t recording; /* CUPTI is ours: `mode` follows the link */
+	uint32_t rows;	    /* device rows are recorded, until after the last flush */
 	uint32_t
-		annotating; /* there is a session: `annotations` follows what the link allows, CUPTI or not */
-	uint32_t annotations; /* enum ts_gate_mode: what marks, ranges and counters look at */
-	uint32_t served;      /* a daemon holds the rings: waiting for room may help */
+		/* A session exists: `annotations` follows the link, with or without CUPTI. */
+		annotating;
+	uint32_t annotations; /* enum ts_gate_mode, read by marks, ranges and counters */
+	uint32_t served;      /* a daemon drains the rings: waiting for room may help */
 };
 
 /* Work since the last flush. */
 enum ts_dirty {
 	TS_DIRTY_NOT = 0,
-	TS_DIRTY_UNTOLD = 1, /* there is; the flush thread may sleep on */
-	TS_DIRTY = 2,	     /* there is, and the flush thread is awake or knows */
+	TS_DIRTY_UNTOLD = 1, /* there is; the flush thread may still sleep */
+	TS_DIRTY = 2,	     /* there is; the flush thread is awake or notified */
 };
 
 struct ts_producer {
@@ -57,111 +59,120 @@ struct ts_producer {
 	struct ts_control *control;
 	struct ts_definitions *definitions;
 	enum ts_clock clock;  /* the session's host clock */
-	uint32_t epoch;	      /* of thread-local state; a forked child's session has another */
-	uint64_t lossless_ns; /* how long a full ring is waited for under TS_COMMAND_LOSSLESS */
-	/* enum ts_dirty. Written only where it changes, for its line is everybody's. */
+	uint32_t epoch;	      /* of thread-local state; each session has its own */
+	uint64_t lossless_ns; /* longest wait for room under TS_COMMAND_LOSSLESS */
+	/* enum ts_dirty. Written only if it changes, because all threads share its cache line. */
 	uint32_t dirty;
-	pthread_key_t key;	/* its destructor gives the shard up */
-	pthread_mutex_t lock;	/* of `idle`, and of mapping a shard */
-	struct ts_thread *idle; /* of dead threads, to be used again */
-	struct ts_thread *all;	/* that there ever were */
-	/* Shards that were claimed once, mapped; n_mapped is written with release, and read with acquire. */
+	pthread_key_t key;	/* its destructor abandons the shard */
+	pthread_mutex_t lock;	/* guards `idle` and the mapping of shards */
+	struct ts_thread *idle; /* structs of dead threads, for reuse */
+	struct ts_thread *all;	/* structs of all threads, dead ones included */
+	/*
+	 * Mapped shards, each claimed at least once. n_mapped is written with release and read with
+	 * acquire.
+	 */
 	uint32_t n_mapped;
 	struct ts_shard *shards[TS_SESSION_MAX_SHARDS];
 };
 
-/* A recording thread. Kept by the producer, found through ts_tls. */
+/* A recording thread. The producer owns it; ts_tls points to it. */
 struct ts_thread {
 	struct ts_ring_producer ring;
-	uint64_t bell_at; /* from this head on the doorbell is due */
+	uint64_t bell_at; /* at this head, ring the doorbell */
 	struct ts_producer *producer;
-	struct ts_thread *next;	    /* while idle */
-	struct ts_thread *next_all; /* of all that the producer has */
-	struct ts_call *call;	    /* its owner's; NULL while idle. Under the producer's lock */
+	struct ts_thread *next;	    /* in `idle` */
+	struct ts_thread *next_all; /* in `all` */
+	struct ts_call *call;	    /* owner's call; NULL: idle. Under the producer's lock */
 	uint32_t id;		    /* TS_DEF_THREAD */
-	bool stalled;		    /* a wait for room was in vain at this `released` */
+	bool stalled;		    /* a wait at this `released` brought no room */
 	uint64_t stalled_at;
-	uint64_t patience_ns; /* how long this thread waits for room even where not lossless */
+	uint64_t patience_ns;	       /* wait for room even if not lossless */
 	struct ts_stack_cache *stacks; /* NULL until its first stack */
 	struct ts_string_cache strings;
 };
 
-/* Whether a thread is inside the shim's own code: what calls the shim then is the shim's own doing. */
+/*
+ * Whether a thread runs the shim's own code. If it does, a call into the shim comes from the shim
+ * itself.
+ */
 enum ts_busy {
 	TS_BUSY_NOT = 0,
-	TS_BUSY_IN_CALL = 1, /* on an application's thread, which is not to be kept waiting */
-	TS_BUSY_OURS = 2,    /* the thread itself is the shim's */
-	TS_BUSY_PROBING = 3, /* and makes a call, see ts_recorder_probe() */
-	TS_BUSY_ASKING =
-		4, /* on an application's thread, and asks the driver something (capture/) */
+	TS_BUSY_IN_CALL = 1, /* on an application thread, which must not wait */
+	TS_BUSY_OURS = 2,    /* the thread belongs to the shim */
+	TS_BUSY_PROBING = 3, /* and it makes a call, see ts_recorder_probe() */
+	TS_BUSY_ASKING = 4,  /* on an application thread, during a query to the driver (capture/) */
 };
 
 /* The outermost API call that a thread is in. */
 struct ts_call {
-	uint64_t enter; /* ticks; 0 where it makes no record */
+	uint64_t enter; /* ticks; 0: makes no record */
 	uint64_t op_id;
-	uint32_t depth; /* 0: in none */
+	uint32_t depth; /* 0: in no call */
 	uint32_t correlation;
-	uint32_t nested; /* correlation id of the last nested call, where it differs */
+	uint32_t nested; /* last nested call's correlation id, if it differs */
 	uint32_t domain;
 	uint32_t cbid;
-	uint32_t generation; /* of the shim, when it began */
-	uint32_t recorded;   /* 1: under way, and makes a record; others look */
-	bool left_out;	     /* recording was stopped when it began */
-	/* What a nested or outer cuStreamCreate* was asked for, until the stream's own callback comes. */
+	uint32_t generation; /* the shim's generation at enter */
+	uint32_t recorded;   /* 1: in progress and makes a record; other threads read it */
+	bool left_out;	     /* recording was stopped at enter */
+	/* Arguments of a nested or outer cuStreamCreate*, kept until the stream's own callback. */
 	uint32_t stream_flags;
 	int32_t stream_priority;
 };
 
 /*
- * The shim's whole thread-local state. Initial-exec: one addition to find it, and nothing is allocated
- * behind our back as the general model does; it is small, for the room for it is shared with
- * every library that is loaded late.
+ * All thread-local state of the shim. Initial-exec: its address costs one addition, and no hidden
+ * allocation happens, unlike in the general model. It must stay small, because all libraries that
+ * are loaded late share the room for it.
  */
 struct ts_tls {
 	struct ts_thread *thread;
 	uint32_t epoch;
 	uint32_t busy;		  /* enum ts_busy */
-	struct ts_ranges *ranges; /* annotation.c's: those that the thread pushed; NULL: none yet */
-	uint32_t unclaimed;	  /* records since a shard was last looked for in vain */
-	/* Followed while nothing is recorded, too: a recording may begin within it. */
+	struct ts_ranges *ranges; /* pushed ranges, of annotation.c; NULL: none yet */
+	uint32_t unclaimed;	  /* records since the last vain search for a shard */
+	/* Also followed while nothing is recorded: a recording may begin within the call. */
 	struct ts_call call;
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 
-/* The application's own switch, of all its sessions. 1: it wants nothing recorded. */
+/* The application's own switch, for all its sessions. 1: record nothing. */
 extern uint32_t ts_producer_stopped;
 
-/* `epoch` must differ from that of every session this process had before, or inherited. */
+/*
+ * Initialises the producer. `epoch` must differ from each earlier session of this process,
+ * inherited ones included. Returns 0 or a negative errno.
+ */
 int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
 		     struct ts_control *control, struct ts_definitions *definitions,
 		     uint32_t epoch);
 
-/* For tests: gives up what init made. No thread may be recording. */
+/* For tests: frees what ts_producer_init() made. No thread may be recording. */
 void ts_producer_deinit(struct ts_producer *producer);
 
-/* Claims a shard. NULL: there is none left; one thing lost was counted (NO_SHARD). */
+/* Claims a shard for the calling thread. NULL: no shard is left; one loss is counted (NO_SHARD). */
 struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 
-/* Whether a call is under way, in some thread that recorded one before, that makes a record. */
+/* Returns whether any recording thread is inside a call that makes a record. */
 bool ts_producer_is_any_in_call(struct ts_producer *producer);
 
-/* How long that is, unless a test has it otherwise: longer than any debugger's stop that is forgiven. */
+/* Default of lossless_ns: longer than the longest debugger stop that is tolerated. */
 #define TS_PRODUCER_LOSSLESS_NS UINT64_C(30000000000)
 
 /*
- * The ring is full. Waits where lossless, as long as there is a daemon to wait for, and records the wait; returns room, or
- * counts and returns NULL.
+ * Handles a full ring. Waits for room if lossless or patient, while a daemon drains the ring, and
+ * records a lossless wait. Returns room for n_bytes; NULL: one record is counted as lost
+ * (RING_FULL).
  */
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes);
 
-/* Wakes the daemon, where it sleeps: there is news for it. */
+/* Wakes the daemon if it sleeps. */
 void ts_producer_wake_daemon(struct ts_control *control);
 
-/* The watermark may be passed: wakes the daemon if so, where it sleeps. */
+/* Wakes the daemon if the ring is past the watermark and the daemon sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);
 
-/* The calling thread, ready to record; NULL: see ts_producer_claim(). */
+/* Returns the calling thread with a shard. NULL: see ts_producer_claim(). */
 static inline struct ts_thread *ts_producer_thread(struct ts_producer *producer)
 {
 	if (ts_likely(ts_tls.thread && ts_tls.epoch == producer->epoch))
@@ -173,11 +184,11 @@ static inline void ts_thread_count(struct ts_thread *thread, enum ts_loss_reason
 {
 	uint64_t *lost = &thread->ring.shard->lost[reason];
 
-	/* A single writer; the daemon reads it relaxed. */
+	/* Only this thread writes the count; the daemon reads it relaxed. */
 	__atomic_store_n(lost, __atomic_load_n(lost, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
 
-/* Room for a record of n_bytes, its header filled in; NULL: it was counted as lost. */
+/* Reserves a record of n_bytes and fills its header. NULL: the record is counted as lost. */
 static inline void *ts_thread_reserve(struct ts_thread *thread, enum ts_record_type type,
 				      uint32_t n_bytes, enum ts_clock clock, uint64_t time)
 {
@@ -204,7 +215,7 @@ static inline void ts_thread_commit(struct ts_thread *thread, uint32_t n_bytes)
 		ts_thread_ring_doorbell(thread);
 }
 
-/* Ticks of the session's host clock. */
+/* Returns ticks of the session's host clock. */
 static inline uint64_t ts_producer_ticks(const struct ts_producer *producer)
 {
 	return ts_clock_ticks(producer->clock);

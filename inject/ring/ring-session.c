@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's memory. Runs on the link thread, whose descriptors the application does not see. The memory
- * is virtual until touched, so sizes are generous and only limits (address space, file size) shrink
- * them: an application under a limit gets smaller rings rather than none, and an allocation of its
- * own never fails for our sake alone.
+ * Makes a session's memory. The link thread calls it, so the application does not see the
+ * descriptor. Memory is virtual until it is touched, so the sizes are generous. Only limits
+ * (address space, file size) shrink them: an application under a limit gets smaller rings, and its
+ * own allocations do not fail because of the shim.
  *
- * Only the pages from which the rest is reached are mapped here. A shard is mapped when a thread first claims it (producer.c), a
- * stretch of the arena when definitions fill the one before (definitions.c): mlockall(MCL_CURRENT) locks, and its
- * limit counts, all that is mapped.
+ * This file maps only the pages that lead to the rest. producer.c maps a shard when a thread first
+ * claims it; definitions.c maps a stretch of the arena when the stretch before is full.
+ * mlockall(MCL_CURRENT) locks everything that is mapped, and its limit counts everything that is
+ * mapped.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,8 +34,9 @@ enum ts_clock ts_session_host_clock(void)
 }
 
 /*
- * The rings take at most an eighth of the address space that the process may have. RLIMIT_FSIZE applies to memfds
- * too, and growing past it raises SIGXFSZ: never try.
+ * Returns the largest allowed memfd. The memfd takes at most an eighth of the process's address
+ * space limit. RLIMIT_FSIZE also applies to memfds, and growth past it raises SIGXFSZ, so never
+ * try.
  */
 static uint64_t most_bytes(void)
 {
@@ -50,7 +52,7 @@ static uint64_t most_bytes(void)
 	return most;
 }
 
-/* Halves what is largest. Returns false where nothing is left to halve. */
+/* Halves the largest size. Returns false if no size can shrink. */
 static bool shrink(struct ts_session_options *sizes)
 {
 	if (sizes->lane_bytes > TS_LANE_MIN_BYTES &&
@@ -72,7 +74,10 @@ static bool shrink(struct ts_session_options *sizes)
 	return true;
 }
 
-/* A page of the memfd that holds the 4096 bytes at `off`. Returns where those are, or NULL. */
+/*
+ * Maps the page of the memfd with the 4096 bytes at `off`. Returns the address of these bytes, or
+ * NULL.
+ */
 static void *map_page(int fd, uint64_t off)
 {
 	const uint64_t n_page = (uint64_t)sysconf(_SC_PAGESIZE), start = off - off % n_page;
@@ -88,7 +93,7 @@ static void *map_page(int fd, uint64_t off)
 		errno = error;
 		return NULL;
 	}
-	/* Mostly zeroes, and no business of the application's core dumps. */
+	/* Core dumps of the application must not contain the rings, which are mostly zeroes. */
 	(void)madvise(page, n_page, MADV_DONTDUMP);
 	ts_unlocked_release(page, n_page);
 	return page + (off - start);
@@ -142,9 +147,9 @@ static void identify(struct ts_control *control, const struct ts_session_options
 	control->start_monotonic_ns = pair.monotonic_ns;
 	control->start_error_ns = pair.error_ns;
 	pair = ts_clock_pair_take(TS_CLOCK_REALTIME);
-	/* Both pairs at the same monotonic instant. */
+	/* Move the realtime value to the monotonic instant of the first pair. */
 	control->start_realtime_ns = pair.ticks - (pair.monotonic_ns - control->start_monotonic_ns);
-	/* Without entropy at early boot: an id that is at least this process's own. */
+	/* Without entropy at early boot, the id is at least specific to this process. */
 	if (getrandom(control->session_id, sizeof(control->session_id), GRND_NONBLOCK) !=
 	    (ssize_t)sizeof(control->session_id)) {
 		uint64_t id[2] = {control->start_realtime_ns, (uint64_t)getpid()};
@@ -185,12 +190,12 @@ void ts_session_refuse(struct ts_control *control, enum ts_empty_reason reason, 
 {
 	uint32_t none = TS_EMPTY_NONE;
 
-	/* reason_text is written once, by whoever changes `state` first. */
+	/* The thread that first changes `state` writes reason_text, once. */
 	none = __atomic_exchange_n(&control->state, TS_SESSION_REFUSED, __ATOMIC_ACQ_REL);
 	if (none == TS_SESSION_REFUSED)
 		return;
 	snprintf(control->reason_text, sizeof(control->reason_text), "%s", text);
-	/* Pairs with the daemon's acquire: the text is whole. */
+	/* Release pairs with the daemon's acquire: the text is complete. */
 	__atomic_store_n(&control->reason, (uint32_t)reason, __ATOMIC_RELEASE);
 }
 
@@ -198,12 +203,12 @@ void ts_session_wait_for_cupti(struct ts_control *control, const char *text)
 {
 	__atomic_store_n(&control->state, TS_SESSION_YIELDED, __ATOMIC_RELEASE);
 	snprintf(control->reason_text, sizeof(control->reason_text), "%s", text);
-	/* Pairs with the daemon's acquire: the text is whole. */
+	/* Release pairs with the daemon's acquire: the text is complete. */
 	__atomic_store_n(&control->reason, TS_EMPTY_CUPTI_HELD, __ATOMIC_RELEASE);
 }
 
 void ts_session_has_cupti(struct ts_control *control)
 {
-	/* The text stays: the daemon may be about to read it. */
+	/* The text stays, because the daemon may be reading it. */
 	__atomic_store_n(&control->reason, TS_EMPTY_NONE, __ATOMIC_RELEASE);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See unlocked.h. mremap() gives a mapping the flags of the one that it grows from, and so leaves out what mlockall(MCL_FUTURE) adds
- * to new ones. With an old length of 0 it maps the pages of a shared mapping a second time (mremap(2)), and may go on behind them: so a thread
- * maps more of a memfd whose descriptor only the link thread has.
+ * Unlocked memory; all parts of the shim that need memory call it. See unlocked.h.
+ *
+ * mremap() copies the flags of the old mapping, so it leaves out the lock that mlockall(MCL_FUTURE)
+ * adds to new mappings. With an old length of 0, mremap() maps the pages of a shared mapping a
+ * second time (mremap(2)), and the new mapping may extend behind them. A thread thus maps more of a
+ * memfd whose descriptor only the link thread has.
  */
 #include "inject/ring/unlocked.h"
 
@@ -18,7 +21,7 @@ static size_t page_bytes(void)
 
 void ts_unlocked_release(void *at, size_t n_bytes)
 {
-	/* Fails in no way that matters: what stays locked is only paid for. */
+	/* A failure is harmless: pages that stay locked only cost memory. */
 	(void)munlock(at, n_bytes);
 }
 
@@ -26,7 +29,7 @@ void *ts_unlocked_grow(void *at, size_t n_old, size_t n_new)
 {
 	void *grown;
 
-	/* MCL_CURRENT may have locked it since. */
+	/* MCL_CURRENT may have locked the mapping since. */
 	ts_unlocked_release(at, n_old);
 	grown = mremap(at, n_old, n_new, MREMAP_MAYMOVE);
 	return grown == MAP_FAILED ? NULL : grown;
@@ -47,7 +50,10 @@ void *ts_unlocked_map(size_t n_bytes)
 	return pages;
 }
 
-/* How far the byte before `end` lies behind the start of its page, and one more. */
+/*
+ * Returns the count of bytes from the start of the page to `end`, where the byte before `end` lies
+ * in that page.
+ */
 static size_t before(const void *end)
 {
 	return ((uintptr_t)end - 1) % page_bytes() + 1;
