@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwinding an ordinary stack is a chain of decisions, each made from what the one before it read: the rule at a return
- * address (stack-cfi.h) says where that frame's CFA lies, from the stack pointer, from the frame pointer or from a word
- * in the frame; the word below the CFA is the next return address; the frame pointer is as it was, or a word of
- * the frame. So, from the same instruction and the same stack pointer, and as long as the rules stand, the same words
- * at the same places lead to the same frames, by induction from the innermost. A walk notes each word that it depended
- * on, in its order: every return address, the words that hold a frame pointer that a CFA was computed from (the
- * capturing function keeps its own in its frame, where it is a word like any other), and the CFAs kept by functions that
- * align their stack. A stack is known when all of them hold what they held. That is why a hit is exactly what unwinding
- * would give. They are looked at in that order and no further than the first that differs, so nothing is
- * read that unwinding would not have read: below it the stack may be another, or none.
+ * The cache of stacks per thread. stack.c calls it; it calls stack-cfi.c for rules.
  *
- * Rules come from the unwinding information of libraries, which are known to have come or gone by the loader's
- * generation (loader.h): everything is forgotten then. Frames for which there is none, or none that is this plain (signal
- * frames, generated code, hand-written expressions), have no rule; stacks with such a frame are unwound by libunwind
- * each time. What a new rule leads to is compared with libunwind once (stack.c).
+ * The unwind of an ordinary stack is a chain of steps, and each step depends on words that earlier
+ * steps read. The rule at a return address (stack-cfi.h) computes the frame's CFA from the stack
+ * pointer, the frame pointer or a word in the frame. The word below the CFA is the next return
+ * address. The frame pointer is unchanged or is a word of the frame. So the same instruction, stack
+ * pointer, rules and words at the same places lead to the same frames, by induction from the
+ * innermost frame.
  *
- * Known stacks are a tree by what was read: a run of slots, and, where a stack differed from one that is known,
- * a branch by the other value into a run of its own. The branches are found by one hash table, by the place of the slot
- * and the value, both compared; stack pointers are branches of the root.
+ * A walk notes each word that it depended on, in its order:
+ * - every return address;
+ * - the word of each frame pointer that a CFA was computed from (the capturing function saves its
+ *   own in its frame, as a word like any other);
+ * - the CFA that a function with an aligned stack keeps.
+ *
+ * A stack is recognised if all these words hold their values, so a hit equals the result of an
+ * unwind. The check reads the words in the walk's order and stops at the first difference. So it
+ * reads nothing that the unwind would not read: behind a difference the stack may be another one,
+ * or unmapped.
+ *
+ * Rules come from the unwind information of libraries. The loader's generation (loader.h) shows
+ * that a library came or went; the cache then forgets everything. Some frames have no rule: no
+ * unwind information, or nothing this plain (signal frames, generated code, hand-written
+ * expressions). libunwind unwinds each stack with such a frame, each time. The result of a new rule
+ * is compared with libunwind once (stack.c).
+ *
+ * Known stacks form a tree over the values read: a run of slots and, at the first difference from a
+ * known stack, a branch by the other value into a run of its own. One hash table finds the branches
+ * by slot and value, and compares both. Stack pointers are branches of the root.
  */
 #include <sys/mman.h>
 
@@ -27,13 +37,16 @@
 #include "inject/stacks/unwinder.h"
 #include "proto/abi/tablehash.h"
 
-#define N_RULES	   8192u /* powers of two */
+#define N_RULES	   8192u /* sizes are powers of two */
 #define N_BRANCHES 16384u
 #define N_RUNS	   8192u
 #define N_SLOTS	   (128u * 1024)
 #define N_SEEN	   4096u
 #define ROOT	   UINT32_MAX
-/* Slots that are looked at without a look at the end of the run: runs are filled up to a multiple of it. */
+/*
+ * The check tests this many slots before it tests for the end of the run. Runs are padded to a
+ * multiple of STEP.
+ */
 #define STEP 4u
 
 struct rule {
@@ -45,8 +58,12 @@ TS_STATIC_ASSERT(sizeof(struct rule) == 16, "four to a cache line");
 struct branch {
 	uintptr_t value;
 	uint32_t
-		slot; /* that holds another value on the run that is left here; ROOT: `value` is a stack pointer */
-	uint32_t run; /* + 1; 0: free */
+		/*
+		 * The slot whose value differs, on the run that this branch leaves; ROOT: `value`
+		 * is a stack pointer.
+		 */
+		slot;
+	uint32_t run; /* index + 1; 0: free */
 };
 
 struct ts_stack_cache {
@@ -56,14 +73,14 @@ struct ts_stack_cache {
 	struct ts_stack_cache *next;
 	struct ts_python_codes *python;
 	struct ts_stack_walk walk;
-	uint32_t seen[N_SEEN]; /* stacks that were added in vain, by their id */
+	uint32_t seen[N_SEEN]; /* ids of stacks that were offered once */
 	struct rule rules[N_RULES];
 	struct branch branches[N_BRANCHES];
 	struct ts_stack_run runs[N_RUNS];
 	struct ts_stack_slot slots[N_SLOTS];
 };
 
-/* Memory of other functions' frames is read here, which is not this function's business in a sanitizer's eyes. */
+/* These functions read the frames of other functions, which a sanitizer would report. */
 #define TS_READS_STACKS __attribute__((no_sanitize("address", "thread")))
 
 struct ts_stack_cache *ts_stack_cache_new(void)
@@ -118,13 +135,13 @@ static struct branch *branch_of(const struct ts_stack_cache *cache, uint32_t slo
 	for (;; i++) {
 		const struct branch *branch = &cache->branches[i & (N_BRANCHES - 1)];
 
-		/* Never more than half full. */
+		/* Ends: the table is never more than half full. */
 		if (!branch->run || (branch->value == value && branch->slot == slot))
 			return (struct branch *)(uintptr_t)branch;
 	}
 }
 
-/* The first slot of a run that does not hold, or NULL. */
+/* Returns the first slot of a run that does not hold its value, or NULL. */
 TS_READS_STACKS
 static const struct ts_stack_slot *first_other(const struct ts_stack_slot *slot, uint32_t n_slots)
 {
@@ -193,13 +210,13 @@ static inline void add_slot(struct ts_stack_walk *walk, const uintptr_t *address
 
 struct registers {
 	uintptr_t pc, sp, bp;
-	const uintptr_t *bp_at; /* the word that holds bp */
+	const uintptr_t *bp_at; /* address of the word that holds bp */
 	bool bp_noted;		/* that word is among the slots */
 };
 
 /*
- * From a frame to its caller. A rule that was never used before could be wrong: what it says to read is looked for first.
- * False: not by rules.
+ * Steps from a frame to its caller. A new rule may be wrong, so check that its words are readable
+ * first. False: the rule does not work here.
  */
 TS_READS_STACKS
 static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, bool is_new,
@@ -223,7 +240,7 @@ static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, boo
 			add_slot(walk, at, cfa);
 		}
 	}
-	/* A stack grows down: callers are above. */
+	/* The stack grows down, so callers lie above. */
 	if (cfa % 8 || cfa <= registers->sp ||
 	    (is_new && !ts_unwinder_can_read((const void *)(cfa - 8))))
 		return false;
@@ -287,7 +304,7 @@ void ts_stack_cache_distrust(struct ts_stack_cache *cache, const struct ts_stack
 	forget_stacks(cache);
 }
 
-/* Whether the walk says of these places what the run says of them. */
+/* Returns whether both lists of slots have the same addresses. */
 static bool same_places(const struct ts_stack_slot *a, const struct ts_stack_slot *b, uint32_t n)
 {
 	uint32_t i;
@@ -298,7 +315,10 @@ static bool same_places(const struct ts_stack_slot *a, const struct ts_stack_slo
 	return true;
 }
 
-/* Where the walk leaves what is known: the branch to be made, and how many slots lie before it. NULL: it is known. */
+/*
+ * Finds the place where the walk leaves the known stacks: the branch to make, and how many slots
+ * lie before it. NULL: the stack is known.
+ */
 static struct branch *find_place(struct ts_stack_cache *cache, uintptr_t sp, uint32_t id,
 				 struct branch *ret_key, uint32_t *ret_n_before)
 {
@@ -320,7 +340,9 @@ static struct branch *find_place(struct ts_stack_cache *cache, uintptr_t sp, uin
 			run->id = id;
 			return NULL;
 		}
-		/* By induction the places are the same; were they not, nothing could be added. */
+		/*
+		 * By induction the places are the same. If they were not, nothing could be added.
+		 */
 		if (i == run->n_slots || !same_places(&slots[i], &walk->slots[n + i], 1))
 			return NULL;
 		n += i;
@@ -355,7 +377,7 @@ void ts_stack_cache_add(struct ts_stack_cache *cache, const struct ts_stack_star
 				     walk->truncated};
 	slot = &cache->slots[run->first_slot];
 	memcpy(slot, &walk->slots[n_before], n * sizeof(*slot));
-	/* What fills it up holds itself. */
+	/* Each padding slot points to its own value, so it always holds. */
 	for (i = n; i < run->n_slots; i++)
 		slot[i] = (struct ts_stack_slot){&slot[i].value, 0};
 	cache->n_slots += run->n_slots;

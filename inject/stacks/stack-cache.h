@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's memory of its stacks: what was unwound before is recognised without unwinding it again. One for each
- * thread, used by that thread alone; nothing here locks, and only the learning of a rule (stack-cfi.h) takes the loader's lock.
+ * A thread's cache of its stacks: it recognises an earlier stack without another unwind. Each
+ * thread has its own cache and uses it alone. Nothing here locks, except that learning a rule
+ * (stack-cfi.h) takes the loader's lock.
  */
 #pragma once
 
@@ -10,13 +11,16 @@
 
 #define TS_STACK_SLOTS_MAX (3u * TS_STACK_DEPTH_MAX + 1u)
 
-/* A word that unwinding read, and what it was. */
+/* A word that the unwind read, and its value. */
 struct ts_stack_slot {
 	const uintptr_t *address;
 	uintptr_t value;
 };
 
-/* Where a stack begins: an instruction of the capturing function, and the registers there. In that function's own frame. */
+/*
+ * The start of a stack: an instruction of the capturing function and the registers there. The
+ * struct lies in that function's own frame.
+ */
 struct ts_stack_start {
 	uintptr_t pc;
 	uintptr_t sp;
@@ -25,8 +29,8 @@ struct ts_stack_start {
 
 #if defined(__x86_64__)
 /*
- * Where the caller of this is now. The address after the instruction, for rules are looked up by return addresses, which
- * lie after the instruction that counts.
+ * Stores the caller's current position. The pc is the address after the instruction, because rules
+ * are looked up by return addresses, and a return address lies after its call.
  */
 #define TS_STACK_HERE(start)                                                          \
 	__asm__ volatile("leaq 1f(%%rip), %0\n1:\tmovq %%rsp, %1\n\tmovq %%rbp, %2"   \
@@ -39,64 +43,77 @@ struct ts_stack_start {
 #define TS_STACK_WALKS	     false
 #endif
 
-/* A stack as the walk found it: callers of the capturing function, the innermost first. */
+/* A stack found by a walk: callers of the capturing function, innermost first. */
 struct ts_stack_walk {
 	uint32_t n_frames;
 	uint32_t n_slots;
-	bool complete;	/* false: the innermost frames alone; the next one has no rule */
-	bool truncated; /* there were more than are told */
-	bool learned;	/* rules were used for the first time */
+	bool complete;	/* false: only the innermost frames; the next frame has no rule */
+	bool truncated; /* the stack has more frames than this */
+	bool learned;	/* the walk used new rules */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
-	uintptr_t at[TS_STACK_DEPTH_MAX]; /* the words that hold the frames' addresses */
+	uintptr_t at[TS_STACK_DEPTH_MAX]; /* addresses of the words that hold frames[] */
 	struct ts_stack_slot slots[TS_STACK_SLOTS_MAX];
 };
 
-/* Slots one after the other, and the stack that it is when all of them hold. */
+/* Consecutive slots, and the stack that is recognised if all of them hold their values. */
 struct ts_stack_run {
 	uint32_t first_slot;
-	uint32_t n_slots; /* filled up with some that always hold */
-	uint32_t id;	  /* the stack's; TS_DEF_STACK */
+	uint32_t n_slots; /* padded with slots that always hold */
+	uint32_t id;	  /* the stack's id, of TS_DEF_STACK */
 	uint32_t truncated;
 };
 
-/* How often each way was gone; written by the thread alone. */
+/* Count of stacks per method. Only the cache's thread writes the counts. */
 struct ts_stack_counts {
-	uint64_t n_cached;  /* recognised */
-	uint64_t n_walked;  /* by rules remembered for each return address */
+	uint64_t n_cached;  /* recognised in the cache */
+	uint64_t n_walked;  /* by cached rules */
 	uint64_t n_unwound; /* by libunwind */
-	uint64_t n_python;  /* of all those, with the Python functions in them */
-	/* Recognised or walked, and not what libunwind says: a bug of ours. Counted when checking. */
+	uint64_t n_python;  /* subset of all above: with Python functions */
+	/*
+	 * Recognised or walked stacks that differ from libunwind's result: a bug in the shim.
+	 * Counted in check mode.
+	 */
 	uint64_t n_differ;
 };
 
 struct ts_stack_cache;
 struct ts_python_codes;
 
-/* NULL: no memory. There is no end to one: it is handed on with its shard, from thread to thread. */
+/*
+ * Returns a new cache, or NULL: no memory. A cache is never freed: a later thread with the same
+ * shard struct reuses it.
+ */
 struct ts_stack_cache *ts_stack_cache_new(void);
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache);
-/* The thread's own memory of code objects (stack-python.h). */
+/* Returns the pointer to the thread's cache of code objects (stack-python.h). */
 struct ts_python_codes **ts_stack_cache_python(struct ts_stack_cache *cache);
-/* For a list of all. */
+/* Returns the link for a list of all caches. */
 struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache);
 
-/* Forgets everything where the generation (loader.h) is not that of the last call. Returns whether it did. */
+/*
+ * Forgets everything if the generation (loader.h) differs from that of the last call. Returns
+ * whether it did.
+ */
 bool ts_stack_cache_renew(struct ts_stack_cache *cache, uint64_t generation);
 
-/* The stack that begins at `sp`, if it is known. `sp` must be what it was in earlier walks' starts in the same function. */
+/*
+ * Returns the known stack that begins at `sp`, or NULL. `sp` must come from the same function as
+ * the `sp` of earlier walks.
+ */
 const struct ts_stack_run *ts_stack_cache_find(const struct ts_stack_cache *cache, uintptr_t sp);
 
-/* Unwinds by remembered rules. What it found stays valid until the next call. */
+/* Unwinds by cached rules. The result stays valid until the next call. */
 const struct ts_stack_walk *ts_stack_cache_walk(struct ts_stack_cache *cache,
 						const struct ts_stack_start *start);
 
-/* The last walk's frame `i` is another after all: what led there has no rule from now on. */
+/* Marks a rule as unusable: libunwind found another frame `i` than the last walk. */
 void ts_stack_cache_distrust(struct ts_stack_cache *cache, const struct ts_stack_start *start,
 			     uint32_t i);
 
 /*
- * Remembers the last walk's stack, a complete one, as `id`, at the second time that it is told of it: a stack that comes but once is not
- * worth its room. Where there is no more room, everything but the rules is forgotten first.
+ * Adds the stack of the last walk, which must be complete, as `id`. The first call for an id adds
+ * nothing, because a stack that occurs only once is not worth its room. If the cache is full, it
+ * forgets all stacks first and keeps the rules.
  */
 void ts_stack_cache_add(struct ts_stack_cache *cache, const struct ts_stack_start *start,
 			uint32_t id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the library that holds an address, and asks its call frame information (proto/abi/cfi.h) for the rule there. The stack
- * walker (stack-cache.c) and stack-python.c call it; it calls the loader's list of libraries.
+ * Finds the library that contains an address, and reads the rule there from its call frame
+ * information (proto/abi/cfi.h). The stack walker (stack-cache.c) and stack-python.c call it; it
+ * calls the loader's list of libraries.
  */
 #include "inject/stacks/stack-cfi.h"
 #include "inject/process/loader.h"
@@ -29,7 +30,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
 	for (i = 0; table && i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
-		/* Table and descriptions lie in one segment; what does not is not read. */
+		/* The table and the descriptions must lie in one segment; others are not read. */
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_R) ||
 		    table->p_vaddr < segment->p_vaddr ||
 		    table->p_vaddr - segment->p_vaddr >= segment->p_filesz)
@@ -44,7 +45,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
 
 struct ts_cfi_rule ts_cfi_find(uintptr_t return_address)
 {
-	/* The instruction before it is the call: after a call that never returns, another function may begin. */
+	/*
+	 * Look up the call before the return address. After a call that never returns, another
+	 * function may begin.
+	 */
 	struct ts_cfi_query query = {.address = return_address - 1};
 
 #if defined(__x86_64__)

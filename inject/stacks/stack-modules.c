@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ELF files of the process, by ts_loader_iterate(). Under the loader's lock they are only copied to memory of
- * ours; what takes a lock of ours or reads a link happens afterwards.
+ * Lists the process's ELF files through ts_loader_iterate(). The flush thread's code calls it;
+ * definitions.c receives the modules. Under the loader's lock it only copies into the shim's
+ * memory. Afterwards it takes the shim's own locks and reads a link.
  */
 #include <elf.h>
 #include <limits.h>
@@ -16,7 +17,7 @@ struct ts_module {
 	uint64_t start, end, bias;
 	uint32_t n_build_id_bytes;
 	uint8_t build_id[32];
-	char path[512]; /* longer ones are cut: such a module is told apart by its build id */
+	char path[512]; /* longer paths are cut; the build id tells the modules apart */
 };
 
 struct scan {
@@ -61,7 +62,10 @@ static void read_build_id(struct ts_module *module, const uint8_t *notes, size_t
 	}
 }
 
-/* Whether the file's bytes from vaddr on are mapped: only what a PT_LOAD holds is in memory. */
+/*
+ * Returns whether the file's bytes from vaddr on are mapped. Only the content of a PT_LOAD is in
+ * memory.
+ */
 static bool is_loaded(const struct dl_phdr_info *info, uint64_t vaddr, uint64_t n_bytes)
 {
 	int i;
@@ -130,7 +134,7 @@ static bool contains(const struct ts_module *list, uint32_t n, const struct ts_m
 {
 	uint32_t i;
 
-	/* The loader keeps its order: most stand where they stood. */
+	/* The loader keeps its order, so most modules keep their index. */
 	if (guess < n && same(&list[guess], module))
 		return true;
 	for (i = 0; i < n; i++)
@@ -155,7 +159,10 @@ static void define(struct ts_modules *modules, const struct ts_module *module, b
 	const char *name = module->path;
 	ssize_t n;
 
-	/* The loader gives the program itself no name; it is the first. The kernel's vdso has a name, but no file. */
+	/*
+	 * The loader gives no name to the program itself, which is first. The kernel's vdso has a
+	 * name but no file.
+	 */
 	if (!*name && is_first) {
 		n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 		path[n > 0 ? n : 0] = '\0';
@@ -176,7 +183,7 @@ void ts_modules_update(struct ts_modules *modules, bool *ret_unloaded)
 	ts_loader_iterate(scan_one, &scan);
 	if (scan.unchanged)
 		return;
-	/* What went first: its addresses may be another's now. */
+	/* Unmapped modules first: another module may have their addresses now. */
 	for (i = 0; i < modules->n; i++) {
 		if (!contains(modules->found, scan.n, &modules->known[i], i)) {
 			define(modules, &modules->known[i], i == 0, TS_MODULE_UNLOADED);

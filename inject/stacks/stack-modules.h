@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ELF files are mapped where, as MODULE definitions: what turns a stack's addresses into names,
- * later and elsewhere.
+ * Records the mapped ELF files as MODULE definitions. Readers use them later, and on other
+ * machines, to turn addresses into names.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 struct ts_modules {
 	struct ts_definitions *definitions;
 	enum ts_clock clock;
-	uint64_t n_added, n_removed; /* the loader's counts when last looked */
+	uint64_t n_added, n_removed; /* the loader's counts at the last update */
 	uint32_t n;
-	struct ts_module *known; /* mapped, TS_MODULES_MAX of them */
+	struct ts_module *known; /* mapped modules, at most TS_MODULES_MAX */
 	struct ts_module *found;
 };
 
@@ -23,7 +23,8 @@ int ts_modules_init(struct ts_modules *modules, struct ts_definitions *definitio
 		    enum ts_clock clock);
 
 /*
- * Defines what was mapped, and what went, since the last call. Takes the loader's lock for a moment: for a
- * thread of ours only. *ret_unloaded: something went.
+ * Defines the modules that were mapped or unmapped since the last call. Takes the loader's lock for
+ * a moment, so only a thread of the shim may call it. *ret_unloaded is set if a module was
+ * unmapped.
  */
 void ts_modules_update(struct ts_modules *modules, bool *ret_unloaded);

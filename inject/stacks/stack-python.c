@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames are followed through the interpreter's memory by a table of where things are (proto/abi/python.h), which is not
- * believed until the first stack was read with every pointer looked at before it is followed and every object found to be
- * of the type that it must be; every code object that is new is looked at so again. Which thread state is
- * ours and which line an instruction is on the interpreter says itself, by two functions that only read and need no GIL.
+ * Reads Python frames from the interpreter's memory; stack.c calls it. A table of field offsets
+ * (proto/abi/python.h) leads through that memory.
  *
- * A frame keeps its code object alive, but only while it runs: another may come to lie at the same address, even with its
- * strings at those of the old one. So what is remembered of a code object counts only where function, file, first line and
- * line table have the same content still.
+ * The reader does not trust the table until it has read the first stack carefully. In that stack it
+ * checks each pointer before it follows the pointer, and checks the type of each object. The
+ * interpreter itself returns the current thread state and the line of an instruction, through two
+ * functions that only read and need no GIL.
+ *
+ * A frame keeps its code object alive only while the frame runs. Later another code object may lie
+ * at the same address, even with its strings at the old addresses. So a cached code object counts
+ * only if function, file, first line and line table still have the same content.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -24,15 +27,17 @@
 #define CHUNK_BYTES (2u * 1024 * 1024)
 #define TEXT_BYTES  1024u
 #define LINE_MAX    ((1u << TS_FRAME_LINE_BITS) - 1)
-/* Longer line tables are of no hand-written function; the line is looked up anew each time. */
+/*
+ * No hand-written function has a longer line table. Such a function's line is looked up each time.
+ */
 #define LINES_MAX (64u * 1024)
 
 struct code {
 	uintptr_t code; /* 0: free */
-	uint64_t stack; /* the last one in which it was looked at */
+	uint64_t stack; /* number of the last stack that checked it */
 	int32_t offset, first_line;
 	uint64_t frame;
-	const uint8_t *name, *file, *lines; /* contents, in the chunk */
+	const uint8_t *name, *file, *lines; /* copies in the chunk */
 	uint32_t n_name, n_file, n_lines;   /* bytes */
 };
 
@@ -44,11 +49,11 @@ struct ts_python_codes {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
-/* What a code object says of itself, where it lies. */
+/* Fields of a code object, at their place in the interpreter's memory. */
 struct view {
 	const uint8_t *name, *file, *lines;
 	uint32_t n_name, n_file, n_lines; /* bytes */
-	uint8_t name_width, file_width;	  /* bytes of a character; 0: ASCII, one */
+	uint8_t name_width, file_width;	  /* bytes per character; 0: ASCII, one byte */
 	int32_t first_line;
 };
 
@@ -57,7 +62,7 @@ struct reader {
 	const struct ts_python_layout *layout;
 	struct ts_definitions *definitions;
 	struct ts_python_codes *codes;
-	bool careful; /* every word is looked for before it is read */
+	bool careful; /* check each word before reading it */
 };
 
 static void disable(struct ts_python *python, const char *why)
@@ -66,7 +71,7 @@ static void disable(struct ts_python *python, const char *why)
 	__atomic_store_n(&python->state, TS_PYTHON_OFF, __ATOMIC_RELEASE);
 }
 
-/* 3.13 and later: what the interpreter says itself. */
+/* For 3.13 and later: compares our layout with the table that the interpreter exports. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
 	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -143,7 +148,10 @@ void ts_python_look(struct ts_python *python)
 {
 	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) != TS_PYTHON_NOT_FOUND)
 		return;
-	/* One thread at a time; the others go on without: what they miss, they see at the next library. */
+	/*
+	 * One thread at a time. The other threads continue without Python frames and look again at
+	 * the next change of libraries.
+	 */
 	if (__atomic_exchange_n(&python->is_looking, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) == TS_PYTHON_NOT_FOUND)
@@ -172,7 +180,7 @@ static bool is_a(const struct reader *reader, uintptr_t object, const void *type
 	       word == (uintptr_t)type;
 }
 
-/* A string in one piece, as all names are. */
+/* Reads a string that lies in one piece, as all names do. */
 static bool view_text(const struct reader *reader, uintptr_t text, const uint8_t **ret_bytes,
 		      uint32_t *ret_n, uint8_t *ret_width)
 {
@@ -211,7 +219,10 @@ static bool view_code(const struct reader *reader, uintptr_t code, struct view *
 	return true;
 }
 
-/* As UTF-8, cut at `end`. A line break in a name would end it. */
+/*
+ * Writes UTF-8, cut at `end`. A line break becomes a space, because a line break would end the
+ * name.
+ */
 static char *put_text(char *to, const char *end, const uint8_t *bytes, uint32_t n_bytes,
 		      uint8_t width)
 {
@@ -318,8 +329,8 @@ static struct code *find_code(struct ts_python_codes *codes, uintptr_t code, int
 }
 
 /*
- * False: this is no code object. What a frame runs stays what it is while a stack is read: functions that are in it more than
- * once are looked at once.
+ * Returns the frame of a code object at an offset. False: the object is no code object. A running
+ * frame keeps its code while the stack is read, so each function is checked once per stack.
  */
 static bool frame_of(const struct reader *reader, uintptr_t code, int32_t offset,
 		     uint64_t *ret_frame)
@@ -351,7 +362,10 @@ static void close_segment(struct ts_python_stack *stack, uintptr_t at, uint32_t 
 	*n_closed = stack->n_frames;
 }
 
-/* Where in its code a frame is, in bytes. False: it is not in it yet. */
+/*
+ * Returns the frame's position in its code, in bytes. False: the frame has not entered its code
+ * yet.
+ */
 static bool instruction(const struct reader *reader, uintptr_t frame, uintptr_t code,
 			int32_t *ret_offset)
 {
@@ -369,7 +383,7 @@ static bool instruction(const struct reader *reader, uintptr_t frame, uintptr_t 
 	       *ret_offset >= 2 * (int32_t)half_word(code + layout->code_first_traceable);
 }
 
-/* False: what was read cannot be. */
+/* Reads the frames from `frame` on. False: the memory is not as expected. */
 static bool follow(const struct reader *reader, uintptr_t frame, uintptr_t cframe)
 {
 	const struct ts_python_layout *layout = reader->layout;
@@ -380,7 +394,7 @@ static bool follow(const struct reader *reader, uintptr_t frame, uintptr_t cfram
 		uintptr_t code, previous;
 		int32_t offset;
 
-		/* What is too deep is passed over, up to where the evaluator's call began. */
+		/* Skip frames beyond the limit, up to the begin of the evaluator's call. */
 		stack->truncated |= stack->n_frames == TS_PYTHON_FRAMES_MAX;
 		if (stack->n_segments == TS_PYTHON_FRAMES_MAX ||
 		    (stack->truncated && n_closed == stack->n_frames)) {
@@ -457,7 +471,10 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 	return true;
 }
 
-/* Whether an evaluator begins in the native frame `i`, which lies between its callee's and its own return address. */
+/*
+ * Returns whether an evaluator begins in the native frame `i`, which lies between its callee's and
+ * its own return address.
+ */
 static inline bool begins_in(uintptr_t begin, const uintptr_t *at, uint32_t n_frames, uint32_t i)
 {
 	return begin > at[i] && (i + 1 == n_frames || begin < at[i + 1]);
@@ -484,10 +501,10 @@ uint32_t ts_python_merge(const struct ts_python *python, struct ts_python_stack 
 		} else if (stack->truncated) {
 			stack->merged[n++] = frames[i];
 		} else {
-			/* An evaluator without a frame to run: these are not that thread's. */
+			/* An evaluator without a Python frame: the two stacks do not match. */
 			return 0;
 		}
 	}
-	/* Where the native stack was cut, the outermost are missing of both. */
+	/* If the native stack was cut, the outermost frames of both are missing. */
 	return segment == end || n_frames == TS_STACK_DEPTH_MAX ? n : 0;
 }

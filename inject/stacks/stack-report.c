@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How stacks were come by, told in the trace: counters of the domain "tracesmith" that count up, one for each way, and
- * where every stack is checked one for those that were wrong.
+ * Reports in the trace how stacks were found; the flush thread calls it. Ascending counters of the
+ * domain "tracesmith" count each method. In check mode one more counter counts wrong stacks.
  */
 #include "inject/annotate/counters.h"
 #include "inject/stacks/stack.h"
 
-/* Python functions were asked for, and are not read: a mark says why. */
+/* Records a mark that states why Python functions are not read, although they were requested. */
 static void mark_why(struct ts_stack_walker *walker, struct ts_producer *producer)
 {
 	struct ts_thread *thread = ts_producer_thread(producer);

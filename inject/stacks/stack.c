@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks in three tiers: recognised (stack-cache.h); walked by rules that are remembered for each return address; and by
- * libunwind (unwind.h), which knows every kind of frame, where one has no such rule or libraries come and go
- * unnoticed.
+ * Captures stacks; the shim's call recorder calls it. It tries three methods in this order:
+ *
+ * - the cache recognises the stack (stack-cache.h);
+ * - the walk uses the cached rule of each return address;
+ * - libunwind (unwind.h), which handles every kind of frame, unwinds the stack. This happens if a
+ *   frame has no rule, or if the shim
+ * cannot notice that libraries come and go.
  */
 #include "inject/stacks/stack.h"
 #include "inject/process/loader.h"
@@ -73,7 +77,7 @@ static bool skipped(const struct ts_stack_walker *walker, uintptr_t frame)
 	return false;
 }
 
-/* The id of a stack of these frames, less what is not told. */
+/* Returns the id of a stack with these frames, without the skipped innermost ones. */
 static uint32_t define(const struct ts_stack_walker *walker, struct ts_definitions *definitions,
 		       const uint64_t *frames, uint32_t n_frames, bool truncated)
 {
@@ -81,7 +85,7 @@ static uint32_t define(const struct ts_stack_walker *walker, struct ts_definitio
 
 	for (first = 0; first < n_frames && skipped(walker, frames[first]); first++)
 		;
-	/* User-space addresses as they are: the kind NATIVE is 0 in the top bits. */
+	/* User-space addresses stay as they are: the kind NATIVE is 0 in the top bits. */
 	return ts_definitions_stack(definitions, frames + first, n_frames - first, truncated);
 }
 
@@ -93,7 +97,7 @@ static struct ts_stack_cache *make_cache(struct ts_stack_walker *walker)
 		return NULL;
 	next = ts_stack_cache_next(cache);
 	*next = __atomic_load_n(&walker->caches, __ATOMIC_RELAXED);
-	/* Release, paired with ts_stack_counts(). */
+	/* Release pairs with the acquire in ts_stack_counts(). */
 	while (!__atomic_compare_exchange_n(&walker->caches, next, cache, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
@@ -102,17 +106,17 @@ static struct ts_stack_cache *make_cache(struct ts_stack_walker *walker)
 
 static inline void count(uint64_t *counter)
 {
-	/* A single writer; the flush thread reads it relaxed. */
+	/* Only this thread writes the count; the flush thread reads it relaxed. */
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 struct capture {
 	struct ts_stack_walker *walker;
 	struct ts_definitions *definitions;
-	struct ts_stack_cache *cache; /* NULL: there was no memory for one */
-	bool walks;		      /* `start` is where the stack begins; else libunwind alone */
+	struct ts_stack_cache *cache; /* NULL: no memory for a cache */
+	bool walks;		      /* `start` is set; else only libunwind works */
 	struct ts_stack_start start;
-	const void *caller; /* the return address of the capturing function */
+	const void *caller; /* return address of the capturing function */
 	uint32_t flags;	    /* TS_STACK_* */
 };
 
@@ -131,7 +135,7 @@ static uint32_t capture_unwound(struct capture *capture)
 	return define_unwound(capture, &unwound);
 }
 
-/* The first frame that is another, or one after the last. */
+/* Returns the index of the first frame that differs, or one past the last. */
 static uint32_t first_other(const struct ts_stack_walk *walk, const struct ts_unwound *unwound)
 {
 	uint32_t i = 0;
@@ -142,8 +146,9 @@ static uint32_t first_other(const struct ts_stack_walk *walk, const struct ts_un
 }
 
 /*
- * Whether libunwind finds what the walk found. Where it does not at first, it may be what it remembers that is wrong: step
- * by step decides, and then what was at fault is not gone by any more.
+ * Returns whether libunwind finds the same frames as the walk. A first difference may come from
+ * libunwind's own outdated cache, so an unwind by steps decides. If the walk is wrong, its rule is
+ * not used again.
  */
 static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 {
@@ -167,14 +172,16 @@ static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 	return false;
 }
 
-/* By rules, if they lead to the end; what new rules lead to is compared with what libunwind finds. */
+/*
+ * Walks by rules if they lead to the end; else unwinds. The result of new rules is compared with
+ * libunwind.
+ */
 static uint32_t capture_walked(struct capture *capture)
 {
 	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
 	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
 	uint32_t id;
 
-	/* Frames that are reached by new rules are looked up by libunwind too, once. */
 	if ((ts_unlikely(walk->learned) && !confirm(capture, walk)) || !walk->complete) {
 		count(&counts->n_unwound);
 		return capture_unwound(capture);
@@ -188,7 +195,7 @@ static uint32_t capture_walked(struct capture *capture)
 	return id;
 }
 
-/* The native frames, merged with the Python functions. */
+/* Defines the native frames, merged with the Python functions. */
 static uint32_t define_python(struct capture *capture, struct ts_python_stack *python,
 			      const uint64_t *frames, const uintptr_t *at, uint32_t n_frames,
 			      bool truncated)
@@ -208,8 +215,8 @@ static uint32_t define_python(struct capture *capture, struct ts_python_stack *p
 }
 
 /*
- * With Python functions. Such a stack is not recognised as a whole but walked: the functions differ where the native frames
- * do not.
+ * Captures a stack with Python functions. Such a stack is always walked, never recognised as a
+ * whole: equal native frames may run different Python functions.
  */
 static __attribute__((noinline)) uint32_t capture_python(struct capture *capture,
 							 struct ts_python_stack *python)
@@ -231,7 +238,7 @@ static __attribute__((noinline)) uint32_t capture_python(struct capture *capture
 			     walk->truncated);
 }
 
-/* Not inlined, so that the capturing function is a small one. */
+/* Not inlined, so that the frame of the capturing function stays small. */
 static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capture,
 							    const struct ts_stack_run *run)
 {
@@ -253,14 +260,14 @@ static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capt
 	}
 	if (!capture->walker->check)
 		return id;
-	/* Equal ids are equal stacks. */
+	/* Equal ids mean equal stacks. */
 	full = capture_unwound(capture);
 	if (full != id)
 		count(&counts->n_differ);
 	return full;
 }
 
-/* Libraries came or went; where one went, libunwind has to know. */
+/* Handles a change of libraries. If one was unloaded, libunwind must forget its cache. */
 static void notice_gone(struct ts_stack_walker *walker)
 {
 	uint64_t n_gone = ts_loader_gone(&walker->watch);
@@ -278,8 +285,8 @@ static void notice_gone(struct ts_stack_walker *walker)
 #endif
 
 /*
- * Not inlined nor copied: its frame, with `capture` in it, lies in the same place whenever the stack pointer does. A
- * sanitizer would put it elsewhere.
+ * Neither inlined nor cloned: its frame, with `capture` in it, must lie at the same place for the
+ * same stack pointer. A sanitizer would move it.
  */
 __attribute__((noinline, no_sanitize("address"))) TS_NOCLONE uint32_t
 ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
@@ -305,7 +312,7 @@ ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definiti
 		if (ts_unlikely(ts_stack_cache_renew(*cache, ts_loader_generation(&walker->watch))))
 			notice_gone(walker);
 		TS_STACK_HERE(&capture.start);
-		/* In memory from now on: the words of `start` are among those looked at. */
+		/* Force `capture` into memory: the words of `start` are among the slots. */
 		__asm__ volatile("" : : "r"(&capture) : "memory");
 		if (ts_unlikely(walker->python) &&
 		    ts_python_read(&walker->interpreter, definitions, ts_stack_cache_python(*cache),
@@ -330,7 +337,7 @@ ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definiti
 struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker)
 {
 	struct ts_stack_counts sum = {0};
-	/* Acquire, paired with make_cache(). */
+	/* Acquire pairs with the release in make_cache(). */
 	struct ts_stack_cache *cache = __atomic_load_n(&walker->caches, __ATOMIC_ACQUIRE);
 
 	for (; cache; cache = *ts_stack_cache_next(cache)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native stack of the calling thread, as an interned list of raw return addresses.
+ * The calling thread's stack as an interned list of return addresses, merged with Python functions
+ * on request.
  */
 #pragma once
 
@@ -16,22 +17,27 @@ struct ts_stack_range {
 
 struct ts_stack_walker {
 	struct ts_unwind unwind;
-	bool python; /* with the Python functions, where there are any */
+	bool python; /* add Python functions, if any */
 	struct ts_python interpreter;
-	bool check; /* unwind every stack fully too, and count those that differ */
+	bool check; /* check mode: also unwind each stack, count differences */
 	struct ts_loader_watch watch;
-	uint64_t n_gone; /* libraries, when last looked */
-	bool marked_why; /* why there are no Python functions: by ts_stack_report() */
+	uint64_t n_gone;		 /* unloaded libraries at the last look */
+	bool marked_why;		 /* ts_stack_report() has recorded why Python is off */
 	struct ts_stack_counts reported; /* by ts_stack_report() */
-	struct ts_stack_cache *caches;	 /* of all threads; those of dead ones are handed on */
+	struct ts_stack_cache *caches;	 /* of all threads; reused after a thread's death */
 	struct ts_stack_range
-		skip[2]; /* innermost frames in these are not told: the shim's own, CUPTI's */
+		/* Innermost frames in these ranges are left out: the shim's own and CUPTI's. */
+		skip[2];
 };
 
-/* Loads libunwind. Without it, stacks are TS_ID_UNKNOWN and calls are counted (NO_STACK). Loads a library: not under our locks. */
+/*
+ * Initialises the walker and loads libunwind. Without libunwind, each stack is TS_ID_UNKNOWN and
+ * its call is counted (NO_STACK). Loads a library, so the caller must hold none of the shim's
+ * locks.
+ */
 void ts_stack_init(struct ts_stack_walker *walker, bool python, bool check);
 
-/* From now on frames of the library that holds `address` are not told where they are innermost. */
+/* Leaves out innermost frames of the library that contains `address`, from now on. */
 void ts_stack_skip(struct ts_stack_walker *walker, unsigned slot, const void *address);
 
 static inline bool ts_stack_works(const struct ts_stack_walker *walker)
@@ -39,22 +45,28 @@ static inline bool ts_stack_works(const struct ts_stack_walker *walker)
 	return walker->unwind.backtrace;
 }
 
-/* What there is to say of a stack. */
-#define TS_STACK_CUT (1u << 0) /* it was deeper */
+/* Flags of a captured stack. */
+#define TS_STACK_CUT (1u << 0) /* the stack was deeper than the limit */
 #define TS_STACK_NO_PYTHON \
-	(1u << 1) /* where the Python functions belong could not be told: they are missing */
+/* Python functions are missing: their place among the native frames is unknown. */
+(1u << 1)
 
-/*
- * The calling thread's stack. Thread-safe; takes no lock where the stack was seen before. `cache` is the thread's own, and
- * is made where it is NULL.
+	/*
+ * Returns the id of the calling thread's stack; TS_ID_UNKNOWN: no unwinder or a full arena.
+ * Thread-safe; takes no lock if the stack was seen before. `cache` belongs to the thread; the
+ * function makes it if it is NULL.
  */
-uint32_t ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
-			  struct ts_stack_cache **cache, uint32_t *ret_flags);
+	uint32_t
+	ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
+			 struct ts_stack_cache **cache, uint32_t *ret_flags);
 
-/* The sums over all threads. */
+/* Returns the sums over all threads. */
 struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker);
 
 struct ts_producer;
 
-/* stack-report.c: records the sums as counters, where they changed since the last time. For the flush thread. */
+/*
+ * In stack-report.c: records the sums as counters if they changed since the last call. For the
+ * flush thread.
+ */
 void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer);

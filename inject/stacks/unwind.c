@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unw_backtrace() remembers how each return address was unwound and takes about 8 ns a frame once it does.
+ * Calls libunwind; stack.c calls this file.
  *
- * Trap: it never forgets. What it remembers is each thread's own and by address alone: flushing libunwind's caches is
- * not for it, and where a library took the place of another it gives frames that were never there. So once a library has
- * gone it is not believed any more, and stacks are gone through step by step, whose caches can be flushed.
+ * unw_backtrace() caches how it unwound each return address, and then takes about 8 ns a frame.
+ * Trap: it never forgets. Its cache is per thread and by address alone, and flushing libunwind's
+ * caches does not flush it. If another library takes the place of an unloaded one, unw_backtrace()
+ * returns frames that never existed. So after an unload this file does not use it any more and
+ * unwinds step by step; the caches of that method can be flushed.
  *
- * libunwind is loaded when the GPU is first used and RTLD_LOCAL: its exports include backtrace() and the C++ unwinder's,
- * and would capture those of the whole process were it a needed library of something preloaded.
+ * libunwind is loaded at the first use of the GPU, with RTLD_LOCAL. Its exports include backtrace()
+ * and the C++ unwinder's functions. As a needed library of a preloaded one, it would capture these
+ * calls in the whole process.
  */
 #include <dlfcn.h>
 #include <ucontext.h>
@@ -17,8 +20,8 @@
 
 #define REGISTER_SP  7
 #define REGISTER_IP  16
-#define CURSOR_WORDS 256 /* libunwind's own has 127 */
-/* Frames of ours between the one asked for and libunwind's. */
+#define CURSOR_WORDS 256 /* libunwind's cursor has 127 */
+/* Limit of the shim's frames between the requested function and libunwind. */
 #define OWN_FRAMES_MAX 8u
 
 void ts_unwind_init(struct ts_unwind *unwind)
@@ -31,7 +34,9 @@ void ts_unwind_init(struct ts_unwind *unwind)
 	memset(unwind, 0, sizeof(*unwind));
 	if (!library)
 		return;
-	/* ISO C has no conversion between object and function pointers; POSIX's dlsym() has. */
+	/*
+	 * ISO C has no conversion between object and function pointers; POSIX has one for dlsym().
+	 */
 	*(void **)&unwind->backtrace = dlsym(library, "unw_backtrace");
 #if defined(__x86_64__)
 	*(void **)&unwind->get_context = dlsym(library, "_Ux86_64_getcontext");
@@ -66,7 +71,7 @@ static uint32_t go_by_steps(const struct ts_unwind *unwind, uint64_t *frames, ui
 		if (unwind->get_register(cursor, REGISTER_IP, &ip) ||
 		    unwind->get_register(cursor, REGISTER_SP, &sp))
 			break;
-		/* A callee's frame ends where its return address does. */
+		/* A callee's frame ends at its return address. */
 		at[n] = sp - sizeof(uintptr_t);
 		frames[n++] = ip;
 	}
@@ -90,7 +95,7 @@ void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_
 	}
 	while (first < n && first < OWN_FRAMES_MAX && frames[first] != (uintptr_t)caller)
 		first++;
-	/* _start's caller is 0: no frame. */
+	/* The caller of _start is 0, which is no frame. */
 	while (n > first && !frames[n - 1])
 		n--;
 	n -= first;

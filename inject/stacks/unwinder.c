@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trap: before libunwind reads a word of the stack that no unwinding rule vouches for, it asks the kernel whether the word is
- * there, by writing it into a pipe and reading it back. That pipe is two descriptors in the application's table, at the
- * lowest free numbers; an application that closes what it does not know and opens files of its own under these
- * numbers has bytes written into one and read from the other. So the functions that libunwind imports for it are
- * replaced, in its own table of imports alone, by ones that ask the kernel without a descriptor. Its walk over the
- * loaded libraries goes by ts_loader_iterate() for the same reason: what a library does inside somebody else's
- * program has to leave no trace there.
+ * Loads libunwind and replaces some of its imports; unwind.c calls it.
+ *
+ * Trap: libunwind reads some stack words that no unwind rule guarantees. Before it reads such a
+ * word, it asks the kernel whether the word is mapped: it writes the word into a pipe and reads it
+ * back. That pipe takes two descriptors of the application, at the lowest free numbers. An
+ * application may close unknown descriptors and open its own files under these numbers. libunwind
+ * would then write bytes into one file and read from the other.
+ *
+ * So this file replaces the functions that libunwind imports for the pipe, only in libunwind's own
+ * table of imports. The replacements ask the kernel without a descriptor. libunwind's walk over the
+ * loaded libraries uses ts_loader_iterate() for the same reason: a library inside another program
+ * must leave no trace there.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -26,14 +31,20 @@
 #define RELOCATION_CALL	 R_AARCH64_JUMP_SLOT
 #endif
 
-/* No descriptor has this number, and closing it does nothing. -1 would mean that the pipe is yet to be made. */
+/*
+ * No descriptor has this number, and closing it does nothing. -1 would mean that the pipe does not
+ * exist yet.
+ */
 #define NO_DESCRIPTOR (-2)
 
 bool ts_unwinder_can_read(const void *address)
 {
 	const void *word = (const void *)((uintptr_t)address & ~(uintptr_t)7);
 
-	/* The kernel reads the mask, if there is one, first and then finds that it cannot be asked for this: EFAULT or EINVAL. */
+	/*
+	 * The kernel first reads the mask, if it is mapped, and then rejects the request: EFAULT or
+	 * EINVAL.
+	 */
 	return word && (syscall(SYS_rt_sigprocmask, ~0, word, NULL, 8) == 0 || errno != EFAULT);
 }
 
@@ -49,12 +60,18 @@ static int replaced_pipe(int *ret_ends)
 	return replaced_pipe2(ret_ends, 0);
 }
 
-/* The pipe is emptied byte by byte, and is empty. What else is read is a file of libunwind's own. */
+/*
+ * libunwind empties its pipe byte by byte; this pipe is always empty. Any other read is from a file
+ * of libunwind.
+ */
 static ssize_t replaced_read(int fd, void *bytes, size_t n_bytes)
 {
 	if (n_bytes != 1)
 		return syscall(SYS_read, fd, bytes, n_bytes);
-	/* libunwind repeats both on EINTR without looking at the result: errno is always set. */
+	/*
+	 * On EINTR libunwind repeats both calls without checking the result, so errno is always
+	 * set.
+	 */
 	errno = EAGAIN;
 	return -1;
 }
@@ -91,15 +108,15 @@ struct imports {
 	const struct link_map *map;
 	const ElfW(Sym) * symbols;
 	const char *strings;
-	const ElfW(Rela) * tables[2]; /* of calls, and of everything else */
+	const ElfW(Rela) * tables[2]; /* of calls, and of all other imports */
 	size_t n_bytes[2];
 	struct {
 		uintptr_t start, end;
-	} relro;		  /* is read-only once relocated */
-	unsigned found, replaced; /* a bit for each enum import */
+	} relro;		  /* read-only after relocation */
+	unsigned found, replaced; /* one bit per enum import */
 };
 
-/* glibc makes these addresses; other loaders leave them as they are in the file. */
+/* glibc relocates these addresses; other loaders leave them as in the file. */
 static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) * entry)
 {
 	return (const void *)(entry->d_un.d_ptr < map->l_addr ? map->l_addr + entry->d_un.d_ptr
@@ -221,8 +238,9 @@ static void replace_all(struct imports *imports)
 }
 
 /*
- * Harmless: without a pipe, and with its questions to the kernel answered by ours. One that imports no pipe has none;
- * one whose imports cannot be read, or not be replaced, is not used.
+ * Returns whether libunwind uses no pipe and its questions to the kernel go to the replacements. A
+ * libunwind that imports no pipe is harmless. One whose imports cannot be read or replaced is not
+ * used.
  */
 static bool is_harmless(const struct imports *imports)
 {
