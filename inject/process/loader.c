@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trap: fork() copies the loader's lock as it is. glibc before 2.37 does not make it anew in the child, where nobody is left
- * to release it when another thread of the parent was walking the libraries: the child hangs in its first dlopen(). So a
- * walk of ours and a fork() exclude each other. The application's own walks are as they ever were.
+ * Iterates over libraries and watches the loader; inject/stacks calls it.
  *
- * What the loader tells a walk under its lock, how many libraries were ever loaded and unloaded, glibc keeps in
- * _rtld_global: first the list of libraries, then how many are in it, and further on the number ever loaded, whose place
- * differs between versions. It is found by what it holds, before and after a library was loaded. Should that find
- * the wrong word, every later walk shows it (ts_loader_watch_check()). Another C library has no such thing; there
- * nothing is watched. Libraries in further namespaces make the counts disagree, which ends the watching too.
+ * Trap: fork() copies the loader's lock in its current state, and glibc before 2.37 does not reset
+ * it in the child. If another thread of the parent was iterating over the libraries, no thread in
+ * the child releases the lock. The child then hangs in its first dlopen(). So the shim's iterations
+ * and fork() exclude each other. The application's own iterations are unchanged.
+ *
+ * Under its lock the loader reports how many libraries were ever loaded and unloaded. glibc keeps
+ * the data in _rtld_global: first the list of libraries, then its length, and later the count ever
+ * loaded, at an offset that differs between versions. ts_loader_watch() finds that word by its
+ * value before and after a library was loaded. If it finds a wrong word, a later check detects this
+ * (ts_loader_watch_check()). Other C libraries have no such word, so nothing is watched there.
+ * Libraries in further namespaces make the counts disagree, which also ends the watch.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,8 +20,8 @@
 #include "inject/process/loader.h"
 
 /*
- * Recursive, for a signal handler may fork() on the very thread that it interrupted while walking. Of the process, not
- * of the session: fork handlers cannot be taken back.
+ * Recursive, because a signal handler may fork() on the thread that it interrupted in an iteration.
+ * The mutex belongs to the process, not to the session, because fork handlers cannot be removed.
  */
 static pthread_mutex_t walking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -32,7 +36,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&walking);
 }
 
-/* The owner that the mutex remembers is a thread of the parent's: it is made anew. */
+/* The mutex's owner is a thread of the parent, so the child initialises it again. */
 static void in_child(void)
 {
 	walking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -67,7 +71,7 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* glibc's own: a list of libraries with its length, and what else the loader keeps. */
+/* The first fields of glibc's _rtld_global: the list of libraries and its length. */
 struct global {
 	const struct link_map *first;
 	uint32_t n_loaded;
@@ -120,7 +124,7 @@ void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), vo
 	watch->works = watch->n_added > 0;
 }
 
-/* Under the loader's lock the counts stand still. */
+/* The caller holds the loader's lock, so the counts do not change. */
 static int compare_counts(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct ts_loader_watch *watch = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking the libraries of the process without leaving a forked child with the loader's lock held, and noticing
- * without a lock that libraries came or went.
+ * Iterates over the process's libraries without leaving the loader's lock held in a forked child.
+ * Notices without a lock that libraries were loaded or unloaded.
  */
 #pragma once
 
@@ -11,35 +11,43 @@
 #include "proto/abi/tablehash.h"
 
 /*
- * dl_iterate_phdr(), which a fork() waits for to be over. Everything of ours walks by this, and so does the unwinder.
- * Thread-safe.
+ * dl_iterate_phdr(), except that a fork() waits until it is over. All iterations of the shim and of
+ * the unwinder use this function. Thread-safe.
  */
 int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
 #define TS_LOADER_COUNTS_MAX 4u
 
-/* Where the loader keeps its counts of libraries, for reading them without its lock. */
+/* Addresses of the loader's counts of libraries, to read them without its lock. */
 struct ts_loader_watch {
-	uint32_t works; /* 0: not known; ts_loader_generation() says nothing */
+	uint32_t works; /* 0: counts not found; the generation means nothing */
 	uint32_t n_added;
-	const uint32_t *n_loaded; /* libraries that are loaded */
+	const uint32_t *n_loaded; /* libraries loaded now */
 	const uint64_t *added
-		[TS_LOADER_COUNTS_MAX]; /* counts of libraries ever loaded; one of them at least is */
+		/*
+		 * Candidates for the count of libraries ever loaded; at least one of them is that
+		 * count.
+		 */
+		[TS_LOADER_COUNTS_MAX];
 };
 
 /*
- * Finds the counts. `load` is called meanwhile, and loads a library: that shows which words count. It need not: then
- * there may be words too many among those watched.
+ * Finds the counts. It calls `load`, which loads a library; the words that change are the counts.
+ * `load` may load nothing: then the candidates may include too many words.
  */
 void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), void *data);
 
-/* Compares the counts with what the loader says under its lock; where they differ, `works` is 0 from then on. */
+/*
+ * Compares the counts with the loader's own, under its lock. If they differ, it sets `works` to 0
+ * for good.
+ */
 void ts_loader_watch_check(struct ts_loader_watch *watch);
 
 /*
- * Another number whenever a library was loaded or unloaded, from before its code can run, or another's can in
- * its place. Two loads and no lock: whoever has a new library's code on its stack has seen that library loaded, by
- * what led it there, so that no barrier is called for.
+ * Returns a number that changes whenever a library was loaded or unloaded. It changes before the
+ * new library's code can run, and before another library's code can take its place. Two loads, no
+ * lock, no barrier: a thread with a new library's code on its stack has already seen that library
+ * loaded.
  */
 static inline uint64_t ts_loader_generation(const struct ts_loader_watch *watch)
 {
@@ -52,7 +60,10 @@ static inline uint64_t ts_loader_generation(const struct ts_loader_watch *watch)
 	return generation;
 }
 
-/* How many libraries have gone so far; without a lock. Where that is not known, another number each time something changes. */
+/*
+ * Returns how many libraries were unloaded so far, without a lock. If that count is unknown, it
+ * returns a number that changes at each load or unload.
+ */
 static inline uint64_t ts_loader_gone(const struct ts_loader_watch *watch)
 {
 	if (watch->n_added != 1)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Being loaded, being unloaded, and _exit(). LD_PRELOAD reaches every shell and compiler of a build, so the constructor
- * sets two environment variables, looks up a few functions and reads in /proc whether there is a seccomp filter: no thread, no
- * socket, no descriptor that stays, no allocation but setenv()'s.
+ * Handles load, unload and _exit(); the dynamic loader calls it. It calls shim.c to end the
+ * session. LD_PRELOAD reaches every shell and compiler of a build, so the constructor does little:
+ * it sets two environment variables, looks up a few functions and reads in /proc whether a seccomp
+ * filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation except
+ * setenv()'s.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +22,7 @@
 #define NVTX_INJECTION_ENVIRONMENT "NVTX_INJECTION64_PATH"
 
 struct preload {
-	char holder[256]; /* whose CUDA_INJECTION64_PATH is; empty: ours */
+	char holder[256]; /* other library in CUDA_INJECTION64_PATH; empty: this one */
 	pid_t pid;
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
@@ -29,8 +31,9 @@ struct preload {
 static struct preload preload;
 
 /*
- * Whether this library's functions stand before libc's: it was preloaded, not loaded by the driver. A sanitizer's runtime may
- * stand before both and has an _exit() of its own, which calls ours; fexecve() is no sanitizer's.
+ * Returns whether this library's functions come before libc's: it was preloaded, not loaded by the
+ * driver. A sanitizer's runtime may come before both, with its own _exit() that calls this
+ * library's. No sanitizer defines fexecve().
  */
 static bool finds_ours(const void *base)
 {
@@ -40,7 +43,10 @@ static bool finds_ours(const void *base)
 	return found && dladdr(found, &info) && info.dli_fbase == base;
 }
 
-/* For whoever looks for a trace that did not come: whether this is loaded, and what the driver will do. */
+/*
+ * Prints whether the library is loaded, and what the driver will do. This explains a missing trace
+ * in debug mode.
+ */
 static void say_loaded(void)
 {
 	if (*preload.holder)
@@ -58,12 +64,12 @@ static void say_loaded(void)
 			(int)preload.pid, ts_loaded.nvtx_holder);
 }
 
-/* Ours where it is free; else whose it is. */
+/* Sets the variable to this library if it is unset; else stores the name of another library. */
 static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 {
 	const char *held = secure_getenv(name);
 
-	/* A privileged program's environment is its caller's, and stays as it is. */
+	/* The environment of a privileged program belongs to its caller and stays unchanged. */
 	if (ts_config_is_privileged())
 		return;
 	if (!held || !*held) {
@@ -74,7 +80,10 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 	}
 }
 
-/* Whether two names are one file: the variable may have been inherited under another name. */
+/*
+ * Returns whether two names are one file. The variable may be inherited under another name of this
+ * library.
+ */
 static bool is_ours(const char *path)
 {
 	struct stat theirs, ours;
@@ -90,13 +99,16 @@ __attribute__((constructor)) static void loaded(void)
 
 	preload.pid = getpid();
 	ts_loaded.filters = ts_sandbox_count();
-	/* Other preloaded libraries may have an _exit() too; theirs comes after ours. */
+	/* If other preloaded libraries define _exit(), theirs comes after this one. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
 	ts_exec_resolve();
 	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
 		ts_loaded.interposes = finds_ours(info.dli_fbase);
-		/* A child may be started elsewhere, and inherits the variable. */
+		/*
+		 * A child may start in another directory, and it inherits the variable, so the path
+		 * is absolute.
+		 */
 		if (*info.dli_fname == '/' || !realpath(info.dli_fname, ts_loaded.library))
 			snprintf(ts_loaded.library, sizeof(ts_loaded.library), "%s",
 				 info.dli_fname);
@@ -104,7 +116,7 @@ __attribute__((constructor)) static void loaded(void)
 	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
 	take_variable(NVTX_INJECTION_ENVIRONMENT, ts_loaded.nvtx_holder,
 		      sizeof(ts_loaded.nvtx_holder));
-	/* Inherited under another name, it is ours all the same. */
+	/* An inherited value may be another name of this library. */
 	if (*ts_loaded.nvtx_holder && is_ours(ts_loaded.nvtx_holder))
 		ts_loaded.nvtx_holder[0] = '\0';
 	if (ts_config_debug())
@@ -113,8 +125,8 @@ __attribute__((constructor)) static void loaded(void)
 }
 
 /*
- * The process used CUDA, and another tool's library was injected in our place: a daemon that listens is told, so that
- * an empty recording says why. None is started for it.
+ * The process used CUDA, but another tool's library was injected. If a daemon listens, report this
+ * to it, so that an empty recording states the reason. Do not start a daemon for it.
  */
 static void send_holder(void)
 {
@@ -123,7 +135,7 @@ static void send_holder(void)
 	void *driver;
 	int fd = -1;
 
-	/* Once for the process: not for each child that it forked. */
+	/* Once per process, not for each forked child. */
 	if (ts_shim.started || !*preload.holder || preload.pid != getpid() ||
 	    is_ours(preload.holder))
 		return;
@@ -139,7 +151,7 @@ static void send_holder(void)
 	close(fd);
 }
 
-/* Runs after every exit handler: what they recorded is flushed, and the session ends. */
+/* Runs after all exit handlers: flushes their records and ends the session. */
 __attribute__((destructor)) static void unloaded(void)
 {
 	int saved_errno = errno;
@@ -149,7 +161,10 @@ __attribute__((destructor)) static void unloaded(void)
 	errno = saved_errno;
 }
 
-/* Trap: programs that end by _exit() run no handler at all. It is async-signal-safe, and so is what is done here. */
+/*
+ * Trap: a program that ends by _exit() runs no handler. _exit() is async-signal-safe, and so is
+ * this code.
+ */
 __attribute__((visibility("default"))) void _exit(int status)
 {
 	ts_shim_end(true);

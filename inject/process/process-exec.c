@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that replaces itself. exec runs no exit handler, and what CUPTI still held would be lost with the image; so
- * the calls by which a program does it are exported here, before libc's: what was done is flushed first. A child
- * of fork() or vfork(), which is who calls them mostly, has no session and goes straight through. What a call that
- * failed leaves behind is a process that records on.
+ * Interposes the exec functions. exec runs no exit handler, so records that CUPTI still holds would
+ * be lost with the image. This library therefore exports the exec calls before libc's and flushes
+ * first (ts_shim_leave()). Most callers are children of fork() or vfork(); such a child has no
+ * session and passes straight through. If exec fails, the process continues to record
+ * (ts_shim_stay()).
  *
- * All that is done here is async-signal-safe, as the calls themselves are. posix_spawn() and system() replace nobody but
- * a child of their own, inside libc, and do not come by.
+ * All code here is async-signal-safe, as the calls themselves are. posix_spawn() and system()
+ * replace only a child of their own, inside libc, and do not use these functions.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Arguments of execl() and its kin that find room on the stack; for more, memory is mapped. */
+/* So many arguments of execl() and its variants fit on the stack; for more, memory is mapped. */
 #define FEW_ARGUMENTS 256u
 
 static struct {
@@ -46,18 +47,18 @@ void ts_exec_resolve(void)
 	*(void **)&next.execve = dlsym(RTLD_NEXT, "execve");
 	*(void **)&next.execvpe = dlsym(RTLD_NEXT, "execvpe");
 	*(void **)&next.fexecve = dlsym(RTLD_NEXT, "fexecve");
-	/* Since glibc 2.34. */
+	/* Exists since glibc 2.34. */
 	*(void **)&next.execveat = dlsym(RTLD_NEXT, "execveat");
 }
 
-/* A constructor that ran before ours may call them already; no other thread does then. */
+/* An earlier constructor may call these functions; no other thread exists then. */
 static void resolve_early(void)
 {
 	if (!next.execve)
 		ts_exec_resolve();
 }
 
-/* What follows a call that has returned, and so failed. */
+/* Handles a call that returned, which means that it failed. */
 static int failed(void)
 {
 	ts_shim_stay();
@@ -122,7 +123,10 @@ int execvp(const char *file, char *const *argv)
 
 typedef int exec_fn(const char *, char *const *, char *const *);
 
-/* execl() and its kin: the arguments as an array; behind their end, where it is asked for, the environment. */
+/*
+ * Implements execl() and its variants: collects the arguments into an array. If requested, the
+ * environment follows the last argument.
+ */
 static int exec_list(exec_fn *call, const char *path, const char *argument, va_list list,
 		     bool with_environment)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls by which a program replaces itself, before libc's. */
+/* Interposes the exec calls, by which a program replaces itself. */
 #pragma once
 
-/* Finds libc's own. Once, while there is one thread. */
+/* Finds libc's functions. The caller calls it once, while the process has one thread. */
 void ts_exec_resolve(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creation of the trace's file by the traced process. The daemon runs as another user: it could neither create the file in a
- * directory of this user's, nor give it away. Every call is on this process's own files, and none follows a symbolic link.
+ * The traced process creates the trace's file; the link thread calls this. The daemon runs as
+ * another user: it could neither create the file in this user's directory nor give it away. Every
+ * call is on this process's own files, and none follows a symbolic link.
  */
 #include "inject/process/process-output.h"
 
@@ -34,7 +35,7 @@ static int create(const char *path, struct ts_output *output)
 	return r;
 }
 
-/* Whether the path names the file that was created. */
+/* Returns whether the path still refers to the created file. */
 static bool is_ours(const struct ts_output *output, const struct stat *status)
 {
 	return status->st_dev == output->device && status->st_ino == output->inode;

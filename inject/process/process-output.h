@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace's file, if $TRACESMITH_OUTPUT names one and a service records this process: created here, with the rights of this
- * process, and written by the daemon through descriptors that go with HELLO. link-thread.c calls it, in the link thread.
+ * The trace's file, if $TRACESMITH_OUTPUT names one and a service records this process. The process
+ * creates the file with its own rights; the daemon writes it through descriptors that go with
+ * HELLO. The link thread (link-thread.c) calls these functions.
  */
 #pragma once
 
@@ -11,8 +12,8 @@
 #include "proto/abi/base.h"
 
 struct ts_output {
-	int fd, read_fd; /* to read and write, to read only; -1: none */
-	uint32_t number; /* N of the "-N" in its name; 0: the name has none */
+	int fd, read_fd; /* read and write; read only; -1: none */
+	uint32_t number; /* N of the "-N" in the file's name; 0: no number */
 	dev_t device;	 /* of the file, for ts_output_discard() */
 	ino_t inode;
 	char path[PATH_MAX]; /* empty: no file was created */
@@ -20,11 +21,14 @@ struct ts_output {
 
 #define TS_OUTPUT_NONE ((struct ts_output){.fd = -1, .read_fd = -1})
 
-/* Creates a file at `path`, or at the first numbered name after it that does not exist. Returns 0 or a negative errno. */
+/*
+ * Creates a file at `path`, or at the first numbered name after it that does not exist. The caller
+ * closes ret_output. Returns 0 or a negative errno.
+ */
 int ts_output_open(const char *path, struct ts_output *ret_output);
 
 /* Closes both descriptors. The file keeps its name. */
 void ts_output_close(struct ts_output *output);
 
-/* Removes the file if it is empty and nothing else has its name by now: no daemon writes it. */
+/* Removes the file if it is empty and its name still refers to it: no daemon writes it. */
 void ts_output_discard(struct ts_output *output);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See process-sandbox.h. /proc is asked, by openat(), read() and close(): prctl(PR_GET_SECCOMP) may itself be forbidden, but the
- * loader has just opened libraries by these three calls, and so will the driver. The preloaded library asks at its start and again when a session
- * begins; a program that shut itself off from /proc in between is one with a filter of its own.
+ * See process-sandbox.h. preload.c calls ts_sandbox_count() at load, and the shim calls
+ * ts_sandbox_find() when a session begins.
+ *
+ * It reads /proc by openat(), read() and close(). prctl(PR_GET_SECCOMP) may itself be forbidden,
+ * but the loader has just used these three calls, and the driver will use them. If the program shut
+ * itself off from /proc in between, it counts as a program with its own filter.
  */
 #include "inject/process/process-sandbox.h"
 
@@ -12,7 +15,7 @@
 
 #define STATUS_BYTES 4096
 
-/* The number behind `name`, which is first in its line; -1: there is none. */
+/* Returns the number behind `name`, which begins a line; -1: not found. */
 static int field(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
@@ -35,7 +38,7 @@ int ts_sandbox_count(void)
 	close(fd);
 	status[used] = '\0';
 	mode = field(status, "\nSeccomp:");
-	/* Since Linux 5.9. */
+	/* Exists since Linux 5.9. */
 	filters = field(status, "\nSeccomp_filters:");
 	return mode <= 0 ? mode : 1 + (filters > 0 ? filters : 0);
 }

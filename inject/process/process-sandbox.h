@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a seccomp filter is present, and whose it is. Under a filter the shim makes the calls of proto/abi/sandbox.h only:
- * any other one may be forbidden, on pain of death.
+ * Finds out whether a seccomp filter is present and who installed it. Under a filter the shim makes
+ * only the calls of proto/abi/sandbox.h: any other call may be forbidden, and the kernel may kill
+ * the process for it.
  */
 #pragma once
 
 enum ts_sandbox {
 	TS_SANDBOX_NONE = 0,
 	TS_SANDBOX_INHERITED =
-		1,	    /* from whoever started the program, and so it permits starting one */
-	TS_SANDBOX_OWN = 2, /* the program's own, which most often permits little */
+		/* Installed before the program started, so it permits starting a program. */
+		1,
+	TS_SANDBOX_OWN = 2, /* the program's own, which usually permits little */
 };
 
-/* Filters of the calling thread: their number and 1 more, 0 if there is none, -1 if /proc does not say. */
+/*
+ * Returns the number of the calling thread's filters plus 1; 0: no filter; -1: /proc is not
+ * readable.
+ */
 int ts_sandbox_count(void);
 
-/* at_start: what ts_sandbox_count() returned when the shim was loaded. */
+/* Returns the kind of filter. at_start: result of ts_sandbox_count() when the shim was loaded. */
 enum ts_sandbox ts_sandbox_find(int at_start);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The private daemon's start. fork() would run the application's atfork handlers and copy its page tables;
- * instead two clones share the caller's memory while it waits, as vfork() does. The first one only leaves the
- * session and makes the second, whose parent it is; its own exit signal is 0, so that neither SIGCHLD nor an
- * ordinary wait() of the application ever tells of it, and it is reaped here. The second one thus belongs to init.
+ * Starts the private daemon; link-thread.c calls it. fork() would run the application's atfork
+ * handlers and copy its page tables, so two clones share the caller's memory while the caller
+ * waits, as vfork() does.
+ *
+ * The first clone leaves the session and makes the second clone. Its exit signal is 0, so the
+ * application gets no SIGCHLD and an ordinary wait() does not return it; this file reaps it. The
+ * second clone thus becomes a child of init.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -18,18 +21,18 @@
 
 #define STACK_BYTES (64u * 1024)
 
-/* What the two clones share with the waiting caller. */
+/* Data that the two clones share with the waiting caller. */
 struct spawn {
 	const char *path;
 	char *const *argv;
 	char *const *environment;
 	int fd;
 	bool keep_stderr;
-	int error; /* of either clone */
+	int error; /* of either clone; a negative errno */
 	uint8_t *daemon_stack_top;
 };
 
-/* exit_group by number: _exit() by name is the shim's own. */
+/* exit_group by number, because _exit() is the shim's own function. */
 static void leave(void)
 {
 	for (;;)
@@ -37,8 +40,9 @@ static void leave(void)
 }
 
 /*
- * Kernels before 5.9 have no close_range(): closes what /proc tells of. opendir() allocates, and this is the application's
- * memory in a process that shares it; so the entries are read as the kernel gives them.
+ * For kernels before 5.9 without close_range(): closes the descriptors that /proc lists. opendir()
+ * would allocate in the application's memory, which this process shares, so the entries are read by
+ * the system call.
  */
 static void close_listed(int first)
 {
@@ -76,7 +80,7 @@ static int arrange_descriptors(int fd, bool keep_stderr)
 {
 	int null, i;
 
-	/* Out of the way of 0 to 3 first. */
+	/* Move fd above 0 to 3 first. */
 	fd = fcntl(fd, F_DUPFD, 4);
 	if (fd < 0)
 		return -errno;
@@ -106,14 +110,20 @@ static int daemon_main(void *data)
 	spawn->error = arrange_descriptors(spawn->fd, spawn->keep_stderr);
 	if (spawn->error)
 		leave();
-	/* The table of handlers is a copy: CLONE_SIGHAND is not set. exec resets handlers, but not what is ignored. */
+	/*
+	 * The table of handlers is a copy, because CLONE_SIGHAND is not set. exec resets handlers,
+	 * but ignored signals stay ignored.
+	 */
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = SIG_DFL;
 	for (i = 1; i < _NSIG; i++)
 		(void)sigaction(i, &action, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* The system call itself: execve() is this library's own, for the application (process-exec.c). */
+	/*
+	 * The system call itself: execve() is this library's own, for the application
+	 * (process-exec.c).
+	 */
 	syscall(SYS_execve, spawn->path, spawn->argv, spawn->environment);
 	spawn->error = -errno;
 	leave();

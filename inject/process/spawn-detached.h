@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Starting a program that the application never notices: no child of its, no signal, no descriptor.
- */
+/* Starts a program that the application does not notice: no child, no signal, no descriptor. */
 #pragma once
 
 #include <stdbool.h>
 
 /*
- * Starts `path` in a session of its own, with `fd` as its descriptor 3, /dev/null as 0 to 2 (for developers: but
- * for 2, where `keep_stderr`) and nothing else, every signal at its default and none blocked. The caller must have blocked every signal. Returns 0 once it
- * runs, or a negative errno of what failed.
+ * Starts `path` in its own session. Its descriptor 3 is `fd`, and 0 to 2 are /dev/null (with
+ * keep_stderr, for debugging, 2 stays). It has no other descriptors. Every signal has its default
+ * action, and none is blocked. The caller must have blocked all signals. Returns 0 once the program
+ * runs, or a negative errno.
  */
 int ts_spawn_detached(const char *path, char *const *argv, char *const *environment, int fd,
 		      bool keep_stderr);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program says of itself, for the trace that TraceSmith makes of it: marks, ranges, counters, and when to record. For C
- * and C++ on Linux, in this header alone: there is nothing to link with, and a program that is not traced does nothing
- * here but look once whether it is. Tracing is there where libtsinject.so was preloaded (`tsctl record` does that).
+ * Annotations of a program for its TraceSmith trace: marks, ranges, counters, and when to record.
+ * For C and C++ on Linux. The header is complete: there is nothing to link. A program that is not
+ * traced only checks once whether it is traced. A program is traced if libtsinject.so is preloaded
+ * (`tsctl record` does that).
  *
- *	tracesmith_push("epoch");
- *	tracesmith_mark("data loaded");
- *	tracesmith_counter("loss", loss);
- *	tracesmith_pop();
+ * 	tracesmith_push("epoch");
+ * 	tracesmith_mark("data loaded");
+ * 	tracesmith_counter("loss", loss);
+ * 	tracesmith_pop();
  *
- * Ranges that are pushed nest within their thread, and so with what it launches on a GPU. Those that are begun have an id,
- * and may be ended by any thread. The first of these calls begins the trace, where no use of CUDA has.
+ * Pushed ranges nest within their thread and thus enclose the GPU work that the thread launches. A
+ * range from tracesmith_begin() has an id, and any thread may end it. The first of these calls
+ * begins the trace, unless the use of CUDA has begun it.
  *
- * Names are copied when they are first seen; a name is any text in UTF-8 of at most 4096 bytes, best a constant. A
- * source that defines TRACESMITH_DOMAIN before it includes this has its names in that domain, told from others' of the
- * same name:
+ * Names are copied at their first use. A name is UTF-8 text of at most 4096 bytes, best a constant.
+ * A source that defines TRACESMITH_DOMAIN before the #include puts its names into that domain.
+ * Equal names in different domains stay apart:
  *
- *	#define TRACESMITH_DOMAIN "my library"
- *	#include <tracesmith/annotate.h>
+ * 	#define TRACESMITH_DOMAIN "my library"
+ * 	#include <tracesmith/annotate.h>
  *
- * Thread-safe; not for signal handlers. errno is kept. Nothing fails. With glibc before 2.34 link with -ldl, or these do
- * nothing.
+ * Thread-safe; not for signal handlers. errno is preserved. No call fails. With glibc before 2.34,
+ * link with -ldl; otherwise the calls do nothing.
  */
 #pragma once
 
@@ -35,11 +37,18 @@
 extern "C" {
 #endif
 
-/* What the tracing library exports as tracesmith_annotate_1. Only ever added to: n_bytes says how far it goes. */
+/*
+ * Exported by the tracing library as tracesmith_annotate_1. New versions only append fields;
+ * n_bytes is the size.
+ */
 struct tracesmith_functions {
 	size_t n_bytes;
 	void *(*domain)(
-		const char *name); /* NULL: the default one, for NULL and where there is no room */
+		/*
+		 * Returns the domain of this name. NULL: the default domain, for name NULL or if
+		 * the tables could not be made.
+		 */
+		const char *name);
 	void (*mark)(void *domain, const char *name);
 	void (*push)(void *domain, const char *name);
 	void (*pop)(void *domain);
@@ -57,7 +66,7 @@ extern void *tracesmith_dlsym_(void *handle, const char *name) __asm__("dlsym")
 static const struct tracesmith_functions tracesmith_none_
 	__attribute__((unused)) = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
-/* This source's own: looked up at its first call, and never again. */
+/* State of this source file, looked up once at its first call. */
 static struct {
 	const struct tracesmith_functions *functions; /* NULL: not looked up yet */
 	void *domain;
@@ -68,7 +77,7 @@ tracesmith_look_up_(void)
 {
 	const struct tracesmith_functions *found = NULL;
 
-	/* NULL is RTLD_DEFAULT: what is preloaded is found. */
+	/* NULL is RTLD_DEFAULT, which finds preloaded libraries. */
 	if (tracesmith_dlsym_)
 		found = (const struct tracesmith_functions *)
 			tracesmith_dlsym_(NULL, "tracesmith_annotate_1");
@@ -77,12 +86,15 @@ tracesmith_look_up_(void)
 	else
 		__atomic_store_n(&tracesmith_.domain, found->domain(TRACESMITH_DOMAIN),
 				 __ATOMIC_RELAXED);
-	/* Of threads that come here at once, all find the same; pairs with the acquire below. */
+	/*
+	 * Threads that arrive at once all find the same table. Release pairs with the acquire
+	 * below.
+	 */
 	__atomic_store_n(&tracesmith_.functions, found, __ATOMIC_RELEASE);
 	return found;
 }
 
-/* NULL: not traced. */
+/* Returns the functions; NULL: not traced. */
 __attribute__((unused)) static inline const struct tracesmith_functions *tracesmith_find_(void)
 {
 	const struct tracesmith_functions *functions =
@@ -98,7 +110,7 @@ __attribute__((unused)) static inline void *tracesmith_domain_(void)
 	return __atomic_load_n(&tracesmith_.domain, __ATOMIC_RELAXED);
 }
 
-/* Something happened now. */
+/* Records that something happened now. */
 static inline void tracesmith_mark(const char *name)
 {
 	const struct tracesmith_functions *functions = tracesmith_find_();
@@ -107,7 +119,7 @@ static inline void tracesmith_mark(const char *name)
 		functions->mark(tracesmith_domain_(), name);
 }
 
-/* From here to the tracesmith_pop() that belongs to it, on this thread. */
+/* Begins a range that ends at the matching tracesmith_pop() on this thread. */
 static inline void tracesmith_push(const char *name)
 {
 	const struct tracesmith_functions *functions = tracesmith_find_();
@@ -124,7 +136,10 @@ static inline void tracesmith_pop(void)
 		functions->pop(tracesmith_domain_());
 }
 
-/* From here to tracesmith_end() of what this returns, which any thread may call. 0 where nothing is recorded. */
+/*
+ * Begins a range and returns its id for tracesmith_end(), which any thread may call. 0: not
+ * recorded.
+ */
 static inline uint64_t tracesmith_begin(const char *name)
 {
 	const struct tracesmith_functions *functions = tracesmith_find_();
@@ -140,7 +155,7 @@ static inline void tracesmith_end(uint64_t id)
 		functions->end(id);
 }
 
-/* The value of something from now on. */
+/* Records a counter's new value. */
 static inline void tracesmith_counter(const char *name, double value)
 {
 	const struct tracesmith_functions *functions = tracesmith_find_();
@@ -158,8 +173,8 @@ static inline void tracesmith_counter_i64(const char *name, int64_t value)
 }
 
 /*
- * From now on nothing of this process is recorded, whoever else wishes it; until tracesmith_start(). It may be called before
- * anything else: then there is no trace of what came before.
+ * Stops the recording of this process until tracesmith_start(), regardless of the daemon's
+ * settings. It may be the first call: then the trace contains nothing from before it.
  */
 static inline void tracesmith_stop(void)
 {
@@ -182,7 +197,7 @@ static inline void tracesmith_start(void)
 
 namespace tracesmith
 {
-/* A range for as long as it lives. */
+/* A range for the lifetime of the object. */
 class range
 {
       public:
