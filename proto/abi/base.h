@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few words every folder shares: ownership by cleanup attribute, overflow-checked sizes,
- * compile-time layout checks. Header-only, C headers only, usable from C++.
+ * Basics for all folders: ownership by cleanup attribute, sizes with overflow checks, compile-time
+ * checks of layouts. Header-only, C headers only, usable from C++.
  */
 #pragma once
 
@@ -19,7 +19,9 @@
 #define TS_STATIC_ASSERT _Static_assert
 #endif
 
-/* Every struct that crosses a process or reaches a disk states where each field lies. */
+/*
+ * Every struct that another process or a disk sees asserts its size and the offset of each field.
+ */
 #define TS_ASSERT_SIZE(type, size) \
 	TS_STATIC_ASSERT(sizeof(type) == (size), "size of " #type " is part of the ABI")
 #define TS_ASSERT_FIELD(type, field, offset)                \
@@ -36,7 +38,7 @@
 /* ts_cleanup(f) calls f(&variable) when the variable goes out of scope. */
 #define ts_cleanup(f) __attribute__((cleanup(f)))
 
-/* Takes a pointer out of its owner, which then holds NULL. */
+/* Returns the pointer and sets its owner to NULL. */
 #define ts_take_ptr(p)                                \
 	__extension__({                               \
 		__typeof__(p) *ts_owner_ = &(p);      \
@@ -45,7 +47,7 @@
 		ts_taken_;                            \
 	})
 
-/* Defines `name(T **)`, a cleanup function that calls `free_fn` and keeps errno. */
+/* Defines `name(T **)`, a cleanup function that calls `free_fn` and preserves errno. */
 #define TS_DEFINE_CLEANUP(type, name, free_fn)                       \
 	static inline __attribute__((unused)) void name(type *owner) \
 	{                                                            \

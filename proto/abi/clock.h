@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks. A time in a ring is a clock id and raw ticks; the daemon converts it to nanoseconds of
- * CLOCK_MONOTONIC, the one clock of a trace, between snapshots of both. Reading the TSC costs half
- * of what clock_gettime() does, and the launch path reads a clock twice.
+ * Clocks. A time in a ring is a clock id and raw ticks. The daemon converts ticks to nanoseconds of
+ * CLOCK_MONOTONIC, the one clock of a trace, between snapshots of both clocks. Reading the TSC
+ * costs half of clock_gettime(), and the launch path reads a clock twice.
  *
  * Thread- and signal-safe; nothing here allocates or blocks.
  */
@@ -14,9 +14,9 @@
 enum ts_clock {
 	TS_CLOCK_NONE = 0,
 	TS_CLOCK_MONOTONIC = 1, /* ns */
-	TS_CLOCK_TSC = 2, /* x86 TSC ticks; only where the kernel's own clocksource is the TSC */
-	TS_CLOCK_REALTIME = 3, /* ns */
-	TS_CLOCK_CUPTI = 4, /* cuptiGetTimestamp(), where it could not be replaced (CUPTI < 11.6) */
+	TS_CLOCK_TSC = 2,	/* x86 TSC ticks; only if the kernel's clocksource is the TSC */
+	TS_CLOCK_REALTIME = 3,	/* ns */
+	TS_CLOCK_CUPTI = 4, /* cuptiGetTimestamp(), if it could not be replaced (CUPTI < 11.6) */
 	TS_CLOCK_COUNT
 };
 
@@ -40,8 +40,8 @@ static inline uint64_t ts_clock_realtime_ns(void)
 
 #if defined(__x86_64__)
 /*
- * Not serializing: neighbouring instructions may move across it by some tens of cycles, far less
- * than anything a trace resolves.
+ * Not serializing: neighbouring instructions may move across it by some tens of cycles. A trace
+ * resolves nothing that short.
  */
 static inline uint64_t ts_clock_tsc(void)
 {
@@ -52,7 +52,7 @@ static inline uint64_t ts_clock_tsc(void)
 #define TS_CLOCK_HAVE_TSC 0
 #endif
 
-/* Ticks of the host clock of a session: TS_CLOCK_TSC or TS_CLOCK_MONOTONIC, nothing else. */
+/* Returns ticks of a session's host clock: TS_CLOCK_TSC or TS_CLOCK_MONOTONIC only. */
 static inline uint64_t ts_clock_ticks(enum ts_clock clock)
 {
 #if TS_CLOCK_HAVE_TSC
@@ -64,8 +64,8 @@ static inline uint64_t ts_clock_ticks(enum ts_clock clock)
 }
 
 /*
- * One instant on two clocks: `ticks` was read between two readings of CLOCK_MONOTONIC that lie
- * `2 * error_ns` apart, `monotonic_ns` is their middle. The narrowest of a few tries.
+ * One instant on two clocks. `ticks` was read between two readings of CLOCK_MONOTONIC that lie `2 *
+ * error_ns` apart; `monotonic_ns` is the middle of these. The narrowest of five tries.
  */
 struct ts_clock_pair {
 	uint64_t ticks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays that grow by doubling: a pointer, a count of the elements that there is room for, and beside them a count of those that
- * there are, which is the owner's. The owner frees the array.
+ * Arrays that grow by doubling. The owner has the pointer, the count of allocated elements and its
+ * own count of used elements. The owner frees the array.
  */
 #pragma once
 
@@ -12,7 +12,10 @@
 
 #define TS_GROW_FIRST 16u
 
-/* `array` points at the array's pointer. 0, or -ENOMEM: then it is as it was. */
+/*
+ * Grows the array; `array` points to its pointer. Returns 0 or -ENOMEM; on failure the array is
+ * unchanged.
+ */
 static inline int ts_grow(void *array, size_t *n_allocated, size_t n_wanted, size_t element_bytes)
 {
 	size_t n = *n_allocated ? *n_allocated : TS_GROW_FIRST / 2, n_bytes;
@@ -35,7 +38,10 @@ static inline int ts_grow(void *array, size_t *n_allocated, size_t n_wanted, siz
 	return 0;
 }
 
-/* Room for n_wanted elements in `array`; n_allocated is a variable of 32 bits or more. 0 or -ENOMEM. */
+/*
+ * Makes room for n_wanted elements in `array`; n_allocated is a variable of 32 bits or more.
+ * Returns 0 or -ENOMEM.
+ */
 #define TS_GROW(array, n_allocated, n_wanted)                                                    \
 	({                                                                                       \
 		_Static_assert(sizeof(n_allocated) >= 4, "a narrow counter would wrap");         \

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the shim and the daemon say to each other: SOCK_SEQPACKET, one message a packet, native
- * byte order (both are on one machine). The socket is $TRACESMITH_SOCKET, else TS_INJECT_SOCKET,
- * else one end of a pair whose other end the private daemon was started with.
+ * Packets between the shim and the daemon: SOCK_SEQPACKET, one message a packet, native byte order
+ * (both run on one machine). The socket is $TRACESMITH_SOCKET, else TS_INJECT_SOCKET, else one end
+ * of a socket pair whose other end the private daemon inherited.
  *
- *	shim                                  daemon
- *	HELLO + memfd (SCM_RIGHTS)  ------->  checks peer, seals, layout
- *	       [+ output, twice]              checks that it is the peer's own new file
- *	                            <-------  WELCOME, or REFUSED and close
- *	            ... records cross the ring; the daemon writes ts_control.command ...
- *	BYE (everything is flushed) ------->  drains to the end, writes, seals
- *	                            <-------  DONE
+ * 	shim                                  daemon
+ * 	HELLO + memfd (SCM_RIGHTS)  ------->  checks peer, seals, layout
+ * 	       [+ output, twice]              checks that it is the peer's own new file
+ * 	                            <-------  WELCOME, or REFUSED and close
+ * 	            ... records cross the ring; the daemon writes ts_control.command ...
+ * 	BYE (everything is flushed) ------->  drains to the end, writes, seals
+ * 	                            <-------  DONE
  *
- * A NOTE stands alone: a process that cannot make a session says why. STOP tells the shim that
- * the recording is over: it detaches and passes calls through. A close without BYE is the death of
- * a peer: the daemon drains what was committed; the shim tries to connect again, with the same
- * memfd and `resumed` set.
+ * NOTE is sent alone: a process that cannot make a session reports the reason. STOP ends the
+ * recording: the shim detaches and passes calls through. A close without BYE means the death of a
+ * peer. If the shim died, the daemon drains the committed records. If the daemon died, the shim
+ * tries to connect again, with the same memfd and `resumed` set.
  *
- * Output: with $TRACESMITH_OUTPUT set, the shim creates the trace's file as its own user. It passes two descriptors of the file
- * behind the memfd: the first to read and write, the second to read only. WELCOME says whether the daemon writes that file; if
- * not, the shim removes it. A daemon or a shim of an earlier minor version knows nothing of it: HELLO is shorter then, or
- * WELCOME's flag is 0.
+ * Output: if $TRACESMITH_OUTPUT is set, the shim creates the trace's file as its own user. After
+ * the memfd it passes two descriptors of the file: the first to read and write, the second to read
+ * only. A flag in WELCOME states whether the daemon writes that file; if not, the shim removes it.
+ * Earlier minor versions have no output: HELLO is shorter then, or WELCOME's flag is 0.
  */
 #pragma once
 
@@ -34,11 +34,13 @@
 #define TS_LOSSLESS_ENVIRONMENT "TRACESMITH_LOSSLESS"
 #define TS_LATER_ENVIRONMENT	"TRACESMITH_START_LATER"
 #define TS_CAPTURE_ENVIRONMENT	"TRACESMITH_CAPTURE"
-#define TS_CAPTURE_BYTES	(UINT64_C(4) << 30) /* of contents, unless told otherwise */
+#define TS_CAPTURE_BYTES	(UINT64_C(4) << 30) /* default limit of contents */
 #define TS_HANDSHAKE_MAGIC	0x4853u		    /* "SH" */
 #define TS_HANDSHAKE_MAX_BYTES	4096u
 
-/* What the default name of a trace keeps of a program's: of all else than these, blanks included, a _ is left. */
+/*
+ * Replaces each character that the default name of a trace does not keep, blanks included, by a _.
+ */
 static inline void ts_output_clean(char *program)
 {
 	for (; *program; program++)
@@ -48,8 +50,9 @@ static inline void ts_output_clean(char *program)
 }
 
 /*
- * A trace's name that is not taken: "-NUMBER" stands before the ".sbt" of `path`, or at the end of a path without it. With number
- * 0 the name is the path itself. Returns 0 or -ENAMETOOLONG.
+ * Returns the numbered name of a trace: "-NUMBER" is inserted before the ".sbt" of `path`, or
+ * appended to a path without it. With number 0 the name is the path itself. Returns 0 or
+ * -ENAMETOOLONG.
  */
 static inline int ts_output_number(const char *path, unsigned number, char *ret_name,
 				   size_t n_bytes)
@@ -65,7 +68,7 @@ static inline int ts_output_number(const char *path, unsigned number, char *ret_
 	return written < 0 || (size_t)written >= n_bytes ? -ENAMETOOLONG : 0;
 }
 
-#define TS_OUTPUT_MAX_NUMBER 1000u /* after that no further name is tried */
+#define TS_OUTPUT_MAX_NUMBER 1000u /* the last number that is tried */
 
 enum ts_handshake_type {
 	TS_HANDSHAKE_HELLO = 1,
@@ -88,32 +91,32 @@ struct ts_handshake_hello {
 	struct ts_handshake header;
 	uint16_t major; /* TS_ABI_MAJOR */
 	uint16_t minor;
-	uint32_t resumed; /* 1: this memfd was handed to a daemon before */
+	uint32_t resumed; /* 1: an earlier daemon had this memfd */
 	uint8_t session_id[16];
-	uint32_t has_output;	/* 1: two descriptors of the trace's file follow the memfd */
-	uint32_t output_number; /* N of the "-N" in the file's name; 0: the name has none */
+	uint32_t has_output;	/* 1: two descriptors of the output follow the memfd */
+	uint32_t output_number; /* N of the "-N" in the file's name; 0: no number */
 };
 TS_ASSERT_SIZE(struct ts_handshake_hello, 40);
 
 /* Before minor version 7 a HELLO ends before `has_output`. */
 #define TS_HANDSHAKE_HELLO_MIN_BYTES 32u
-/* Descriptors of a HELLO: the memfd, the output twice. */
+/* Descriptors of a HELLO: the memfd, and the output twice. */
 #define TS_HANDSHAKE_HELLO_FDS 3u
 
 struct ts_handshake_welcome {
 	struct ts_handshake header;
-	uint32_t session; /* the daemon's number for it */
+	uint32_t session; /* the daemon's number of the session */
 	uint32_t flags;	  /* TS_WELCOME_* */
 };
 TS_ASSERT_SIZE(struct ts_handshake_welcome, 16);
 
-#define TS_WELCOME_OUTPUT (UINT32_C(1) << 0) /* the daemon writes the file that came with HELLO */
+#define TS_WELCOME_OUTPUT (UINT32_C(1) << 0) /* the daemon writes HELLO's output file */
 
-/* REFUSED and NOTE. `text` says it to a person, terminated. */
+/* REFUSED and NOTE. `text` is the reason for a person, terminated. */
 struct ts_handshake_reason {
 	struct ts_handshake header;
 	uint32_t reason; /* NOTE: enum ts_empty_reason. REFUSED: an errno. */
-	uint32_t pid;	 /* NOTE: of the process, as it sees itself */
+	uint32_t pid;	 /* NOTE: the process's pid in its own namespace */
 	char program[64];
 	char text[256];
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What contents are known by: 128 bits of their bytes and their number. It tells apart what chance brings, not what somebody
- * makes alike on purpose, and is used within one session alone, whose process could lie about its contents anyway.
+ * 128-bit hashes of contents. They tell contents apart by chance only: somebody can construct two
+ * contents with equal hashes. They are used within one session only, whose process could lie about
+ * its contents anyway.
  *
- * Words a and b take in 16 bytes a step, each step a bijection of both for given bytes (multiplications by odd numbers,
- * rotations, additions), so that nothing once taken in is lost; the end is padded with zeros, which the length in the
- * starting values tells from zeros that were there. It is in files: it never changes.
+ * Words a and b take in 16 bytes a step. For given bytes, each step is a bijection of both words
+ * (multiplications by odd numbers, rotations, additions), so no earlier input is lost. The end is
+ * padded with zeros; the length in the starting values tells padding from real zeros. Files contain
+ * these hashes, so the function never changes.
  */
 #pragma once
 

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binary heaps over an array of the caller's: the first element is one that no other comes before.
+ * Binary heaps over the caller's array. No other element comes before the first one.
  *
- *	static inline bool is_sooner(const struct timer *a, const struct timer *b)
- *	{
- *		return a->at_ns < b->at_ns;
- *	}
- *	TS_HEAP_DEFINE(timers, struct timer, is_sooner)
+ * 	static inline bool is_sooner(const struct timer *a, const struct timer *b)
+ * 	{
+ * 		return a->at_ns < b->at_ns;
+ * 	}
+ * 	TS_HEAP_DEFINE(timers, struct timer, is_sooner)
  *
- *	r = TS_GROW(all, n_allocated, n + 1);
- *	if (!r)
- *		timers_push(all, &n, timer);
- *	while (n && all[0].at_ns <= now_ns)
- *		fire(timers_pop(all, &n));
+ * 	r = TS_GROW(all, n_allocated, n + 1);
+ * 	if (!r)
+ * 		timers_push(all, &n, timer);
+ * 	while (n && all[0].at_ns <= now_ns)
+ * 		fire(timers_pop(all, &n));
  *
- * The caller makes room before it pushes, so that push does not fail. A caller that must not fail
- * when it pushes makes room earlier, for example when it creates the object that it pushes later.
- *
- * Elements that compare equal come in any order, but the same operations always give the same order.
+ * The caller makes room before it pushes, so push does not fail. If the caller must not fail when
+ * it pushes, it makes room earlier, for example when it creates the object that it pushes later.
+ * Elements that compare equal come in any order, but the same operations always give the same
+ * order.
  */
 #pragma once
 
 #include "proto/abi/base.h"
 
 /*
- * Defines for elements of `type`, of which `is_before` compares two by pointer:
+ * Defines functions for elements of `type`; `is_before` compares two elements by pointer:
+ *
  * - name_push() adds an element.
- * - name_pop() removes the first element and returns it. There is one.
- * - name_sink() puts an element in order that was made to come later, at index i.
+ * - name_pop() removes the first element and returns it. The heap is not empty.
+ * - name_sink() restores the order after the caller made element i come later.
  */
 #define TS_HEAP_DEFINE(name, type, is_before)                                                  \
 	static inline                                                                          \

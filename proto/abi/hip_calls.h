@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HIP's calls that TraceSmith knows, with a number and a class for each.
+ * HIP calls that TraceSmith knows, with a number and a class for each.
  *
- * X(name, id, kind of call): the classes are those of cupti_cbid.h. The numbers are TraceSmith's own, and stay: HIP's
- * headers number their calls anew with each version.
+ * X(name, id, kind of call): the classes are those of cupti_cbid.h. The numbers are TraceSmith's
+ * own and never change; HIP's headers renumber their calls with each version.
  */
 #pragma once
 

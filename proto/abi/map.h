@@ -5,23 +5,24 @@
  *
  * - ts_map maps 64-bit keys to 64-bit values or to pointers.
  * - ts_hashindex finds entries of the caller's array by their hash. The caller compares.
- * - ts_slots is below both: slots of the caller's own type, compared by the caller.
+ * - ts_slots is the base of both: slots of the caller's own type, compared by the caller.
  *
- *	struct ts_map sizes = {0};
- *	r = ts_map_set(&sizes, address, n_bytes);
- *	n_bytes = ts_map_get(&sizes, address);
+ * 	struct ts_map sizes = {0};
  *
- * Keys may come from a stranger's file or socket. Each table draws its own random seeds, and hashes
- * by them, so that no file makes all keys collide. Texts and keys of several words are hashed by
- * ts_hash_seeded_bytes() with ts_hashindex_seed(). The order of the slots differs from run to run:
+ * 	r = ts_map_set(&sizes, address, n_bytes);
+ * 	n_bytes = ts_map_get(&sizes, address);
+ *
+ * Keys may come from an untrusted file or socket. Each table draws its own random seeds and hashes
+ * with them, so no file can make all keys collide. Hash texts and keys of several words with
+ * ts_hash_seeded_bytes() and ts_hashindex_seed(). The order of the slots differs from run to run:
  * no output may depend on it.
  *
- * A table is all zero when empty, and grows without a limit but memory: the caller bounds the
- * entries. -ENOMEM leaves a table as it was. Not thread-safe.
+ * A table that is all zero is empty. Only memory limits its growth: the caller bounds the entries.
+ * On -ENOMEM a table is unchanged. Not thread-safe.
  *
- * Half full is the limit, because a search for an absent key then looks at 2.5 slots on average; at
- * three quarters it looks at 8.5 (Knuth 6.4). No library's table is used: uthash ends the process
- * without memory by default and adds 56 bytes to each element; Debian has no package of khash as a
+ * Half full is the limit, because a search for an absent key then visits 2.5 slots on average; at
+ * three quarters it visits 8.5 (Knuth 6.4). No library's table is used: uthash by default ends the
+ * process without memory, and it adds 56 bytes to each element. Debian has no package of khash as a
  * header of its own.
  */
 #pragma once
@@ -36,18 +37,20 @@
 #define TS_SLOTS_OUTLINE static __attribute__((noinline, unused))
 
 struct ts_slots {
-	void *all;	   /* slots; all bytes of a free slot are zero */
-	size_t n_slots, n; /* a power of two or 0; the number of taken slots */
+	void *all;	   /* all bytes of a free slot are zero */
+	size_t n_slots, n; /* a power of two or 0; count of taken slots */
 	uint64_t seeds[2]; /* odd; 0: not drawn yet */
 };
 
-/* False for a free slot, else true and the hash by which the slot was placed. ret_hash may be NULL. */
+/*
+ * Returns false for a free slot; else true and the hash that placed the slot. ret_hash may be NULL.
+ */
 #define TS_SLOTS_HASH_OF(name) \
 	bool (*name)(const struct ts_slots *slots, const void *slot, uint64_t *ret_hash)
 
 TS_SLOTS_OUTLINE void ts_slots_draw(struct ts_slots *slots)
 {
-	/* Early in a machine's life there is no randomness: addresses are the next best. */
+	/* Early after boot there is no randomness; use addresses instead. */
 	if (getrandom(slots->seeds, sizeof(slots->seeds), GRND_NONBLOCK) !=
 	    (ssize_t)sizeof(slots->seeds)) {
 		slots->seeds[0] = (uintptr_t)slots * UINT64_C(0xd6e8feb86659fd93);
@@ -58,9 +61,8 @@ TS_SLOTS_OUTLINE void ts_slots_draw(struct ts_slots *slots)
 }
 
 /*
- * Hashes a key, or an unseeded hash. The first product is different for different keys; the second
- * one spreads keys that are close together, or far apart in even steps. The high bits are the good
- * ones.
+ * Hashes a key, or an unseeded hash. The first product differs for different keys. The second
+ * product spreads keys that are close together or evenly spaced. The high bits are the good ones.
  */
 TS_SLOTS_INLINE uint64_t ts_slots_hash(const struct ts_slots *slots, uint64_t key)
 {
@@ -69,13 +71,13 @@ TS_SLOTS_INLINE uint64_t ts_slots_hash(const struct ts_slots *slots, uint64_t ke
 	return ts_hash_add(hash, hash >> 32);
 }
 
-/* Index of the slot at which the search for a hash begins. There are slots. */
+/* Returns the slot index at which the search for a hash begins. The table has slots. */
 TS_SLOTS_INLINE size_t ts_slots_home(const struct ts_slots *slots, uint64_t hash)
 {
 	return (size_t)(hash >> (__builtin_clzll(slots->n_slots) + 1));
 }
 
-/* Index of the slot at which the search goes on. */
+/* Returns the slot index at which the search continues. */
 TS_SLOTS_INLINE size_t ts_slots_next(const struct ts_slots *slots, size_t i)
 {
 	return (i + 1) & (slots->n_slots - 1);
@@ -86,15 +88,15 @@ TS_SLOTS_INLINE void *ts_slots_at(const struct ts_slots *slots, size_t slot_byte
 	return (uint8_t *)slots->all + i * slot_bytes;
 }
 
-/* True if n_more slots more can only be taken after a call of ts_slots_grow(). */
+/* Returns true if ts_slots_grow() must be called before n_more slots are taken. */
 TS_SLOTS_INLINE bool ts_slots_lack(const struct ts_slots *slots, size_t n_more)
 {
 	return ts_unlikely(n_more > slots->n_slots / 2 - slots->n);
 }
 
 /*
- * Makes room for n_more slots more, which the table lacks. 0 or -ENOMEM. Inlined, so that the hash
- * is known: call it in one function that is not.
+ * Grows the table for n_more slots. Returns 0 or -ENOMEM. Inlined, so that the hash function is
+ * known: call it in one function that is not inlined.
  */
 TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 				  TS_SLOTS_HASH_OF(hash_of), size_t n_more)
@@ -129,8 +131,8 @@ TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 }
 
 /*
- * Frees slot `gap`, which is taken. Later slots of its run move up, so that no search ends too early
- * and no mark is left.
+ * Frees the taken slot `gap`. Later slots of its run move up, so no search ends too early and no
+ * tombstone is left.
  */
 TS_SLOTS_INLINE void ts_slots_remove(struct ts_slots *slots, size_t slot_bytes,
 				     TS_SLOTS_HASH_OF(hash_of), size_t gap)
@@ -141,7 +143,7 @@ TS_SLOTS_INLINE void ts_slots_remove(struct ts_slots *slots, size_t slot_bytes,
 	for (size_t i = ts_slots_next(slots, gap);
 	     hash_of(slots, ts_slots_at(slots, slot_bytes, i), &hash);
 	     i = ts_slots_next(slots, i)) {
-		/* Not past its own home. */
+		/* Do not move a slot before its home. */
 		if (((i - ts_slots_home(slots, hash)) & mask) < ((i - gap) & mask))
 			continue;
 		memcpy(ts_slots_at(slots, slot_bytes, gap), ts_slots_at(slots, slot_bytes, i),
@@ -160,7 +162,7 @@ TS_SLOTS_INLINE void ts_slots_clear(struct ts_slots *slots, size_t slot_bytes)
 	slots->n = 0;
 }
 
-/* The table is empty then, and may be used again. */
+/* Frees the memory. The table is then empty and reusable. */
 TS_SLOTS_INLINE void ts_slots_deinit(struct ts_slots *slots)
 {
 	free(slots->all);
@@ -169,7 +171,7 @@ TS_SLOTS_INLINE void ts_slots_deinit(struct ts_slots *slots)
 
 struct ts_map_slot {
 	uint64_t key;
-	uint64_t value; /* 0: a free slot */
+	uint64_t value; /* 0: free slot */
 };
 
 struct ts_map {
@@ -191,7 +193,7 @@ TS_SLOTS_OUTLINE int ts_map_grow(struct ts_map *map, size_t n_more)
 	return ts_slots_grow(&map->slots, sizeof(struct ts_map_slot), ts_map_hash_of, n_more);
 }
 
-/* The slot of a key, or the free one where the key would go. There are slots. */
+/* Returns the slot of a key, or the free slot for the key. The table has slots. */
 TS_SLOTS_INLINE struct ts_map_slot *ts_map_search(const struct ts_map *map, uint64_t key)
 {
 	struct ts_map_slot *all = (struct ts_map_slot *)map->slots.all;
@@ -202,19 +204,19 @@ TS_SLOTS_INLINE struct ts_map_slot *ts_map_search(const struct ts_map *map, uint
 	return &all[i];
 }
 
-/* 0: the key is not there. */
+/* Returns the value of a key; 0: the key is absent. */
 static inline uint64_t ts_map_get(const struct ts_map *map, uint64_t key)
 {
 	return map->slots.n ? ts_map_search(map, key)->value : 0;
 }
 
-/* Makes room for n_more keys that are new: adding them does not fail then. 0 or -ENOMEM. */
+/* Makes room for n_more new keys: adding them then does not fail. Returns 0 or -ENOMEM. */
 static inline int ts_map_reserve(struct ts_map *map, size_t n_more)
 {
 	return ts_slots_lack(&map->slots, n_more) ? ts_map_grow(map, n_more) : 0;
 }
 
-/* Returns the value that the key had. 0: the key was not there. */
+/* Removes a key and returns its value; 0: the key was absent. */
 static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 {
 	struct ts_map_slot *all = (struct ts_map_slot *)map->slots.all;
@@ -230,7 +232,7 @@ static inline uint64_t ts_map_remove(struct ts_map *map, uint64_t key)
 	return value;
 }
 
-/* ts_map_set() of a table that has no room for one more key. */
+/* Implements ts_map_set() for a table without room for one more key. */
 TS_SLOTS_OUTLINE int ts_map_set_in_full(struct ts_map *map, uint64_t key, uint64_t value)
 {
 	struct ts_map_slot *slot = map->slots.n ? ts_map_search(map, key) : NULL;
@@ -247,8 +249,8 @@ TS_SLOTS_OUTLINE int ts_map_set_in_full(struct ts_map *map, uint64_t key, uint64
 }
 
 /*
- * Adds a key or replaces its value; value 0 removes the key. 0 or -ENOMEM. Replacing does not fail,
- * and leaves all keys in their slots.
+ * Adds a key or replaces its value; value 0 removes the key. Returns 0 or -ENOMEM. Replacing does
+ * not fail and leaves all keys in their slots.
  */
 static inline int ts_map_set(struct ts_map *map, uint64_t key, uint64_t value)
 {
@@ -272,7 +274,7 @@ static inline void *ts_map_get_pointer(const struct ts_map *map, uint64_t key)
 	return (void *)(uintptr_t)ts_map_get(map, key);
 }
 
-/* NULL removes the key. 0 or -ENOMEM. */
+/* NULL removes the key. Returns 0 or -ENOMEM. */
 static inline int ts_map_set_pointer(struct ts_map *map, uint64_t key, void *value)
 {
 	return ts_map_set(map, key, (uintptr_t)value);
@@ -283,7 +285,7 @@ static inline size_t ts_map_count(const struct ts_map *map)
 	return map->slots.n;
 }
 
-/* Memory that the table takes beside its struct. */
+/* Returns the bytes that the table allocates besides its struct. */
 static inline size_t ts_map_bytes(const struct ts_map *map)
 {
 	return map->slots.n_slots * sizeof(struct ts_map_slot);
@@ -294,7 +296,9 @@ static inline void ts_map_deinit(struct ts_map *map)
 	ts_slots_deinit(&map->slots);
 }
 
-/* The first taken slot after `slot`, or the first one of all for NULL. NULL: there is none. */
+/*
+ * Returns the next taken slot after `slot`, or the first taken slot for NULL. NULL: there is none.
+ */
 static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct ts_map_slot *slot)
 {
 	struct ts_map_slot *all = (struct ts_map_slot *)map->slots.all;
@@ -308,7 +312,7 @@ static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct t
 
 /*
  * Visits each key once, in an order that differs from run to run. The body may set slot->value to
- * another value that is not 0, and neither adds nor removes.
+ * another nonzero value. It must not add or remove keys.
  */
 #define TS_MAP_EACH(map, slot)                                          \
 	for (struct ts_map_slot *slot = ts_map_next((map), NULL); slot; \
@@ -316,10 +320,10 @@ static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct t
 
 struct ts_hashindex_slot {
 	uint32_t hash;	 /* the high half */
-	uint32_t number; /* of the entry, counted from 1; 0: a free slot */
+	uint32_t number; /* of the entry, from 1; 0: free slot */
 };
 
-/* Numbers of entries, from 0 to 2^32 - 2, by hashes of tablehash.h. */
+/* Maps hashes of tablehash.h to numbers of entries, from 0 to 2^32 - 2. */
 struct ts_hashindex {
 	struct ts_slots slots;
 };
@@ -329,12 +333,12 @@ struct ts_hashindex_at {
 	const struct ts_hashindex_slot *all;
 	size_t i, mask;
 	uint32_t hash;
-	uint32_t number; /* of an entry whose hash may be the one that is searched for */
+	uint32_t number; /* of an entry with a matching hash, which may still differ */
 };
 
 /*
- * The seed for ts_hash_seeded_bytes(), by which texts and keys of several words are hashed if these
- * come from a stranger. Draws it, if the index is new.
+ * Returns the seed for ts_hash_seeded_bytes(), which hashes texts and keys of several words from
+ * untrusted input. Draws the seed if the index is new.
  */
 static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 {
@@ -343,7 +347,7 @@ static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 	return index->slots.seeds[1];
 }
 
-/* The seed of an index that has drawn it. */
+/* Returns the seed of an index that has drawn it. */
 static inline uint64_t ts_hashindex_seed_of(const struct ts_hashindex *index)
 {
 	return index->slots.seeds[1];
@@ -397,24 +401,24 @@ TS_SLOTS_INLINE bool ts_hashindex_step(struct ts_hashindex_at *at)
 }
 
 /*
- * Visits the entries that have the hash; at.number is the number of one. Few others come along,
- * which the caller's comparison rejects:
+ * Visits the entries with this hash; at.number is an entry's number. A few other entries may
+ * appear; the caller's comparison rejects them:
  *
- *	TS_HASHINDEX_EACH(&index, hash, at)
- *		if (entries[at.number].key == key)
- *			return &entries[at.number];
+ * 	TS_HASHINDEX_EACH(&index, hash, at)
+ * 		if (entries[at.number].key == key)
+ * 			return &entries[at.number];
  */
 #define TS_HASHINDEX_EACH(index, hash, at)                                    \
 	for (struct ts_hashindex_at at = ts_hashindex_begin((index), (hash)); \
 	     ts_hashindex_step(&at);)
 
-/* Makes room for n_more entries: adding them does not fail then. 0 or -ENOMEM. */
+/* Makes room for n_more entries: adding them then does not fail. Returns 0 or -ENOMEM. */
 static inline int ts_hashindex_reserve(struct ts_hashindex *index, size_t n_more)
 {
 	return ts_slots_lack(&index->slots, n_more) ? ts_hashindex_grow(index, n_more) : 0;
 }
 
-/* Adds an entry that is not there. 0 or -ENOMEM, for number 2^32 - 1 as well. */
+/* Adds an entry that is absent. Returns 0 or -ENOMEM, also for number 2^32 - 1. */
 static inline int ts_hashindex_add(struct ts_hashindex *index, uint64_t hash, uint32_t number)
 {
 	struct ts_hashindex_slot *all;
@@ -435,7 +439,10 @@ static inline int ts_hashindex_add(struct ts_hashindex *index, uint64_t hash, ui
 	return 0;
 }
 
-/* `hash` is the one with which the entry was added. Nothing if the entry is not there. */
+/*
+ * Removes an entry; `hash` is the hash with which it was added. Does nothing if the entry is
+ * absent.
+ */
 static inline void ts_hashindex_remove(struct ts_hashindex *index, uint64_t hash, uint32_t number)
 {
 	struct ts_hashindex_slot *all = (struct ts_hashindex_slot *)index->slots.all;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both halves of a shard's index protocol, side by side so that every barrier pair is seen at once.
+ * Both halves of a shard's index protocol, side by side to show each barrier pair.
  *
- * One producer thread, one consumer. The producer owns `head`, the consumer owns `released`; each
- * reads the other's index with acquire and writes its own with release. A record is contiguous:
- * where it does not fit before the end of the memory, a PAD record fills the rest. A record that
- * does not fit at all is dropped and counted by the caller; nothing here waits, allocates or makes
- * a system call.
+ * One producer thread, one consumer. The producer owns `head`, the consumer owns `released`. Each
+ * side reads the other side's index with acquire and writes its own with release. A record is
+ * contiguous: if it does not fit before the end of the memory, a PAD record fills the rest. If a
+ * record does not fit at all, the caller drops and counts it. Nothing here waits, allocates or
+ * makes a system call.
  *
- *	producer                                 consumer
- *	  fill the record                          acquire head            (A)
- *	  release head            (A)              copy the records out, write them to the trace
- *	  acquire released        (B)              release released        (B)
- *	  reuse the space
+ * 	producer                                 consumer
+ * 	  fill the record                          acquire head            (A)
+ * 	  release head            (A)              copy the records out, write them to the trace
+ * 	  acquire released        (B)              release released        (B)
+ * 	  reuse the space
  *
- * test/model/ring.pml is this protocol for a model checker; whoever changes one changes the other.
+ * test/model/ring.pml is this protocol for a model checker; change both together.
  *
  * (A) makes a record's bytes visible before its position. (B) keeps the producer from overwriting
  * bytes that the consumer still reads.
@@ -23,10 +23,10 @@
 
 #include "proto/abi/session.h"
 
-/* The producer's half: private to one thread, but for `shard` and `ring`, which are shared. */
+/* The producer's half. It is private to one thread, except `shard` and `ring`, which are shared. */
 struct ts_ring_producer {
 	uint64_t head;	   /* of the next record */
-	uint64_t released; /* the consumer's index when last looked at */
+	uint64_t released; /* the consumer's index at the last look */
 	uint64_t ring_bytes;
 	uint8_t *ring;
 	struct ts_shard *shard;
@@ -39,13 +39,13 @@ static inline void ts_ring_producer_init(struct ts_ring_producer *producer, stru
 	producer->ring = (uint8_t *)shard + sizeof(*shard);
 	producer->ring_bytes = ring_bytes;
 	producer->head = __atomic_load_n(&shard->head, __ATOMIC_RELAXED);
-	/* Pairs with ts_ring_consumer_release(), (B). */
+	/* Acquire pairs with ts_ring_consumer_release(), (B). */
 	producer->released = __atomic_load_n(&shard->released, __ATOMIC_ACQUIRE);
 }
 
 /*
- * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns where to write
- * them, or NULL where the ring is full. Nothing is visible before ts_ring_commit() of that size.
+ * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns their address.
+ * NULL: the ring is full. The consumer sees nothing before ts_ring_commit() of that size.
  */
 static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t n_bytes)
 {
@@ -54,7 +54,7 @@ static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t 
 
 	if (ts_unlikely(producer->head + pad + n_bytes - producer->released >
 			producer->ring_bytes)) {
-		/* Pairs with ts_ring_consumer_release(), (B). */
+		/* Acquire pairs with ts_ring_consumer_release(), (B). */
 		producer->released = __atomic_load_n(&producer->shard->released, __ATOMIC_ACQUIRE);
 		if (producer->head + pad + n_bytes - producer->released > producer->ring_bytes)
 			return NULL;
@@ -63,7 +63,7 @@ static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t 
 		struct ts_record *filler = (struct ts_record *)(producer->ring + off);
 		uint64_t step = pad > TS_RECORD_MAX_BYTES ? TS_RECORD_MAX_BYTES : pad;
 
-		/* 8 bytes may be all there is: a PAD record is its first word. */
+		/* Only 8 bytes may be left: a PAD record consists of its first word. */
 		filler->n_words = (uint16_t)(step / 8);
 		filler->n_fixed_words = 0;
 		filler->clock = 0;
@@ -80,27 +80,29 @@ static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t 
 static inline void ts_ring_commit(struct ts_ring_producer *producer, uint32_t n_bytes)
 {
 	producer->head += n_bytes;
-	/* Pairs with ts_ring_consumer_head(), (A). */
+	/* Release pairs with ts_ring_consumer_head(), (A). */
 	__atomic_store_n(&producer->shard->head, producer->head, __ATOMIC_RELEASE);
 }
 
-/* Whether so much lies unreleased that the daemon should be woken: half of the ring. */
+/* Returns whether more than half of the ring is unreleased. The daemon should then be woken. */
 static inline bool ts_ring_past_watermark(const struct ts_ring_producer *producer)
 {
 	return producer->head - producer->released > producer->ring_bytes / 2;
 }
 
-/* The consumer's half. `position` may run ahead of what was released. */
+/* The consumer's half. `position` may be ahead of `released`. */
 
-/* Pairs with ts_ring_commit(), (A). The value is a peer's: see ts_ring_consumer_check(). */
+/*
+ * Acquire pairs with ts_ring_commit(), (A). The value is untrusted: see ts_ring_consumer_check().
+ */
 static inline uint64_t ts_ring_consumer_head(const struct ts_shard *shard)
 {
 	return __atomic_load_n(&shard->head, __ATOMIC_ACQUIRE);
 }
 
 /*
- * Whether a head read from shared memory can be true, given what was released and how far was read.
- * False: the peer is broken or hostile, and is to be dropped.
+ * Returns whether a head read from shared memory is possible for this `released` and `position`.
+ * False: the peer is broken or hostile and must be dropped.
  */
 static inline bool ts_ring_consumer_check(uint64_t head, uint64_t position, uint64_t released,
 					  uint64_t ring_bytes)
@@ -110,8 +112,9 @@ static inline bool ts_ring_consumer_check(uint64_t head, uint64_t position, uint
 }
 
 /*
- * Copies up to n_bytes of [position, head) out of the ring. Returns how many; less than asked for
- * at the end of the ring's memory. Whoever interprets the copy never looks at shared memory again.
+ * Copies up to n_bytes of [position, head) out of the ring. Returns the count of bytes; it is less
+ * than n_bytes at the end of the ring's memory. The reader interprets only the copy and does not
+ * read shared memory again.
  */
 static inline uint64_t ts_ring_consumer_copy(const struct ts_shard *shard, uint64_t ring_bytes,
 					     uint64_t position, uint64_t head, void *buffer,
@@ -128,7 +131,7 @@ static inline uint64_t ts_ring_consumer_copy(const struct ts_shard *shard, uint6
 	return n;
 }
 
-/* Gives [.., position) back to the producer. Pairs with ts_ring_reserve(), (B). */
+/* Returns [.., position) to the producer. Release pairs with ts_ring_reserve(), (B). */
 static inline void ts_ring_consumer_release(struct ts_shard *shard, uint64_t position)
 {
 	__atomic_store_n(&shard->released, position, __ATOMIC_RELEASE);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls that TraceSmith makes in the application's process if a seccomp filter is present: these and no others, by the names
- * that they have on x86-64. `tsctl devices` prints the list, inject/README.md has it as a table, and a test runs a program under a filter
- * that kills it for every other call.
+ * System calls that TraceSmith makes in the application's process under a seccomp filter. It makes
+ * no others. The names are those of x86-64. `tsctl devices` prints the list, and inject/README.md
+ * has it as a table. A test runs a program under a filter that kills it for every other call.
  *
- *	X(name, start, why)
+ * 	X(name, start, why)
  *
- * start 1: only to start a private daemon. That takes place if no TRACESMITH_SOCKET is set, no service listens, and the filter, if there is one,
- * was there when the program began. A program that installs a filter itself gets no private daemon.
+ * start 1: only to start a private daemon. This happens if TRACESMITH_SOCKET is unset, no service
+ * listens, and any filter was present when the program began. A program that installs a filter
+ * itself gets no private daemon.
  */
 #pragma once
 

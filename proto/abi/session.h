@@ -2,24 +2,25 @@
 /*
  * The session's memfd: a control page, the shards, the definition arena. Both sides map it shared.
  *
- *	0                        struct ts_control (one page)
- *	shards_off               n_shards times { struct ts_shard, ring_bytes of ring },
- *	                         shard_stride apart
- *	arena_off                struct ts_arena, then arena_bytes of definitions
- *	lane_off                 struct ts_shard, then lane_bytes of ring; where lane_bytes is not 0
+ * 	0                        struct ts_control (one page)
+ * 	shards_off               n_shards times { struct ts_shard, ring_bytes of ring },
+ * 	                         shard_stride apart
+ * 	arena_off                struct ts_arena, then arena_bytes of definitions
+ * 	lane_off                 struct ts_shard, then lane_bytes of ring; if lane_bytes is not 0
  *
- * The lane is for capture level `replay`: one ring for all threads, who take turns at it, so that what lies in it lies in the
- * order in which it was done. Its records are TS_RECORD_OPERATION and TS_RECORD_BLOB, and none is ever dropped from its
- * middle: where it stays full, the capture ends there.
+ * The lane is for capture level `replay`: one ring for all threads. The threads take turns, so the
+ * lane holds the operations in their order of effect. Its records are TS_RECORD_OPERATION and
+ * TS_RECORD_BLOB. No record is dropped from its middle: if the lane stays full, the capture ends
+ * there.
  *
- * The producer lays it out, seals it against shrinking and growing, and hands it to the daemon
- * (handshake.h). The daemon checks the seals and copies the layout fields once; it never looks at
- * them again, for the producer can still write them. Memory that nobody touched costs nothing.
+ * The producer lays the memfd out, seals it against shrinking and growing, and hands it to the
+ * daemon (handshake.h). The daemon checks the seals and copies the layout fields once. It never
+ * reads them again, because the producer can still write them. Untouched memory costs nothing.
  *
- * Who writes what: fields under "layout" and "identity" are written before the handover. "producer"
- * fields are written by the application's process alone, "daemon" fields by the daemon alone.
- * Every field that both sides look at while running is accessed with the __atomic built-ins; those
- * named in pairs below with release and acquire, all others relaxed.
+ * Writers: the producer writes fields under "layout" and "identity" before the handover. Only the
+ * application's process writes "producer" fields. Only the daemon writes "daemon" fields. Both
+ * sides access every shared field at run time with the __atomic built-ins. The pairs named below
+ * use release and acquire; all other accesses are relaxed.
  */
 #pragma once
 
@@ -30,7 +31,7 @@
 
 #define TS_CONTROL_BYTES 4096u
 
-/* Limits that the daemon holds a producer to. */
+/* Limits that the daemon enforces for a producer. */
 #define TS_SESSION_MAX_SHARDS 1024u
 #define TS_RING_MIN_BYTES     (64u * 1024)
 #define TS_RING_MAX_BYTES     (256u * 1024 * 1024)
@@ -47,63 +48,67 @@
 #define TS_LANE_BYTES_DEFAULT  (64u * 1024 * 1024)
 
 /*
- * ts_control.command: the switches; one relaxed load on the launch path. Handed over with what the process's environment
- * asks for; the daemon then writes what it wants, leaves STACKS off and LOSSLESS on where that asked so.
+ * ts_control.command: switches; one relaxed load on the launch path. The initial value comes from
+ * the process's environment. The daemon then writes its own value, but keeps STACKS off and
+ * LOSSLESS on if the environment requests this.
  */
-#define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass everything through */
+#define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass all calls through */
 #define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
 #define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
-#define TS_COMMAND_REPLAY   (1u << 4) /* a window of capture level `replay` is to be open */
+#define TS_COMMAND_REPLAY   (1u << 4) /* open a window of capture level `replay` */
 /*
- * Recording is stopped, to be started again. Unlike RECORD's absence, which holds at once and for whatever is seen next, it is
- * taken up when a flush is asked for (flush_request), and done when that is: a call is then recorded with all that it
- * made, or not at all, and a PAUSE record says when. A new daemon leaves it as it was.
+ * Recording is paused. A cleared RECORD takes effect at once for the next event. PAUSED takes
+ * effect at a requested flush (flush_request) and is complete when that flush is done. A call is
+ * then recorded with all its rows or not at all, and a PAUSE record holds the time. A new daemon
+ * leaves this bit unchanged.
  */
 #define TS_COMMAND_PAUSED (1u << 5)
 
 /* ts_control.state, as the producer sees it. */
 enum ts_session_state {
 	TS_SESSION_STARTING = 1,
-	TS_SESSION_RECORDING = 2, /* CUPTI is ours, or there is no CUDA yet */
-	TS_SESSION_YIELDED = 3,	  /* CUPTI is given up to the application's own profiler */
-	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: `reason` and `reason_text` say why */
-	TS_SESSION_ENDED = 5,	  /* everything was flushed; no record follows */
+	TS_SESSION_RECORDING = 2, /* CUPTI is ours, or CUDA is not in use yet */
+	TS_SESSION_YIELDED = 3,	  /* the application's own profiler has CUPTI */
+	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: see `reason`, `reason_text` */
+	TS_SESSION_ENDED = 5,	  /* all is flushed; no record follows */
 };
 
-/* Why a session has no GPU rows; also in TS_HANDSHAKE_NOTE. */
+/* Reason for a session without GPU rows; also in TS_HANDSHAKE_NOTE. */
 enum ts_empty_reason {
 	TS_EMPTY_NONE = 0,
 	TS_EMPTY_NO_CUPTI = 1,	 /* no libcupti could be loaded */
 	TS_EMPTY_CUPTI_HELD = 2, /* another tool holds CUPTI: reason_text names it */
 	TS_EMPTY_INJECTION_HELD =
-		3, /* CUDA_INJECTION64_PATH is another tool's: reason_text names it */
-	TS_EMPTY_CUPTI_TOO_OLD = 4, /* lacks what is needed: reason_text names it */
-	TS_EMPTY_CUPTI_ERROR = 5,   /* a CUPTI call failed: reason_text names call and error */
-	TS_EMPTY_NO_MEMORY = 6,	    /* the rings could not be made: reason_text says why */
-	TS_EMPTY_REFUSED = 7,	    /* the daemon refused the session: reason_text says why */
+		/* CUDA_INJECTION64_PATH names another tool, which is in reason_text. */
+		3,
+	TS_EMPTY_CUPTI_TOO_OLD = 4, /* lacks a function, which is in reason_text */
+	TS_EMPTY_CUPTI_ERROR = 5,   /* a CUPTI call failed: call and error in reason_text */
+	TS_EMPTY_NO_MEMORY = 6,	    /* no memory for the rings: details in reason_text */
+	TS_EMPTY_REFUSED = 7,	    /* the daemon refused the session: details in reason_text */
 };
 
-/* The control page. Times are of CLOCK_MONOTONIC in ns unless said otherwise. */
+/* The control page. Times are ns of CLOCK_MONOTONIC unless stated otherwise. */
 struct ts_control {
 	/* layout */
 	uint64_t magic;
 	uint16_t major;		/* other major: refuse */
-	uint16_t minor;		/* newer minor: known fields stay where they are */
+	uint16_t minor;		/* newer minor: known fields keep their offsets */
 	uint32_t control_bytes; /* TS_CONTROL_BYTES */
 	uint64_t total_bytes;	/* of the memfd */
 	uint64_t shards_off;	/* page-aligned, as every offset here */
 	uint64_t shard_stride;
 	uint64_t ring_bytes;  /* of each shard; a power of two */
 	uint64_t arena_off;   /* of struct ts_arena */
-	uint64_t arena_bytes; /* of definitions, struct ts_arena not included */
+	uint64_t arena_bytes; /* of definitions, without struct ts_arena */
 	uint32_t n_shards;
-	uint32_t host_clock; /* enum ts_clock of what the process itself times: TSC or MONOTONIC */
+	uint32_t host_clock; /* enum ts_clock of the process's own times: TSC or MONOTONIC */
 
 	/* identity */
-	uint8_t session_id[16];	     /* random */
-	uint32_t pid;		     /* as the process sees itself; the daemon trusts SO_PEERCRED */
-	uint32_t parent_session_pid; /* forked from a traced process: its pid; else 0 */
+	uint8_t session_id[16]; /* random */
+	/* in the process's own namespace; the daemon trusts SO_PEERCRED */
+	uint32_t pid;
+	uint32_t parent_session_pid; /* pid of the traced process that forked this one; else 0 */
 	uint64_t start_ticks;	     /* host clock, at start_monotonic_ns */
 	uint64_t start_monotonic_ns;
 	uint64_t start_realtime_ns;
@@ -114,65 +119,72 @@ struct ts_control {
 	uint32_t state;	       /* enum ts_session_state */
 	uint32_t reason;       /* enum ts_empty_reason; release after reason_text, acquire before */
 	char reason_text[256]; /* terminated; written once */
-	/* Shards [0, n_claimed) were claimed once; release, paired with the daemon's acquire. */
+	/*
+	 * Shards [0, n_claimed) were claimed at least once; release pairs with the daemon's
+	 * acquire.
+	 */
 	uint32_t n_claimed;
 	uint32_t vendor_version; /* cuptiGetVersion() */
 	uint32_t driver_version; /* cuDriverGetVersion() */
-	/* Equals flush_request when it is done; release, paired with the daemon's acquire. */
+	/* Equals flush_request when that flush is done; release pairs with the daemon's acquire. */
 	uint32_t flushes_done;
-	uint64_t lost[TS_LOSS_COUNT]; /* by reason; what no shard could count */
+	uint64_t lost[TS_LOSS_COUNT]; /* by reason; losses that no shard counts */
 
 	/* daemon */
 	uint32_t command __attribute__((aligned(TS_CACHE_LINE))); /* TS_COMMAND_* */
-	uint32_t flush_request; /* counts up: flush CUPTI's buffers now */
-	uint64_t heartbeat_ns;	/* the daemon was alive then */
+	uint32_t flush_request; /* ascending: flush CUPTI's buffers now */
+	uint64_t heartbeat_ns;	/* last time that the daemon was alive */
 
 	/*
-	 * The daemon sleeps in futex(FUTEX_WAIT, doorbell) after setting `sleeping`; a producer
-	 * that finds a shard past its watermark and `sleeping` set clears it, counts doorbell up
-	 * and wakes it.
+	 * The daemon sets `sleeping` and sleeps in futex(FUTEX_WAIT, doorbell). If a producer finds
+	 * a shard past its watermark and `sleeping` set, it clears `sleeping`, increments doorbell
+	 * and wakes the daemon.
 	 */
 	uint32_t doorbell __attribute__((aligned(TS_CACHE_LINE)));
 	uint32_t sleeping;
 
-	/* daemon: so much of `lost` stands in a trace; a daemon that comes after this one tells the rest */
+	/* daemon: part of `lost` that a trace already reports; a later daemon reports the rest */
 	uint64_t reported[TS_LOSS_COUNT] __attribute__((aligned(TS_CACHE_LINE)));
 
-	/* layout, from minor version 4 on */
+	/* layout, since minor version 4 */
 	uint64_t lane_off;   /* of its struct ts_shard */
-	uint64_t lane_bytes; /* of its ring; a power of two; 0: there is none */
-	/* daemon: nothing more of the lane is taken; producer: it puts nothing more there. Each is written once. */
+	uint64_t lane_bytes; /* of its ring; a power of two; 0: no lane */
+	/*
+	 * daemon: it reads no more of the lane; producer: it writes no more there. Each is written
+	 * once.
+	 */
 	uint32_t lane_closed;
-	uint32_t lane_ended; /* enum ts_lane_end; release, paired with the daemon's acquire */
+	uint32_t lane_ended; /* enum ts_lane_end; release pairs with the daemon's acquire */
 
-	/* producer, from minor version 5 on: how it goes. Relaxed. */
+	/* producer, since minor version 5: state of the capture. Relaxed. */
 	uint32_t capture_state;	  /* enum ts_capture_state */
-	uint32_t capture_windows; /* that were opened */
-	uint64_t captured_bytes;  /* of contents, each once */
-	uint64_t captured_ns;	  /* that capturing took of the application's threads */
-	/* from minor version 6 on */
-	uint64_t capture_max_bytes; /* of contents: then it ends */
+	uint32_t capture_windows; /* count of opened windows */
+	uint64_t captured_bytes;  /* of contents; each content counts once */
+	uint64_t captured_ns;	  /* time that the capture cost the application's threads */
+	/* since minor version 6 */
+	uint64_t capture_max_bytes; /* of contents: the capture then ends */
 };
 
 enum ts_capture_state {
 	TS_CAPTURE_STATE_NONE = 0,
 	TS_CAPTURE_STATE_WHOLE = 1, /* from the process's start */
 	TS_CAPTURE_STATE_CLOSED =
-		2, /* what is alive is followed: a window may be opened (TS_COMMAND_REPLAY) */
+		/* Live objects are tracked: a window may be opened (TS_COMMAND_REPLAY). */
+		2,
 	TS_CAPTURE_STATE_OPEN = 3,
 };
 
-/* Why a producer puts nothing more into the lane. */
+/* Reason why a producer writes no more into the lane. */
 enum ts_lane_end {
 	TS_LANE_GOES_ON = 0,
-	TS_LANE_FULL = 1,      /* it stayed full for too long: an operation is missing */
-	TS_LANE_NO_MEMORY = 2, /* to remember what was captured */
-	TS_LANE_YIELDED = 3,   /* CUPTI was given up: operations are missing */
+	TS_LANE_FULL = 1,      /* it stayed full too long: an operation is missing */
+	TS_LANE_NO_MEMORY = 2, /* no memory to track captured contents */
+	TS_LANE_YIELDED = 3,   /* CUPTI was yielded: operations are missing */
 	TS_LANE_STOPPED = 4,   /* recording was stopped: operations are missing */
-	/* Its last operation is an END, which says so in words. */
+	/* For the values below, the lane's last operation is an END with the reason as text. */
 	TS_LANE_LIMIT = 5,     /* capture_max_bytes */
-	TS_LANE_TOO_LARGE = 6, /* a content that no list of chunks can hold */
-	TS_LANE_TOO_MANY = 7,  /* as many operations as can be replayed */
+	TS_LANE_TOO_LARGE = 6, /* a content too large for a list of chunks */
+	TS_LANE_TOO_MANY = 7,  /* the limit of operations for a replay */
 };
 TS_ASSERT_FIELD(struct ts_control, lane_off, 1152);
 TS_ASSERT_FIELD(struct ts_control, lane_bytes, 1160);
@@ -225,22 +237,22 @@ enum ts_shard_state {
 };
 
 /*
- * A shard's header. `head` and `released` are byte positions that only grow; the byte of position p
- * lies at p % ring_bytes of the ring that follows the header. The owner changes only while
- * released == head, so all unreleased records are the present owner's.
+ * A shard's header. `head` and `released` are byte positions that only grow. The byte of position p
+ * lies at p % ring_bytes of the ring that follows the header. The owner changes only while released
+ * == head, so all unreleased records belong to the current owner.
  */
 struct ts_shard {
 	uint32_t state;	 /* enum ts_shard_state */
 	uint32_t thread; /* TS_DEF_THREAD of the owner; written before its first commit */
-	uint64_t lost[TS_LOSS_COUNT]; /* by reason, all owners together; single writer */
+	uint64_t lost[TS_LOSS_COUNT]; /* by reason, for all owners together; single writer */
 	uint8_t reserved0[56];
-	/* producer: committed up to here; release, paired with the daemon's acquire */
+	/* producer: end of committed records; release pairs with the daemon's acquire */
 	uint64_t head;
 	uint8_t reserved1[56];
-	/* daemon: written to the trace up to here; release, paired with the producer's acquire */
+	/* daemon: end of records in the trace; release pairs with the producer's acquire */
 	uint64_t released;
 	uint8_t reserved2[56];
-	uint64_t reported[TS_LOSS_COUNT]; /* daemon: so much of `lost` stands in a trace */
+	uint64_t reported[TS_LOSS_COUNT]; /* daemon: part of `lost` that a trace reports */
 	uint8_t reserved3[4096 - 704];
 };
 TS_ASSERT_SIZE(struct ts_shard, 4096);
@@ -251,17 +263,17 @@ TS_ASSERT_FIELD(struct ts_shard, released, 384);
 TS_ASSERT_FIELD(struct ts_shard, reported, 448);
 
 /*
- * The definition arena. Definitions are published before the first record that refers to them: a
- * reader that acquired a shard's head and then acquires `published` finds all that it needs.
+ * The definition arena. Definitions are published before the first record that refers to them. A
+ * reader that acquires a shard's head and then `published` finds all definitions that it needs.
  */
 struct ts_arena {
-	/* bytes of whole definitions; release, paired with the daemon's acquire */
+	/* bytes of complete definitions; release pairs with the daemon's acquire */
 	uint64_t published;
 	uint8_t reserved[TS_CONTROL_BYTES - 8];
 };
 TS_ASSERT_SIZE(struct ts_arena, 4096);
 
-/* Fills the layout fields for these sizes. Returns 0, or -EINVAL where one is out of its limits. */
+/* Fills the layout fields for these sizes. Returns 0, or -EINVAL if a size is out of its limits. */
 static inline int ts_control_layout(struct ts_control *control, uint32_t n_shards,
 				    uint64_t ring_bytes, uint64_t arena_bytes)
 {
@@ -284,7 +296,10 @@ static inline int ts_control_layout(struct ts_control *control, uint32_t n_shard
 	return control->total_bytes > TS_SESSION_MAX_BYTES ? -EINVAL : 0;
 }
 
-/* Adds a lane to a layout. The same errors; the layout is as it was then. */
+/*
+ * Adds a lane to a layout. Returns 0, or -EINVAL if the size is out of its limits; the layout is
+ * then unchanged.
+ */
 static inline int ts_control_add_lane(struct ts_control *control, uint64_t lane_bytes)
 {
 	uint64_t off = ts_align_up(control->total_bytes, TS_CONTROL_BYTES);

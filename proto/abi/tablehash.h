@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes of keys for tables in memory: where a look-up begins. Quick rather than good, and in no
- * file: those of contents are in hash.h. A key's high bits are the good ones (multiplication by the
- * golden ratio, Knuth 6.4); a text's low bits are as good (FNV-1a).
+ * Hashes of keys for tables in memory: they choose where a look-up begins. They are fast rather
+ * than good, and no file contains them; hashes of contents are in hash.h. The high bits of a key's
+ * hash are the good ones (multiplication by the golden ratio, Knuth 6.4). The low bits of a text's
+ * hash are as good (FNV-1a).
  *
- * A stranger can choose texts, or keys of several words, whose hashes are equal by FNV-1a and by
- * ts_hash_add(), for any value that these begin with. Tables of such keys use ts_hash_seeded_bytes()
- * with a random seed.
+ * An attacker can choose texts, or keys of several words, with equal hashes by FNV-1a and by
+ * ts_hash_add(), for any start value. Tables of such keys use ts_hash_seeded_bytes() with a random
+ * seed.
  */
 #pragma once
 
@@ -20,13 +21,13 @@ static inline uint64_t ts_hash_key(uint64_t key)
 	return key * TS_HASH_GOLDEN;
 }
 
-/* Takes in one more word of a key that has several. */
+/* Adds one more word of a key with several words. */
 static inline uint64_t ts_hash_add(uint64_t hash, uint64_t word)
 {
 	return (hash ^ word) * TS_HASH_GOLDEN;
 }
 
-/* From TS_HASH_TEXT_BEGIN, or from the hash of what comes before. */
+/* Hashes bytes; `hash` is TS_HASH_TEXT_BEGIN or the hash of the bytes before. */
 static inline uint64_t ts_hash_bytes(uint64_t hash, const void *bytes, size_t n_bytes)
 {
 	const uint8_t *at = (const uint8_t *)bytes;
@@ -36,7 +37,7 @@ static inline uint64_t ts_hash_bytes(uint64_t hash, const void *bytes, size_t n_
 	return hash;
 }
 
-/* Multiplies and folds: each bit of the result depends on all bits of both. */
+/* Multiplies and folds: each bit of the result depends on all bits of both factors. */
 static inline uint64_t ts_hash_fold(uint64_t a, uint64_t b)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
@@ -45,8 +46,8 @@ static inline uint64_t ts_hash_fold(uint64_t a, uint64_t b)
 }
 
 /*
- * 8 bytes at a time. Which keys have equal hashes is not known without the seed, which every product
- * takes in.
+ * Hashes 8 bytes at a time. Every product includes the seed, so without the seed an attacker cannot
+ * know which keys have equal hashes.
  */
 static inline uint64_t ts_hash_seeded_bytes(uint64_t seed, const void *bytes, size_t n_bytes)
 {
@@ -64,11 +65,11 @@ static inline uint64_t ts_hash_seeded_bytes(uint64_t seed, const void *bytes, si
 		memcpy(&word, at + i, n_bytes - i);
 		hash = ts_hash_fold(hash ^ word, secret);
 	}
-	/* An index multiplies once more. */
+	/* The index multiplies once more. */
 	return hash ^ n_bytes;
 }
 
-/* NULL is as empty. */
+/* NULL hashes as the empty text. */
 static inline uint64_t ts_hash_seeded_text(uint64_t seed, const char *text)
 {
 	return ts_hash_seeded_bytes(seed, text, text ? strlen(text) : 0);
