@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What TRACESMITH_CAPTURE and `tsctl record --capture` say, which the one checks before the other takes it:
+ * The setting TRACESMITH_CAPTURE, which is also `tsctl record --capture`. tsctl checks the setting
+ * before the shim reads it:
  *
- *	timing
- *	replay[:SIZE]                     everything, from the process's start
- *	window[:SIZE][,PART ...]          what is alive is followed; all else only while a window is open
+ * 	timing
+ * 	replay[:SIZE]                     everything, from the process's start
+ * 	window[:SIZE][,PART ...]          track live objects; the rest only in an open window
  *
- * A window is opened and closed by `tsctl start --capture replay`, and by these parts:
+ * `tsctl start --capture replay` opens a window and closes it, and so do these parts:
  *
- *	launches=A[..B]   from the A'th launch to the B'th, counted from 1; without B, that one
- *	signal=usr1|usr2  each such signal opens it, or closes it
- *	range=NAME        while a range of that name is open (NVTX, tracesmith/annotate.h). The last part: names may have commas
+ * 	launches=A[..B]   from launch A to launch B, counted from 1; without B, only launch A
+ * 	signal=usr1|usr2  each such signal opens the window, or closes it
+ * 	range=NAME        while a range of that name is open (NVTX, tracesmith/annotate.h);
+ * 	                  the last part, because a name may contain commas
  */
 #pragma once
 
@@ -22,19 +24,22 @@
 
 #define TS_CAPTURE_RANGE_BYTES 128u
 
-/* Counters in the domain TS_OWN_DOMAIN that count up: how much was captured, and what that took of the program's threads. */
+/*
+ * Ascending counters in the domain TS_OWN_DOMAIN: captured bytes, and the time that the capture
+ * cost the program's threads.
+ */
 #define TS_CAPTURE_COUNTER_BYTES "captured bytes"
 #define TS_CAPTURE_COUNTER_NS	 "capturing ns"
 
-/* Of a session, its END included: as many as a replay takes. */
+/* Limit of operations in a session, END included: the limit of a replay. */
 #define TS_CAPTURE_MAX_OPERATIONS (16u << 20)
 
 struct ts_capture_config {
 	uint64_t max_bytes; /* of contents; 0: level `timing` */
 	bool is_window;
-	uint64_t first_launch, last_launch; /* 0: not by launches */
-	int signal;			    /* 0: by none */
-	char range[TS_CAPTURE_RANGE_BYTES]; /* "": by none */
+	uint64_t first_launch, last_launch; /* 0: no window by launches */
+	int signal;			    /* 0: no window by signal */
+	char range[TS_CAPTURE_RANGE_BYTES]; /* "": no window by range */
 };
 
 static inline const char *ts_capture_config_number(const char *text, uint64_t *ret)
@@ -48,7 +53,7 @@ static inline const char *ts_capture_config_number(const char *text, uint64_t *r
 	return errno ? NULL : end;
 }
 
-/* Behind the size's end, or NULL. */
+/* Returns the end of the size, or NULL: invalid. */
 static inline const char *ts_capture_config_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KkMmGgTt";
@@ -67,7 +72,7 @@ static inline const char *ts_capture_config_size(const char *text, uint64_t *ret
 	return *ret ? text : NULL;
 }
 
-/* Behind the part's end, or NULL. */
+/* Returns the end of the part, or NULL: invalid. */
 static inline const char *ts_capture_config_part(const char *text, struct ts_capture_config *config)
 {
 	if (!strncmp(text, "launches=", 9)) {
@@ -89,7 +94,7 @@ static inline const char *ts_capture_config_part(const char *text, struct ts_cap
 	return NULL;
 }
 
-/* 0, or -EINVAL. default_bytes: where it gives no size. */
+/* Returns 0 or -EINVAL. default_bytes: the size if the text has none. */
 static inline int ts_capture_config_parse(const char *text, uint64_t default_bytes,
 					  struct ts_capture_config *ret_config)
 {

@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information: how to go from a frame to its caller, from the .eh_frame of a library. The shim reads libraries of
- * its own process (inject/stacks/stack-cfi.c), the daemon's sampler reads files (daemon/sample/code-file.c).
+ * Call frame information: finds a frame's caller by the .eh_frame of a library. The shim reads
+ * libraries of its own process (inject/stacks/stack-cfi.c); the daemon's sampler reads files
+ * (daemon/sample/code-file.c).
  *
- * The search table (.eh_frame_hdr) leads to a function's description, whose program is run up to an address. The reader
- * understands ordinary frames on x86-64: the CFA by stack or frame pointer, the return address right below it, the frame
- * pointer saved or untouched. Anything else makes the rule unknown, never approximate: signal frames, expressions, other
- * registers, foreign encodings. Registers that the walk does not need are passed over.
+ * The search table (.eh_frame_hdr) leads to a function's description. The reader runs the
+ * description's program up to an address. The reader understands ordinary frames on x86-64: the CFA
+ * by stack or frame pointer, the return address right below it, the frame pointer saved or
+ * unchanged. Everything else makes the rule unknown, never approximate: signal frames, expressions,
+ * other registers, foreign encodings. Registers that the walk does not need are skipped.
  *
- * The bytes are untrusted: no read leaves [first, end), and every loop is bounded by them. Pure; thread-safe; no allocation.
- * Source: LSB core specification, "Exception Frames"; DWARF 5, 6.4.
+ * The bytes are untrusted: no read leaves [first, end), and these bytes bound every loop. Pure;
+ * thread-safe; no allocation. Source: LSB core specification, "Exception Frames"; DWARF 5, 6.4.
  */
 #pragma once
 
 #include "proto/abi/base.h"
 
 enum ts_cfi_kind {
-	TS_CFI_UNKNOWN = 0, /* no rule, or one that is none of these: for a full unwinder */
+	TS_CFI_UNKNOWN = 0, /* no rule, or an unsupported one: use a full unwinder */
 	TS_CFI_BY_SP = 1,   /* CFA = stack pointer + cfa_off */
 	TS_CFI_BY_BP = 2,   /* CFA = frame pointer + cfa_off */
 	TS_CFI_REALIGNED =
-		3, /* CFA = the word at frame pointer + cfa_off: a function that aligns its stack */
-	TS_CFI_ROOT = 4, /* has no caller */
+		/* CFA = the word at frame pointer + cfa_off: a function that aligns its stack. */
+		3,
+	TS_CFI_ROOT = 4, /* no caller */
 };
 
 /*
- * The caller's stack pointer is the CFA, the return address the word before it; its frame pointer is the word at
- * CFA + bp_off, or what it was where that is 0.
+ * The caller's stack pointer is the CFA. The return address is the word before the CFA. The
+ * caller's frame pointer is the word at CFA + bp_off; if bp_off is 0, the frame pointer is
+ * unchanged.
  */
 struct ts_cfi_rule {
 	int32_t cfa_off;
@@ -40,23 +44,23 @@ struct ts_cfi_rule {
 #define TS_CFI_REGISTER_RA	 16u
 
 #define TS_CFI_ENCODING_ABSOLUTE 0x00u
-#define TS_CFI_ENCODING_RELATIVE 0x1bu /* to where it stands, signed, 4 bytes */
-#define TS_CFI_ENCODING_TABLE	 0x3bu /* to the table, signed, 4 bytes */
+#define TS_CFI_ENCODING_RELATIVE 0x1bu /* relative to its own address, signed, 4 bytes */
+#define TS_CFI_ENCODING_TABLE	 0x3bu /* relative to the table, signed, 4 bytes */
 #define TS_CFI_ENCODING_COUNT	 0x03u /* 4 bytes */
 
 #define TS_CFI_REMEMBERED_MAX	 8u
 
-/* Bytes being read. Reading past the end gives zeros and is remembered. */
+/* Input bytes. A read past the end returns zeros and sets `failed`. */
 struct ts_cfi_input {
 	const uint8_t *at, *end;
 	bool failed;
 };
 
 enum ts_cfi_saved {
-	TS_CFI_SAVED_NOT = 0, /* the register is what it was */
+	TS_CFI_SAVED_NOT = 0, /* the register is unchanged */
 	TS_CFI_SAVED_AT_CFA,  /* at CFA + off */
-	TS_CFI_SAVED_NONE,    /* gone: of the return address, there is no caller */
-	TS_CFI_SAVED_OTHER,   /* in a way that is not understood */
+	TS_CFI_SAVED_NONE,    /* lost; for the return address: no caller */
+	TS_CFI_SAVED_OTHER,   /* in an unsupported way */
 };
 
 struct ts_cfi_state {
@@ -70,7 +74,7 @@ struct ts_cfi_state {
 
 struct ts_cfi_description {
 	struct ts_cfi_input common, own; /* programs */
-	uintptr_t address;		 /* that is asked for */
+	uintptr_t address;		 /* the requested address */
 	uintptr_t start, end;
 	uint64_t code_factor;
 	int64_t data_factor;
@@ -79,15 +83,16 @@ struct ts_cfi_description {
 };
 
 /*
- * A question. The caller sets the first three: `address` is where the thread is, a return address less 1; [first, end) is the segment
- * that holds table and descriptions. All addresses are those where the bytes lie now: a caller that reads a file adds to
- * `address` the distance between these and the file's own addresses.
+ * A query. The caller sets the first three fields. `address` is the thread's pc; for a return
+ * address, subtract 1. [first, end) is the segment that holds the table and the descriptions. All
+ * addresses refer to the bytes' current place. A caller that reads a file adds the distance between
+ * that place and the file's own addresses to `address`.
  */
 struct ts_cfi_query {
 	uintptr_t address;
 	uintptr_t first, end;
-	uintptr_t function_start, function_end; /* answer; 0: no function holds the address */
-	struct ts_cfi_rule rule;		/* answer; UNKNOWN: none */
+	uintptr_t function_start, function_end; /* result; 0: no function contains the address */
+	struct ts_cfi_rule rule;		/* result; UNKNOWN: none */
 };
 
 static inline bool ts_cfi_take(struct ts_cfi_input *input, void *ret, size_t n_bytes)
@@ -148,7 +153,7 @@ static inline int64_t ts_cfi_take_signed(struct ts_cfi_input *input)
 	return (int64_t)value;
 }
 
-/* A factored offset; a stranger's numbers may overflow. */
+/* A factored offset. Unsigned, because untrusted numbers may overflow. */
 static inline int64_t ts_cfi_times(uint64_t value, int64_t factor)
 {
 	return (int64_t)(value * (uint64_t)factor);
@@ -198,8 +203,9 @@ static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t 
 }
 
 /*
- * The two expressions for a CFA that are in use. Compilers have the word at a distance from the frame pointer, in a function that aligns
- * its stack. Linkers describe a PLT's entry by where in its 16 bytes the instruction is: one that is behind the push has 8 bytes more.
+ * The two CFA expressions in use. Compilers emit the word at an offset from the frame pointer, in a
+ * function that aligns its stack. Linkers describe a PLT entry by the instruction's position in its
+ * 16 bytes: after the push, the offset is 8 bytes larger.
  */
 static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 					     struct ts_cfi_input *program, uintptr_t address)
@@ -234,7 +240,10 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 		state->kind = TS_CFI_REALIGNED;
 }
 
-/* Runs an instruction without an operand in its first byte, about registers or the CFA. False: not understood. */
+/*
+ * Runs an instruction without an operand in its first byte, about registers or the CFA. False:
+ * unsupported.
+ */
 static inline bool ts_cfi_run_extended(const struct ts_cfi_description *description,
 				       struct ts_cfi_state *state,
 				       const struct ts_cfi_state *initial,
@@ -307,7 +316,10 @@ static inline bool ts_cfi_run_extended(const struct ts_cfi_description *descript
 	}
 }
 
-/* By how much an instruction moves on in the code; *ret_is_advance says whether it is one that does. */
+/*
+ * Returns how far an instruction advances the location; *ret_is_advance is false for any other
+ * instruction.
+ */
 static inline uint64_t ts_cfi_take_advance(struct ts_cfi_input *program, uint8_t op,
 					   bool *ret_is_advance)
 {
@@ -332,7 +344,10 @@ static inline uint64_t ts_cfi_take_advance(struct ts_cfi_input *program, uint8_t
 	}
 }
 
-/* Runs a program until it passes the address or ends. False: it says what is not understood. */
+/*
+ * Runs a program until it passes the address or ends. False: it contains an unsupported
+ * instruction.
+ */
 static inline bool ts_cfi_run(const struct ts_cfi_description *description,
 			      struct ts_cfi_input program, uintptr_t address,
 			      const struct ts_cfi_state *initial, struct ts_cfi_state *state)
@@ -371,7 +386,7 @@ static inline bool ts_cfi_run(const struct ts_cfi_description *description,
 	return !program.failed;
 }
 
-/* A record's contents, its length read. False: it is none that can be read. */
+/* Reads a record's length and returns its content. False: the record is not readable. */
 static inline bool ts_cfi_open_record(const struct ts_cfi_query *query, uintptr_t at,
 				      struct ts_cfi_input *ret_input)
 {
@@ -410,12 +425,14 @@ static inline bool ts_cfi_read_augmentation(struct ts_cfi_description *descripti
 		else if (*letters == 'L')
 			ts_cfi_take_u8(input);
 		else if (*letters == 'P') {
-			/* A pointer of 4 or 8 bytes; other encodings are not in use. */
+			/* A pointer of 4 or 8 bytes; other encodings do not occur. */
 			uint8_t size = ts_cfi_take_u8(input) & 0x0f;
 
 			ts_cfi_skip(input, size == 0x03 || size == 0x0b ? 4 : 8);
 		} else {
-			/* 'S': a signal frame, whose caller was interrupted, not calling. */
+			/*
+			 * 'S' marks a signal frame, whose caller was interrupted and did not call.
+			 */
 			return false;
 		}
 	}
@@ -533,7 +550,8 @@ static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
 }
 
 /*
- * Answers a query; `table` is where .eh_frame_hdr lies: pairs of a function's start and its description, in order, relative to the table.
+ * Answers a query; `table` is the address of .eh_frame_hdr. The table holds pairs of a function's
+ * start and its description, sorted, relative to the table.
  */
 static inline void ts_cfi_search(struct ts_cfi_query *query, uintptr_t table)
 {

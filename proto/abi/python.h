@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPython's memory, which the shim reads in its own process and the daemon's sampler reads from outside.
+ * Layout of CPython's memory. The shim reads it in its own process; the daemon's sampler reads it
+ * from outside.
  *
- * Where CPython keeps what we read, in bytes from the beginning of each structure, on 64-bit systems. A version that is
- * not in the table is not read.
+ * The table holds field offsets in bytes from the start of each structure, on 64-bit systems. A
+ * version that the table lacks is not read.
  */
 #pragma once
 
@@ -18,16 +19,19 @@ enum ts_python_offset {
 struct ts_python_layout {
 	uint8_t minor;
 	uint8_t offset; /* enum ts_python_offset */
-	bool shims;	/* the evaluator's own frame closes each of its calls */
+	bool shims;	/* the evaluator's own frame ends each of its calls */
 	bool entries;	/* a flag marks the first frame of each of its calls */
-	/* The thread's state: its frame, or (cframe_frame not UINT16_MAX) a C frame that holds it. */
+	/*
+	 * Thread state: offset of its frame, or (if cframe_frame is not UINT16_MAX) of a C frame
+	 * that holds the frame.
+	 */
 	uint16_t thread_frame, thread_cframe;
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_code, frame_previous, frame_instruction, frame_owner, frame_is_entry;
 	uint16_t code_name, code_file, code_first_line, code_lines, code_bytes,
 		code_first_traceable;
-	uint16_t text_ascii, text_compact; /* where the characters begin */
-	/* From _PyRuntime to the threads; NONE: the table below has them (3.13). */
+	uint16_t text_ascii, text_compact; /* start of the characters */
+	/* Path from _PyRuntime to the threads; NONE: the table below has these offsets (3.13). */
 	uint16_t runtime_interpreters, interpreter_next, interpreter_threads;
 	uint16_t thread_next, thread_id; /* thread_id: pthread_self() */
 };
@@ -35,7 +39,7 @@ struct ts_python_layout {
 #define TS_PYTHON_OWNED_BY_GENERATOR 1
 #define TS_PYTHON_OWNED_BY_C_STACK   3
 
-/* The same in all of these versions. */
+/* Equal in all versions of the table. */
 #define TS_PYTHON_OBJECT_TYPE  8
 #define TS_PYTHON_TEXT_LENGTH  16
 #define TS_PYTHON_TEXT_STATE   32
@@ -44,7 +48,7 @@ struct ts_python_layout {
 
 #define TS_PYTHON_NONE	       UINT16_MAX
 
-/* 3.8 and 3.9 are alike. */
+/* 3.8 and 3.9 have the same layout. */
 #define TS_PYTHON_LAYOUT_3_8(minor_)                                                          \
 	{                                                                                     \
 		.minor = minor_, .offset = TS_PYTHON_OFFSET_BYTES, .thread_frame = 24,        \
@@ -172,8 +176,8 @@ static const struct ts_python_layout ts_python_layouts[] = {
 #undef TS_PYTHON_LAYOUT_3_8
 
 /*
- * From 3.13 on the interpreter says itself where things are, in a table at the beginning of _PyRuntime. The words of 3.13's
- * table that must agree with the layout above.
+ * Since 3.13 the interpreter exports its offsets in a table at the start of _PyRuntime. These words
+ * of 3.13's table must equal the layout above.
  */
 #define TS_PYTHON_TABLE_COOKIE	      "xdebugpy"
 #define TS_PYTHON_TABLE_VERSION	      8

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: what crosses a shard, and definitions: what their ids stand for.
+ * Records, which cross a shard, and definitions, which give their ids a meaning.
  *
  * A record is a 16-byte header, a payload of fixed fields that its type determines, then any number
  * of attachments. All of it is 8-byte aligned and little-endian; lengths count 8-byte words. A
- * reader takes `n_fixed_words` from the record itself: fields that a newer writer appended are
- * skipped, fields that an older writer did not have read as zero. An unknown type is skipped and
- * counted, so a type's meaning never changes; a change that is not an addition takes a new type.
+ * reader takes `n_fixed_words` from the record itself. The reader skips fields that a newer writer
+ * appended; fields that an older writer did not have read as zero. The reader skips and counts an
+ * unknown type, so a type's meaning never changes. A change that is not an addition takes a new
+ * type.
  *
- * Ids (string, stack, thread, device, ...) are 32 bits, belong to the session, start at 1; 0 means
- * unknown. An operation id is 64 bits, unique within the session: CUPTI's 32-bit correlation id of
- * the outermost API call, widened by the count of its wraps. An API row and the device rows that it
- * caused carry the same one.
+ * Ids (string, stack, thread, device, ...) are 32 bits, belong to the session and start at 1; 0
+ * means unknown. An operation id is 64 bits, unique within the session. It is CUPTI's 32-bit
+ * correlation id of the outermost API call, extended by the count of wraps. An API row and its
+ * device rows have the same operation id.
  */
 #pragma once
 
@@ -21,20 +22,20 @@
 #define TS_ABI_MINOR  7
 
 #define TS_ID_UNKNOWN 0u
-#define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is a real one */
+#define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is valid */
 
-/* Of the lane alone: capture level `replay`. An operation's row has the same number. */
+/* In the lane only: capture level `replay`. An operation's row has the same number. */
 #define TS_RECORD_OPERATION 29u
 #define TS_RECORD_BLOB	    30u
 
 /* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
 struct ts_record {
-	uint16_t n_words;      /* the whole record, header and attachments included */
-	uint8_t n_fixed_words; /* header and fixed fields; attachments begin there */
+	uint16_t n_words;      /* whole record, with header and attachments */
+	uint8_t n_fixed_words; /* header and fixed fields; attachments follow */
 	uint8_t clock;
 	uint16_t type;
-	uint16_t flags; /* the type's own */
-	uint64_t time;	/* when it happened, or began */
+	uint16_t flags; /* depends on the type */
+	uint64_t time;	/* of the event, or of its begin */
 };
 TS_ASSERT_SIZE(struct ts_record, 16);
 TS_ASSERT_FIELD(struct ts_record, n_fixed_words, 2);
@@ -45,7 +46,7 @@ TS_ASSERT_FIELD(struct ts_record, time, 8);
 
 #define TS_RECORD_MAX_BYTES (UINT16_MAX * 8u)
 
-/* The vendor interface a call belongs to; with `cbid` it names the function. */
+/* The vendor interface of a call; domain and `cbid` together name the function. */
 enum ts_api_domain {
 	TS_API_CUDA_DRIVER = 1,	 /* cbid: CUpti_driver_api_trace_cbid */
 	TS_API_CUDA_RUNTIME = 2, /* cbid: CUpti_runtime_api_trace_cbid */
@@ -54,17 +55,20 @@ enum ts_api_domain {
 
 /* ts_record_api.record.flags */
 #define TS_API_EXPECTS_DEVICE (1u << 0) /* succeeded, and such calls make device rows */
-/* Its kernel may begin before the one in front of it in its stream is over: programmatic stream serialization. */
+/*
+ * The kernel may begin before its predecessor in the stream has ended: programmatic stream
+ * serialization.
+ */
 #define TS_API_MAY_BEGIN_EARLY (1u << 1)
 
 enum ts_access_kind {
 	TS_ACCESS_COPY = 1,
 	TS_ACCESS_SET = 2,
-	TS_ACCESS_FREE = 3,  /* that failed: `dst` is what it was given */
-	TS_ACCESS_ALLOC = 4, /* that failed: `dst_bytes` is what it asked for */
+	TS_ACCESS_FREE = 3,  /* failed: `dst` is the call's argument */
+	TS_ACCESS_ALLOC = 4, /* failed: `dst_bytes` is the requested size */
 	/*
-	 * Allocations and frees that succeeded, of `dst`. The vendor's ALLOC and FREE records say more, but come later: a program that
-	 * is killed leaves these.
+	 * Successful allocations and frees of `dst`. The vendor's ALLOC and FREE records have more
+	 * fields but come later; if the program is killed, only these remain.
 	 */
 	TS_ACCESS_ALLOCATED = 5, /* on a device */
 	TS_ACCESS_ALLOCATED_PINNED = 6,
@@ -78,13 +82,16 @@ enum ts_object_action {
 	TS_OBJECT_SEEN = 3, /* it existed before recording began */
 };
 
-/* How a range was made. 2 and 4 are not used: they stood for the ends alone. */
+/* Kind of a range. 2 and 4 are unused: they once marked the ends alone. */
 enum ts_range_action {
 	TS_RANGE_PUSH = 1,  /* nests within its thread */
 	TS_RANGE_START = 3, /* may end on another thread */
 };
 
-/* The type of a payload, and of a counter's value. Narrow ones are widened to 64 bits as their type says. */
+/*
+ * Type of a payload and of a counter's value. Narrow values are widened to 64 bits according to
+ * their type.
+ */
 enum ts_payload_type {
 	TS_PAYLOAD_NONE = 0,
 	TS_PAYLOAD_U64 = 1,
@@ -96,132 +103,160 @@ enum ts_payload_type {
 };
 
 /*
- * Operation ids from here on are of calls that the vendor gives the id of a call before them, and that no device does anything for.
- * Ids below are the vendor's correlation ids, told apart where they wrap.
+ * Operation ids from here on belong to calls for which the vendor repeats the id of an earlier
+ * call. No device works for such calls. Ids below are the vendor's correlation ids, extended when
+ * they wrap.
  */
 #define TS_OP_ID_SHARED (UINT64_C(1) << 40)
 
-/* The domain of marks and counters that are not the application's: what the shim says of its own work. */
+/* Domain of the shim's own marks and counters, which report its own work. */
 #define TS_OWN_DOMAIN "tracesmith"
 
-/* Longer texts of the application's are cut. */
+/* A longer text of the application is cut. */
 #define TS_ANNOTATION_MAX_BYTES 4096u
 
 /*
- * Why something is missing. Counted in a shard's or the session's `lost`, or told by a LOSS record,
+ * Reasons of loss. A loss is counted in a shard's or the session's `lost`, or in a LOSS record,
  * never in both. The names here are the keys of `lost` in `tsctl info --json`.
  */
-#define TS_LOSS_REASONS(X)                                                                         \
-	X(RING_FULL, 1, "ring_full")	     /* the daemon did not drain the shard in time */      \
-	X(NO_SHARD, 2, "no_shard")	     /* more producing threads than shards */              \
-	X(ARENA_FULL, 3, "arena_full")	     /* a definition did not fit: its id is unknown */     \
-	X(CUPTI_DROPPED, 4, "cupti_dropped") /* CUPTI says it dropped activity records */          \
-	X(NO_BUFFER, 5, "no_buffer")	     /* no memory for an activity buffer */                \
-	X(ZERO_TIMESTAMP, 6,                                                                       \
-	  "zero_timestamp")		   /* a device row without times (device buffers full) */  \
-	X(UNFINISHED, 7, "unfinished")	   /* still running when it was last asked for */          \
-	X(UNJOINED_API, 8, "unjoined_api") /* a call whose device rows never came */               \
-	X(UNJOINED_DEVICE, 9, "unjoined_device")  /* device rows whose call was not seen */        \
-	X(REENTERED, 10, "reentered")		  /* a call made from inside our own callback */   \
-	X(BAD_RECORD, 11, "bad_record")		  /* malformed: skipped by the daemon */           \
-	X(UNKNOWN_RECORD, 12, "unknown_record")	  /* a type that this reader does not know */      \
-	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */           \
-	X(STACK_TRUNCATED, 14, "stack_truncated") /* deeper than the limit: the root is cut off */ \
-	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was given up */        \
-	X(FORKED, 16, "forked")	    /* calls of a forked child that has no session */              \
-	X(DISK, 17, "disk")	    /* the trace file could not be written */                      \
-	X(NO_STACK, 18, "no_stack") /* calls without a stack: no unwinder that can be used */      \
-	X(BAD_TIME, 19,                                                                            \
-	  "bad_time")	    /* a row whose times cannot be: before the session, reversed */        \
-	X(LATE, 20, "late") /* device rows that came when the recording was over */                \
-	X(UNDRAINED, 21, "undrained") /* left in the rings when the recording ended */             \
-	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */                \
-	X(CLOCK_BACKWARD, 23,                                                                      \
-	  "clock_backward")	      /* jumps back of a clock: times near them are wrong */       \
-	X(NO_PYTHON, 24, "no_python") /* stacks that lack the Python functions in them */          \
-	X(TEXT_CUT, 25, "text_cut")   /* texts of the application's that were too long */          \
-	X(BAD_ANNOTATION, 26,                                                                      \
-	  "bad_annotation") /* ranges, marks, counters, names that make no sense, or too many */   \
-	X(YIELDED_TO_END, 27,                                                                      \
-	  "yielded_to_end") /* CUPTI was given up for good: what was done then is not known */     \
-	X(KERNEL_EVENTS, 28,                                                                       \
-	  "kernel_events") /* the eBPF programs, or the daemon behind them, had no room for it */
+#define TS_LOSS_REASONS(X)                                                                        \
+	X(RING_FULL, 1, "ring_full")	     /* the daemon did not drain the shard in time */     \
+	X(NO_SHARD, 2, "no_shard")	     /* more producing threads than shards */             \
+	X(ARENA_FULL, 3, "arena_full")	     /* a definition did not fit: its id is unknown */    \
+	X(CUPTI_DROPPED, 4, "cupti_dropped") /* CUPTI reports dropped activity records */         \
+	X(NO_BUFFER, 5, "no_buffer")	     /* no memory for an activity buffer */               \
+	X(ZERO_TIMESTAMP, 6,                                                                      \
+	  "zero_timestamp")		   /* a device row without times (device buffers full) */ \
+	X(UNFINISHED, 7, "unfinished")	   /* still running at the last query */                  \
+	X(UNJOINED_API, 8, "unjoined_api") /* a call whose device rows never came */              \
+	X(UNJOINED_DEVICE, 9, "unjoined_device")  /* device rows whose call was not seen */       \
+	X(REENTERED, 10, "reentered")		  /* a call from inside our own callback */       \
+	X(BAD_RECORD, 11, "bad_record")		  /* malformed: skipped by the daemon */          \
+	X(UNKNOWN_RECORD, 12, "unknown_record")	  /* a type unknown to this reader */             \
+	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */          \
+	X(STACK_TRUNCATED, 14, "stack_truncated") /* deeper than the limit: root is cut off */    \
+	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was yielded */        \
+	X(FORKED, 16, "forked")	    /* calls of a forked child that has no session */             \
+	X(DISK, 17, "disk")	    /* the trace file could not be written */                     \
+	X(NO_STACK, 18, "no_stack") /* calls without a stack: no usable unwinder */               \
+	X(BAD_TIME, 19,                                                                           \
+	  "bad_time")	    /* a row with impossible times: before the session, reversed */       \
+	X(LATE, 20, "late") /* device rows that came after the recording's end */                 \
+	X(UNDRAINED, 21, "undrained") /* left in the rings when the recording ended */            \
+	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */               \
+	X(CLOCK_BACKWARD, 23,                                                                     \
+	  "clock_backward")	      /* backward jumps of a clock: times near them are wrong */  \
+	X(NO_PYTHON, 24, "no_python") /* stacks without their Python functions */                 \
+	X(TEXT_CUT, 25, "text_cut")   /* texts of the application that were too long */           \
+	X(BAD_ANNOTATION, 26,                                                                     \
+	  "bad_annotation") /* invalid ranges, marks, counters, names, or too many of them */     \
+	X(YIELDED_TO_END, 27,                                                                     \
+	  "yielded_to_end") /* CUPTI was yielded to the end: later work is unknown */             \
+	X(KERNEL_EVENTS, 28,                                                                      \
+	  "kernel_events") /* events that found no room in the eBPF programs or in the daemon */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,
 	TS_LOSS_REASONS(TS_LOSS_ENUM_)
 #undef TS_LOSS_ENUM_
-	TS_LOSS_COUNT = 32 /* room for more in every shard */
+	TS_LOSS_COUNT = 32 /* reserve in every shard */
 };
 
 /*
- * ts_record_overhead.overhead_kind, beside CUPTI's own (CUpti_ActivityOverheadKind): a thread waited for room in its ring, so
- * that nothing is lost.
+ * ts_record_overhead.overhead_kind, besides CUPTI's own values (CUpti_ActivityOverheadKind): a
+ * thread waited for room in its ring, to avoid a loss.
  */
 #define TS_OVERHEAD_WAITED 0x54530001u
 
-/* Who stopped or started a recording. */
+/* Cause of a stop or start of a recording. */
 enum ts_pause_cause {
 	TS_PAUSE_BY_REQUEST =
-		1, /* TS_COMMAND_PAUSED: whoever asked the daemon to, or began it so */
+		/* TS_COMMAND_PAUSED: a client asked the daemon, or the recording began paused. */
+		1,
 	TS_PAUSE_BY_APPLICATION = 2, /* the process itself */
 };
 
 /*
- * TS_RECORD_OPERATION: one thing that has to be done again when a trace is replayed. The lane has them in the order in which
- * they took effect, whichever threads asked for them. What the kinds use of the fields is in enum ts_operation_kind; all
- * else is 0. Handles are the vendor's, addresses those of the process.
+ * TS_RECORD_OPERATION: one operation that a replay repeats. The lane holds operations in the order
+ * in which they took effect, across threads. The kinds below list the fields that they use; all
+ * other fields are 0. Handles are the vendor's; addresses are the process's.
  */
 enum ts_operation_kind {
 	/* context, device. DESTROY: context */
 	TS_OPERATION_CONTEXT_CREATE = 1,
 	TS_OPERATION_CONTEXT_DESTROY = 2,
-	/* object: the module's (or library's) handle; content: its image, as the driver was given it */
+	/* object: handle of the module (or library); content: its image, as passed to the driver */
 	TS_OPERATION_MODULE_LOAD = 3,
 	TS_OPERATION_MODULE_UNLOAD = 4,
-	/* object: the function's (or kernel's) handle; parent: of what, as MODULE and FUNCTION say; name */
+	/*
+	 * object: handle of the function (or kernel); parent: the MODULE or FUNCTION that it
+	 * belongs to; name
+	 */
 	TS_OPERATION_FUNCTION = 5,
-	/* dst, bytes: where a variable lies; parent: its module's handle; name */
+	/* dst, bytes: place of a variable; parent: handle of its module; name */
 	TS_OPERATION_VARIABLE = 6,
 	/* dst, bytes; flags: TS_OPERATION_MEMORY_* */
 	TS_OPERATION_ALLOC = 7,
-	TS_OPERATION_FREE = 8, /* dst; with a stream where flags say ASYNC */
-	/* object: the handle; value: creation flags; src: the priority, 32 bits with its sign */
+	TS_OPERATION_FREE = 8, /* dst; with ASYNC also the stream */
+	/* object: the handle; value: creation flags; src: the priority, 32 bits, signed */
 	TS_OPERATION_STREAM_CREATE = 9,
 	TS_OPERATION_STREAM_DESTROY = 10,
 	TS_OPERATION_EVENT_CREATE = 11, /* object */
 	TS_OPERATION_EVENT_DESTROY = 12,
 	TS_OPERATION_EVENT_RECORD = 13, /* object, stream */
 	TS_OPERATION_STREAM_WAIT = 14,	/* object: an event; stream */
-	/* object: a function's handle; grid, block, shared_bytes, stream; content: its arguments, packed; COOPERATIVE */
+	/*
+	 * object: handle of a function; grid, block, shared_bytes, stream; content: its packed
+	 * arguments; COOPERATIVE
+	 */
 	TS_OPERATION_LAUNCH = 15,
 	/*
-	 * dst, src, bytes of a row, height rows, depth slices, their pitches and slices; stream; SRC_HOST: content is what was
-	 * read, its rows without gaps; DST_HOST: content is what was written, the same way (of an ASYNC one RESULT tells)
+	 * dst, src, bytes per row, height in rows, depth in slices, pitches and slice sizes;
+	 * stream. SRC_HOST: content is the data read, its rows without gaps. DST_HOST: content is
+	 * the data written, in the same form (for ASYNC, a RESULT holds it)
 	 */
 	TS_OPERATION_COPY = 16,
-	/* dst, value, bytes: elements of a row; height, dst_pitch; src: bytes of an element; stream; ASYNC */
+	/*
+	 * dst, value, bytes: count of elements per row; height, dst_pitch; src: bytes per element;
+	 * stream; ASYNC
+	 */
 	TS_OPERATION_FILL = 17,
 	/* flags: TS_OPERATION_SYNC_*; object: the event; stream */
 	TS_OPERATION_SYNC = 18,
-	/* dst, bytes: host memory that the device can reach had this content when the next operation was asked for */
+	/*
+	 * dst, bytes: host memory that the device can access had this content at the next
+	 * operation's call
+	 */
 	TS_OPERATION_HOST_WRITE = 19,
-	/* value: enum CUlimit's number; bytes: the limit */
+	/* value: number of enum CUlimit; bytes: the limit */
 	TS_OPERATION_LIMIT = 20,
-	/* object: another context's handle, whose device's memory kernels may reach from now on, or (value 0) no more */
+	/*
+	 * object: handle of another context. value 1: kernels may access its device's memory from
+	 * now on; 0: no longer
+	 */
 	TS_OPERATION_PEER = 21,
-	/* name: what cannot be done again, and from when on the replay is not the program's */
+	/*
+	 * name: an operation that cannot be replayed; from here on the replay differs from the
+	 * program
+	 */
 	TS_OPERATION_UNSUPPORTED = 22,
-	/* name: why nothing more was captured */
+	/* name: reason why the capture ended */
 	TS_OPERATION_END = 23,
-	/* parent: the sequence of an asynchronous copy to the host; content: what it wrote, known once it was waited for */
+	/*
+	 * parent: sequence of an asynchronous copy to the host; content: the data written, known
+	 * once the copy was waited for
+	 */
 	TS_OPERATION_RESULT = 24,
-	/* object: the executable graph's handle; stream. What its nodes do follows, in an order that its edges allow: OF_GRAPH */
+	/*
+	 * object: handle of the executable graph; stream. The operations of its nodes follow in an
+	 * order that its edges allow: OF_GRAPH
+	 */
 	TS_OPERATION_GRAPH_LAUNCH = 25,
 	/*
-	 * value: 1, a window opens; 0, it closes; name: what opened it. Where there are windows, outside of them only what is alive is
-	 * captured (contexts, modules, functions, variables, memory, streams, events). Behind one that opens, memory is as it was
-	 * then: COPY, SYNC and HOST_WRITE with an op_id of 0
+	 * value: 1, a window opens; 0, it closes. name: the trigger. In a capture with windows,
+	 * only live objects are captured outside of a window (contexts, modules, functions,
+	 * variables, memory, streams, events). After a window opens, COPY, SYNC and HOST_WRITE with
+	 * an op_id of 0 restore the memory of that moment
 	 */
 	TS_OPERATION_WINDOW = 26,
 	TS_OPERATION_COUNT
@@ -238,21 +273,25 @@ enum ts_operation_kind {
 #define TS_OPERATION_SYNC_STREAM    (1u << 7)
 #define TS_OPERATION_SYNC_EVENT	    (1u << 8)
 #define TS_OPERATION_UNORDERED \
-	(1u << 9) /* another thread was in a call: which came first is not known */
-#define TS_OPERATION_OF_GRAPH	   (1u << 10) /* of the GRAPH_LAUNCH before it */
+	(1u << 9) /* another thread was in a call: it is unknown which came first */
+#define TS_OPERATION_OF_GRAPH	   (1u << 10) /* belongs to the GRAPH_LAUNCH before it */
 #define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* by cuMemMap(), or unmapped */
 
-/* Streams that every context has, as `stream` names them. The per-thread one is the thread's. */
+/*
+ * Streams that every context has, as values of `stream`. The per-thread stream belongs to the
+ * thread.
+ */
 #define TS_OPERATION_STREAM_LEGACY     1u
 #define TS_OPERATION_STREAM_PER_THREAD 2u
 
-/* Contents are cut into blobs of so many bytes, the last one of fewer. */
+/* A content is cut into blobs of this size; the last one may be smaller. */
 #define TS_BLOB_CHUNK_BYTES (64u * 1024)
 #define TS_BLOB_MAX_BYTES   (512u * 1024 - 256)
 
 /*
- * TS_RECORD_BLOB: `n_bytes` bytes follow the fixed fields. Numbers count up from 1, in the order of the lane, without gaps.
- * With the flag LIST the bytes are numbers (u32) of blobs before, which one after the other are the content.
+ * TS_RECORD_BLOB: `n_bytes` bytes follow the fixed fields. Numbers ascend from 1 in the order of
+ * the lane, without gaps. With the flag LIST, the bytes are numbers (u32) of earlier blobs; the
+ * concatenation of these blobs is the content.
  */
 #define TS_BLOB_LIST (1u << 0)
 
@@ -272,7 +311,8 @@ TS_ASSERT_FIELD(struct ts_record_blob, n_bytes, 40);
 TS_ASSERT_FIELD(struct ts_record_blob, reserved, 44);
 
 /*
- * Attachments follow a record's fixed fields. Unknown kinds are skipped.
+ * Attachments follow a record's fixed fields. A reader skips unknown kinds.
+ *
  *   ARGUMENTS  the call's or kernel's arguments, packed as `arg` (a definition's id) describes
  *   BULK       three words: offset in the session's bulk lane `arg`, length in bytes, content hash
  *   SEQUENCE   one word: a number that orders this record among those of all threads
@@ -287,7 +327,7 @@ struct ts_attachment {
 	uint16_t n_words; /* this header included */
 	uint16_t kind;
 	uint32_t arg;
-#ifndef __cplusplus /* it has no such members: n_words - 1 words follow */
+#ifndef __cplusplus /* C++ has no flexible arrays: n_words - 1 words follow */
 	uint64_t data[];
 #endif
 };
@@ -300,8 +340,8 @@ TS_ASSERT_FIELD(struct ts_attachment, data, 8);
 
 /*
  * Definitions. They lie one after the other in the session's arena, each `n_words` long and 8-byte
- * aligned. Ids of one type count up from 1 in the order of the arena. The bytes of a definition
- * never change once published.
+ * aligned. Ids of one type ascend from 1 in the order of the arena. The bytes of a published
+ * definition never change.
  */
 enum ts_definition_type {
 	TS_DEF_STRING = 1,
@@ -316,7 +356,7 @@ enum ts_definition_type {
 struct ts_definition {
 	uint32_t n_words; /* this header included */
 	uint16_t type;	  /* enum ts_definition_type */
-	uint16_t flags;	  /* the type's own */
+	uint16_t flags;	  /* depends on the type */
 	uint32_t id;
 	uint32_t n; /* STRING: bytes; STACK: frames; otherwise 0 */
 };
@@ -331,14 +371,15 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 
 /* STRING: `n` bytes, not terminated, then padding. */
 
-/* STACK: `n` frames, the innermost first. flags: */
+/* STACK: `n` frames, innermost first. flags: */
 #define TS_STACK_TRUNCATED (1u << 0) /* the outermost frames are missing */
 
 /*
- * A frame: the kind in the top 4 bits, the rest as the kind says.
+ * A frame: the kind in the top 4 bits; the kind determines the rest.
+ *
  *   NATIVE  a user-space return address (the innermost: an address in the function)
- *   PYTHON  a function and where in it: the id of a string (TS_DEF_STRING: the function's name, a line break, its file)
- *           above TS_FRAME_LINE_BITS bits of line number, 0 where it is not known
+ *   PYTHON  a function and a line: the id of a string (TS_DEF_STRING: the function's name, a line
+ *           break, its file) above TS_FRAME_LINE_BITS bits of line number; 0: line unknown
  */
 #define TS_FRAME_KIND(frame)  ((unsigned)((uint64_t)(frame) >> 60))
 #define TS_FRAME_VALUE(frame) ((uint64_t)(frame) & ((UINT64_C(1) << 60) - 1))
@@ -352,24 +393,27 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_FRAME_LINE(frame)   ((uint32_t)((frame) & ((1u << TS_FRAME_LINE_BITS) - 1)))
 
 /*
- * MODULE: an ELF file mapped into the process, for turning frames into names. With the flag
- * UNLOADED: what was mapped at `start` went away at `time`. flags:
+ * MODULE: an ELF file mapped into the process, to turn frames into names. With the flag UNLOADED:
+ * the module at `start` was unmapped at `time`. flags:
  */
 #define TS_MODULE_UNLOADED (1u << 0)
 
 /* DEVICE: a GPU, as the vendor's interface describes it. flags: */
 #define TS_DEVICE_VIRTUAL     (1u << 0) /* TraceSmith's virtual GPU */
-#define TS_DEVICE_MODEL_CLOCK (1u << 1) /* its operations take the times of its cost model */
+#define TS_DEVICE_MODEL_CLOCK (1u << 1) /* its operations have the times of its cost model */
 
-/* NAME: what the application calls something. A later one of the same thing takes its place. flags: enum ts_name_kind. */
+/*
+ * NAME: the application's name of an object. A later name of the same object replaces it. flags:
+ * enum ts_name_kind.
+ */
 enum ts_name_kind {
 	TS_NAME_THREAD = 1,   /* object: the kernel's thread id */
-	TS_NAME_CATEGORY = 2, /* of `domain`; object: its number */
+	TS_NAME_CATEGORY = 2, /* in `domain`; object: its number */
 	TS_NAME_DEVICE = 3,   /* object: the vendor's ordinal */
 	TS_NAME_CONTEXT = 4,  /* object: the vendor's handle */
 	TS_NAME_STREAM = 5,   /* object: the vendor's handle */
 	TS_NAME_EVENT = 6,    /* object: the vendor's handle */
-	TS_NAME_OTHER = 7,    /* object: a handle or address of the application's own */
+	TS_NAME_OTHER = 7,    /* object: a handle or address of the application */
 };
 
 #include "proto/abi/generated-records.h"

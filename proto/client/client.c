@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's end of the control socket. One request is out at a time, so an answer with another
- * request's id is a leftover of nobody and ends the connection; a deadline that passes does too,
- * for the late answer would be taken for the next one's.
+ * The client's end of the control socket; tsctl, daemon/main.c and users of libtracesmith call it.
+ * It calls proto/rpc (frames, bodies).
+ *
+ * Only one request is pending at a time. An answer with another request's id is therefore invalid
+ * and ends the connection. A missed deadline ends the connection, too, because the late answer
+ * would look like the answer of the next request.
  */
 #include "proto/client/client.h"
 
@@ -19,17 +22,23 @@
 
 _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
 
-/* Somebody may want to cancel: so often it is looked at; the end of what was cancelled is waited for longer than the daemon waits for it. */
+/*
+ * How often the cancel flag is checked, and the wait for the end of a cancelled query. This wait is
+ * longer than the daemon's own.
+ */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
 #define CANCEL_NS      UINT64_C(30000000000)
-/* A daemon keeps to the time that it was given; it has some more to say so, more than a second on a busy machine. */
+/*
+ * Reserve for the daemon's answer after its own time limit: on a busy machine it takes more than a
+ * second.
+ */
 #define ANSWER_MS 5000u
 
 struct ts_client {
 	int fd;
 	uint32_t last_request;
 	struct ts_frame_parser parser;
-	int fds[TS_FRAME_MAX_FDS]; /* received, not yet claimed by a frame */
+	int fds[TS_FRAME_MAX_FDS]; /* received, not yet assigned to a frame */
 	unsigned n_fds;
 	char error[256];
 };
@@ -100,7 +109,7 @@ int ts_client_connect(const char *path, struct ts_client **ret_client)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* A Unix socket connects at once or not at all, unless the daemon's backlog is full. */
+	/* A Unix socket connects at once or fails, unless the daemon's backlog is full. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO,
 		       &(struct timeval){.tv_sec = TS_CLIENT_TIMEOUT_DEFAULT_MS / 1000},
 		       sizeof(struct timeval)) < 0)
@@ -148,7 +157,7 @@ static int client_receive(struct ts_client *client, uint64_t deadline_ns,
 
 static int client_answer_error(struct ts_client *client, const Ts__Rpc__Error *error)
 {
-	/* The code is a peer's: anything that is no errno becomes one. */
+	/* The code comes from the peer: an invalid errno becomes EPROTO. */
 	int code = error && error->has_code && error->code > 0 && error->code < 4096 ? error->code
 										     : EPROTO;
 
@@ -157,7 +166,7 @@ static int client_answer_error(struct ts_client *client, const Ts__Rpc__Error *e
 								      : strerror(code));
 }
 
-/* The connection is of no use from then on. */
+/* Closes the connection, which is unusable now. */
 static int client_broken(struct ts_client *client, int r)
 {
 	return client_close(client, r,
@@ -198,11 +207,14 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 	ts__rpc__request__pack(request, packed + sizeof(header));
 	r = ts_frame_send_all(client->fd, packed, sizeof(header) + n_bytes, fds, n_fds,
 			      *ret_deadline_ns);
-	/* A daemon that is too busy says so and hangs up, before it hears what is asked. */
+	/*
+	 * A daemon that is too busy sends an error and closes before it reads the request, so read
+	 * its answer.
+	 */
 	return r && r != -ECONNRESET ? client_broken(client, r) : 0;
 }
 
-/* An answer as a message, unless it is an error. */
+/* Unpacks an answer, or returns its error. */
 static int client_unpack(struct ts_client *client, const struct ts_frame *frame,
 			 Ts__Rpc__Answer **ret_answer)
 {
@@ -251,9 +263,12 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 
 /* ---- queries ---- */
 
-/* Parts of one message: an answer without its head, which is put before them when they are all there. */
+/*
+ * Collected parts of one message: the answer without its head. The head is written before them when
+ * all are there.
+ */
 struct client_parts {
-	uint8_t *bytes; /* TS_BODY_HEAD_BYTES of room come first */
+	uint8_t *bytes; /* begin with room of TS_BODY_HEAD_BYTES */
 	size_t n_bytes, n_allocated;
 	uint32_t number;
 };
@@ -285,8 +300,9 @@ static int client_join(struct client_parts *parts, const struct ts_frame *frame)
 }
 
 /*
- * The daemon hands on what a process says that read a stranger's trace: another message than was asked for is one of other members,
- * and no message (the number is unknown) is NULL.
+ * The daemon forwards the answer of a process that read an untrusted trace. A message of another
+ * kind would have other members, and a message with an unknown number would be NULL, so both are
+ * rejected.
  */
 static int client_check(struct ts_client *client, const struct ts_client_question *question,
 			const Ts__Rpc__Answer *answer)
@@ -306,7 +322,7 @@ static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
 	return ts__rpc__answer__unpack(NULL, parts->n_bytes - off, parts->bytes + off);
 }
 
-/* Of what came before the end. */
+/* Passes the joined parts to `take`, if there are any. */
 static int client_take_joined(struct ts_client *client, const struct ts_client_question *question,
 			      struct client_parts *parts, const Ts__Rpc__QueryEnd *end)
 {
@@ -324,7 +340,7 @@ static int client_take_joined(struct ts_client *client, const struct ts_client_q
 	return r;
 }
 
-/* One frame. Returns 0, and 1 where it was the last. */
+/* Handles one frame. Returns 0, or 1 if it was the last frame. */
 static int client_take(struct ts_client *client, const struct ts_client_question *question,
 		       const struct ts_frame *frame, struct client_parts *parts,
 		       Ts__Rpc__Answer **ret_end)
@@ -345,7 +361,9 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 
 		r = is_bad ? -EPROTO : question->take(question->data, answer, NULL);
 		ts__rpc__answer__free_unpacked(answer, NULL);
-		/* What would come is not wanted: the daemon stops when it hears that nobody is there. */
+		/*
+		 * The caller wants no more answers: the daemon stops when the connection is closed.
+		 */
 		return r && !is_bad ? client_close(client, r, "given up") : r;
 	}
 	r = answer->body_case == TS__RPC__ANSWER__BODY_QUERY_END
@@ -359,7 +377,10 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 	return 1;
 }
 
-/* Beside the query, whose answers go on; what answers it is a frame of its own. */
+/*
+ * Sends a cancel request during the query, whose answers continue. Its own answer is a separate
+ * frame.
+ */
 static int client_cancel(struct ts_client *client, uint32_t query)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
@@ -373,12 +394,15 @@ static int client_cancel(struct ts_client *client, uint32_t query)
 	return client_send(client, &request, NULL, 0, TS_CLIENT_TIMEOUT_DEFAULT_MS, &deadline_ns);
 }
 
-/* The next frame of the query, and whether it was cancelled meanwhile: then its number is not the last request's. */
+/*
+ * State of the wait for the query's next frame. After a cancel, the query's number is not that of
+ * the last request.
+ */
 struct client_waiting {
 	const struct ts_client_question *question;
-	uint32_t query; /* 0: it was not cancelled */
+	uint32_t query; /* 0: not cancelled */
 	uint64_t deadline_ns;
-	bool is_heard; /* the wish to cancel was answered */
+	bool is_heard; /* the cancel request was answered */
 };
 
 static int client_wait(struct ts_client *client, struct client_waiting *waiting,
@@ -411,7 +435,7 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 		if (ret_frame->header.n_fds > client->n_fds ||
 		    ret_frame->header.flags & ~TS_FRAME_MORE)
 			return -EPROTO;
-		/* What answers the wish to cancel says nothing that the query's end does not. */
+		/* The answer to the cancel request adds nothing to the query's end. */
 		if (waiting->query && id == client->last_request) {
 			waiting->is_heard = true;
 			continue;
@@ -420,7 +444,10 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 	}
 }
 
-/* What answers the wish to cancel may come behind the query's end: who asks next would take it for an answer. */
+/*
+ * Reads the answer to the cancel request if it comes after the query's end. The next request would
+ * mistake it for its own answer.
+ */
 static void client_hear(struct ts_client *client, const struct client_waiting *waiting)
 {
 	struct ts_frame frame;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both the daemon and tsctl make and look for these directories; that they agree is what this file is for.
+ * Makes and finds the directories of control sockets. Both the daemon and tsctl call it, so that
+ * both use the same places.
  */
 #include "proto/client/places.h"
 
@@ -30,7 +31,10 @@ size_t ts_places_parents(char ret_parents[TS_PLACES_N_PARENTS][TS_PLACES_BYTES])
 	char runtime[32];
 	size_t n;
 
-	/* A daemon that was started with a clean environment is found by those who have one. */
+	/*
+	 * A daemon that started with a clean environment uses /run/user/UID; a client with
+	 * $XDG_RUNTIME_DIR finds it there.
+	 */
 	snprintf(runtime, sizeof(runtime), "/run/user/%u", geteuid());
 	n = add_parent(ret_parents, 0, secure_getenv("XDG_RUNTIME_DIR"));
 	n = add_parent(ret_parents, n, runtime);
@@ -73,7 +77,7 @@ void ts_places_remove(const char *directory)
 int ts_places_self(char ret_path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-	/* The kernel passes it as text at an address. */
+	/* The kernel passes the path as the address of a text. */
 	const char *started_by = (const char *)getauxval(AT_EXECFN);
 
 	if (n >= 0) {

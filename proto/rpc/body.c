@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks over the fields of packed messages. They may come from strangers: each length is held against what is there.
+ * Iterates over the fields of packed messages; the client and the daemon's answers call it. The
+ * input is untrusted: each length is checked against the remaining bytes.
  */
 #include "proto/rpc/body.h"
 
@@ -13,7 +14,7 @@
 #define WIRE_BYTES  2u
 #define WIRE_32	    5u
 
-/* Returns how many bytes it takes; 0: it is none. */
+/* Returns the count of bytes of the varint; 0: invalid. */
 static size_t read_varint(const uint8_t *bytes, size_t n_bytes, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -38,7 +39,10 @@ static size_t write_varint(uint64_t value, uint8_t *bytes)
 	return n;
 }
 
-/* The whole length of a field, tag included; 0: there is none. *ret_off: where its value's bytes begin, of WIRE_BYTES. */
+/*
+ * Returns the whole length of a field, tag included; 0: invalid. *ret_off: offset of the value's
+ * bytes, for WIRE_BYTES.
+ */
 static size_t field_bytes(const uint8_t *bytes, size_t n_bytes, uint64_t *ret_tag, size_t *ret_off)
 {
 	size_t n = read_varint(bytes, n_bytes, ret_tag), more;

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a large answer. An Answer holds one message, its body; of a body that is too large for one frame the fields go in
- * several, each a body of its own. Joined again, one's bytes behind the other's, they are the whole: so protobuf has it. Here this
- * is done on packed bytes, without making messages of them.
+ * Splits a large answer into parts. An Answer holds one message, its body. If a body is too large
+ * for one frame, its fields are sent in several parts; each part is itself a body. By protobuf's
+ * rules, the concatenated bytes of all parts are the whole body. These functions work on packed
+ * bytes and build no messages.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a part has at most, unless one element of a list alone has more. */
+/* Limit of a part, unless a single element of a list is larger. */
 #define TS_BODY_PART_BYTES (256u * 1024)
 #define TS_BODY_HEAD_BYTES 16u
 
 /*
- * Of a packed Answer the number of its one field, and where that one's bytes begin, which end where the answer does. Returns 0, or
- * -EPROTO where it is not exactly one field that is a message.
+ * Finds the number of the only field in a packed Answer, and the offset of its bytes, which end at
+ * the end of the answer. Returns 0, or -EPROTO if the answer is not exactly one field that is a
+ * message.
  */
 int ts_body_find(const uint8_t *answer, size_t n_bytes, uint32_t *ret_number, size_t *ret_off);
 
 /*
- * How many of the body's bytes go into a part: whole fields of at most `most` bytes together, or the first one, if that alone is
- * larger. 0: the bytes are no message.
+ * Returns how many of the body's bytes go into a part: whole fields of at most `most` bytes
+ * together, or only the first field if it is larger. 0: the bytes are not a message.
  */
 size_t ts_body_part(const uint8_t *body, size_t n_bytes, size_t most);
 
-/* The number in an Answer of what answers a Query whose body has this number; 0: nothing does. */
+/* Returns the number of the answer's body for a query's body number; 0: no answer exists. */
 uint32_t ts_body_answers(uint32_t query);
 
-/* What stands before a body of so many bytes in an Answer. Returns its length. */
+/* Writes the head of a body with n_bytes in an Answer. Returns the head's length. */
 size_t ts_body_head(uint32_t number, size_t n_bytes, uint8_t ret_head[TS_BODY_HEAD_BYTES]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of the control protocol: an incremental parser that touches no socket, and the two socket
- * calls that move bytes and descriptors. What arrives is a stranger's: sizes are checked before
- * memory is taken for them, descriptors nobody asked for are closed.
+ * Frames of the control protocol; the client and the daemon call it. It has an incremental parser
+ * that uses no socket, and the two socket calls that transfer bytes and descriptors. The input is
+ * untrusted: sizes are checked before memory is allocated, and unrequested descriptors are closed.
  */
 #include "proto/rpc/frame.h"
 
@@ -83,7 +83,10 @@ int ts_frame_parser_next(struct ts_frame_parser *parser, struct ts_frame *ret_fr
 	if (n_left < FRAME_HEADER_BYTES)
 		return TS_FRAME_E_MORE;
 	memcpy(&header, parser->buffer + parser->n_taken, sizeof(header));
-	/* The header alone is judged first, so that a lying length never waits for its bytes. */
+	/*
+	 * Check the header before the data arrives, so that a wrong length does not wait for its
+	 * bytes.
+	 */
 	r = frame_header_check(parser, &header);
 	if (r)
 		return r;
@@ -108,8 +111,8 @@ struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t re
 }
 
 /*
- * Room for the most descriptors that come at once: what finds none the kernel closes in this
- * thread, and how long that takes is the sender's to say.
+ * Room for the kernel's maximum of descriptors. The kernel would close descriptors without room in
+ * this thread, and the sender could make that close() slow.
  */
 union frame_control {
 	struct cmsghdr align;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON from protobuf descriptors: the screen and the socket share one schema, so nothing here knows
- * any message. protobuf-c keeps no options at run time; a map is recognised by what protoc makes of
- * it, a repeated message of the fields `key` and `value` whose type name ends in "Entry".
+ * JSON from protobuf descriptors; tsctl, the daemon and replay/report call it. The screen and the
+ * socket share one schema, so this file knows no message. protobuf-c keeps no options at run time.
+ * A map is recognised by protoc's output for it: a repeated message with the fields `key` and
+ * `value` whose type name ends in "Entry".
  */
 #include "proto/rpc/json.h"
 
@@ -71,7 +72,7 @@ void ts_json_raw(struct ts_json *json, const char *text)
 	ts_json_bytes(json, text, strlen(text));
 }
 
-/* The length of the UTF-8 character at `text`, 0 where it is none (RFC 3629, table 3.1.1). */
+/* Returns the length of the UTF-8 character at `text`; 0: invalid (RFC 3629, table 3.1.1). */
 static size_t json_utf8_length(const unsigned char *text, size_t n_bytes)
 {
 	size_t length;
@@ -103,8 +104,8 @@ static bool json_is_plain(unsigned char c)
 }
 
 /*
- * What would change how a terminal shows the rest of a line: C1 controls, and what turns the
- * direction of writing. Returns the character, 0 for any other.
+ * Finds characters that change how a terminal shows the rest of a line: C1 controls and controls of
+ * the writing direction. Returns the character, or 0 for any other.
  */
 static uint32_t json_hidden(const unsigned char *p, size_t length)
 {
@@ -122,7 +123,7 @@ static uint32_t json_hidden(const unsigned char *p, size_t length)
 		       : 0;
 }
 
-/* Bytes that need no escape are copied in runs. */
+/* Bytes without an escape are copied in runs. */
 void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 {
 	const unsigned char *p = (const unsigned char *)text, *end = p + n_bytes, *run = p;
@@ -133,7 +134,7 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 		uint32_t hidden;
 		size_t length;
 
-		/* Nearly all there is. */
+		/* Nearly all characters are plain. */
 		if (json_is_plain(*p)) {
 			p++;
 			continue;
@@ -188,7 +189,7 @@ void ts_json_int(struct ts_json *json, int64_t value)
 	ts_json_uint(json, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* The shortest text that reads back as the same number. JSON has no infinities. */
+/* Prints the shortest text that reads back as the same number. JSON has no infinities. */
 void ts_json_double(struct ts_json *json, double value)
 {
 	char text[40];
@@ -202,7 +203,7 @@ void ts_json_double(struct ts_json *json, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	/* A locale's decimal comma is not JSON's. */
+	/* A locale may print a decimal comma, which JSON does not allow. */
 	for (char *p = text; *p; p++)
 		if (*p == ',')
 			*p = '.';
@@ -222,7 +223,7 @@ static void json_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
 	ts_json_bytes(json, "\"", 1);
 }
 
-/* SESSION_STATE_DIED of the enum SessionState is "died". */
+/* Returns the prefix length: SESSION_STATE_DIED of the enum SessionState prints as "died". */
 static size_t json_enum_prefix(const ProtobufCEnumDescriptor *type, const char *name)
 {
 	const char *p = name;
@@ -397,7 +398,7 @@ static bool json_is_set(const ProtobufCFieldDescriptor *field, const uint8_t *me
 	       (field->label == PROTOBUF_C_LABEL_REQUIRED || value != field->default_value);
 }
 
-/* `"name": `; a field's name needs no escape. */
+/* Appends `"name": `; a field's name needs no escape. */
 static void json_key(struct ts_json *json, const char *name)
 {
 	size_t n = strlen(name);
@@ -407,7 +408,7 @@ static void json_key(struct ts_json *json, const char *name)
 		return;
 	at[0] = '"';
 	memcpy(at + 1, name, n);
-	memcpy(at + 1 + n, "\": ", 4); /* with its terminator */
+	memcpy(at + 1 + n, "\": ", 4); /* copies the terminator, too */
 	json->n_bytes += n + 4;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints any protobuf message as JSON from its descriptor. The rules are at the top of
- * tracesmith.proto. The output is one line, ASCII but for the UTF-8 of its strings; bytes that are
- * not UTF-8 print as U+FFFD, so that what comes out is always valid JSON.
+ * tracesmith.proto. The output is one line, ASCII except for the UTF-8 of its strings. Bytes that
+ * are not UTF-8 print as U+FFFD, so the output is always valid JSON.
  *
  * A buffer belongs to one thread at a time. Nothing here blocks, prints or exits.
  */
@@ -18,25 +18,25 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* A text that grows. All zero is an empty one. `data` is terminated once something was added. */
+/* A text that grows. All zero is an empty text. After the first append, `data` is terminated. */
 struct ts_json {
 	char *data;
 	size_t n_bytes;
 	size_t n_allocated;
-	int error; /* -ENOMEM, once an append failed; sticky: further appends do nothing */
+	int error; /* -ENOMEM after a failed append; sticky: later appends do nothing */
 };
 
 void ts_json_deinit(struct ts_json *json);
-/* Empties it and keeps the memory: for one row after another. */
+/* Empties the text and keeps the memory, for one row after another. */
 void ts_json_clear(struct ts_json *json);
 
 /*
- * Appends the message as one object. Returns 0; -ENOMEM; -EINVAL where the message holds groups,
- * nests deeper than 64, or has a field type that the rules do not cover.
+ * Appends the message as one object. Returns 0; -ENOMEM; -EINVAL if the message holds groups, nests
+ * deeper than 64, or has a field type that the rules do not cover.
  */
 int ts_json_message(struct ts_json *json, const ProtobufCMessage *message);
 
-/* Pieces, for a caller that builds around messages. They report through json->error. */
+/* Pieces for a caller that builds JSON around messages. They report errors in json->error. */
 void ts_json_bytes(struct ts_json *json, const void *data, size_t n_bytes);
 void ts_json_raw(struct ts_json *json, const char *text);
 void ts_json_string(struct ts_json *json, const char *text);

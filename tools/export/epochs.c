@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instants at which modules went, sorted and searched. */
+/*
+ * Sorts the times of module unloads and searches them. The exporters of this folder call it; it
+ * reads the modules from sbt/reader.h.
+ */
 #include "tools/export/epochs.h"
 
 struct epoch {

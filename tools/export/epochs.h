@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When addresses changed their meaning: only once a module has gone can another lie where it lay. Within one epoch of a
- * session the same stack has the same names.
+ * Epochs of a session's modules. Another module can take the addresses of a module only after the
+ * first one was unloaded. Within one epoch of a session, the same stack has the same names.
  */
 #pragma once
 
@@ -9,12 +9,15 @@
 #include "sbt/reader.h"
 
 struct ts_epochs {
-	struct ts_buffer list; /* sorted; of when a module of which session went */
+	struct ts_buffer list; /* sorted pairs: session, time of an unload */
 };
 
-/* -ENOMEM. */
+/* Reads the reader's modules. Returns 0 or -ENOMEM. */
 int ts_epochs_init(struct ts_epochs *epochs, struct ts_sbt_reader *reader);
 void ts_epochs_deinit(struct ts_epochs *epochs);
 
-/* How many modules of any session went before; for the session's own it counts up. */
+/*
+ * Returns the epoch of this time: a count of unloaded modules. The count includes sessions with
+ * smaller numbers; within a session it ascends.
+ */
 uint32_t ts_epochs_at(const struct ts_epochs *epochs, uint32_t session, uint64_t time_ns);

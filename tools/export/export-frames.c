@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames and their names. The same few thousand addresses make up a hundred thousand stacks: a frame costs one probe
- * of a hash table once it was seen, and what a location is called is put together when it is first met.
+ * Finds frames and their names; folded.c, pprof.c and perfetto.c call it. It calls sbt/modules.h
+ * and sbt/symbols.h.
+ *
+ * A few thousand addresses make up a hundred thousand stacks. A known frame costs one probe of a
+ * hash table; a location's name is built once, when the location first occurs.
  */
 #include "tools/export/export-frames.h"
 
@@ -10,14 +13,14 @@
 
 #include <inttypes.h>
 
-/* A frame of a session, in an epoch of its modules. */
+/* A frame of a session in an epoch of its modules. */
 struct seen {
 	uint64_t frame;
 	uint32_t session;
 	uint32_t epoch;
-	uint32_t is_innermost; /* its address is in the function, not behind a call */
+	uint32_t is_innermost; /* its address is the function's, not a return address */
 	uint32_t reserved;
-	/* the key ends here */
+	/* end of key */
 	uint32_t location;
 	uint32_t reserved2;
 };
@@ -47,7 +50,7 @@ int ts_frames_init(struct ts_frames *frames, struct ts_sbt_reader *reader,
 	r = ts_modules_new(reader, &frames->modules);
 	if (!r)
 		r = ts_symbols_new(reader, &frames->symbols);
-	/* Without names the sums are as good. */
+	/* Missing names do not change the sums. */
 	return r > 0 ? note_damage(frames) : r;
 }
 
@@ -76,7 +79,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* ---- functions and their lines ------------------------------------------------------------------ */
+/* ---- functions and their lines --------------------------------------------------------------- */
 
 static int add_function(struct ts_frames *frames, const char *name, const char *system_name,
 			const char *file, uint32_t *ret_i)
@@ -106,7 +109,7 @@ static int add_line(struct ts_frames *frames, struct ts_frame_location *location
 	return 0;
 }
 
-/* A location that is nothing but a name. */
+/* Adds a location that consists of a name only. */
 static int named(struct ts_frames *frames, const char *name, const char *system_name,
 		 uint32_t *ret_location)
 {
@@ -125,7 +128,7 @@ static int named(struct ts_frames *frames, const char *name, const char *system_
 	return r ? r : add_line(frames, location, &line);
 }
 
-/* ---- native frames ------------------------------------------------------------------------------ */
+/* ---- native frames --------------------------------------------------------------------------- */
 
 int ts_frames_mapping(struct ts_frames *frames, const struct ts_row_module *module,
 		      uint32_t *ret_mapping)
@@ -154,7 +157,7 @@ int ts_frames_mapping(struct ts_frames *frames, const struct ts_row_module *modu
 	return 0;
 }
 
-/* Where nothing is called anything: the file and where in it, or the bare address. */
+/* Names an address without symbols: the file and the offset in it, or the bare address. */
 static int name_address(struct ts_frames *frames, const struct ts_row_module *module,
 			uint64_t address, uint32_t *ret_text)
 {
@@ -218,7 +221,7 @@ static int native(struct ts_frames *frames, const struct ts_site *site, uint64_t
 		const struct ts_frame_mapping *mapping =
 			ts_hashtable_at(&frames->mappings, key.owner);
 
-		/* All processes' addresses of a file are told as those of the first. */
+		/* Addresses of a file in all processes map to those of the first process. */
 		key.value = call - module->address + mapping->address;
 	}
 	if (!r)
@@ -286,7 +289,7 @@ static int locate(struct ts_frames *frames, const struct ts_site *site, uint64_t
 	return r;
 }
 
-/* ---- whole stacks ------------------------------------------------------------------------------- */
+/* ---- whole stacks ---------------------------------------------------------------------------- */
 
 static int push(struct ts_frames *frames, uint32_t location)
 {
@@ -318,7 +321,7 @@ void ts_frames_state(const struct ts_frames *frames, const struct ts_sample *sam
 		snprintf(ret_text, TS_FRAME_STATE_BYTES, "off cpu: reason#%" PRIu32, sample->name);
 }
 
-/* Time on a processor needs no frame where there is no other. */
+/* On-CPU time needs no frame if the export shows no other kind of time. */
 static int push_state(struct ts_frames *frames, const struct ts_sample *sample)
 {
 	char state[TS_FRAME_STATE_BYTES], text[TS_FRAME_STATE_BYTES + 2];
@@ -371,7 +374,7 @@ static int push_stack(struct ts_frames *frames, const struct ts_site *site)
 		return push_named(frames, "[unknown]", NULL);
 	if (site->stack)
 		r = ts_sbt_reader_stack(frames->reader, site->session, site->stack, &stack);
-	/* One that cannot be read is as if it had not been taken. */
+	/* A stack that cannot be read counts as no stack. */
 	if (r > 0) {
 		stack = (struct ts_sbt_stack){0};
 		r = r == TS_SBT_E_NOT_FOUND ? 0 : note_damage(frames);

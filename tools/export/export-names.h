@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of replay/report for the numbers of a trace, for a struct ts_export_names; kernels, threads and streams are named by whoever
- * has the trace's strings.
+ * The functions of replay/report that name a trace's numbers, for a struct ts_export_names. The
+ * caller, which has the trace's strings, names kernels, threads and streams itself.
  */
 #pragma once
 

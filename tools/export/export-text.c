@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts, cleaned and interned. sbt's interner finds them again by their bytes; where each lies is noted
- * beside it, for the way back from a number to its text.
+ * Cleans and interns texts; the exporters call it. sbt's interner finds a text by its bytes; this
+ * file also keeps each text's offset, to find a text by its number.
  */
 #include "tools/export/export-text.h"
 
@@ -15,7 +15,7 @@ void ts_texts_init(struct ts_texts *texts)
 {
 	uint64_t seed = 0;
 
-	/* Without randomness names could be made to collide, which costs time and nothing else. */
+	/* Without randomness an attacker could make names collide, which costs only time. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = 1;
 	*texts = (struct ts_texts){0};
@@ -29,7 +29,10 @@ void ts_texts_deinit(struct ts_texts *texts)
 	ts_buffer_deinit(&texts->clean);
 }
 
-/* Bytes of the UTF-8 sequence at `text`, which is terminated; 0 where it is malformed or a control character. */
+/*
+ * Returns the bytes of the UTF-8 sequence at the terminated `text`; 0: malformed or a control
+ * character.
+ */
 static size_t utf8_bytes(const unsigned char *text)
 {
 	uint32_t point;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries lie in a row and move only as a whole; an index of proto/abi/map.h finds them by the hash of their key.
+ * Entries lie in one array, which moves only as a whole. An index of proto/abi/map.h finds them by
+ * the hash of their key. The exporters call it.
  */
 #include "tools/export/hashtable.h"
 
@@ -34,7 +35,7 @@ static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const ui
 {
 	uint64_t x, y;
 
-	/* memcmp() would be called for a few words. */
+	/* For a few words, memcmp() would cost a call. */
 	for (size_t at = 0; at < table->key_bytes; at += sizeof(x)) {
 		memcpy(&x, a + at, sizeof(x));
 		memcpy(&y, b + at, sizeof(y));
@@ -44,7 +45,7 @@ static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const ui
 	return true;
 }
 
-/* False: there is none. */
+/* False: absent. */
 static bool find(const struct ts_hashtable *table, const void *key, uint64_t hash, uint32_t *ret_i)
 {
 	TS_HASHINDEX_EACH (&table->index, hash, at)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things found by what they are: entries of one size whose first bytes are their key, numbered in
- * the order in which they came. Keys are compared, a hash only narrows the search; it is seeded, so that numbers chosen by a stranger
- * cannot be made to collide. One thread.
+ * A hash table of entries. All entries have one size, begin with their key, and are numbered in
+ * insertion order. A hash only narrows the search; keys are compared. The hash is seeded, so
+ * untrusted numbers cannot be made to collide. One thread.
  */
 #pragma once
 
 #include "proto/abi/base.h"
 #include "proto/abi/map.h"
 
-#define TS_HASHTABLE_RECENT 64u /* a place is six bits */
+#define TS_HASHTABLE_RECENT 64u /* a slot number has six bits */
 
 struct ts_hashtable {
 	uint8_t *entries;
@@ -18,30 +18,34 @@ struct ts_hashtable {
 	size_t capacity;
 	struct ts_hashindex index;
 	uint32_t recent
-		[TS_HASHTABLE_RECENT]; /* entries that were asked for not long ago: looked at before a key is hashed */
+		/* Recently used entries; checked before a key is hashed. */
+		[TS_HASHTABLE_RECENT];
 };
 
 void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t key_bytes);
 void ts_hashtable_deinit(struct ts_hashtable *table);
-/* Forgets all entries and keeps the room. */
+/* Removes all entries and keeps the memory. */
 void ts_hashtable_clear(struct ts_hashtable *table);
 
 /*
- * The entry with this key, else a new one, all zero but the key. 0, -ENOMEM, or -EOVERFLOW: there are 2^31 of
- * them. *ret_is_new may be NULL.
+ * Finds the entry with this key, or adds one that is zero except for the key. Returns 0, -ENOMEM,
+ * or -EOVERFLOW: 2^31 entries. *ret_is_new may be NULL.
  */
 int ts_hashtable_get(struct ts_hashtable *table, const void *key, uint32_t *ret_i,
 		     bool *ret_is_new);
-/* False: there is none. */
+/* Finds the entry with this key. False: absent. */
 bool ts_hashtable_find(const struct ts_hashtable *table, const void *key, uint32_t *ret_i);
 
-/* Valid until the next entry comes. */
+/* Returns an entry; valid until the next entry is added. */
 static inline void *ts_hashtable_at(const struct ts_hashtable *table, uint32_t i)
 {
 	return table->entries + i * table->entry_bytes;
 }
 
-/* One place for each key, without the care that a stranger's numbers need: what is there is compared. */
+/*
+ * Returns the slot of a key in `recent`. An unseeded hash suffices, because the slot's entry is
+ * compared.
+ */
 static inline size_t ts_hashtable_recent_of(const void *key, size_t key_bytes)
 {
 	uint64_t value = 0, word;
@@ -53,7 +57,10 @@ static inline size_t ts_hashtable_recent_of(const void *key, size_t key_bytes)
 	return ts_hash_add(value, value >> 32) >> 58;
 }
 
-/* As ts_hashtable_get() for a key that may well be there; of `key_bytes`, known where it is called, so that it takes little. */
+/*
+ * Like ts_hashtable_get(), for a key that is probably present. `key_bytes` is constant at the call,
+ * so the inlined code is short.
+ */
 static inline int ts_hashtable_recall(struct ts_hashtable *table, const void *key, size_t key_bytes,
 				      uint32_t *ret_i, bool *ret_is_new)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of CUDA's driver API that TraceSmith uses, in the project's own words: names differ from
- * NVIDIA's (ts_cu_, TS_CU_), values and layouts do not. test/unit/vendor holds every one of them
- * against the vendor's headers wherever a toolkit is found, so nothing here needs a toolkit.
+ * The part of CUDA's driver API that TraceSmith uses, in the project's own words. Names differ from
+ * NVIDIA's (ts_cu_, TS_CU_); values and layouts are equal. test/unit/vendor compares all of them
+ * with the vendor's headers if a toolkit is installed, so the build needs no toolkit.
  *
- * Reading rules. The vendor's CU_X is TS_CU_X here, and CUDA_ERROR_X is TS_CU_ERROR_X. Handles
- * (context, stream, event, module, ...) are void *, device pointers uint64_t, devices int32_t, and
- * enumerations in structures int32_t, which is what they are on the platforms CUDA runs on. Fields
- * keep the vendor's words in snake_case without the Hungarian p/h. Layouts are those of CUDA 13.0
- * on LP64; what grew since CUDA 11 says so.
+ * Reading rules: the vendor's CU_X is TS_CU_X here, and CUDA_ERROR_X is TS_CU_ERROR_X. Handles
+ * (context, stream, event, module, ...) are void *, device pointers uint64_t, devices int32_t.
+ * Enumerations in structures are int32_t, as on all platforms of CUDA. Fields keep the vendor's
+ * words in snake_case without the Hungarian p/h. Layouts are those of CUDA 13.0 on LP64; a comment
+ * marks each structure that grew since CUDA 11.
  */
 #pragma once
 
@@ -19,8 +19,8 @@
 #define TS_CU_VERSION 0x32c8
 
 /*
- * Result codes: X(suffix of TS_CU_, value, the vendor's name, text). cuGetErrorName gives the name
- * and cuGetErrorString the text; both are what programs print and compare.
+ * Result codes: X(suffix of TS_CU_, value, the vendor's name, text). cuGetErrorName returns the
+ * name and cuGetErrorString the text; programs print and compare both.
  */
 #define TS_CU_RESULTS(X)                                                                          \
 	X(SUCCESS, 0, CUDA_SUCCESS, "no error")                                                   \
@@ -199,7 +199,7 @@ enum ts_cu_result {
 #undef TS_CU_RESULT_
 };
 
-/* What cuDeviceGetAttribute can be asked. cudaDeviceGetAttribute uses the same numbers. */
+/* Attributes of cuDeviceGetAttribute. cudaDeviceGetAttribute uses the same numbers. */
 enum ts_cu_device_attribute {
 	TS_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
 	TS_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
@@ -348,7 +348,7 @@ enum ts_cu_device_attribute {
 	TS_CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED = 147,
 };
 
-/* What cuFuncGetAttribute can be asked. */
+/* Attributes of cuFuncGetAttribute. */
 enum ts_cu_function_attribute {
 	TS_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
 	TS_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
@@ -390,8 +390,8 @@ enum ts_cu_stream_flags {
 };
 
 /*
- * Stream handles with a meaning of their own. 0 is the legacy stream, or this thread's stream in
- * the _ptsz and _ptds forms of a call.
+ * Special stream handles. 0 is the legacy stream; in the _ptsz and _ptds forms of a call, it is
+ * this thread's stream.
  */
 #define TS_CU_STREAM_LEGACY	((void *)0x1)
 #define TS_CU_STREAM_PER_THREAD ((void *)0x2)
@@ -414,7 +414,7 @@ enum ts_cu_event_wait_flags {
 	TS_CU_EVENT_WAIT_EXTERNAL = 1,
 };
 
-/* Where an address lies, and what cuPointerGetAttribute can be asked about it. */
+/* Kinds of memory at an address, and attributes of cuPointerGetAttribute. */
 enum ts_cu_memory_type {
 	TS_CU_MEMORYTYPE_HOST = 1,
 	TS_CU_MEMORYTYPE_DEVICE = 2,
@@ -535,7 +535,7 @@ enum ts_cu_module_loading_mode {
 	TS_CU_MODULE_LAZY_LOADING = 2,
 };
 
-/* cuGetProcAddress: which default stream the caller means, and what came of the search. */
+/* cuGetProcAddress: the caller's kind of default stream, and the result of the search. */
 enum ts_cu_proc_address_flags {
 	TS_CU_GET_PROC_ADDRESS_DEFAULT = 0,
 	TS_CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
@@ -548,7 +548,7 @@ enum ts_cu_proc_address_query_result {
 	TS_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
 };
 
-/* Array formats, where a 3D copy names an array. */
+/* Array formats, for a 3D copy with an array. */
 enum ts_cu_array_format {
 	TS_CU_AD_FORMAT_UNSIGNED_INT8 = 1,
 	TS_CU_AD_FORMAT_UNSIGNED_INT16 = 2,
@@ -573,7 +573,7 @@ enum ts_cu_stream_capture_status {
 	TS_CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
 };
 
-/* Kinds of graph node, and what instantiation and update answer. */
+/* Kinds of graph node, and results of instantiation and update. */
 enum ts_cu_graph_node_type {
 	TS_CU_GRAPH_NODE_TYPE_KERNEL = 0,
 	TS_CU_GRAPH_NODE_TYPE_MEMCPY = 1,
@@ -669,7 +669,7 @@ enum ts_cu_p2p_attribute {
 	TS_CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5,
 };
 
-/* Launch attributes: what cuLaunchKernelEx carries beside grid and block. */
+/* Launch attributes: parameters of cuLaunchKernelEx besides grid and block. */
 enum ts_cu_launch_attribute_id {
 	TS_CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
 	TS_CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
@@ -689,17 +689,17 @@ enum ts_cu_launch_attribute_id {
 	TS_CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16,
 };
 
-/* The "extra" list of cuLaunchKernel: keys and values as pointers, closed by END. */
+/* The "extra" list of cuLaunchKernel: keys and values as pointers, terminated by END. */
 #define TS_CU_LAUNCH_PARAM_END		  ((void *)0x0)
 #define TS_CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x1)
 #define TS_CU_LAUNCH_PARAM_BUFFER_SIZE	  ((void *)0x2)
 
-/* Sixteen bytes that name a device, or a table for cuGetExportTable. */
+/* Sixteen bytes that identify a device, or a table for cuGetExportTable. */
 struct ts_cu_uuid {
 	char bytes[16];
 };
 
-/* A launch attribute's value: 64 bytes, of which these views are used. */
+/* The value of a launch attribute: 64 bytes; TraceSmith uses these views. */
 union ts_cu_launch_attribute_value {
 	char pad[64];
 	int32_t cooperative;
@@ -744,8 +744,8 @@ struct ts_cu_launch_config {
 };
 
 /*
- * cuMemcpy2D: origins and pitches in bytes; which source and which destination field counts, the
- * type says.
+ * cuMemcpy2D: origins and pitches in bytes. The memory type selects the source field and the
+ * destination field that count.
  */
 struct ts_cu_memcpy_2d {
 	size_t src_x_in_bytes;
@@ -824,19 +824,19 @@ struct ts_cu_memcpy_3d_peer {
 	size_t depth;
 };
 
-/* Where memory is or shall be. cudaMemLocation is the same. */
+/* Place of memory. cudaMemLocation is the same. */
 struct ts_cu_mem_location {
 	int32_t type;
 	int32_t id;
 };
 
-/* Who may reach it. cudaMemAccessDesc is the same. */
+/* Access to memory by one place. cudaMemAccessDesc is the same. */
 struct ts_cu_mem_access_desc {
 	struct ts_cu_mem_location location;
 	int32_t flags;
 };
 
-/* cuMemCreate: what memory, and where. */
+/* cuMemCreate: kind and place of memory. */
 struct ts_cu_mem_allocation_prop {
 	int32_t type;
 	int32_t handle_types;
@@ -889,7 +889,7 @@ struct ts_cu_host_node_params {
 	void *user_data;
 };
 
-/* cuGraphExecNodeSetParams: of any kind, whose own structure lies where `params` does. */
+/* cuGraphExecNodeSetParams: for a node of any kind; the kind's structure begins at `params`. */
 struct ts_cu_graph_node_params {
 	int32_t type;
 	int32_t reserved[3];
@@ -905,8 +905,8 @@ struct ts_cu_memcpy_node_params {
 };
 
 /*
- * Arguments of cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some have a context behind them. Where it is a graph or an event that is
- * new, `params` is its handle.
+ * Arguments of cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some have a context behind
+ * them. If the new value is a graph or an event, `params` is its handle.
  */
 struct ts_cu_graph_exec_set_params_params {
 	void *graph_exec;

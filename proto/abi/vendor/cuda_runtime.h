@@ -12,7 +12,7 @@
 #define TS_CUDART_VERSION 13000
 
 /*
- * Errors: X(suffix of TS_CUDA_, value, the vendor's name, text). cudaGetErrorName gives the name,
+ * Errors: X(suffix of TS_CUDA_, value, the vendor's name, text). cudaGetErrorName returns the name,
  * cudaGetErrorString the text.
  */
 #define TS_CUDA_ERRORS(X)                                                                          \
@@ -252,7 +252,7 @@ enum ts_cuda_error {
 #undef TS_CUDA_ERROR_
 };
 
-/* Direction of a copy; DEFAULT asks the addresses. */
+/* Direction of a copy; DEFAULT derives it from the addresses. */
 enum ts_cuda_memcpy_kind {
 	TS_CUDA_MEMCPY_HOST_TO_HOST = 0,
 	TS_CUDA_MEMCPY_HOST_TO_DEVICE = 1,
@@ -261,7 +261,7 @@ enum ts_cuda_memcpy_kind {
 	TS_CUDA_MEMCPY_DEFAULT = 4,
 };
 
-/* Stream handles with a meaning of their own. */
+/* Special stream handles. */
 #define TS_CUDA_STREAM_LEGACY	  ((void *)0x1)
 #define TS_CUDA_STREAM_PER_THREAD ((void *)0x2)
 
@@ -311,7 +311,7 @@ enum ts_cuda_memcpy_kind {
 #define TS_CUDA_OCCUPANCY_DEFAULT		   0
 #define TS_CUDA_OCCUPANCY_DISABLE_CACHING_OVERRIDE 1
 
-/* Where an address lies; not the driver's numbers. */
+/* Kinds of memory at an address; the numbers differ from the driver's. */
 enum ts_cuda_memory_type {
 	TS_CUDA_MEMORY_TYPE_UNREGISTERED = 0,
 	TS_CUDA_MEMORY_TYPE_HOST = 1,
@@ -458,14 +458,14 @@ enum ts_cuda_launch_attribute_id {
 	TS_CUDA_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16,
 };
 
-/* A grid, a block. Laid out as three words, so by value it travels in two registers. */
+/* A grid or a block. Three words, so a value is passed in two registers. */
 struct ts_cuda_dim3 {
 	uint32_t x;
 	uint32_t y;
 	uint32_t z;
 };
 
-/* A box: the width counts bytes, or elements where an array takes part. */
+/* A box: the width counts bytes, or elements if an array takes part. */
 struct ts_cuda_extent {
 	size_t width;
 	size_t height;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of CUPTI that TraceSmith uses, in the project's own words: result codes, domains, what a
- * callback is handed, attributes. Records are in cupti_activity.h, callback ids in cupti_cbid.h,
- * and the arguments that callbacks point to in cuda_driver_params.h and
- * cuda_runtime_params.h, which the build makes. The reading rules are cuda_driver.h's: the vendor's CUPTI_X is TS_CUPTI_X here; values and layouts are CUPTI 13.0's and
- * are tested against its headers. Where CUPTI 11 and 12 differ the comment says which version
- * brought what.
+ * The part of CUPTI that TraceSmith uses, in the project's own words: result codes, domains,
+ * callback arguments, attributes. Records are in cupti_activity.h and callback ids in cupti_cbid.h.
+ * The arguments that callbacks point to are in cuda_driver_params.h and cuda_runtime_params.h,
+ * which the build generates. The reading rules are those of cuda_driver.h: the vendor's CUPTI_X is
+ * TS_CUPTI_X here. Values and layouts are those of CUPTI 13.0, tested against its headers. If CUPTI
+ * 11 and 12 differ, the comment names the version that added the part.
  */
 #pragma once
 
@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * cuptiGetVersion's number. It counted upwards until CUDA 12 (13 is CUDA 11.0, 18 is 11.8, 19 is
- * 12.0, 26 is 12.8) and is written major, minor, update since: 130001 is 13.0 update 1, and 130000
- * came before.
+ * The number of cuptiGetVersion. It ascended by 1 until CUDA 12 (13 is CUDA 11.0, 18 is 11.8, 19 is
+ * 12.0, 26 is 12.8). Since then it is major, minor, update: 130001 is 13.0 update 1, and 130000 is
+ * the release before it.
  */
 #define TS_CUPTI_API_VERSION	       130001
 #define TS_CUPTI_API_VERSION_CUDA_11_0 13
@@ -80,13 +80,13 @@ enum ts_cupti_result {
 #undef TS_CUPTI_RESULT_
 };
 
-/* Which end of a call a callback stands at. */
+/* Side of the call at which a callback runs. */
 enum ts_cupti_api_site {
 	TS_CUPTI_API_ENTER = 0,
 	TS_CUPTI_API_EXIT = 1,
 };
 
-/* What a callback is about. */
+/* Subject of a callback. */
 enum ts_cupti_domain {
 	TS_CUPTI_CB_DOMAIN_INVALID = 0,
 	TS_CUPTI_CB_DOMAIN_DRIVER_API = 1,
@@ -140,13 +140,13 @@ enum ts_cupti_cbid_state {
 	TS_CUPTI_CBID_STATE_WARNING = 3,
 };
 
-/* How a subscriber is called: its userdata, the domain, the callback id, and that domain's data. */
+/* A subscriber's callback: its userdata, the domain, the callback id, and that domain's data. */
 typedef void (*ts_cupti_callback_fn)(void *userdata, uint32_t domain, uint32_t cbid,
 				     const void *data);
 
 /*
- * Driver and runtime domains. context can change between enter and exit: the runtime makes contexts
- * lazily.
+ * Driver and runtime domains. context can change between enter and exit, because the runtime makes
+ * contexts lazily.
  */
 struct ts_cupti_callback_data {
 	uint32_t callback_site;
@@ -160,7 +160,7 @@ struct ts_cupti_callback_data {
 	uint32_t correlation_id;
 };
 
-/* Resource domain. What resource_descriptor points to follows from the callback id. */
+/* Resource domain. The callback id determines the type behind resource_descriptor. */
 struct ts_cupti_resource_data {
 	void *context;
 	union {
@@ -170,8 +170,7 @@ struct ts_cupti_resource_data {
 };
 
 /*
- * resource_descriptor of the module ids: the image that was loaded, readable during the callback
- * only.
+ * resource_descriptor of the module ids: the loaded image, readable only during the callback.
  */
 struct ts_cupti_module_data {
 	uint32_t module_id;
@@ -202,7 +201,10 @@ struct ts_cupti_state_data {
 	const char *message;
 };
 
-/* cuptiSubscribe_v2, since CUDA 13.0: who subscribes, and room for the name of who already has. */
+/*
+ * cuptiSubscribe_v2, since CUDA 13.0: name of the new subscriber, and a buffer for the name of the
+ * current one.
+ */
 struct ts_cupti_subscriber_params {
 	size_t struct_size;
 	const char *subscriber_name;
@@ -228,13 +230,16 @@ enum ts_cupti_activity_attribute {
 	TS_CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS = 10,
 };
 
-/* The activity API's callbacks: ask for a buffer, hand it back, tell the time (since CUDA 11.6). */
+/*
+ * Callbacks of the activity API: request a buffer, return a full buffer, read the time (since CUDA
+ * 11.6).
+ */
 typedef void (*ts_cupti_buffer_requested_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*ts_cupti_buffer_completed_fn)(void *context, uint32_t stream_id, uint8_t *buffer,
 					     size_t size, size_t valid_size);
 typedef uint64_t (*ts_cupti_timestamp_fn)(void);
 
-/* What thread ids in records are: pthread_self() cut to 32 bits, or the kernel's. */
+/* Type of thread ids in records: pthread_self() cut to 32 bits, or the kernel's id. */
 enum ts_cupti_thread_id_type {
 	TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT = 0,
 	TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1,

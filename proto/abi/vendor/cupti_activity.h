@@ -2,16 +2,17 @@
 /*
  * CUPTI's activity records, in the project's own words.
  *
- * One structure per kind, and it is the newest one (CUDA 13.0). That is enough for every CUPTI
- * since CUDA 11.0: between the versions these records only ever grew at their end, and took over
- * padding; no field ever moved (test/unit/vendor asserts it against the older layouts that the
- * vendor still declares). What grew, and in which API version, is said at each structure, and
- * ts_cupti_record_bytes() below gives how long the record of a kind is in a given version: a field
- * that ends beyond it must not be read. Padding that became a field later reads as zero or as
- * garbage in older versions; the same comments say from when on it means something.
+ * There is one structure per kind: the newest one (CUDA 13.0). It fits every CUPTI since CUDA 11.0,
+ * because these records only grew at their end or turned padding into fields. No field ever moved
+ * (test/unit/vendor asserts it against the older layouts that the vendor still declares). Each
+ * structure's comment names its additions and their API versions. ts_cupti_record_bytes() below
+ * returns the length of a record's kind in a given version; a field that ends beyond this length
+ * must not be read. If padding became a field later, older versions have zero or garbage there; the
+ * same comments name the first version with a valid value.
  *
- * Walk buffers with cuptiActivityGetNextRecord only: later versions will grow records again.
- * Records lie 8-byte aligned, packed; no structure here has a hole, so no attribute is needed.
+ * Iterate over buffers only with cuptiActivityGetNextRecord, because later versions will grow
+ * records again. Records are 8-byte aligned and packed. No structure here has a hole, so no
+ * attribute is needed.
  */
 #pragma once
 
@@ -81,7 +82,7 @@ enum ts_cupti_activity_kind {
 	TS_CUPTI_ACTIVITY_KIND_CONFIDENTIAL_COMPUTE_ROTATION = 55,
 };
 
-/* What an object id in an overhead record names. */
+/* Kind of an object id in an overhead record. */
 enum ts_cupti_activity_object_kind {
 	TS_CUPTI_ACTIVITY_OBJECT_UNKNOWN = 0,
 	TS_CUPTI_ACTIVITY_OBJECT_PROCESS = 1,
@@ -91,7 +92,7 @@ enum ts_cupti_activity_object_kind {
 	TS_CUPTI_ACTIVITY_OBJECT_STREAM = 5,
 };
 
-/* What cost the time an overhead record reports. */
+/* Cause of the time in an overhead record. */
 enum ts_cupti_activity_overhead_kind {
 	TS_CUPTI_ACTIVITY_OVERHEAD_UNKNOWN = 0,
 	TS_CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER = 1,
@@ -111,7 +112,7 @@ enum ts_cupti_activity_compute_api {
 	TS_CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS = 2,
 };
 
-/* Flags; what a bit means depends on the kind. */
+/* Flags; the meaning of a bit depends on the kind. */
 enum ts_cupti_activity_flag {
 	TS_CUPTI_ACTIVITY_FLAG_NONE = 0,
 	TS_CUPTI_ACTIVITY_FLAG_DEVICE_CONCURRENT_KERNELS = 1,
@@ -121,7 +122,7 @@ enum ts_cupti_activity_flag {
 	TS_CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC = 1,
 };
 
-/* Direction of a copy as it was done. */
+/* Direction of a finished copy. */
 enum ts_cupti_activity_memcpy_kind {
 	TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN = 0,
 	TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD = 1,
@@ -148,7 +149,7 @@ enum ts_cupti_activity_memory_kind {
 	TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC = 7,
 };
 
-/* What a synchronization record waited for. */
+/* Object of the wait in a synchronization record. */
 enum ts_cupti_activity_synchronization_type {
 	TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN = 0,
 	TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE = 1,
@@ -220,22 +221,22 @@ enum ts_cupti_external_correlation_kind {
 	TS_CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 = 5,
 };
 
-/* What stands where nothing is known. */
+/* Values that mean unknown. */
 #define TS_CUPTI_TIMESTAMP_UNKNOWN	       0
 #define TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE 0xffffffff
 #define TS_CUPTI_CORRELATION_ID_UNKNOWN	       0
 #define TS_CUPTI_GRID_ID_UNKNOWN	       0
 
-/* How every record begins, and how it lies in a buffer. */
+/* Head of every record, and its place in a buffer. */
 struct ts_cupti_activity {
 	uint32_t kind;
 } __attribute__((aligned(8)));
 
 /*
- * KERNEL and CONCURRENT_KERNEL. cache_config holds two nibbles: asked for (low) and used (high).
- * name is mangled, stays CUPTI's, and may go when the module does. start and end are 0 where CUPTI
- * had no room to note them, and end alone where a forced flush caught the kernel running. Version
- * 13 (CUDA 11.0): up to shmem_limit_config; graph_id was padding until 14 (11.1). 15 (11.2):
+ * KERNEL and CONCURRENT_KERNEL. cache_config holds two nibbles: requested (low) and used (high).
+ * name is mangled, belongs to CUPTI, and may vanish with its module. start and end are 0 if CUPTI
+ * had no room to store them. Only end is 0 if a forced flush found the kernel running. Version 13
+ * (CUDA 11.0): up to shmem_limit_config; graph_id was padding until 14 (11.1). 15 (11.2):
  * access_policy_window. 17 (11.6): channel_id, channel_type. 18 (11.8): cluster_*,
  * local_memory_total_v2. 19 (12.0): max_potential_cluster_size, max_active_clusters. 130000 (13.0):
  * is_device_launched.
@@ -376,8 +377,9 @@ struct ts_cupti_activity_memset {
 };
 
 /*
- * SYNCHRONIZATION: how long a call waited. stream_id and cuda_event_id are
- * TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE where the wait was for neither.
+ * SYNCHRONIZATION: the duration of a wait in a call. stream_id and cuda_event_id are
+ * TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE if the wait was for neither.
+ *
  * 26 (CUDA 12.8): cuda_event_sync_id, return_value.
  */
 struct ts_cupti_activity_synchronization {
@@ -396,7 +398,7 @@ struct ts_cupti_activity_synchronization {
 
 /*
  * MEMORY2: one record for an allocation and one for its release; stream-ordered ones have is_async
- * set. In the pool, size counts where it is local and process_id where it was imported. The kind
+ * set. In the pool, size is valid for a local pool and process_id for an imported pool. The kind
  * exists since 15 (CUDA 11.2). 18 (11.8) has memory_pool_config.utilized_size, 24 (12.6) source.
  */
 struct ts_cupti_activity_memory {
@@ -430,8 +432,7 @@ struct ts_cupti_activity_memory {
 };
 
 /*
- * DRIVER and RUNTIME: one call. cbid is what cupti_cbid.h lists; thread_id is of the type that was
- * set.
+ * DRIVER and RUNTIME: one call. cupti_cbid.h lists cbid; thread_id has the configured type.
  */
 struct ts_cupti_activity_api {
 	uint32_t kind;
@@ -444,7 +445,7 @@ struct ts_cupti_activity_api {
 	uint32_t return_value;
 };
 
-/* Which process and thread, or which device, context and stream. */
+/* A process and thread, or a device, context and stream. */
 union ts_cupti_activity_object_id {
 	struct {
 		uint32_t process_id;
@@ -458,7 +459,8 @@ union ts_cupti_activity_object_id {
 };
 
 /*
- * OVERHEAD: time that tracing itself, or lazy loading, took.
+ * OVERHEAD: time spent by the tracing itself, or by lazy loading.
+ *
  * 20 (CUDA 12.2): correlation_id. 22 (12.4): overhead_data.
  */
 struct ts_cupti_activity_overhead {
@@ -474,7 +476,8 @@ struct ts_cupti_activity_overhead {
 };
 
 /*
- * DEVICE. Sizes in bytes, rates in kHz, bandwidth in kB/s. name stays CUPTI's.
+ * DEVICE. Sizes in bytes, rates in kHz, bandwidth in kB/s. CUPTI owns name.
+ *
  * 17 (CUDA 11.6): is_mig_enabled (padding before) to mig_uuid. 13.0 has is_numa_node, numa_id.
  */
 struct ts_cupti_activity_device {
@@ -519,7 +522,8 @@ struct ts_cupti_activity_device {
 };
 
 /*
- * CONTEXT. null_stream_id is the id that the context's default stream has in records.
+ * CONTEXT. null_stream_id is the id of the context's default stream in records.
+ *
  * 22 (CUDA 12.4): parent_context_id to num_multiprocessors. 13.0 has cig_mode.
  */
 struct ts_cupti_activity_context {
@@ -549,8 +553,8 @@ struct ts_cupti_activity_stream {
 };
 
 /*
- * EXTERNAL_CORRELATION: the id that was pushed when the call of that correlation id was made.
- * Precedes the call's own record.
+ * EXTERNAL_CORRELATION: the pushed id at the time of the call with this correlation id. It precedes
+ * the call's own record.
  */
 struct ts_cupti_activity_external_correlation {
 	uint32_t kind;
@@ -596,9 +600,9 @@ struct ts_cupti_activity_cuda_event {
 };
 
 /*
- * Layouts: X(kind, since API version, bytes, the vendor's name), oldest first within a kind. Where
- * the vendor's notes leave the version open the later candidate stands here, which only means that
- * a field is not read although it might have been there.
+ * Layouts: X(kind, since API version, bytes, the vendor's name), oldest first within a kind. If the
+ * vendor's notes do not name the version, the table has the later candidate. At worst, a field is
+ * not read although it exists.
  */
 #define TS_CUPTI_RECORD_LAYOUTS(X)                                         \
 	X(CONCURRENT_KERNEL, 13, 160, CUpti_ActivityKernel5)               \
@@ -640,8 +644,8 @@ struct ts_cupti_activity_cuda_event {
 	X(RUNTIME, 13, 40, CUpti_ActivityAPI)
 
 /*
- * How many bytes of a record of this kind the CUPTI of this API version fills in; 0 for a kind that
- * is not listed above, or that this version did not have yet.
+ * Returns the bytes of a record of this kind that CUPTI fills in this API version; 0: the kind is
+ * not listed above, or this version does not have it.
  */
 static inline size_t ts_cupti_record_bytes(uint32_t kind, uint32_t api_version)
 {
@@ -659,6 +663,6 @@ static inline size_t ts_cupti_record_bytes(uint32_t kind, uint32_t api_version)
 	return n_bytes;
 }
 
-/* Does a record of so many bytes have this field? */
+/* Returns whether a record of n_bytes has this field. */
 #define ts_cupti_record_has(type, field, n_bytes) \
 	(offsetof(struct type, field) + sizeof(((struct type *)0)->field) <= (n_bytes))

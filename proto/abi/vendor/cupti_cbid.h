@@ -2,16 +2,16 @@
 /*
  * CUPTI's callback ids of the calls that TraceSmith knows, with the name and a class for each.
  *
- * cupti_cbids.h lists them; calls.py makes it from cuda_driver.calls and cuda_runtime.calls.
- * X(name, id, kind of call): name is how the vendor spells it after CUPTI_RUNTIME_TRACE_CBID_ or
- * CUPTI_DRIVER_TRACE_CBID_ (a runtime name ends in the version that brought its parameters: a
- * call whose parameters changed has several ids). _ptsz and _ptds are the forms that programs built
- * for per-thread default streams call. Of calls of graphics interoperation, textures, surfaces
- * and the like only those are listed, apart, that matter for a replay: callbacks carry their name themselves.
+ * cupti_cbids.h lists them; calls.py generates it from cuda_driver.calls and cuda_runtime.calls.
  *
- * The class says what the call is for, so that a tool can choose what to enable and how to show it.
- * QUERY is what asks and changes nothing: such calls are frequent, cheap, and seldom worth a
- * record.
+ * X(name, id, kind of call): name is the vendor's spelling after CUPTI_RUNTIME_TRACE_CBID_ or
+ * CUPTI_DRIVER_TRACE_CBID_. A runtime name ends in the version of its parameters: if the parameters
+ * changed, the call has several ids. Programs built for per-thread default streams call the _ptsz
+ * and _ptds forms. For graphics interoperation, textures, surfaces and the like, a separate list
+ * has only the calls that matter for a replay: callbacks carry the names of these calls.
+ *
+ * The class states the purpose of the call, so that a tool can choose which calls to enable and how
+ * to show them. QUERY calls change nothing: they are frequent, cheap, and seldom worth a record.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ enum ts_cupti_class {
 	TS_CUPTI_CLASS_GRAPH_LAUNCH, /* a graph of many operations */
 	TS_CUPTI_CLASS_MEMCPY,
 	TS_CUPTI_CLASS_MEMSET,
-	TS_CUPTI_CLASS_ALLOC,	/* memory is had, registered, mapped or imported */
-	TS_CUPTI_CLASS_FREE,	/* and given up */
+	TS_CUPTI_CLASS_ALLOC,	/* memory is allocated, registered, mapped or imported */
+	TS_CUPTI_CLASS_FREE,	/* and released */
 	TS_CUPTI_CLASS_SYNC,	/* the thread waits for the device */
 	TS_CUPTI_CLASS_EVENT,	/* created, recorded, waited for by a stream, destroyed */
 	TS_CUPTI_CLASS_STREAM,	/* created, destroyed, configured; host functions in it */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of NVTX that TraceSmith uses, in the project's own words: how an instance of it (one lies in every library and
- * program that includes its headers) finds a tool and hands over its table of functions, and what those are called
- * with. The reading rules are cuda_driver.h's: the vendor's NVTX_X is TS_NVTX_X here. Values and layouts are those of
- * version 3 and tested against its headers; a version 2 library hands over the same.
+ * The part of NVTX that TraceSmith uses, in the project's own words. Every library and program that
+ * includes NVTX's headers has its own instance of NVTX. This header states how an instance finds a
+ * tool and passes its table of functions, and the arguments of these functions. The reading rules
+ * are those of cuda_driver.h: the vendor's NVTX_X is TS_NVTX_X here. Values and layouts are those
+ * of version 3, tested against its headers; a version 2 library passes the same data.
  */
 #pragma once
 
@@ -11,9 +12,9 @@
 #include <stdint.h>
 
 #define TS_NVTX_VERSION		     3
-#define TS_NVTX_NO_PUSH_POP_TRACKING (-2) /* what push and pop return where nobody follows them */
+#define TS_NVTX_NO_PUSH_POP_TRACKING (-2) /* result of push and pop if no tool follows them */
 
-/* Its modules, and in each the callback ids: indices of the module's table. */
+/* NVTX's modules. The callback ids of each module are indices of the module's table. */
 #define TS_NVTX_CB_MODULE_CORE	 1
 #define TS_NVTX_CB_MODULE_CUDA	 2
 #define TS_NVTX_CB_MODULE_CUDART 4
@@ -69,17 +70,20 @@
 	X(NameCudaEventA, 5)  \
 	X(NameCudaEventW, 6)
 
-/* A function of any kind; and a module's table: for each id where the pointer to its function lies, NULL for id 0. */
+/*
+ * A function of any type; a module's table: for each id, the address of the pointer to its
+ * function; NULL for id 0.
+ */
 typedef void (*ts_nvtx_function)(void);
 typedef ts_nvtx_function **ts_nvtx_table;
 
 #define TS_NVTX_ETID_CALLBACKS	 1
 #define TS_NVTX_ETID_VERSIONINFO 3
 
-/* What the tool's InitializeInjectionNvtx2() is handed: gives the table of that id, or NULL. */
+/* Argument of the tool's InitializeInjectionNvtx2(): returns the table with that id, or NULL. */
 typedef const void *(*ts_nvtx_get_export_table_fn)(uint32_t table);
 
-/* Returns 1, and the number of ids, 0 included; 0 for a module that it does not have. */
+/* Returns 1 and the number of ids, 0 included; returns 0 if the instance lacks the module. */
 typedef int (*ts_nvtx_get_table_fn)(uint32_t module, ts_nvtx_table *ret_table, unsigned *ret_n);
 typedef void (*ts_nvtx_set_version_fn)(uint32_t version);
 
@@ -101,7 +105,7 @@ struct ts_nvtx_version_info {
 #define TS_NVTX_MESSAGE_UNKNOWN		    0
 #define TS_NVTX_MESSAGE_TYPE_ASCII	    1
 #define TS_NVTX_MESSAGE_TYPE_UNICODE	    2 /* wchar_t */
-#define TS_NVTX_MESSAGE_TYPE_REGISTERED	    3 /* what the tool returned from RegisterString */
+#define TS_NVTX_MESSAGE_TYPE_REGISTERED	    3 /* result of the tool's RegisterString */
 
 #define TS_NVTX_PAYLOAD_UNKNOWN		    0
 #define TS_NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 1
@@ -128,7 +132,7 @@ union ts_nvtx_message {
 
 struct ts_nvtx_event_attributes {
 	uint16_t version;
-	uint16_t size; /* of the structure, as the program knows it */
+	uint16_t size; /* of the structure, in the program's version */
 	uint32_t category;
 	int32_t color_type;
 	uint32_t color;

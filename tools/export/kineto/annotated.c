@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges know the one around them, so that an operation needs to remember the innermost alone. */
+/*
+ * Maps GPU operations to ranges; kineto.c calls it. Each range knows its enclosing range, so an
+ * operation stores only the innermost one.
+ */
 #include "tools/export/kineto/annotated.h"
 
 #include "proto/abi/grow.h"
@@ -7,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Ranges within ranges; further out is not looked. */
+/* Limit of nested ranges; ranges further out are ignored. */
 #define MAX_DEPTH 200u
 
 void ts_annotated_init(struct ts_annotated *annotated)
@@ -26,7 +29,7 @@ void ts_annotated_deinit(struct ts_annotated *annotated)
 	ts_state_map_deinit(&annotated->range_by_op);
 }
 
-/* Index + 1 of the innermost range that is open in the thread; 0: none. */
+/* Returns index + 1 of the innermost open range of the thread; 0: none. */
 static uint32_t find_open(const struct ts_annotated *annotated, uint32_t session, uint32_t thread,
 			  uint64_t time_ns)
 {
@@ -122,7 +125,7 @@ static int compare_spans(const void *a, const void *b)
 	COMPARE(x->stream, y->stream);
 	COMPARE(x->start_ns, y->start_ns);
 	COMPARE(y->end_ns, x->end_ns);
-	/* The one around the other came first. */
+	/* The enclosing range came first. */
 	COMPARE(x->range, y->range);
 	return 0;
 }

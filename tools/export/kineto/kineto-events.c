@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most of what a trace becomes as JSON is numbers and the same few words: the words are copied, the numbers made digit by digit
- * into one large buffer. Texts are looked at once; those that need escapes go the long way round, through proto/rpc/json.h.
+ * Writes JSON events; kineto.c and kineto-lines.c call it. A JSON trace is mostly numbers and a few
+ * repeated words, so words are copied and numbers printed digit by digit into one large buffer.
+ * Texts that need escapes go through proto/rpc/json.h.
  */
 #include "tools/export/kineto/kineto-events.h"
 
@@ -10,8 +11,8 @@
 
 #define FLUSH_BYTES (256u * 1024)
 #define EVENT_BYTES (2u * TS_EVENTS_MAX_ARGUMENTS * TS_EVENTS_ARGUMENT_BYTES)
-#define TEXT_BYTES  (64u * 1024) /* longer ones go to the file by themselves */
-/* What is there before an event, an event, and its texts: more than one only where they are short. */
+#define TEXT_BYTES  (64u * 1024) /* longer texts go directly to the file */
+/* Room for the unflushed data, one event, and its texts. */
 #define BUFFER_BYTES (FLUSH_BYTES + EVENT_BYTES + 4u * TEXT_BYTES)
 
 int ts_events_init(struct ts_events *events, FILE *file)
@@ -34,7 +35,7 @@ int ts_events_flush(struct ts_events *events)
 	return events->error;
 }
 
-/* Plain and short, as nearly all are; its length. */
+/* Returns whether a text is plain and short, as nearly all texts are, and its length. */
 static bool is_plain(const char *text, size_t *ret_n)
 {
 	size_t n = strlen(text);
@@ -66,7 +67,7 @@ void ts_events_string(struct ts_events *events, const char *text)
 {
 	size_t n;
 
-	/* A few long ones in one event: what stands before them leaves. */
+	/* If one event has several long texts, flush the data before this text. */
 	if ((size_t)(events->at - events->data) > FLUSH_BYTES + EVENT_BYTES)
 		ts_events_flush(events);
 	if (!is_plain(text, &n)) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes Chrome's trace events: a list of JSON objects, one a line, with numbers made by hand and room looked for once an event. An
- * event is begun, gets its arguments, and is ended; between the two each argument takes TS_EVENTS_ARGUMENT_BYTES at most but for texts,
- * and there are TS_EVENTS_MAX_ARGUMENTS at most. One thread. What fails is told by ts_events_flush().
+ * Writes Chrome's trace events: a list of JSON objects, one per line. Numbers are printed by hand,
+ * and room is checked once per event. The caller begins an event, adds its arguments, and ends it.
+ * Each argument, except texts, takes at most TS_EVENTS_ARGUMENT_BYTES, and an event has at most
+ * TS_EVENTS_MAX_ARGUMENTS. One thread. ts_events_flush() returns earlier errors.
  */
 #pragma once
 
@@ -16,43 +17,46 @@
 
 struct ts_events {
 	FILE *file;
-	char *at; /* where it goes on */
+	char *at; /* next byte to write */
 	char *data;
-	struct ts_json odd; /* texts that are not plain, numbers that are not usual */
+	struct ts_json odd; /* texts with escapes, unusual numbers */
 	bool has_event;
 	int error;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ts_events_init(struct ts_events *events, FILE *file);
 void ts_events_deinit(struct ts_events *events);
-/* Hands on what there is. 0 or -ENOMEM; errors of the file are its owner's to ask for. */
+/* Writes the buffer to the file. Returns 0 or -ENOMEM; the file's owner checks its errors. */
 int ts_events_flush(struct ts_events *events);
 
-/* Where an event is. */
+/* Process and thread of an event. */
 struct ts_events_place {
 	uint64_t pid, tid;
 };
 
-/* `{"ph": "X", ..., "args": {`: what lasts, or (`phase` "b") begins. Times are nanoseconds from the base. */
+/*
+ * Begins `{"ph": "X", ..., "args": {`: an event with a duration. Times are nanoseconds from the
+ * base.
+ */
 void ts_events_slice(struct ts_events *events, const char *category, const char *name,
 		     struct ts_events_place place, uint64_t ts, uint64_t dur);
-/* Any phase, without `dur`, arguments not begun. */
+/* Begins an event of any phase, without `dur` and without `args`. */
 void ts_events_begin(struct ts_events *events, const char *phase, const char *category,
 		     const char *name, struct ts_events_place place, uint64_t ts);
-/* A flow `ac2g`; phase: 's' or 'f'. The whole of it. */
+/* Writes a whole flow event `ac2g`; phase: 's' or 'f'. */
 void ts_events_flow(struct ts_events *events, char phase, uint64_t id, struct ts_events_place place,
 		    uint64_t ts);
-/* A process's or thread's name, label or place in the order. The whole of it. */
+/* Writes a whole metadata event: name, label or sort index of a process or thread. */
 void ts_events_metadata(struct ts_events *events, struct ts_events_place place, const char *what,
 			const char *key, const char *text, uint64_t number);
 void ts_events_end(struct ts_events *events);
 
-/* A string in quotes, of whatever length. */
+/* Appends a string in quotes, of any length. */
 void ts_events_string(struct ts_events *events, const char *text);
-/* Six digits behind the point at most, where it is not large. */
+/* Appends a number with at most six decimals, unless it is large. */
 void ts_events_number(struct ts_events *events, double value);
-/* All of its digits. */
+/* Appends a number with all its digits. */
 void ts_events_double(struct ts_events *events, double value);
 
 static inline void ts_events_copy(struct ts_events *events, const char *text, size_t n_bytes)
@@ -61,7 +65,7 @@ static inline void ts_events_copy(struct ts_events *events, const char *text, si
 	events->at += n_bytes;
 }
 
-/* Of a literal: its length is known where it is written. */
+/* Appends a literal, whose length is known at compile time. */
 #define ts_events_raw(events, literal) ts_events_copy(events, "" literal, sizeof(literal) - 1)
 
 static inline void ts_events_uint(struct ts_events *events, uint64_t value)
@@ -81,7 +85,7 @@ static inline void ts_events_int(struct ts_events *events, int64_t value)
 	ts_events_uint(events, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* Microseconds with three digits. */
+/* Appends microseconds with three decimals. */
 static inline void ts_events_time(struct ts_events *events, uint64_t ns)
 {
 	unsigned int rest = (unsigned int)(ns % 1000);
@@ -94,7 +98,7 @@ static inline void ts_events_time(struct ts_events *events, uint64_t ns)
 	events->at += 4;
 }
 
-/* `"KEY": VALUE` with what stands before it, both literals. */
+/* Appends `"KEY": VALUE`; the literal contains the text before the closing quote of the key. */
 #define ts_events_put_uint(events, literal, value)     \
 	do {                                           \
 		ts_events_raw(events, literal "\": "); \

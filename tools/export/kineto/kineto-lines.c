@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes, threads, GPUs and streams of a trace as kineto numbers them. A GPU is a process with its device's number, a stream a thread
- * with its own; what further sessions and lanes need has numbers beyond any stream's.
+ * Numbers processes, threads, GPUs and streams as kineto does; kineto.c calls it. A GPU is a
+ * process whose pid is the device number; a stream is a thread whose tid is the stream number.
+ * Further sessions and lanes have numbers above all streams.
  */
 #include "tools/export/kineto/kineto-lines.h"
 
@@ -10,9 +11,9 @@
 #include "proto/abi/grow.h"
 #include "tools/export/export-frames.h"
 
-/* Readers know these numbers: processes of GPUs come last, in their order. */
+/* Readers know this number: processes of GPUs come last, in device order. */
 #define GPU_SORT_INDEX 5000000u
-/* Streams of further sessions and further lanes of a stream are threads of a GPU with numbers beyond any stream's. */
+/* Tids of further sessions and further lanes of a stream lie above all streams. */
 #define SESSION_TIDS  10000000u
 #define LANE_TIDS     10000u
 #define NO_STREAM_TID 9999u
@@ -66,7 +67,7 @@ static const char *program_of(const struct ts_lines *lines, uint32_t session)
 	return program ? base_name(program) : "process";
 }
 
-/* A process of the timeline: one of the machine's, or a GPU. */
+/* Adds a process of the timeline, which is a real process or a GPU, with its metadata. */
 static int introduce(struct ts_lines *lines, enum ts_line_kind kind, uint32_t session, uint64_t a,
 		     uint64_t pid, const char *label, uint64_t sort_index)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A short queue of waits, and two tables: the last record of each event, and the handle of each number of the vendor's. */
+/*
+ * A short queue of waits and two tables; kineto.c calls it. The tables hold the last record of each
+ * event, and the handle of each vendor's number.
+ */
 #include "tools/export/kineto/kineto-waits.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 
 struct record {
 	uint64_t session, handle;
-	/* the key ends here */
+	/* end of key */
 	uint64_t op_id, stream;
 };
 
 struct number {
 	uint64_t session, context, event;
-	/* the key ends here */
+	/* end of key */
 	uint64_t handle;
 };
 

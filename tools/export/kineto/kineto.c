@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome's JSON trace events in the shape that the PyTorch profiler (kineto) gives them: categories, arguments, flows and
- * metadata are named as its readers expect. Written row by row; memory follows from the number of threads and streams. Format:
- * Google's "Trace Event Format"; the shape is that of files that kineto itself writes.
+ * Writes Chrome's JSON trace events in the form of the PyTorch profiler (kineto); tsctl export
+ * calls it. Categories, arguments, flows and metadata have the names that kineto's readers expect.
+ * The output is written row by row; memory depends on the number of threads and streams. Format:
+ * Google's "Trace Event Format"; the form follows files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/state-memory.h"
@@ -15,7 +16,7 @@
 #define STEP_ROWS   8192u
 #define MAX_TIME_NS ((uint64_t)INT64_MAX)
 
-/* Calls that memory may be of. */
+/* Recent calls, one of which may own a memory row. */
 #define N_CALLS 1024u
 
 #define ROWS                                                                                      \
@@ -39,7 +40,7 @@ struct kineto {
 	struct ts_lines lines;
 	struct ts_annotated annotated;
 	struct ts_waits waits;
-	struct call calls[N_CALLS]; /* the last, by operation */
+	struct call calls[N_CALLS]; /* the last calls, by operation */
 	uint64_t origin_ns, latest_ns, n_sessions, last_id;
 };
 
@@ -56,7 +57,7 @@ static uint64_t since_origin(const struct kineto *kineto, uint64_t time_ns)
 	return time_ns > kineto->origin_ns ? time_ns - kineto->origin_ns : 0;
 }
 
-/* ---- what GPUs do ------------------------------------------------------------------------------- */
+/* ---- what GPUs do ---------------------------------------------------------------------------- */
 
 static uint64_t correlation(const struct kineto *kineto, uint32_t session, uint64_t op_id)
 {
@@ -83,7 +84,7 @@ static void end_slice(struct kineto *kineto)
 	ts_events_end(&kineto->events);
 }
 
-/* Begins the slice with what all of a GPU have, and leaves its arguments open. */
+/* Begins the slice with the arguments that all GPU slices have. More arguments may follow. */
 static int begin_on_device(struct kineto *kineto, const struct slice *slice, uint32_t device,
 			   uint32_t context, uint32_t stream, uint64_t op_id,
 			   struct ts_line **ret_line)
@@ -128,7 +129,7 @@ static void end_on_device(struct kineto *kineto, const struct slice *slice,
 			       since_origin(kineto, slice->start_ns));
 }
 
-/* What of a multiprocessor a launch fills, as far as the device's limits are known. */
+/* Prints how much of a multiprocessor a launch fills, if the device's limits are known. */
 static void put_occupancy(struct kineto *kineto, uint32_t session, const struct ts_row_kernel *row)
 {
 	const struct ts_row_device *device =
@@ -222,7 +223,7 @@ static void put_bytes(struct kineto *kineto, const struct slice *slice, uint64_t
 
 static const char *memory_kind(uint32_t kind)
 {
-	/* By CUPTI's numbers, in the words of kineto. */
+	/* Index: CUPTI's number; text: kineto's word. */
 	static const char *const names[] = {"Unknown",	     "Pageable",      "Pinned",
 					    "Device",	     "Array",	      "Managed",
 					    "Device Static", "Managed Static"};
@@ -273,8 +274,8 @@ static int put_set(struct kineto *kineto, struct slice *slice)
 }
 
 /*
- * Of a context whose device is known: something ran there before. Waiting lasts while the stream works, and has threads of
- * its own beside it.
+ * Prints a wait if its context's device is known, which needs an earlier operation there. A wait
+ * lasts while the stream works, so it has its own lanes beside the stream.
  */
 static int put_wait(struct kineto *kineto, const struct ts_waits_one *wait)
 {
@@ -340,7 +341,7 @@ static int put_waits(struct kineto *kineto, uint64_t now_ns)
 	return r;
 }
 
-/* ---- what the host does ------------------------------------------------------------------------- */
+/* ---- what the host does ---------------------------------------------------------------------- */
 
 static int put_call(struct kineto *kineto, struct slice *slice)
 {
@@ -388,7 +389,10 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 	return 0;
 }
 
-/* What crosses others of its thread, or belongs to none, is told as such: Chrome has slices of threads nest. */
+/*
+ * Prints a range that crosses others of its thread, or belongs to no thread, as an asynchronous
+ * event: in Chrome, slices of a thread nest.
+ */
 static int put_range(struct kineto *kineto, struct slice *slice, uint32_t thread, uint32_t action,
 		     uint32_t name, uint32_t domain)
 {
@@ -453,7 +457,7 @@ static int put_counter(struct kineto *kineto, const struct slice *slice)
 	struct ts_line *line;
 	int r = ts_lines_thread(&kineto->lines, slice->row->session, row->thread, &line);
 
-	/* JSON has no word for what is no number. */
+	/* JSON cannot express NaN and infinities. */
 	if (r || row->value != row->value || row->value - row->value != 0)
 		return r;
 	ts_events_begin(&kineto->events, "C", "counter", name ? name : "?", line->place,
@@ -467,7 +471,10 @@ static int put_counter(struct kineto *kineto, const struct slice *slice)
 	return 0;
 }
 
-/* Of memory on a device; where its call was not seen, in a thread that is not known. Kineto knows two types of devices, of which 1 is CUDA. */
+/*
+ * Prints device memory. If its call is unknown, the thread is unknown, too. Kineto has two device
+ * types; 1 is CUDA.
+ */
 static int put_memory(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_memory *row = slice->row->memory;
@@ -499,7 +506,7 @@ static int put_memory(struct kineto *kineto, const struct slice *slice)
 	memory->place.pid = !is_free			     ? memory->place.pid + row->bytes
 			    : row->bytes < memory->place.pid ? memory->place.pid - row->bytes
 							     : 0;
-	/* Lines move where there is a new one. */
+	/* Adding a line moves the others, so copy this one. */
 	key = *memory;
 	r = ts_lines_thread(&kineto->lines, slice->row->session,
 			    call->op_id == row->op_id && call->session == slice->row->session
@@ -524,7 +531,10 @@ static int put_memory(struct kineto *kineto, const struct slice *slice)
 	return 0;
 }
 
-/* Beside the operations, where those of the stream lie in one lane; they cross nothing there. */
+/*
+ * Prints an annotation beside the operations, if the stream's operations lie in one lane; it
+ * overlaps nothing there.
+ */
 static int put_annotation(struct kineto *kineto, const struct ts_annotated_span *span)
 {
 	const struct ts_annotated_range *range = &kineto->annotated.ranges[span->range];
@@ -544,7 +554,10 @@ static int put_annotation(struct kineto *kineto, const struct ts_annotated_span 
 	uint32_t i;
 	int r = 0;
 
-	/* What is open is kept in lines of their own: those of the operations are past already. */
+	/*
+	 * Open annotations are kept in separate lines, because the lines of operations are already
+	 * past this time.
+	 */
 	for (; !r && !fits && lane < TS_LINES_ANNOTATIONS + TS_LINES_LANES; lane++) {
 		struct ts_line of = key;
 		bool is_new;
@@ -585,7 +598,7 @@ static int put_annotations(struct kineto *kineto)
 	return r;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int put_row(struct kineto *kineto, struct ts_open_ranges *ranges,
 		   const struct ts_sbt_row *row)
@@ -646,7 +659,7 @@ static void put_devices(struct kineto *kineto)
 		const struct ts_row_device *row = &device->row;
 		const char *name = ts_lines_string(&kineto->lines, row->name);
 
-		/* The same for all processes: as the first tells them. */
+		/* A device is the same for all processes: print the rows of the first session. */
 		session = session ? session : device->session;
 		if (device->session != session)
 			continue;
@@ -762,7 +775,7 @@ static int put_rows(struct kineto *kineto, struct ts_open_ranges *ranges)
 int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		     FILE *file, struct ts_export_report *ret_report)
 {
-	/* It shows no stacks, so none lack names. */
+	/* This format has no stacks, so none lacks names. */
 	struct ts_export_report report = {.has_names = true};
 	ts_cleanup(deinit) struct kineto kineto = {.reader = reader,
 						   .options = options,

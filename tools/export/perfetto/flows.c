@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is remembered of a call has a slot by its operation's number. Where two want the same slot, and where a kernel came before its
- * call, the long number is taken; a slot that could no longer tell which of it a kernel's call took gives no short ones any more.
+ * Each call has a slot by its operation's number; perfetto.c calls this. A long number is used in
+ * two cases: two calls need the same slot, or a kernel comes before its call. If a slot no longer
+ * shows whether a kernel already had a long number, it gives out no more short numbers.
  */
 #include "tools/export/perfetto/flows.h"
 
 #define N_SLOTS 65536u
-/* Short ones are 1 to this, two bytes at most; long ones follow. */
+/* Short numbers are 1 to this, at most two bytes; long numbers follow. */
 #define MAX_SHORT 16383u
 #define WORD_BITS 64u
 #define N_WORDS	  ((MAX_SHORT + 1) / WORD_BITS)
@@ -14,9 +15,9 @@
 
 enum state {
 	FREE,
-	SHORT, /* the call has it, its kernel is to come */
-	LONG,  /* the call has a long one */
-	EARLY, /* a kernel came before its call, with a long one */
+	SHORT, /* the call has a short number, its kernel is to come */
+	LONG,  /* the call has a long number */
+	EARLY, /* a kernel came before its call, with a long number */
 };
 
 struct slot {
@@ -28,7 +29,7 @@ struct slot {
 
 struct ts_flows {
 	struct slot slots[N_SLOTS];
-	/* Bits of numbers that are free, and of words that have some. */
+	/* Bits of free numbers, and of words with free numbers. */
 	uint64_t free[N_WORDS], summary[N_SUMMARY];
 };
 
@@ -40,7 +41,7 @@ int ts_flows_new(struct ts_flows **ret_flows)
 		return -ENOMEM;
 	memset(flows->free, 0xff, sizeof(flows->free));
 	memset(flows->summary, 0xff, sizeof(flows->summary));
-	/* Readers take 0 for none. */
+	/* Readers read 0 as no flow. */
 	flows->free[0] &= ~UINT64_C(1);
 	*ret_flows = flows;
 	return 0;
@@ -51,7 +52,7 @@ void ts_flows_free(struct ts_flows *flows)
 	free(flows);
 }
 
-/* The least that is free; 0: none. */
+/* Returns the smallest free number; 0: none. */
 static uint16_t take(struct ts_flows *flows)
 {
 	for (unsigned i = 0; i < N_SUMMARY; i++) {
@@ -107,7 +108,10 @@ uint64_t ts_flows_kernel(struct ts_flows *flows, uint64_t id, uint64_t start_ns,
 
 	*ret_ends = false;
 	if (slot->state == SHORT && slot->id == id) {
-		/* Readers sort by time: one that begins together with its call may come to be before it, and ends nothing. */
+		/*
+		 * Readers sort by time. A kernel that begins together with its call may sort before
+		 * the call, so its flow does not end.
+		 */
 		*ret_ends = start_ns > slot->start_ns;
 		slot->state = LONG;
 		if (*ret_ends)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of flows from a launch to its kernel, as small as they can be: where one kernel alone can come of a call its number ends
- * with the kernel, and the next launch takes it again. All others have a number of their own for good. One thread.
+ * Numbers flows from a launch to its kernel, as small as possible. If a call makes exactly one
+ * kernel, its number ends with the kernel, and the next launch reuses it. All other flows have
+ * their own numbers for good. One thread.
  */
 #pragma once
 
@@ -14,12 +15,12 @@ void ts_flows_free(struct ts_flows *flows);
 TS_DEFINE_CLEANUP(struct ts_flows *, ts_flows_freep, ts_flows_free)
 
 /*
- * Calls and kernels are told of in the order of their start. `id` is the operation's: not 0, and no other's in the trace.
- *
- * Of a call; `is_launch`: one kernel comes of it and nothing else.
+ * Returns the flow number of a call. Calls and kernels come in the order of their start. `id` is
+ * the operation's: not 0, and unique in the trace. `is_launch`: the call makes exactly one kernel
+ * and nothing else.
  */
 uint64_t ts_flows_call(struct ts_flows *flows, uint64_t id, bool is_launch, uint64_t start_ns);
-/* Of a kernel. *ret_ends: nothing of that number follows. */
+/* Returns the flow number of a kernel. *ret_ends: the number has no later user. */
 uint64_t ts_flows_kernel(struct ts_flows *flows, uint64_t id, uint64_t start_ns, bool *ret_ends);
-/* Of what else a GPU does, and of kernels that came of a graph. */
+/* Returns the flow number of other GPU work, and of kernels of a graph. */
 uint64_t ts_flows_other(uint64_t id);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracks of processes, threads, devices and streams, made when something happens there. */
+/*
+ * Makes the tracks of processes, threads, devices and streams at their first event; perfetto.c
+ * calls it, and it calls tracks.c.
+ */
 #include "tools/export/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -13,7 +16,7 @@ static const char *string(const struct ts_perfetto *perfetto, uint32_t id)
 	return text && *text ? text : NULL;
 }
 
-/* *ret_track is 0 where the place is new: set it with set_place(). */
+/* ret_track is 0 if the place is new: set it with set_place(). */
 static int find_place(struct ts_perfetto *perfetto, const struct ts_place_key *key,
 		      uint32_t *ret_place, uint32_t *ret_track)
 {
@@ -31,7 +34,7 @@ static void set_place(struct ts_perfetto *perfetto, uint32_t place, uint32_t tra
 	((struct ts_place_key *)ts_hashtable_at(&perfetto->places, place))->track = track;
 }
 
-/* Names are whatever the application chose: UTF-8 without controls is what is kept. */
+/* The application chose the names; only UTF-8 without controls is kept. */
 static int add_track(struct ts_perfetto *perfetto, struct ts_track *track, uint32_t place,
 		     uint32_t *ret_track)
 {
@@ -64,9 +67,12 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* ---- processes and threads ---------------------------------------------------------------------- */
+/* ---- processes and threads ------------------------------------------------------------------- */
 
-/* Numbers that readers take for a process of a machine; others are tracks like any. */
+/*
+ * Returns whether readers accept the number as a process of the machine. Any other number is a
+ * plain track.
+ */
 static bool is_pid(uint64_t pid)
 {
 	return pid && pid <= INT32_MAX;
@@ -165,9 +171,9 @@ int ts_place_thread(struct ts_perfetto *perfetto, uint32_t session, uint32_t thr
 	return r;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------ */
+/* ---- devices --------------------------------------------------------------------------------- */
 
-/* All sessions' views of one device are one: told by its UUID. */
+/* All sessions' views of a device share a track, by its UUID. */
 static int device_by_uuid(struct ts_perfetto *perfetto, const struct ts_row_device *row,
 			  const struct ts_track *track, uint32_t *ret_track)
 {
@@ -254,7 +260,7 @@ int ts_place_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, 
 	return add_track(perfetto, &track, place, ret_track);
 }
 
-/* ---- of the whole trace, and the application's counters ------------------------------------------ */
+/* ---- of the whole trace, and the application's counters -------------------------------------- */
 
 int ts_place_losses(struct ts_perfetto *perfetto, uint32_t *ret_track)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes counters: how busy the engines of a device were in equal parts of the time, and how much of its memory was
- * live after each allocation and each free.
+ * Sums for counters; perfetto.c calls it. It computes the utilisation of a device's engines in
+ * equal parts of time, and the device's live memory after each allocation and each free.
  */
 #include "proto/abi/grow.h"
 #include "tools/export/perfetto/perfetto.h"
@@ -13,8 +13,8 @@
 
 struct ts_live_memory {
 	uint64_t bytes;
-	uint32_t memory;    /* which of the sums */
-	uint32_t next_free; /* counted from 1 */
+	uint32_t memory;    /* index in `memories` */
+	uint32_t next_free; /* index + 1; 0: none */
 };
 
 void ts_sums_init(struct ts_sums *sums, uint64_t origin_ns, uint64_t latest_ns)
@@ -37,7 +37,7 @@ void ts_sums_deinit(struct ts_sums *sums)
 	ts_state_map_deinit(&sums->memory_by_device);
 }
 
-/* ---- engines ------------------------------------------------------------------------------------ */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 /* NULL: no memory. */
 static struct ts_engine *find_engine(struct ts_sums *sums, uint32_t device,
@@ -77,7 +77,7 @@ int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind
 		engine->busy_until_ns = end_ns;
 	part = start_ns < end_ns ? (start_ns - sums->origin_ns) / sums->part_ns : 0;
 	for (; start_ns < end_ns; part++) {
-		/* Of the part that there is left: where the last one ends there may be no such time. */
+		/* Time left in this part. After the last part there is no limit. */
 		uint64_t left_ns = sums->part_ns - (start_ns - sums->origin_ns) % sums->part_ns;
 		uint64_t until_ns = end_ns;
 
@@ -109,7 +109,7 @@ static int put_engine(struct ts_perfetto *perfetto, const struct ts_engine *engi
 	for (uint64_t part = 0; !r && part <= TS_SUM_PARTS; part++) {
 		uint64_t busy_ns = engine->busy_ns[part];
 
-		/* What lies behind the last part is of a trace that says less of itself than it holds. */
+		/* Time after the last part exists only if the trace's summary is too short. */
 		if (busy_ns > sums->part_ns)
 			busy_ns = sums->part_ns;
 		if (busy_ns != last)
@@ -130,7 +130,7 @@ int ts_sums_finish(struct ts_perfetto *perfetto)
 	return r;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *ret_i)
 {
@@ -156,7 +156,7 @@ static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *
 	return ts_tracks_add(perfetto->tracks, &track, &memory->counter);
 }
 
-/* NONE where there are too many: the sum is then less than it was, as the report says. */
+/* Returns TS_E_LIVE if too many allocations are live. */
 static int add_live(struct ts_sums *sums, uint32_t *ret_i)
 {
 	if (sums->first_free) {
@@ -196,7 +196,10 @@ static int take_alloc(struct ts_perfetto *perfetto, uint32_t session,
 	uint32_t device, replaced, i;
 	int r = ts_place_device(perfetto, session, row->device, &device);
 
-	/* Whose free was not recorded: one address is one allocation. */
+	/*
+	 * An earlier allocation at this address without a recorded free ends here: one address is
+	 * one allocation.
+	 */
 	if (!r)
 		r = take_free(perfetto, session, row->address, &replaced);
 	if (!r)

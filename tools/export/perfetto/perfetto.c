@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace for Perfetto: each row in the order of time becomes a slice, an instant or a count on the track of where it happened.
- * A call and what it made the GPU do are joined by a flow that carries the operation's number, so neither waits for the other.
+ * Exports a trace for Perfetto; tsctl export calls it. It calls perfetto-places.c, perfetto-sums.c,
+ * tracks.c and flows.c.
+ *
+ * Each row, in time order, becomes a slice, an instant or a counter value on the track of its
+ * place. A flow with the operation's number joins a call and its GPU work, so neither waits for the
+ * other.
  */
 #include "tools/export/perfetto/perfetto.h"
 
@@ -10,7 +14,7 @@
 #include <inttypes.h>
 
 #define STEP_ROWS 8192u
-/* Readers hold times as signed numbers. */
+/* Readers store times as signed numbers. */
 #define MAX_TIME_NS ((uint64_t)INT64_MAX)
 
 #define DEVICE_ROWS \
@@ -22,17 +26,17 @@
 	 TS_ROW_BIT(TS_ROW_COUNTER) | TS_ROW_BIT(TS_ROW_LOSS) | TS_ROW_BIT(TS_ROW_OVERHEAD) |  \
 	 TS_ROW_BIT(TS_ROW_YIELD) | TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_KERNELS)
 
-/* ---- texts -------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 enum text_kind {
-	TEXT_STRING = TS_TRACK_TEXT_FIRST, /* value: of the trace */
+	TEXT_STRING = TS_TRACK_TEXT_FIRST, /* value: string of the trace */
 	TEXT_KERNEL,			   /* value: string of the trace */
 	TEXT_API,			   /* of: domain; value: cbid */
 	TEXT_API_ERROR,			   /* of: domain; value: result */
 	TEXT_COPY,			   /* value: kind */
 	TEXT_SYNC,			   /* value: type */
 	TEXT_STACK,			   /* of: session; value: epoch and stack */
-	TEXT_CONFIG,			   /* value: which */
+	TEXT_CONFIG,			   /* value: index in `configs` */
 	TEXT_OFF_CPU,			   /* value: reason */
 	TEXT_SYSCALL,			   /* value: number */
 	TEXT_FAULT,			   /* value: kind */
@@ -118,7 +122,7 @@ static const char *const arg_names[ARG_NAMES] = {
 	[ARG_IN_KERNEL] = "in_the_kernel",
 };
 
-/* How a kernel was launched. */
+/* Launch configuration of a kernel. */
 struct config {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t static_shared_bytes, dynamic_shared_bytes, registers_per_thread;
@@ -129,7 +133,7 @@ static int append(struct ts_buffer *text, const char *more)
 	return ts_buffer_append(text, more, strlen(more));
 }
 
-/* As export-text.h cleans it. */
+/* Appends a text, cleaned as in export-text.h. */
 static int append_clean(struct ts_perfetto *perfetto, struct ts_buffer *text, const char *more)
 {
 	uint32_t id;
@@ -140,7 +144,7 @@ static int append_clean(struct ts_perfetto *perfetto, struct ts_buffer *text, co
 	return r ? r : ts_buffer_append(text, clean, n);
 }
 
-/* A frame a line, the innermost first. */
+/* Appends one frame per line, innermost first. */
 static int append_stack(struct ts_perfetto *perfetto, const struct ts_track_text *what,
 			struct ts_buffer *text)
 {
@@ -198,7 +202,7 @@ static int append_config(const struct ts_perfetto *perfetto, uint64_t which, str
 	return ts_buffer_append(text, words, (size_t)n);
 }
 
-/* A name of the vendor's or ours, else the number. */
+/* Appends the name; if there is none, the number. */
 static int append_named(struct ts_buffer *text, const char *prefix, const char *name,
 			uint64_t number)
 {
@@ -263,7 +267,7 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 	}
 }
 
-/* ---- slices ------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static struct ts_track_arg *add_arg(struct ts_track_slice *slice, enum arg_name name,
 				    enum ts_track_arg_kind kind)
@@ -293,7 +297,7 @@ static void add_string(struct ts_track_slice *slice, enum arg_name name, uint32_
 		add_text(slice, name, TEXT_STRING, 0, string);
 }
 
-/* Within an epoch of modules a stack is the same. */
+/* Combines epoch and stack: within an epoch of modules a stack has the same names. */
 static uint64_t stack_then(const struct ts_perfetto *perfetto, const struct ts_track_slice *slice,
 			   uint32_t session, uint32_t stack)
 {
@@ -308,7 +312,10 @@ static void add_stack(const struct ts_perfetto *perfetto, struct ts_track_slice 
 			 stack_then(perfetto, slice, session, stack));
 }
 
-/* Sessions count operations each for themselves, and are numbered from 1. Small numbers make small packets. */
+/*
+ * Returns a number that is unique over sessions. Each session counts its own operations, and
+ * sessions are numbered from 1. Small numbers make small packets.
+ */
 static uint64_t operation(const struct ts_perfetto *perfetto, uint32_t session, uint64_t op_id)
 {
 	return op_id * perfetto->n_sessions + session - 1;
@@ -339,7 +346,7 @@ static void set_name(struct ts_track_slice *slice, uint32_t kind, uint32_t of, u
 	slice->name = (struct ts_track_text){.kind = kind, .of = of, .value = value};
 }
 
-/* ---- what GPUs do ------------------------------------------------------------------------------- */
+/* ---- what GPUs do ---------------------------------------------------------------------------- */
 
 static int add_config(struct ts_perfetto *perfetto, const struct ts_row_kernel *row,
 		      struct ts_track_slice *slice)
@@ -360,7 +367,7 @@ static int add_config(struct ts_perfetto *perfetto, const struct ts_row_kernel *
 	return r;
 }
 
-/* By what it is, for the name is the vendor's: 1 to the device, 2 from it. */
+/* The copy kind selects the engine: 1 copies to the device, 2 from it. */
 static enum ts_engine_kind copy_engine(uint32_t kind)
 {
 	return kind == 1 ? TS_ENGINE_HTOD : kind == 2 ? TS_ENGINE_DTOH : TS_ENGINE_OTHER_COPIES;
@@ -425,9 +432,9 @@ static int put_set(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			     TS_ENGINE_COMPUTE);
 }
 
-/* ---- what the host does ------------------------------------------------------------------------- */
+/* ---- what the host does ---------------------------------------------------------------------- */
 
-/* By its name. One that is not known may be anything. */
+/* Classifies a call by its name. An unknown call may be anything. */
 static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
 		     const struct ts_call_kind **ret_kind)
 {
@@ -452,7 +459,10 @@ static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
 	return 0;
 }
 
-/* To what may have run for it: what a graph holds, and whether a copy is the device's at all, is not known when it is called for. */
+/*
+ * Adds flows to work that the call may cause. At the call it is unknown what a graph contains, and
+ * whether a copy runs on the device.
+ */
 static int add_flows_of_call(struct ts_perfetto *perfetto, struct ts_track_slice *slice,
 			     uint32_t session, const struct ts_row_api *api)
 {
@@ -533,7 +543,7 @@ static int put_range(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	return put_annotation(perfetto, row->session, range->thread, range->action, slice);
 }
 
-/* One that was open when the recording ended: until then. */
+/* Shows a range without an end until the end of the recording. */
 static int put_open_range(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			  struct ts_track_slice *slice)
 {
@@ -580,7 +590,7 @@ static int put_counter(struct ts_perfetto *perfetto, const struct ts_sbt_row *ro
 	return ts_tracks_count_real(perfetto->tracks, track, counter->start_ns, counter->value);
 }
 
-/* On a track of the session's process. */
+/* Adds the slice to a track of the session's process. */
 static int put_part(struct ts_perfetto *perfetto, uint32_t session, enum ts_place_kind place,
 		    const char *name, struct ts_track_slice *slice)
 {
@@ -601,7 +611,7 @@ static int put_sync(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	return put_part(perfetto, row->session, TS_PLACE_SYNCS, "synchronisation", slice);
 }
 
-/* ---- what delays it ----------------------------------------------------------------------------- */
+/* ---- what delays it -------------------------------------------------------------------------- */
 
 static int put_of_thread(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			 uint32_t thread, uint32_t pid, enum ts_place_kind place, const char *name,
@@ -725,7 +735,7 @@ static int put_driver(struct ts_perfetto *perfetto, const struct ts_sbt_row *row
 			     "GPU driver", slice);
 }
 
-/* ---- what is missing, and why ------------------------------------------------------------------- */
+/* ---- what is missing, and why ---------------------------------------------------------------- */
 
 static int put_loss(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 		    struct ts_track_slice *slice)
@@ -764,14 +774,14 @@ static int put_pause(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	return put_part(perfetto, row->session, TS_PLACE_OVERHEAD, "overhead of profiling", slice);
 }
 
-/* ---- the pass ----------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 		   const struct ts_sbt_row *row)
 {
 	struct ts_track_slice slice;
 
-	/* Not its arguments, which are written as they are counted. */
+	/* Arguments need no initialisation: add_arg() writes each one. */
 	memset(&slice, 0, offsetof(struct ts_track_slice, args));
 	slice.start_ns = ts_row_start_ns(row->any);
 	slice.end_ns = ts_row_end_ns(row->schema, row->any);
@@ -834,7 +844,7 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	}
 }
 
-/* Blocks that are damaged are left out, and the report says so. */
+/* Skips damaged blocks and records the damage in the report. */
 static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
 		    struct ts_sbt_row *ret_row)
 {
@@ -849,7 +859,7 @@ static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
 	return r;
 }
 
-/* What was live when the window begins. */
+/* Reads the memory that is live at the begin of the window. */
 static int read_memory_before(struct ts_perfetto *perfetto)
 {
 	const struct ts_sbt_cursor_options options = {
@@ -935,7 +945,7 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 		r = ts_flows_new(&perfetto->flows);
 	if (!r)
 		r = ts_sbt_reader_summary(perfetto->reader, 0, &summary);
-	/* What is damaged is told by the pass. */
+	/* The pass reports the damage. */
 	if (r > 0) {
 		memset(&summary, 0, sizeof(summary));
 		r = 0;

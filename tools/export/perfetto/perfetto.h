@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within the export to Perfetto: from the rows of a trace to slices and counters on the tracks of tracks.h. One pass in the
- * order of time; what is remembered follows from what there is (threads, streams, texts, live memory), not from how many rows.
+ * Internal header of the export to Perfetto: converts a trace's rows to slices and counters on the
+ * tracks of tracks.h. One pass in time order. Memory depends on the number of threads, streams,
+ * texts and live allocations, not on the number of rows.
  */
 #pragma once
 
@@ -11,12 +12,13 @@
 #include "tools/export/perfetto/flows.h"
 #include "tools/export/perfetto/tracks.h"
 
-/* Where rows belong. The same place is the same track. */
+/* Places of rows. Equal places share a track. */
 enum ts_place_kind {
 	TS_PLACE_PROCESS_OF = 1, /* of a session */
 	TS_PLACE_PROCESS,	 /* a: pid */
-	TS_PLACE_THREAD_OF, /* of a session; a: its number, b: pid where that is another process */
-	TS_PLACE_THREAD,    /* a: pid, b: tid */
+	/* of a session; a: thread number, b: pid if it is another process */
+	TS_PLACE_THREAD_OF,
+	TS_PLACE_THREAD,	 /* a: pid, b: tid */
 	TS_PLACE_UNKNOWN_THREAD, /* of a process; a: track */
 	TS_PLACE_OFF_CPU,	 /* of a thread; a: track */
 	TS_PLACE_SYSCALLS,
@@ -25,7 +27,7 @@ enum ts_place_kind {
 	TS_PLACE_PRESSURE,
 	TS_PLACE_DRIVER,
 	TS_PLACE_SAMPLES,
-	TS_PLACE_RANGES, /* of a process; a: track: ranges that belong to no thread */
+	TS_PLACE_RANGES, /* of a process; a: track: ranges without a thread */
 	TS_PLACE_SYNCS,
 	TS_PLACE_OVERHEAD,
 	TS_PLACE_DEVICE_OF, /* of a session; a: device */
@@ -39,12 +41,12 @@ struct ts_place_key {
 	uint32_t place; /* enum ts_place_kind */
 	uint32_t session;
 	uint64_t a, b;
-	/* the key ends here */
+	/* end of key */
 	uint32_t track;
 	uint32_t reserved;
 };
 
-/* How busy a device's parts were: of equal parts of the time, how long. */
+/* Utilisation of a device's engines: the busy time in each of several equal parts of the trace. */
 enum ts_engine_kind {
 	TS_ENGINE_COMPUTE,
 	TS_ENGINE_HTOD,
@@ -59,19 +61,19 @@ struct ts_engine {
 	uint32_t device; /* track */
 	uint32_t kind;	 /* enum ts_engine_kind */
 	uint64_t busy_until_ns;
-	uint64_t *busy_ns; /* of TS_SUM_PARTS parts and what lies behind */
+	uint64_t *busy_ns; /* of TS_SUM_PARTS parts, and of the time after them */
 };
 
 struct ts_sums {
 	uint64_t origin_ns, part_ns;
 	struct ts_engine *engines;
 	size_t n_engines, n_engines_allocated;
-	struct ts_state_map engine_by_key; /* a device's track and the kind */
+	struct ts_state_map engine_by_key; /* by a device's track and the kind */
 
-	/* Memory that lives, of a device's track. */
+	/* Live memory by a device's track. */
 	struct ts_state_map by_address;
 	struct ts_live_memory *live;
-	uint32_t n_live, n_live_allocated, first_free; /* counted from 1 */
+	uint32_t n_live, n_live_allocated, first_free; /* first_free: index + 1; 0: none */
 	struct ts_device_memory {
 		uint32_t device; /* track */
 		uint32_t counter;
@@ -81,10 +83,10 @@ struct ts_sums {
 	struct ts_state_map memory_by_device;
 };
 
-/* What may come of a call of a function. */
+/* Kinds of work that a function's call may cause. */
 struct ts_call_kind {
 	uint64_t function; /* domain and cbid */
-	/* the key ends here */
+	/* end of key */
 	bool is_known, is_launch, may_run;
 	uint8_t reserved[5];
 };
@@ -110,7 +112,7 @@ struct ts_perfetto {
 int ts_place_process(struct ts_perfetto *perfetto, uint32_t session, uint32_t *ret_track);
 int ts_place_thread(struct ts_perfetto *perfetto, uint32_t session, uint32_t thread, uint32_t pid,
 		    uint32_t *ret_track);
-/* A track of a thread or process; `place` says what of. */
+/* Finds a track of a thread or process; `place` is its kind. */
 int ts_place_part(struct ts_perfetto *perfetto, enum ts_place_kind place, uint32_t of,
 		  const char *name, uint32_t *ret_track);
 int ts_place_device(struct ts_perfetto *perfetto, uint32_t session, uint32_t device,
@@ -124,10 +126,13 @@ int ts_place_counter(struct ts_perfetto *perfetto, uint32_t session, uint32_t na
 /* ---- perfetto-sums.c ---- */
 void ts_sums_init(struct ts_sums *sums, uint64_t origin_ns, uint64_t latest_ns);
 void ts_sums_deinit(struct ts_sums *sums);
-/* Starts no earlier than those of the engine before it. */
+/* Adds busy time. start_ns must not be less than that of the earlier call for this engine. */
 int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind, uint64_t start_ns,
 		 uint64_t end_ns);
-/* `row` is of TS_ROW_ALLOC or TS_ROW_FREE. `is_shown`: it lies in the window. */
+/*
+ * Adds an allocation or free: `row` has type TS_ROW_ALLOC or TS_ROW_FREE. `is_shown`: the row lies
+ * in the window.
+ */
 int ts_sums_memory(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, bool is_shown);
-/* The engines' counters. */
+/* Writes the engines' counters. */
 int ts_sums_finish(struct ts_perfetto *perfetto);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of slices are put together by hand, for there are four to a launch of a kernel; the others by protobuf-c.
+ * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call it. Packets of slices are
+ * encoded by hand, because each kernel launch has four of them; protobuf-c encodes all others.
  */
 #include "tools/export/perfetto/tracks.h"
 
@@ -12,12 +13,12 @@
 #define PIECE_BYTES   (256u * 1024)
 #define MAX_TRACKS    (UINT32_C(1) << 24)
 #define MAX_ARG_NAMES 64u
-/* Readers give up on deeper ones. */
+/* Readers reject deeper nesting. */
 #define MAX_DEPTH 200u
-/* Slices of one instant, which are sorted so that the longest comes first. */
+/* Limit of slices with one start time, which are sorted so that the longest comes first. */
 #define MAX_HELD 64u
 
-/* Any slice: two numbers of the packet, its type, its name, its flows, its arguments. */
+/* Limit of a slice's packet: two numbers, its type, name, flows and arguments. */
 #define MAX_PACKET_BYTES     1024u
 
 #define CLOCK_REALTIME_ID    1u
@@ -25,7 +26,7 @@
 #define CLOCK_OF_SEQUENCE_ID 64u
 #define SEQUENCE_BEGINS	     1u
 
-/* Of descriptors and counters; lanes have those that follow. */
+/* Sequence of descriptors and counters; lanes use the later sequences. */
 #define SEQUENCE_OF_ALL 1u
 
 enum text_class {
@@ -38,7 +39,7 @@ struct text_key {
 	uint32_t lane;
 	uint32_t class; /* enum text_class */
 	struct ts_track_text text;
-	/* the key ends here */
+	/* end of key */
 	uint64_t iid;
 };
 
@@ -46,20 +47,20 @@ struct lane {
 	uint64_t uuid;
 	uint64_t last_ns;
 	uint32_t sequence;
-	uint32_t next;		/* lane of the same track, counted from 1 */
-	uint64_t has_arg_names; /* bits */
+	uint32_t next;		/* lane of the same track, from 1; 0: none */
+	uint64_t has_arg_names; /* bits of arg names that the lane has defined */
 	uint64_t n_iids[TEXT_CLASSES];
-	uint64_t *ends; /* of open slices, the innermost last */
+	uint64_t *ends; /* end times of open slices, innermost last */
 	uint32_t n_ends, n_ends_allocated;
-	uint8_t head[8]; /* of a slice's packet what is between its time and its event */
+	uint8_t head[8]; /* bytes of a slice's packet between time and event */
 	uint8_t n_head;
 };
 
 struct track {
-	uint32_t first_lane; /* counted from 1; 0: none yet */
+	uint32_t first_lane; /* from 1; 0: none yet */
 	uint64_t uuid;
 	bool is_flat;
-	bool is_plain; /* or its lanes are children of it */
+	bool is_plain; /* else lanes are children of the track */
 	char *name;
 	uint64_t parent_uuid;
 };
@@ -72,7 +73,7 @@ struct ts_tracks {
 	size_t n_lanes, n_lanes_allocated;
 	uint64_t last_uuid;
 	struct ts_hashtable texts; /* of struct text_key */
-	struct ts_buffer text;	   /* the one at hand */
+	struct ts_buffer text;	   /* the current text */
 	struct ts_buffer out;
 	struct ts_track_slice held[MAX_HELD];
 	uint32_t n_held;
@@ -100,7 +101,7 @@ uint64_t ts_tracks_n_left_out(const struct ts_tracks *tracks)
 	return tracks->n_left_out;
 }
 
-/* ---- packets that are rare ---------------------------------------------------------------------- */
+/* ---- packets that are rare ------------------------------------------------------------------- */
 
 static void flush(struct ts_tracks *tracks)
 {
@@ -137,7 +138,7 @@ static void set_clock(Ts__Perfetto__ClockSnapshot__Clock *clock, uint32_t id, ui
 	clock->timestamp = time_ns;
 }
 
-/* What holds for the packets of a sequence: its clock and, of a lane, its track. */
+/* Writes the defaults of a sequence: its clock and, for a lane, its track. */
 static int begin_sequence(struct ts_tracks *tracks, uint32_t sequence, uint64_t uuid)
 {
 	Ts__Perfetto__ClockSnapshot__Clock clocks[2], *list[2] = {&clocks[0], &clocks[1]};
@@ -282,7 +283,7 @@ static uint8_t *number(uint8_t *at, unsigned int field, uint64_t value)
 	return varint(varint(at, TAG(field, WIRE_VARINT)), value);
 }
 
-/* Field numbers: perfetto.proto, as the names say. */
+/* Field numbers of perfetto.proto. */
 enum {
 	TRACE_PACKET = 1,
 	PACKET_TIMESTAMP = 8,
@@ -301,7 +302,7 @@ enum {
 	ANNOTATION_TEXT = 17,
 };
 
-/* What all its slices' packets have. */
+/* Makes the bytes that all slice packets of the lane share. */
 static void make_head(struct lane *lane)
 {
 	uint8_t *at = number(lane->head, PACKET_SEQUENCE, lane->sequence);
@@ -331,7 +332,7 @@ static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret
 	return r ? r : begin_sequence(tracks, lane->sequence, lane->uuid);
 }
 
-/* ---- texts -------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int put_text(struct ts_tracks *tracks, uint32_t sequence, enum text_class class,
 		    uint64_t iid, const char *bytes, size_t n)
@@ -401,15 +402,18 @@ static int intern_arg_name(struct ts_tracks *tracks, struct lane *lane, unsigned
 			strlen(text));
 }
 
-/* ---- packets of slices -------------------------------------------------------------------------- */
+/* ---- packets of slices ----------------------------------------------------------------------- */
 
-/* A packet while its event is being written. Lengths stand before what they are of: there is a byte for each. */
+/*
+ * A packet under construction. One byte before each length-prefixed part is reserved for its
+ * length.
+ */
 struct packet {
-	uint8_t *begin; /* behind the packet's own length */
-	uint8_t *event; /* behind the event's length */
+	uint8_t *begin; /* after the packet's own length */
+	uint8_t *event; /* after the event's length */
 };
 
-/* Where the event goes; at most MAX_PACKET_BYTES with what is before it. */
+/* Begins a packet and sets the event's address; the whole packet has at most MAX_PACKET_BYTES. */
 static int begin_packet(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns,
 			struct packet *packet)
 {
@@ -429,7 +433,7 @@ static int begin_packet(struct ts_tracks *tracks, struct lane *lane, uint64_t ti
 	return 0;
 }
 
-/* Puts the length before what lies in [from, to); returns where that ends then. */
+/* Writes the length before the bytes [from, to). Returns the new end of these bytes. */
 static uint8_t *set_length(uint8_t *from, uint8_t *to)
 {
 	size_t n = (size_t)(to - from);
@@ -466,7 +470,7 @@ static int put_end(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns
 	return r;
 }
 
-/* `value`: of a text its number. */
+/* Writes an argument. `value`: for a text, its iid. */
 static uint8_t *put_arg(uint8_t *at, const struct ts_track_arg *arg, uint64_t value)
 {
 	uint8_t *from;
@@ -502,7 +506,7 @@ static int put_begin(struct ts_tracks *tracks, uint32_t lane, const struct ts_tr
 	uint8_t *at;
 	int r = intern(tracks, lane, TEXT_NAME, &slice->name, &name);
 
-	/* New texts are packets of their own, before this one. */
+	/* New texts are separate packets before this one. */
 	for (unsigned int i = 0; !r && i < slice->n_args; i++) {
 		const struct ts_track_arg *arg = &slice->args[i];
 
@@ -526,7 +530,7 @@ static int put_begin(struct ts_tracks *tracks, uint32_t lane, const struct ts_tr
 	return 0;
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static int end_until(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns)
 {
@@ -546,7 +550,7 @@ static bool fits(const struct track *track, const struct lane *lane,
 	       lane->ends[lane->n_ends - 1] >= slice->end_ns;
 }
 
-/* *ret_lane: counted from 1; 0: none is left. */
+/* ret_lane: from 1; 0: all lanes are taken. */
 static int find_lane(struct ts_tracks *tracks, struct track *track,
 		     const struct ts_track_slice *slice, uint32_t *ret_lane)
 {
@@ -575,7 +579,7 @@ static int find_lane(struct ts_tracks *tracks, struct track *track,
 	r = add_lane(tracks, track, &made);
 	if (r)
 		return r;
-	/* The lanes may lie elsewhere now. */
+	/* add_lane() may have moved the lanes. */
 	if (n)
 		tracks->lanes[n - 1].next = made;
 	else
@@ -605,7 +609,7 @@ static int put_slice(struct ts_tracks *tracks, const struct ts_track_slice *slic
 	return r;
 }
 
-/* Those that begin together: what lasts longer is around what is shorter. */
+/* Writes slices with one start time: a longer slice encloses a shorter one. */
 static int put_held(struct ts_tracks *tracks)
 {
 	struct ts_track_slice *held = tracks->held;
@@ -637,13 +641,13 @@ int ts_tracks_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice
 		r = put_held(tracks);
 	if (r)
 		return r;
-	/* With the arguments that it has. */
+	/* Copy only the used arguments. */
 	memcpy(&tracks->held[tracks->n_held++], slice,
 	       offsetof(struct ts_track_slice, args) + slice->n_args * sizeof(slice->args[0]));
 	return 0;
 }
 
-/* ---- counters, and the end ---------------------------------------------------------------------- */
+/* ---- counters, and the end ------------------------------------------------------------------- */
 
 static int put_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns,
 		     Ts__Perfetto__TrackEvent *event)

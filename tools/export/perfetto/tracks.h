@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices, instants and counters on tracks, as Perfetto's packets (perfetto.proto). Slices come in the order of their start with
- * their end known; what is told of each is a begin and, when its time has come, an end.
+ * Slices, instants and counters on tracks, as Perfetto's packets (perfetto.proto). The caller adds
+ * slices in the order of their start, with known ends. For each slice, a begin packet is written
+ * and, at its end time, an end packet.
  *
- * A track is one line of a timeline, and slices nest in it. Where two would cross, or where they must not nest, the later goes
- * to a further lane: a track of the same name and place. Each lane is a sequence of packets of its own, with texts and times
- * of its own, which makes packets small. Memory follows from the number of lanes and of different texts in each.
- * One thread.
+ * A track is one line of a timeline, and its slices nest. If two slices would cross, or must not
+ * nest, the later slice goes to a further lane: a track of the same name and place. Each lane is
+ * its own sequence of packets, with its own texts and times, which makes packets small. Memory
+ * depends on the number of lanes and of distinct texts in each. One thread.
  */
 #pragma once
 
@@ -17,10 +18,10 @@
 
 struct ts_tracks;
 
-/* A text that is used often: what it is told apart by, and what it is when it is first met. */
+/* A frequent text: a key, and a way to make the text at its first use. */
 enum ts_track_text_kind {
-	TS_TRACK_TEXT_STATIC, /* value: a const char * that stays */
-	TS_TRACK_TEXT_FIRST,  /* from here on the user's own */
+	TS_TRACK_TEXT_STATIC, /* value: a const char * that stays valid */
+	TS_TRACK_TEXT_FIRST,  /* the user's kinds begin here */
 };
 
 struct ts_track_text {
@@ -34,7 +35,7 @@ static inline struct ts_track_text ts_track_static(const char *text)
 	return (struct ts_track_text){.value = (uintptr_t)text};
 }
 
-/* Appends the text to *text, which may hold anything but controls. */
+/* Appends the text to *text, which may contain anything except control characters. */
 typedef int ts_track_text_fn(void *user, const struct ts_track_text *what, struct ts_buffer *text);
 
 enum ts_track_arg_kind {
@@ -46,7 +47,7 @@ enum ts_track_arg_kind {
 };
 
 struct ts_track_arg {
-	uint8_t name; /* of the list that the tracks were made with */
+	uint8_t name; /* index in ts_track_options.arg_names */
 	uint8_t kind; /* enum ts_track_arg_kind */
 	union {
 		uint64_t number;
@@ -61,7 +62,7 @@ struct ts_track_arg {
 struct ts_track_slice {
 	uint32_t track;
 	bool is_instant;
-	bool flows_end; /* nothing of their numbers follows */
+	bool flows_end; /* the flow numbers end with this slice */
 	uint8_t n_args, n_flows;
 	uint64_t start_ns, end_ns;
 	struct ts_track_text name;
@@ -70,19 +71,19 @@ struct ts_track_slice {
 };
 
 struct ts_track_options {
-	FILE *file; /* whose errors are the caller's to ask for */
+	FILE *file; /* the caller checks its errors */
 	const char *const *arg_names;
 	size_t n_arg_names; /* at most 64 */
 	ts_track_text_fn *text;
 	void *user;
 	uint64_t origin_ns;   /* no slice starts before it */
-	uint64_t realtime_ns; /* nanoseconds since 1970 at that instant; 0: not known */
+	uint64_t realtime_ns; /* realtime at origin_ns, ns since 1970; 0: unknown */
 };
 
 int ts_tracks_new(const struct ts_track_options *options, struct ts_tracks **ret_tracks);
 void ts_tracks_free(struct ts_tracks *tracks);
 
-/* What a track is. */
+/* Kind of a track. */
 enum ts_track_kind {
 	TS_TRACK_PLAIN,
 	TS_TRACK_PROCESS,
@@ -91,26 +92,26 @@ enum ts_track_kind {
 };
 
 struct ts_track {
-	const char *name; /* NULL: of itself it has none */
+	const char *name; /* NULL: no own name */
 	uint32_t kind;	  /* enum ts_track_kind */
-	uint32_t parent;  /* counted from 1; 0: none */
+	uint32_t parent;  /* track number from 1; 0: none */
 	int32_t pid, tid;
 	bool is_flat;  /* its slices do not nest */
 	bool is_bytes; /* counter: else `unit` */
 	const char *unit;
 };
 
-/* Makes a track; they are counted from 1. 0, -ENOMEM or -EOVERFLOW. */
+/* Adds a track, numbered from 1. Returns 0, -ENOMEM or -EOVERFLOW. */
 int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *track, uint32_t *ret_track);
 
-/* Starts no earlier than those before it. */
+/* Adds a slice. start_ns must not be less than that of earlier slices. */
 int ts_tracks_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice);
 int ts_tracks_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns, int64_t value);
 int ts_tracks_count_real(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns, double value);
 
-/* Ends what is open and writes what is left. */
+/* Ends all open slices and writes the rest. */
 int ts_tracks_finish(struct ts_tracks *tracks);
 
-/* Slices of a track that would need more than TS_TRACKS_MAX_LANES lanes. */
+/* A slice is left out if its track would need more than TS_TRACKS_MAX_LANES lanes. */
 #define TS_TRACKS_MAX_LANES 512u
 uint64_t ts_tracks_n_left_out(const struct ts_tracks *tracks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From samples and from times off a processor to sums by stack. Nothing joins the rows: each has its stack and thread.
+ * Sums samples and off-CPU times by stack; collect.c calls it. No join is needed: each row has its
+ * stack and thread.
  */
 #include "tools/export/profile/collect.h"
 
@@ -22,7 +23,7 @@ static void collector_deinit(struct collector *collector)
 	ts_sbt_cursor_free(collector->rows);
 }
 
-/* The row's thread and stack; what it is, as a leaf's name; its time. */
+/* Fills in the row's thread, stack and leaf name. Returns its time. */
 static uint64_t look_at(const struct ts_sbt_row *row, struct ts_site *site,
 			struct ts_sample *sample)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From rows to sums. Calls and what they made the GPU do are read side by side in the order of time, the calls a little
- * ahead. Where each call came from is noted by its operation id in pages of consecutive ids, of which the
- * newest tens of millions are kept: no queue of a GPU's is as long.
+ * Sums rows; folded.c and pprof.c call it. It reads calls and GPU work side by side in time order,
+ * the calls a little ahead. It stores the site of each call by operation id, in pages of
+ * consecutive ids. It keeps pages for the newest tens of millions of calls: no GPU has a longer
+ * queue.
  */
 #include "tools/export/profile/collect.h"
 
@@ -11,18 +12,18 @@
 #define STEP_ROWS 8192u
 
 #define PAGE_OPS  1024u
-/* Pages of one generation. When it is full the one before it is forgotten. */
+/* Pages of one generation. When it is full, the generation before it is dropped. */
 #define N_PAGES 32768u
-/* How far the calls are read ahead: times of two clocks are compared. */
+/* Calls are read this far ahead, because the times come from two clocks. */
 #define AHEAD_NS UINT64_C(1000000000)
-/* How far before a window: what runs in it may have waited for long. */
+/* Calls are read this far before a window, because work in the window may have waited long. */
 #define LOOK_BACK_NS UINT64_C(60000000000)
 
 struct page {
 	uint64_t session;
 	uint64_t number; /* operation id / PAGE_OPS */
-	/* the key ends here */
-	uint32_t *sites; /* counted from 1; 0: no call of that id */
+	/* end of key */
+	uint32_t *sites; /* site + 1; 0: no call with this id */
 };
 
 struct collector {
@@ -31,10 +32,10 @@ struct collector {
 	bool streams;
 	struct ts_collected *to;
 	struct ts_sbt_cursor *rows, *calls;
-	struct ts_sbt_row call; /* the next one, not yet taken */
+	struct ts_sbt_row call; /* the next call, not yet used */
 	bool has_call;
-	struct ts_hashtable pages[2]; /* the newest ones, and those before */
-	struct page last;	      /* page of the last look-up */
+	struct ts_hashtable pages[2]; /* the newest generation, and the one before */
+	struct page last;	      /* page of the last lookup */
 	struct ts_epochs epochs;
 	uint64_t n_read;
 };
@@ -56,9 +57,9 @@ static void collector_deinit(struct collector *collector)
 	ts_sbt_cursor_free(collector->rows);
 }
 
-/* ---- which call made an operation --------------------------------------------------------------- */
+/* ---- which call made an operation ------------------------------------------------------------ */
 
-/* NULL: none is there. */
+/* NULL: no page. */
 static uint32_t *find_page(struct collector *collector, uint32_t session, uint64_t op_id)
 {
 	struct page key = {.session = session, .number = op_id / PAGE_OPS};
@@ -112,7 +113,10 @@ static int note_call(struct collector *collector, uint32_t session, uint64_t op_
 	return r;
 }
 
-/* 0, TS_SBT_E_END, or what cannot be gone on from. A damaged block is left out and remembered. */
+/*
+ * Reads the next row. Returns 0, TS_SBT_E_END, or an error that ends the pass. A damaged block is
+ * skipped and recorded in the report.
+ */
 static int next_row(struct collector *collector, struct ts_sbt_cursor *cursor,
 		    struct ts_sbt_row *ret_row)
 {
@@ -163,7 +167,7 @@ static int take_call(struct collector *collector)
 	return r ? r : next_call(collector);
 }
 
-/* ---- what the GPU did --------------------------------------------------------------------------- */
+/* ---- what the GPU did ------------------------------------------------------------------------ */
 
 static int find_site(struct collector *collector, const struct ts_sbt_row *row, uint64_t op_id,
 		     uint32_t *ret_site)

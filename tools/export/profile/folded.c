@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folded stacks, as flamegraph.pl, inferno and speedscope read them: one line for each stack, the outermost frame first. All
- * stacks are laid into one tree, so that what they share is held once; the lines are its paths.
+ * Writes folded stacks for flamegraph.pl, inferno and speedscope: one line per stack, outermost
+ * frame first. tsctl export calls it; it calls collect.c and export-frames.c. All stacks form one
+ * tree, so a shared part is stored once; the lines are the tree's paths.
  */
 #include "tools/export/export-frames.h"
 
 #include <inttypes.h>
 
 struct node {
-	uint32_t parent; /* counted from 1; 0: an outermost frame */
+	uint32_t parent; /* index + 1; 0: an outermost frame */
 	uint32_t text;
-	/* the key ends here */
+	/* end of key */
 	uint64_t weight; /* of the stacks that end here */
 };
 
@@ -19,10 +20,14 @@ struct folded {
 	struct ts_collected collected;
 	struct ts_hashtable nodes; /* of struct node */
 	struct ts_buffer
-		order; /* of uint32_t: all nodes, those of one parent together and sorted */
+		/* of uint32_t: all nodes, grouped by parent and sorted */
+		order;
 	struct ts_buffer
-		first; /* of uint32_t: of each node and of the root where its children begin in `order` */
-	struct ts_buffer depth; /* of uint32_t: the nodes from the root to the one at hand */
+		/*
+		 * of uint32_t: for each node and the root, the index of its first child in `order`
+		 */
+		first;
+	struct ts_buffer depth; /* of uint32_t: path from the root to the current node */
 	struct ts_buffer line;
 };
 
@@ -42,7 +47,7 @@ static struct node *node_at(const struct folded *folded, uint32_t i)
 	return ts_hashtable_at(&folded->nodes, i);
 }
 
-/* ---- the tree ----------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static int descend(struct folded *folded, uint32_t text, uint32_t *parent)
 {
@@ -62,7 +67,7 @@ static int descend_location(struct folded *folded, uint32_t i, uint32_t *parent)
 
 	if (!location->n_lines)
 		return descend(folded, location->folded, parent);
-	/* What was inlined is further in: it comes after what it was inlined into. */
+	/* Inlined functions are further in: they come after the function that contains them. */
 	for (uint32_t line = location->n_lines; !r && line; line--)
 		r = descend(
 			folded,
@@ -90,7 +95,7 @@ static int add_sample(struct folded *folded, const struct ts_sample *sample)
 	return r;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int compare_nodes(const void *a, const void *b, void *data)
 {
@@ -133,8 +138,8 @@ static int sort_nodes(struct folded *folded)
 }
 
 /*
- * A frame's text: a semicolon would end it, and a number behind a blank at a stack's end would be taken for a
- * weight.
+ * Appends a frame's text. A semicolon would end the frame. A number after a blank at a stack's end
+ * would read as the weight.
  */
 static int append_frame(struct ts_buffer *line, const char *text, size_t n)
 {
@@ -159,7 +164,7 @@ static int append_frame(struct ts_buffer *line, const char *text, size_t n)
 		;
 	if (blank && bytes[blank - 1] == ' ')
 		bytes[blank - 1] = '_';
-	/* Nor does any reader keep blanks at an end. */
+	/* Readers drop blanks at either end. */
 	for (size_t i = n; i && bytes[i - 1] == ' '; i--)
 		bytes[i - 1] = '_';
 	for (size_t i = 0; i < n && bytes[i] == ' '; i++)
@@ -194,11 +199,11 @@ static int print_line(struct folded *folded, FILE *file)
 	return 0;
 }
 
-/* A stack's own line comes before those of the stacks that go on from it. */
+/* A stack's own line comes before the lines of longer stacks. */
 static int print_tree(struct folded *folded, FILE *file)
 {
 	const uint32_t *order = (const void *)folded->order.bytes;
-	uint32_t *next = (void *)folded->first.bytes; /* child that comes next, by parent */
+	uint32_t *next = (void *)folded->first.bytes; /* next child, by parent */
 	const uint32_t n = folded->nodes.n;
 	ts_cleanup(ts_freep) uint32_t *ends = calloc(n + (size_t)1, sizeof(*ends));
 	uint32_t parent = 0;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile for pprof, written as a stream: protobuf messages that follow each other are one, so each part of the profile is
- * packed by itself, and no more of it is held than the table of names. Samples come first, for what they
- * refer to is found while they are gone through.
+ * Writes a pprof profile as a stream; tsctl export calls it. It calls collect.c and
+ * export-frames.c.
+ *
+ * Concatenated protobuf messages are one message. So each part of the profile is packed separately,
+ * and only the tables of names stay in memory. Samples come first, because they discover the frames
+ * that the later parts describe.
  */
 #include "tools/export/export-frames.h"
 #include "tools/export/profile.pb-c.h"
@@ -11,12 +14,12 @@
 #include <zlib.h>
 
 #define PIECE_BYTES 65536u
-/* Of zlib's window, and that what comes is gzip's format. */
+/* Window size of zlib, plus the flag for the gzip format. */
 #define GZIP_WINDOW   (15 + 16)
 #define MEMORY_LEVEL  8
 #define MAX_LABELS    7
 #define LINES_AT_ONCE 8u
-#define N_VALUES      3u /* the weights of the GPU's work, or those of threads' time */
+#define N_VALUES      3u /* the weights of GPU work, or those of threads' time */
 
 TS_STATIC_ASSERT(TS_EXPORT_FIRST_OF_HOST == N_VALUES && TS_EXPORT_N_WEIGHTS == 2 * N_VALUES,
 		 "as many weights of either kind");
@@ -29,7 +32,7 @@ struct pprof {
 	z_stream stream;
 	bool compressing;
 	struct ts_buffer packed;
-	struct ts_buffer ids; /* of uint64_t: locations of the sample at hand */
+	struct ts_buffer ids; /* of uint64_t: locations of the current sample */
 };
 
 static void pprof_deinit(struct pprof *pprof)
@@ -42,7 +45,7 @@ static void pprof_deinit(struct pprof *pprof)
 	ts_buffer_deinit(&pprof->ids);
 }
 
-/* ---- output ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int compress_packed(struct pprof *pprof, bool is_last)
 {
@@ -63,7 +66,7 @@ static int compress_packed(struct pprof *pprof, bool is_last)
 	return 0;
 }
 
-/* A part of the profile. */
+/* Appends a part of the profile. */
 static int put(struct pprof *pprof, const Ts__Profile__Profile *part)
 {
 	size_t n = ts__profile__profile__get_packed_size(part);
@@ -87,14 +90,14 @@ static int text(struct pprof *pprof, const char *string, int64_t *ret_text)
 	return r;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 struct labels {
 	Ts__Profile__Label labels[MAX_LABELS], *list[MAX_LABELS];
 	size_t n;
 };
 
-/* A text; where it is none there is no label. */
+/* Adds a text label; an empty text makes no label. */
 static int label_text(struct pprof *pprof, struct labels *labels, const char *key,
 		      uint32_t string_id)
 {
@@ -111,7 +114,7 @@ static int label_text(struct pprof *pprof, struct labels *labels, const char *ke
 	return r;
 }
 
-/* A number, its name being its unit: pprof takes a 0 without one for no label. */
+/* Adds a number label whose unit is its name. Trap: pprof ignores a 0 without a unit. */
 static int label_number(struct pprof *pprof, struct labels *labels, const char *key,
 			uint32_t number)
 {
@@ -210,7 +213,7 @@ static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 	return put(pprof, &part);
 }
 
-/* ---- what samples refer to ---------------------------------------------------------------------- */
+/* ---- what samples refer to ------------------------------------------------------------------- */
 
 static int put_mapping(struct pprof *pprof, uint32_t i)
 {
@@ -225,7 +228,7 @@ static int put_mapping(struct pprof *pprof, uint32_t i)
 	mapping.id = i + UINT64_C(1);
 	mapping.memory_start = from->address;
 	mapping.memory_limit = from->address + from->bytes;
-	/* file_offset stays 0: what is mapped first of a file is its beginning. */
+	/* file_offset stays 0: the first mapping of a file starts at its beginning. */
 	mapping.has_functions =
 		from->result == TS_IMAGE_RESOLVED || from->result == TS_IMAGE_NO_DEBUG;
 	mapping.has_filenames = mapping.has_line_numbers = mapping.has_inline_frames =
@@ -239,7 +242,7 @@ static int put_mapping(struct pprof *pprof, uint32_t i)
 	return r ? r : put(pprof, &part);
 }
 
-/* The program's own file comes first, used or not: the loader tells of it before all others. */
+/* The program's own file comes first, used or not: the loader lists it before all others. */
 static int find_program(struct pprof *pprof, uint32_t *ret_mapping)
 {
 	struct ts_sbt_reader *reader = pprof->frames.reader;
@@ -332,7 +335,7 @@ static int put_texts(struct pprof *pprof)
 
 		if (!string)
 			return -ENOMEM;
-		/* Not strndup(): it is not terminated where it lies. */
+		/* strndup() does not fit: the text is not terminated. */
 		memcpy(string, at, n);
 		string[n] = '\0';
 		part.n_string_table = 1;
@@ -342,7 +345,7 @@ static int put_texts(struct pprof *pprof)
 	return r;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *type, *unit;
@@ -371,7 +374,10 @@ static int put_types(struct pprof *pprof)
 	}
 	part.n_sample_type = N_VALUES;
 	part.sample_type = list;
-	/* Each launch is there. A thread is sampled once in so much of its time on a processor. */
+	/*
+	 * GPU work: every launch is recorded, so the period is 1. Threads: one sample per period of
+	 * on-CPU time.
+	 */
 	part.period_type = &types[0];
 	part.period = first ? (int64_t)(pprof->collected.period_ns & INT64_MAX) : 1;
 	part.default_sample_type = types[pprof->options->weight - first].type;
@@ -407,7 +413,7 @@ static int put_losses(struct pprof *pprof)
 	struct ts_sbt_summary summary;
 	int r = ts_sbt_reader_summary(pprof->frames.reader, pprof->options->session, &summary);
 
-	/* Damage is told below. */
+	/* Comments below report the damage. */
 	if (r > 0)
 		memset(&summary, 0, sizeof(summary));
 	else if (r)
@@ -449,7 +455,7 @@ static int put_comments(struct pprof *pprof)
 	return r ? r : put_losses(pprof);
 }
 
-/* When 1970 was, by the trace's clock, less what overflows; 0 where it is not known. */
+/* Converts a time of the trace to nanoseconds since 1970. 0: unknown, or an overflow. */
 static int64_t real_time(struct ts_sbt_reader *reader, uint64_t time_ns)
 {
 	const struct ts_row_session *session =
@@ -501,7 +507,7 @@ static int put_all(struct pprof *pprof)
 		r = put_times(pprof);
 	if (!r)
 		r = put_comments(pprof);
-	/* Last, for everything before adds to it. */
+	/* Texts come last, because every earlier part adds some. */
 	if (!r)
 		r = put_texts(pprof);
 	return r ? r : compress_packed(pprof, true);
