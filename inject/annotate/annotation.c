@@ -183,8 +183,8 @@ static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_ke
 
 /*
  * Each function that follows ranges or records runs between enter() and leave(). enter() returns
- * false if it interrupted the shim's own code on this thread. The caller then does nothing: a
- * signal handler pops what it pushed.
+ * false if it interrupted the shim's own code on this thread. The caller then does nothing. A
+ * signal handler that pushes also pops, so the levels stay balanced.
  */
 static bool enter(void)
 {
@@ -597,7 +597,7 @@ void ts_annotation_switch(bool on)
 
 	if (__atomic_exchange_n(&ts_producer_stopped, !on, __ATOMIC_SEQ_CST) == !on || !enter())
 		return;
-	/* While CUPTI is being set up, its flush thread reads the switch as it is. */
+	/* While CUPTI is being set up, its flush thread reads the new state of the switch. */
 	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
 		/*

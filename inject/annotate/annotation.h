@@ -3,14 +3,14 @@
  * Annotations by the application, on its own threads: marks, ranges, counters. The two sources
  * (nvtx-tool.c, annotate-calls.c) differ only in the domain of their annotations.
  *
- * A range makes a record at its begin, so that a killed process does not lose the range, and a
- * record of the whole range at its end. Push and pop return the same levels whether or not the
- * program is recorded.
+ * A range makes a record at its begin, so a killed process does not lose the range. At its end the
+ * range makes a second record, of the whole range. Push and pop return the same levels whether or
+ * not the program is recorded.
  *
  * The first mark, range or counter of a process begins its session, with or without CUDA. No other
- * function here begins a session. No function locks or allocates if it has seen the thread, its
- * depth and the text before. In a signal handler that interrupts one of these functions, they do
- * nothing. errno is preserved.
+ * function here begins a session. If the shim has seen the thread, the depth and the text before,
+ * no function locks or allocates. In a signal handler that interrupts one of these functions, they
+ * do nothing. errno is preserved.
  */
 #pragma once
 

@@ -23,12 +23,11 @@ struct ts_loader_watch {
 	uint32_t works; /* 0: counts not found; the generation means nothing */
 	uint32_t n_added;
 	const uint32_t *n_loaded; /* libraries loaded now */
-	const uint64_t *added
-		/*
-		 * Candidates for the count of libraries ever loaded; at least one of them is that
-		 * count.
-		 */
-		[TS_LOADER_COUNTS_MAX];
+	/*
+	 * Candidates for the count of libraries ever loaded; at least one of them is that
+	 * count.
+	 */
+	const uint64_t *added[TS_LOADER_COUNTS_MAX];
 };
 
 /*

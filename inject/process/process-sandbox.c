@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See process-sandbox.h. preload.c calls ts_sandbox_count() at load, and the shim calls
+ * See process-sandbox.h. preload.c calls ts_sandbox_count() at load, and config.c calls
  * ts_sandbox_find() when a session begins.
  *
  * It reads /proc by openat(), read() and close(). prctl(PR_GET_SECCOMP) may itself be forbidden,

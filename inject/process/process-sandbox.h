@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out whether a seccomp filter is present and who installed it. Under a filter the shim makes
- * only the calls of proto/abi/sandbox.h: any other call may be forbidden, and the kernel may kill
- * the process for it.
+ * Finds out whether a seccomp filter is present, and whether the program inherited or installed it.
+ * Under a filter the shim makes only the calls of proto/abi/sandbox.h: any other call may be
+ * forbidden, and the kernel may kill the process for it.
  */
 #pragma once
 
 enum ts_sandbox {
 	TS_SANDBOX_NONE = 0,
-	TS_SANDBOX_INHERITED =
-		/* Installed before the program started, so it permits starting a program. */
-		1,
+	/* Installed before the program started, so it permits starting a program. */
+	TS_SANDBOX_INHERITED = 1,
 	TS_SANDBOX_OWN = 2, /* the program's own, which usually permits little */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts the private daemon; link-thread.c calls it. fork() would run the application's atfork
- * handlers and copy its page tables, so two clones share the caller's memory while the caller
+ * handlers and copy its page tables. Instead, two clones share the caller's memory while the caller
  * waits, as vfork() does.
  *
  * The first clone leaves the session and makes the second clone. Its exit signal is 0, so the

@@ -39,12 +39,11 @@ struct ts_definitions {
 	/* The arena's bytes, mapped at need. Each stretch overlaps the next one (definitions.c). */
 	uint8_t *stretches[TS_ARENA_STRETCHES];
 	uint64_t n_bytes;
-	uint64_t
-		/*
-		 * Limit for texts of the application. The rest of the arena is for later stacks and
-		 * kernels.
-		 */
-		text_bytes;
+	/*
+	 * Limit for texts of the application. The rest of the arena is for later stacks and
+	 * kernels.
+	 */
+	uint64_t text_bytes;
 	uint64_t used;
 	pthread_mutex_t lock; /* guards used, last_id, chunk and additions to the tables */
 	uint32_t last_id[TS_DEF_COUNT];

@@ -40,9 +40,8 @@ struct ts_gate {
 	uint32_t mode;	    /* enum ts_gate_mode, read by callbacks */
 	uint32_t recording; /* CUPTI is ours: `mode` follows the link */
 	uint32_t rows;	    /* device rows are recorded, until after the last flush */
-	uint32_t
-		/* A session exists: `annotations` follows the link, with or without CUPTI. */
-		annotating;
+	/* A session exists: `annotations` follows the link, with or without CUPTI. */
+	uint32_t annotating;
 	uint32_t annotations; /* enum ts_gate_mode, read by marks, ranges and counters */
 	uint32_t served;      /* a daemon drains the rings: waiting for room may help */
 };
@@ -140,8 +139,8 @@ extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 extern uint32_t ts_producer_stopped;
 
 /*
- * Initialises the producer. `epoch` must differ from each earlier session of this process,
- * inherited ones included. Returns 0 or a negative errno.
+ * Initialises the producer. `epoch` must differ from the epoch of each earlier session of this
+ * process, inherited sessions included. Returns 0 or a negative errno.
  */
 int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
 		     struct ts_control *control, struct ts_definitions *definitions,

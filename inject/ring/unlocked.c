@@ -4,8 +4,8 @@
  *
  * mremap() copies the flags of the old mapping, so it leaves out the lock that mlockall(MCL_FUTURE)
  * adds to new mappings. With an old length of 0, mremap() maps the pages of a shared mapping a
- * second time (mremap(2)), and the new mapping may extend behind them. A thread thus maps more of a
- * memfd whose descriptor only the link thread has.
+ * second time (mremap(2)). The new mapping may extend behind the old pages. A thread thus maps more
+ * of a memfd whose descriptor only the link thread has.
  */
 #include "inject/ring/unlocked.h"
 

@@ -11,9 +11,10 @@
  *
  * A walk notes each word that it depended on, in its order:
  * - every return address;
- * - the word of each frame pointer that a CFA was computed from (the capturing function saves its
- *   own in its frame, as a word like any other);
+ * - the word of each frame pointer that a CFA was computed from;
  * - the CFA that a function with an aligned stack keeps.
+ *
+ * The capturing function saves its own frame pointer in its frame, as a word like any other.
  *
  * A stack is recognised if all these words hold their values, so a hit equals the result of an
  * unwind. The check reads the words in the walk's order and stops at the first difference. So it
@@ -57,12 +58,11 @@ TS_STATIC_ASSERT(sizeof(struct rule) == 16, "four to a cache line");
 
 struct branch {
 	uintptr_t value;
-	uint32_t
-		/*
-		 * The slot whose value differs, on the run that this branch leaves; ROOT: `value`
-		 * is a stack pointer.
-		 */
-		slot;
+	/*
+	 * The slot whose value differs, on the run that this branch leaves; ROOT: `value`
+	 * is a stack pointer.
+	 */
+	uint32_t slot;
 	uint32_t run; /* index + 1; 0: free */
 };
 

@@ -27,9 +27,8 @@ struct ts_python_stack {
 
 enum ts_python_state {
 	TS_PYTHON_NOT_FOUND = 0,
-	TS_PYTHON_FOUND =
-		/* Nothing was read yet: the first stack shows whether the memory is as expected. */
-		1,
+	/* Nothing was read yet: the first stack shows whether the memory is as expected. */
+	TS_PYTHON_FOUND = 1,
 	TS_PYTHON_VERIFIED = 2, /* it is as expected */
 	TS_PYTHON_OFF = 3,	/* it is not, or an unsupported Python: `why` */
 };

@@ -25,9 +25,8 @@ struct ts_stack_walker {
 	bool marked_why;		 /* ts_stack_report() has recorded why Python is off */
 	struct ts_stack_counts reported; /* by ts_stack_report() */
 	struct ts_stack_cache *caches;	 /* of all threads; reused after a thread's death */
-	struct ts_stack_range
-		/* Innermost frames in these ranges are left out: the shim's own and CUPTI's. */
-		skip[2];
+	/* Innermost frames in these ranges are left out: the shim's own and CUPTI's. */
+	struct ts_stack_range skip[2];
 };
 
 /*

@@ -25,9 +25,8 @@ struct ts_unwound {
 	uint32_t n;
 	bool truncated; /* TS_STACK_DEPTH_MAX frames, perhaps more */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
-	uintptr_t at
-		/* Addresses of the words that hold frames[]; only by steps, else 0. */
-		[TS_STACK_DEPTH_MAX];
+	/* Addresses of the words that hold frames[]; only by steps, else 0. */
+	uintptr_t at[TS_STACK_DEPTH_MAX];
 };
 
 /*

@@ -21,9 +21,8 @@ enum ts_cfi_kind {
 	TS_CFI_UNKNOWN = 0, /* no rule, or an unsupported one: use a full unwinder */
 	TS_CFI_BY_SP = 1,   /* CFA = stack pointer + cfa_off */
 	TS_CFI_BY_BP = 2,   /* CFA = frame pointer + cfa_off */
-	TS_CFI_REALIGNED =
-		/* CFA = the word at frame pointer + cfa_off: a function that aligns its stack. */
-		3,
+	/* CFA = the word at frame pointer + cfa_off: a function that aligns its stack. */
+	TS_CFI_REALIGNED = 3,
 	TS_CFI_ROOT = 4, /* no caller */
 };
 

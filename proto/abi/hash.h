@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 128-bit hashes of contents. They tell contents apart by chance only: somebody can construct two
- * contents with equal hashes. They are used within one session only, whose process could lie about
- * its contents anyway.
+ * 128-bit hashes of contents. Different contents have different hashes by chance only: an attacker
+ * can construct two contents with equal hashes. The hashes are used within one session only, whose
+ * process could lie about its contents anyway.
  *
  * Words a and b take in 16 bytes a step. For given bytes, each step is a bijection of both words
  * (multiplications by odd numbers, rotations, additions), so no earlier input is lost. The end is
- * padded with zeros; the length in the starting values tells padding from real zeros. Files contain
- * these hashes, so the function never changes.
+ * padded with zeros; the length in the starting values distinguishes padding from real zeros. Files
+ * contain these hashes, so the function never changes.
  */
 #pragma once
 

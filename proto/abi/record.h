@@ -170,9 +170,8 @@ enum ts_loss_reason {
 
 /* Cause of a stop or start of a recording. */
 enum ts_pause_cause {
-	TS_PAUSE_BY_REQUEST =
-		/* TS_COMMAND_PAUSED: a client asked the daemon, or the recording began paused. */
-		1,
+	/* TS_COMMAND_PAUSED: a client asked the daemon, or the recording began paused. */
+	TS_PAUSE_BY_REQUEST = 1,
 	TS_PAUSE_BY_APPLICATION = 2, /* the process itself */
 };
 

@@ -79,9 +79,8 @@ enum ts_empty_reason {
 	TS_EMPTY_NONE = 0,
 	TS_EMPTY_NO_CUPTI = 1,	 /* no libcupti could be loaded */
 	TS_EMPTY_CUPTI_HELD = 2, /* another tool holds CUPTI: reason_text names it */
-	TS_EMPTY_INJECTION_HELD =
-		/* CUDA_INJECTION64_PATH names another tool, which is in reason_text. */
-		3,
+	/* CUDA_INJECTION64_PATH names another tool, which is in reason_text. */
+	TS_EMPTY_INJECTION_HELD = 3,
 	TS_EMPTY_CUPTI_TOO_OLD = 4, /* lacks a function, which is in reason_text */
 	TS_EMPTY_CUPTI_ERROR = 5,   /* a CUPTI call failed: call and error in reason_text */
 	TS_EMPTY_NO_MEMORY = 6,	    /* no memory for the rings: details in reason_text */
@@ -168,9 +167,8 @@ struct ts_control {
 enum ts_capture_state {
 	TS_CAPTURE_STATE_NONE = 0,
 	TS_CAPTURE_STATE_WHOLE = 1, /* from the process's start */
-	TS_CAPTURE_STATE_CLOSED =
-		/* Live objects are tracked: a window may be opened (TS_COMMAND_REPLAY). */
-		2,
+	/* Live objects are tracked: a window may be opened (TS_COMMAND_REPLAY). */
+	TS_CAPTURE_STATE_CLOSED = 2,
 	TS_CAPTURE_STATE_OPEN = 3,
 };
 

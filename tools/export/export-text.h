@@ -10,9 +10,8 @@
 
 struct ts_texts {
 	struct ts_intern intern;
-	struct ts_buffer
-		/* of uint64_t: offset of each text in intern.bytes, and the end of the last one */
-		offs;
+	/* of uint64_t: offset of each text in intern.bytes, and the end of the last one */
+	struct ts_buffer offs;
 	struct ts_buffer clean; /* the current text */
 };
 

@@ -72,9 +72,8 @@ struct ts_export_options {
 	bool threads;	/* add the thread, below the process */
 	bool lines;	/* folded: add file and line to native functions */
 
-	const struct ts_export_names
-		/* All must be set; sums need only `kernel`, `copy_kind`, `off_cpu_reason`. */
-		*names;
+	/* All must be set; sums need only `kernel`, `copy_kind`, `off_cpu_reason`. */
+	const struct ts_export_names *names;
 	/* Called now and then with the count of rows so far. May be NULL. */
 	void (*step)(void *user, uint64_t n_rows);
 	void *user;

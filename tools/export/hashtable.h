@@ -17,9 +17,8 @@ struct ts_hashtable {
 	uint32_t n;
 	size_t capacity;
 	struct ts_hashindex index;
-	uint32_t recent
-		/* Recently used entries; checked before a key is hashed. */
-		[TS_HASHTABLE_RECENT];
+	/* Recently used entries; checked before a key is hashed. */
+	uint32_t recent[TS_HASHTABLE_RECENT];
 };
 
 void ts_hashtable_init(struct ts_hashtable *table, size_t entry_bytes, size_t key_bytes);

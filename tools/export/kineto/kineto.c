@@ -57,7 +57,9 @@ static uint64_t since_origin(const struct kineto *kineto, uint64_t time_ns)
 	return time_ns > kineto->origin_ns ? time_ns - kineto->origin_ns : 0;
 }
 
-/* ---- what GPUs do ---------------------------------------------------------------------------- */
+/*
+ * ---- GPU work ----------------------------------------------------------------------------------
+ */
 
 static uint64_t correlation(const struct kineto *kineto, uint32_t session, uint64_t op_id)
 {
@@ -341,7 +343,9 @@ static int put_waits(struct kineto *kineto, uint64_t now_ns)
 	return r;
 }
 
-/* ---- what the host does ---------------------------------------------------------------------- */
+/*
+ * ---- host work ---------------------------------------------------------------------------------
+ */
 
 static int put_call(struct kineto *kineto, struct slice *slice)
 {

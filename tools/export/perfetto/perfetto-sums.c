@@ -109,7 +109,9 @@ static int put_engine(struct ts_perfetto *perfetto, const struct ts_engine *engi
 	for (uint64_t part = 0; !r && part <= TS_SUM_PARTS; part++) {
 		uint64_t busy_ns = engine->busy_ns[part];
 
-		/* Time after the last part exists only if the trace's summary is too short. */
+		/*
+		 * Time after the last part exists only if the trace's summary ends before its rows.
+		 */
 		if (busy_ns > sums->part_ns)
 			busy_ns = sums->part_ns;
 		if (busy_ns != last)

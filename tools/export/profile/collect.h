@@ -23,11 +23,10 @@ struct ts_site {
 struct ts_sample {
 	uint32_t site;
 	uint32_t type; /* TS_ROW_KERNEL, ...; 0: no_leaf */
-	uint32_t
-		/*
-		 * Kernel: string; copy: kind; sample: TS_SAMPLE_KERNEL or 0; off-CPU time: reason.
-		 */
-		name;
+	/*
+	 * Kernel: string; copy: kind; sample: TS_SAMPLE_KERNEL or 0; off-CPU time: reason.
+	 */
+	uint32_t name;
 	uint32_t device; /* TS_NO_DEVICE if devices and streams are merged */
 	uint32_t stream;
 	uint32_t reserved;

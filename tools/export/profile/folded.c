@@ -19,14 +19,12 @@ struct folded {
 	struct ts_frames frames;
 	struct ts_collected collected;
 	struct ts_hashtable nodes; /* of struct node */
-	struct ts_buffer
-		/* of uint32_t: all nodes, grouped by parent and sorted */
-		order;
-	struct ts_buffer
-		/*
-		 * of uint32_t: for each node and the root, the index of its first child in `order`
-		 */
-		first;
+	/* of uint32_t: all nodes, grouped by parent and sorted */
+	struct ts_buffer order;
+	/*
+	 * of uint32_t: for each node and the root, the index of its first child in `order`
+	 */
+	struct ts_buffer first;
 	struct ts_buffer depth; /* of uint32_t: path from the root to the current node */
 	struct ts_buffer line;
 };

@@ -213,7 +213,9 @@ static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 	return put(pprof, &part);
 }
 
-/* ---- what samples refer to ------------------------------------------------------------------- */
+/*
+ * ---- tables of mappings, locations, functions and texts ----------------------------------------
+ */
 
 static int put_mapping(struct pprof *pprof, uint32_t i)
 {
