@@ -8,9 +8,8 @@
 #define TS_STACK_DEPTH_MAX 255u
 
 struct ts_unwind {
-	int (*backtrace)(void **frames,
-			 /* NULL: no usable unwinder was found. */
-			 int n_frames);
+	/* NULL: no usable unwinder was found. */
+	int (*backtrace)(void **frames, int n_frames);
 	int (*get_context)(void *context);
 	int (*init_local)(void *cursor, void *context);
 	int (*step)(void *cursor);

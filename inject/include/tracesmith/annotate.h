@@ -43,12 +43,11 @@ extern "C" {
  */
 struct tracesmith_functions {
 	size_t n_bytes;
-	void *(*domain)(
-		/*
-		 * Returns the domain of this name. NULL: the default domain, for name NULL or if
-		 * the tables could not be made.
-		 */
-		const char *name);
+	/*
+	 * Returns the domain of this name. NULL: the default domain, for name NULL or if the tables
+	 * could not be made.
+	 */
+	void *(*domain)(const char *name);
 	void (*mark)(void *domain, const char *name);
 	void (*push)(void *domain, const char *name);
 	void (*pop)(void *domain);
