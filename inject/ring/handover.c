@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of the handshake (proto/abi/handshake.h). The link thread calls these functions. The
- * sockets never block and never raise SIGPIPE, so the application does not notice the daemon.
+ * Packets of the handshake (proto/abi/handshake.h). The link thread calls these functions;
+ * preload.c and shim.c send notes with them. The sockets never block and never raise SIGPIPE, so
+ * the application does not notice the daemon.
  */
 #include <stdio.h>
 #include <sys/socket.h>

@@ -5,9 +5,10 @@
  *
  * - the cache recognises the stack (stack-cache.h);
  * - the walk uses the cached rule of each return address;
- * - libunwind (unwind.h), which handles every kind of frame, unwinds the stack. This happens if a
- *   frame has no rule, or if the shim
- * cannot notice that libraries come and go.
+ * - libunwind (unwind.h) unwinds the stack, because it handles every kind of frame.
+ *
+ * libunwind is used if a frame has no rule, or if the shim cannot notice that libraries come and
+ * go.
  */
 #include "inject/stacks/stack.h"
 #include "inject/process/loader.h"

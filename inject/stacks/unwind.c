@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls libunwind; stack.c calls this file.
+ * Calls libunwind; stack.c and flush.c call this file.
  *
  * unw_backtrace() caches how it unwound each return address, and then takes about 8 ns a frame.
  * Trap: it never forgets. Its cache is per thread and by address alone, and flushing libunwind's

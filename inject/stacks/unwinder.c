@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads libunwind and replaces some of its imports; unwind.c calls it.
+ * Loads libunwind and replaces some of its imports; unwind.c calls it. stack-cache.c and
+ * stack-python.c call ts_unwinder_can_read().
  *
  * Trap: libunwind reads some stack words that no unwind rule guarantees. Before it reads such a
  * word, it asks the kernel whether the word is mapped: it writes the word into a pipe and reads it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sorts the times of module unloads and searches them. The exporters of this folder call it; it
- * reads the modules from sbt/reader.h.
+ * Sorts the times of module unloads and searches them. collect.c, collect-host.c and perfetto.c
+ * call it; it reads the modules from sbt/reader.h.
  */
 #include "tools/export/epochs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the tracks of processes, threads, devices and streams at their first event; perfetto.c
- * calls it, and it calls tracks.c.
+ * Makes the tracks of processes, threads, devices and streams at their first event. perfetto.c and
+ * perfetto-sums.c call it; it calls tracks.c.
  */
 #include "tools/export/perfetto/perfetto.h"
 
