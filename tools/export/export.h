@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports a trace in other tools' formats. One kind of export sums the GPU's work by the host stack
- * that launched it. The sums are exact and include every kernel, copy and set of the trace. Work
- * without a stack or without a launching call has its own frame. The other kind sums the time of
- * threads, on and off a processor, by their stack at that time.
+ * Exports a trace in other tools' formats. Perfetto and kineto exports show rows; folded stacks and
+ * profiles show sums.
+ *
+ * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
+ * it. These sums are exact and include every kernel, copy and set of the trace. Work without a
+ * stack or without a launching call has its own frame. The second kind sums the time of threads, on
+ * and off a processor, by their stack at that time.
  *
  * One thread. Functions return 0, a negative errno, or TS_SBT_E_* as in sbt/reader.h.
  */

@@ -57,9 +57,7 @@ static uint64_t since_origin(const struct kineto *kineto, uint64_t time_ns)
 	return time_ns > kineto->origin_ns ? time_ns - kineto->origin_ns : 0;
 }
 
-/*
- * ---- GPU work ----------------------------------------------------------------------------------
- */
+/* ---- GPU work -------------------------------------------------------------------------------- */
 
 static uint64_t correlation(const struct kineto *kineto, uint32_t session, uint64_t op_id)
 {
@@ -343,9 +341,7 @@ static int put_waits(struct kineto *kineto, uint64_t now_ns)
 	return r;
 }
 
-/*
- * ---- host work ---------------------------------------------------------------------------------
- */
+/* ---- host work ------------------------------------------------------------------------------- */
 
 static int put_call(struct kineto *kineto, struct slice *slice)
 {
@@ -394,8 +390,8 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 }
 
 /*
- * Prints a range that crosses others of its thread, or belongs to no thread, as an asynchronous
- * event: in Chrome, slices of a thread nest.
+ * Prints a range. In Chrome, slices of a thread nest. So a range that crosses others of its thread,
+ * or belongs to no thread, becomes an asynchronous event.
  */
 static int put_range(struct kineto *kineto, struct slice *slice, uint32_t thread, uint32_t action,
 		     uint32_t name, uint32_t domain)

@@ -346,9 +346,7 @@ static void set_name(struct ts_track_slice *slice, uint32_t kind, uint32_t of, u
 	slice->name = (struct ts_track_text){.kind = kind, .of = of, .value = value};
 }
 
-/*
- * ---- GPU work ----------------------------------------------------------------------------------
- */
+/* ---- GPU work -------------------------------------------------------------------------------- */
 
 static int add_config(struct ts_perfetto *perfetto, const struct ts_row_kernel *row,
 		      struct ts_track_slice *slice)
@@ -434,9 +432,7 @@ static int put_set(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			     TS_ENGINE_COMPUTE);
 }
 
-/*
- * ---- host work ---------------------------------------------------------------------------------
- */
+/* ---- host work ------------------------------------------------------------------------------- */
 
 /* Classifies a call by its name. An unknown call may be anything. */
 static int call_kind(struct ts_perfetto *perfetto, const struct ts_row_api *api,
@@ -615,9 +611,7 @@ static int put_sync(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	return put_part(perfetto, row->session, TS_PLACE_SYNCS, "synchronisation", slice);
 }
 
-/*
- * ---- delays ------------------------------------------------------------------------------------
- */
+/* ---- delays ---------------------------------------------------------------------------------- */
 
 static int put_of_thread(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			 uint32_t thread, uint32_t pid, enum ts_place_kind place, const char *name,
@@ -741,9 +735,7 @@ static int put_driver(struct ts_perfetto *perfetto, const struct ts_sbt_row *row
 			     "GPU driver", slice);
 }
 
-/*
- * ---- losses, overhead and pauses ---------------------------------------------------------------
- */
+/* ---- losses, overhead and pauses ------------------------------------------------------------- */
 
 static int put_loss(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 		    struct ts_track_slice *slice)

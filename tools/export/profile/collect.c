@@ -57,9 +57,7 @@ static void collector_deinit(struct collector *collector)
 	ts_sbt_cursor_free(collector->rows);
 }
 
-/*
- * ---- calls by operation ------------------------------------------------------------------------
- */
+/* ---- calls by operation ---------------------------------------------------------------------- */
 
 /* NULL: no page. */
 static uint32_t *find_page(struct collector *collector, uint32_t session, uint64_t op_id)
@@ -169,9 +167,7 @@ static int take_call(struct collector *collector)
 	return r ? r : next_call(collector);
 }
 
-/*
- * ---- GPU work ----------------------------------------------------------------------------------
- */
+/* ---- GPU work -------------------------------------------------------------------------------- */
 
 static int find_site(struct collector *collector, const struct ts_sbt_row *row, uint64_t op_id,
 		     uint32_t *ret_site)

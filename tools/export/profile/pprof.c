@@ -213,9 +213,7 @@ static int put_sample(struct pprof *pprof, const struct ts_sample *from)
 	return put(pprof, &part);
 }
 
-/*
- * ---- tables of mappings, locations, functions and texts ----------------------------------------
- */
+/* ---- tables of mappings, locations, functions and texts -------------------------------------- */
 
 static int put_mapping(struct pprof *pprof, uint32_t i)
 {
