@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the eBPF programs and the daemon agree on: settings of a traced process, events in the ring. Both sides are of
- * one build, so nothing here is versioned. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and
- * threads are those of the first pid namespace.
+ * The agreement between the eBPF programs and the daemon: settings of a traced process, events in
+ * the ring. Both sides are of one build, so nothing here has a version. Times are
+ * bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and threads are those of the initial
+ * pid namespace.
  *
- * Included by programs, which have no libc: fixed-width types come from linux/types.h.
+ * Programs include this header and have no libc: fixed-width types come from linux/types.h.
  */
 #pragma once
 
@@ -14,7 +15,7 @@ enum ts_bpf_program {
 	TS_BPF_SCHED = 0,
 	TS_BPF_FAULTS = 1,
 	TS_BPF_SYSCALLS = 2,
-	TS_BPF_STACKS = 3, /* of intervals that TS_BPF_SCHED tells: it is of no use without */
+	TS_BPF_STACKS = 3, /* stacks of TS_BPF_SCHED's intervals; needs TS_BPF_SCHED */
 	TS_BPF_BLOCK = 4,
 	TS_BPF_MEMORY = 5,
 	TS_BPF_DRIVER = 6,
@@ -22,35 +23,39 @@ enum ts_bpf_program {
 	TS_BPF_N_PROGRAMS = 8
 };
 
-/* A slot for the counters of each session at once; its number modulo this. */
+/* Number of slots for counters. The slot of a session is its number modulo this. */
 #define TS_BPF_SLOTS 1024
 
 /*
- * Settings of a process, by its number. An event belongs to it only if the process started in the span below, and, unless uid is 0, only
- * if all six ids of the thread are `uid` and `gid` and its memory is dumpable.
+ * Settings of a process, by its number. An event belongs to the process only if the process started
+ * in the span below. Unless uid is 0, also all six ids of the thread must be `uid` and `gid`, and
+ * its memory must be dumpable.
  */
 struct ts_bpf_traced {
-	__u32 session;	/* the daemon's number of it; never 0 */
+	__u32 session;	/* the daemon's number of the session; never 0 */
 	__u32 programs; /* bits of enum ts_bpf_program */
-	__u32 counted;	/* of these: what is not told, but counted */
+	__u32 counted;	/* subset of `programs`: count events, do not deliver them */
 	__u32 uid;	/* of the session's peer, in the first user namespace */
 	__u32 gid;
 	__u32 reserved;
-	__u64 start_ns; /* CLOCK_BOOTTIME; the process started within start_span_ns from then */
+	__u64 start_ns; /* CLOCK_BOOTTIME; the process started within start_span_ns of it */
 	__u64 start_span_ns;
-	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter ones are left out */
+	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter intervals are not delivered */
 };
 
-/* What could not be told, by session and program. */
+/* Lost events of a session, by program. */
 struct ts_bpf_lost {
 	__u64 count[TS_BPF_N_PROGRAMS];
 };
 
-/* What can be counted. */
+/* Programs that can count, and the number of tallies. */
 #define TS_BPF_COUNTABLE (1u << TS_BPF_SCHED | 1u << TS_BPF_FAULTS | 1u << TS_BPF_SYSCALLS)
 #define TS_BPF_TALLIES	 32768
 
-/* `what`: of TS_BPF_FAULTS as ts_bpf_fault.fault, else a system call's number, or one of these. */
+/*
+ * `what` in a tally. TS_BPF_FAULTS: ts_bpf_fault.fault. TS_BPF_SYSCALLS: number of the system call.
+ * TS_BPF_SCHED: number of the system call, TS_BPF_NO_SYSCALL or TS_BPF_PREEMPTED.
+ */
 #define TS_BPF_PREEMPTED 0xfffffffeu
 
 struct ts_bpf_tally_key {
@@ -60,38 +65,41 @@ struct ts_bpf_tally_key {
 	__u32 what;
 };
 
-/* Since the thread's first of that kind. */
+/* Sums since the thread's first event of that kind. */
 struct ts_bpf_tally {
 	__u64 count;
 	__u64 ns;
 	__u32 pid;
 	__u32 reserved;
-	char name[16]; /* of the thread then */
+	char name[16]; /* name of the thread at that event */
 };
 
 struct ts_bpf_event {
 	__u32 session;
-	__u32 program; /* enum ts_bpf_program: which of the structs that follow */
+	__u32 program; /* enum ts_bpf_program: selects one of the structs below */
 	__u32 tid;
 	__u32 pid;
 	__u64 start_ns;
 	__u64 end_ns;
-	char name[16]; /* of the thread */
+	char name[16]; /* name of the thread */
 };
 
 #define TS_BPF_NO_SYSCALL 0xffffffffu
 
-/* In place of the tid of another thread, whose number and name the peer may not learn; its pid is 0 and its name is empty. */
+/*
+ * Stands for the tid of another thread whose number and name the peer may not learn. Its pid is 0
+ * and its name is empty.
+ */
 #define TS_BPF_HIDDEN 0xffffffffu
 
 struct ts_bpf_off_cpu {
 	struct ts_bpf_event event;
 	__u64 woken_ns;
-	__u64 argument; /* the system call's first */
+	__u64 argument; /* first argument of the system call */
 	__u32 syscall;	/* TS_BPF_NO_SYSCALL: none */
-	__u32 state;	/* of the task, as the kernel has it; 0: it could have run on */
+	__u32 state;	/* of the task, as in the kernel; 0: runnable */
 	__u32 io_wait;
-	__u32 preempted; /* by the kernel itself, whatever its state */
+	__u32 preempted; /* the kernel preempted it, whatever its state */
 	__u32 waker_context;
 	__u32 waker_tid;
 	__u32 waker_pid;
@@ -110,7 +118,7 @@ struct ts_bpf_off_cpu {
 
 #define TS_BPF_STACK_FRAMES    48
 
-/* An interval with where in the program it was. */
+/* An interval with the user stack of its system call. */
 struct ts_bpf_off_cpu_stack {
 	struct ts_bpf_off_cpu interval;
 	__u32 n_frames;
@@ -150,14 +158,14 @@ struct ts_bpf_block_io {
 	__u64 bytes;
 	__u32 operation; /* as in sbt/schema.h, like `flags` */
 	__u32 flags;
-	__s32 error; /* a negative errno, or the block layer's number; 0: it went well */
+	__s32 error; /* negative errno, or the block layer's number; 0: success */
 	__u32 reserved;
 	__u64 bio;
 	__u64 done_bytes;
 	char disk[TS_BPF_DISK_BYTES];
 };
 
-/* A thread that had to find memory itself, or a process that the kernel killed for want of it. */
+/* A thread that had to reclaim memory, or a process that the kernel killed for lack of memory. */
 struct ts_bpf_pressure {
 	struct ts_bpf_event event;
 	__u64 pages;
@@ -170,7 +178,10 @@ struct ts_bpf_pressure {
 
 #define TS_BPF_RING_BYTES 32
 
-/* A wait for a fence, by thread; a fence, or a job of the GPU's scheduler, by `key`: where it lies in the kernel. */
+/*
+ * A thread's wait for a fence, a fence, or a job of the GPU scheduler. `key` is the address of the
+ * fence in the kernel (a job: of its scheduler fence).
+ */
 struct ts_bpf_driver {
 	struct ts_bpf_event event;
 	__u64 issued_ns;

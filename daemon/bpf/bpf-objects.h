@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiled programs, as embed.py put them into the daemon. */
+/* The compiled programs, which embed.py embeds in the daemon. */
 #pragma once
 
 #include <stddef.h>

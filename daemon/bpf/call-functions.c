@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions are probed is said by the vendors' tables of calls (proto/abi/vendor); what of their arguments is of
- * interest, here. Of a function that is not in `arguments` only that it was called is told.
+ * Lists the functions to probe, with the cookie of each probe (call.h). The vendors' tables of
+ * calls (proto/abi/vendor) give the functions; the tables here give their interesting arguments. If
+ * a function is not in `arguments`, its calls are recorded without size and handle. system.c,
+ * mappings.c and serve/system (prober.c, observed.c) call this module.
  */
 #include "daemon/bpf/call-functions.h"
 
@@ -16,11 +18,14 @@
 #define NONE	      TS_CALL_NONE
 
 struct arguments {
-	const char *symbol; /* without what marks a form for per-thread streams */
+	const char *symbol; /* without the suffix for per-thread streams */
 	uint8_t bytes, times, shift, handle;
 };
 
-/* Sizes of the driver's first versions are of 32 bits: nothing is said of what the other half of a register holds. */
+/*
+ * The first versions of the driver's functions have 32-bit sizes, and the upper half of such a
+ * register is undefined. So only the _v2 versions are listed.
+ */
 static const struct arguments arguments[] = {
 	{"cudaLaunchKernel", NONE, NONE, 0, 0},
 	{"__cudaLaunchKernel", NONE, NONE, 0, 0},
@@ -134,11 +139,11 @@ static const struct arguments arguments[] = {
 	{"hipHostRegister", 1, NONE, 0, NONE},
 };
 
-/* Where a kernel's handle and its name, or another handle of it, are told together. */
+/* Functions that report the handle of a kernel with its name, or with another handle of it. */
 static const struct {
 	const char *symbol;
 	enum ts_call_role role;
-	bool indirect; /* argument `handle` is where the handle is put */
+	bool indirect; /* argument `handle` is the address where the handle is stored */
 	uint8_t handle, argument;
 } namers[] = {
 	{"__cudaRegisterFunction", TS_CALL_NAMES, false, 1, 3},
@@ -206,7 +211,7 @@ struct table {
 	size_t n;
 };
 
-/* Of several ids of a function the last one is that of the parameters that it has now. */
+/* If a function has several ids, the last id is used: it belongs to the current parameters. */
 static void add(struct table *table, const char *name, uint16_t domain, uint16_t cbid,
 		enum ts_cupti_class class)
 {
@@ -216,7 +221,7 @@ static void add(struct table *table, const char *name, uint16_t domain, uint16_t
 
 	if (!is_probed(class))
 		return;
-	/* A runtime id's name ends in the version that brought its parameters. */
+	/* The name of a runtime id ends in the version that introduced its parameters. */
 	if (domain == TS_API_CUDA_RUNTIME && tail && tail[1] == 'v' &&
 	    isdigit((unsigned char)tail[2]) && strlen(tail) >= 6)
 		n = (size_t)(tail - name);
@@ -231,7 +236,10 @@ static void add(struct table *table, const char *name, uint16_t domain, uint16_t
 	table->n += at == table->n;
 }
 
-/* A table, not a call for each: a sanitizer takes most of a minute for a thousand calls in one function. */
+/*
+ * This is a table because a sanitizer needs most of a minute to compile a thousand calls in one
+ * function.
+ */
 static const struct listed {
 	const char *name;
 	uint16_t domain, id;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of the vendors' libraries on which probes are put: those that launch, copy, set, allocate, free and wait,
- * and those by which a kernel gets its name. Constant data, made once: ts_call_functions() before there are threads.
+ * The functions of the vendors' libraries that get probes: launch, copy, set, allocate, free and
+ * wait, and the functions that name a kernel. The data is constant after the first call of
+ * ts_call_functions(). Make that call before there are threads.
  */
 #pragma once
 
@@ -15,8 +16,11 @@ struct ts_call_function {
 	uint16_t cbid;
 };
 
-/* By the number in the cookie. What is no call of anybody's (TS_CALL_NAMES and such) has domain 0. */
+/*
+ * Returns the functions, indexed by the number in the cookie. Functions that only name kernels
+ * (TS_CALL_NAMES and such) have domain 0. The array is static.
+ */
 const struct ts_call_function *ts_call_functions(size_t *ret_n);
 
-/* Whether a file of that name (the last part of its path) may have any of them. */
+/* True if a file of that name (the last part of its path) may have any of these functions. */
 bool ts_call_is_library(const char *name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hub of a daemon that was built without eBPF: it misses all that is wished for, and says so. */
+/*
+ * hub.h for a daemon that was built without eBPF, instead of hub.c: every requested program is
+ * missing, and ts_kernel_hub_missing() returns the reason.
+ */
 #include "daemon/bpf/hub.h"
 
 #include <stdio.h>

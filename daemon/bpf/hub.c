@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread takes events out of the kernel's ring and hands each to its feed; it sleeps while there is no feed, as the
- * programs then are attached to nothing. Three locks, taken in this order: `change` (feeds come and go, programs are
- * attached), `reading` (the ring, and who is in `feeds`), a feed's own (what it holds).
+ * Delivers kernel events to the feeds of sessions. daemon/main.c and serve/loop/kernel-events.c
+ * create a hub; serve/session/session-kernel.c creates a feed for its session. This module calls
+ * programs.c to load and attach the eBPF programs.
+ *
+ *     programs in the kernel -> events ring -> hub thread -> feed->filling
+ *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
+ *
+ * The hub's thread reads the kernel's ring and copies each event to its feed. While there is no
+ * feed, the thread sleeps. Three locks, acquired in this order:
+ *
+ * - `change`: feeds are added and removed, programs are attached and detached.
+ * - `reading`: the ring and the array `feeds`.
+ * - a feed's `lock`: the events that the feed holds.
  */
 #include "daemon/bpf/hub.h"
 
@@ -18,17 +28,17 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 
-#define LOOK_MS		50	/* between looks at the ring, where it does not fill up before */
-#define LEAST_NS	1000000 /* between looks at a full one */
+#define LOOK_MS		50	/* between reads of the ring, if it fills slowly */
+#define LEAST_NS	1000000 /* between reads of the ring, if it fills fast */
 #define SECOND_NS	UINT64_C(1000000000)
 #define FEED_MAX_BYTES	(16u << 20)
-#define FEED_KEPT_BYTES (1u << 20) /* of memory, while few events come */
+#define FEED_KEPT_BYTES (1u << 20) /* a larger buffer is freed when few events come */
 #define FEED_MIN_BYTES	(64u << 10)
 
 struct ts_kernel_hub {
 	struct ts_kernel_config config;
 	struct ts_bpf_programs programs;
-	struct ring_buffer *ring; /* NULL: nothing is loaded */
+	struct ring_buffer *ring; /* NULL: no program is loaded */
 	pthread_t thread;
 	bool started;
 	bool keep;
@@ -39,8 +49,8 @@ struct ts_kernel_hub {
 	bool ending;
 	uint32_t last_session;
 	uint32_t n_feeds;
-	uint32_t n_quiet;			    /* of these: watch nothing */
-	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* by session modulo that */
+	uint32_t n_quiet;			    /* feeds that watch nothing */
+	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* by session modulo TS_BPF_SLOTS */
 };
 
 struct buffer {
@@ -55,12 +65,16 @@ struct ts_kernel_feed {
 	bool ended;
 	bool quiet;
 	pthread_mutex_t lock;
-	struct buffer filling; /* by the hub */
-	struct buffer taken;   /* by who takes */
+	struct buffer filling; /* the hub's thread writes it */
+	struct buffer taken;   /* the caller of ts_kernel_feed_take() reads it */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
-	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* the kernel's, once it ended */
-	uint32_t counted;		    /* `change` guards it */
-	bool has_counted; /* something, since it began; atomic: who takes looks at it */
+	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* in the kernel; set when the feed ends */
+	uint32_t counted;		    /* guarded by `change` */
+	/*
+	 * True if the feed has counted events since it began. Atomic and relaxed: the thread that
+	 * reads tallies loads it, ts_kernel_feed_change() stores it.
+	 */
+	bool has_counted;
 	struct ts_kernel_tally *tallies;
 	size_t n_tallies, n_tallies_allocated;
 };
@@ -87,7 +101,7 @@ size_t ts_kernel_event_bytes(uint32_t program)
 	}
 }
 
-/* ---- feeds' memory ---- */
+/* ---- memory of feeds ---- */
 
 static bool buffer_reserve(struct buffer *buffer, size_t n_bytes)
 {
@@ -160,7 +174,7 @@ static int on_event(void *data, void *bytes, size_t n_bytes)
 	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event->program))
 		return 0;
 	feed = hub->feeds[event->session % TS_BPF_SLOTS];
-	/* It may be over by now. */
+	/* The slot may belong to another session by now. */
 	if (feed && feed->session == event->session)
 		feed_add(feed, event, n_bytes);
 	return 0;
@@ -179,7 +193,7 @@ static void *take_events(void *data)
 			continue;
 		}
 		pthread_mutex_unlock(&hub->reading);
-		/* Whatever woke it, what is there is taken. */
+		/* The ring is read whatever the result of the wait. */
 		(void)epoll_wait(fd, &event, 1, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
 		ring_buffer__consume(hub->ring);
@@ -201,7 +215,7 @@ static int start(struct ts_kernel_hub *hub)
 	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
 	if (!hub->ring)
 		return ts_error_origin(-errno);
-	/* Signals are the main thread's. */
+	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&hub->thread, NULL, take_events, hub);
@@ -213,7 +227,10 @@ static int start(struct ts_kernel_hub *hub)
 	return 0;
 }
 
-/* Attached once to see whether that is allowed: who asks for events learns at once that there are none. */
+/*
+ * Attaches the programs once to check that the kernel allows it. So a client that requests kernel
+ * events learns at once if there are none.
+ */
 static void try_programs(struct ts_kernel_hub *hub)
 {
 	int r = ts_bpf_programs_attach(&hub->programs);
@@ -384,7 +401,10 @@ int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process
 	return 0;
 }
 
-/* Of its process and those that came from it, but for those that have a session of their own. */
+/*
+ * Removes the process of the feed and its descendants from the map `traced`. Descendants with a
+ * session of their own have another session number and stay.
+ */
 static void feed_unwatch(const struct ts_kernel_feed *feed)
 {
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TRACED];
@@ -392,7 +412,10 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 	uint32_t keys[64], key, *before = NULL;
 	size_t n;
 
-	/* Keys that go while one walks over them begin the walk again: so they are gathered first. */
+	/*
+	 * If a key is deleted during a walk of the map, the walk begins again. So keys are
+	 * collected first.
+	 */
 	do {
 		n = 0;
 		before = NULL;
@@ -407,7 +430,7 @@ static void feed_unwatch(const struct ts_kernel_feed *feed)
 	} while (n == TS_ARRAY_LEN(keys));
 }
 
-/* ---- what is counted ---- */
+/* ---- tallies ---- */
 
 static int feed_keep_tally(struct ts_kernel_feed *feed, const struct ts_kernel_tally *tally)
 {
@@ -421,10 +444,10 @@ static int feed_read_tallies(struct ts_kernel_feed *feed)
 {
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES], r = 0;
 	struct ts_kernel_tally tally;
-	/* The map is that of all feeds: it is not walked for one that has nothing in it. */
+	/* All feeds share the map, so a feed without counted events does not walk it. */
 	bool more = __atomic_load_n(&feed->has_counted, __ATOMIC_RELAXED) && fd >= 0 &&
 		    !bpf_map_get_next_key(fd, NULL, &tally.key);
-	/* A key that went begins the walk again. */
+	/* If a key is deleted, the walk begins again; the limit ends such a walk. */
 	size_t left = 2 * TS_BPF_TALLIES;
 
 	feed->n_tallies = 0;
@@ -447,7 +470,7 @@ int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_t
 	return 0;
 }
 
-/* The last look at them. */
+/* Reads the tallies a last time and deletes them from the map. */
 static void feed_take_tallies(struct ts_kernel_feed *feed)
 {
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES];
@@ -458,7 +481,7 @@ static void feed_take_tallies(struct ts_kernel_feed *feed)
 		bpf_map_delete_elem(fd, &feed->tallies[i].key);
 }
 
-/* What programs know of a thread, or of what it waits for. */
+/* An entry of one of the maps of open intervals. */
 union note {
 	struct ts_bpf_event event;
 	struct ts_bpf_off_cpu off_cpu;
@@ -468,7 +491,7 @@ union note {
 	struct ts_bpf_driver driver;
 };
 
-/* Maps of what is not over. A system call that is not is in nobody's way. */
+/* Maps of intervals that have not ended. An open system call is not reported: it delays nothing. */
 static const struct {
 	unsigned program;
 	enum ts_bpf_map map;
@@ -480,7 +503,10 @@ static const struct {
 	{TS_BPF_DRIVER, TS_BPF_MAP_WORKING, true},
 };
 
-/* If it is the feed's: it is taken away, and told where that is asked for. */
+/*
+ * If the note belongs to the feed, deletes it from the map and, with `deliver`, adds it as an
+ * event.
+ */
 static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key, bool deliver)
 {
 	union note note;
@@ -488,18 +514,18 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 	if (bpf_map_lookup_elem(fd, key, &note) || note.event.session != feed->session)
 		return;
 	bpf_map_delete_elem(fd, key);
-	/* Where it has not begun, its thread is not away. */
+	/* If start_ns is 0, the interval has not begun. */
 	if (deliver && note.event.start_ns)
 		feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
 }
 
 /*
- * What a map of `note`s knows of the feed's threads: of such as have not come back, or are not where their stack could be
- * taken. A key is done with once the next one is known.
+ * Handles all notes of the feed in one map: threads that are off their CPU, or whose stack is not
+ * recorded yet. The walk reads the next key before it deletes the current one.
  */
 static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 {
-	uint64_t key = 0, next = 0; /* the lower half alone where threads are the keys */
+	uint64_t key = 0, next = 0; /* if threads are the keys, only the lower half is used */
 	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
 
 	while (more) {
@@ -509,7 +535,10 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 	}
 }
 
-/* Programs that nobody wants are attached to nothing; but before the first feed they may be kept. */
+/*
+ * Detaches the programs if all feeds are quiet. With `keep`, they stay attached while there is no
+ * feed.
+ */
 static void detach_idle(struct ts_kernel_hub *hub)
 {
 	if (!hub->attached || hub->n_quiet < hub->n_feeds || (!hub->n_feeds && hub->keep))
@@ -554,7 +583,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	pthread_mutex_unlock(&hub->change);
 }
 
-/* In every process of the feed. */
+/* Writes the settings into the entry of every process of the feed. */
 static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_config *config)
 {
 	struct ts_bpf_traced changed = settings_of(feed, config);
@@ -569,7 +598,7 @@ static void feed_set(const struct ts_kernel_feed *feed, const struct ts_kernel_c
 		/* Each process keeps its own start. */
 		changed.start_ns = settings.start_ns;
 		changed.start_span_ns = settings.start_span_ns;
-		/* Nothing, where it went meanwhile. */
+		/* If the process has ended since, BPF_EXIST prevents a new entry. */
 		(void)bpf_map_update_elem(fd, &key, &changed, BPF_EXIST);
 	}
 }
@@ -591,7 +620,10 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_co
 			__atomic_store_n(&feed->has_counted, true, __ATOMIC_RELAXED);
 		feed_set(feed, config);
 		feed->counted = config->counted;
-		/* What is begun is not seen to end: it would seem to last until it is seen again. */
+		/*
+		 * The end of an open interval will not be seen. If its note stayed, the interval
+		 * would seem to last until the program watches again.
+		 */
 		for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 			if (!(programs & 1u << open_notes[i].program))
 				feed_take_notes(feed, hub->programs.fds[open_notes[i].map], false);

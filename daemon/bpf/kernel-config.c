@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person writes behind --kernel-events.
+ * Parses the LIST of --kernel-events. daemon/main.c and serve/loop/kernel-events.c call the parser;
+ * programs.c, hub.c and serve/session/session-kernel.c use the names.
  */
 #include "daemon/bpf/kernel-config.h"
 
@@ -18,10 +19,10 @@ const char *ts_kernel_program_name(unsigned program)
 	return program < TS_ARRAY_LEN(names) ? names[program] : NULL;
 }
 
-/* A stack of every interval would be too much of a good thing. */
+/* A stack of every interval would be too much data. */
 #define STACKS_THRESHOLD_NS 1000000
 
-/* "10us", "1ms", "500ns", "500": nanoseconds where no unit is given. */
+/* Parses "10us", "1ms", "500ns" or "500"; without a unit the number is nanoseconds. */
 static int parse_threshold(const char *text, size_t n_text, uint64_t *ret_ns)
 {
 	static const struct {
@@ -60,7 +61,10 @@ static int parse_one(const char *text, size_t n_text, struct ts_kernel_config *c
 
 		if (!all && (strlen(name) != n_name || strncmp(name, text, n_name)))
 			continue;
-		/* What is of each its own cannot be added up. */
+		/*
+		 * Only sched, faults and syscalls can be counted: events of other programs cannot
+		 * be added up.
+		 */
 		if (counted && !(TS_BPF_COUNTABLE & 1u << i))
 			return -EINVAL;
 		known = true;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event of each CPU that counts nothing, but has the kernel tell of what is mapped to be run; read out of memory that
- * the kernel writes to (linux/perf_event.h: the order of reads and writes is said there).
+ * Reports which processes map a vendor's library for execution. serve/system/probed.c watches new
+ * mappings; serve/system/inspector.c reads the mappings of one process.
+ *
+ * Each CPU has a perf event that counts nothing, but makes the kernel write a record for each
+ * executable mapping. The records lie in memory that the kernel shares. linux/perf_event.h
+ * specifies the order of reads and writes.
  */
 #include "daemon/bpf/mappings.h"
 
@@ -17,7 +21,7 @@
 #include "daemon/bpf/call-functions.h"
 #include "daemon/util/daemon-error.h"
 
-#define DATA_PAGES 16u /* of a CPU; a power of two */
+#define DATA_PAGES 16u /* per CPU; a power of two */
 #define MAX_RECORD 65536u
 
 struct cpu {
@@ -33,7 +37,7 @@ struct ts_mappings {
 	uint8_t record[MAX_RECORD] __attribute__((aligned(8)));
 };
 
-/* linux/perf_event.h describes it in a comment alone. */
+/* PERF_RECORD_MMAP2; linux/perf_event.h describes it only in a comment. */
 struct mmap2 {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -61,7 +65,7 @@ static int open_cpu(struct ts_mappings *mappings, int number)
 
 	cpu->fd = (int)syscall(SYS_perf_event_open, &attributes, -1, number, -1,
 			       PERF_FLAG_FD_CLOEXEC);
-	/* It is off. */
+	/* -ENODEV: this CPU is offline. */
 	if (cpu->fd < 0)
 		return errno == ENODEV ? 0 : -errno;
 	cpu->pages = mmap(NULL, (1 + DATA_PAGES) * mappings->page_bytes, PROT_READ | PROT_WRITE,
@@ -125,7 +129,7 @@ static const char *last_part(const char *path)
 
 static void take_record(const uint8_t *bytes, size_t n, ts_mapping_found *found, void *data)
 {
-	/* Aligned, as the buffer that it was copied into is. */
+	/* The record is aligned, because `bytes` is the aligned buffer `record`. */
 	const struct mmap2 *record = (const void *)bytes;
 	struct ts_mapping mapping;
 
@@ -140,7 +144,7 @@ static void take_record(const uint8_t *bytes, size_t n, ts_mapping_found *found,
 		found(data, &mapping);
 }
 
-/* The data is a ring: a record may begin at its end and go on at its beginning. */
+/* The data is a ring: a record may begin at the end of the ring and continue at its start. */
 static void copy_out(const struct ts_mappings *mappings, const struct cpu *cpu, uint64_t at,
 		     uint8_t *to, size_t n)
 {
@@ -171,7 +175,10 @@ static bool take_cpu(struct ts_mappings *mappings, const struct cpu *cpu, ts_map
 		take_record(mappings->record, header.size, found, data);
 		tail += header.size;
 	}
-	/* The data was read before the kernel may write over it. */
+	/*
+	 * Pairs with the kernel's read of data_tail: the data is read before the kernel may
+	 * overwrite it.
+	 */
 	__atomic_store_n(&cpu->pages->data_tail, head, __ATOMIC_RELEASE);
 	return whole;
 }
@@ -216,7 +223,7 @@ void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data)
 int ts_mappings_has(pid_t pid, const char *name)
 {
 	char path[32], line[PATH_MAX + 128];
-	/* One that is over, and was not waited for, maps nothing. */
+	/* A process that has ended and was not waited for has no mapping. */
 	int r = -ESRCH;
 	FILE *file;
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each program is an object of its own, so that one that a kernel refuses leaves the others; the maps that they have in
- * common are made with the first and handed to the rest. What goes wrong is put into words here, where the cause is known.
+ * Loads, attaches and detaches the eBPF programs for kernel events by libbpf. Only hub.c calls this
+ * module. system.c uses ts_bpf_obstacle().
+ *
+ * Each program is an object of its own: if the kernel refuses one object, the others still load.
+ * The first object that has a shared map creates the map; later objects reuse its descriptor. This
+ * module also words the reason of each failure, because the cause is known here.
  */
 #include "daemon/bpf/programs.h"
 
@@ -23,7 +27,7 @@
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define MODULE_TYPES "/sys/kernel/btf/"
-/* The inodes of the first namespaces: PROC_PID_INIT_INO, PROC_TIME_INIT_INO. */
+/* Inode numbers of the initial namespaces in the kernel: PROC_PID_INIT_INO, PROC_TIME_INIT_INO. */
 #define FIRST_PID_NAMESPACE  0xeffffffcu
 #define FIRST_TIME_NAMESPACE 0xeffffffau
 #define NODES_ENVIRONMENT    "TRACESMITH_GPU_NODES"
@@ -47,7 +51,10 @@ static const char *const map_names[TS_BPF_N_MAPS] = {
 	[TS_BPF_MAP_TALLIES] = "tallies",
 };
 
-/* What not every kernel has: it is there if one of the functions that begin like this can be attached. */
+/*
+ * Parts of a program that some kernels lack. A part is present if at least one function whose name
+ * begins with `function` attaches.
+ */
 static const struct {
 	unsigned program;
 	const char *function;
@@ -76,7 +83,7 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 
 /* ---- loading ---- */
 
-/* The first object makes it, the others use it. */
+/* Lets an object reuse the shared maps that an earlier object created. */
 static int share_maps(struct ts_bpf_programs *programs, struct bpf_object *object)
 {
 	int r = 0;
@@ -100,7 +107,10 @@ static void keep_maps(struct ts_bpf_programs *programs, struct bpf_object *objec
 	}
 }
 
-/* How many arguments a tracepoint of the kernel itself has; negative: there is none of that name. */
+/*
+ * Returns the number of arguments of a tracepoint of vmlinux, or -ENOENT if the tracepoint does not
+ * exist.
+ */
 static int count_arguments(const struct btf *types, const char *tracepoint)
 {
 	const struct btf_type *type;
@@ -111,15 +121,18 @@ static int count_arguments(const struct btf *types, const char *tracepoint)
 	id = btf__find_by_name_kind(types, name, BTF_KIND_TYPEDEF);
 	if (id < 0)
 		return -ENOENT;
-	/* A pointer to a function, whose first argument is not the tracepoint's. */
+	/*
+	 * The type is a pointer to a function. Its first argument is not an argument of the
+	 * tracepoint.
+	 */
 	type = btf__type_by_id(types, btf__type_by_id(types, (uint32_t)id)->type);
 	type = type && btf_is_ptr(type) ? btf__type_by_id(types, type->type) : NULL;
 	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -ENOENT;
 }
 
 /*
- * Before 5.11 the block layer's tracepoints began with the queue. Raw tracepoints that a kernel lacks would be found missing
- * no sooner than they are attached.
+ * Before Linux 5.11 the first argument of the block layer's tracepoints was the queue. The kernel
+ * reports a missing raw tracepoint only when it is attached, so this function looks in BTF first.
  */
 static int choose_block(struct bpf_object *object)
 {
@@ -144,7 +157,7 @@ static int choose_block(struct bpf_object *object)
 	return 0;
 }
 
-/* Before 6.9 it told the number of a thread alone. */
+/* Before Linux 6.9 the only argument of mark_victim is the number of a thread. */
 static int choose_memory(struct bpf_object *object)
 {
 	struct btf *types = btf__load_vmlinux_btf();
@@ -190,8 +203,9 @@ static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_obje
 }
 
 /*
- * The kernel gives up verifying when a signal waits for the thread, and says -EAGAIN; libbpf tries some times at once. So signals
- * wait until it is done; what else interrupts it (a debugger, a frozen cgroup) is waited for.
+ * If a signal is pending for the thread, the kernel stops verifying and returns -EAGAIN. libbpf
+ * retries at once a few times. So this function blocks signals while it loads. If something else
+ * interrupts the kernel (a debugger, a frozen cgroup), this function waits and retries.
  */
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		       uint32_t wanted, struct bpf_object **ret_object)
@@ -210,7 +224,9 @@ static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_obj
 	return r;
 }
 
-/* Finds a member of a struct, or of the unnamed structs and unions in it; `depth`: how deep these may be. */
+/*
+ * Finds a member of a struct, also in its unnamed structs and unions. `depth` limits their nesting.
+ */
 static const struct btf_member *find_member(const struct btf *types, const struct btf_type *of,
 					    const char *name, unsigned depth)
 {
@@ -238,7 +254,7 @@ static const struct btf_type *find_struct(const struct btf *types, const char *n
 
 #define MEMBER_DEPTH 4
 
-/* The flags of an address space: a number before 6.18, a struct since. */
+/* The flags of an address space are a number before Linux 6.18, and a struct since. */
 static bool has_dumpable(const struct btf *types)
 {
 	const struct btf_member *flags =
@@ -277,7 +293,7 @@ const char *ts_bpf_credentials_obstacle(const struct btf *types)
 	return NULL;
 }
 
-/* The same of the running kernel. */
+/* Checks the types of the running kernel. */
 static const char *credentials_obstacle(void)
 {
 	struct btf *types = btf__load_vmlinux_btf();
@@ -288,7 +304,7 @@ static const char *credentials_obstacle(void)
 	return why;
 }
 
-/* A container may have another file, or an empty one, over it. */
+/* A container may mount another file, or an empty one, over the file of types. */
 static bool has_types(void)
 {
 	ts_cleanup(ts_closep) int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
@@ -303,7 +319,7 @@ const char *ts_bpf_obstacle(void)
 
 	if (!stat("/proc/self/ns/pid", &status) && status.st_ino != FIRST_PID_NAMESPACE)
 		return "tracesmithd runs in a pid namespace of its own (a container): run it outside";
-	/* Times of events and starts of processes are those of the machine. */
+	/* Event times and process start times use the clocks of the initial time namespace. */
 	if (!stat("/proc/self/ns/time", &status) && status.st_ino != FIRST_TIME_NAMESPACE)
 		return "tracesmithd runs in a time namespace of its own: run it outside";
 	if (!has_types())
@@ -339,7 +355,10 @@ static void complain(struct ts_bpf_programs *programs, const char *names, const 
 		 why);
 }
 
-/* A kernel that refuses to take stacks (`why`) may tell of intervals all the same. */
+/*
+ * Loads sched without stacks. `why` is the error of the object with stacks: such a kernel may
+ * refuse the walk of stacks and still accept the programs for intervals.
+ */
 static int load_without_stacks(struct ts_bpf_programs *programs, int why, uint32_t *wanted)
 {
 	uint32_t rest = *wanted & ~(1u << TS_BPF_STACKS);
@@ -396,7 +415,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		r = load_object(programs, objects[i], wanted, &programs->objects[OBJECT(i)]);
 		if (r && i == TS_BPF_SCHED && wanted & 1u << TS_BPF_STACKS)
 			r = load_without_stacks(programs, r, &wanted);
-		/* Sched may be there for the stacks alone. */
+		/* If only stacks were requested, the message names stacks and not sched. */
 		if (r)
 			complain(programs,
 				 ts_kernel_program_name(asked & 1u << i ? i : TS_BPF_STACKS),
@@ -404,7 +423,10 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		else
 			programs->loaded |= 1u << i;
 	}
-	/* Where their modules' types cannot be read, they are not told, as where there are no such modules. */
+	/*
+	 * If the kernel's types of these modules cannot be read, jobs are not recorded. The result
+	 * is the same as on a machine without these modules.
+	 */
 	if (programs->loaded & 1u << TS_BPF_DRIVER)
 		(void)load_object(programs, &ts_bpf_object_jobs, wanted,
 				  &programs->objects[OBJECT_JOBS]);
@@ -432,7 +454,7 @@ static int keep_link(struct ts_bpf_programs *programs, struct bpf_link *link)
 	return 0;
 }
 
-/* A software event of each CPU, of every occurrence. */
+/* Opens a software event on each CPU and attaches the program to every occurrence. */
 static int attach_software(struct ts_bpf_programs *programs, struct bpf_program *program,
 			   uint64_t config)
 {
@@ -450,7 +472,7 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
 				      PERF_FLAG_FD_CLOEXEC);
 
-		/* It is off. */
+		/* This CPU is offline. */
 		if (fd < 0 && errno == ENODEV)
 			continue;
 		if (fd < 0)
@@ -463,7 +485,7 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 	return r;
 }
 
-/* A part that the kernel lacks leaves the others. */
+/* If the kernel lacks a part, the other parts are still attached. */
 static int attach_part(struct ts_bpf_programs *programs, struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program);
@@ -507,14 +529,17 @@ static void add_nodes(int fd, const char *pattern)
 
 		if (stat(found.gl_pathv[i], &status) || !S_ISCHR(status.st_mode))
 			continue;
-		/* As the kernel has it. */
+		/* The kernel's own encoding of a device number. */
 		device = major(status.st_rdev) << 20 | minor(status.st_rdev);
 		bpf_map_update_elem(fd, &device, &one, BPF_ANY);
 	}
 	globfree(&found);
 }
 
-/* The nodes by which GPUs are driven; looked for each time, for they come with their driver. */
+/*
+ * Finds the device nodes of GPUs. Each attach searches again, because a driver creates its nodes
+ * when it is loaded.
+ */
 static void find_nodes(struct ts_bpf_programs *programs)
 {
 	static const char *const patterns[] = {"/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/kfd",
@@ -558,7 +583,10 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs)
 	return r ? ts_error_origin(r) : 0;
 }
 
-/* Drivers' programs need the types of modules, which the kernel hands to CAP_SYS_ADMIN alone. */
+/*
+ * Programs of drivers need the types of modules. The kernel gives these types only to
+ * CAP_SYS_ADMIN.
+ */
 static const char *why_absent(unsigned program)
 {
 	if (program == TS_BPF_DRIVER && geteuid() &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The eBPF objects in the kernel: loaded, attached, detached. One thread at a time; libbpf. */
+/* Loads, attaches and detaches the eBPF objects by libbpf, for hub.c. One thread at a time. */
 #pragma once
 
 #include "daemon/bpf/kernel-config.h"
@@ -11,7 +11,7 @@ struct bpf_link;
 struct bpf_object;
 struct btf;
 
-/* Those that the daemon looks into. An object that has one has it in common with the others. */
+/* Maps that the daemon reads or writes. All objects that have one of these maps share it. */
 enum ts_bpf_map {
 	TS_BPF_MAP_TRACED,
 	TS_BPF_MAP_LOST,
@@ -28,28 +28,46 @@ enum ts_bpf_map {
 };
 
 struct ts_bpf_programs {
-	/* The first is that which follows processes; then by enum ts_bpf_program; then what the last of them has besides. */
+	/*
+	 * First the object that follows processes, then one for each enum ts_bpf_program, then the
+	 * jobs object, which belongs to TS_BPF_DRIVER.
+	 */
 	struct bpf_object *objects[1 + TS_BPF_N_PROGRAMS + 1];
 	struct bpf_link **links;
 	size_t n_links;
 	uint32_t loaded;	/* bits of enum ts_bpf_program */
-	int fds[TS_BPF_N_MAPS]; /* -1: no object has it */
-	uint32_t
-		attached; /* bits of what a kernel may lack (programs.c), as it was attached last */
-	char why[TS_BPF_WHY_BYTES]; /* in one line, what is missing; empty: nothing */
+	int fds[TS_BPF_N_MAPS]; /* -1: no loaded object has the map */
+	/* Bits of the parts that some kernels lack (programs.c), from the last attach. */
+	uint32_t attached;
+	char why[TS_BPF_WHY_BYTES]; /* one line: missing programs and why; empty: none is missing */
 };
 
-/* A few words on what these types of a kernel lack of a thread's credentials and memory; NULL: they have all that events need. */
+/*
+ * Returns in a few words what the types of a kernel lack about a thread's credentials and memory.
+ * NULL: the types have everything that events need. The text is constant.
+ */
 const char *ts_bpf_credentials_obstacle(const struct btf *types);
 
-/* What stands in the way of all programs on this machine, or for this process, in a few words; NULL: nothing that is known. */
+/*
+ * Returns in a few words what prevents all programs on this machine or in this process. NULL: no
+ * known obstacle. The text is constant.
+ */
 const char *ts_bpf_obstacle(void);
 
-/* Loads those of `wanted` that can be; `loaded` and `why` say which. -ENOMEM. */
+/*
+ * Loads the programs of `wanted` that the kernel accepts. `loaded` has the loaded programs, `why`
+ * the reasons for the others. Returns 0, or -ENOMEM.
+ */
 int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted);
-/* Attaches all that is loaded and that the kernel has, or nothing and says why by a negative errno. */
+/*
+ * Attaches every loaded program that the kernel has. If one fails for another reason, detaches all
+ * and returns a negative errno.
+ */
 int ts_bpf_programs_attach(struct ts_bpf_programs *programs);
-/* Puts into `why` what of it the kernel does not have; a program that has nothing left is not loaded. Once, after attaching. */
+/*
+ * Adds to `why` the parts that the kernel lacks. If a program has no part left, its bit in `loaded`
+ * is cleared. Call it once, after the first attach.
+ */
 void ts_bpf_programs_report_absent(struct ts_bpf_programs *programs);
 void ts_bpf_programs_detach(struct ts_bpf_programs *programs);
 void ts_bpf_programs_deinit(struct ts_bpf_programs *programs);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.h for a daemon that was built without eBPF: samplers read Python stacks themselves. */
+/*
+ * sample.h for a daemon that was built without eBPF, instead of sample.c: samplers read Python
+ * stacks themselves.
+ */
 #include "daemon/bpf/sample.h"
 
 #include <errno.h>

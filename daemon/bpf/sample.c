@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads sample.bpf.c for a sampler (serve/session/session-samples.c). sample-none.c stands in its place where the daemon is built without eBPF. */
+/*
+ * Loads sample.bpf.c for a sampler. serve/session/session-samples.c calls it. A daemon that is
+ * built without eBPF has sample-none.c instead.
+ */
 #include "daemon/bpf/sample.h"
 
 #include <bpf/bpf.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python stacks of samples, read in the kernel at the instant of the sample (sample.bpf.c). The daemon, which may load programs, makes one set of
- * descriptors for each sampler; the sampler (daemon/sample) has no such right, and maps what it gets. Program and sampler are of one build.
+ * Python stacks of samples, read in the kernel at the instant of the sample (sample.bpf.c). The
+ * daemon may load programs. It creates one set of descriptors for each sampler. The sampler
+ * (daemon/sample) has no such right; it maps the descriptors that it receives. Program and sampler
+ * are of one build.
  *
- * Included by the program, which has no libc.
+ * The program includes this header and has no libc.
  */
 #pragma once
 
@@ -11,16 +13,19 @@
 
 #define TS_BPF_PYTHON_FRAMES	 128
 #define TS_BPF_PYTHON_RING_BYTES (4u << 20)
-#define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version has no such field */
+#define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version of Python has no such field */
 
-/* Addresses and offsets in the interpreter, as struct ts_python_layout has them. The sampler writes it, `ready` last. */
+/*
+ * Addresses and offsets in the interpreter, as in struct ts_python_layout. The sampler writes them,
+ * `ready` last.
+ */
 struct ts_bpf_python {
 	__u64 interpreters;	     /* address of the pointer to the first interpreter */
 	__u32 next_off, threads_off; /* in an interpreter */
 	__u16 thread_next, thread_id, thread_frame, thread_cframe;
 	__u16 cframe_frame, cframe_previous;
 	__u16 frame_code, frame_previous, frame_instruction, frame_owner, frame_is_entry;
-	__u8 offset; /* enum ts_python_offset: 2: a pointer */
+	__u8 offset; /* enum ts_python_offset; 2: a pointer */
 	__u8 shims, entries;
 	__u8 ready;
 };
@@ -28,17 +33,19 @@ struct ts_bpf_python {
 /* One frame of the evaluator. */
 struct ts_bpf_python_frame {
 	__u64 code;	   /* address of the code object; 0: none, the entry only ends a segment */
-	__u64 instruction; /* as the frame has it: a pointer or a number */
-	__u64 at;	   /* ends: where on the stack the evaluator's call is; 0: not known */
-	__u32 is_end;	   /* the outermost frame of one call of the evaluator */
+	__u64 instruction; /* as in the frame: a pointer or a number */
+	/* If is_end: address of the evaluator's call on the native stack; 0: not known. */
+	__u64 at;
+	__u32 is_end; /* outermost frame of one call of the evaluator */
 	__u32 owner;
 };
 
 struct ts_bpf_python_stack {
-	__u64 time_ns; /* CLOCK_MONOTONIC, some microseconds before perf's time of the same sample */
+	/* CLOCK_MONOTONIC, some microseconds before perf's time of the same sample. */
+	__u64 time_ns;
 	__u32 tid;
 	__u32 n;
-	__u32 is_broken; /* memory could not be read: what follows is missing */
+	__u32 is_broken; /* memory could not be read; the outer frames are missing */
 	__u32 reserved;
 	struct ts_bpf_python_frame frames[TS_BPF_PYTHON_FRAMES];
 };
@@ -56,8 +63,15 @@ enum ts_bpf_sample_fd {
 
 struct ts_bpf_sample;
 
-/* Loads the program with maps of its own. A negative errno: the kernel or the daemon's rights do not allow it. Thread-safe. */
+/*
+ * Loads the program with maps of its own. -EPERM: the daemon lacks CAP_BPF or CAP_PERFMON. Another
+ * negative errno: the kernel refuses the program, or the daemon was built without eBPF.
+ * Thread-safe.
+ */
 int ts_bpf_sample_new(struct ts_bpf_sample **ret_sample, int ret_fds[TS_BPF_SAMPLE_FDS]);
-/* Closes the descriptors; a sampler that has them keeps what they stand for. NULL is fine. */
+/*
+ * Closes the descriptors. A sampler that received copies keeps program and maps alive. NULL is
+ * fine.
+ */
 void ts_bpf_sample_free(struct ts_bpf_sample *sample);
 #endif

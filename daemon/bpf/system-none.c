@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of a daemon that was built without eBPF: there are none, and it says so. */
+/*
+ * system.h for a daemon that was built without eBPF, instead of system.c: ts_system_new() fails and
+ * returns the reason.
+ */
 #include "daemon/bpf/system.h"
 
 #include <stdio.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All probes of a file are one link of the kernel's (uprobe_multi, from Linux 6.6): single ones take the kernel a tenth of a
- * second each to remove. libbpf need not know of such links: they are made by the system call itself.
+ * Loads system.bpf.c and puts its probes on the files of the vendors' libraries.
+ * serve/system/observer.c loads the programs and reads the events; serve/system/prober.c puts the
+ * probes on files. This module calls libbpf, call-functions.c and ts_bpf_obstacle().
+ *
+ * All probes of a file are one link of the kernel (uprobe_multi, from Linux 6.6), because the
+ * kernel needs a tenth of a second to remove each single probe. The link is made by the system call
+ * itself, so an older libbpf, which does not know such links, is enough.
  */
 #include "daemon/bpf/system.h"
 
@@ -17,13 +22,13 @@
 
 #define MAX_PLACES 512
 
-/* linux/bpf.h, of kernels that are newer than the headers may be. */
+/* Values of linux/bpf.h. The installed headers may be older than the running kernel. */
 #define UPROBE_MULTI	    48 /* BPF_TRACE_UPROBE_MULTI */
 #define UPROBE_SESSION	    57 /* BPF_TRACE_UPROBE_SESSION */
 #define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN */
 #define COMMAND_CREATE_LINK 28 /* BPF_LINK_CREATE */
 
-/* The part of union bpf_attr that makes a link of many probes. */
+/* The fields of union bpf_attr for a link of many probes. */
 struct link_attributes {
 	uint32_t program, target, attach_type, flags;
 	uint64_t path, offsets, reference_counters, cookies;
@@ -148,7 +153,7 @@ static int link_file(const struct ts_system_programs *programs, const char *path
 	struct ts_system_probes probes = TS_SYSTEM_NO_PROBES;
 	int type = programs->either ? UPROBE_SESSION : UPROBE_MULTI;
 
-	/* Returns first: a call that is seen to begin is seen to end. */
+	/* The return probes come first, so every call whose begin is seen has its end seen too. */
 	for (int i = programs->either ? 0 : 1; i >= 0; i--) {
 		probes.fds[i] = create_link(programs->fds[i], path, type,
 					    i ? UPROBE_MULTI_RETURN : 0, offsets, cookies, n);
@@ -182,7 +187,7 @@ int ts_system_probe(const struct ts_system_programs *programs, int fd, const uin
 	for (size_t i = 0; i < n_functions && n < MAX_PLACES; i++) {
 		bool known = !places[i];
 
-		/* Several names of one function: the first is as good as another. */
+		/* If several names have the same place, the first name is used. */
 		for (uint32_t at = 0; at < n && !known; at++)
 			known = offsets[at] == places[i];
 		if (known)
@@ -208,13 +213,16 @@ void ts_system_forget_calls(struct ts_system *system)
 {
 	uint64_t key;
 
-	/* Nobody adds any meanwhile. */
+	/* The probes are removed, so no program adds calls meanwhile. */
 	while (!bpf_map_get_next_key(system->calls_fd, NULL, &key))
 		if (bpf_map_delete_elem(system->calls_fd, &key))
 			break;
 }
 
-/* Whether such links can be had is found out by one that would be good for nothing: it is refused for what it lacks. */
+/*
+ * Checks that the kernel allows such links, by a link at an impossible offset. -EPERM, -EACCES and
+ * -ENOTSUP mean that it does not; the error of the offset itself means that it does.
+ */
 static int check_links(struct ts_system *system)
 {
 	uint64_t nowhere = UINT64_C(1) << 62;
@@ -227,7 +235,7 @@ static int check_links(struct ts_system *system)
 	return r == -EPERM || r == -EACCES || r == -ENOTSUP ? r : 0;
 }
 
-/* ---- what was told ---- */
+/* ---- events ---- */
 
 static int on_event(void *data, void *bytes, size_t n_bytes)
 {
@@ -277,7 +285,10 @@ int ts_system_exclude(struct ts_system *system, pid_t pid, bool excluded)
 	struct ts_call_process process = {.seen = 1};
 	uint32_t key = (uint32_t)pid;
 
-	/* What is lost of it meanwhile is not counted: there is nothing to lose. */
+	/*
+	 * The update overwrites a change of `lost` between both calls. Nothing is missed: calls of
+	 * an excluded process are not counted.
+	 */
 	(void)bpf_map_lookup_elem(system->processes_fd, &key, &process);
 	process.excluded = excluded;
 	return bpf_map_update_elem(system->processes_fd, &key, &process, BPF_ANY);
@@ -290,7 +301,7 @@ void ts_system_forget(struct ts_system *system, pid_t pid)
 	bpf_map_delete_elem(system->processes_fd, &key);
 }
 
-/* ---- beginning and end ---- */
+/* ---- new and free ---- */
 
 static int start(struct ts_system *system, bool pairs)
 {
@@ -298,7 +309,7 @@ static int start(struct ts_system *system, bool pairs)
 	int r;
 
 	libbpf_set_print(print_debug);
-	/* A signal that waits for the thread has the kernel give up verifying: programs.c. */
+	/* A pending signal makes the kernel stop verifying: see load_object() in programs.c. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pairs ? -ENOTSUP : load(system, true);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes on the vendors' libraries, in whatever process calls them: the programs of system.bpf.c in the kernel, the files
- * that they sit on, and what they tell. A probe sits on a file, and so in each process that maps it, from its next call on.
+ * Probes on the vendors' libraries in all processes: the programs of system.bpf.c in the kernel,
+ * the probes on files, and the events. A probe belongs to a file, so it applies to each process
+ * that maps the file, from its next call on.
  *
- * One thread, but for ts_system_exclude(), which any may call. Nothing is pinned: when the daemon dies, the kernel takes
- * everything away.
+ * One thread uses a system; any thread may call ts_system_exclude(). Nothing is pinned: when the
+ * daemon dies, the kernel removes programs and probes.
  */
 #pragma once
 
@@ -23,44 +24,58 @@ struct ts_system_probes {
 #define TS_SYSTEM_NO_PROBES ((struct ts_system_probes){{-1, -1}})
 
 /*
- * Loads the programs; `pairs` those that kernels before 6.13 have, which others have too. A negative errno: `why` says in one line
- * what is missing.
+ * Loads the programs. With `pairs`, loads the pair of programs for kernels before 6.13; newer
+ * kernels run this pair too. A negative errno: `why` has one line that names the missing part.
  */
 int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES]);
-/* NULL is fine. Probes are removed before. */
+/* NULL is fine. Remove all probes first. */
 void ts_system_free(struct ts_system *system);
 
-/* A process needs these to put probes on files: descriptors of the loaded programs, which may be sent to another process. */
+/*
+ * Descriptors of the loaded programs, for ts_system_probe(). They may be sent to another process.
+ */
 struct ts_system_programs {
-	int fds[2];  /* at the first instruction; at the return, or -1 */
-	bool either; /* one program for both ends */
+	int fds[2];  /* for the first instruction; for the return, or -1 */
+	bool either; /* one program for both */
 };
-/* The descriptors stay the system's. */
+/* Returns the descriptors; the system keeps their ownership. */
 struct ts_system_programs ts_system_programs(const struct ts_system *system);
 
 /*
- * Puts probes into the file that `fd` is: `places` has one for each of ts_call_functions(), 0 for none, and at least one that is
- * not. The kernel reads the file: this blocks for as long as the file's system likes. A negative errno: there are none.
+ * Puts probes on the file of `fd`. `places` has one file offset for each of ts_call_functions(),
+ * and 0 for a function that the file lacks; at least one is not 0. The kernel reads the file, so
+ * this call blocks as long as the file system does. A negative errno: no probe was put.
  */
 int ts_system_probe(const struct ts_system_programs *programs, int fd, const uint64_t *places,
 		    struct ts_system_probes *ret_probes);
 void ts_system_remove(struct ts_system_probes *probes);
 
-/* After probes were removed: calls that were not over then are not seen to end, and are forgotten. */
+/*
+ * Deletes the calls that have begun and not ended. Call it after probes were removed, because the
+ * programs will not see the end of these calls.
+ */
 void ts_system_forget_calls(struct ts_system *system);
 
-/* Nothing is told of the process from now on (or, again, everything is). It stays so until it ends or runs another program. */
+/*
+ * With `excluded`, no event of the process is recorded from now on; without, events are recorded
+ * again. The setting lasts until the process ends or executes another program.
+ */
 int ts_system_exclude(struct ts_system *system, pid_t pid, bool excluded);
 
-/* Readable when there is much to take, or something of a process of which nothing was told before. */
+/*
+ * Returns a descriptor that is readable when the ring holds many events, or the first event of a
+ * process.
+ */
 int ts_system_fd(const struct ts_system *system);
-/* Hands out what was told: whole events of known types and right sizes. */
+/*
+ * ts_system_take() calls `take` for each event in the ring: whole events of known types and sizes.
+ */
 typedef void ts_system_taker(void *data, const struct ts_call_event *event);
 void ts_system_take(struct ts_system *system, ts_system_taker *take, void *data);
 
-/* Calls of a process for which there was no room so far. */
+/* Returns the number of calls of a process that were lost so far for lack of room. */
 uint64_t ts_system_lost(struct ts_system *system, pid_t pid);
-/* And those of processes for which there was none. */
+/* Returns the number of lost calls of processes that have no entry for lack of room. */
 uint64_t ts_system_unattributed(struct ts_system *system);
-/* The kernel did not tell that it ended: forgets it. */
+/* Removes the entry of a process whose end the kernel did not report. */
 void ts_system_forget(struct ts_system *system, pid_t pid);
