@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * What traced threads give disks to do. A bio is told once, when it is over. Its thread is the one that handed it in: with a
- * disk's queue it may run on in any context. What the kernel writes by threads of its own is nobody's here. Raw tracepoints,
- * as their arguments changed in 5.11: which of two programs fits is seen in the kernel's types (programs.c).
+ * Block I/O of traced threads. Each bio is delivered once, when it ends. It belongs to the thread
+ * that submitted it; the disk's queue may continue it in any context. Writes that the kernel
+ * submits by its own threads belong to no session.
+ *
+ * The programs are raw tracepoints, because their arguments changed in Linux 5.11. programs.c looks
+ * in the kernel's types and loads the program that fits.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 
-/* Bios of one request: disks take fewer pieces of memory at once. */
+/* Limit of the walk over the bios of one request. Disks accept fewer pieces of memory at once. */
 #define MAX_MERGED	  256
 
 #define OPERATION_BITS	  0xff
@@ -24,7 +27,7 @@
 #define BLOCK_IO_READAHEAD 4
 #define BLOCK_IO_METADATA  8
 
-/* By the bio's address. */
+/* Open bios, by the address of the bio. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -89,7 +92,7 @@ static __always_inline int begin(struct bio *bio)
 	note.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	note_operation(&note, bio);
 	BPF_CORE_READ_STR_INTO(&note.disk, disk_of(bio), disk_name);
-	/* Nobody saw the end of the one that was here. */
+	/* The end of the previous bio at this address was not seen. */
 	before = bpf_map_lookup_elem(&in_flight, &key);
 	if (before)
 		lose(before->event.session, TS_BPF_BLOCK);
@@ -110,7 +113,10 @@ int block_queued_before_5_11(struct bpf_raw_tracepoint_args *context)
 	return begin((struct bio *)context->args[1]);
 }
 
-/* A piece that was split off a bio points to it, and no other bio points to one. */
+/*
+ * Finds the note of a bio, or of the bio that it was split off: bi_private of such a piece is the
+ * address of that bio. In any other bio, bi_private is not the address of a bio.
+ */
 static __always_inline struct ts_bpf_block_io *note_of(struct bio *bio)
 {
 	__u64 key = (__u64)bio;
@@ -149,7 +155,10 @@ int block_issued_before_5_11(struct bpf_raw_tracepoint_args *context)
 	return issue((struct request *)context->args[1]);
 }
 
-/* Only one of those that see its last piece be done tells it. */
+/*
+ * Delivers a bio that has ended. Several CPUs may see the end of the last piece; only the CPU that
+ * deletes the note delivers it.
+ */
 static __always_inline void send(struct ts_bpf_block_io *note)
 {
 	struct ts_bpf_block_io copy = *note;
@@ -160,7 +169,10 @@ static __always_inline void send(struct ts_bpf_block_io *note)
 		return;
 	copy.event.end_ns = bpf_ktime_get_ns();
 	settings = find_traced(copy.event.pid, TS_BPF_BLOCK);
-	/* A process that is over had asked for it all the same, and with the peer's credentials. */
+	/*
+	 * If the process has ended, there are no settings and the bio is still delivered: it was
+	 * submitted with the peer's credentials.
+	 */
 	if (settings && settings->session == copy.event.session &&
 	    copy.event.end_ns - copy.event.start_ns < settings->threshold_ns[TS_BPF_BLOCK])
 		return;
@@ -169,8 +181,9 @@ static __always_inline void send(struct ts_bpf_block_io *note)
 }
 
 /*
- * A request is done, or its first n_bytes are. Where a write has the disk's cache flushed after it, that is not waited for. The
- * error is a negative errno before 5.16, a number of the block layer's since.
+ * Handles the completion of a request, or of its first n_bytes. If a write has the disk's cache
+ * flushed after it, the end of the bio does not include the flush. The error is a negative errno
+ * before Linux 5.16, and a number of the block layer since.
  */
 SEC("raw_tp/block_rq_complete")
 int block_done(struct bpf_raw_tracepoint_args *context)
@@ -199,7 +212,7 @@ int block_done(struct bpf_raw_tracepoint_args *context)
 	return 0;
 }
 
-/* Of disks without requests. */
+/* Completion of bios on disks without requests. */
 SEC("raw_tp/block_bio_complete")
 int block_bio_done(struct bpf_raw_tracepoint_args *context)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Fences, by which GPU drivers say that work is done: those that traced threads make, and their waits for any.
+ * Fences of GPU drivers, which signal that work is done: fences that traced threads make, and their
+ * waits for any fence.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 
-/* By thread, which keeps its place: start_ns is 0 while it waits for none. */
+/* Waits by thread. An entry stays for reuse: start_ns is 0 while the thread waits for no fence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -36,7 +37,7 @@ int fence_signaled(struct bpf_raw_tracepoint_args *context)
 	return over((__u64)fence, DRIVER_FENCE, BPF_CORE_READ(fence, error));
 }
 
-/* Nobody will ever say that it is over. */
+/* A fence that is destroyed will never be signaled. */
 SEC("raw_tp/dma_fence_destroy")
 int fence_gone(struct bpf_raw_tracepoint_args *context)
 {
@@ -75,7 +76,7 @@ int fence_wait_over(struct bpf_raw_tracepoint_args *context)
 	if (!settings)
 		return 0;
 	note = bpf_map_lookup_elem(&waiting, &tid);
-	/* It began before anybody watched. */
+	/* The wait began before the process was watched. */
 	if (!note || !is_noted(settings, &note->event) || note->key != context->args[0])
 		return 0;
 	if (!is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task())) {

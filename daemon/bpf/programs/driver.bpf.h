@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the driver's programs share: fences and jobs that traced threads made, until they are over. Raw tracepoints, each
- * attached for itself: most kernels have some of them, and modules bring theirs.
+ * Shared by driver.bpf.c and jobs.bpf.c: fences and jobs of traced threads, until they end. The
+ * programs are raw tracepoints and each is attached separately: most kernels have only some of
+ * them, and modules bring others.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 #define DRIVER_FENCE	  2
 #define DRIVER_JOB	  3
 
-/* By the fence's address; of a job it is that of its fence of the scheduler's. */
+/* Fences and jobs. The key is the address of the fence; for a job, of its scheduler fence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -20,7 +21,7 @@ struct {
 	__type(value, struct ts_bpf_driver);
 } working SEC(".maps");
 
-/* Of the thread that is here; false: nobody watches it. */
+/* Fills a note for the running thread. False: the thread is not watched. */
 static __always_inline bool note_thread(struct ts_bpf_driver *note, __u32 kind, __u64 key)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
@@ -45,14 +46,17 @@ static __always_inline void note_fence(struct ts_bpf_driver *note, struct dma_fe
 	note->number = BPF_CORE_READ(fence, seqno);
 }
 
-/* Nobody saw the end of the one that was where now another one is. */
+/* Counts a job as lost if its address is used again: its end was not seen. */
 static __always_inline void lose_job(const struct ts_bpf_driver *before)
 {
 	if (before && before->kind == DRIVER_JOB)
 		lose(before->event.session, TS_BPF_DRIVER);
 }
 
-/* It is over, in whatever context: only one of those that see it tells it. */
+/*
+ * Delivers a fence or a job that has ended, in any context. Several CPUs may see the end; only the
+ * CPU that deletes the note delivers it.
+ */
 static __always_inline int over(__u64 key, __u32 kind, __s32 error)
 {
 	struct ts_bpf_driver *note = bpf_map_lookup_elem(&working, &key), copy;

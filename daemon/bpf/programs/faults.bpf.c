@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Page faults, by the kernel's own software events: one when it begins to handle a fault, one (minor or major) when the
- * page is there. A fault that ends in a signal has no second, and no event. The first one notes the time alone: the thread's
- * credentials, which a fault does not change, are compared at the second.
+ * Page faults, from the kernel's software events of perf. The first event comes when the kernel
+ * begins to handle a fault, the second (minor or major) when the page is present. A fault that ends
+ * in a signal has no second event and is not delivered. The program for the first event records
+ * only the time. The program for the second compares the thread's credentials, which a fault does
+ * not change.
  */
 #include "daemon/bpf/programs/tally.bpf.h"
 
@@ -17,7 +19,9 @@
 
 #define VM_SHARED_FLAG	 8
 
-/* When its thread's fault began. Those of threads that died of one fall out by themselves. */
+/*
+ * Start time of the fault, by thread. If a thread dies in a fault, the LRU map replaces its entry.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -34,7 +38,7 @@ int fault_begun(struct bpf_perf_event_data *context)
 	if (!find_traced(caller >> 32, TS_BPF_FAULTS))
 		return 0;
 	now = bpf_ktime_get_ns();
-	/* To write where it lies costs much less than to put it there. */
+	/* A write into the existing entry costs much less than an update of the map. */
 	begun = bpf_map_lookup_elem(&faulting, &tid);
 	if (begun)
 		*begun = now;
@@ -64,7 +68,10 @@ static __always_inline int count_fault(const struct ts_bpf_traced *settings, __u
 	return 0;
 }
 
-/* A fault in the kernel's own code: where that lies is for root alone. */
+/*
+ * Returns the address of the instruction. Addresses of the kernel's own code go to root alone;
+ * other peers get 0.
+ */
 static __always_inline __u64 instruction_of(const struct ts_bpf_traced *settings,
 					    struct bpf_perf_event_data *context)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Jobs of the GPU scheduler that most open drivers share, and of amdgpu before it: from when a traced thread hands one in, over
- * when the device gets it, to when it is done. A kernel without that scheduler has none of its types: then what reads them is
- * left out, and the tracepoints are found missing when they are asked for.
+ * Jobs of the GPU scheduler that most open drivers share, and of amdgpu before it: when a traced
+ * thread submits a job, when the device gets it, and when it is done. If the kernel lacks this
+ * scheduler, it lacks its types: the loader removes the code that reads them, and the attach
+ * reports the tracepoints as missing.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 
@@ -36,13 +37,13 @@ static __always_inline int queue(struct drm_sched_job *job)
 	note.context = BPF_CORE_READ(fence, finished.context);
 	note.number = BPF_CORE_READ(fence, finished.seqno);
 	before = bpf_map_lookup_elem(&working, &key);
-	/* Its driver told of it already. */
+	/* The driver's own tracepoint reported this job before. */
 	if (before && before->kind == DRIVER_JOB && before->context == note.context &&
 	    before->number == note.number)
 		return 0;
 	lose_job(before);
 	bpf_probe_read_kernel_str(note.ring, sizeof(note.ring), BPF_CORE_READ(job, sched, name));
-	/* Its fences are known by now; they are the job. */
+	/* The fences of the job are recorded already; the job replaces them. */
 	forget_fence(key + bpf_core_field_offset(struct drm_sched_fence, scheduled));
 	forget_fence(key + bpf_core_field_offset(struct drm_sched_fence, finished));
 	if (bpf_map_update_elem(&working, &key, &note, BPF_ANY))
@@ -107,7 +108,10 @@ int job_done_before_6_16(struct bpf_raw_tracepoint_args *context)
 	return done((struct drm_sched_fence *)context->args[0]);
 }
 
-/* The driver's job begins with the scheduler's, but that is for the kernel's types to say. */
+/*
+ * Returns the scheduler's job in a job of amdgpu. It comes first, but the offset is from the
+ * kernel's types.
+ */
 static __always_inline struct drm_sched_job *base_of(__u64 job)
 {
 	return (struct drm_sched_job *)(job + bpf_core_field_offset(struct amdgpu_job, base));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * What of the kernel the programs touch, in their own words: each field's place is looked up in the running kernel's BTF
- * when a program is loaded, so only names and types matter here.
+ * The fields of the kernel that the programs read, declared in our own words. The loader finds each
+ * field's place in the running kernel's BTF, so only names and types matter here.
  */
 #pragma once
 
@@ -53,7 +53,7 @@ struct cred {
 	kgid_t egid;
 };
 
-/* From 6.18 on. */
+/* From Linux 6.18 on. */
 typedef struct {
 	unsigned long __mm_flags[1];
 } mm_flags_t;
@@ -153,14 +153,14 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-/* What GPU drivers have in common. */
+/* Shared by GPU drivers. */
 struct dma_fence {
 	__u64 context;
 	__u64 seqno;
 	int error;
 };
 
-/* Of modules: a kernel may have none of these. */
+/* Types of modules; a kernel may have none of these. */
 struct drm_gpu_scheduler {
 	const char *name;
 };
@@ -180,12 +180,12 @@ struct amdgpu_job {
 	struct drm_sched_job base;
 };
 
-/* Before 5.14. */
+/* Before Linux 5.14. */
 struct task_struct___before_5_14 {
 	long state;
 };
 
-/* The values are the running kernel's. */
+/* The loader replaces the values by those of the running kernel. */
 enum req_flag_bits {
 	__REQ_SYNC,
 	__REQ_META,

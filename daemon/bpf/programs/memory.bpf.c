@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Want of memory: a thread that has to free some before it gets some, and a process that the kernel kills to have some. Raw
- * tracepoints, each attached for itself, as not every kernel has all of them.
+ * Memory pressure: a thread that has to reclaim memory before it gets some, and a process that the
+ * kernel kills to get memory. The programs are raw tracepoints and each is attached separately,
+ * because not every kernel has all of them.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 
@@ -11,7 +12,10 @@
 #define RECLAIM_NODE   3
 #define OOM_KILL       4
 
-/* By thread, which keeps its place: start_ns is 0 while it frees nothing. A thread frees memory for one reason at once. */
+/*
+ * Reclaims by thread. An entry stays for reuse: start_ns is 0 while the thread reclaims no memory.
+ * A thread reclaims for one reason at a time.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -19,7 +23,7 @@ struct {
 	__type(value, struct ts_bpf_pressure);
 } reclaiming SEC(".maps");
 
-/* Processes that were told to be killed, as each of their threads may be said to be. */
+/* Processes whose kill was delivered. The kernel may report each thread of the process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -58,7 +62,7 @@ static __always_inline int over(__u32 kind, __u64 pages)
 	if (!settings)
 		return 0;
 	note = bpf_map_lookup_elem(&reclaiming, &tid);
-	/* It began before anybody watched. */
+	/* The reclaim began before the process was watched. */
 	if (!note || !is_noted(settings, &note->event) || note->kind != kind)
 		return 0;
 	if (!is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task())) {
@@ -112,7 +116,7 @@ int node_over(struct bpf_raw_tracepoint_args *context)
 	return over(RECLAIM_NODE, context->args[0]);
 }
 
-/* The thread that asked for memory. */
+/* Records the thread that asked for memory. */
 static __always_inline void note_cause(const struct ts_bpf_traced *settings,
 				       struct ts_bpf_pressure *note)
 {
@@ -128,7 +132,10 @@ static __always_inline void note_cause(const struct ts_bpf_traced *settings,
 	bpf_get_current_comm(note->by, sizeof(note->by));
 }
 
-/* `name`: NULL where it is not known. No threshold holds for it: it is over at once. */
+/*
+ * Delivers the kill of a process. `name` is NULL if it is not known. No threshold applies, because
+ * the event has no length.
+ */
 static __always_inline int kill(const struct ts_bpf_traced *settings, __u32 tid, __u32 pid,
 				const char *name)
 {
@@ -163,8 +170,9 @@ int victim_marked(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * The tracepoint has the number of a thread alone, which is the process's if the thread is its first. The victim's credentials are known
- * only if it asked for the memory itself; a session of root needs none.
+ * The only argument of the tracepoint is the number of a thread. It is the process number if the
+ * thread is the first of its process. The victim's credentials are known only if the victim itself
+ * asked for the memory; a session of root does not need them.
  */
 SEC("raw_tp/mark_victim")
 int victim_marked_before_6_9(struct bpf_raw_tracepoint_args *context)

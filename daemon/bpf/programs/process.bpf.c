@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Follows traced processes: their children are traced from the first instruction on, a process that is over is not. A child gets its
- * parent's entry whatever credentials both have: programs compare these at each event.
+ * Follows traced processes. A child is traced from its first instruction; a process that ends is no
+ * longer traced. A child gets the entry of its parent whatever credentials both have, because
+ * programs compare credentials at each event.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 
@@ -11,7 +12,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	__u32 from = parent->tgid, to = child->tgid;
 	struct ts_bpf_traced *settings, copy;
 
-	/* A thread is no process. */
+	/* A new thread is not a new process. */
 	if (from == to)
 		return 0;
 	settings = bpf_map_lookup_elem(&traced, &from);
@@ -30,7 +31,7 @@ int BPF_PROG(process_exited, struct task_struct *task)
 {
 	__u32 pid = task->tgid;
 
-	/* Its last thread. */
+	/* The last thread of the process exits. */
 	if (!task->signal->live.counter)
 		bpf_map_delete_elem(&traced, &pid);
 	return 0;

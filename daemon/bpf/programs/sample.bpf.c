@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Runs on a sampler's perf event, in the sampled thread, when its clock comes round: reads which Python functions the thread is in and
- * puts them into the sampler's ring. The event itself, with registers and stack, goes to perf's ring as ever. The events are the sampler's:
- * the kernel let it open them because it has the rights of the process's user.
+ * Runs on a perf event of a sampler, in the sampled thread, when the event's clock expires. The
+ * program reads the thread's Python frames and writes them to the sampler's ring. perf's own ring
+ * still receives the event with registers and stack. The sampler opened the events; the kernel
+ * allowed it because the sampler has the rights of the process's user.
  *
- * Nothing here checks what it reads: wrong memory makes a wrong stack of the same process, and the sampler looks at every code object.
+ * This program does not validate the data that it reads: wrong memory gives a wrong stack of the
+ * same process, and the sampler checks every code object.
  */
 #include "daemon/bpf/programs/kernel.bpf.h"
 
@@ -30,7 +32,7 @@ struct {
 	__uint(max_entries, TS_BPF_PYTHON_RING_BYTES);
 } python_stacks SEC(".maps");
 
-/* A thread's state, as it was found last. */
+/* The last known Python thread state of each thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -54,7 +56,10 @@ static __always_inline __u32 byte_at(__u64 address)
 	return byte;
 }
 
-/* The state whose thread has this number (pthread_self(), which is where its fs points). */
+/*
+ * Finds the state whose thread_id is `self`. That is pthread_self(), the address in the thread's
+ * fs.
+ */
 static __always_inline __u64 search(const struct ts_bpf_python *layout, __u64 self)
 {
 	__u64 interpreter = word_at(layout->interpreters);
@@ -161,7 +166,7 @@ int python_sampled(struct bpf_perf_event_data *context)
 	stack->is_broken = 0;
 	stack->reserved = 0;
 	follow(layout, state, stack);
-	/* Perf's own record wakes the sampler. */
+	/* perf's own record wakes the sampler. */
 	bpf_ringbuf_submit(stack, BPF_RB_NO_WAKEUP);
 	return SAMPLED_ALSO_BELOW;
 }

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Why a thread did not run: one event for each interval off a CPU, told when the thread is back. What is known of an
- * interval meanwhile lies in `away`, by thread. It stays there for the thread's life, as to take it away and put it back
- * would cost more than all the rest: start_ns is 0 while the thread is not away.
+ * Records why a thread did not run: one event for each interval off a CPU, delivered when the
+ * thread is back.
+ *
+ *     sched_switch, thread leaves:     leave() fills the note in `away`, start_ns is set
+ *     sched_waking, sched_migrate_task: add the waker and migrations to the note
+ *     sched_switch, thread comes back: come_back() counts it, or sends it, or copies it to `due`
+ *     sys_exit:                        stack_taken() adds the user stack to a note in `due`
+ *
+ * `away` has one note for each thread, for the life of the thread: to delete it and insert it again
+ * would cost more than all the rest. start_ns is 0 while the thread is not away.
  */
 #include "daemon/bpf/programs/tally.bpf.h"
 
 #define STATE_DEAD 0x80
 
-/* Where the kernel before 5.15 has a task's registers, on x86-64. */
+/* Place of a task's registers on its stack in kernels before Linux 5.15, on x86-64. */
 #define STACK_BYTES	16384
 #define REGISTERS_BYTES 168
 
@@ -22,8 +29,9 @@ struct {
 static const struct ts_bpf_off_cpu nothing;
 
 /*
- * Long intervals that are over and wait for their stack: that is taken when the system call ends, where the thread is at
- * what it was at, and at no cost to intervals that are short. A second one in the same call is told without.
+ * Long intervals that have ended and wait for their stack. The stack is read at the end of the
+ * system call: the user stack is then the same as in the interval, and short intervals cost
+ * nothing. A second long interval in the same call is delivered without a stack.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -33,8 +41,8 @@ struct {
 } due SEC(".maps");
 
 /*
- * How deep this CPU is in interrupts, soft ones and timers among them. The kernel's own counter would tell as much, but
- * not every kernel lets a program know where it is.
+ * Depth of interrupts on this CPU, with soft interrupts and timers. The kernel's own counter has
+ * the same information, but not every kernel lets a program find the counter.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -68,7 +76,7 @@ static __always_inline int enter_interrupt(void)
 	return 0;
 }
 
-/* The first one may have begun before anybody watched. */
+/* The first interrupt may have begun before the programs were attached. */
 static __always_inline int leave_interrupt(void)
 {
 	__u32 *n = depth();
@@ -79,8 +87,8 @@ static __always_inline int leave_interrupt(void)
 }
 
 /*
- * Threads are switched outside of interrupts alone. One whose end was not seen (it came while these programs were being
- * attached, or within one of them) is over by then.
+ * Resets the depth: threads are switched only outside of interrupts. The end of an interrupt can be
+ * missed while the programs are being attached, or inside one of the programs.
  */
 static __always_inline void forget_interrupts(void)
 {
@@ -126,7 +134,7 @@ int BPF_PROG(timer_left)
 	return leave_interrupt();
 }
 
-/* The idle task wakes nobody by itself. */
+/* The idle task itself wakes no thread, so a waker with tid 0 is an interrupt. */
 static __always_inline bool in_interrupt(__u64 caller)
 {
 	__u32 *n = depth();
@@ -134,14 +142,20 @@ static __always_inline bool in_interrupt(__u64 caller)
 	return (n && *n) || !(__u32)caller;
 }
 
-/* In which call it is, and with what first argument. A fault or an interrupt from the program itself is none. */
+/*
+ * Records the task's system call and its first argument. If a fault or an interrupt entered the
+ * kernel, there is no system call.
+ */
 static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct task_struct *task)
 {
 	struct pt_regs___kernel *regs;
 	unsigned long argument;
 	long number;
 
-	/* What a function of the kernel's returns is read at once, what is made up is not. */
+	/*
+	 * The verifier allows direct reads through the pointer of a kernel helper. A computed
+	 * pointer needs BPF_CORE_READ().
+	 */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
 		number = (long)regs->orig_ax;
@@ -155,7 +169,10 @@ static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct tas
 	note->argument = number < 0 ? 0 : argument;
 }
 
-/* By halves: the compiler, which does not know how the kernel aligns it, would copy byte by byte. */
+/*
+ * Copies two halves of 8 bytes. The compiler does not know the kernel's alignment and would copy
+ * byte by byte.
+ */
 static __always_inline void copy_name(char *to, const char *from)
 {
 	*(__u64 *)to = *(const __u64 *)from;
@@ -169,7 +186,7 @@ static __always_inline void send(struct ts_bpf_off_cpu *note)
 		lose(note->event.session, TS_BPF_SCHED);
 }
 
-/* What is to be told of it is told. */
+/* Sends the thread's due interval and deletes its notes. */
 static __always_inline void forget_thread(__u32 tid)
 {
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&due, &tid);
@@ -182,7 +199,7 @@ static __always_inline void forget_thread(__u32 tid)
 		bpf_map_delete_elem(&away, &tid);
 }
 
-/* The thread's own, whether it is away or not. */
+/* Returns the thread's note and inserts it if it is missing. NULL: the map is full. */
 static __always_inline struct ts_bpf_off_cpu *note_of(__u32 tid)
 {
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
@@ -193,13 +210,16 @@ static __always_inline struct ts_bpf_off_cpu *note_of(__u32 tid)
 	return bpf_map_lookup_elem(&away, &tid);
 }
 
-/* Whether both threads run with one set of credentials in one address space: the peer may learn of both, or of none. */
+/*
+ * True if both threads have the same credentials and the same address space. Then the peer may
+ * learn of both threads, or of neither.
+ */
 static __always_inline bool is_sibling(struct task_struct *one, struct task_struct *other)
 {
 	return one->real_cred == other->real_cred && one->mm == other->mm;
 }
 
-/* The idle task (tid 0) is known as such. */
+/* Records the next thread. The idle task (tid 0) is never hidden. */
 static __always_inline void note_next(const struct ts_bpf_traced *settings,
 				      struct ts_bpf_off_cpu *note, struct task_struct *prev,
 				      struct task_struct *next)
@@ -221,7 +241,7 @@ static __always_inline void leave(const struct ts_bpf_traced *settings, bool pre
 	__u32 tid = prev->pid, state = state_of(prev);
 	struct ts_bpf_off_cpu *note;
 
-	/* It does not come back. */
+	/* A dead thread does not come back. */
 	if (state & STATE_DEAD) {
 		forget_thread(tid);
 		return;
@@ -259,14 +279,17 @@ static __always_inline bool wants_stack(const struct ts_bpf_traced *settings,
 	       ns >= settings->threshold_ns[TS_BPF_STACKS];
 }
 
-/* A thread that is off its CPU keeps its credentials: what leave() noted is the peer's still. */
+/*
+ * Ends an interval. A thread that is off its CPU cannot change its credentials, so the note of
+ * leave() still belongs to the peer.
+ */
 static __always_inline void come_back(const struct ts_bpf_traced *settings,
 				      struct task_struct *next, __u64 now)
 {
 	__u32 tid = next->pid;
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 
-	/* It was away before anybody watched. */
+	/* The thread left its CPU before it was watched. */
 	if (!note || !is_noted(settings, &note->event))
 		return;
 	note->event.end_ns = now;
@@ -294,7 +317,7 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 		now = bpf_ktime_get_ns();
 		leave(settings, preempt, prev, next, now);
 	}
-	/* The idle task is no process. */
+	/* The idle task belongs to no process. */
 	if (to != from)
 		settings = to ? find_traced(to, TS_BPF_SCHED) : NULL;
 	if (settings)
@@ -302,7 +325,7 @@ int BPF_PROG(sched_switched, bool preempt, struct task_struct *prev, struct task
 	return 0;
 }
 
-/* Whether the peer of a thread that is off its CPU may learn of the one that runs, and wakes it. */
+/* True if the peer of `task`, which is off its CPU, may learn of the running thread `waker`. */
 static __always_inline bool shows_waker(struct task_struct *task, struct task_struct *waker)
 {
 	__u32 pid = task->tgid;
@@ -314,7 +337,7 @@ static __always_inline bool shows_waker(struct task_struct *task, struct task_st
 	return settings && is_shown(BY_TYPE, settings, waker);
 }
 
-/* The same before 5.11. */
+/* shows_waker() for kernels before Linux 5.11. */
 static __always_inline bool shows_waker_by_copy(struct task_struct *task)
 {
 	__u32 pid = task->tgid;
@@ -329,7 +352,7 @@ static __always_inline void note_waker(struct ts_bpf_off_cpu *note, struct task_
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
 		struct task_struct *waker = bpf_get_current_task_btf();
 
-		/* The idle task is known as such. */
+		/* The idle task is never hidden. */
 		if ((__u32)caller && !shows_waker(task, waker))
 			goto hide;
 		copy_name(note->waker, waker->comm);
@@ -350,7 +373,7 @@ hide:
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_woken, struct task_struct *task)
 {
-	/* It is known only of threads that are watched. */
+	/* Only watched threads have a note. */
 	__u32 tid = task->pid;
 	struct ts_bpf_off_cpu *note = bpf_map_lookup_elem(&away, &tid);
 	__u64 caller;
@@ -397,7 +420,10 @@ int BPF_PROG(stack_taken)
 	note = bpf_map_lookup_elem(&due, &tid);
 	if (!note)
 		return 0;
-	/* The call was one that changed the credentials: the interval is the peer's, and the stack is not. */
+	/*
+	 * The system call changed the credentials: the interval belongs to the peer, the stack does
+	 * not.
+	 */
 	if (!is_noted(settings, &note->event) || !is_current_of_peer(settings)) {
 		send(note);
 		bpf_map_delete_elem(&due, &tid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * What every program has: the maps that the daemon shares between the objects, and how an event is told or counted as
- * lost.
+ * Shared by all kernel-event programs: the maps that the daemon shares between the objects, the
+ * check of credentials, and the count of lost events.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "daemon/bpf/bpf-event.h"
 
-/* By process number. */
+/* Traced processes, by process number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, 16 << 20);
 } events SEC(".maps");
 
-/* Who reads looks every few milliseconds; it is woken where that would not do. */
+/* The daemon reads the ring every few milliseconds. It is woken only if more data waits. */
 #define WAKE_BYTES (1 << 20)
 
 static __always_inline __u64 wake_flags(void)
@@ -47,15 +47,19 @@ static __always_inline void lose(__u32 session, __u32 program)
 		__sync_fetch_and_add(&counters->count[program], 1);
 }
 
-/* For what is told so often that to look each time would cost: the last digits of a clock are as good as chance. */
+/*
+ * For frequent events, because a query of the ring at each event is expensive. The low bits of the
+ * clock are random enough: one event in 64 queries the ring.
+ */
 static __always_inline __u64 wake_flags_at_times(__u64 now)
 {
 	return now & 63 ? BPF_RB_NO_WAKEUP : wake_flags();
 }
 
 /*
- * The entry of a process number that `program` is to watch; NULL: there is none. The entry may be that of a process which is
- * over, and the process may run with other credentials by now: is_of_peer() checks both.
+ * Returns the entry of a process number if `program` watches it, or NULL. The entry may belong to a
+ * process that has ended, and the process may have other credentials by now: is_of_peer() checks
+ * both.
  */
 static __always_inline struct ts_bpf_traced *find_traced(__u32 pid, __u32 program)
 {
@@ -65,9 +69,10 @@ static __always_inline struct ts_bpf_traced *find_traced(__u32 pid, __u32 progra
 }
 
 /*
- * ---- whose a thread is ----
+ * ---- credentials of a thread ----
  *
- * BY_TYPE reads objects of the kernel in place: for pointers whose type the verifier knows. BY_COPY reads any address.
+ * BY_TYPE reads objects of the kernel in place, for pointers whose type the verifier knows. BY_COPY
+ * reads any address.
  */
 enum access {
 	BY_TYPE,
@@ -77,11 +82,17 @@ enum access {
 #define FIELD(access, object, field) \
 	((access) == BY_TYPE ? (object)->field : BPF_CORE_READ(object, field))
 
-/* The dumpable bits of an address space's flags; 1: the process's own user may look into it. */
+/*
+ * The dumpable bits in the flags of an address space. 1: the process's own user may read its
+ * memory.
+ */
 #define DUMPABLE_BITS	  3
 #define DUMPABLE_BY_OWNER 1
 
-/* False if the thread has no memory of its own (kernel threads, threads that exit), or the kernel's types do not name the flags. */
+/*
+ * False if the thread has no memory of its own (kernel threads, exiting threads), or if the
+ * kernel's types do not name the flags.
+ */
 static __always_inline bool is_dumpable(enum access access, struct task_struct *task)
 {
 	struct mm_struct *memory = FIELD(access, task, mm);
@@ -100,8 +111,9 @@ static __always_inline bool is_dumpable(enum access access, struct task_struct *
 }
 
 /*
- * Whether the peer may learn of the thread. The thread's own credentials count (real_cred), as for ptrace(2), and not those that
- * the kernel lends it for a moment (overlayfs, access(2)). A thread alone changes its credentials, while it runs.
+ * True if the peer may learn of the thread. The thread's own credentials (real_cred) decide, as in
+ * ptrace(2); those that the kernel lends it for a moment (overlayfs, access(2)) do not. Only the
+ * thread itself changes its credentials, while it runs.
  */
 static __always_inline bool is_shown(enum access access, const struct ts_bpf_traced *settings,
 				     struct task_struct *task)
@@ -118,7 +130,10 @@ static __always_inline bool is_shown(enum access access, const struct ts_bpf_tra
 	       is_dumpable(access, task);
 }
 
-/* Whether the thread's process is that of the entry, and none that has its number by now. */
+/*
+ * True if the thread's process is the process of the entry, and not a later process with the same
+ * number.
+ */
 static __always_inline bool is_same(enum access access, const struct ts_bpf_traced *settings,
 				    struct task_struct *task)
 {
@@ -128,8 +143,8 @@ static __always_inline bool is_same(enum access access, const struct ts_bpf_trac
 }
 
 /*
- * Whether a note, kept by a thread's number, was begun under this entry. A thread that was killed leaves its note, and another
- * user's thread may get its number.
+ * True if a note was begun under this entry. Notes are kept by thread number. A killed thread
+ * leaves its note, and another user's thread may get the number.
  */
 static __always_inline bool is_noted(const struct ts_bpf_traced *settings,
 				     const struct ts_bpf_event *note)
@@ -137,14 +152,17 @@ static __always_inline bool is_noted(const struct ts_bpf_traced *settings,
 	return note->start_ns && note->session == settings->session;
 }
 
-/* Whether an event of the thread, whose process number has this entry, is the peer's. */
+/* True if an event of the thread belongs to the peer of this entry. */
 static __always_inline bool is_of_peer(enum access access, const struct ts_bpf_traced *settings,
 				       struct task_struct *task)
 {
 	return is_same(access, settings, task) && is_shown(access, settings, task);
 }
 
-/* The same of the thread that runs. In programs whose context has types: Linux 5.11 has a helper for the thread. */
+/*
+ * is_of_peer() for the running thread, in programs whose context has types. Linux 5.11 introduced
+ * the helper that returns the thread.
+ */
 static __always_inline bool is_current_of_peer(const struct ts_bpf_traced *settings)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
@@ -152,7 +170,10 @@ static __always_inline bool is_current_of_peer(const struct ts_bpf_traced *setti
 	return is_of_peer(BY_COPY, settings, (void *)bpf_get_current_task());
 }
 
-/* The entry of the running thread's process if `program` is to watch it and the event is the peer's. In every program. */
+/*
+ * Returns the entry of the running thread's process if `program` watches it and the event belongs
+ * to the peer. Any program may call it.
+ */
 static __always_inline struct ts_bpf_traced *find_of_peer(__u32 pid, __u32 program)
 {
 	struct ts_bpf_traced *settings = find_traced(pid, program);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * The system calls that matter to a GPU program: ioctl on its devices, changes of its memory's map, waits for a futex,
- * opening and reading of files.
+ * System calls that matter to a GPU program: ioctl on GPU devices, changes of the memory map, waits
+ * for a futex, opens and reads of files.
  */
 #include "daemon/bpf/programs/tally.bpf.h"
 
@@ -19,14 +19,16 @@
 #define CALL_PREADV	 295
 #define CALL_PREADV2	 327
 #define FUTEX_OPERATIONS 0x7f
-/* Those that wait: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
+/* Operations that wait: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
 #define FUTEX_WAITS	(1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
 
 #define MODE_TYPE	0170000
 #define MODE_CHARACTERS 0020000
 #define MODE_REGULAR	0100000
 
-/* By thread, which keeps its place: start_ns is 0 while it is in no call that is told. */
+/*
+ * Calls by thread. An entry stays for reuse: start_ns is 0 while the thread is in no recorded call.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -34,7 +36,7 @@ struct {
 	__type(value, struct ts_bpf_syscall);
 } calling SEC(".maps");
 
-/* Device numbers, as the kernel has them, of the nodes by which GPUs are driven. */
+/* Device nodes of GPUs, by the kernel's own encoding of the device number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
@@ -54,7 +56,10 @@ static __always_inline struct file *file_of(int fd)
 	return file;
 }
 
-/* Whether the descriptor is of interest: a GPU's node for an ioctl, a file with data for the others. */
+/*
+ * Records the file of the descriptor. False: the call is not recorded. An ioctl needs a GPU's node,
+ * the other calls a regular file.
+ */
 static __always_inline bool note_file(struct ts_bpf_syscall *call, bool node)
 {
 	struct file *file = file_of(call->fd);
@@ -73,7 +78,7 @@ static __always_inline bool note_file(struct ts_bpf_syscall *call, bool node)
 	return true;
 }
 
-/* Fills what the call was given. False: it is none of those that are told. */
+/* Fills in the arguments of the call. False: calls of this kind are not recorded. */
 static __always_inline bool note_call(struct ts_bpf_syscall *call, struct pt_regs___kernel *regs)
 {
 	call->fd = -1;
@@ -92,7 +97,7 @@ static __always_inline bool note_call(struct ts_bpf_syscall *call, struct pt_reg
 	case CALL_READV:
 		call->fd = (int)regs->di;
 		call->address = regs->si;
-		/* Of the others it is how many pieces there are. */
+		/* In the vectored calls this argument is the number of pieces. */
 		if (call->syscall == CALL_READ || call->syscall == CALL_PREAD)
 			call->bytes = regs->dx;
 		return note_file(call, false);
@@ -165,7 +170,7 @@ int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 	call = bpf_map_lookup_elem(&calling, &tid);
 	if (!call || !is_noted(settings, &call->event))
 		return 0;
-	/* Another thread made the memory undumpable meanwhile. */
+	/* Another thread made the memory undumpable during the call. */
 	if (!is_current_of_peer(settings)) {
 		call->event.start_ns = 0;
 		return 0;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Calls of the vendors' libraries by whatever process makes them: probes sit on a function's first instruction and on its
- * return. A runtime calls the driver, and both are probed: what is called within a call is part of it. Whether that is so is
- * seen by the stack, which only grows deeper within; so a return that was never seen (a longjmp) leaves nothing behind
- * but itself.
+ * Calls of the vendors' libraries in all processes. A probe sits on the first instruction of a
+ * function and on its return.
  *
- * Kernels from 6.13 run one program at both ends, which also says at the first whether the second is of interest:
- * call_either. Others run call_begun and call_ended.
+ * A runtime calls the driver, and both have probes: a call inside another call is part of the outer
+ * call. begin() finds an inner call by its stack pointer, which is lower inside a call. So if the
+ * return of a call is never seen (a longjmp), only that call is lost.
+ *
+ * Kernels from 6.13 run one program at both ends (call_either); at the first instruction it returns
+ * whether it needs the return. Older kernels run call_begun and call_ended.
  */
 #include "daemon/bpf/programs/kernel.bpf.h"
 
@@ -28,7 +30,7 @@ struct call {
 	__u64 argument;
 };
 
-/* That have not returned, by process and thread. */
+/* Calls that have not returned, by process and thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -41,7 +43,7 @@ struct {
 	__uint(max_entries, 16 << 20);
 } call_events SEC(".maps");
 
-/* Calls that are nobody's: of processes for which there was no room. */
+/* Lost calls of processes for which `processes` had no room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -51,7 +53,7 @@ struct {
 
 #define PAGE_BYTES 4096
 
-/* Who reads looks every few milliseconds; it is woken where that would not do. */
+/* The daemon reads the ring every few milliseconds. It is woken only if more data waits. */
 #define WAKE_BYTES (1 << 20)
 
 extern bool bpf_session_is_return(void) __ksym __weak;
@@ -88,7 +90,7 @@ struct arguments {
 	__u64 of[8]; /* as many as cookies can name */
 };
 
-/* The kernel's own struct pt_regs, by its BTF: a probe is handed the registers themselves. */
+/* The kernel's own struct pt_regs, found by its BTF: a probe receives the registers themselves. */
 static __always_inline struct arguments arguments_of(struct pt_regs___kernel *regs)
 {
 	return (struct arguments){
@@ -104,7 +106,7 @@ static __always_inline __u64 size_of(const struct arguments *arguments, __u64 co
 	return bytes << TS_CALL_SHIFT(cookie);
 }
 
-/* Returns whether the return is of interest. */
+/* Records the begin of a call. True if the program needs the return. */
 static __always_inline bool begin(struct pt_regs___kernel *regs, __u64 cookie)
 {
 	__u64 id = bpf_get_current_pid_tgid(), stack = regs->sp;
@@ -147,7 +149,10 @@ static __always_inline void fill(struct ts_call_event *event, __u32 type, const 
 	bpf_get_current_comm(event->name, sizeof(event->name));
 }
 
-/* Told at once of a process that was not known: what the daemon learns of it, it learns while it is there. */
+/*
+ * Marks the process as seen and returns the flags for the ring. The first event of a process wakes
+ * the daemon at once, because the daemon inspects the process while it exists.
+ */
 static __always_inline __u64 note_process(__u32 pid)
 {
 	struct ts_call_process *process = bpf_map_lookup_elem(&processes, &pid);
@@ -186,7 +191,10 @@ static __always_inline __u64 handle_of(const struct call *call)
 	return handle;
 }
 
-/* Returns false where its text cannot be read so far: it may lie in pages that nobody looked at. */
+/*
+ * Sends the name of a kernel. False: the text cannot be read yet, because its page may not be
+ * present.
+ */
 static __always_inline bool send_name(const struct call *call, __u64 id, __u64 handle)
 {
 	struct ts_call_name *event = bpf_ringbuf_reserve(&call_events, sizeof(*event), 0);
@@ -205,8 +213,9 @@ static __always_inline bool send_name(const struct call *call, __u64 id, __u64 h
 }
 
 /*
- * The name lies in the program's own constants: pages that are not there are brought in. That takes as long as the process
- * likes, so nothing is reserved meanwhile: what others tell would wait behind it.
+ * Reads the name of a kernel. The name is a constant of the program, and its pages may be absent;
+ * bpf_copy_from_user() makes them present. That lasts as long as the process likes, so no space in
+ * the ring is reserved meanwhile: later events would wait behind it.
  */
 static __always_inline void find_name(const struct call *call, __u64 id)
 {
@@ -240,7 +249,10 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 	__u64 id = bpf_get_current_pid_tgid();
 	struct call *kept = bpf_map_lookup_elem(&calls, &id), call;
 
-	/* A call of the same function within returns deeper down. */
+	/*
+	 * If the stack pointer is not above that of the begin, an inner call of the same function
+	 * returns.
+	 */
 	if (!kept || kept->cookie != cookie || regs->sp <= kept->stack)
 		return;
 	call = *kept;
@@ -262,7 +274,7 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 	}
 }
 
-/* The process's own shim begins: it tells more than can be seen from here. */
+/* Excludes a process whose own shim begins to work: the shim records more than these probes. */
 static __always_inline void exclude(__u64 id, __u64 cookie)
 {
 	struct call shim = {.cookie = cookie, .start_ns = bpf_ktime_get_ns()};
@@ -316,7 +328,10 @@ int call_ended(struct pt_regs___kernel *regs)
 	return 0;
 }
 
-/* It ended, or is another program from now on. Where there is no room to tell, the daemon finds out by itself. */
+/*
+ * Handles the end of a process, or its change to another program. If the ring has no room, the
+ * daemon finds out by itself.
+ */
 static __always_inline void over(__u64 id)
 {
 	struct call none = {.start_ns = bpf_ktime_get_ns()};
@@ -341,7 +356,7 @@ int BPF_PROG(thread_exited, struct task_struct *task)
 	__u64 id = bpf_get_current_pid_tgid();
 
 	bpf_map_delete_elem(&calls, &id);
-	/* Its last thread. */
+	/* The last thread of the process exits. */
 	if (!task->signal->live.counter)
 		over(id);
 	return 0;

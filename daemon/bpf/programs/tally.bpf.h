@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where counting is enough: instead of an event, how many there were of a kind in a thread and how long they took together. The
- * daemon looks now and then.
+ * Counts events by thread and kind instead of delivering them: number and sum of their times. The
+ * daemon reads the tallies from time to time.
  */
 #pragma once
 
