@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of the definition arena. Definitions come in order and their ids count up from 1, so a
- * map from the session's ids to the file's is an array. Some of them at a time are copied, then
- * judged: the arena itself is looked at once.
+ * Reads a session's definition arena. serve/session/session-definitions.c calls it, and provides
+ * the sink for the definitions. Definitions come in order and their ids count up from 1, so the map
+ * from the session's ids to the file's ids is an array. The reader copies a chunk of definitions
+ * and then checks the copy, so it reads the arena once.
  */
 #include "daemon/ingest/arena.h"
 
@@ -52,7 +53,10 @@ static int id_map_grow(struct ts_id_map *map, uint32_t id, const struct ts_arena
 	return 0;
 }
 
-/* The id is defined, known or not. Only a known one takes a place, and with it those before it that have none. */
+/*
+ * Notes that the id is defined. Only an id with a file id gets a place in `ids`; earlier ids
+ * without a place then get one with TS_ID_UNKNOWN.
+ */
 static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id,
 		      const struct ts_arena_sink *sink)
 {
@@ -73,26 +77,31 @@ static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id,
 	return 0;
 }
 
-/* Definitions come in order: an id that is not the next one is malformed. */
+/* Definitions come in order: if the id is not the next one, it is malformed. */
 static bool id_is_next(const struct ts_id_map *map, uint32_t id)
 {
 	return id == (map->n_known ? map->n_known : 1) && id <= TS_ARENA_MAX_IDS;
 }
 
-/* The longest of a known type: a string, a stack, or one of the fixed ones with room to grow. */
+/*
+ * The longest definition of a known type: a string, a stack, or a fixed struct with room to grow.
+ */
 #define ARENA_MAX_DEFINITION_BYTES (sizeof(struct ts_definition) + TS_STRING_MAX_BYTES)
 TS_STATIC_ASSERT(TS_STRING_MAX_BYTES >= TS_STACK_MAX_FRAMES * sizeof(uint64_t),
 		 "a string is the longest definition");
 TS_STATIC_ASSERT(ARENA_MAX_DEFINITION_BYTES <= ARENA_CHUNK_BYTES, "a chunk holds any definition");
 
-/* Fixed fields that an older writer did not have read as zero. */
+/* Copies the fixed fields. Fields that an older writer lacks are zero. */
 static void take(void *to, size_t n_to, const struct ts_definition *definition, size_t n_bytes)
 {
 	memset(to, 0, n_to);
 	memcpy(to, definition, n_bytes < n_to ? n_bytes : n_to);
 }
 
-/* In the chunk, which is the reader's own: strings that frames refer to by the session's ids get the file's. */
+/*
+ * Replaces the session's string ids in Python frames by the file's ids. The frames lie in the
+ * reader's own chunk.
+ */
 static void translate_frames(const struct ts_arena_reader *reader, uint64_t *frames,
 			     uint32_t n_frames)
 {
@@ -104,8 +113,8 @@ static void translate_frames(const struct ts_arena_reader *reader, uint64_t *fra
 }
 
 /*
- * One definition in private memory. Returns 0, a negative errno, or a positive number where it is
- * to be counted as bad.
+ * Handles one definition in private memory. Returns 0, a negative errno, or a positive number if
+ * the definition is bad.
  */
 static int interpret(struct ts_arena_reader *reader, struct ts_definition *definition,
 		     size_t n_bytes, const struct ts_arena_sink *sink)
@@ -169,8 +178,8 @@ static int interpret(struct ts_arena_reader *reader, struct ts_definition *defin
 }
 
 /*
- * The whole definitions at the beginning of the chunk. n_left is what was published from there on,
- * n_bytes how much of it the chunk holds.
+ * Handles the whole definitions at the start of the chunk. n_left is the published size from there
+ * on, n_bytes the size of the chunk.
  */
 static int walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
 		const struct ts_arena_sink *sink)
@@ -193,7 +202,7 @@ static int walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
 		}
 		reader->n_bad += r > 0;
 		reader->position += n;
-		/* One that is too long to be any goes beyond the chunk, perhaps. */
+		/* If the definition is too long for any type, it may end beyond the chunk. */
 		off += n;
 	}
 	return 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a session's definition arena as it grows, and maps the session's ids to the file's. What a
- * definition says is copied out before it is looked at. Memory is bounded by TS_ARENA_MAX_IDS ids
- * of each type and by what the sink grants; what exceeds that, or is malformed in itself, is counted and its id stays
- * unknown. An id that stays unknown costs no memory.
+ * Reads a session's definition arena while it grows, and maps the session's ids to the file's ids.
+ * A definition is copied before it is checked. Memory is bounded by TS_ARENA_MAX_IDS ids of each
+ * type and by the sink's grant. A definition beyond these limits, or a malformed one, is counted
+ * and its id stays unknown. An unknown id costs no memory.
  *
- * An arena belongs to one thread. What it finds goes to a sink, so that a test or a fuzzer needs no
- * trace file.
+ * One thread uses a reader. Definitions go to a sink, so a test or a fuzzer needs no trace file.
  */
 #pragma once
 
@@ -15,9 +14,9 @@
 #define TS_ARENA_MAX_IDS (4u * 1024 * 1024)
 
 /*
- * Where definitions go. Each returns 0 or a negative errno (which ends the reading), and where it
- * takes an id of another definition, gets the file's. The structs are private copies. A positive
- * return refuses that definition alone.
+ * The sink receives definitions. Each function returns 0, a negative errno (which ends the
+ * reading), or a positive number, which refuses that definition alone. Ids of other definitions
+ * that it receives are the file's ids. The structs are private copies.
  */
 struct ts_arena_sink {
 	void *data;
@@ -30,17 +29,22 @@ struct ts_arena_sink {
 	int (*module)(void *data, const struct ts_definition_module *module, uint32_t path);
 	int (*name)(void *data, const struct ts_definition_name *definition, uint32_t domain,
 		    uint32_t name);
-	/* Optional. Whether the reader may have n_bytes more of memory for its maps; else the id stays unknown. */
+	/*
+	 * Optional. True if the reader may allocate n_bytes more for its maps. False: the id stays
+	 * unknown.
+	 */
 	bool (*grant)(void *data, uint64_t n_bytes);
-	/* Optional. Called after each chunk. 0, or a value that ends the reading and is returned. */
+	/*
+	 * Optional. Called after each chunk. A value other than 0 ends the reading and is returned.
+	 */
 	int (*rest)(void *data);
 };
 
-/* file id by session id; [0] is the unknown one's */
+/* File ids by session id; [0] is the unknown id. */
 struct ts_id_map {
 	uint32_t *ids;
 	uint32_t n;	  /* ids that have a place in `ids` */
-	uint32_t n_known; /* one past the last id that was defined; 0: none was */
+	uint32_t n_known; /* one past the last defined id; 0: no id is defined */
 	uint32_t n_allocated;
 };
 
@@ -55,23 +59,25 @@ struct ts_arena_reader {
 	struct ts_id_map stacks;
 	struct ts_id_map threads;
 	uint64_t n_bad; /* definitions skipped so far */
-	uint8_t *
-		chunk; /* a private copy of some definitions; NULL: none was read since the last trim */
+	/* Private copy of some definitions; NULL: none was read since the last trim. */
+	uint8_t *chunk;
 };
 
-/* Zero-initialised is ready. */
+/* A zeroed struct is a valid reader. */
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
 
-/* Frees what only a read needs. */
+/* Frees the memory that only a read needs. */
 void ts_arena_reader_trim(struct ts_arena_reader *reader);
-/* Bytes of memory that the reader holds. */
+/* Returns the bytes of memory that the reader holds. */
 uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
 
 /*
- * Reads what was published since the last call. The definitions begin at `off` of `fd`, see
- * ingest/ingest-memory.h; `published` was acquired by the caller. Returns 0; -EIO where they cannot be read; -EBADMSG where the chain of
- * definitions is broken (a length of nothing, or beyond what was published) or `published` cannot
- * be true: the peer is to be dropped; -ENOMEM; or what the sink gave.
+ * Reads the definitions that were published since the last call. They begin at `off` of `fd` (see
+ * ingest/ingest-memory.h). The caller loaded `published` with acquire.
+ *
+ * Returns 0. -EIO: they cannot be read. -EBADMSG: drop the peer, because the chain of definitions
+ * is broken (a length of 0, or beyond `published`) or `published` is impossible. -ENOMEM. Or the
+ * value that the sink returned.
  */
 int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draining one shard. A chunk ends at a record's end, so that the position a checkpoint notes is
- * always a record's beginning.
+ * Copies records from one shard's ring into private memory. serve/session (session-round.c,
+ * session-lane.c, session-end.c) calls it. A chunk ends at the end of a record, so the position in
+ * a checkpoint is always the begin of a record.
  */
 #include "daemon/ingest/drain.h"
 
@@ -9,7 +10,7 @@
 
 static int prepare(struct ts_drain *drain)
 {
-	/* Not touched beyond a chunk unless a record is that large. */
+	/* The pages beyond a chunk stay untouched unless a record is that large. */
 	if (!drain->buffer)
 		drain->buffer = aligned_alloc(TS_CACHE_LINE,
 					      ts_align_up(TS_RECORD_MAX_BYTES, TS_CACHE_LINE));
@@ -26,7 +27,10 @@ void ts_drain_deinit(struct ts_drain *drain)
 	free(ts_take_ptr(drain->buffer));
 }
 
-/* How much of bytes[0, n_bytes) is whole records. What stands before a malformed one counts. */
+/*
+ * Finds the length of the whole records in bytes[0, n_bytes). If a malformed record follows whole
+ * ones, the whole ones count.
+ */
 static int whole_bytes(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole)
 {
 	const struct ts_record *record;
@@ -40,7 +44,10 @@ static int whole_bytes(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole
 	return r < 0 && !off ? r : 0;
 }
 
-/* Up to n_most bytes of [position, head), less at the end of the ring's memory; or -EIO. */
+/*
+ * Reads up to n_most bytes of [position, head), and not past the end of the ring's memory. Returns
+ * the number of bytes or -EIO.
+ */
 static ssize_t read_ring(struct ts_drain *drain, const struct ts_drain_ring *ring,
 			 uint64_t position, uint64_t head, uint64_t n_most)
 {
@@ -50,7 +57,7 @@ static ssize_t read_ring(struct ts_drain *drain, const struct ts_drain_ring *rin
 		n = n_most;
 	if (n > ring->n_bytes - off)
 		n = ring->n_bytes - off;
-	/* The file is sealed at its size: what is short is an error. */
+	/* The size of the file is sealed, so a short read is an error. */
 	return pread(ring->fd, drain->buffer, n, (off_t)(ring->off + off)) == (ssize_t)n
 		       ? (ssize_t)n
 		       : -EIO;
@@ -77,7 +84,7 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
 		uint64_t n_first = first->n_words * UINT64_C(8);
 		uint64_t n_on = ring->n_bytes - (position & (ring->n_bytes - 1));
 
-		/* The first record is larger than a chunk, or lies. */
+		/* The first record is larger than a chunk, or its length is false. */
 		if (n_first > head - position || n_first > n_on)
 			return -EBADMSG;
 		if (first->type == TS_RECORD_PAD) {

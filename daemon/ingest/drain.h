@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Out of the ring, into private memory, one bounded chunk at a time; and the walk over the records
- * of such a copy. Only the copy is interpreted: the peer cannot change it between a check and a
- * use.
+ * Copies records out of the ring into private memory, one bounded chunk at a time, and walks over
+ * the records of such a copy. Only the copy is interpreted, because the peer cannot change it
+ * between a check and a use.
  *
- * A drain belongs to one thread. The walk is a pure function of its bytes: that is what is fuzzed.
+ * One thread uses a drain. The walk is a pure function of its bytes, so a fuzzer can call it.
  */
 #pragma once
 
 #include "proto/abi/ring.h"
 
-/* Copied at once; a record larger than this is copied alone. */
+/* Bytes copied at once. A larger record is copied alone. */
 #define TS_DRAIN_CHUNK_BYTES (256u * 1024)
 
-/* Zero-initialised is ready. */
+/* A zeroed struct is a valid drain. */
 struct ts_drain {
-	uint8_t *
-		buffer; /* TS_RECORD_MAX_BYTES, 8-byte aligned; NULL: nothing was copied since the last deinit */
+	/*
+	 * TS_RECORD_MAX_BYTES, 8-byte aligned; NULL: nothing was copied since the last
+	 * deinit.
+	 */
+	uint8_t *buffer;
 };
 
-/* Frees the buffer. The next copy makes another one. */
+/* Frees the buffer. The next copy allocates another one. */
 void ts_drain_deinit(struct ts_drain *drain);
 uint64_t ts_drain_memory(const struct ts_drain *drain);
 
-/* A ring in the peer's memory: read from the descriptor, see ingest/ingest-memory.h. */
+/* A ring in the peer's memory. It is read from the descriptor, see ingest/ingest-memory.h. */
 struct ts_drain_ring {
 	int fd;
 	uint64_t off; /* of its first byte */
@@ -31,25 +34,26 @@ struct ts_drain_ring {
 };
 
 /*
- * Copies the next whole records of [position, head): *ret_n_bytes of them are in the buffer, and
- * the position moves on by *ret_n_passed, which is more than nothing. Of padding that goes beyond a
- * chunk only the first word is read. The head was checked by ts_ring_consumer_check(), and
- * position < head.
- * -EBADMSG: what lies there is no record, or claims to be longer than what was committed or than
- * the ring goes on. -EIO: it cannot be read. -ENOMEM.
+ * Copies the next whole records of [position, head): *ret_n_bytes of them are in the buffer. The
+ * position advances by *ret_n_passed, which is not 0. If padding is longer than a chunk, only its
+ * first word is read. The caller checked head with ts_ring_consumer_check(), and position < head.
+ *
+ * -EBADMSG: the bytes are no record, or the record's length exceeds the committed bytes or the rest
+ * of the ring. -EIO: the ring cannot be read. -ENOMEM.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
 		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);
 
-/* Walks private bytes. */
+/* Results of ts_record_next(). */
 #define TS_RECORD_E_END	    1 /* exactly at the end */
-#define TS_RECORD_E_PARTIAL 2 /* a record begins here and goes on beyond the end */
+#define TS_RECORD_E_PARTIAL 2 /* a record begins here and continues beyond the end */
 
 /*
- * The record at *off of bytes[0, n_bytes), both multiples of 8 bytes and aligned so. On 0, *off
- * moves past it; the caller may read n_words words of it, and its n_fixed_words lie within. PAD
- * records are stepped over.
- * -EBADMSG: no record.
+ * Finds the record at *off of bytes[0, n_bytes); `bytes`, *off and n_bytes are multiples of 8. On
+ * 0, *off moves past the record, the caller may read n_words words of it, and its n_fixed_words lie
+ * within them. PAD records are skipped.
+ *
+ * Returns 0, TS_RECORD_E_END, TS_RECORD_E_PARTIAL, or -EBADMSG: the bytes are no record.
  */
 static inline int ts_record_next(const uint8_t *bytes, size_t n_bytes, size_t *off,
 				 const struct ts_record **ret_record)
@@ -60,7 +64,7 @@ static inline int ts_record_next(const uint8_t *bytes, size_t n_bytes, size_t *o
 
 		if (*off >= n_bytes)
 			return TS_RECORD_E_END;
-		/* The first word is all that a PAD record need have. */
+		/* A PAD record may have only its first word. */
 		n_record = record->n_words * (size_t)8;
 		if (ts_unlikely(!n_record))
 			return -EBADMSG;

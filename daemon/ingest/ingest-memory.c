@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a stranger's memfd may be mapped. What would let the peer kill the daemon later (a file
- * that can shrink under a mapping raises SIGBUS; what is left of that the guard catches) or make it pay (huge pages, a file on a disk) is
- * refused by name; so is a layout whose parts overlap or leave the file.
+ * Checks and maps the memfd of a peer's session. serve/loop/peers.c calls it; it calls
+ * util/guard.c. It refuses, with a reason, a file that could kill the daemon later: if a file
+ * shrinks, its mapping raises SIGBUS. The guard catches the remaining causes of SIGBUS. It also
+ * refuses files that cost the daemon memory or time (huge pages, a file on a disk), and a layout
+ * whose parts overlap or leave the file.
  */
 #include "daemon/ingest/ingest-memory.h"
 
@@ -25,8 +27,8 @@ static int check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const cha
 	struct statfs filesystem;
 	struct stat status;
 	/*
-	 * Asked first, for it never leaves the kernel: only memory files have seals. Of any other
-	 * file even fstat() may wait for a stranger (FUSE).
+	 * This check is first because it never leaves the kernel: only memory files have seals. On
+	 * another file even fstat() may wait for a peer's process (FUSE).
 	 */
 	int seals = fcntl(fd, F_GET_SEALS);
 
@@ -89,9 +91,7 @@ static int check_layout(const struct ts_control *control, uint64_t n_bytes, cons
 		*ret_why = "shards, rings or arena outside their limits";
 		return -EINVAL;
 	}
-	/*
-	 * Within those limits none of the products and sums below can overflow but by the offsets.
-	 */
+	/* Within these limits only the offsets can make the products and sums below overflow. */
 	if (control->shards_off % TS_CONTROL_BYTES || control->arena_off % TS_CONTROL_BYTES ||
 	    control->shards_off < TS_CONTROL_BYTES || control->shards_off > n_bytes ||
 	    control->arena_off > n_bytes ||
@@ -136,7 +136,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 	r = check_file(fd, max_bytes, &n_bytes, ret_why);
 	if (r < 0)
 		return r;
-	/* The one look at what stays writable for the peer. */
+	/* The only read of the layout; the peer can still write it. */
 	if (pread(fd, &layout, sizeof(layout), 0) != (ssize_t)sizeof(layout)) {
 		*ret_why = "its control page cannot be read";
 		return -EIO;
@@ -154,7 +154,10 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 		*ret_why = "it cannot be mapped for reading and writing";
 		return -errno;
 	}
-	/* Of a hole that is looked at one page becomes memory, whatever the system is set to. */
+	/*
+	 * If the daemon reads a hole, only one small page is allocated, whatever the system's
+	 * setting is.
+	 */
 	(void)madvise(base, n_bytes, MADV_NOHUGEPAGE);
 	r = ts_guard_new(base, n_bytes, &guard);
 	if (r) {

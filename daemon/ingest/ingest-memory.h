@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer's session memory: checks the descriptor, copies the layout once, checks that, and maps it.
- * After that nobody looks at the layout in shared memory again: the peer can still write it.
+ * The memory of a peer's session: checks the descriptor, copies the layout once, checks the copy,
+ * and maps the memory. The daemon never reads the layout in shared memory again, because the peer
+ * can still write it.
  *
- * All of it is one mapping, but only the control page and the headers of shards and arena are
- * touched there: of a page that the peer never wrote, a look at it makes one, and who looked pays.
- * Rings and definitions are read from the descriptor, where such a page reads as zeros and stays
- * what it is.
+ * One mapping covers the whole memory, but the daemon touches only the control page and the headers
+ * of shards and arena there. A read of a page that the peer never wrote allocates the page, and the
+ * daemon is charged for it. So rings and definitions are read from the descriptor: there such a
+ * page reads as zeros and is not allocated.
  *
- * Thread-safe as far as the memory behind one object is used by one thread.
+ * One thread at a time uses the memory of an object; different objects are independent.
  */
 #pragma once
 
@@ -17,9 +18,9 @@
 
 struct ts_memory {
 	uint8_t *base;
-	struct ts_control *control; /* live fields: producer, daemon */
-	struct ts_guard *guard;	    /* hit: the memory cannot be had */
-	int fd;			    /* of its own */
+	struct ts_control *control; /* live fields of the producer and the daemon */
+	struct ts_guard *guard;	    /* if hit, a page could not be allocated */
+	int fd;			    /* its own duplicate */
 	uint64_t n_bytes;
 	uint64_t shards_off;
 	uint64_t shard_stride;
@@ -27,11 +28,11 @@ struct ts_memory {
 	uint64_t arena_off;
 	uint64_t arena_bytes;
 	uint64_t lane_off;
-	uint64_t lane_bytes; /* 0: it has none */
+	uint64_t lane_bytes; /* 0: no lane */
 	uint32_t n_shards;
 	enum ts_clock host_clock;
 
-	/* Identity, as copied; `program` is terminated. */
+	/* Identity, copied from the control page; `program` is terminated. */
 	uint8_t session_id[16];
 	uint32_t pid;
 	uint32_t parent_session_pid;
@@ -41,9 +42,9 @@ struct ts_memory {
 };
 
 /*
- * Maps `fd`, which stays the caller's: a duplicate is kept. `max_bytes` bounds the size.
- * Returns 0; -EBADF, -EINVAL, -EPERM, -EFBIG, -EPROTONOSUPPORT, or what mmap() gave; *ret_why is
- * then a constant text that says what is wrong with it.
+ * Maps `fd`. The caller keeps `fd`; this function keeps a duplicate. `max_bytes` limits the size.
+ * Returns 0; -EBADF, -EINVAL, -EPERM, -EFBIG, -EPROTONOSUPPORT, -EIO, -ENOMEM, or the errno of
+ * fcntl() or mmap(). On error, *ret_why is a constant text with the reason.
  */
 int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, const char **ret_why);
 void ts_memory_close(struct ts_memory *memory);
@@ -53,7 +54,7 @@ static inline struct ts_shard *ts_memory_shard(const struct ts_memory *memory, u
 	return (struct ts_shard *)(memory->base + memory->shards_off + i * memory->shard_stride);
 }
 
-/* Where in the descriptor a ring begins, and the definitions. */
+/* Offset in the descriptor of a ring, and of the definitions. */
 static inline uint64_t ts_memory_ring_off(const struct ts_memory *memory, uint32_t i)
 {
 	return memory->shards_off + i * memory->shard_stride + sizeof(struct ts_shard);

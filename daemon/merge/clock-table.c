@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock tables. The rate of a segment is kept as a fixed-point number with 48 fractional bits: over
- * the 100 ms between two snapshots its rounding is below a thousandth of a nanosecond, and a
- * product of 64-bit ticks with it fits 128 bits.
+ * Converts ticks of a clock to nanoseconds of CLOCK_MONOTONIC. serve/session (session-main.c,
+ * session-round.c, session-definitions.c) and convert-rows.c call this module.
+ *
+ * The rate of a segment is a fixed-point number with 48 fractional bits. Over the 100 ms between
+ * two snapshots, its rounding error is below a thousandth of a nanosecond. The product of 64-bit
+ * ticks and a rate fits 128 bits.
  */
 #include "daemon/merge/clock-table.h"
 
@@ -34,7 +37,7 @@ bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pai
 	return true;
 }
 
-/* Saturates: 65,536 ns a tick is no clock. */
+/* Saturates at 65,536 ns per tick, which no real clock reaches. */
 static uint64_t rate_between(const struct ts_clock_pair *a, const struct ts_clock_pair *b)
 {
 	unsigned __int128 rate = ((unsigned __int128)(b->monotonic_ns - a->monotonic_ns) << 48) /
@@ -44,8 +47,9 @@ static uint64_t rate_between(const struct ts_clock_pair *a, const struct ts_cloc
 }
 
 /*
- * Makes room: of the older three quarters every second pair goes, never the first. The further back, the
- * wider apart: an oscillator's rate hardly changes over what lies between.
+ * Makes room: removes every second pair of the older three quarters, and keeps the first pair. Old
+ * pairs become wider apart, which is accurate enough: the rate of an oscillator hardly changes
+ * between them.
  */
 static void thin(struct ts_clock_table *table)
 {
@@ -64,7 +68,8 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 	if (ts_clock_table_last(table, &last)) {
 		if (pair->ticks < last.ticks) {
 			/*
-			 * Suspended, reset, or a lie. What is asked for next is of the new epoch.
+			 * The machine was suspended, the clock was reset, or the pair is invalid.
+			 * Later conversions use the new epoch.
 			 */
 			table->n = 0;
 			table->n_backward++;
@@ -77,7 +82,7 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 	table->pairs[table->n++] = *pair;
 	if (pair->error_ns > table->max_error_ns)
 		table->max_error_ns = pair->error_ns;
-	/* No cached segment: the last one may have been open-ended, and the new pair ends it. */
+	/* Drop the cached segment: if it was open-ended, the new pair ends it. */
 	table->segment_from = table->segment_to = 0;
 }
 
@@ -96,7 +101,7 @@ void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_p
 	ts_clock_table_add(table, pair);
 }
 
-/* The last pair at or before ticks; the caller knows that the first one is. */
+/* Returns the last pair at or before ticks. The first pair must be at or before ticks. */
 static uint32_t find(const struct ts_clock_table *table, uint64_t ticks)
 {
 	uint32_t low = 0, high = table->n;
@@ -122,7 +127,10 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 		return ticks;
 	from = pair_at(table, 0);
 	if (ticks < from->ticks) {
-		/* Over all that is known: one segment's rate is as rough as its two pairs. */
+		/*
+		 * Use the rate over all pairs: the rate of a single segment has the errors of its
+		 * two pairs.
+		 */
 		uint64_t rate = table->n > 1 ? rate_between(from, pair_at(table, table->n - 1))
 					     : table->rate;
 
@@ -136,7 +144,10 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 		table->rate = rate_between(from, to);
 		table->segment_to = to->ticks;
 	} else {
-		/* Open-ended; a lone pair of an epoch goes on at the rate before. */
+		/*
+		 * The segment is open-ended. If the epoch has only one pair, the previous rate
+		 * stays.
+		 */
 		if (i)
 			table->rate = rate_between(pair_at(table, i - 1), from);
 		table->segment_to = UINT64_MAX;

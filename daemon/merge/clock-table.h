@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ticks of any clock to nanoseconds of CLOCK_MONOTONIC. A table holds pairs of one clock (an
- * instant in ticks and in ns); between two pairs time is interpolated, beyond the last it goes on
- * at the last rate. Integer arithmetic throughout: no rounding that grows with uptime.
+ * Converts ticks of any clock to nanoseconds of CLOCK_MONOTONIC. A table holds pairs of one clock:
+ * an instant in ticks and in ns. Between two pairs the time is interpolated; after the last pair
+ * the last rate continues. All arithmetic is on integers, so rounding errors do not grow with
+ * uptime.
  *
- * Pairs may be a stranger's (CLOCK records): any values are safe. A clock that goes backward starts
- * a new epoch: its table is emptied and the rate kept. A table belongs to one thread.
+ * Pairs may come from a peer (CLOCK records): any values are safe. If a clock goes backward, a new
+ * epoch begins: the table is emptied and the rate kept. One thread uses a table.
  */
 #pragma once
 
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
 
-#define TS_CLOCK_TABLE_PAIRS 1024u /* from the first on, older ones thinned out */
+#define TS_CLOCK_TABLE_PAIRS 1024u /* from the first one on; old pairs are thinned out */
 
 struct ts_clock_table {
-	struct ts_clock_pair *pairs; /* in order of both; room for TS_CLOCK_TABLE_PAIRS */
+	struct ts_clock_pair *pairs; /* ascending in ticks and in ns; TS_CLOCK_TABLE_PAIRS */
 	uint32_t n;
-	uint64_t n_backward; /* epochs begun because the clock went back */
+	uint64_t n_backward; /* epochs that began because the clock went back */
 	uint64_t max_error_ns;
 	/*
-	 * The segment that was used last: most conversions need no search. Without a pair:
-	 * identity.
+	 * Cache of the last segment, so that most conversions need no search. While the table has
+	 * no pair, it converts ticks to the same number of ns.
 	 */
 	uint64_t segment_from;
 	uint64_t segment_to;
@@ -33,13 +34,14 @@ int ts_clock_table_init(struct ts_clock_table *table); /* 0 or -ENOMEM */
 void ts_clock_table_deinit(struct ts_clock_table *table);
 
 /*
- * Adds a pair. One that is not after the last is either a new epoch (ticks went back) or ignored.
+ * Adds a pair. If its ticks went back, a new epoch begins. If it is not after the last pair
+ * otherwise, it is ignored.
  */
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair);
 
 /*
- * The same, but takes the place of the last pair where that is less than `spacing_ns` after the one
- * before.
+ * Adds a pair, and first removes the last pair if that is less than `spacing_ns` after the pair
+ * before it.
  */
 void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_pair *pair,
 			   uint64_t spacing_ns);
@@ -50,11 +52,11 @@ static inline uint64_t ts_clock_table_segment(const struct ts_clock_table *table
 {
 	unsigned __int128 ns = (unsigned __int128)(ticks - table->segment_from) * table->rate;
 
-	/* To the nearest: the rate itself was rounded down. */
+	/* Rounds to the nearest ns, because the rate was rounded down. */
 	return table->segment_ns + (uint64_t)((ns + (UINT64_C(1) << 47)) >> 48);
 }
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* Returns nanoseconds of CLOCK_MONOTONIC. */
 static inline uint64_t ts_clock_table_convert(struct ts_clock_table *table, uint64_t ticks)
 {
 	if (ts_likely(ticks >= table->segment_from && ticks < table->segment_to))
@@ -62,5 +64,5 @@ static inline uint64_t ts_clock_table_convert(struct ts_clock_table *table, uint
 	return ts_clock_table_search(table, ticks);
 }
 
-/* The latest pair; false where there is none. */
+/* Returns the latest pair. False: the table is empty. */
 bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pair *ret_pair);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records to rows, one function per type (generated-convert.h). They run some millions of times a second: each reads the
- * record where it lies in the drain's buffer and writes the row once.
+ * Converts records to rows, with one generated function per type (generated-convert.h).
+ * serve/session/session-round.c and session-lane.c call this module; it calls clock-table.c and
+ * halves.c. The functions run some millions of times a second: each reads the record in the drain's
+ * buffer and writes the row once.
  */
 #include "daemon/merge/convert-rows.h"
 
-/* False where the clock is unknown, or nothing says yet what its ticks mean. */
+/* False if the clock is unknown, or if it has no pair yet. */
 static bool rows_clock_usable(const struct ts_rows *rows, unsigned clock)
 {
 	return clock == TS_CLOCK_MONOTONIC ||
@@ -19,13 +21,13 @@ static inline uint64_t rows_time(struct ts_rows *rows, unsigned clock, uint64_t 
 	return ts_clock_table_convert(rows->clocks[clock], ticks);
 }
 
-/* For times of which 0 says that there is none. */
+/* For times that use 0 for "none". */
 static inline uint64_t rows_time_or_0(struct ts_rows *rows, unsigned clock, uint64_t ticks)
 {
 	return ticks ? rows_time(rows, clock, ticks) : 0;
 }
 
-/* What is only told beside a row is left out where it cannot be. */
+/* For additional times of a row: an implausible time becomes 0, not recorded. */
 static inline uint64_t rows_within(const struct ts_rows *rows, uint64_t ns)
 {
 	return ns >= rows->earliest_ns && ns <= rows->latest_ns ? ns : 0;
@@ -36,7 +38,10 @@ static inline uint64_t rows_plausible(struct ts_rows *rows, unsigned clock, uint
 	return rows_within(rows, rows_time_or_0(rows, clock, ticks));
 }
 
-/* For records of the lane, which are in order all the same. */
+/*
+ * For records of the lane. Their order is known without the time, so an implausible time becomes
+ * the latest one.
+ */
 static inline uint64_t rows_time_or_latest(struct ts_rows *rows, unsigned clock, uint64_t ticks)
 {
 	uint64_t ns = rows_within(rows, rows_time(rows, clock, ticks));
@@ -44,7 +49,7 @@ static inline uint64_t rows_time_or_latest(struct ts_rows *rows, unsigned clock,
 	return ns ? ns : rows->latest_ns;
 }
 
-/* 0, where there is no such time, is no lie. */
+/* 0 means not recorded; accepted. */
 static int rows_check_times(const struct ts_rows *rows, uint64_t start_ns, uint64_t end_ns)
 {
 	if (ts_unlikely(start_ns && (start_ns < rows->earliest_ns || start_ns > rows->latest_ns)))
@@ -69,7 +74,7 @@ static inline uint32_t rows_thread(const struct ts_rows *rows, uint32_t id)
 	return ts_id_map_get(&rows->ids->threads, id);
 }
 
-/* For threads of which 0 says that it is the shard's owner. */
+/* For threads that use 0 for the owner of the shard. */
 static inline uint32_t rows_thread_or_own(const struct ts_rows *rows, uint32_t id)
 {
 	return id ? rows_thread(rows, id) : rows->thread;
@@ -83,8 +88,9 @@ static bool rows_check_loss(const struct ts_record_loss *from)
 #include "daemon/generated-convert.h"
 
 /*
- * One instant on two clocks, of which one can be converted already; CUPTI's clock is learnt from
- * here. The host's own clock is not: its pairs are the daemon's.
+ * A CLOCK record is one instant on two clocks. One of them must be convertible already; the record
+ * adds a pair to CUPTI's clock. It never adds a pair to the host's clock, whose pairs come from the
+ * daemon alone.
  */
 static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
 		      struct ts_row_clock *to)
@@ -118,7 +124,7 @@ static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
 static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 		     union ts_row_any *ret_row)
 {
-	/* The largest record's room: for one that an older writer made shorter. */
+	/* Room for the largest record, if an older writer made the record shorter. */
 	uint64_t padded[ROWS_MAX_RECORD_BYTES / 8];
 	const void *from = record;
 	size_t n_fixed = record->n_fixed_words * (size_t)8, n_known;
@@ -138,7 +144,7 @@ static int rows_fill(struct ts_rows *rows, const struct ts_record *record,
 	return rows_convert(rows, record->type, from, ret_row);
 }
 
-/* As it was told: ts_row_end_ns() would set one right that lies before the start. */
+/* Returns the end as recorded: ts_row_end_ns() would correct an end before the start. */
 static uint64_t rows_raw_end(const union ts_row_any *row)
 {
 	return row->api.end_ns;
@@ -146,7 +152,7 @@ static uint64_t rows_raw_end(const union ts_row_any *row)
 
 TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
 
-/* Its two halves are joined only once the row is known to be good. */
+/* Joins the halves of an operation. It runs only after the row is found valid. */
 static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_any *row)
 {
 	switch (type) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record in private memory becomes a row: times onto CLOCK_MONOTONIC, ids to the file's, device
- * rows under the outer call's operation id. One thread; no allocation, no lock.
+ * Converts a record in private memory to a row: times to CLOCK_MONOTONIC, ids to the file's ids,
+ * device rows of a nested call to the operation id of the outer call. One thread; no allocation, no
+ * lock.
  */
 #pragma once
 
@@ -12,14 +13,14 @@
 
 struct ts_rows {
 	/*
-	 * By enum ts_clock. The host's and REALTIME's are fed by the daemon, CUPTI's by CLOCK
-	 * records; MONOTONIC needs none.
+	 * By enum ts_clock. The daemon adds the pairs of the host's clock and of REALTIME; CLOCK
+	 * records add the pairs of CUPTI's clock. MONOTONIC needs no table.
 	 */
 	struct ts_clock_table *clocks[TS_CLOCK_COUNT];
 	const struct ts_arena_reader *ids;
 	struct ts_halves *halves;
 	uint32_t thread; /* the file's id of the shard's owner */
-	/* Times outside are nobody's: the record is bad. */
+	/* A record with a time outside this range is bad. */
 	uint64_t earliest_ns;
 	uint64_t latest_ns;
 };
@@ -54,16 +55,20 @@ union ts_row_any {
 };
 
 #define TS_ROWS_E_UNKNOWN 1 /* a type that this version does not know: count as UNKNOWN_RECORD */
-#define TS_ROWS_E_BAD	  2 /* a clock or a value that cannot be: count as BAD_RECORD */
-#define TS_ROWS_E_TIME	  3 /* times that cannot be: count as BAD_TIME */
+#define TS_ROWS_E_BAD	  2 /* an impossible clock or value: count as BAD_RECORD */
+#define TS_ROWS_E_TIME	  3 /* impossible times: count as BAD_TIME */
 
 /*
- * Fills *ret_row; the row's type is the record's. `record` passed ts_record_next(): its fixed words
- * may be fewer than this version's (the rest reads as zero) or more (not looked at).
+ * Fills *ret_row; the type of the row is the type of the record. `record` passed ts_record_next().
+ * If it has fewer fixed words than this version, the missing ones are zero; additional ones are
+ * ignored. Returns 0 or a TS_ROWS_E_*.
  */
 int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record,
 		    union ts_row_any *ret_row);
 
-/* The same for a record of the lane. A time that cannot be is the session's latest: what was done is in order all the same. */
+/*
+ * Converts a record of the lane. If its time is implausible, the row gets the session's latest
+ * time; the order of operations is still right. Returns 0 or TS_ROWS_E_BAD.
+ */
 int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *record,
 		      struct ts_row_operation *ret_row);

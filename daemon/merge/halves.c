@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bits of halves. A chunk whose operations are all complete and that lies well behind the newest
- * is freed early and marked as settled: what comes for it later is a further device row of a
- * complete operation (a graph, a chunked copy).
+ * Keeps three bits for each operation id to count operations whose API row or device rows never
+ * come. convert-rows.c reports each row; serve/session creates the object (session-main.c) and
+ * reads the counts (session-end.c).
+ *
+ *     base                                      newest     limit
+ *      | settled | settled | chunk | ... | chunk | chunk |
+ *      '- retired when the window moves on       '- HALVES_BEHIND newest: not settled
+ *
+ * A chunk is settled if all its operations are complete and it is at least HALVES_BEHIND chunks
+ * behind the newest: its memory is freed early. A later row for a settled chunk is one more device
+ * row of a complete operation (a graph, a chunked copy).
  */
 #include "daemon/merge/halves.h"
 
 #include "proto/abi/record.h"
 
 #define HALVES_WORDS  (TS_HALVES_CHUNK_IDS / 64)
-#define HALVES_BEHIND 4 /* chunks that a settled one lies behind the newest */
+#define HALVES_BEHIND 4 /* distance in chunks of a settled one from the newest */
 
 struct ts_halves_chunk {
 	uint64_t api[HALVES_WORDS];
@@ -43,7 +51,7 @@ static void chunk_count(const struct ts_halves_chunk *chunk, uint64_t *n_api, ui
 	}
 }
 
-/* Takes a chunk out of the window. */
+/* Removes a chunk from the window and counts its incomplete operations. */
 static void retire(struct ts_halves *halves, uint64_t number)
 {
 	struct ts_halves_chunk **slot = &halves->chunks[number % TS_HALVES_MAX_CHUNKS];
@@ -82,13 +90,16 @@ static void settle(struct ts_halves *halves, uint64_t number)
 	*slot = &halves_settled;
 }
 
-/* Moves the window so that it covers the chunk. */
+/* Moves the window so that it covers the chunk `number`. */
 static void cover(struct ts_halves *halves, uint64_t number)
 {
 	uint64_t n = 0;
 
 	if (halves->limit && number >= halves->limit + TS_HALVES_MAX_CHUNKS) {
-		/* All of the window is left behind: every slot once, not every number between. */
+		/*
+		 * The new window has no chunk of the old one. Retire each slot once, not each
+		 * number between them.
+		 */
 		for (uint64_t i = halves->base; i < halves->limit; i++)
 			retire(halves, i);
 		halves->base = number;
@@ -100,13 +111,13 @@ static void cover(struct ts_halves *halves, uint64_t number)
 		retire(halves, halves->base++);
 	if (halves->limit < number + 1)
 		halves->limit = number + 1;
-	/* A look at some that lie behind, each time a new chunk is begun. */
+	/* Each time a new chunk begins, try to settle some older chunks. */
 	for (uint64_t i = number; i > halves->base && n < 2 * HALVES_BEHIND; i--, n++)
 		if (number - i >= HALVES_BEHIND)
 			settle(halves, i);
 }
 
-/* NULL: behind the window, settled, or no memory. */
+/* Returns the chunk of an id. NULL: it is behind the window, settled, or out of memory. */
 static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id, bool *ret_behind)
 {
 	uint64_t number = op_id / TS_HALVES_CHUNK_IDS;
@@ -144,7 +155,10 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 		uint64_t nested_bit = UINT64_C(1) << nested_op_id % 64;
 		uint32_t hash = nested_op_id % TS_HALVES_NESTED;
 
-		/* Device rows of the nested id that came first keep it; the API row names both. */
+		/*
+		 * Device rows of the nested id that came first keep that id. The API row has both
+		 * ids.
+		 */
 		chunk = chunk_of(halves, nested_op_id, &behind);
 		if (chunk) {
 			device_seen = chunk->device[nested_word] & nested_bit;

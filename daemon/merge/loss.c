@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From cumulative counters to rows with a time range.
+ * Converts cumulative counters of losses to rows with a time range. serve/session (session-round.c,
+ * session-main.c, session-write.c, session-samples.c, session-kernel.c) and serve/system/observed.c
+ * call it.
  */
 #include "daemon/merge/loss.h"
 

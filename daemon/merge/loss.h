@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses. A peer's counters only grow; what they grew by since the last look becomes `loss` rows
+ * Losses. The counters of a peer only grow. Their growth since the last call becomes `loss` rows
  * over the time between. One thread.
  */
 #pragma once
 
 #include "sbt/schema.h"
 
-/* The counters as last looked at: of one shard, or of the control page. */
+/* The last values of the counters of one shard, or of the control page. */
 struct ts_loss_seen {
 	uint64_t counts[TS_LOSS_COUNT];
 };
 
 /*
- * Compares `live` (shared memory, single writer, relaxed) with what was seen and fills rows for
- * what grew, at most TS_LOSS_COUNT. Returns how many. A counter that went back is a broken peer's:
- * it counts from there.
+ * Compares `live` (shared memory, single writer, relaxed) with `seen` and fills a row for each
+ * counter that grew, at most TS_LOSS_COUNT. Returns the number of rows. If a counter went back, the
+ * peer is broken; its next count begins at the new value.
  */
 unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t from_ns,
 		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows);
 
-/* What an earlier daemon told of: `told` is shared memory. No more than was counted, whoever wrote it. */
+/*
+ * Continues from the counts that an earlier daemon reported. `reported` is shared memory that the
+ * peer can write, so a count larger than the live counter is ignored.
+ */
 void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *reported, const uint64_t *live);
 
-/* What was seen has been written: says so, for a daemon that comes after this one. */
+/* Stores in `reported` that the seen counts were written, for a later daemon. */
 void ts_loss_store(const struct ts_loss_seen *seen, uint64_t *reported);
 
-/* One row. */
+/* Returns one row. */
 struct ts_row_loss ts_loss_row(enum ts_loss_reason reason, uint64_t count, uint64_t from_ns,
 			       uint64_t to_ns);
