@@ -4,13 +4,13 @@
  * come. convert-rows.c reports each row; serve/session creates the object (session-main.c) and
  * reads the counts (session-end.c).
  *
- *     base                                      newest     limit
- *      | settled | settled | chunk | ... | chunk | chunk |
- *      '- retired when the window moves on       '- HALVES_BEHIND newest: not settled
+ *     older ids | base                                   newest | limit
+ *     retired   | settled | settled | chunk | chunk | chunk | chunk |
  *
  * A chunk is settled if all its operations are complete and it is at least HALVES_BEHIND chunks
  * behind the newest: its memory is freed early. A later row for a settled chunk is one more device
- * row of a complete operation (a graph, a chunked copy).
+ * row of a complete operation (a graph, a chunked copy). A chunk that leaves the window is retired:
+ * its incomplete operations are counted.
  */
 #include "daemon/merge/halves.h"
 

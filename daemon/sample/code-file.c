@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample-image.c maps the files and calls this. Every offset and count of the file is checked before it is used; the fuzz target is
- * test/fuzz/fuzz-code-file.c.
+ * Reads the tables and symbols of an ELF file with code, for the sampler. sample-image.c maps the
+ * file and calls this module; ts_cfi_search() (proto/abi/cfi.h) searches the rules. Each offset and
+ * count in the file is checked before its use; the fuzz target is test/fuzz/fuzz-code-file.c.
  */
 #include "daemon/sample/code-file.h"
 
@@ -44,7 +45,7 @@ bool ts_code_file_look(struct ts_code_file *file, uint64_t off, uint64_t *ret_ow
 			file->dynamic = header->p_offset;
 			file->dynamic_bytes = header->p_filesz;
 		}
-		/* A mapping begins at the page that holds the segment's beginning. */
+		/* A mapping begins at the page that holds the start of the segment. */
 		if (header->p_type == PT_LOAD && header->p_flags & PF_X && !has_own &&
 		    off + 4096 > header->p_offset && off < header->p_offset + header->p_filesz) {
 			*ret_own = header->p_vaddr + off - header->p_offset;
@@ -66,7 +67,7 @@ bool ts_code_file_look(struct ts_code_file *file, uint64_t off, uint64_t *ret_ow
 	return has_own;
 }
 
-/* The place in the file of one of its own addresses; false: none. */
+/* Finds the offset in the file of one of its own addresses. False: no segment has it. */
 static bool place_of(const struct ts_code_file *file, uint64_t own, uint64_t *ret_off)
 {
 	const Elf64_Phdr *headers;
@@ -99,7 +100,10 @@ bool ts_code_file_symbol(const struct ts_code_file *file, const char *name, uint
 		else if (entries[i].d_tag == DT_STRSZ)
 			n_strings = entries[i].d_un.d_val;
 	}
-	/* Linkers put the strings right behind the symbols; nothing else says how many there are without a hash table. */
+	/*
+	 * Linkers put the strings right after the symbols. Without a hash table, the distance is
+	 * the only source for the number of symbols.
+	 */
 	if (!place_of(file, symbols, &off) || !place_of(file, strings, &strings_off) ||
 	    !is_inside(file, strings_off, n_strings) || off % 8 || strings_off < off)
 		return false;

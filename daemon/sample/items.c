@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a sampler's messages for the daemon (serve/session/session-samples.c): a sampler works on a stranger's files and memory, and may be the stranger's
- * by now. The fuzz target is test/fuzz/fuzz-sampler.c.
+ * Checks a sampler's messages for the daemon (serve/session/session-samples.c). A sampler reads
+ * untrusted files and memory, and an attacker may control it. The fuzz target is
+ * test/fuzz/fuzz-sampler.c.
  */
 #include "daemon/sample/sampler.h"
 

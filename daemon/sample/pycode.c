@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A code object is read when it is seen first, and compared once a second with what is remembered of it: another one may lie at its address by then.
- * Its line table is kept, so that a frame of known code costs a look-up and a walk of the table (pylines.c).
+ * Finds function, file and line of a Python frame in another process. remote-python.c calls it; it
+ * calls pylines.c for the line.
+ *
+ * A code object is read at its first frame. Once a second it is compared with the stored fields,
+ * because another code object may have its address by then. Its line table is stored, so a frame of
+ * a known code object costs a look-up and a walk of the table.
  */
 #include "daemon/sample/pycode.h"
 
@@ -10,19 +14,19 @@
 #include "proto/abi/map.h"
 #include "proto/abi/tablehash.h"
 
-#define CODE_BYTES 208u /* covers every field of a code object, of all versions */
+#define CODE_BYTES 208u /* covers each field of a code object in all versions */
 #define CODES	   8192u
 #define LINES_MAX  (64u * 1024)
-#define MEMORY_MAX (32u << 20) /* of line tables */
+#define MEMORY_MAX (32u << 20) /* for line tables */
 #define CONFIRM_NS UINT64_C(1000000000)
 
-/* A code object, as it was when it was read. */
+/* A code object as it was read. */
 struct code {
 	uint64_t address; /* 0: free */
 	uint64_t name, file, lines;
 	uint64_t confirmed_ns;
 	int32_t first_line;
-	uint32_t text; /* 0: none */
+	uint32_t text; /* id of the text; 0: none */
 	uint32_t n_table;
 	uint8_t *table;
 };
@@ -86,7 +90,7 @@ static size_t put_character(char *to, uint32_t c)
 	return 4;
 }
 
-/* A str object as UTF-8, at most TS_REMOTE_TEXT_BYTES of it. */
+/* Reads a str object as UTF-8, at most TS_REMOTE_TEXT_BYTES bytes. */
 static bool read_text(const struct ts_remote_codes *codes, uint64_t object, char *to, size_t *n)
 {
 	uint8_t head[40], characters[TS_REMOTE_TEXT_BYTES];
@@ -115,13 +119,13 @@ static bool read_text(const struct ts_remote_codes *codes, uint64_t object, char
 	return true;
 }
 
-/* 0: no room for one more. */
+/* Returns the id of a text in *ret_id; 0: there is no room for one more. */
 static int text_id(struct ts_remote_codes *codes, const char *text, size_t n, uint32_t *ret_id)
 {
 	uint64_t hash = ts_hash_key(ts_hash_bytes(n, text, n));
 	int r;
 
-	/* 64 bits: two different texts of a process do not meet. */
+	/* A collision of 64-bit hashes within one process is not expected. */
 	*ret_id = ts_map_get(&codes->text_by_hash, hash);
 	if (*ret_id || codes->n_texts == TS_REMOTE_PYTHON_TEXTS ||
 	    ts_map_set(&codes->text_by_hash, hash, codes->n_texts + 1))
@@ -152,7 +156,10 @@ static struct code *find_code(struct ts_remote_codes *codes, uint64_t address)
 	}
 }
 
-/* Function, file and line table. *ret_is_code is false if it is none, or is gone. */
+/*
+ * Reads function, file and line table. *ret_is_code is false if the object is not a code object, or
+ * cannot be read.
+ */
 static int read_code(struct ts_remote_codes *codes, struct code *code, bool *ret_is_code)
 {
 	const struct ts_python_layout *layout = codes->layout;

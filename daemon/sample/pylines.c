@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of Python code. The interpreter's own PyCode_Addr2Line() cannot be called from outside: this reads its tables. Three formats:
- * co_lnotab (3.8, 3.9; Objects/lnotab_notes.txt there), co_linetable of 3.10 (PEP 626), and the location table of 3.11 and later
- * (Objects/locations.md). pycode.c calls it.
+ * Finds the line of an instruction in Python code. The interpreter's own PyCode_Addr2Line() cannot
+ * be called from another process, so this module reads the tables. Three formats: co_lnotab (3.8,
+ * 3.9; Objects/lnotab_notes.txt there), co_linetable of 3.10 (PEP 626), and the location table of
+ * 3.11 and later (Objects/locations.md). pycode.c calls it.
  */
 #include "daemon/sample/remote-python.h"
 
-/* ---- 3.8, 3.9 and 3.10 -------------------------------------------------------------------------- */
+/* ---- 3.8, 3.9 and 3.10 ---- */
 
 static int64_t lnotab_line(const uint8_t *table, size_t n_bytes, int64_t line, int32_t offset)
 {
@@ -38,7 +39,7 @@ static int64_t linetable_line(const uint8_t *table, size_t n_bytes, int64_t line
 	return 0;
 }
 
-/* ---- from 3.11 on ------------------------------------------------------------------------------- */
+/* ---- from 3.11 on ---- */
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -71,7 +72,7 @@ static int64_t take_signed(struct bytes *bytes)
 #define KIND_NONE	15
 #define KIND_LONG	14
 #define KIND_NO_COLUMNS 13
-#define KIND_ONE_LINE	10 /* to 12 */
+#define KIND_ONE_LINE	10 /* up to 12 */
 
 static int64_t location_line(const uint8_t *table, size_t n_bytes, int64_t line, int32_t offset)
 {
@@ -89,7 +90,7 @@ static int64_t location_line(const uint8_t *table, size_t n_bytes, int64_t line,
 		at += 2 * ((first & 7) + 1);
 		if (offset < at)
 			return kind == KIND_NONE ? 0 : line;
-		/* The rest of the entry; only its first byte has the top bit. */
+		/* Skip the rest of the entry: only the first byte of an entry has the top bit. */
 		while (bytes.at < bytes.end && !(*bytes.at & 0x80))
 			bytes.at++;
 	}

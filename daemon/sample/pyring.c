@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sampling.c calls it. The layout of a ring buffer map is the kernel's (Documentation/bpf/ringbuf.rst): a page with the consumer's position,
- * one with the producer's, then the data twice in a row, so that no record is split.
+ * Reads the Python stacks that sample.bpf.c writes into a ring buffer map. sampling.c calls it. The
+ * kernel defines the layout of the map (Documentation/bpf/ringbuf.rst): a page with the consumer's
+ * position, a page with the producer's position, then the data mapped twice in a row, so that no
+ * record is split.
  */
 #include "daemon/sample/pyring.h"
 
@@ -11,20 +13,20 @@
 #include "daemon/util/daemon-error.h"
 
 #define PENDING_MAX 1024u
-/* The program's time of a stack lies that much around perf's of the same sample. */
+/* Largest distance between the program's time of a stack and perf's time of the same sample. */
 #define NEAR_NS UINT64_C(1000000)
-/* A stack whose sample perf lost. */
+/* After this time a stack is dropped: perf lost its sample. */
 #define STALE_NS UINT64_C(1000000000)
 
 struct ts_python_ring {
 	struct ts_bpf_python *config;
 	size_t page;
-	uint64_t *consumer;	  /* ours */
-	const uint64_t *producer; /* the kernel's; then the data */
+	uint64_t *consumer;	  /* written by this process */
+	const uint64_t *producer; /* written by the kernel; the data follows */
 	const uint8_t *data;
 	struct ts_bpf_python_stack *pending[PENDING_MAX]; /* in order of time */
 	size_t n_pending;
-	struct ts_bpf_python_stack *found; /* handed out last */
+	struct ts_bpf_python_stack *found; /* the last result of ts_python_ring_find() */
 };
 
 int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_ring)
@@ -80,7 +82,10 @@ void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_p
 
 	ready.ready = 0;
 	*ring->config = ready;
-	/* Pairs with the program's look at it, which x86-64 does not move before. */
+	/*
+	 * Pairs with the program's read of `ready`; x86-64 does not reorder its later reads before
+	 * it.
+	 */
 	__atomic_store_n(&ring->config->ready, 1, __ATOMIC_RELEASE);
 }
 
@@ -101,7 +106,7 @@ static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *
 	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
 				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))
 		forget(ring, 0);
-	/* The copy ends behind the last frame. */
+	/* The copy ends after the last frame. */
 	n = n_head + stack->n * sizeof(stack->frames[0]);
 	copy = malloc(n);
 	if (!copy)
@@ -113,7 +118,10 @@ static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *
 void ts_python_ring_drain(struct ts_python_ring *ring)
 {
 	uint64_t at = *ring->consumer;
-	/* Acquires what the kernel released with its position, and below a record with its length. */
+	/*
+	 * Pairs with the kernel's release of its position. Below, the load of a record's length
+	 * pairs with the kernel's release of that length.
+	 */
 	uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 
 	while (at < end) {
@@ -121,7 +129,7 @@ void ts_python_ring_drain(struct ts_python_ring *ring)
 		uint32_t length =
 			__atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
 
-		/* It is being written. */
+		/* The kernel still writes this record. */
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			break;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python stacks that an eBPF program read at the instant of each sample (daemon/bpf/sample.h): the sampler's side of its two maps. The sampler
- * has no right to call bpf(2), so it maps them. The ring's contents come from the kernel; frames in them are the process's. One thread.
+ * Python stacks that an eBPF program read at the instant of each sample (daemon/bpf/sample.h): the
+ * sampler's side of the program's two maps. The sampler may not call bpf(2), so it maps them. The
+ * kernel writes the ring; the frames in it come from the process and are untrusted. One thread.
  */
 #pragma once
 
@@ -10,14 +11,17 @@
 
 struct ts_python_ring;
 
-/* The descriptors stay the caller's. A negative errno of mmap(2). */
+/* The descriptors stay the caller's. Returns 0, -ENOMEM, or the negative errno of mmap(2). */
 int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_ring);
 void ts_python_ring_free(struct ts_python_ring *ring); /* NULL is fine */
 
-/* From now on the program reads stacks. */
+/* Writes the settings and makes the program read stacks. */
 void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_python *config);
-/* Takes what the program put there. Before the samples are looked at. */
+/* Copies new stacks out of the ring. Call it before the samples are read. */
 void ts_python_ring_drain(struct ts_python_ring *ring);
-/* The stack of a thread's sample at that time; NULL: the program read none. Valid until the next drain. */
+/*
+ * Returns the stack of a thread's sample at that time; NULL: the program read none. Valid until the
+ * next call.
+ */
 const struct ts_bpf_python_stack *ts_python_ring_find(struct ts_python_ring *ring, uint32_t tid,
 						      uint64_t time_ns);

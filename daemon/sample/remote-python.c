@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler calls it right after the kernel's record of a sample woke it. One process_vm_readv() reads the thread's state and all frames that
- * the thread had last time, because most of them are still there; only frames that are new are read one by one. pycode.c has what
- * they run.
+ * Reads the Python stack of a thread in another process and merges it with the native stack.
+ * sampling.c calls it right after the record of a sample woke the sampler, or with a stack that the
+ * kernel read (sample.bpf.c). It calls pycode.c for the frames' functions and sample-image.c for
+ * symbols.
+ *
+ * One process_vm_readv() reads the thread's state and all frames of its previous stack, because
+ * most of them still exist. Only new frames are read one by one.
  */
 #include "daemon/sample/remote-python.h"
 
@@ -16,13 +20,14 @@
 #include "proto/abi/map.h"
 
 #define TRIES	     3u
-#define FRAME_BYTES  136u /* covers every field of a frame, of all versions */
+#define FRAME_BYTES  136u /* covers each field of a frame in all versions */
 #define THREAD_BYTES 184u
-#define SPANS_BYTES  (32u * 1024) /* read at once, with what lies between frames */
-#define GAP_BYTES    1024u /* between two frames that are read as one span: a page is what costs */
-#define THREADS_MAX  1024u /* states of threads that a search looks at */
-#define SEARCH_NS    UINT64_C(100000000)
-#define GLIBC_TID    720u /* in struct pthread, x86-64: the kernel's number */
+#define SPANS_BYTES  (32u * 1024) /* read by one call, with the gaps between frames */
+/* Largest gap between two frames in one span. Not the bytes cost time, but each page does. */
+#define GAP_BYTES   1024u
+#define THREADS_MAX 1024u /* number of thread states that a search reads */
+#define SEARCH_NS   UINT64_C(100000000)
+#define GLIBC_TID   720u /* offset in struct pthread, x86-64, of the kernel's thread number */
 TS_STATIC_ASSERT(TS_BPF_PYTHON_FRAMES <= TS_REMOTE_PYTHON_FRAMES, "a stack of the kernel fits");
 TS_STATIC_ASSERT(TS_BPF_PYTHON_NONE == TS_PYTHON_NONE, "one word for none");
 
@@ -32,11 +37,11 @@ struct frame_copy {
 };
 
 struct thread {
-	uint64_t state; /* 0: it has none, as of searched_ns */
+	uint64_t state; /* 0: none was found at searched_ns */
 	uint64_t pthread;
 	uint64_t searched_ns;
 	uint32_t n_last;
-	struct frame_copy *last; /* frames of its last stack, outermost last */
+	struct frame_copy *last; /* frames of its previous stack, outermost last */
 };
 
 struct span {
@@ -44,7 +49,7 @@ struct span {
 };
 
 struct segment {
-	uint64_t at; /* in the evaluator's own frame; 0: not known (before 3.10) */
+	uint64_t at; /* address in the evaluator's own frame; 0: not known (before 3.10) */
 	uint32_t n_frames;
 };
 
@@ -52,7 +57,7 @@ struct ts_remote_python {
 	pid_t pid;
 	struct ts_images *images;
 	uint64_t generation;
-	const struct ts_python_layout *layout; /* NULL: no interpreter that can be read */
+	const struct ts_python_layout *layout; /* NULL: no readable interpreter */
 	char why[128];
 	uint64_t runtime, evaluator, evaluator_bytes;
 	uint64_t interpreters_off, next_off, threads_off;
@@ -69,14 +74,17 @@ struct ts_remote_python {
 	uint32_t n_chain;
 };
 
-/* ---- the interpreter ---------------------------------------------------------------------------- */
+/* ---- the interpreter ---- */
 
 static void set_why(struct ts_remote_python *python, const char *why)
 {
 	snprintf(python->why, sizeof(python->why), "%s", why);
 }
 
-/* 3.13's own table of offsets says where its lists of threads are, and must agree with ours on the rest. */
+/*
+ * Reads the table of offsets of Python 3.13. It has the offsets of the lists of threads; its other
+ * offsets must be equal to ours.
+ */
 static bool take_table(struct ts_remote_python *python, const struct ts_python_layout *layout)
 {
 	uint8_t table[TS_PYTHON_TABLE_BYTES];
@@ -106,7 +114,10 @@ static bool take_table(struct ts_remote_python *python, const struct ts_python_l
 	return true;
 }
 
-/* "python3.11", "libpython3.11.so.1.0"; from 3.11 on the library itself has a word for it. */
+/*
+ * Finds the version in the symbol Py_Version (from 3.11 on), or in a name like "python3.11" or
+ * "libpython3.11.so.1.0".
+ */
 static bool find_minor(struct ts_remote_python *python, const char *path, unsigned *ret_minor)
 {
 	uint64_t address, n_bytes;
@@ -169,7 +180,10 @@ void ts_remote_python_look(struct ts_remote_python *python)
 	python->generation = ts_images_generation(python->images);
 	if (!python->layout)
 		find_interpreter(python);
-	/* The one thing that must be allowed: else the stacks are native, and the trace has the reason. */
+	/*
+	 * The system must allow this read. Otherwise stacks are native, and the trace records the
+	 * reason.
+	 */
 	if (python->layout &&
 	    !ts_remote_word(python->pid, python->runtime + python->interpreters_off, &word)) {
 		snprintf(python->why, sizeof(python->why),
@@ -184,7 +198,7 @@ const char *ts_remote_python_why(const struct ts_remote_python *python)
 	return python->why[0] ? python->why : NULL;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ---- */
 
 static bool is_thread(const struct ts_remote_python *python, uint64_t state, uint32_t tid,
 		      uint64_t *ret_pthread)
@@ -196,7 +210,7 @@ static bool is_thread(const struct ts_remote_python *python, uint64_t state, uin
 	if (!ts_remote_read(python->pid, state + layout->thread_id, words, sizeof(words)))
 		return false;
 	*ret_pthread = words[0];
-	/* From 3.11 on the kernel's number follows; before, the C library knows it. */
+	/* From 3.11 on, the kernel's thread number follows; before, the C library has it. */
 	if (layout->minor >= 11)
 		return words[1] == tid;
 	return ts_remote_read(python->pid, words[0] + GLIBC_TID, &number, sizeof(number)) &&
@@ -227,7 +241,7 @@ static uint64_t search_thread(const struct ts_remote_python *python, uint32_t ti
 	return 0;
 }
 
-/* NULL: no room for one more. */
+/* Returns the entry of a thread, new if needed. NULL: there is no room for one more. */
 static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
 {
 	uint32_t place = ts_map_get(&python->thread_by_tid, tid);
@@ -240,11 +254,12 @@ static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
 	return &python->threads[python->n_threads++];
 }
 
-/* ---- frames ------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 /*
- * Frames of the last stack that lie close to each other, from last[i] on, as one span of at most `capacity` bytes, which has room for one frame.
- * Returns the first frame behind it.
+ * Joins frames of the previous stack that lie close together, from last[i] on, to one span. The
+ * span has at most `capacity` bytes, which is room for at least one frame. Returns the index after
+ * its last frame.
  */
 static uint32_t join_frames(const struct thread *thread, uint32_t i, size_t capacity,
 			    struct span *ret_span)
@@ -264,7 +279,10 @@ static uint32_t join_frames(const struct thread *thread, uint32_t i, size_t capa
 	return i;
 }
 
-/* The thread's own words and the frames of its last stack, by one call. Returns how many of the latter are known. */
+/*
+ * Reads the thread's state and the frames of its previous stack by one call. Returns the number of
+ * frames that were read; UINT32_MAX: the state cannot be read.
+ */
 static uint32_t read_together(struct ts_remote_python *python, struct thread *thread,
 			      uint8_t *ret_state)
 {
@@ -300,7 +318,10 @@ static uint32_t read_together(struct ts_remote_python *python, struct thread *th
 	return n_known;
 }
 
-/* A frame's bytes: as they were read together with the others, or by a call of its own. NULL: it cannot be read. */
+/*
+ * Returns the bytes of a frame: from the joint read, or by a separate call. NULL: the frame cannot
+ * be read.
+ */
 static const uint8_t *frame_at(struct ts_remote_python *python, const struct thread *thread,
 			       uint32_t n_known, uint32_t *hint, uint64_t address)
 {
@@ -320,7 +341,7 @@ static const uint8_t *frame_at(struct ts_remote_python *python, const struct thr
 	return copy->bytes;
 }
 
-/* The frame's own word of where it is. */
+/* Returns the frame's instruction field: a pointer or a number. */
 static uint64_t instruction_in(const struct ts_python_layout *layout, const uint8_t *frame)
 {
 	return layout->offset == TS_PYTHON_OFFSET_POINTER
@@ -328,7 +349,7 @@ static uint64_t instruction_in(const struct ts_python_layout *layout, const uint
 		       : (uint64_t)(int64_t)ts_int_in(frame, layout->frame_instruction);
 }
 
-/* In bytes of its code. False: the frame has not begun, so the thread is not there. */
+/* Computes the offset in bytes of the frame's code. False: the frame has not begun to run. */
 static bool place_in_code(const struct ts_python_layout *layout, uint64_t code,
 			  uint64_t instruction, unsigned owner, int32_t *ret_offset)
 {
@@ -356,7 +377,9 @@ static void close_segment(struct ts_remote_python *python, uint64_t at, uint32_t
 	*n_closed = python->n_frames;
 }
 
-/* False: what was read does not hold together. */
+/*
+ * Follows the chain of frames. *ret_holds is false if the chain is inconsistent or cannot be read.
+ */
 static int follow(struct ts_remote_python *python, const struct thread *thread, uint32_t n_known,
 		  uint64_t frame, uint64_t cframe, bool *ret_holds)
 {
@@ -374,7 +397,7 @@ static int follow(struct ts_remote_python *python, const struct thread *thread, 
 		bool is_code;
 		int r;
 
-		/* Too deep: the outermost are left out. */
+		/* If the stack is too deep, the outermost frames are left out. */
 		if (python->n_frames == TS_REMOTE_PYTHON_FRAMES ||
 		    python->n_segments == TS_REMOTE_PYTHON_FRAMES ||
 		    python->n_chain == TS_ARRAY_LEN(python->chain))
@@ -433,7 +456,7 @@ static int read_once(struct ts_remote_python *python, struct thread *thread, boo
 
 	*ret_holds = false;
 	if (n_known == UINT32_MAX || ts_word_in(state, layout->thread_id) != thread->pthread) {
-		/* The thread is another one by now. */
+		/* The state now belongs to another thread. */
 		thread->state = 0;
 		thread->searched_ns = 0;
 		return 0;
@@ -496,7 +519,10 @@ int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_p
 						  &python->frames[python->n_frames], &is_code);
 			if (r)
 				return r;
-			/* It is gone since: what lies outside of it is known still. */
+			/*
+			 * If the code object has gone since, only this frame is left out; the outer
+			 * frames are still valid.
+			 */
 			python->n_frames += is_code;
 		}
 		if (frame->is_end)
@@ -537,7 +563,7 @@ bool ts_remote_python_config(const struct ts_remote_python *python,
 	return true;
 }
 
-/* ---- native and Python -------------------------------------------------------------------------- */
+/* ---- native and Python ---- */
 
 static uint32_t put_segment(const struct ts_remote_python *python, const struct segment *segment,
 			    uint32_t first, uint64_t *frames, uint32_t n)
@@ -547,7 +573,10 @@ static uint32_t put_segment(const struct ts_remote_python *python, const struct 
 	return n;
 }
 
-/* Before 3.10 a function is a call of the evaluator: they are put together from the outermost on, which changes least. */
+/*
+ * Before 3.10 each Python function is one call of the evaluator. Frames are matched from the
+ * outermost on, because the outermost frames change least.
+ */
 static uint32_t merge_by_code(const struct ts_remote_python *python,
 			      const struct ts_unwound_frames *native, uint64_t *frames)
 {
@@ -555,7 +584,10 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 
 	for (uint32_t i = 0; i < native->n; i++)
 		n_evaluators += native->frames[i] - 1 - python->evaluator < python->evaluator_bytes;
-	/* Functions that began after the sample are not in it; an evaluator that ended since stays native. */
+	/*
+	 * Functions that began after the sample are not in the native stack: skip them. An
+	 * evaluator that ended since stays native.
+	 */
 	next = python->n_frames > n_evaluators && native->is_complete
 		       ? python->n_frames - n_evaluators
 		       : 0;
@@ -575,7 +607,10 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 	return n;
 }
 
-/* From 3.10 on each call of the evaluator has a place on the stack: one that is not in the sample came or went since. */
+/*
+ * From 3.10 on each call of the evaluator has an address on the stack. A call without a native
+ * frame in the sample began or ended after the sample.
+ */
 static uint32_t merge_by_place(const struct ts_remote_python *python,
 			       const struct ts_unwound_frames *native, uint64_t *frames)
 {
@@ -585,7 +620,7 @@ static uint32_t merge_by_place(const struct ts_remote_python *python,
 		bool is_evaluator = false;
 
 		while (k < python->n_segments && python->segments[k].at <= native->at[i]) {
-			/* Below the sample's frames: it began after the sample. */
+			/* The segment lies below the sample's frames: it began after the sample. */
 			first += python->segments[k++].n_frames;
 		}
 		while (k < python->n_segments && i + 1 < native->n &&
@@ -597,7 +632,7 @@ static uint32_t merge_by_place(const struct ts_remote_python *python,
 		if (!is_evaluator)
 			frames[n++] = native->frames[i];
 	}
-	/* The copied stack ends before the outermost functions: they follow. */
+	/* The copied stack ends before the outermost functions; append them. */
 	for (; !native->is_complete && k < python->n_segments; k++) {
 		n = put_segment(python, &python->segments[k], first, frames, n);
 		first += python->segments[k].n_frames;
@@ -612,7 +647,9 @@ uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 					  : merge_by_place(python, native, ret_frames);
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/*
+ * ---- new and free ------------------------------------------------------------------------------
+ */
 
 int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_text *text,
 			 void *data, struct ts_remote_python **ret_python)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python functions of another process's threads: CPython 3.8 to 3.13, without a free-threaded build. The interpreter's memory is read by
- * process_vm_readv() while the threads run, so a thread may change its frames meanwhile: every pointer is checked, and a stack that does
- * not hold together is read again, then given up. One thread.
+ * Python functions of another process's threads: CPython 3.8 to 3.13, without a free-threaded
+ * build. The interpreter's memory is read by process_vm_readv() while the threads run, so a thread
+ * may change its frames meanwhile. Every pointer is checked. An inconsistent stack is read again,
+ * and dropped after some tries. One thread.
  */
 #pragma once
 
@@ -15,36 +16,55 @@
 #define TS_REMOTE_PYTHON_TEXTS	65536u
 #define TS_REMOTE_TEXT_BYTES	1024u
 
-/* A new function or file name: "function\nfile", not terminated. `id` counts from 1. */
+/*
+ * Receives a new text "function\nfile", not terminated. `id` counts from 1. A value other than 0
+ * ends the read.
+ */
 typedef int ts_remote_python_text(void *data, uint32_t id, const char *text, size_t n_text);
 
 struct ts_remote_python;
 
-/* `text` is called before the first frame with its id is handed out. What it returns other than 0 is handed on. 0 or -ENOMEM. */
+/*
+ * `text` is called before the first frame with its id is returned. If it returns a value other than
+ * 0, the functions below return that value. `images` must outlive the object. Returns 0 or -ENOMEM.
+ */
 int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_text *text,
 			 void *data, struct ts_remote_python **ret_python);
 void ts_remote_python_free(struct ts_remote_python *python); /* NULL is fine */
 
-/* Looks for an interpreter unless one is known: when a sample comes and mappings changed. */
+/*
+ * Looks for an interpreter unless one is known. Call it when a sample comes and mappings changed.
+ */
 void ts_remote_python_look(struct ts_remote_python *python);
-/* In one line, why an interpreter's stacks are not read; NULL: they are, or there is no interpreter. */
+/*
+ * Returns one line with the reason why an interpreter's stacks are not read. NULL: they are read,
+ * or there is no interpreter.
+ */
 const char *ts_remote_python_why(const struct ts_remote_python *python);
 
 /*
- * Reads the functions that a thread is in now. `tid`: as the process itself numbers it. False: the thread runs no Python, or its stack changed too
- * fast. ts_remote_python_merge() then puts them in the place of the evaluator's frames of a native stack. A negative errno is `text`'s.
+ * Reads the functions in which a thread runs now. `tid` is the number in the process's own pid
+ * namespace. *ret_has_frames is false if the thread runs no Python, or its stack changed too fast.
+ * ts_remote_python_merge() then replaces the evaluator's frames in a native stack by these
+ * functions. Returns 0 or the value of `text`.
  */
 int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *ret_has_frames);
-/* The same of a stack that the kernel read at the instant of the sample. */
+/* Does the same for a stack that the kernel read at the instant of the sample. */
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
-/* Fills the settings of the kernel's program. False: the process has no interpreter that can be read. */
+/* Fills the settings of the kernel's program. False: the process has no readable interpreter. */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);
-/* frames: room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES. Returns how many there are. */
+/*
+ * Merges both stacks. *ret_frames has room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES.
+ * Returns the number of frames.
+ */
 uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 				const struct ts_unwound_frames *native, uint64_t *ret_frames);
 
-/* The line of an instruction, from a code object's table; 0: none. `minor` is the version's. Pure: the table is untrusted. */
+/*
+ * Returns the line of an instruction from a code object's table; 0: none. `minor` is the minor
+ * version of Python. Pure: the table is untrusted.
+ */
 uint32_t ts_remote_python_line(unsigned minor, const uint8_t *table, size_t n_bytes,
 			       int32_t first_line, int32_t offset);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler calls it for each sample. A rule is looked up once for each address and remembered until the process maps or unmaps
- * code: a walk of known frames costs a table look-up and two reads of the copied stack a frame.
+ * Walks the native stack of a sample. sampling.c calls it; it gets rules from sample-image.c. The
+ * rule of an address is looked up once and stored until the process maps or unmaps code. So a known
+ * frame costs one look-up and two reads of the copied stack.
  */
 #include "daemon/sample/remote-unwind.h"
 
@@ -11,13 +12,16 @@
 #define RULES	 (64u * 1024)
 #define RED_ZONE 128u
 
-/* Offsets in ucontext_t (x86-64 psABI), to which the stack pointer points when a signal handler has returned. */
+/*
+ * Offsets in ucontext_t (x86-64 psABI). When a signal handler has returned, the stack pointer
+ * points to the ucontext_t.
+ */
 #define UCONTEXT_BP 120u
 #define UCONTEXT_SP 160u
 #define UCONTEXT_PC 168u
 
 struct known {
-	uint64_t address; /* of the instruction; 0: free */
+	uint64_t address; /* address of the instruction; 0: free */
 	struct ts_cfi_rule rule;
 };
 
@@ -69,7 +73,10 @@ static struct ts_cfi_rule rule_at(struct ts_unwinder *unwinder, uint64_t address
 			break;
 	}
 	if (!known->address) {
-		/* The look-up may find that mappings changed: then nothing is kept until the next one. */
+		/*
+		 * The look-up may change the generation of the mappings. Then this rule is not
+		 * stored.
+		 */
 		struct ts_cfi_rule rule = ts_images_rule(unwinder->images, address, is_return);
 
 		if (ts_images_generation(unwinder->images) != unwinder->generation)
@@ -89,7 +96,10 @@ static bool word_at(const struct words *words, uint64_t address, uint64_t *ret_w
 	return true;
 }
 
-/* From a frame whose rule is known to its caller. False: the copy does not hold it, or it cannot be one. */
+/*
+ * Moves from a frame with a rule to its caller. False: the copied stack does not hold the caller,
+ * or the values are impossible.
+ */
 static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 		 struct ts_unwind_registers *registers, uint64_t *ret_at)
 {
@@ -111,7 +121,10 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 	}
 	if (cfa <= registers->sp || !word_at(words, cfa - 8, &pc))
 		return false;
-	/* A place below the stack pointer: the frame pointer was popped already, and compilers do not tell. */
+	/*
+	 * If the saved frame pointer would lie below the stack pointer, it was popped already.
+	 * Compilers do not describe that in the rules.
+	 */
 	bp_at = cfa + (uint64_t)(int64_t)rule->bp_off;
 	if (rule->bp_off && bp_at >= registers->sp && !word_at(words, bp_at, &bp))
 		return false;
@@ -120,7 +133,10 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 	return pc != 0;
 }
 
-/* Without a rule: the frame pointer, where it leads up the stack to a return address into code. */
+/*
+ * Moves to the caller without a rule: by the frame pointer, if it leads up the stack to a return
+ * address in code.
+ */
 static bool step_by_pointer(const struct ts_unwinder *unwinder, const struct words *words,
 			    struct ts_unwind_registers *registers, uint64_t *ret_at)
 {

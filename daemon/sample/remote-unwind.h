@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Native frames of a sample: from three registers and a copy of the stack, by the rules of the libraries' .eh_frame (sample-image.h). Code
- * without rules is passed by its frame pointer, if that leads to a return address into code. Pure but for its memory of rules; one thread.
+ * Native frames of a sample, from three registers and a copy of the stack, by the rules of the
+ * libraries' .eh_frame (sample-image.h). Code without rules is walked by its frame pointer, if that
+ * leads to a return address in code. Pure except for the stored rules; one thread.
  */
 #pragma once
 
@@ -16,10 +17,13 @@ struct ts_unwind_registers {
 struct ts_unwound_frames {
 	uint32_t n;
 	bool is_complete; /* the outermost frame has no caller */
-	/* The innermost first. Return addresses; of the first one the address of the instruction, plus 1, which reads the same. */
+	/*
+	 * Innermost first: return addresses. frames[0] is the address of the instruction plus 1, so
+	 * readers treat all entries alike.
+	 */
 	uint64_t frames[TS_UNWIND_FRAMES_MAX];
-	uint64_t at
-		[TS_UNWIND_FRAMES_MAX]; /* a frame lies between at[i] and at[i + 1] on the stack */
+	/* Frame i lies between at[i] and at[i + 1] on the stack. */
+	uint64_t at[TS_UNWIND_FRAMES_MAX];
 };
 
 struct ts_unwinder;
@@ -27,6 +31,6 @@ struct ts_unwinder;
 int ts_unwinder_new(struct ts_images *images, struct ts_unwinder **ret_unwinder);
 void ts_unwinder_free(struct ts_unwinder *unwinder); /* NULL is fine */
 
-/* `stack` is a copy of the n_bytes at registers->sp. */
+/* Walks the stack. `stack` is a copy of the n_bytes at registers->sp. */
 void ts_unwinder_walk(struct ts_unwinder *unwinder, const struct ts_unwind_registers *registers,
 		      const void *stack, size_t n_bytes, struct ts_unwound_frames *ret_frames);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of another process, which runs meanwhile: process_vm_readv(2). Between the sampler's files. */
+/*
+ * Reads the memory of another process, which runs meanwhile, by process_vm_readv(2). The sampler's
+ * files share it.
+ */
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +10,7 @@
 
 #include "proto/abi/base.h"
 
-/* False: it cannot be read, or not all of it; errno says why. */
+/* False: the memory cannot be read completely; errno has the reason. */
 static inline bool ts_remote_read(pid_t pid, uint64_t address, void *ret, size_t n)
 {
 	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)address, n};
@@ -20,7 +23,7 @@ static inline bool ts_remote_word(pid_t pid, uint64_t address, uint64_t *ret_wor
 	return address && ts_remote_read(pid, address, ret_word, 8);
 }
 
-/* Words of bytes that were read. */
+/* Reads a word of bytes that were copied. */
 static inline uint64_t ts_word_in(const uint8_t *bytes, unsigned off)
 {
 	uint64_t word;

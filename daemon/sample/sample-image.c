@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remote-unwind.c asks for rules, remote-python.c for symbols. A mapping of code keeps its file mapped here, whole and read-only, for as long as the process
- * maps it. What is in a file code-file.c reads.
+ * Lists the code that another process maps. remote-unwind.c asks for rules, remote-python.c for
+ * symbols. For each mapping of code, this module maps the whole file read-only while the process
+ * maps it. code-file.c reads the file's contents.
  */
 #include "daemon/sample/sample-image.h"
 
@@ -21,11 +22,11 @@
 
 struct mapping {
 	uint64_t start, end;
-	uint64_t bias; /* address in the process less the file's own */
+	uint64_t bias; /* address in the process minus the file's own address */
 	uint64_t device, inode, off;
 	char *path;
-	struct ts_code_file file; /* bytes NULL: it could not be read */
-	bool is_mapped;		  /* `file`, by us */
+	struct ts_code_file file; /* bytes NULL: the file could not be read */
+	bool is_mapped;		  /* this process maps `file` */
 };
 
 struct ts_images {
@@ -35,7 +36,7 @@ struct ts_images {
 	uint64_t generation, looked_ns;
 };
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void close_file(struct mapping *mapping)
 {
@@ -82,7 +83,7 @@ static void open_mapping(struct mapping *mapping, pid_t pid)
 		close_file(mapping);
 }
 
-/* ---- /proc/PID/maps ----------------------------------------------------------------------------- */
+/* ---- /proc/PID/maps ---- */
 
 static void mapping_deinit(struct mapping *mapping)
 {
@@ -90,7 +91,7 @@ static void mapping_deinit(struct mapping *mapping)
 	free(mapping->path);
 }
 
-/* False: the line is not of code. */
+/* Parses a line of maps. False: the mapping is not code. */
 static bool parse(const char *line, struct mapping *ret_mapping, const char **ret_path)
 {
 	unsigned long start, end, off, inode;
@@ -157,7 +158,7 @@ static void look(struct ts_images *images)
 	}
 	free(line);
 	if (!file || !n) {
-		/* The process is gone: what was known still explains its last samples. */
+		/* The process has ended. Keep the known mappings: they explain its last samples. */
 		free(mappings);
 		if (file)
 			fclose(file);
@@ -207,7 +208,9 @@ uint64_t ts_images_generation(const struct ts_images *images)
 	return images->generation;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/*
+ * ---- queries -----------------------------------------------------------------------------------
+ */
 
 static const struct mapping *find(const struct ts_images *images, uint64_t address)
 {

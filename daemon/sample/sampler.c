@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's end of the socket to a sampler. The other end is sampling.c. */
+/*
+ * The daemon's end of the socket to a sampler. serve/session/session-samples.c calls it. It starts
+ * the process by util/spawn.c; the other end is sampling.c.
+ */
 #include "daemon/sample/sampler.h"
 
 #include <inttypes.h>
@@ -51,7 +54,10 @@ void ts_sampler_free(struct ts_sampler *sampler)
 	if (!sampler)
 		return;
 	kill(sampler->pid, SIGKILL);
-	/* A sampler that a file system holds is left to the kernel. */
+	/*
+	 * If a file system blocks the sampler, it is not waited for any longer; the kernel ends it
+	 * later.
+	 */
 	for (unsigned i = 0; i < 50 && !waitpid(sampler->pid, NULL, WNOHANG); i++)
 		usleep(1000);
 	ts_closep(&sampler->fd);

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host sampler of a session: a process that samples the session's threads on the processor and finds the native and Python stack of each sample.
- * It has the rights of the session's user and no more, because it reads that user's files and memory at length: it may wait or die by them, and
- * the daemon does neither. serve/session/session-samples.c makes rows of its messages.
+ * The host sampler of a session: a process that samples the session's threads on the processor,
+ * with the native and the Python stack of each sample. It has the rights of the session's user and
+ * no more. It reads that user's files and memory, which may block or kill it; the daemon itself
+ * reads none of them. serve/session/session-samples.c makes rows from its messages.
  *
- * The socket's messages are lists of items, 8-byte aligned, each behind a struct ts_sampler_item. The daemon checks each. One thread.
+ *     daemon                                     sampler
+ *       ts_sampler_new(): spawn ------------------> begin(): become the user, open events
+ *       ON, OFF ----------------------------------> enable, disable events
+ *       <------------------------------------------ TEXT, SAMPLE, LOST, WHY
+ *       <------------------------------------------ PYTHON: an interpreter was found
+ *       ts_sampler_give_program() ----------------> use the eBPF program, if one is given
+ *       FINISH -----------------------------------> last samples
+ *       <------------------------------------------ DONE
+ *
+ * A message is a list of items, 8-byte aligned, each after a struct ts_sampler_item. The daemon
+ * checks each item. One thread.
  */
 #pragma once
 
@@ -12,7 +23,7 @@
 
 #include "daemon/sample/remote-python.h"
 
-/* The first argument of tracesmithd that makes it a sampler. */
+/* With this first argument, tracesmithd is a sampler. */
 #define TS_SAMPLER_ARGUMENT	 "--sampler"
 #define TS_SAMPLER_MESSAGE_BYTES (64u * 1024)
 #define TS_SAMPLER_FRAMES_MAX	 (TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES)
@@ -22,18 +33,23 @@ enum ts_sampler_kind {
 	TS_SAMPLER_TEXT = 1,   /* struct ts_sampler_text */
 	TS_SAMPLER_SAMPLE = 2, /* struct ts_sampler_sample */
 	TS_SAMPLER_LOST = 3,   /* struct ts_sampler_lost */
-	TS_SAMPLER_WHY = 4,    /* characters: what is missing, and why. At most once */
+	TS_SAMPLER_WHY = 4,    /* characters: the missing part and why; at most once */
 	TS_SAMPLER_DONE = 5,   /* struct ts_sampler_done; nothing follows */
-	TS_SAMPLER_PYTHON =
-		6, /* nothing: the process runs Python. At most once; ts_sampler_give_program() answers */
+	/*
+	 * Empty: the process runs Python. At most once. Answer it with ts_sampler_give_program().
+	 */
+	TS_SAMPLER_PYTHON = 6,
 };
 
 struct ts_sampler_item {
 	uint32_t kind;	  /* enum ts_sampler_kind */
-	uint32_t n_bytes; /* that follow, without padding */
+	uint32_t n_bytes; /* bytes that follow, without padding */
 };
 
-/* "function\nfile" of Python frames: TS_FRAME_PYTHON_AT(id, line). Before the first sample that has it. */
+/*
+ * The text "function\nfile" of Python frames, TS_FRAME_PYTHON_AT(id, line). It comes before the
+ * first sample that uses it.
+ */
 struct ts_sampler_text {
 	uint32_t id; /* counts from 1, at most TS_REMOTE_PYTHON_TEXTS */
 	uint32_t n_text;
@@ -45,27 +61,28 @@ struct ts_sampler_text {
 
 struct ts_sampler_sample {
 	uint64_t time_ns;   /* CLOCK_MONOTONIC */
-	uint64_t period_ns; /* processor time that it stands for */
+	uint64_t period_ns; /* processor time that the sample represents */
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t flags; /* TS_SAMPLER_* */
 	uint32_t n_frames;
-	char name[16]; /* of the thread */
-		       /* The frames follow, the innermost first, as in proto/abi/record.h. */
+	char name[16]; /* name of the thread */
+		       /* The frames follow, innermost first, as in proto/abi/record.h. */
 };
 
 struct ts_sampler_lost {
-	uint64_t count; /* since the last such item */
+	uint64_t count; /* since the previous item of this kind */
 };
 
 struct ts_sampler_done {
 	uint64_t n_samples;
-	uint64_t processor_ns; /* of the sampler itself */
+	uint64_t processor_ns; /* processor time of the sampler itself */
 };
 
 /*
- * The next item of a message that can be what it says it is, from *off on: sizes, counts and ids are in their bounds. Others are passed over. *ret_at:
- * what follows the item's head. False: there is no more. Pure.
+ * Finds the next valid item of a message, from *off on: its sizes, counts and ids are within their
+ * limits. Invalid items are skipped. *ret_at points behind the item's head. False: there is no more
+ * item. Pure.
  */
 bool ts_sampler_next(const uint8_t *message, size_t n_bytes, size_t *off,
 		     struct ts_sampler_item *ret_item, const uint8_t **ret_at);
@@ -79,25 +96,31 @@ struct ts_sampler_process {
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat */
 };
 
-/* Starts one. 0 or a negative errno. */
+/* Starts a sampler. Returns 0 or a negative errno. */
 int ts_sampler_new(const struct ts_sampler_process *process, uint64_t period_ns,
 		   struct ts_sampler **ret_sampler);
-/* Kills it. NULL is fine. */
+/* Kills the sampler. NULL is fine. */
 void ts_sampler_free(struct ts_sampler *sampler);
 
-/* Never block; a sampler that does not read is as one that is gone. */
+/*
+ * Turns sampling on or off. This function and the next two never block: if the sampler does not
+ * read, the message is dropped.
+ */
 void ts_sampler_enable(struct ts_sampler *sampler, bool on);
 /*
- * program_fds: made by ts_bpf_sample_new(), they stay the caller's. NULL: no program; the sampler goes on reading Python stacks itself, right after each
- * sample.
+ * Gives the program of ts_bpf_sample_new() to the sampler; the descriptors stay the caller's. NULL:
+ * no program, and the sampler continues to read Python stacks itself, right after each sample.
  */
 void ts_sampler_give_program(struct ts_sampler *sampler, const int *program_fds);
-/* Asks for the last samples, and DONE. */
+/* Requests the last samples, and DONE. */
 void ts_sampler_finish(struct ts_sampler *sampler);
-/* Readable when there is a message, or the sampler is gone. */
+/* Returns a descriptor that is readable when there is a message, or when the sampler has ended. */
 int ts_sampler_fd(const struct ts_sampler *sampler);
-/* One message, 8-byte aligned, valid until the next call. -EAGAIN: there is none so far. -ECONNRESET: the sampler is gone. */
+/*
+ * Receives one message, 8-byte aligned and valid until the next call. -EAGAIN: no message yet.
+ * -ECONNRESET: the sampler has ended.
+ */
 int ts_sampler_receive(struct ts_sampler *sampler, const void **ret_bytes, size_t *ret_n_bytes);
 
-/* The process itself: main() calls it for TS_SAMPLER_ARGUMENT. Returns its exit status. */
+/* Runs the sampler process; main() calls it for TS_SAMPLER_ARGUMENT. Returns the exit status. */
 int ts_sampler_main(int argc, char **argv);

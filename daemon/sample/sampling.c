@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler process: main() calls it for TS_SAMPLER_ARGUMENT. It takes the rights of the session's user, samples that process's threads
- * (threads.h), reads the Python stack at once (remote-python.h), walks the copied native stack (remote-unwind.h), and sends both to the daemon.
+ * The sampler process; main() calls it for TS_SAMPLER_ARGUMENT. It takes the rights of the
+ * session's user and samples the threads of that process (threads.h). For each sample it reads the
+ * Python stack at once (remote-python.h, or pyring.h for a stack that the kernel read), walks the
+ * copied native stack (remote-unwind.h), and sends both merged to the daemon.
  */
 #include "daemon/sample/sampling.h"
 
@@ -22,8 +24,9 @@
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
 
-#define WAIT_MS	   100
-#define SEND_NS	   UINT64_C(100000000) /* between small messages: one costs as much as a sample */
+#define WAIT_MS 100
+/* Time between small messages: one message costs as much as a sample. */
+#define SEND_NS	   UINT64_C(100000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
 
 struct sampling {
@@ -32,8 +35,8 @@ struct sampling {
 	struct ts_unwinder *unwinder;
 	struct ts_remote_python *python;
 	struct ts_sampled_threads *threads;
-	struct ts_python_ring
-		*ring; /* NULL: Python stacks are read from here, right after each sample */
+	/* NULL: this process reads Python stacks itself, right after each sample. */
+	struct ts_python_ring *ring;
 	struct ts_sampled_options options;
 	struct ts_bpf_python config;
 	bool off;
@@ -45,9 +48,12 @@ struct sampling {
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
-/* Waits for the daemon while its queue is full: perf's rings hold what comes meanwhile, and count the rest. */
+/*
+ * Sends the collected items. If the daemon's queue is full, this waits; meanwhile perf's rings
+ * store new samples and count those without room.
+ */
 static int flush(struct sampling *sampling)
 {
 	ssize_t n = (ssize_t)sampling->n_message;
@@ -62,7 +68,7 @@ static int flush(struct sampling *sampling)
 	return 0;
 }
 
-/* Room for an item of n_bytes, in two parts: both copied. */
+/* Appends an item that consists of two parts; both are copied. */
 static int put(struct sampling *sampling, enum ts_sampler_kind kind, const void *head,
 	       size_t n_head, const void *rest, size_t n_rest)
 {
@@ -124,9 +130,9 @@ static int put_done(struct sampling *sampling)
 	return r ?: flush(sampling);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples ---- */
 
-/* The Python functions of a sample, for a merge. */
+/* Reads the Python functions of a sample for the merge. */
 static int read_python(struct sampling *sampling, const struct ts_thread_sample *sample,
 		       bool *ret_has_frames)
 {
@@ -141,7 +147,7 @@ static int read_python(struct sampling *sampling, const struct ts_thread_sample 
 	return stack ? ts_remote_python_take(sampling->python, stack, ret_has_frames) : 0;
 }
 
-/* From the stack pointer to behind the outermost frame's return address. */
+/* Returns the bytes from the stack pointer to the end of the outermost return address. */
 static size_t depth_of(const struct ts_unwound_frames *native, uint64_t sp)
 {
 	return native->n > 1 ? native->at[native->n - 1] + 8 - sp : 0;
@@ -182,7 +188,7 @@ static int take_sample(void *data, const struct ts_thread_sample *sample, size_t
 
 static int open_threads(struct sampling *sampling)
 {
-	/* The losses of the rings that go are counted before. */
+	/* Report the losses of the old rings before they are closed. */
 	int r = sampling->threads ? put_losses(sampling) : 0;
 
 	if (r)
@@ -197,8 +203,8 @@ static int open_threads(struct sampling *sampling)
 }
 
 /*
- * An interpreter is there: its stacks are read at each sample, right away, until the daemon gives the program that reads them in the
- * kernel (take_program()).
+ * Handles a new interpreter: each sample wakes this process and its stack is read at once, until
+ * the daemon gives the program that reads stacks in the kernel (take_program()).
  */
 static int take_interpreter(struct sampling *sampling)
 {
@@ -213,7 +219,7 @@ static int take_interpreter(struct sampling *sampling)
 	return r ?: flush(sampling);
 }
 
-/* Mappings changed: an interpreter may be there now, or a library. */
+/* Handles changed mappings: an interpreter or a library may be new. */
 static int look_around(struct sampling *sampling)
 {
 	const char *why;
@@ -230,9 +236,12 @@ static int look_around(struct sampling *sampling)
 	return r ?: why ? put_why(sampling, why) : 0;
 }
 
-/* ---- the process -------------------------------------------------------------------------------- */
+/* ---- the process ---- */
 
-/* The session's user's rights. A daemon that may not give its own up samples its own user's processes alone. */
+/*
+ * Takes the rights of the session's user. A daemon that cannot change its user samples only
+ * processes of its own user.
+ */
 static int take_rights(const struct ts_sampler_process *process)
 {
 	if (geteuid() == process->uid)
@@ -265,7 +274,7 @@ static int read_arguments(struct sampling *sampling, int argc, char **argv)
 	return numbers[4] ? 0 : -EINVAL;
 }
 
-#define E_RIGHTS 1 /* the user's rights cannot be had */
+#define E_RIGHTS 1 /* the rights of the user cannot be taken */
 
 static int begin(struct sampling *sampling)
 {
@@ -276,7 +285,7 @@ static int begin(struct sampling *sampling)
 
 	sampling->options.program_fd = -1;
 
-	/* Behind the change of rights, which takes it back. */
+	/* After the change of rights, because that change clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "ts-sampler");
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
@@ -289,12 +298,15 @@ static int begin(struct sampling *sampling)
 		    ?: ts_remote_python_new(process->pid, sampling->images, put_text, sampling,
 					    &sampling->python);
 	r = r ?: open_threads(sampling);
-	/* Whatever was opened is of the process that it should be, if that has its number still. */
+	/*
+	 * If the process number still belongs to the same process, all opened events belong to it
+	 * too.
+	 */
 	r = r ?: ts_identity_start_ticks(process->pid, &ticks);
 	return r ?: ticks == process->start_ticks ? 0 : -ESRCH;
 }
 
-/* Why the process cannot be sampled, for a person. */
+/* Reports why the process cannot be sampled, in words for users. */
 static void explain(struct sampling *sampling, int r)
 {
 	char why[160], level[16] = "";
@@ -323,7 +335,7 @@ static void switch_to(struct sampling *sampling, bool on)
 	ts_sampled_threads_enable(sampling->threads, on);
 }
 
-/* From now on the program reads Python stacks: samples need not be taken one by one. */
+/* Lets the program read Python stacks. Samples then need not be handled one by one. */
 static int take_program(struct sampling *sampling, const int *fds)
 {
 	if (sampling->ring || !sampling->has_interpreter ||
@@ -342,7 +354,10 @@ static int take_program(struct sampling *sampling, const int *fds)
 	return open_threads(sampling);
 }
 
-/* *ret_fds: descriptors that came along. Returns the word, or 0: there is none; a negative errno: the daemon is gone. */
+/*
+ * Receives a word; *ret_fds has the descriptors that came with it. Returns the word, 0 if there is
+ * none, or a negative errno if the daemon has closed the socket.
+ */
 static int receive_word(int ret_fds[TS_BPF_SAMPLE_FDS], bool *ret_has_fds)
 {
 	union {
@@ -371,7 +386,9 @@ static int receive_word(int ret_fds[TS_BPF_SAMPLE_FDS], bool *ret_has_fds)
 	return (int)word;
 }
 
-/* *ret_finish: the daemon wants no more, or is gone. */
+/*
+ * Handles all words. *ret_finish is set if the daemon requests the end, or has closed the socket.
+ */
 static int take_words(struct sampling *sampling, bool *ret_finish)
 {
 	int fds[TS_BPF_SAMPLE_FDS] = {-1, -1, -1}, word, r = 0;
@@ -422,7 +439,7 @@ static int run(struct sampling *sampling)
 
 		if (poll(polled, 2, WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
-		/* The rings are drained first: a word may replace them. */
+		/* Drain the rings first, because a word may replace them. */
 		r = take_all(sampling);
 		if (!r && polled[1].revents)
 			r = take_words(sampling, &finish);

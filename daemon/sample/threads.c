@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler's loop (sampling.c) calls it. Each thread has an event and a ring of its own: events that the kernel inherits to new threads would
- * need one for each thread and CPU. A clone that a sampled thread makes stands in its ring, so most new threads are found at once.
+ * Samples the threads of a process by perf events. sampling.c calls it. Each thread has its own
+ * event and ring: events that new threads inherit would need one for each thread and CPU. The ring
+ * of a thread has a record for each clone that it makes, so most new threads are found at once.
  *
- * The copied stack is most of a sample's cost. A thread begins with the long copy. If its first samples all needed little, it gets another event
- * with the short copy; the first stack that is deeper than that brings the long one back, for good.
+ * The copied stack is most of the cost of a sample, so its length adapts:
+ *
+ *     long copy -- LEARNING_SAMPLES samples, all at most FLAT_BYTES deep --> short copy
+ *     short copy -- a stack deeper than the copy --> long copy, for good
+ *
+ * A change of the length needs a new event (replace_event()).
  */
 #include "daemon/sample/threads.h"
 
@@ -25,7 +30,7 @@
 #include "proto/abi/map.h"
 
 #define RING_BYTES	 (256u * 1024)
-#define SMALL_RING_BYTES (32u * 1024) /* where memory that may be locked runs out */
+#define SMALL_RING_BYTES (32u * 1024) /* smallest ring, if little memory may be locked */
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
@@ -40,11 +45,11 @@ struct sampled {
 	struct perf_event_mmap_page *page;
 	uint8_t *ring;
 	size_t ring_bytes;
-	uint32_t stack_bytes; /* of the copy */
+	uint32_t stack_bytes; /* length of the copied stack */
 	uint32_t n_samples;
-	size_t depth_bytes; /* the greatest so far */
-	bool is_settled;    /* the copy's length stays, unless a stack is too deep for it */
-	bool keeps_event;   /* there was no other to be had */
+	size_t depth_bytes; /* the deepest stack so far */
+	bool is_settled;    /* the length stays, unless a stack is too deep */
+	bool keeps_event;   /* no other event could be opened */
 	char name[16];
 };
 
@@ -54,17 +59,17 @@ struct ts_sampled_threads {
 	uint64_t scanned_ns;
 	int epoll_fd;
 	bool user_only, off;
-	bool scan;	  /* a thread was made */
+	bool scan;	  /* a thread was created */
 	bool mapped;	  /* code was mapped */
-	uint32_t n_slots; /* of `threads`, that were ever taken */
+	uint32_t n_slots; /* slots of `threads` in use or once used */
 	uint32_t n, n_live;
 	uint64_t n_lost, n_left_out;
-	struct ts_map by_tid; /* left out ones too */
+	struct ts_map by_tid; /* with the threads that are left out */
 	struct sampled threads[TS_SAMPLED_MAX];
 	uint8_t record[RECORD_BYTES];
 };
 
-/* A sample's fixed part, as sample_type below orders it. */
+/* The fixed part of a sample, in the order of sample_type below. */
 struct sample_head {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -72,7 +77,7 @@ struct sample_head {
 	uint64_t registers_abi;
 };
 
-/* ---- one thread --------------------------------------------------------------------------------- */
+/* ---- one thread ---- */
 
 static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bool user_only,
 		      uint32_t stack_bytes)
@@ -92,7 +97,10 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.mmap = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Else when the ring is half full. A count would be one reason more, not another. */
+		/*
+		 * 0: the kernel wakes the reader when the ring is half full. A count adds a
+		 * wake-up, and does not replace that one.
+		 */
 		.wakeup_events = threads->options.prompt,
 		.sample_regs_user = REGISTERS,
 		.sample_stack_user = stack_bytes,
@@ -135,7 +143,7 @@ static void close_thread(struct ts_sampled_threads *threads, struct sampled *sam
 	sampled->tid = 0;
 }
 
-/* A line of a thread's /proc; `key` is the beginning of the line, or empty. */
+/* Reads a line of a file in the thread's /proc. `key` is the start of the line, or empty. */
 static bool read_line(const struct ts_sampled_threads *threads, uint32_t tid, const char *name,
 		      const char *key, char *line, size_t n_line)
 {
@@ -158,7 +166,7 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 	char line[256], *at;
 
 	sampled->inner_tid = sampled->tid;
-	/* The last of them is the process's own number. */
+	/* The last number is the one in the process's own pid namespace. */
 	if (read_line(threads, sampled->tid, "status", "NSpid:", line, sizeof(line))) {
 		at = strrchr(line, '\t');
 		if (at)
@@ -168,7 +176,10 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 	snprintf(sampled->name, sizeof(sampled->name), "%.15s", line);
 }
 
-/* Without time in the kernel from now on, if the kernel refuses the first event otherwise. */
+/*
+ * Opens an event. If the kernel refuses the first event, time in the kernel is excluded from now
+ * on.
+ */
 static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uint32_t stack_bytes)
 {
 	int fd = open_event(threads, tid, threads->user_only, stack_bytes);
@@ -179,7 +190,7 @@ static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uin
 	return open_event(threads, tid, true, stack_bytes);
 }
 
-/* The thread's event, its program and its ring. */
+/* Opens the thread's event, sets the program and maps the ring. */
 static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampled, uint32_t tid)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -225,9 +236,9 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 	return ts_map_set(&threads->by_tid, tid, i);
 }
 
-/* ---- all threads -------------------------------------------------------------------------------- */
+/* ---- all threads ---- */
 
-/* Threads of which there are none so far. The first one's failure is the caller's. */
+/* Adds the threads that are not known yet. Returns an error only if no thread can be sampled. */
 static int scan(struct ts_sampled_threads *threads)
 {
 	char path[32];
@@ -343,9 +354,9 @@ void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on)
 			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records ---- */
 
-/* n bytes of the ring: where they lie, or in `space`, if they go on at the ring's beginning. */
+/* Returns n bytes of the ring: in place, or copied to `space` if they wrap around its end. */
 static const void *bytes_at(const struct sampled *sampled, uint64_t tail, void *space, size_t n)
 {
 	size_t off = tail & (sampled->ring_bytes - 1);
@@ -377,14 +388,14 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 	sample.cpu = head.cpu;
 	bytes += sizeof(head);
 	n -= sizeof(head);
-	/* A thread of the kernel, or 32-bit code. */
+	/* A kernel thread, or 32-bit code. */
 	if (head.registers_abi != PERF_SAMPLE_REGS_ABI_64 || n < sizeof(registers) + 8)
 		return 0;
 	memcpy(registers, bytes, sizeof(registers));
 	memcpy(&n_stack, bytes + sizeof(registers), 8);
 	bytes += sizeof(registers) + 8;
 	n -= sizeof(registers) + 8;
-	/* In the order of their numbers: BP, SP, IP. */
+	/* The registers come in the order of their numbers: BP, SP, IP. */
 	sample.registers = (struct ts_unwind_registers){registers[2], registers[1], registers[0]};
 	if (n_stack && n_stack <= n && n - n_stack >= 8) {
 		memcpy(&n_dumped, bytes + n_stack, 8);
@@ -398,7 +409,7 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 	return r;
 }
 
-/* The length of the copy that suits the thread's stacks, as far as they are known. */
+/* Returns the length of the copy that suits the thread's stacks so far. */
 static uint32_t suitable_bytes(struct sampled *sampled)
 {
 	if (sampled->keeps_event)
@@ -415,8 +426,9 @@ static uint32_t suitable_bytes(struct sampled *sampled)
 }
 
 /*
- * A new event with another length of copy. The old one is off, and its ring is empty. It goes on where no other is to be had that is as
- * good: rights may have been lost since, and memory for two rings may be short.
+ * Opens a new event with another length of the copy. The old event is disabled and its ring is
+ * empty. If no equally good event can be opened, the old one continues: rights may be lost since,
+ * and memory for two rings may be short.
  */
 static void replace_event(struct ts_sampled_threads *threads, struct sampled *sampled,
 			  uint32_t stack_bytes)
@@ -435,11 +447,11 @@ static void replace_event(struct ts_sampled_threads *threads, struct sampled *sa
 	}
 	close_event(sampled);
 	*sampled = next;
-	/* An event that is off tells neither. */
+	/* A disabled event records neither mappings nor clones, so check both. */
 	threads->mapped = threads->scan = true;
 }
 
-/* A record of exit: pid, parent, thread. */
+/* True if the record is the exit of this thread. Its numbers are pid, parent and thread. */
 static bool exits(const struct sampled *sampled, const uint8_t *bytes, size_t n)
 {
 	uint32_t numbers[3];
@@ -454,7 +466,10 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 		     ts_thread_sampled *callback, void *data)
 {
 	uint64_t tail = sampled->page->data_tail;
-	/* Pairs with the kernel's barrier before it moves the head; the release below with its look at the tail. */
+	/*
+	 * Pairs with the kernel's barrier before its store of data_head. The release of data_tail
+	 * below pairs with the kernel's read of it.
+	 */
 	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
 	bool is_over = false;
 	int r = 0;
@@ -489,7 +504,7 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 		tail += header.size;
 		__atomic_store_n(&sampled->page->data_tail, tail, __ATOMIC_RELEASE);
 	}
-	/* The thread's number may come again. */
+	/* The kernel may reuse the thread's number. */
 	if (is_over) {
 		(void)ts_map_set(&threads->by_tid, sampled->tid, 0);
 		close_thread(threads, sampled);
@@ -497,7 +512,10 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 	return r;
 }
 
-/* Whether the kernel may have dropped records: it tells so with the next record that has room. */
+/*
+ * True if the kernel may have dropped records. The kernel reports a loss with the next record that
+ * has room.
+ */
 static bool is_crowded(const struct sampled *sampled)
 {
 	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
@@ -517,7 +535,7 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 	stack_bytes = suitable_bytes(sampled);
 	if (stack_bytes == sampled->stack_bytes)
 		return 0;
-	/* Samples that came meanwhile are taken first: closing the event drops them. */
+	/* Handle the samples that came meanwhile, because closing the event drops them. */
 	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
 	before(data);
 	r = take_ring(threads, sampled, callback, data);
@@ -533,8 +551,9 @@ int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sample
 	int r = 0;
 
 	/*
-	 * Readiness of a ring is told once, to the first who asks: here to poll() on the epoll descriptor. So this only empties the list of
-	 * ready ones, and every ring is looked at.
+	 * The kernel reports the readiness of a ring once, to the first caller: here poll() on the
+	 * epoll descriptor. So this call only empties the list of ready rings, and every ring is
+	 * read.
 	 */
 	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
 	before(data);
