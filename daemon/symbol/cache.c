@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbol cache. Readers need no lock: a name always leads to a whole file. Writers take one lock for the
- * directory, look again at what is there, and rename what they made over it.
+ * Stores symbol sets on disk by build id. symbolizer.c calls it; it calls symbol-set.c to check and
+ * merge sets. Readers need no lock, because a name always leads to a whole file. A writer locks the
+ * directory, reads the current file again, and renames the new file over it.
  */
 #include "daemon/symbol/cache.h"
 
@@ -40,7 +41,7 @@ static int default_directory(char ret_path[PATH_MAX])
 	return n > 0 && n < PATH_MAX ? 0 : -ENOENT;
 }
 
-/* mkdir -p, for the user alone. */
+/* Makes a directory and its parents; only the user can read the last one. */
 static void make_directory(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -68,7 +69,7 @@ int ts_symbol_cache_new(const char *directory, struct ts_symbol_cache **ret_cach
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	/* What another may write another may forge. */
+	/* If another user can write the directory, that user can forge symbols. */
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
 		close(fd);
 		return -EACCES;
@@ -171,7 +172,10 @@ static int write_file(int directory, const char *name, const struct ts_symbol_se
 	return renameat(directory, NEW_NAME, directory, name) < 0 ? -errno : 0;
 }
 
-/* Under the lock: while there is too much, the file that was written longest ago goes. */
+/*
+ * Deletes the files that were written longest ago, until the size is within the limit. The caller
+ * holds the lock.
+ */
 static void evict(struct ts_symbol_cache *cache)
 {
 	int fd = openat(cache->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +219,7 @@ static int merge(struct ts_symbol_cache *cache, const char *name, const uint8_t 
 
 	if (ts_symbol_cache_load(cache, build_id, n_build_id, &old) || old.flags < set->flags)
 		return write_file(cache->fd, name, set);
-	/* Somebody else had the debug information that we have not. */
+	/* The stored set has debug information that this set lacks. */
 	if (old.flags > set->flags)
 		return 0;
 	r = ts_symbol_builder_new(&builder);
@@ -236,7 +240,10 @@ int ts_symbol_cache_store(struct ts_symbol_cache *cache, const uint8_t *build_id
 
 	if (r)
 		return r;
-	/* An open file description of its own: threads of one process exclude each other too. */
+	/*
+	 * flock() locks an open file description. Each call opens its own, so threads of one
+	 * process exclude each other too.
+	 */
 	lock = openat(cache->fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock < 0)
 		return -errno;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols on demand: the trace is opened again, what is found is appended. It runs with the rights of
- * who asked, and does what one trace needs.
+ * Symbolises a finished trace on request: opens the trace again and appends the symbols that it
+ * finds. daemon/main.c calls it for `tracesmithd --symbolize`; it calls ts_symbolize_trace(). It
+ * runs with the rights of the user who runs the command, for one trace.
  */
 #include "daemon/symbol/command.h"
 
@@ -12,7 +13,7 @@
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "sbt/append.h"
 
-/* Nobody waits for one file longer than this. */
+/* Longest time for one file. */
 #define FILE_DEADLINE_MS 60000u
 
 static int sink_string(void *data, const char *bytes, size_t n_bytes, uint32_t *ret_id)
@@ -115,7 +116,7 @@ static int send_report(int fd, const struct ts_symbol_report *report)
 
 		ts__rpc__symbolized_image__init(&images[i]);
 		images[i].path = from->path;
-		/* protobuf-c has no const; nothing is written through it. */
+		/* protobuf-c lacks const; it does not write through the pointer. */
 		images[i].result = (char *)(uintptr_t)result_name(from->result);
 		images[i].why = *from->why ? (char *)(uintptr_t)from->why : NULL;
 		TS_RPC_SET(&images[i], addresses, from->n_addresses);

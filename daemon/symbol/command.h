@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `tracesmithd --symbolize`, which `tsctl symbolize` starts: names what a finished trace has of stacks, and says how it
- * went as one SymbolizeReport, or an Error, in a frame of rpc/frame.h.
+ * `tracesmithd --symbolize`, which `tsctl symbolize` starts: symbolises the stacks of a finished
+ * trace. It reports by one SymbolizeReport, with an error in it on failure, in a frame of
+ * rpc/frame.h.
  */
 #pragma once
 
@@ -11,8 +12,8 @@ struct ts_symbolize_command {
 	int trace_fd;  /* open for reading and writing */
 	int report_fd; /* a stream socket or a pipe */
 	bool again;
-	const char *worker; /* NULL: the one that belongs to this program */
+	const char *worker; /* NULL: the one that ts_worker_find() finds */
 };
 
-/* Returns the exit status. */
+/* Returns the exit status: 0, or 1 on failure. */
 int ts_symbolize_command(const struct ts_symbolize_command *command);

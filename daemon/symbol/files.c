@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where symbols lie. Paths are a stranger's: they are followed inside the root directory that he has, with his
- * rights where we have more, and what they lead to is looked at before it is opened.
+ * Opens the files that have symbols. symbolizer.c, trace.c and serve/system/prober.c call it. The
+ * paths come from a traced process and are untrusted. A path is resolved inside that process's root
+ * directory, as that process's user if the daemon is root. The kind of the file is checked before
+ * it is opened for reading.
  */
 #include "daemon/symbol/files.h"
 
@@ -22,7 +24,7 @@
 #define DEBUG_NAME   "/usr/lib/debug/.build-id/"
 #define MAX_ID_BYTES 64u
 
-/* The path without following it anywhere: for a look. */
+/* Opens the path without reading rights (O_PATH), to examine the file first. */
 static int open_path(int root_fd, const char *path)
 {
 	struct open_how how = {
@@ -37,8 +39,9 @@ static int open_path(int root_fd, const char *path)
 }
 
 /*
- * Whether the owner and the bytes of a file are the file system's word. A user's process can serve a FUSE file system. In a stranger's
- * mount namespace a user can also mount an overlay of one, or an image, so disks alone are believed there.
+ * True if the owner and the bytes of a file can be trusted. A user's process can serve a FUSE file
+ * system. In another process's mount namespace, a user can also mount an overlay on FUSE, or an
+ * image; so only file systems on disks are trusted there.
  */
 static bool is_believed(int fd, bool is_strangers_view)
 {
@@ -83,7 +86,10 @@ static int open_regular(const struct ts_symbol_view *view, int root_fd, const ch
 	return 0;
 }
 
-/* Rights over files are a thread's own; with root's ids go its capabilities over files. */
+/*
+ * Changes the user for file access of this thread. If root's id goes, its capabilities over files
+ * go too.
+ */
 static void become(uid_t uid, uid_t *ret_before, gid_t *ret_group_before)
 {
 	*ret_group_before = (gid_t)setfsgid(uid ? NOBODY : 0);
@@ -100,7 +106,10 @@ static int open_as(const struct ts_symbol_view *view, int root_fd, const char *p
 
 	if (!change)
 		return open_regular(view, root_fd, path, ret_file);
-	/* The supplementary groups of this thread alone, and for good: it needs none. */
+	/*
+	 * Drops the supplementary groups of this thread only, and permanently: the thread needs
+	 * none.
+	 */
 	if (syscall(SYS_setgroups, 0, NULL) < 0)
 		return -errno;
 	become(view->uid, &before, &group_before);
@@ -154,7 +163,7 @@ static void hex(const uint8_t *bytes, size_t n, char *to)
 		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Where debuginfod's client keeps what it fetched: debuginfod_find_debuginfo(3). */
+/* Path of the file that debuginfod's client stored: see debuginfod_find_debuginfo(3). */
 static bool fetched_name(const char *id, char ret_path[PATH_MAX])
 {
 	const char *given = secure_getenv("DEBUGINFOD_CACHE_PATH"),
@@ -199,7 +208,7 @@ bool ts_symbol_fetch_debug(const uint8_t *build_id, size_t n)
 		   *urls = secure_getenv("DEBUGINFOD_URLS");
 	char id[2 * MAX_ID_BYTES + 1] = "";
 	char sh[] = "sh", c[] = "-c";
-	/* posix_spawn() has no const; nothing is written through it. */
+	/* posix_spawn() lacks const; it does not write through the pointer. */
 	char *argv[] = {sh, c, (char *)(uintptr_t)script, sh, id, NULL};
 	pid_t pid;
 
@@ -208,7 +217,7 @@ bool ts_symbol_fetch_debug(const uint8_t *build_id, size_t n)
 	hex(build_id, n, id);
 	if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ))
 		return false;
-	/* The shell ends at once; what it started is nobody's. */
+	/* The shell ends at once; init adopts its background process. */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return true;

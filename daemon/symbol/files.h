@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the files that symbols come from: where the traced process saw them, and where this system keeps debug files by
- * build id. What is opened is a regular file, whatever a stranger's path leads to; nothing here reads a byte.
+ * Opens the files that have symbols: at the path that the traced process used, and debug files by
+ * build id. Every opened file is a regular file, wherever its path leads. No function here reads a
+ * byte of it.
  */
 #pragma once
 
@@ -9,38 +10,50 @@
 
 #include "proto/abi/base.h"
 
-/* Which file systems, and with whose rights. All zero is not one: root_fd is -1 where there is none. */
+/*
+ * A view of file systems and the rights to use. Set root_fd to -1 if there is none; an all-zero
+ * struct is not valid.
+ */
 struct ts_symbol_view {
-	int root_fd;	  /* the root directory of the process, where it may be another than ours */
-	uid_t uid;	  /* root opens with the rights of this user; 0: with its own */
-	bool by_own_path; /* its paths may be looked for in our own root directory */
-	bool of_owner;	  /* what another than `owner` wrote is not believed (-EPERM) */
+	/* Root directory of the process, which may differ from the daemon's; -1: none. */
+	int root_fd;
+	uid_t uid;	  /* root opens files as this user; 0: as root */
+	bool by_own_path; /* search its paths also in our own root directory */
+	bool of_owner;	  /* reject files of other owners than `owner` (-EPERM) */
 	uid_t owner;
 };
 
 struct ts_symbol_file {
 	int fd;
-	bool trusted; /* only root or we can have written it */
+	bool trusted; /* only root or this process can have written it */
 };
 
-/* /proc/PID/root, or -1: the process is gone, or not ours to look at. */
+/* Opens /proc/PID/root. -1: the process has ended, or this process may not examine it. */
 int ts_symbol_root_open(pid_t pid);
 
 /*
- * The nth place where `path` may be (0, 1, ...): -ERANGE past the last. Else 0, or why it could not be opened there:
- * -ENOENT, -EACCES, -EINVAL (no regular file), ...
+ * Opens the nth place (0, 1, ...) where `path` may be. -ERANGE: there is no nth place. Other errors
+ * refer to that place alone: -ENOENT, -EACCES, -EINVAL (not a regular file), -EPERM (another
+ * owner), ...
  */
 int ts_symbol_open(const struct ts_symbol_view *view, const char *path, unsigned nth,
 		   struct ts_symbol_file *ret_file);
-/* The separate debug file of a build id, from the same view, this system, or what debuginfod brought. -ENOENT */
+/*
+ * Opens the separate debug file of a build id: from this system, else from the view, else from
+ * debuginfod's cache. Returns 0 or -ENOENT.
+ */
 int ts_symbol_open_debug(const struct ts_symbol_view *view, const uint8_t *build_id, size_t n,
 			 struct ts_symbol_file *ret_file);
-/* The nth place where the debug file that the file at `path` names may be: as ts_symbol_open(). */
+/*
+ * Opens the nth place of the debug file `name`, to which the file at `path` links. Errors as in
+ * ts_symbol_open().
+ */
 int ts_symbol_open_link(const struct ts_symbol_view *view, const char *path, const char *name,
 			unsigned nth, struct ts_symbol_file *ret_file);
 
 /*
- * Has debuginfod asked for the debug file, where TRACESMITH_DEBUGINFOD is 1 and DEBUGINFOD_URLS says whom. Does not
- * wait: what comes is there for the next time. Returns whether it was asked.
+ * Starts debuginfod's client for the debug file, if TRACESMITH_DEBUGINFOD is 1 and DEBUGINFOD_URLS
+ * is set. Does not wait: the file is available to a later run. Returns true if the client was
+ * started.
  */
 bool ts_symbol_fetch_debug(const uint8_t *build_id, size_t n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of symbols. A look-up is a search among addresses that lie close together; all else of the layout serves to
- * write and read it in one go.
+ * Builds, checks and searches sets of symbols. cache.c, symbolizer.c and trace.c call it. A look-up
+ * searches addresses that lie close together in memory; the rest of the layout lets a set be
+ * written and read by one call.
  */
 #include "daemon/symbol/symbol-set.h"
 
@@ -22,16 +23,16 @@ struct set_header {
 	uint32_t n_text;
 	uint8_t key[SET_MAX_KEY];
 	uint32_t reserved;
-	uint32_t
-		checksum; /* CRC-32C of all that follows this header, then of what is before this field */
+	/* CRC-32C of all bytes after this header, then of the bytes before this field. */
+	uint32_t checksum;
 };
 TS_ASSERT_SIZE(struct set_header, 96);
 
 struct ts_symbol_builder {
-	struct ts_buffer entries; /* as they came */
+	struct ts_buffer entries; /* in the order of their arrival */
 	struct ts_buffer frames;
 	struct ts_buffer text;
-	struct ts_buffer text_offs; /* u32, of text number i + 1 */
+	struct ts_buffer text_offs; /* u32: offset of text number i + 1 */
 	struct ts_intern texts;
 	int error;
 };
@@ -42,7 +43,10 @@ void ts_symbol_set_deinit(struct ts_symbol_set *set)
 	*set = (struct ts_symbol_set){0};
 }
 
-/* Halves without a jump that depends on what is found: none could be foreseen. */
+/*
+ * Binary search without a branch on the result of a comparison, because the processor cannot
+ * predict such a branch.
+ */
 const struct ts_symbol_entry *ts_symbol_set_find(const struct ts_symbol_set *set, uint64_t address)
 {
 	const struct ts_symbol_entry *first = set->entries;
@@ -70,7 +74,7 @@ static uint32_t checksum(const uint8_t *bytes, size_t n_bytes)
 	return ts_crc32c(head, sizeof(head));
 }
 
-/* Points into the bytes; what they say was checked, or is our own. */
+/* Sets the pointers into the bytes. The header was checked, or is our own. */
 static void lay_out(struct ts_symbol_set *set, uint8_t *bytes, size_t n_bytes,
 		    const struct set_header *header)
 {

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One file at a time. The order of trust: the cache is ours; a file has to have the build id that the process saw in
- * memory; what the worker says of it is checked like any stranger's word, and is kept for others only where nobody
- * else could have made the file.
+ * Finds the symbols of one file at a time. trace.c calls it; it calls cache.c, files.c and the
+ * worker (worker-client.h).
+ *
+ *     cache -- addresses that it lacks --> open the file at its places --> worker
+ *       worker needs a debug file (debug_link, alternate): open it, ask again
+ *       worker reports another build id (lies):            try the next place
+ *     builder: the worker's answer + the cached entries --> result, and into the cache if trusted
+ *
+ * The cache is trusted. A file must have the build id that the process had in memory. Answers of
+ * the worker are checked like any untrusted data. They go into the cache only if nobody but root
+ * and this user can have written the files. If the worker has read another file, a new worker reads
+ * the next trusted one.
  */
 #include "daemon/symbol/symbolizer.h"
 
@@ -14,17 +23,17 @@ struct ts_symbolizer {
 	struct ts_symbol_cache *cache; /* NULL: none */
 	uint32_t deadline_ms;
 	unsigned n_read;
-	bool tainted; /* the worker has read a file that somebody else can have made */
+	bool tainted; /* the worker has read an untrusted file */
 };
 
-/* One question. */
+/* One call of ts_symbolize(). */
 struct job {
 	struct ts_symbolizer *symbolizer;
 	const struct ts_symbol_image *image;
-	const uint64_t *addresses; /* those that the cache does not know */
+	const uint64_t *addresses; /* addresses that the cache lacks */
 	size_t n;
 	struct ts_symbol_file file, debug, alternate;
-	unsigned n_links; /* places of its debug file that were tried */
+	unsigned n_links; /* places of its debug file tried so far */
 	struct ts_symbol_builder *builder;
 	bool has_debug_info;
 	enum ts_image_result result;
@@ -86,7 +95,7 @@ static void set_result(struct job *job, enum ts_image_result result, const char 
 
 struct texts {
 	const char *bytes;
-	size_t *offs; /* of text i + 1; one more: the end */
+	size_t *offs; /* offset of text i + 1; the last entry is the end */
 	size_t n;
 };
 
@@ -109,7 +118,7 @@ static int find_texts(const Ts__Rpc__WorkerSymbols *symbols, struct texts *ret_t
 	return 0;
 }
 
-/* A number that is out of range is none. */
+/* Returns a text by its number; a number out of range gives "". */
 static const char *text_at(const struct texts *texts, uint32_t number, size_t *ret_n)
 {
 	*ret_n = 0;
@@ -156,7 +165,7 @@ static void fill_request(const struct job *job, Ts__Rpc__WorkerRequest *request,
 			 Ts__Rpc__WorkerRequest__Elf *elf, Ts__Rpc__WorkerRequest__PerfMap *map,
 			 Ts__Rpc__WorkerRequest__JitDump *dump, const uint64_t *addresses, size_t n)
 {
-	/* protobuf-c has no const; nothing is written through it. */
+	/* protobuf-c lacks const; it does not write through the pointer. */
 	uint64_t *list = (uint64_t *)(uintptr_t)addresses;
 
 	switch (job->image->kind) {
@@ -187,7 +196,9 @@ static void fill_request(const struct job *job, Ts__Rpc__WorkerRequest *request,
 	}
 }
 
-/* One piece of the list. `same`: the worker has the file open from the piece before. */
+/*
+ * Asks for one piece of the list. `same`: the worker still has the file of the previous piece open.
+ */
 static int ask(struct job *job, const uint64_t *addresses, size_t n, bool same,
 	       Ts__Rpc__WorkerAnswer **ret_answer)
 {
@@ -223,13 +234,16 @@ static void close_file(struct ts_symbol_file *file)
 	file->fd = -1;
 }
 
-/* A worker that may have been taken over by one file is not asked about one that everybody shares. */
+/*
+ * Marks the worker as tainted if the file is untrusted: such a file may have taken it over. A
+ * tainted worker reads no trusted file.
+ */
 static void note_file(struct job *job, const struct ts_symbol_file *file)
 {
 	job->symbolizer->tainted |= file->fd >= 0 && !file->trusted;
 }
 
-/* The next file of the name that it gives its debug file; whether it is that one the worker tells. */
+/* Opens the next place of the linked debug file. The worker checks that it is the right file. */
 static bool look_for_link(struct job *job, const ProtobufCBinaryData *link)
 {
 	char name[NAME_MAX + 1] = "";
@@ -247,7 +261,7 @@ static bool look_for_link(struct job *job, const ProtobufCBinaryData *link)
 	return !r;
 }
 
-/* What is further wanted of an answer: whether the question is to be asked again with more. */
+/* Opens a further file that the answer needs. True: ask again with that file. */
 static bool look_for_more(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
 {
 	if (symbols->has_debug_link)
@@ -269,7 +283,7 @@ static void note_answer(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
 		   symbols->why ? symbols->why : "");
 }
 
-/* Returns 0; 1 where the file is another; or an error, which belongs to this file alone. */
+/* Returns 0; 1 if the file has another build id; or an error of this file alone. */
 static int ask_all(struct job *job)
 {
 	bool same = false;
@@ -310,7 +324,7 @@ static void choose_worker(struct job *job)
 	note_file(job, &job->debug);
 }
 
-/* One of the places where it may lie. Returns whether it was the right one. */
+/* Tries one place of the file. Returns true if the right file was read. */
 static bool try_file(struct job *job)
 {
 	int r;
@@ -351,7 +365,7 @@ static bool try_places(struct job *job)
 	}
 	if (done || job->debug.fd < 0)
 		return done;
-	/* The file is gone, but what was kept of it for debuggers says the same. */
+	/* The file is gone; its debug file has the same symbols. */
 	job->file = job->debug;
 	job->debug.fd = -1;
 	done = try_file(job);
@@ -361,7 +375,7 @@ static bool try_places(struct job *job)
 
 /* ---- the cache ---- */
 
-/* The addresses that the set lacks. */
+/* Returns the addresses that the set lacks. NULL: out of memory. */
 static uint64_t *missing(const struct ts_symbol_set *set, const uint64_t *addresses, size_t n,
 			 size_t *ret_n)
 {
@@ -384,7 +398,7 @@ static void load_known(struct job *job, struct ts_symbol_set *ret_known)
 	if (!symbolizer->cache || !image->n_build_id || image->kind != TS_IMAGE_ELF)
 		return;
 	ts_symbol_cache_load(symbolizer->cache, image->build_id, image->n_build_id, ret_known);
-	/* Debug information that was not there when this was found out may say more. */
+	/* The cached set lacks debug information, and a debug file exists now: read again. */
 	if (!(ret_known->flags & TS_SYMBOL_DEBUG_INFO) && job->debug.fd >= 0)
 		ts_symbol_set_deinit(ret_known);
 }
@@ -409,7 +423,7 @@ static int read_rest(struct job *job, const struct ts_symbol_set *known,
 		return r;
 	set_result(job, TS_IMAGE_NO_FILE, "there is no such file");
 	done = try_places(job);
-	/* Of a file that failed in the middle nothing is told. */
+	/* If reading failed halfway, drop the partial result. */
 	if (!done) {
 		ts_symbol_builder_free(ts_take_ptr(job->builder));
 		r = ts_symbol_builder_new(&job->builder);
@@ -422,7 +436,7 @@ static int read_rest(struct job *job, const struct ts_symbol_set *known,
 	ts_symbol_builder_add(job->builder, known);
 	r = ts_symbol_builder_end(job->builder, job->image->build_id, job->image->n_build_id, flags,
 				  ret_set);
-	/* Closed they still say whether they are. */
+	/* The files are closed; their `trusted` flags are still valid. */
 	trusted = job->file.trusted && job->debug.trusted && job->alternate.trusted;
 	if (!r && done)
 		keep(job, ret_set, trusted);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace's stacks, symbolised. A stack says at which addresses, not when: an address is looked for in every file that
- * ever was mapped there, and who reads the trace picks by time. Modules, stacks and their numbers are a
- * stranger's; what is kept of them is bounded.
+ * Symbolises all stacks of a trace. command.c and serve/recording/recording.c call it; it calls
+ * symbolizer.c for each file. A stack has addresses but no times. So an address is looked up in
+ * every file that was ever mapped there, and readers of the trace choose by time. Modules, stacks
+ * and their numbers are untrusted; the memory for them is bounded.
  */
 #include "daemon/symbol/trace.h"
 
@@ -23,7 +24,7 @@ struct place {
 	uint64_t address;
 };
 
-/* What a file is told apart by. */
+/* The identity of a file. */
 struct key {
 	uint32_t kind;
 	uint32_t path;
@@ -34,7 +35,7 @@ struct key {
 
 struct file {
 	struct key key;
-	const struct ts_row_session *session; /* one that mapped it */
+	const struct ts_row_session *session; /* one session that mapped it */
 	const char *path;
 };
 
@@ -42,14 +43,14 @@ struct work {
 	struct ts_sbt_reader *reader;
 	const struct ts_symbol_sink *sink;
 	const struct ts_symbol_trace_options *options;
-	struct ts_symbol_report *report; /* NULL: not wanted */
+	struct ts_symbol_report *report; /* NULL: no report is wanted */
 	struct ts_modules *modules;
 	struct ts_symbols *before;
-	struct ts_symbolizer *symbolizer; /* NULL: not needed yet */
+	struct ts_symbolizer *symbolizer; /* NULL until it is needed */
 	struct ts_intern keys;
-	struct ts_buffer files;	    /* of struct file, in the order of the keys' ids */
+	struct ts_buffer files;	    /* of struct file, ordered by the keys' ids */
 	struct ts_buffer places;    /* of struct place */
-	struct ts_buffer addresses; /* u64: of the session at hand */
+	struct ts_buffer addresses; /* u64: of the current session */
 	uint32_t last_image;
 	uint64_t n_frames, n_left_out;
 	char path[64];
@@ -90,7 +91,7 @@ static int compare_places(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* ---- what is asked ---- */
+/* ---- addresses ---- */
 
 static void compact(struct ts_buffer *addresses)
 {
@@ -130,7 +131,10 @@ static int take_stack(struct work *work, const struct ts_sbt_stack *stack, size_
 	return 0;
 }
 
-/* All addresses in the stacks of a session, each once. A damaged block of stacks costs its own alone. */
+/*
+ * Collects all addresses in the stacks of a session, each once. A damaged block of stacks loses
+ * only its own stacks.
+ */
 static int take_stacks(struct work *work, uint32_t session)
 {
 	size_t n = ts_sbt_reader_n_blocks(work->reader), compacted = 0;
@@ -207,7 +211,7 @@ static int take_session(struct work *work, const struct ts_row_session *session)
 	return r;
 }
 
-/* ---- what is answered ---- */
+/* ---- rows ---- */
 
 static int put_string(struct work *work, const char *text, uint32_t *ret_id)
 {
@@ -290,9 +294,9 @@ static int put_image(struct work *work, const struct file *file, const uint64_t 
 	return r ?: report_image(work, file, result, why, n, n_named);
 }
 
-/* ---- one file after the other ---- */
+/* ---- files ---- */
 
-/* What was found out before and needs no second look. */
+/* True if an earlier run resolved the file. */
 static bool is_known(struct work *work, const struct file *file)
 {
 	struct ts_row_module module = {.path = file->key.path,
@@ -373,7 +377,7 @@ static int do_file(struct work *work, struct file *file, const uint64_t *address
 	}
 	if (r)
 		return r;
-	/* Most programs leave neither a perf map nor a JIT dump: that is nothing to tell. */
+	/* Most programs write neither a perf map nor a JIT dump; a missing one is not reported. */
 	if (file->key.kind != TS_IMAGE_ELF && result != TS_IMAGE_RESOLVED &&
 	    result != TS_IMAGE_BAD_FILE)
 		return 0;

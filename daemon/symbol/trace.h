@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names everything in a trace's stacks: what the frames' addresses lie in, what it is called, and the rows that
- * say so. Where the rows go is the caller's: into a recording that is about to end, or behind a finished file.
+ * Symbolises all stacks of a trace and writes rows with the files (image) and symbols. The caller's
+ * sink receives the rows: for a recording that is about to end, or appended to a finished file.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ struct ts_symbol_sink {
 
 struct ts_symbol_trace_options {
 	struct ts_symbolizer_options symbolizer;
-	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none. What is left then is not tried */
-	const uint64_t
-		*stop_ns; /* not 0: as if the deadline was over; read atomically. NULL: none */
-	bool for_others;  /* root opens what a session's process named with that process's rights */
-	bool again;	  /* what was resolved before, too */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; later files are not tried; 0: none */
+	/* Not 0: acts like an expired deadline; read atomically. NULL: none. */
+	const uint64_t *stop_ns;
+	bool for_others; /* root opens a session's files as the session's user */
+	bool again;	 /* resolve files again that were resolved before */
 };
 
 struct ts_symbol_report_image {
@@ -32,23 +32,23 @@ struct ts_symbol_report_image {
 };
 
 struct ts_symbol_report {
-	uint64_t n_frames;    /* of all stacks */
-	uint64_t n_addresses; /* different ones, by file */
+	uint64_t n_frames;    /* in all stacks */
+	uint64_t n_addresses; /* different ones, per file */
 	uint64_t n_named;
 	uint64_t n_kept;     /* images that were resolved before */
-	uint64_t n_left_out; /* frames beyond the bound */
+	uint64_t n_left_out; /* frames above TS_SYMBOL_MAX_ADDRESSES */
 	struct ts_symbol_report_image *images;
 	size_t n_images;
 };
 
 void ts_symbol_report_deinit(struct ts_symbol_report *report);
 
-/* The most different addresses of a session; further ones are counted and left out. */
+/* Largest number of different addresses of a session; frames above it are counted and left out. */
 #define TS_SYMBOL_MAX_ADDRESSES (4u * 1024 * 1024)
 
 /*
- * `report` may be NULL. 0, a negative errno (-ENOENT: there is no worker), or TS_SBT_E_*. Without a stack no
- * worker is started.
+ * Symbolises a trace. `report` may be NULL. Returns 0, a negative errno (-ENOENT: there is no
+ * worker), or TS_SBT_E_*. If the trace has no stack, no worker is started.
  */
 int ts_symbolize_trace(struct ts_sbt_reader *reader, const struct ts_symbol_sink *sink,
 		       const struct ts_symbol_trace_options *options,

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker's walls. Each stands alone: who gets past one stands before the next. The order matters: root is
- * needed to leave it and to lose the file system, and the filter forbids everything that builds the others. A worker that was
- * started without root keeps its uid, the daemon's: Landlock and the filter stand between the two, and the daemon is not dumpable.
+ * Confines a worker process: limits, user, capabilities, file system, system calls. main.c calls it
+ * before the first untrusted byte.
+ *
+ *     set_limits()             memory, processor time, descriptors
+ *     leave_root()             empty root directory, then user nobody    (root only)
+ *     drop_capabilities()      none is left
+ *     no_new_privs, not dumpable
+ *     ts_confine_landlock()    no file by name, no TCP, no other process
+ *     filter_calls()           system calls that are not listed kill the process
+ *
+ * Each wall stands alone: code that passes one wall meets the next. The order matters. Only root
+ * can change the root directory and the user, and the filter forbids the calls that build the other
+ * walls. A worker without root keeps its uid, which is the daemon's. Then Landlock and the filter
+ * protect the daemon, and the daemon is not dumpable.
  */
 #include "daemon/worker/confine.h"
 
@@ -23,7 +34,7 @@
 #include "proto/abi/base.h"
 
 #define NOBODY 65534u
-/* As many files as come with a frame, each of which its reader has once more. */
+/* Enough for all descriptors of a frame, each with one duplicate by the reader of the file. */
 #define MAX_DESCRIPTORS 192u
 #define MAX_STACK_BYTES (UINT64_C(8) << 20)
 
@@ -33,7 +44,7 @@ static int limit(int resource, uint64_t most)
 
 	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
 		return -errno;
-	/* It may have less already, and may not have more. */
+	/* The current limit may be lower already, and cannot be raised. */
 	if (now.rlim_max < wanted.rlim_max)
 		wanted = (struct rlimit){now.rlim_max, now.rlim_max};
 	return setrlimit((__rlimit_resource_t)resource, &wanted) < 0 ? -errno : 0;
@@ -43,7 +54,7 @@ static int set_limits(const struct ts_confine_options *options)
 {
 	int r;
 
-	/* Files are mapped, not allocated: of those there may be many times the memory. */
+	/* Files are mapped, not allocated, so the address space may be many times the memory. */
 	r = limit(RLIMIT_DATA, options->memory_bytes);
 	r = r ?: limit(RLIMIT_AS, options->memory_bytes * 16);
 	r = r ?: limit(RLIMIT_STACK, MAX_STACK_BYTES);
@@ -51,7 +62,7 @@ static int set_limits(const struct ts_confine_options *options)
 	r = r ?: limit(RLIMIT_NOFILE, MAX_DESCRIPTORS);
 	r = r ?: limit(RLIMIT_FSIZE, 0);
 	r = r ?: limit(RLIMIT_CORE, 0);
-	/* Threads count as processes do; that there are none of those, the filter sees to. */
+	/* RLIMIT_NPROC counts threads too. With threads, the filter alone forbids processes. */
 	r = r ?: options->threads ? 0 : limit(RLIMIT_NPROC, 0);
 	return r ?: limit(RLIMIT_MEMLOCK, 0);
 }
@@ -62,21 +73,26 @@ static int drop_capabilities(void)
 	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3],
 		none[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	/* An older kernel has no ambient set to clear. */
+	/* A kernel before Linux 4.3 has no ambient set. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return -errno;
-	/* A service's own filter may forbid capset(): it need not be called where there is nothing to lose. */
+	/*
+	 * A service's own filter may forbid capset(), so skip it if there is no capability to drop.
+	 */
 	if (!syscall(SYS_capget, &header, now) && !memcmp(now, none, sizeof(now)))
 		return 0;
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
-/* Of root's rights: first the file system goes, then root. */
+/* Gives up the file system and then root's ids; the first step needs root. */
 static void leave_root(struct ts_confined *confined)
 {
 	if (geteuid())
 		return;
-	/* A directory of our own /proc: empty once this process is gone, and nothing to open until then. */
+	/*
+	 * A directory of this process's /proc. It is empty after the process ends, and until then
+	 * has no file to open.
+	 */
 	confined->no_files = !chroot("/proc/self/fdinfo") && !chdir("/");
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
 	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
@@ -85,14 +101,14 @@ static void leave_root(struct ts_confined *confined)
 		confined->other_user = true;
 }
 
-/* struct landlock_ruleset_attr of version 6; what an older kernel does not know is 0. */
+/* struct landlock_ruleset_attr of version 6; fields that an older kernel does not know are 0. */
 struct landlock_rules {
 	uint64_t files, ports, scopes;
 };
 
 int ts_confine_landlock(void)
 {
-	/* Rights over files that each version added to: landlock(7). */
+	/* Number of file rights in each version of Landlock: landlock(7). */
 	static const unsigned n_file_rights[] = {0, 13, 14, 15, 15, 16};
 	const int version =
 		(int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -102,7 +118,7 @@ int ts_confine_landlock(void)
 
 	if (version < 1)
 		return version < 0 ? -errno : -ENOSYS;
-	/* All rights that the kernel knows are ruled, and no rule grants any. */
+	/* The rule set handles all rights that the kernel knows, and no rule grants any. */
 	rules.files = (1u << n_file_rights[(size_t)version < known ? (size_t)version : known]) - 1;
 	rules.ports = version >= 4 ? 3 : 0;
 	rules.scopes = version >= 6 ? 3 : 0;
@@ -114,7 +130,7 @@ int ts_confine_landlock(void)
 	return r;
 }
 
-/* What names a file, or asks about one: libelf and libdw try, and go on without. */
+/* Calls that name a file or examine one. libelf and libdw try them and continue without. */
 static const int refused_calls[] = {
 	SCMP_SYS(open),	    SCMP_SYS(openat), SCMP_SYS(stat),  SCMP_SYS(lstat),	 SCMP_SYS(access),
 	SCMP_SYS(readlink), SCMP_SYS(ioctl),  SCMP_SYS(statx), SCMP_SYS(getcwd),
@@ -131,7 +147,7 @@ static const int allowed_calls[] = {
 	SCMP_SYS(sigaltstack),	 SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 };
 
-/* Of threads, and what the C library does for a new one. */
+/* Calls of threads, and of the C library for a new thread. */
 static const int thread_calls[] = {
 	SCMP_SYS(set_robust_list),
 	SCMP_SYS(rseq),
@@ -157,7 +173,10 @@ static int add_thread_rules(scmp_filter_ctx filter)
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(names); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 				     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)names[i]));
-	/* Its flags are in memory, where a filter does not look; without it the C library takes the other. */
+	/*
+	 * The flags of clone3() are in memory, which a filter cannot read. With ENOSYS, the C
+	 * library calls clone().
+	 */
 	r = r ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return r
 		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -172,18 +191,18 @@ static int add_rules(scmp_filter_ctx filter)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused_calls[i], 0);
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(allowed_calls); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
-	/* Memory, but never code. */
+	/* Memory may never be executable. */
 	r = r
 		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	r = r
 		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
 					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* What fstat() is since glibc 2.33: of a descriptor, not of a name below one. */
+	/* fstat() is this call since glibc 2.33: it examines a descriptor, not a name. */
 	r = r
 		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 					SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-	/* Of descriptors that it has: what they are, and another number for one. */
+	/* Only examine or duplicate a descriptor that the process has. */
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(allowed_controls); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				     SCMP_A1(SCMP_CMP_EQ, allowed_controls[i]));
@@ -227,7 +246,7 @@ int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret
 		confined.no_files = true;
 	if (!confined.no_files)
 		confined.missing |= TS_CONFINE_NO_ROOT;
-	/* After the change of user, which would clear it. */
+	/* After the change of user, which clears it. */
 	if (options->end_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
 	*ret_what = "the system-call filter";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes from the calling process, for good, all that the reading of a stranger's bytes does not need: other
- * users' rights, capabilities, the file system, the network, new processes, new code, much memory. What stays are the
- * descriptors that it has and those it is sent.
+ * Takes rights from the calling process, permanently. The process keeps only what it needs to read
+ * untrusted bytes. It loses other users' rights, capabilities, the file system, the network, new
+ * processes, new code and much memory. It keeps the descriptors that it has, and those that it
+ * receives.
  *
- * One thread; called once, before the first stranger's byte.
+ * One thread. Call it once, before the first untrusted byte.
  */
 #pragma once
 
@@ -13,35 +14,40 @@
 #include <stdint.h>
 
 struct ts_confine_options {
-	uint64_t memory_bytes; /* it may allocate at most */
-	uint32_t cpu_seconds;  /* it may compute in all its life */
-	bool end_with_parent;  /* with the thread that started it */
-	bool threads;	       /* it may have more of its own; never another process */
+	uint64_t memory_bytes; /* largest amount it may allocate */
+	uint32_t cpu_seconds;  /* processor time for its whole life */
+	bool end_with_parent;  /* kill it when the thread that started it ends */
+	bool threads;	       /* allow threads; never another process */
 };
 
 struct ts_confined {
 	bool other_user; /* it was root and is nobody now */
-	bool no_files; /* its root directory is empty, or Landlock forbids files; else the filter alone does */
+	/*
+	 * The root directory is empty, or Landlock forbids files. False: only the filter forbids
+	 * them.
+	 */
+	bool no_files;
 	uint32_t missing; /* TS_CONFINE_NO_* */
 };
 
-/* What a system may lack without making the confinement worthless. */
+/* Parts that a system may lack; the confinement is still useful. */
 #define TS_CONFINE_NO_USER \
 	(1u                \
-	 << 0) /* root, but not allowed to become another: no capability is left it all the same */
-#define TS_CONFINE_NO_ROOT (1u << 1) /* the root directory is not empty, and there is no Landlock */
+	 << 0) /* the worker is root and cannot become another user; it has no capability even so */
+#define TS_CONFINE_NO_ROOT (1u << 1) /* root directory is not empty, no Landlock */
 
 /*
- * Landlock's part (landlock(7)), which needs no right: no file by its name, no TCP, and of other processes none that is traced, gets
- * a signal, or is reached by an abstract socket, as far as the kernel's version of it goes. After no_new_privs. Returns that version,
- * or a negative errno where the kernel has none.
+ * The part of Landlock (landlock(7)), which needs no right. It forbids files by name and TCP. It
+ * also forbids to trace or signal other processes, and to reach them by abstract sockets, as far as
+ * the kernel's version supports that. Call it after no_new_privs. Returns that version, or a
+ * negative errno if the kernel has no Landlock.
  */
 int ts_confine_landlock(void);
 
 /*
- * Returns 0, or the negative errno of the part that must not be missing (limits, capabilities,
- * no_new_privs, the system-call filter), with its name in *ret_what. Afterwards a system call that is not on
- * the list kills the process; those that name a file fail with EACCES.
+ * Confines the process. Returns 0, or the negative errno of a required part (limits, capabilities,
+ * no_new_privs, the system-call filter), with its name in *ret_what. Afterwards a system call that
+ * is not on the list kills the process; calls that name a file fail with EACCES.
  */
 int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret_confined,
 	       const char **ret_what);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DWARF by libdw, from whole lists of addresses. Its own look-ups walk a compilation unit from the start for each
- * address; here the addresses are sorted by unit, and each unit that has any is walked once, with all of
- * them: functions that hold none are stepped over.
+ * Reads DWARF by libdw for whole lists of addresses. elf-file.c calls it. libdw's own look-ups walk
+ * a compilation unit from its start for each address. Here the addresses are sorted by unit. Each
+ * unit with addresses is walked once for all of them; functions that hold none are skipped.
+ *
+ *     ts_dwarf_new():  units -> ranges, sorted
+ *     ts_dwarf_find(): addresses -> wanted, sorted by unit
+ *       for each unit: walk_unit(): functions -> look() -> walk_scopes(): inlined functions
+ *                      find_lines()
  */
 #include "daemon/worker/debug-info.h"
 
@@ -11,24 +16,27 @@
 
 #include "daemon/worker/worker-demangle.h"
 
-#define MAX_DEPTH  128u /* of nested blocks; deeper ones are not looked into */
+#define MAX_DEPTH  128u /* of nested blocks; deeper blocks are skipped */
 #define MAX_SCOPES (4u * 1024 * 1024)
 #define N_NAMES	   1024u /* a power of two */
 #define N_KINDS	   256u	 /* a power of two */
 
-/* [low, high) belongs to the unit whose DIE lies at this offset of .debug_info; no other range of it touches this one. */
+/*
+ * [low, high) belongs to the unit whose DIE is at this offset of .debug_info. No other range of the
+ * unit touches this range.
+ */
 struct range {
 	uint64_t low, high;
 	Dwarf_Off unit;
 };
 
-/* A name and its text's number: units repeat the same names. */
+/* Cache of names with the number of their text, because units repeat the same names. */
 struct name {
 	const char *raw;
 	uint32_t text;
 };
 
-/* What a DIE's abbreviation tells of it: units describe thousands by the same few. */
+/* Cache by abbreviation: a unit describes thousands of DIEs by the same few abbreviations. */
 struct kind {
 	const void *abbreviation;
 	bool has_code, has_ranges, is_declaration;
@@ -37,30 +45,30 @@ struct kind {
 struct wanted {
 	Dwarf_Off unit;
 	uint64_t address;
-	uint64_t low; /* of the range that it lies in */
+	uint64_t low; /* start of the range that holds it */
 	uint32_t index;
 };
 
 struct ts_dwarf {
 	Dwarf *dwarf;
-	bool is_split;		 /* units' functions are in files of their own */
-	struct ts_buffer ranges; /* of struct range, by low */
-	struct ts_buffer scopes; /* of struct ts_dwarf_scope; the first is none */
+	bool is_split;		 /* functions of units are in separate files */
+	struct ts_buffer ranges; /* of struct range, sorted by low */
+	struct ts_buffer scopes; /* of struct ts_dwarf_scope; entry 0 is none */
 	struct name names[N_NAMES];
 	struct kind kinds[N_KINDS];
-	struct ts_found *found; /* whose texts `names` refers to */
+	struct ts_found *found; /* its texts are those in `names` */
 };
 
-/* One unit at work. */
+/* The walk of one unit. */
 struct walk {
 	struct ts_dwarf *dwarf;
 	Dwarf_Die *unit;
-	const char *directory; /* that the compiler was started in; NULL: not told */
+	const char *directory; /* directory of the compiler; NULL: not known */
 	Dwarf_Files *files;
 	size_t n_files;
 	const struct wanted *wanted;
 	size_t n_wanted;
-	size_t n_left; /* of those, in no function yet */
+	size_t n_left; /* addresses that are in no function yet */
 	struct ts_dwarf_place *places;
 	struct ts_found *found;
 };
@@ -83,7 +91,7 @@ static int compare_wanted(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Code that the linker threw away keeps its description, at address 0. */
+/* Code that the linker removed keeps its description, at address 0. */
 static bool is_code(uint64_t low, uint64_t high)
 {
 	return low && low < high;
@@ -196,7 +204,7 @@ static const struct range *find_range(const struct ts_dwarf *dwarf, uint64_t add
 	return low && address < ranges[low - 1].high ? &ranges[low - 1] : NULL;
 }
 
-/* The first wanted address at or after this one. */
+/* Returns the index of the first wanted address at or after this address. */
 static size_t first_wanted(const struct walk *walk, uint64_t address)
 {
 	size_t low = 0, high = walk->n_wanted;
@@ -231,7 +239,7 @@ static uint32_t name_text(struct walk *walk, const char *raw, bool mangled)
 	return name->text;
 }
 
-/* Steps back over "dir/.." and ".", as text: what the path leads to is not here to be asked. */
+/* Removes "dir/.." and "." from a path by text alone: the path cannot be resolved here. */
 static void shorten(char *path)
 {
 	char *to = path, *from = path;
@@ -301,7 +309,7 @@ static uint32_t call_file(struct walk *walk, Dwarf_Die *die)
 	return file_text(walk, dwarf_filesrc(walk->files, number, NULL, NULL));
 }
 
-/* Makes the scope when the first address in it is met. */
+/* Creates a scope, at the first address in it. */
 static int enter(struct walk *walk, Dwarf_Die *die, int tag, uint32_t outer, uint32_t *ret_scope)
 {
 	struct ts_dwarf_scope scope = {.outer = outer};
@@ -334,8 +342,8 @@ static const struct kind *kind_of(struct walk *walk, Dwarf_Die *die)
 }
 
 /*
- * Whether a function holds no wanted address, told from its beginning alone, for it takes longer to find its end: the
- * next wanted address lies in another of the unit's ranges.
+ * True if a function holds no wanted address. The check reads only the function's start, because
+ * its end costs more time. The next wanted address must lie in another range of the unit.
  */
 static bool is_elsewhere(const struct walk *walk, Dwarf_Die *die)
 {
@@ -349,8 +357,9 @@ static bool is_elsewhere(const struct walk *walk, Dwarf_Die *die)
 }
 
 /*
- * Whether any wanted address lies in the DIE; where it is a function, *scope becomes its own and is noted for those of
- * them that are in `outer` and in no function of it yet: of two that claim an address, the first has it.
+ * Finds the wanted addresses in a DIE. If the DIE is a function, *scope becomes its scope, and
+ * addresses in `outer` that are in no inner function yet get this scope. If two DIEs claim an
+ * address, the first DIE gets it. *ret_any: the children of the DIE must be walked.
  */
 static int look(struct walk *walk, Dwarf_Die *die, int tag, uint32_t *scope, bool *ret_any)
 {
@@ -408,14 +417,17 @@ static int walk_scopes(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsign
 	return r;
 }
 
-/* What a function may lie in: nearly all lie in their unit directly. */
+/* Kinds of DIE around a function. Nearly all functions are directly in their unit. */
 enum inside {
-	IN_FUNCTION = 1, /* or in a type that is described there */
-	IN_TYPE = 2,	 /* or in a namespace */
+	IN_FUNCTION = 1, /* in a function, or in a type inside one */
+	IN_TYPE = 2,	 /* in a type or a namespace */
 	IN_ALL = IN_FUNCTION | IN_TYPE
 };
 
-/* What lies below such a DIE is inside of what it is in itself, and of this. False: no functions are below it. */
+/*
+ * Returns true if functions can lie below the DIE. *ret_inside: the kinds of DIE around these
+ * functions.
+ */
 static bool is_container(int tag, unsigned int inside, unsigned int *ret_inside)
 {
 	switch (tag) {
@@ -436,7 +448,10 @@ static bool is_container(int tag, unsigned int inside, unsigned int *ret_inside)
 	}
 }
 
-/* Functions below the DIE, which is `inside` such, that are inside of all that is wanted and of nothing else. */
+/*
+ * Visits the functions below the DIE for which the kinds of DIE around them are exactly `wanted`.
+ * `inside` are the kinds around the DIE's children.
+ */
 static int walk_functions(struct walk *walk, Dwarf_Die *die, unsigned int inside,
 			  unsigned int wanted, unsigned int depth)
 {
@@ -463,7 +478,10 @@ static int walk_functions(struct walk *walk, Dwarf_Die *die, unsigned int inside
 	return r;
 }
 
-/* It is gone through again, and further, only for addresses that were in none of the functions so far. */
+/*
+ * The unit is walked again, and deeper, only for addresses that are in none of the functions so
+ * far.
+ */
 static int walk_unit(struct walk *walk)
 {
 	int r = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The DWARF half of elf-file.h: which functions, inlined ones among them, an address lies in, and the source line of each.
+ * The DWARF half of elf-file.h: the functions of an address, also inlined ones, and their source
+ * lines.
  */
 #pragma once
 
@@ -10,29 +11,32 @@
 
 /* The innermost scope of an address, and its line; 0: none. */
 struct ts_dwarf_place {
-	uint32_t scope; /* index into ts_dwarf's, see ts_dwarf_scope() */
-	uint32_t file;	/* text */
+	uint32_t scope; /* index for ts_dwarf_scope() */
+	uint32_t file;	/* number of a text */
 	uint32_t line;
 };
 
 struct ts_dwarf_scope {
-	uint32_t outer;	   /* 0: none: it is a function of its own */
-	uint32_t function; /* text */
-	bool is_whole;	   /* with its namespace and parameters, where it has some */
-	uint32_t file;	   /* where it is inlined into `outer` */
+	uint32_t outer;	   /* 0: none, the function is not inlined */
+	uint32_t function; /* number of a text */
+	bool is_whole;	   /* has its namespace and parameters, if any */
+	uint32_t file;	   /* file of the call in `outer` */
 	uint32_t line;
 };
 
 struct ts_dwarf;
 
-/* `dwarf` stays the caller's. 0 or -ENOMEM. */
+/* Reads the units. `dwarf` stays the caller's and must outlive the object. Returns 0 or -ENOMEM. */
 int ts_dwarf_new(Dwarf *dwarf, struct ts_dwarf **ret_dwarf);
 void ts_dwarf_free(struct ts_dwarf *dwarf); /* NULL is fine */
-/* What functions and inlined functions there are is told by further files (.dwo, .dwp), which are not read. */
+/*
+ * True if functions and inlined functions are in separate files (.dwo, .dwp), which are not read.
+ */
 bool ts_dwarf_is_split(const struct ts_dwarf *dwarf);
 
 /*
- * Ascending addresses. What it says is true until the next call. Texts go to `found`. 0 or -ENOMEM.
+ * Finds ascending addresses. Places and scopes are valid until the next call. Texts go to `found`.
+ * Returns 0 or -ENOMEM.
  */
 int ts_dwarf_find(struct ts_dwarf *dwarf, const uint64_t *addresses, size_t n,
 		  struct ts_dwarf_place *ret_places, struct ts_found *found);

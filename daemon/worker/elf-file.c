@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF file and its debug file. Debug information first (debug-info.c); where it says nothing, the symbol table, which is
- * gone through once with all addresses rather than sorted: it can be far longer than they are many.
+ * Finds functions and lines in an ELF file and its debug file. main.c calls it. It searches the
+ * debug information first (debug-info.c), then the symbol tables, also of mini debug information
+ * (mini-debug.c). A symbol table is read once for all addresses and not sorted: it can have far
+ * more entries than there are addresses.
  */
 #include "daemon/worker/elf-file.h"
 
@@ -24,7 +26,7 @@ struct ts_elf {
 	struct ts_dwarf *dwarf; /* NULL: no debug information */
 	const void *wants;
 	size_t n_wants;
-	const char *link; /* name of the debug file; NULL: none is told */
+	const char *link; /* name of the debug file; NULL: none */
 	GElf_Word link_crc;
 	Elf *mini; /* mini debug information; NULL: none, or not unpacked yet */
 	uint8_t *mini_bytes;
@@ -36,13 +38,13 @@ struct ts_elf {
 struct candidate {
 	uint64_t start;
 	uint64_t end;	/* 0: none yet */
-	Elf *elf;	/* that it is in */
+	Elf *elf;	/* file of the symbol */
 	size_t strings; /* section of its name */
 	uint32_t name;
 	uint8_t rank;
 };
 
-/* Of the addresses that need one: the debug information names most. */
+/* The addresses that need a symbol; the debug information names most addresses. */
 struct symbols {
 	uint64_t *addresses;
 	size_t n, n_used;
@@ -84,7 +86,10 @@ static bool same_build_id(Elf *a, Elf *b)
 	return n && n == build_id_of(b, &y) && !memcmp(x, y, n);
 }
 
-/* The very file that was stripped off: by build id, or by what the file says of its contents where one has none. */
+/*
+ * True if the debug file belongs to the main file: by build id, or by the checksum in the link if
+ * one of them has no build id.
+ */
 static bool is_own_debug_file(const struct ts_elf *elf)
 {
 	const uint8_t *id;
@@ -97,7 +102,10 @@ static bool is_own_debug_file(const struct ts_elf *elf)
 	return bytes && crc32_z(0, (const void *)bytes, n) == elf->link_crc;
 }
 
-/* What the debug information refers to, where it does, must be the very file that it means. */
+/*
+ * Adds the alternate file of the debug information. It must have the build id that the debug
+ * information names; otherwise that build id is requested.
+ */
 static void add_alternate(struct ts_elf *elf)
 {
 	const char *name;
@@ -117,14 +125,14 @@ static void add_alternate(struct ts_elf *elf)
 	elf->n_wants = (size_t)n;
 }
 
-/* Debug information that cannot be read is a reason, not an error: symbols are left. */
+/* Unreadable debug information is a reason and not an error: symbol tables are still searched. */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
 	int r;
 
 	elf->dwarf_data = dwarf_begin_elf(from, DWARF_C_READ, NULL);
 	if (!elf->dwarf_data) {
-		/* Most files have none. */
+		/* Most main files have none. */
 		if (dwarf_errno() && from != elf->main.elf)
 			elf->why = "its debug file holds no debug information that can be read";
 		return 0;
@@ -229,7 +237,7 @@ static size_t first_at(const struct symbols *symbols, uint64_t address)
 	return low;
 }
 
-/* The nearer start is better; of several at one place, the one that others are meant to see. */
+/* The nearer start is better. At equal starts, the more visible symbol is better. */
 static bool is_better(const struct candidate *new, const struct candidate *old)
 {
 	if (!old->end || new->start != old->start)
@@ -248,7 +256,7 @@ static void offer(struct symbols *symbols, const GElf_Sym *symbol, Elf *elf, siz
 		.name = symbol->st_name,
 		.rank = bind < sizeof(ranks) ? ranks[bind] : 0,
 	};
-	/* Code written by hand often tells no size: it then counts for its first instructions. */
+	/* Code written by hand often has no size; such a symbol covers only its first byte. */
 	uint64_t size = symbol->st_size ?: 1;
 
 	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || !symbol->st_value ||
@@ -272,7 +280,10 @@ static Elf_Scn *find_table(Elf *elf, unsigned int type, GElf_Shdr *ret_header)
 	return NULL;
 }
 
-/* A debug file keeps the headers of sections whose contents it does not have: those are of type NOBITS. */
+/*
+ * Reads a symbol table. False: there is none. A debug file keeps the headers of sections without
+ * contents; their type is NOBITS.
+ */
 static bool read_table(struct symbols *symbols, Elf *elf, unsigned int type)
 {
 	GElf_Shdr header;
@@ -311,7 +322,10 @@ static int open_mini(struct ts_elf *elf)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* All of a stripped file's symbols: those that others may use, and what was left of its own. */
+/*
+ * Reads the symbols of a stripped file: the dynamic symbols, and those of the mini debug
+ * information.
+ */
 static int read_stripped(struct ts_elf *elf, struct symbols *symbols)
 {
 	int r = open_mini(elf);
@@ -345,7 +359,10 @@ static void symbols_deinit(struct symbols *symbols)
 	free(symbols->candidates);
 }
 
-/* Of the next address that needs one. `mangled`: only where it tells more than the debug information does. */
+/*
+ * Returns the text of the next address that needs a symbol. `mangled`: return it only if it has
+ * more than the name in the debug information.
+ */
 static uint32_t symbol_text(struct symbols *symbols, bool mangled, struct ts_found *found)
 {
 	const struct candidate *candidate = &symbols->candidates[symbols->n_used++];
@@ -361,7 +378,7 @@ static uint32_t symbol_text(struct symbols *symbols, bool mangled, struct ts_fou
 	return ts_found_text(found, shown ? shown : raw);
 }
 
-/* ---- both ---- */
+/* ---- debug information and symbols ---- */
 
 static void add_frames(const struct ts_dwarf *dwarf, const struct ts_dwarf_place *place,
 		       struct symbols *symbols, struct ts_found *found)

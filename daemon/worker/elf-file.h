@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an ELF file, and its separate debug file, know about addresses: functions, what is inlined into
- * them, source lines. Files are a stranger's; what this costs is bounded by the limits of the process that it
- * runs in, not here. One thread.
+ * Symbols of addresses in an ELF file and its separate debug file: functions, functions inlined
+ * into them, source lines. The files are untrusted. The limits of the process bound the cost; this
+ * module does not. One thread.
  */
 #pragma once
 
@@ -14,22 +14,25 @@ struct ts_elf;
 #define TS_ELF_MAX_BUILD_ID 64u
 
 /*
- * Takes descriptors over, -1 where there is none, at success and at failure. `alternate` is what the debug file
- * (or the file itself) refers to with .gnu_debugaltlink. A debug file that is not this file's is not
- * used: ts_elf_why() says so. -ENOEXEC: not an ELF file.
+ * Opens a file. It takes the descriptors, on failure too; -1: none. `alternate` is the file that
+ * the debug file (or the file itself) names by .gnu_debugaltlink. A debug file of another file is
+ * not used; ts_elf_why() then has the reason. Returns 0, -ENOMEM, or -ENOEXEC: not an ELF file.
  */
 int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf);
 void ts_elf_free(struct ts_elf *elf); /* NULL is fine */
 
-/* The file's own; 0: it has none. */
+/* Returns the size of the file's own build id; 0: none. */
 size_t ts_elf_build_id(const struct ts_elf *elf, const uint8_t **ret_build_id);
-/* Of a file that would tell more and was not given; 0: none. */
+/* Returns the build id of a file that has more and was not given; 0: none. */
 size_t ts_elf_wants(const struct ts_elf *elf, const uint8_t **ret_build_id);
-/* Name of its debug file, of which nothing was given or found; NULL: none. */
+/* Returns the name of the debug file, if no debug information was given or found; NULL: none. */
 const char *ts_elf_debug_link(const struct ts_elf *elf);
 bool ts_elf_has_debug_info(const struct ts_elf *elf);
-/* What is wrong with it, in a sentence without a full stop; NULL: nothing. */
+/* Returns a problem of the file, as a sentence without a full stop; NULL: none. */
 const char *ts_elf_why(const struct ts_elf *elf);
 
-/* Ascending addresses, in the file's own view. Adds one entry each to `found`. */
+/*
+ * Finds ascending addresses, as numbered in the file. Adds one entry for each to `found`. Returns 0
+ * or -ENOMEM.
+ */
 int ts_elf_find(struct ts_elf *elf, const uint64_t *addresses, size_t n, struct ts_found *found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gathers frames. Errors stay until the end: who fills it has more to do than to ask each time.
+ * Collects frames for a WorkerAnswer. elf-file.c, debug-info.c and jit.c fill it; main.c sends it.
+ * Errors are stored until the end, so callers need no check after each call.
  */
 #include "daemon/worker/found.h"
 
@@ -11,7 +12,10 @@ void ts_found_init(struct ts_found *found)
 	uint64_t seed = 0;
 
 	*found = (struct ts_found){0};
-	/* Without it a stranger's names could be made to collide: slower, and bounded by the deadline. */
+	/*
+	 * Without a random seed, crafted names could collide. That is slower, and the deadline
+	 * limits it.
+	 */
 	if (getrandom(&seed, sizeof(seed), 0) < 0)
 		seed = (uintptr_t)found;
 	ts_intern_init(&found->texts, seed);

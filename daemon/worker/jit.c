@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perf maps and JIT dumps. One pass; an entry that covers no wanted address is forgotten at once.
+ * Finds functions in perf maps and JIT dumps. main.c calls it. The file is read once, in order; an
+ * entry that covers no wanted address is dropped at once.
  */
 #include "daemon/worker/jit.h"
 
@@ -11,11 +12,11 @@
 
 #define BUFFER_BYTES (256u * 1024)
 
-/* A file read in order, in pieces. */
+/* A file that is read in order, in pieces. */
 struct input {
 	int fd;
-	uint64_t off; /* of the buffer's end */
-	size_t at, n; /* of the buffer: taken, filled */
+	uint64_t off; /* offset in the file of the buffer's end */
+	size_t at, n; /* in the buffer: consumed, filled */
 	bool over, cut;
 	int error;
 	uint8_t *bytes;
@@ -44,7 +45,9 @@ static void input_deinit(struct input *input)
 	free(input->bytes);
 }
 
-/* Brings at least `want` bytes to the buffer, where the file has them. Returns how many there are. */
+/*
+ * Fills the buffer with at least `want` bytes, if the file has them. Returns the number of bytes.
+ */
 static size_t input_fill(struct input *input, size_t want)
 {
 	if (input->n - input->at >= want)
@@ -74,7 +77,7 @@ static size_t input_fill(struct input *input, size_t want)
 	return input->n - input->at;
 }
 
-/* Steps over bytes, in the file where they are many. */
+/* Skips bytes; if they are beyond the buffer, moves the offset in the file. */
 static void input_skip(struct input *input, uint64_t n)
 {
 	uint64_t here = input->n - input->at;
@@ -103,7 +106,9 @@ static size_t first_at(const struct lookup *lookup, uint64_t address)
 	return low;
 }
 
-/* Whether any wanted address is in [start, start + size); *ret_first is the first of them. */
+/*
+ * True if a wanted address lies in [start, start + size); *ret_first is the index of the first one.
+ */
 static bool covers(const struct lookup *lookup, uint64_t start, uint64_t size, size_t *ret_first)
 {
 	size_t first = first_at(lookup, start);
@@ -136,7 +141,7 @@ static void finish(struct lookup *lookup)
 
 /* ---- perf maps: "START SIZE NAME", both numbers in hex ---- */
 
-/* A number in hex and what follows it; NULL: none. */
+/* Parses a hexadecimal number. Returns the text after it; NULL: not a number. */
 static const char *parse_hex(const char *text, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -166,7 +171,7 @@ static void take_line(struct lookup *lookup, const char *line)
 	const char *at = parse_hex(line, &start);
 
 	at = at ? parse_hex(at, &size) : NULL;
-	/* A line that is none is passed over: a compiler may be writing the last one. */
+	/* Malformed lines are skipped: the compiler may still write the last line. */
 	if (at && *at && size && covers(lookup, start, size, &first))
 		take(lookup, start, size, first, at);
 }
@@ -187,7 +192,7 @@ static int read_perf_map(struct input *input, struct lookup *lookup)
 		} else if (n < TS_JIT_MAX_LINE) {
 			return input->error;
 		} else {
-			/* Longer than any name: stepped over up to its end. */
+			/* The line is longer than any name; skip it up to its end. */
 			input->at += n;
 			while ((n = input_fill(input, 1))) {
 				line = (char *)input->bytes + input->at;
@@ -216,7 +221,7 @@ TS_ASSERT_SIZE(struct dump_header, 40);
 
 struct record_header {
 	uint32_t id;
-	uint32_t n_bytes; /* of the record, this header included */
+	uint32_t n_bytes; /* of the record with this header */
 	uint64_t time;
 };
 TS_ASSERT_SIZE(struct record_header, 16);
@@ -244,15 +249,15 @@ TS_ASSERT_SIZE(struct debug_entry, 16);
 #define DUMP_LAST_LINE_BYTES 65536u
 
 /*
- * Line entries come before the load of their code, and are kept until it: of the wanted addresses, the last entry at or
- * before each.
+ * Line entries come before the load record of their code and are kept until then: for each wanted
+ * address, the last entry at or before it.
  */
 struct lines {
 	uint64_t *starts; /* 0: none */
 	struct place *places;
 };
 
-/* The wanted addresses from an entry's on, up to the next one's, are of its line. */
+/* The entry's line covers the addresses from its own to the address of the next entry. */
 static void take_entry(struct lookup *lookup, struct lines *lines, const struct debug_entry *entry,
 		       uint64_t end, uint32_t file)
 {
@@ -288,7 +293,10 @@ static void take_debug_info(struct lookup *lookup, struct lines *lines, const ui
 		entry = next;
 		at += sizeof(next) + n + 1;
 	}
-	/* How far the last one goes is told by the code's load; this is further than a statement. */
+	/*
+	 * The last entry ends where its code ends, and the load record has that size. Until then it
+	 * covers more than a statement needs.
+	 */
 	if (entry.address && entry.address < UINT64_MAX - DUMP_LAST_LINE_BYTES)
 		take_entry(lookup, lines, &entry, entry.address + DUMP_LAST_LINE_BYTES, file);
 }
@@ -334,7 +342,7 @@ static int read_jit_dump(struct input *input, struct lookup *lookup, struct line
 			break;
 		input_skip(input, sizeof(record));
 		n_body = record.n_bytes - sizeof(record);
-		/* Of a load only its beginning matters: the code itself follows the name. */
+		/* Only the start of a load record matters: the code follows the name. */
 		n = input_fill(input, n_body < BUFFER_BYTES ? n_body : BUFFER_BYTES);
 		n = n < n_body ? n : n_body;
 		if (record.id == DUMP_LOAD)
@@ -346,7 +354,7 @@ static int read_jit_dump(struct input *input, struct lookup *lookup, struct line
 	return input->error;
 }
 
-/* ---- */
+/* ---- calls ---- */
 
 static int lookup_init(struct lookup *lookup, const uint64_t *addresses, size_t n,
 		       struct ts_found *found)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that no file holds: what just-in-time compilers leave for profilers. Perf maps are lines of text
- * (linux/tools/perf/Documentation/jit-interface.txt), JIT dumps are records (jitdump-specification.txt there), which
- * may tell source lines too. Both are written by a stranger: read in pieces, up to a bound, with memory for
- * the addresses alone. Where several entries cover an address, the last one counts.
+ * Symbols of code without a file, as just-in-time compilers write them for profilers. Perf maps are
+ * lines of text (linux/tools/perf/Documentation/jit-interface.txt). JIT dumps are records
+ * (jitdump-specification.txt there), which may have source lines too. Both are untrusted. They are
+ * read in pieces, up to a bound, with memory for the addresses alone. If several entries cover an
+ * address, the last one counts.
  */
 #pragma once
 
@@ -15,8 +16,9 @@
 #define TS_JIT_E_NOT_JITDUMP 2
 
 /*
- * Ascending addresses of the process; reads from the descriptor's start, by pread(). Adds one entry each to `found`. 0, a
- * negative errno, or TS_JIT_E_*; after TS_JIT_E_CUT `found` is as after 0.
+ * Finds ascending addresses of the process. Reads from the file's start by pread(). Adds one entry
+ * for each address to `found`. Returns 0, a negative errno, or TS_JIT_E_*; after TS_JIT_E_CUT
+ * `found` is as valid as after 0.
  */
 int ts_perf_map_find(int fd, const uint64_t *addresses, size_t n, struct ts_found *found);
 int ts_jit_dump_find(int fd, const uint64_t *addresses, size_t n, struct ts_found *found);

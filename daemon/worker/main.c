@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker: reads strangers' files for a daemon. Started by worker-client.c with a socket as descriptor 3; locks itself
- * in, then answers one request after the other until the other end is closed. It trusts the requests, and
- * nothing of the files that come with them; where it fails, it fails as a process.
+ * The worker process: reads untrusted files for a daemon. worker-client.c starts it with a socket
+ * as descriptor 3. It confines itself (confine.c) and then answers one request after another, until
+ * the daemon closes the socket. It calls elf-file.c, jit.c and offsets.c for the answers; as a
+ * query worker it calls worker-query.c. It trusts the requests, but no byte of the files that come
+ * with them. If it fails, the process ends.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -25,12 +27,12 @@
 
 struct worker {
 	struct ts_confined confined;
-	int error; /* why it is not confined; 0: it is */
+	int error; /* negative errno of the confinement; 0: confined */
 	const char *error_part;
 	struct ts_frame_parser parser;
 	int fds[TS_FRAME_MAX_FDS];
 	unsigned n_fds;
-	struct ts_elf *elf; /* of the last request of its kind */
+	struct ts_elf *elf; /* file of the last ELF request */
 };
 
 static void send_answer(const Ts__Rpc__WorkerAnswer *answer, uint32_t request_id)
@@ -61,7 +63,7 @@ static void send_error(int error, const char *message, uint32_t request_id)
 
 	body.has_code = 1;
 	body.code = -error;
-	/* protobuf-c has no const; nothing is written through it. */
+	/* protobuf-c lacks const; it does not write through the pointer. */
 	body.message = (char *)(uintptr_t)message;
 	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_ERROR;
 	answer.error = &body;
@@ -271,7 +273,7 @@ static void handle(struct worker *worker, const struct ts_frame *frame)
 		_exit(1);
 	}
 	r = request ? answer_request(worker, request, request_id) : -EPROTO;
-	/* Half of its memory is gone with what it was doing: a new one starts with all of it. */
+	/* End the process: the next worker starts with all of its memory. */
 	if (r == -ENOMEM)
 		_exit(EXIT_MEMORY);
 	if (r)
@@ -322,7 +324,10 @@ static uint64_t parse(const char *text)
 	return errno || *end || !number ? 0 : number;
 }
 
-/* If the service's memory is used up, the kernel ends a worker and not the daemon. Without /proc the daemon's own score stays. */
+/*
+ * If the service's memory is used up, the kernel kills a worker and not the daemon. Without /proc,
+ * the daemon's own score stays.
+ */
 static void offer_to_oom_killer(void)
 {
 	static const char most[] = "1000";
@@ -351,7 +356,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	offer_to_oom_killer();
-	/* What it opens has to be open before the walls are up. */
+	/* Open files and libraries before the walls are up. */
 	if (is_query)
 		ts_query_prepare(is_replay);
 	options.threads = is_replay;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Unpacks mini debug information, as far as it may grow.
- */
+/* Unpacks mini debug information by liblzma, up to a bound. elf-file.c calls it. */
 #include "daemon/worker/mini-debug.h"
 
 #include <gelf.h>

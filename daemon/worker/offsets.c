@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places for probes: the dynamic symbol table is gone through once, with all names at hand; segments say where in the file
- * an address lies.
+ * Finds the offsets of functions in a file, where probes go. main.c calls it. The dynamic symbol
+ * table is read once for all names; the segments give the offset of an address.
  */
 #include "daemon/worker/offsets.h"
 
@@ -19,7 +19,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* 0: it lies in no code of the file. */
+/* Returns the offset in the file of an address; 0: the file has no code there. */
 static uint64_t place_of(Elf *elf, size_t n_segments, uint64_t address)
 {
 	GElf_Phdr segment;

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parent's side of the worker. Nothing that the worker does can hold its caller up for longer than the
- * deadline: the socket does not block, and a worker that is late is killed, not asked.
+ * The caller's side of a worker: starts it, sends requests, receives answers. symbol/symbolizer.c
+ * and serve/system/prober.c call it; serve/loop/question.c starts query workers by it. A worker
+ * cannot delay its caller beyond the deadline: the socket does not block, and a late worker is
+ * killed.
+ *
+ *     none ---- ts_worker_call(): start, hello ----> confined: request, answer, request, ...
+ *       ^ |                                            |
+ *       | '- hello fails: unusable, -EPERM for good    |
+ *       '--- timeout, bad answer, worker ended --------'
  */
 #include "daemon/worker/worker-client.h"
 
@@ -88,7 +95,9 @@ int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **re
 	return 0;
 }
 
-/* Reaps it, in the end by force. *ret_status is waitpid()'s; -1 where there is none. */
+/*
+ * Waits for the end of the worker; `by_force` kills it first. *ret_status is waitpid()'s; -1: none.
+ */
 static void reap(struct ts_worker *worker, bool by_force, int *ret_status)
 {
 	*ret_status = -1;
@@ -131,13 +140,13 @@ static int fail(struct ts_worker *worker, int r, const char *why)
 	return ts_error_trace(r);
 }
 
-/* It is gone without an answer: how it went is the reason. */
+/* The worker ended without an answer. Its exit status is the reason. */
 static int fell(struct ts_worker *worker)
 {
 	char how[TS_WORKER_HOW_BYTES];
 	int status;
 
-	/* It closed its end: it is dead, or about to be. */
+	/* The worker closed its end: it has ended, or is about to. */
 	reap(worker, false, &status);
 	return fail(worker, -ECONNRESET,
 		    status < 0 ? "the worker ended" : ts_worker_how_ended(status, how));
@@ -147,7 +156,10 @@ static int fell(struct ts_worker *worker)
 
 static int spawn(char *const *argv, int *ret_fd, pid_t *ret_pid)
 {
-	/* libdw allocates a piece for each line of a table, and frees them all when it has made an array of them. */
+	/*
+	 * libdw allocates memory for each line of a table. It frees all of it after it has made an
+	 * array of the lines.
+	 */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
 	char *environment[] = {tunables, NULL};
 
@@ -210,7 +222,7 @@ static bool is_stopped(const struct ts_worker *worker)
 	return worker->stop_ns && __atomic_load_n(worker->stop_ns, __ATOMIC_RELAXED);
 }
 
-/* No descriptor is taken from it. */
+/* Receives an answer. Descriptors are not accepted. */
 static int receive(struct ts_worker *worker, uint64_t deadline_ns, struct ts_frame *ret_frame)
 {
 	uint64_t until_ns;
@@ -261,7 +273,7 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	return *ret_answer ? 0 : -EPROTO;
 }
 
-/* What went wrong between us; the worker does not outlive it. */
+/* Handles an error of the exchange; the worker is ended. */
 static int conclude(struct ts_worker *worker, int r)
 {
 	switch (r) {
@@ -283,7 +295,7 @@ static int conclude(struct ts_worker *worker, int r)
 	}
 }
 
-/* An answer that is an error becomes one. */
+/* Converts an answer with an error to a return value. */
 static int look_for_error(struct ts_worker *worker, Ts__Rpc__WorkerAnswer **answer)
 {
 	const Ts__Rpc__WorkerError *error = (*answer)->error;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker, seen from the process that needs one: started when the first request comes, killed when it takes too
- * long, started again after it fell. What falls with it is the request at hand, with a reason.
+ * A worker for the process that needs one. It starts at the first request. If it takes too long, it
+ * is killed. If it ends, the current request fails with a reason, and the next request starts
+ * another worker.
  *
- * One thread at a time; and the worker ends with the thread that made the request which started it.
+ * One thread at a time. The worker ends with the thread whose request started it.
  */
 #pragma once
 
@@ -18,59 +19,72 @@ struct ts_worker;
 #define TS_WORKER_CPU_SECONDS  300u
 #define TS_WORKER_DEADLINE_MS  10000u
 
-/* Requests and answers. The most addresses in a request keep both below their bounds. */
+/* Limits. This number of addresses keeps a request and its answer below their limits. */
 #define TS_WORKER_REQUEST_MAX_BYTES (1024u * 1024)
 #define TS_WORKER_MAX_ADDRESSES	    16384u
 
 struct ts_worker_options {
-	const char *path;      /* of the worker; NULL: where ts_worker_find() finds it */
+	const char *path;      /* of the worker; NULL: the result of ts_worker_find() */
 	uint64_t memory_bytes; /* 0: TS_WORKER_MEMORY_BYTES */
-	uint32_t cpu_seconds;  /* of one worker's life; 0: TS_WORKER_CPU_SECONDS */
-	const uint64_t *
-		stop_ns; /* not 0: a request that waits ends as if it was late; read atomically. NULL: none */
-	bool is_replay; /* of a query: it is about a replay, which takes threads. SIGTERM ends it with what it found */
+	uint32_t cpu_seconds;  /* for one worker's life; 0: TS_WORKER_CPU_SECONDS */
+	/*
+	 * Not 0: the current request ends as if it timed out; read atomically. NULL: none. It must
+	 * outlive the worker.
+	 */
+	const uint64_t *stop_ns;
+	/*
+	 * For a query about a replay: the worker may have threads. SIGTERM ends it with its results
+	 * so far.
+	 */
+	bool is_replay;
 };
 
-/* The worker that belongs to the running program: in its build tree, or as installed. 0 or -ENOENT. */
+/*
+ * Finds the worker of the running program: in its build tree, or as installed. Returns 0 or
+ * -ENOENT.
+ */
 int ts_worker_find(char ret_path[PATH_MAX]);
 
-/* Starts nothing yet. Options are copied. */
+/*
+ * Creates a worker object and starts no process. Options are copied. Returns 0, -ENOMEM or -ENOENT.
+ */
 int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **ret_worker);
 void ts_worker_free(struct ts_worker *worker); /* ends it; NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_worker *, ts_worker_freep, ts_worker_free)
 
 /*
- * One request, one answer, which is freed with ts__rpc__worker_answer__free_unpacked(). Descriptors stay the
- * caller's. Returns 0 or, ts_worker_why() saying why in a few words:
- *	-ETIMEDOUT	it took longer than deadline_ms and was killed
- *	-ECONNRESET	it fell; the next request starts another
- *	-EPROTO		its answer was none; it was killed
- *	-EPERM		this system cannot confine it: no request will be taken
- *	others		it could not be started, or said so itself
+ * Sends one request and returns its answer, which ts__rpc__worker_answer__free_unpacked() frees.
+ * Descriptors stay the caller's. Returns 0 or an error, with ts_worker_why() in a few words:
+ * 	-ETIMEDOUT	it took longer than deadline_ms and was killed
+ * 	-ECONNRESET	it ended; the next request starts another
+ * 	-EPROTO		its answer is invalid; it was killed
+ * 	-EPERM		this system cannot confine it: every later request fails too
+ * 	others		it could not be started, or it answered with this error
  */
 int ts_worker_call(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
 		   unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer);
 const char *ts_worker_why(const struct ts_worker *worker);
 
-/* What it said when it was started; NULL before. */
+/* Returns the worker's first message; NULL: no worker was started yet. */
 const Ts__Rpc__WorkerReady *ts_worker_ready(const struct ts_worker *worker);
-/* The one that runs, or -1; how many were started so far. */
+/* Process number of the running worker, or -1; number of workers started so far. */
 pid_t ts_worker_pid(const struct ts_worker *worker);
 unsigned ts_worker_n_starts(const struct ts_worker *worker);
-/* Ends it: the next request gets a new one, which has seen nothing. */
+/* Ends the worker. The next request starts a new one, which has read nothing. */
 void ts_worker_end(struct ts_worker *worker);
 
 /*
- * A process for one query about a trace, which ends with it (`worker-query.h` is its side). It takes a Request with a query, with
- * the file's descriptor, in the frames of proto/rpc/frame.h, and gives Answers as a client gets them. *ret_fd does not block. The
- * caller kills and reaps it. Returns 0 or -errno.
+ * Starts a process for one query about a trace; it ends after the query (worker-query.h is its
+ * side). It receives a Request with a query and the file's descriptor, in the frames of
+ * proto/rpc/frame.h. It sends Answers in the form that clients receive. *ret_fd does not block. The
+ * caller kills and reaps the process. Returns 0 or a negative errno.
  */
 int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid);
-/* Its third argument; its exit status where it had not enough memory. */
+/* Third argument of such a process; its exit status if it was out of memory. */
 #define TS_WORKER_QUERY	      "query"
 #define TS_WORKER_REPLAY      "replay"
 #define TS_WORKER_EXIT_MEMORY 12
 
 #define TS_WORKER_HOW_BYTES   96
-/* In words, of waitpid()'s status. */
+/* Describes a status of waitpid() in words. Returns a constant text or ret_how. */
 const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES]);

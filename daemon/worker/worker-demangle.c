@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Demangling by libiberty, which knows Rust's names too. Its answer can be much longer than the name, and a crafted
- * name can make it work hard: the length is bounded here, the rest by the process's limits.
+ * Demangles names by libiberty, which knows Rust's names too. debug-info.c, elf-file.c and jit.c
+ * call it. The result can be much longer than the name, and a crafted name can take long. This
+ * module limits the length of the name; the limits of the process bound the rest.
  */
 #include "daemon/worker/worker-demangle.h"
 
@@ -18,7 +19,7 @@ char *ts_worker_demangle(const char *mangled)
 		return rust_demangle(mangled, DMGL_PARAMS);
 	if (strncmp(mangled, "_Z", 2) && strncmp(mangled, "___Z", 4))
 		return NULL;
-	/* The older Rust mangling is C++'s with a hash at its end, which says nothing to a person. */
+	/* The older Rust mangling is C++'s with a hash at its end, which users do not need. */
 	if (strstr(mangled, "17h")) {
 		char *name = rust_demangle(mangled, DMGL_PARAMS);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Names as their programmer wrote them: C++ (Itanium) and Rust (both of its manglings).
- */
+/* Converts mangled names to source names: C++ (Itanium) and Rust (both manglings). */
 #pragma once
 
 #include <stddef.h>
 
-/* A name to be free()d; NULL: it is not mangled, or not well, or too long to try. */
+/*
+ * Returns a name, which the caller frees. NULL: the name is not mangled, is malformed or is too
+ * long.
+ */
 char *ts_worker_demangle(const char *mangled);

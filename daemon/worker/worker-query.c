@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One question about a stranger's trace: replay/report finds the answers, which go out in parts as they come.
+ * Answers one query about an untrusted trace. main.c calls it as a query worker. replay/report
+ * finds the answers, and this module sends them in parts as they come.
+ *
+ *     ts_query_prepare()  before the walls: priority, stack size, demangler
+ *     ts_query_serve()    receive() -> answer(): open, join() -> run() -> give() ... -> send_end()
  */
 #include "daemon/worker/worker-query.h"
 
@@ -21,17 +25,17 @@
 #include "replay/report/replay/progress.h"
 
 #define NICENESS 10
-/* How far a replay is. */
+/* Time between reports of a replay's progress. */
 #define PROGRESS_MS 200u
 #define STACK_BYTES (UINT64_C(2) << 20)
 
-/* Of one recording, the newest first. */
+/* The files of one recording, newest first. */
 struct files {
 	int fds[TS_FRAME_MAX_FDS];
 	unsigned n;
 };
 
-/* Which were read; the number of the one before them, 0: there is none. */
+/* Number of files that were read; number of the file before them, 0: none. */
 struct read_files {
 	unsigned n;
 	uint32_t before;
@@ -40,7 +44,7 @@ struct read_files {
 struct out {
 	int fd;
 	uint32_t request_id;
-	unsigned number; /* of the body whose bytes these are */
+	unsigned number; /* field number of the body in `bytes` */
 	uint8_t *bytes;
 	size_t n, n_allocated;
 	uint64_t n_sent, most;
@@ -51,7 +55,7 @@ static void no_memory(void)
 	_exit(TS_WORKER_EXIT_MEMORY);
 }
 
-/* Of a replay: it ends, with what was found so far. */
+/* Set by SIGTERM: a replay ends with its results so far. */
 static volatile int cancelled;
 
 static void on_term(int number)
@@ -59,7 +63,7 @@ static void on_term(int number)
 	cancelled = number;
 }
 
-/* Where it cannot be said it is a worker as any other process. */
+/* Raises the OOM score. If the file cannot be opened, the score stays. */
 static void go_first(void)
 {
 	ts_cleanup(ts_closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -77,17 +81,20 @@ void ts_query_prepare(bool is_replay)
 		pthread_attr_t attributes;
 
 		sigaction(SIGTERM, &action, NULL);
-		/* All of a stack counts as memory that it has. */
+		/* The whole stack of a thread counts as memory of the process. */
 		pthread_attr_init(&attributes);
 		pthread_attr_setstacksize(&attributes, STACK_BYTES);
 		pthread_setattr_default_np(&attributes);
 		pthread_attr_destroy(&attributes);
 	}
 
-	/* Sessions are drained first, and where memory is short nobody else is to go for a question. */
+	/*
+	 * Sessions are drained first. If memory is short, the kernel kills this process and no
+	 * other.
+	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	go_first();
-	/* Never freed: its library stays loaded for those that come. */
+	/* Never freed: its library stays loaded for later demanglers. */
 	(void)ts_demangler_new(&demangler);
 }
 
@@ -98,7 +105,7 @@ static void send_all(int fd, const void *data, size_t n_bytes)
 	while (n_bytes) {
 		ssize_t n = ts_frame_send_some(fd, at, n_bytes, NULL, 0);
 
-		/* Nobody wants it any more. */
+		/* The daemon has closed the socket. */
 		if (n <= 0)
 			_exit(1);
 		at += n;
@@ -106,7 +113,7 @@ static void send_all(int fd, const void *data, size_t n_bytes)
 	}
 }
 
-/* An answer with this body. */
+/* Sends an answer with this body. */
 static void send_body(struct out *out, unsigned number, const uint8_t *body, size_t n_bytes,
 		      bool more)
 {
@@ -142,7 +149,7 @@ static void send_error(struct out *out, int error, const char *message)
 	send_message(out, TS__RPC__ANSWER__BODY_ERROR, &body.base);
 }
 
-/* Sends what is enough for a part, `all`: and the rest. */
+/* Sends complete parts; with `all`, the rest too. */
 static int flush(struct out *out, bool all)
 {
 	size_t at = 0;
@@ -162,7 +169,7 @@ static int flush(struct out *out, bool all)
 	return 0;
 }
 
-/* Each is an answer of its own. */
+/* Sends a body of a replay. Each is an answer of its own. */
 static int give_replay(struct out *out, const ProtobufCMessage *body)
 {
 	size_t n_bytes = protobuf_c_message_get_packed_size(body);
@@ -180,7 +187,7 @@ static int give_replay(struct out *out, const ProtobufCMessage *body)
 	return 0;
 }
 
-/* From a thread of its own, while no answer is given. */
+/* Called on a separate thread, while no answer is sent. */
 static void send_progress(void *data, const struct ts_replay_progress_now *now)
 {
 	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;
@@ -197,11 +204,11 @@ static void send_progress(void *data, const struct ts_replay_progress_now *now)
 		progress.operation = (char *)(uintptr_t)now->operation;
 	}
 	answer.progress = &progress;
-	/* What it cannot be told of, it goes on without. */
+	/* If the progress cannot be sent, the replay continues. */
 	(void)give_replay(data, &answer.base);
 }
 
-/* A body behind the one before is the same, with more in its lists. */
+/* Appends a body. Two packed bodies one after the other are one body with longer lists. */
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	struct out *out = data;
@@ -278,7 +285,10 @@ static bool is_file(int fd)
 	return !fstat(fd, &status) && S_ISREG(status.st_mode);
 }
 
-/* As tsctl does: what cannot be read, or is none of the recording, ends the row of those before the newest. */
+/*
+ * Joins the earlier files of the recording, as tsctl does. The first file that cannot be read, or
+ * is of another recording, ends the list.
+ */
 static int join(struct ts_sbt_reader *reader, const struct files *files,
 		struct read_files *ret_read)
 {
@@ -336,7 +346,7 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 	r = join(reader, files, &read);
 	r = r ?: run(out, reader, query, device_bytes, &end);
 	r = r ?: flush(out, true);
-	/* A thread that there is no room for is EAGAIN. */
+	/* -EAGAIN: there was no memory for a thread. */
 	if (r == -ENOMEM || r == -EAGAIN)
 		no_memory();
 	if (r)
@@ -345,7 +355,7 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 		send_end(out, reader, query, &end, &read);
 }
 
-/* Waits for one whole request. */
+/* Receives one whole request. */
 static int receive(int fd, struct ts_frame_parser *parser, struct ts_frame *ret_frame,
 		   struct files *files)
 {
