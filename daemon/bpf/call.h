@@ -11,8 +11,8 @@
 #include <linux/types.h>
 
 /*
- * A probe's cookie describes the function to the program: its number, the role of the call, and the
- * interesting arguments among the first six (0 to 5).
+ * A probe's cookie describes the function to the program: its number, its role, and its interesting
+ * arguments. These are among the first six (0 to 5).
  *
  * 	bits 0..15	number, of call-functions.h
  * 	bits 16..19	enum ts_call_role

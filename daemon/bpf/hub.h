@@ -39,8 +39,8 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 
 /*
  * The process of a session and its owner. The kernel delivers events of the process and of its
- * children while all six ids of the thread are `uid` and `gid` and its memory is dumpable. If `uid`
- * is 0, the kernel delivers all events.
+ * children. All six ids of the thread must be `uid` and `gid`, and its memory must be dumpable. If
+ * `uid` is 0, the kernel delivers all events.
  */
 struct ts_kernel_process {
 	pid_t pid;

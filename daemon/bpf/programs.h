@@ -43,13 +43,13 @@ struct ts_bpf_programs {
 };
 
 /*
- * Returns in a few words what the types of a kernel lack about a thread's credentials and memory.
- * NULL: the types have everything that events need. The text is constant.
+ * Returns in a few words the part of a thread's credentials and memory that the types of a kernel
+ * lack. NULL: the types have everything that events need. The text is constant.
  */
 const char *ts_bpf_credentials_obstacle(const struct btf *types);
 
 /*
- * Returns in a few words what prevents all programs on this machine or in this process. NULL: no
+ * Returns in a few words the obstacle for all programs on this machine or in this process. NULL: no
  * known obstacle. The text is constant.
  */
 const char *ts_bpf_obstacle(void);

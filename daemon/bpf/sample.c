@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads sample.bpf.c for a sampler. serve/session/session-samples.c calls it. A daemon that is
- * built without eBPF has sample-none.c instead.
+ * Loads sample.bpf.c for a sampler. serve/session/session-samples.c calls this module. A daemon
+ * that is built without eBPF has sample-none.c instead.
  */
 #include "daemon/bpf/sample.h"
 

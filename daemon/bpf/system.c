@@ -4,9 +4,9 @@
  * serve/system/observer.c loads the programs and reads the events; serve/system/prober.c puts the
  * probes on files. This module calls libbpf, call-functions.c and ts_bpf_obstacle().
  *
- * All probes of a file are one link of the kernel (uprobe_multi, from Linux 6.6), because the
- * kernel needs a tenth of a second to remove each single probe. The link is made by the system call
- * itself, so an older libbpf, which does not know such links, is enough.
+ * All probes of a file are one link of the kernel (uprobe_multi, from Linux 6.6). The kernel needs
+ * a tenth of a second to remove each single probe, but not for a link. The link is made by the
+ * system call itself, so an older libbpf, which does not know such links, is enough.
  */
 #include "daemon/bpf/system.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a session's definition arena. serve/session/session-definitions.c calls it, and provides
- * the sink for the definitions. Definitions come in order and their ids count up from 1, so the map
- * from the session's ids to the file's ids is an array. The reader copies a chunk of definitions
- * and then checks the copy, so it reads the arena once.
+ * Reads a session's definition arena. serve/session/session-definitions.c calls this module, and
+ * provides the sink for the definitions. Definitions come in order and their ids count up from 1,
+ * so the map from the session's ids to the file's ids is an array. The reader copies a chunk of
+ * definitions and then checks the copy, so it reads the arena once.
  */
 #include "daemon/ingest/arena.h"
 

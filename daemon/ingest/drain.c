@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies records from one shard's ring into private memory. serve/session (session-round.c,
- * session-lane.c, session-end.c) calls it. A chunk ends at the end of a record, so the position in
- * a checkpoint is always the begin of a record.
+ * session-lane.c, session-end.c) calls this module. A chunk ends at the end of a record, so the
+ * position in a checkpoint is always the begin of a record.
  */
 #include "daemon/ingest/drain.h"
 

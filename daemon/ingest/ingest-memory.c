@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks and maps the memfd of a peer's session. serve/loop/peers.c calls it; it calls
- * util/guard.c. It refuses, with a reason, a file that could kill the daemon later: if a file
- * shrinks, its mapping raises SIGBUS. The guard catches the remaining causes of SIGBUS. It also
- * refuses files that cost the daemon memory or time (huge pages, a file on a disk), and a layout
- * whose parts overlap or leave the file.
+ * Checks and maps the memfd of a peer's session. serve/loop/peers.c calls this module, and this
+ * module calls util/guard.c. check_file() refuses, with a reason, a file that could kill the daemon
+ * later: if a file shrinks, its mapping raises SIGBUS. The guard catches the remaining causes of
+ * SIGBUS. check_file() also refuses files that cost the daemon memory or time (huge pages, a file
+ * on a disk). A layout is refused if its parts overlap or leave the file.
  */
 #include "daemon/ingest/ingest-memory.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts records to rows, with one generated function per type (generated-convert.h).
- * serve/session/session-round.c and session-lane.c call this module; it calls clock-table.c and
- * halves.c. The functions run some millions of times a second: each reads the record in the drain's
- * buffer and writes the row once.
+ * serve/session/session-round.c and session-lane.c call this module, and this module calls
+ * clock-table.c and halves.c. The functions run some millions of times a second: each reads the
+ * record in the drain's buffer and writes the row once.
  */
 #include "daemon/merge/convert-rows.h"
 

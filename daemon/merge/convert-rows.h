@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts a record in private memory to a row: times to CLOCK_MONOTONIC, ids to the file's ids,
- * device rows of a nested call to the operation id of the outer call. One thread; no allocation, no
- * lock.
+ * Converts a record in private memory to a row. Times become CLOCK_MONOTONIC, ids become the file's
+ * ids. Device rows of a nested call get the operation id of the outer call. One thread; no
+ * allocation, no lock.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * Converts cumulative counters of losses to rows with a time range. serve/session (session-round.c,
  * session-main.c, session-write.c, session-samples.c, session-kernel.c) and serve/system/observed.c
- * call it.
+ * call this module.
  */
 #include "daemon/merge/loss.h"
 

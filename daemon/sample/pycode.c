@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds function, file and line of a Python frame in another process. remote-python.c calls it; it
- * calls pylines.c for the line.
+ * Finds function, file and line of a Python frame in another process. remote-python.c calls this
+ * module. This module calls pylines.c for the line.
  *
  * A code object is read at its first frame. Once a second it is compared with the stored fields,
  * because another code object may have its address by then. Its line table is stored, so a frame of

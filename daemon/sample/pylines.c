@@ -3,7 +3,7 @@
  * Finds the line of an instruction in Python code. The interpreter's own PyCode_Addr2Line() cannot
  * be called from another process, so this module reads the tables. Three formats: co_lnotab (3.8,
  * 3.9; Objects/lnotab_notes.txt there), co_linetable of 3.10 (PEP 626), and the location table of
- * 3.11 and later (Objects/locations.md). pycode.c calls it.
+ * 3.11 and later (Objects/locations.md). pycode.c calls this module.
  */
 #include "daemon/sample/remote-python.h"
 

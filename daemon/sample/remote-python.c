@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the Python stack of a thread in another process and merges it with the native stack.
- * sampling.c calls it right after the record of a sample woke the sampler, or with a stack that the
- * kernel read (sample.bpf.c). It calls pycode.c for the frames' functions and sample-image.c for
- * symbols.
+ * sampling.c calls this module right after the record of a sample woke the sampler, or with a stack
+ * that the kernel read (sample.bpf.c). This module calls pycode.c for the frames' functions and
+ * sample-image.c for symbols.
  *
  * One process_vm_readv() reads the thread's state and all frames of its previous stack, because
  * most of them still exist. Only new frames are read one by one.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks the native stack of a sample. sampling.c calls it; it gets rules from sample-image.c. The
- * rule of an address is looked up once and stored until the process maps or unmaps code. So a known
- * frame costs one look-up and two reads of the copied stack.
+ * Walks the native stack of a sample. sampling.c calls this module. This module gets rules from
+ * sample-image.c. The rule of an address is looked up once and stored until the process maps or
+ * unmaps code. So a known frame costs one look-up and two reads of the copied stack.
  */
 #include "daemon/sample/remote-unwind.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's end of the socket to a sampler. serve/session/session-samples.c calls it. It starts
- * the process by util/spawn.c; the other end is sampling.c.
+ * The daemon's end of the socket to a sampler. serve/session/session-samples.c calls this module.
+ * This module starts the sampler by util/spawn.c. The sampler's end is sampling.c.
  */
 #include "daemon/sample/sampler.h"
 

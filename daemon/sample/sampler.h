@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host sampler of a session: a process that samples the session's threads on the processor,
- * with the native and the Python stack of each sample. It has the rights of the session's user and
- * no more. It reads that user's files and memory, which may block or kill it; the daemon itself
- * reads none of them. serve/session/session-samples.c makes rows from its messages.
+ * The host sampler of a session: a process that samples the session's threads on the processor.
+ * Each sample has the native and the Python stack. The process has the rights of the session's user
+ * and no more. The process reads that user's files and memory, which may block or kill the process;
+ * the daemon itself reads none of them. serve/session/session-samples.c makes rows from its
+ * messages.
  *
  *     daemon                                     sampler
  *       ts_sampler_new(): spawn ------------------> begin(): become the user, open events

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler process; main() calls it for TS_SAMPLER_ARGUMENT. It takes the rights of the
- * session's user and samples the threads of that process (threads.h). For each sample it reads the
- * Python stack at once (remote-python.h, or pyring.h for a stack that the kernel read), walks the
- * copied native stack (remote-unwind.h), and sends both merged to the daemon.
+ * The sampler process; daemon/main.c calls ts_sampler_main() for TS_SAMPLER_ARGUMENT. The process
+ * takes the rights of the session's user and samples the threads of the session (threads.h). For
+ * each sample the process reads the Python stack at once (remote-python.h), or uses the stack that
+ * the kernel read (pyring.h). Then the process walks the copied native stack (remote-unwind.h) and
+ * sends both stacks, merged, to the daemon.
  */
 #include "daemon/sample/sampling.h"
 
@@ -51,8 +52,8 @@ struct sampling {
 /* ---- messages ---- */
 
 /*
- * Sends the collected items. If the daemon's queue is full, this waits; meanwhile perf's rings
- * store new samples and count those without room.
+ * Sends the collected items. If the daemon's queue is full, this function waits. During the wait,
+ * perf's rings store new samples and count the samples without room.
  */
 static int flush(struct sampling *sampling)
 {
@@ -203,8 +204,9 @@ static int open_threads(struct sampling *sampling)
 }
 
 /*
- * Handles a new interpreter: each sample wakes this process and its stack is read at once, until
- * the daemon gives the program that reads stacks in the kernel (take_program()).
+ * Handles a new interpreter. From now on each sample wakes this process, which reads the stack at
+ * once. This ends when the daemon gives the program that reads stacks in the kernel
+ * (take_program()).
  */
 static int take_interpreter(struct sampling *sampling)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples the threads of a process by perf events. sampling.c calls it. Each thread has its own
- * event and ring: events that new threads inherit would need one for each thread and CPU. The ring
- * of a thread has a record for each clone that it makes, so most new threads are found at once.
+ * Samples the threads of a process by perf events. sampling.c calls this module. Each thread has
+ * its own event and ring: events that new threads inherit would need one for each thread and CPU.
+ * The ring of a thread has a record for each clone that it makes, so most new threads are found at
+ * once.
  *
  * The copied stack is most of the cost of a sample, so its length adapts:
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores symbol sets on disk by build id. symbolizer.c calls it; it calls symbol-set.c to check and
- * merge sets. Readers need no lock, because a name always leads to a whole file. A writer locks the
- * directory, reads the current file again, and renames the new file over it.
+ * Stores symbol sets on disk by build id. symbolizer.c calls this module. This module calls
+ * symbol-set.c to check and merge sets. Readers need no lock, because a name always leads to a
+ * whole file. A writer locks the directory, reads the current file again, and renames the new file
+ * over it.
  */
 #include "daemon/symbol/cache.h"
 

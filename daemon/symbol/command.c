@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbolises a finished trace on request: opens the trace again and appends the symbols that it
- * finds. daemon/main.c calls it for `tracesmithd --symbolize`; it calls ts_symbolize_trace(). It
- * runs with the rights of the user who runs the command, for one trace.
+ * finds. daemon/main.c calls this module for `tracesmithd --symbolize`. This module calls
+ * ts_symbolize_trace(). The process has the rights of the command's user and handles one trace.
  */
 #include "daemon/symbol/command.h"
 

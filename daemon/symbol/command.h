@@ -12,7 +12,7 @@ struct ts_symbolize_command {
 	int trace_fd;  /* open for reading and writing */
 	int report_fd; /* a stream socket or a pipe */
 	bool again;
-	const char *worker; /* NULL: the one that ts_worker_find() finds */
+	const char *worker; /* NULL: the worker of ts_worker_find() */
 };
 
 /* Returns the exit status: 0, or 1 on failure. */

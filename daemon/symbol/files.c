@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the files that have symbols. symbolizer.c, trace.c and serve/system/prober.c call it. The
- * paths come from a traced process and are untrusted. A path is resolved inside that process's root
- * directory, as that process's user if the daemon is root. The kind of the file is checked before
- * it is opened for reading.
+ * Opens the files that have symbols. symbolizer.c, trace.c and serve/system/prober.c call this
+ * module. The paths come from a traced process and are untrusted. A path is resolved inside that
+ * process's root directory, as that process's user if the daemon is root. The kind of the file is
+ * checked before it is opened for reading.
  */
 #include "daemon/symbol/files.h"
 
@@ -41,7 +41,7 @@ static int open_path(int root_fd, const char *path)
 /*
  * True if the owner and the bytes of a file can be trusted. A user's process can serve a FUSE file
  * system. In another process's mount namespace, a user can also mount an overlay on FUSE, or an
- * image; so only file systems on disks are trusted there.
+ * image. So only file systems on disks are trusted there.
  */
 static bool is_believed(int fd, bool is_strangers_view)
 {

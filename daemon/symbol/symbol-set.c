@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds, checks and searches sets of symbols. cache.c, symbolizer.c and trace.c call it. A look-up
- * searches addresses that lie close together in memory; the rest of the layout lets a set be
- * written and read by one call.
+ * Builds, checks and searches sets of symbols. cache.c, symbolizer.c and trace.c call this module.
+ * A look-up searches addresses that lie close together in memory; the rest of the layout lets a set
+ * be written and read by one call.
  */
 #include "daemon/symbol/symbol-set.h"
 

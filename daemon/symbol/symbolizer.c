@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the symbols of one file at a time. trace.c calls it; it calls cache.c, files.c and the
- * worker (worker-client.h).
+ * Finds the symbols of one file at a time. trace.c calls this module. This module calls cache.c,
+ * files.c and the worker (worker-client.h).
  *
  *     cache -- addresses that it lacks --> open the file at its places --> worker
  *       worker needs a debug file (debug_link, alternate): open it, ask again
@@ -9,9 +9,9 @@
  *     builder: the worker's answer + the cached entries --> result, and into the cache if trusted
  *
  * The cache is trusted. A file must have the build id that the process had in memory. Answers of
- * the worker are checked like any untrusted data. They go into the cache only if nobody but root
- * and this user can have written the files. If the worker has read another file, a new worker reads
- * the next trusted one.
+ * the worker are checked like any untrusted data. The answers go into the cache only if root and
+ * this user alone can have written the files. If the worker has read another file, a new worker
+ * reads the next trusted one.
  */
 #include "daemon/symbol/symbolizer.h"
 

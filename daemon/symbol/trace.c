@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbolises all stacks of a trace. command.c and serve/recording/recording.c call it; it calls
- * symbolizer.c for each file. A stack has addresses but no times. So an address is looked up in
- * every file that was ever mapped there, and readers of the trace choose by time. Modules, stacks
- * and their numbers are untrusted; the memory for them is bounded.
+ * Symbolises all stacks of a trace. command.c and serve/recording/recording.c call this module.
+ * This module calls symbolizer.c for each file. A stack has addresses but no times. So an address
+ * is looked up in every file that was ever mapped there, and readers of the trace choose by time.
+ * Modules, stacks and their numbers are untrusted; the memory for them is bounded.
  */
 #include "daemon/symbol/trace.h"
 

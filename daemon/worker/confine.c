@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Confines a worker process: limits, user, capabilities, file system, system calls. main.c calls it
- * before the first untrusted byte.
+ * Confines a worker process: limits, user, capabilities, file system, system calls. main.c calls
+ * this module before the first untrusted byte.
  *
  *     set_limits()             memory, processor time, descriptors
  *     leave_root()             empty root directory, then user nobody    (root only)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes rights from the calling process, permanently. The process keeps only what it needs to read
+ * Takes rights from the calling process, permanently. The process keeps only the rights to read
  * untrusted bytes. It loses other users' rights, capabilities, the file system, the network, new
- * processes, new code and much memory. It keeps the descriptors that it has, and those that it
- * receives.
+ * processes, new code and much memory. It keeps its descriptors and can receive more.
  *
  * One thread. Call it once, before the first untrusted byte.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads DWARF by libdw for whole lists of addresses. elf-file.c calls it. libdw's own look-ups walk
- * a compilation unit from its start for each address. Here the addresses are sorted by unit. Each
- * unit with addresses is walked once for all of them; functions that hold none are skipped.
+ * Reads DWARF by libdw for whole lists of addresses. elf-file.c calls this module. libdw's own
+ * look-ups walk a compilation unit from its start for each address. Here the addresses are sorted
+ * by unit. Each unit with addresses is walked once for all of them; functions that hold none are
+ * skipped.
  *
  *     ts_dwarf_new():  units -> ranges, sorted
  *     ts_dwarf_find(): addresses -> wanted, sorted by unit

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds functions and lines in an ELF file and its debug file. main.c calls it. It searches the
- * debug information first (debug-info.c), then the symbol tables, also of mini debug information
- * (mini-debug.c). A symbol table is read once for all addresses and not sorted: it can have far
- * more entries than there are addresses.
+ * Finds functions and lines in an ELF file and its debug file. main.c calls this module. This
+ * module searches the debug information first (debug-info.c), then the symbol tables, also of mini
+ * debug information (mini-debug.c). A symbol table is read once for all addresses and not sorted:
+ * it can have far more entries than there are addresses.
  */
 #include "daemon/worker/elf-file.h"
 
@@ -87,8 +87,8 @@ static bool same_build_id(Elf *a, Elf *b)
 }
 
 /*
- * True if the debug file belongs to the main file: by build id, or by the checksum in the link if
- * one of them has no build id.
+ * True if the debug file belongs to the main file: by build id. If one of them has no build id, the
+ * checksum in the link decides.
  */
 static bool is_own_debug_file(const struct ts_elf *elf)
 {

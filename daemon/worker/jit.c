@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds functions in perf maps and JIT dumps. main.c calls it. The file is read once, in order; an
- * entry that covers no wanted address is dropped at once.
+ * Finds functions in perf maps and JIT dumps. main.c calls this module. The file is read once, in
+ * order; an entry that covers no wanted address is dropped at once.
  */
 #include "daemon/worker/jit.h"
 
@@ -249,8 +249,8 @@ TS_ASSERT_SIZE(struct debug_entry, 16);
 #define DUMP_LAST_LINE_BYTES 65536u
 
 /*
- * Line entries come before the load record of their code and are kept until then: for each wanted
- * address, the last entry at or before it.
+ * Line entries come before the load record of their code and are kept until then. Each wanted
+ * address keeps the last entry at or before it.
  */
 struct lines {
 	uint64_t *starts; /* 0: none */

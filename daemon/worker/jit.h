@@ -2,9 +2,9 @@
 /*
  * Symbols of code without a file, as just-in-time compilers write them for profilers. Perf maps are
  * lines of text (linux/tools/perf/Documentation/jit-interface.txt). JIT dumps are records
- * (jitdump-specification.txt there), which may have source lines too. Both are untrusted. They are
- * read in pieces, up to a bound, with memory for the addresses alone. If several entries cover an
- * address, the last one counts.
+ * (jitdump-specification.txt there), which may have source lines too. Both files are untrusted.
+ * This module reads them in pieces, up to a bound, with memory for the addresses alone. If several
+ * entries cover an address, the last one counts.
  */
 #pragma once
 

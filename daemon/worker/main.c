@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The worker process: reads untrusted files for a daemon. worker-client.c starts it with a socket
- * as descriptor 3. It confines itself (confine.c) and then answers one request after another, until
- * the daemon closes the socket. It calls elf-file.c, jit.c and offsets.c for the answers; as a
- * query worker it calls worker-query.c. It trusts the requests, but no byte of the files that come
- * with them. If it fails, the process ends.
+ * as descriptor 3. The process confines itself (confine.c). Then it answers one request after
+ * another, until the daemon closes the socket. It calls elf-file.c, jit.c and offsets.c for the
+ * answers. A query worker calls worker-query.c instead. The worker trusts the requests, but no byte
+ * of the files that come with them. On a failure of its own, the process ends.
  */
 #include <fcntl.h>
 #include <signal.h>

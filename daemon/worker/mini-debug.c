@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacks mini debug information by liblzma, up to a bound. elf-file.c calls it. */
+/* Unpacks mini debug information by liblzma, up to a bound. elf-file.c calls this module. */
 #include "daemon/worker/mini-debug.h"
 
 #include <gelf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the offsets of functions in a file, where probes go. main.c calls it. The dynamic symbol
- * table is read once for all names; the segments give the offset of an address.
+ * Finds the offsets of functions in a file, for probes. main.c calls this module. The dynamic
+ * symbol table is read once for all names; the segments give the offset of an address.
  */
 #include "daemon/worker/offsets.h"
 

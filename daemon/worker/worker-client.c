@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caller's side of a worker: starts it, sends requests, receives answers. symbol/symbolizer.c
- * and serve/system/prober.c call it; serve/loop/question.c starts query workers by it. A worker
- * cannot delay its caller beyond the deadline: the socket does not block, and a late worker is
- * killed.
+ * and serve/system/prober.c call this module; serve/loop/question.c starts query workers by it. A
+ * worker cannot delay its caller beyond the deadline: the socket does not block, and a late worker
+ * is killed.
  *
  *     none ---- ts_worker_call(): start, hello ----> confined: request, answer, request, ...
  *       ^ |                                            |

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangles names by libiberty, which knows Rust's names too. debug-info.c, elf-file.c and jit.c
- * call it. The result can be much longer than the name, and a crafted name can take long. This
- * module limits the length of the name; the limits of the process bound the rest.
+ * call this module. The result can be much longer than the name, and a crafted name can take long.
+ * This module limits the length of the name; the limits of the process bound the rest.
  */
 #include "daemon/worker/worker-demangle.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers one query about an untrusted trace. main.c calls it as a query worker. replay/report
- * finds the answers, and this module sends them in parts as they come.
+ * Answers one query about an untrusted trace. main.c calls this module as a query worker.
+ * replay/report finds the answers, and this module sends them in parts as they come.
  *
  *     ts_query_prepare()  before the walls: priority, stack size, demangler
  *     ts_query_serve()    receive() -> answer(): open, join() -> run() -> give() ... -> send_end()

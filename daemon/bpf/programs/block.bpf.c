@@ -114,7 +114,7 @@ int block_queued_before_5_11(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * Finds the note of a bio, or of the bio that it was split off: bi_private of such a piece is the
+ * Finds the note of a bio, or of the bio that it was split off. bi_private of such a piece is the
  * address of that bio. In any other bio, bi_private is not the address of a bio.
  */
 static __always_inline struct ts_bpf_block_io *note_of(struct bio *bio)

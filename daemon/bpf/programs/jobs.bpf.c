@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Jobs of the GPU scheduler that most open drivers share, and of amdgpu before it: when a traced
- * thread submits a job, when the device gets it, and when it is done. If the kernel lacks this
- * scheduler, it lacks its types: the loader removes the code that reads them, and the attach
- * reports the tracepoints as missing.
+ * Jobs of the GPU scheduler that most open drivers share. amdgpu's own tracepoints report a job
+ * before the scheduler's tracepoints. A job has three times: a traced thread submits it, the device
+ * gets it, the device finishes it. If the kernel lacks this scheduler, it lacks its types too. The
+ * loader then removes the code that reads them, and the attach reports the tracepoints as missing.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 

@@ -5,8 +5,8 @@
  * still receives the event with registers and stack. The sampler opened the events; the kernel
  * allowed it because the sampler has the rights of the process's user.
  *
- * This program does not validate the data that it reads: wrong memory gives a wrong stack of the
- * same process, and the sampler checks every code object.
+ * This program does not validate the data that it reads. Wrong memory gives a wrong stack of the
+ * same process. The sampler checks every code object.
  */
 #include "daemon/bpf/programs/kernel.bpf.h"
 

@@ -8,8 +8,8 @@
  *     sched_switch, thread comes back: come_back() counts it, or sends it, or copies it to `due`
  *     sys_exit:                        stack_taken() adds the user stack to a note in `due`
  *
- * `away` has one note for each thread, for the life of the thread: to delete it and insert it again
- * would cost more than all the rest. start_ns is 0 while the thread is not away.
+ * `away` has one note for each thread, for the life of the thread. To delete the note and insert it
+ * again would cost more than all the rest. start_ns is 0 while the thread is not away.
  */
 #include "daemon/bpf/programs/tally.bpf.h"
 
@@ -30,7 +30,7 @@ static const struct ts_bpf_off_cpu nothing;
 
 /*
  * Long intervals that have ended and wait for their stack. The stack is read at the end of the
- * system call: the user stack is then the same as in the interval, and short intervals cost
+ * system call. The user stack is then the same as in the interval, and short intervals cost
  * nothing. A second long interval in the same call is delivered without a stack.
  */
 struct {

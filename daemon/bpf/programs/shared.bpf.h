@@ -112,8 +112,8 @@ static __always_inline bool is_dumpable(enum access access, struct task_struct *
 
 /*
  * True if the peer may learn of the thread. The thread's own credentials (real_cred) decide, as in
- * ptrace(2); those that the kernel lends it for a moment (overlayfs, access(2)) do not. Only the
- * thread itself changes its credentials, while it runs.
+ * ptrace(2). Credentials that the kernel lends it for a moment (overlayfs, access(2)) do not. Only
+ * the thread itself changes its credentials, while it runs.
  */
 static __always_inline bool is_shown(enum access access, const struct ts_bpf_traced *settings,
 				     struct task_struct *task)

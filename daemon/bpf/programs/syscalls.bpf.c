@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
  * System calls that matter to a GPU program: ioctl on GPU devices, changes of the memory map, waits
- * for a futex, opens and reads of files.
+ * for a futex, opened and read files.
  */
 #include "daemon/bpf/programs/tally.bpf.h"
 
