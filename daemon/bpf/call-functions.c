@@ -237,7 +237,7 @@ static void add(struct table *table, const char *name, uint16_t domain, uint16_t
 }
 
 /*
- * This is a table because a sanitizer needs most of a minute to compile a thousand calls in one
+ * The list is a table because a sanitizer needs most of a minute to compile a thousand calls in one
  * function.
  */
 static const struct listed {

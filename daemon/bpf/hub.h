@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events for sessions. A hub loads the eBPF programs of its configuration once. They are
- * attached while there is a feed, and with `keep` also while there is none. A feed delivers the
+ * Kernel events for sessions. A hub loads the eBPF programs of its configuration once. The programs
+ * are attached while there is a feed, and with `keep` also while there is none. A feed delivers the
  * events of one process and of its children that have no feed of their own.
  *
  * Any thread may call. A feed belongs to one session, and one thread at a time calls
@@ -71,7 +71,7 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*
  * Returns the events since the previous call: whole events one after the other, 8-byte aligned, of
- * known programs and sizes. They stay valid until the next call. False: there is no event.
+ * known programs and sizes. The events stay valid until the next call. False: there is no event.
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 

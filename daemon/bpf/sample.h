@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
  * Python stacks of samples, read in the kernel at the instant of the sample (sample.bpf.c). The
- * daemon may load programs. It creates one set of descriptors for each sampler. The sampler
+ * daemon may load programs, and it creates one set of descriptors for each sampler. The sampler
  * (daemon/sample) has no such right; it maps the descriptors that it receives. Program and sampler
  * are of one build.
  *

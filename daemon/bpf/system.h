@@ -32,7 +32,8 @@ int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_
 void ts_system_free(struct ts_system *system);
 
 /*
- * Descriptors of the loaded programs, for ts_system_probe(). They may be sent to another process.
+ * Descriptors of the loaded programs, for ts_system_probe(). The descriptors may be sent to another
+ * process.
  */
 struct ts_system_programs {
 	int fds[2];  /* for the first instruction; for the return, or -1 */

@@ -3,8 +3,8 @@
  * An ELF file with code, x86-64, as the sampler reads it: rules to find the caller of a frame, and
  * exported symbols. "Own" addresses are those in the file, before a process maps and moves it.
  *
- * The bytes are untrusted and stay the caller's. They begin at a multiple of 8. ts_code_file_look()
- * writes the struct; all other functions are pure and thread-safe.
+ * The bytes are untrusted and stay the caller's. The first byte is at a multiple of 8.
+ * ts_code_file_look() writes the struct; all other functions are pure and thread-safe.
  */
 #pragma once
 

@@ -48,8 +48,8 @@ struct ts_sampler_item {
 };
 
 /*
- * The text "function\nfile" of Python frames, TS_FRAME_PYTHON_AT(id, line). It comes before the
- * first sample that uses it.
+ * The text "function\nfile" of Python frames, TS_FRAME_PYTHON_AT(id, line). The item comes before
+ * the first sample that uses it.
  */
 struct ts_sampler_text {
 	uint32_t id; /* counts from 1, at most TS_REMOTE_PYTHON_TEXTS */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tracesmithd --symbolize`, which `tsctl symbolize` starts: symbolises the stacks of a finished
- * trace. It reports by one SymbolizeReport, with an error in it on failure, in a frame of
+ * trace. The result is one SymbolizeReport, with an error in it on failure, in a frame of
  * rpc/frame.h.
  */
 #pragma once

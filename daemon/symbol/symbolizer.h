@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the symbols of addresses in one file. They come from the cache, and the rest from the file
- * itself. This module opens the file; a worker reads it. One thread.
+ * Finds the symbols of addresses in one file. The cache has some symbols, the file itself has the
+ * rest. This module opens the file; a worker reads it. One thread.
  */
 #pragma once
 

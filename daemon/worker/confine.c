@@ -90,8 +90,8 @@ static void leave_root(struct ts_confined *confined)
 	if (geteuid())
 		return;
 	/*
-	 * A directory of this process's /proc. It is empty after the process ends, and until then
-	 * has no file to open.
+	 * A directory of this process's /proc, which is empty after the process ends. Until then it
+	 * has no file that can be opened.
 	 */
 	confined->no_files = !chroot("/proc/self/fdinfo") && !chdir("/");
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes rights from the calling process, permanently. The process keeps only the rights to read
- * untrusted bytes. It loses other users' rights, capabilities, the file system, the network, new
- * processes, new code and much memory. It keeps its descriptors and can receive more.
+ * untrusted bytes. The process loses other users' rights, capabilities, the file system, the
+ * network, new processes, new code and much memory. The process keeps its descriptors and can
+ * receive more.
  *
  * One thread. Call it once, before the first untrusted byte.
  */
@@ -36,10 +37,10 @@ struct ts_confined {
 #define TS_CONFINE_NO_ROOT (1u << 1) /* root directory is not empty, no Landlock */
 
 /*
- * The part of Landlock (landlock(7)), which needs no right. It forbids files by name and TCP. It
- * also forbids to trace or signal other processes, and to reach them by abstract sockets, as far as
- * the kernel's version supports that. Call it after no_new_privs. Returns that version, or a
- * negative errno if the kernel has no Landlock.
+ * The part of Landlock (landlock(7)), which needs no right. Landlock forbids files by name and TCP.
+ * Landlock also forbids to trace or signal other processes, and to reach them by abstract sockets,
+ * as far as the kernel's version supports that. Call it after no_new_privs. Returns that version,
+ * or a negative errno if the kernel has no Landlock.
  */
 int ts_confine_landlock(void);
 

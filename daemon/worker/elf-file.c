@@ -103,8 +103,8 @@ static bool is_own_debug_file(const struct ts_elf *elf)
 }
 
 /*
- * Adds the alternate file of the debug information. It must have the build id that the debug
- * information names; otherwise that build id is requested.
+ * Adds the alternate file of the debug information. The alternate file must have the build id that
+ * the debug information names; otherwise that build id is requested.
  */
 static void add_alternate(struct ts_elf *elf)
 {

@@ -14,9 +14,9 @@ struct ts_elf;
 #define TS_ELF_MAX_BUILD_ID 64u
 
 /*
- * Opens a file. It takes the descriptors, on failure too; -1: none. `alternate` is the file that
- * the debug file (or the file itself) names by .gnu_debugaltlink. A debug file of another file is
- * not used; ts_elf_why() then has the reason. Returns 0, -ENOMEM, or -ENOEXEC: not an ELF file.
+ * Opens a file and owns the descriptors, on failure too; -1: none. `alternate` is the file that the
+ * debug file (or the file itself) names by .gnu_debugaltlink. A debug file of another file is not
+ * used; ts_elf_why() then has the reason. Returns 0, -ENOMEM, or -ENOEXEC: not an ELF file.
  */
 int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf);
 void ts_elf_free(struct ts_elf *elf); /* NULL is fine */

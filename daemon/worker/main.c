@@ -2,9 +2,9 @@
 /*
  * The worker process: reads untrusted files for a daemon. worker-client.c starts it with a socket
  * as descriptor 3. The process confines itself (confine.c). Then it answers one request after
- * another, until the daemon closes the socket. It calls elf-file.c, jit.c and offsets.c for the
- * answers. A query worker calls worker-query.c instead. The worker trusts the requests, but no byte
- * of the files that come with them. On a failure of its own, the process ends.
+ * another, until the daemon closes the socket. elf-file.c, jit.c and offsets.c find the answers. A
+ * query worker calls worker-query.c instead. The worker trusts the requests, but no byte of the
+ * files that come with them. On a failure of its own, the process ends.
  */
 #include <fcntl.h>
 #include <signal.h>

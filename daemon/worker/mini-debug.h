@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mini debug information: the symbol table that distributions leave in stripped files. It is a
- * whole ELF file, compressed by xz, in the section .gnu_debugdata.
+ * Mini debug information: the symbol table that distributions leave in stripped files. The table is
+ * in a whole ELF file, compressed by xz, in the section .gnu_debugdata.
  */
 #pragma once
 

@@ -157,8 +157,8 @@ static int fell(struct ts_worker *worker)
 static int spawn(char *const *argv, int *ret_fd, pid_t *ret_pid)
 {
 	/*
-	 * libdw allocates memory for each line of a table. It frees all of it after it has made an
-	 * array of the lines.
+	 * libdw allocates memory for each line of a table. libdw frees all of them after it has
+	 * made an array of the lines.
 	 */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
 	char *environment[] = {tunables, NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker for the process that needs one. It starts at the first request. If it takes too long, it
- * is killed. If it ends, the current request fails with a reason, and the next request starts
- * another worker.
+ * A worker for the process that needs one. The worker starts at the first request. If the worker
+ * takes too long, it is killed. If the worker ends, the current request fails with a reason, and
+ * the next request starts another worker.
  *
  * One thread at a time. The worker ends with the thread whose request started it.
  */
@@ -28,8 +28,8 @@ struct ts_worker_options {
 	uint64_t memory_bytes; /* 0: TS_WORKER_MEMORY_BYTES */
 	uint32_t cpu_seconds;  /* for one worker's life; 0: TS_WORKER_CPU_SECONDS */
 	/*
-	 * Not 0: the current request ends as if it timed out; read atomically. NULL: none. It must
-	 * outlive the worker.
+	 * Not 0: the current request ends as if it timed out; read atomically. NULL: none. The
+	 * number must outlive the worker.
 	 */
 	const uint64_t *stop_ns;
 	/*
@@ -75,9 +75,9 @@ void ts_worker_end(struct ts_worker *worker);
 
 /*
  * Starts a process for one query about a trace; it ends after the query (worker-query.h is its
- * side). It receives a Request with a query and the file's descriptor, in the frames of
- * proto/rpc/frame.h. It sends Answers in the form that clients receive. *ret_fd does not block. The
- * caller kills and reaps the process. Returns 0 or a negative errno.
+ * side). The process receives a Request with a query and the file's descriptor, in the frames of
+ * proto/rpc/frame.h. The process sends Answers in the form that clients receive. *ret_fd does not
+ * block. The caller kills and reaps the process. Returns 0 or a negative errno.
  */
 int ts_worker_start_query(const struct ts_worker_options *options, int *ret_fd, pid_t *ret_pid);
 /* Third argument of such a process; its exit status if it was out of memory. */

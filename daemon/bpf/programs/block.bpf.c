@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Block I/O of traced threads. Each bio is delivered once, when it ends. It belongs to the thread
- * that submitted it; the disk's queue may continue it in any context. Writes that the kernel
+ * Block I/O of traced threads. Each bio is delivered once, when it ends. A bio belongs to the
+ * thread that submitted it; the disk's queue may continue it in any context. Writes that the kernel
  * submits by its own threads belong to no session.
  *
  * The programs are raw tracepoints, because their arguments changed in Linux 5.11. programs.c looks

@@ -109,8 +109,8 @@ int job_done_before_6_16(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * Returns the scheduler's job in a job of amdgpu. It comes first, but the offset is from the
- * kernel's types.
+ * Returns the scheduler's job in a job of amdgpu. The scheduler's job comes first, but the offset
+ * is from the kernel's types.
  */
 static __always_inline struct drm_sched_job *base_of(__u64 job)
 {

@@ -29,7 +29,10 @@ struct {
 	__uint(max_entries, 16 << 20);
 } events SEC(".maps");
 
-/* The daemon reads the ring every few milliseconds. It is woken only if more data waits. */
+/*
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
+ * waits.
+ */
 #define WAKE_BYTES (1 << 20)
 
 static __always_inline __u64 wake_flags(void)

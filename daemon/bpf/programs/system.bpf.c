@@ -53,7 +53,10 @@ struct {
 
 #define PAGE_BYTES 4096
 
-/* The daemon reads the ring every few milliseconds. It is woken only if more data waits. */
+/*
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
+ * waits.
+ */
 #define WAKE_BYTES (1 << 20)
 
 extern bool bpf_session_is_return(void) __ksym __weak;
