@@ -67,6 +67,7 @@ int ts_kernel_feed_change(struct ts_kernel_feed *feed, const struct ts_kernel_co
  * have not ended (their end_ns is 0). Idempotent.
  */
 void ts_kernel_feed_end(struct ts_kernel_feed *feed);
+/* Ends the feed if needed and frees it. NULL is fine. */
 void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*

@@ -69,5 +69,7 @@ int ts_bpf_programs_attach(struct ts_bpf_programs *programs);
  * is cleared. Call it once, after the first attach.
  */
 void ts_bpf_programs_report_absent(struct ts_bpf_programs *programs);
+/* Detaches all programs; they stay loaded. */
 void ts_bpf_programs_detach(struct ts_bpf_programs *programs);
+/* Detaches and unloads all programs; also after a failed load. */
 void ts_bpf_programs_deinit(struct ts_bpf_programs *programs);

@@ -49,6 +49,7 @@ struct ts_system_programs ts_system_programs(const struct ts_system *system);
  */
 int ts_system_probe(const struct ts_system_programs *programs, int fd, const uint64_t *places,
 		    struct ts_system_probes *ret_probes);
+/* Removes the probes of one file. Idempotent. */
 void ts_system_remove(struct ts_system_probes *probes);
 
 /*

@@ -48,6 +48,7 @@ struct ts_id_map {
 	uint32_t n_allocated;
 };
 
+/* Returns the file id of a session id; TS_ID_UNKNOWN if it has none. */
 static inline uint32_t ts_id_map_get(const struct ts_id_map *map, uint32_t id)
 {
 	return id < map->n ? map->ids[id] : TS_ID_UNKNOWN;

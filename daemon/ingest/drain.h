@@ -24,6 +24,7 @@ struct ts_drain {
 
 /* Frees the buffer. The next copy allocates another one. */
 void ts_drain_deinit(struct ts_drain *drain);
+/* Returns the bytes of memory that the drain holds. */
 uint64_t ts_drain_memory(const struct ts_drain *drain);
 
 /* A ring in the peer's memory. It is read from the descriptor, see ingest/ingest-memory.h. */

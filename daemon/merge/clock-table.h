@@ -46,8 +46,10 @@ void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair
 void ts_clock_table_extend(struct ts_clock_table *table, const struct ts_clock_pair *pair,
 			   uint64_t spacing_ns);
 
+/* Slow part of ts_clock_table_convert(): finds the segment of the ticks and caches it. */
 uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks);
 
+/* Converts ticks that lie in the cached segment. */
 static inline uint64_t ts_clock_table_segment(const struct ts_clock_table *table, uint64_t ticks)
 {
 	unsigned __int128 ns = (unsigned __int128)(ticks - table->segment_from) * table->rate;

@@ -28,6 +28,7 @@ struct ts_unwound_frames {
 
 struct ts_unwinder;
 
+/* `images` must outlive the object. Returns 0 or -ENOMEM. */
 int ts_unwinder_new(struct ts_images *images, struct ts_unwinder **ret_unwinder);
 void ts_unwinder_free(struct ts_unwinder *unwinder); /* NULL is fine */
 

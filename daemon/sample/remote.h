@@ -18,12 +18,13 @@ static inline bool ts_remote_read(pid_t pid, uint64_t address, void *ret, size_t
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n;
 }
 
+/* Reads a word of 8 bytes. False: the address is 0, or the memory cannot be read. */
 static inline bool ts_remote_word(pid_t pid, uint64_t address, uint64_t *ret_word)
 {
 	return address && ts_remote_read(pid, address, ret_word, 8);
 }
 
-/* Reads a word of bytes that were copied. */
+/* ts_word_in() and ts_int_in() read a number from copied bytes. */
 static inline uint64_t ts_word_in(const uint8_t *bytes, unsigned off)
 {
 	uint64_t word;

@@ -23,7 +23,7 @@ struct ts_thread_sample {
 	uint32_t tid, inner_tid;
 	uint32_t cpu;
 	bool in_kernel;	  /* the kernel ran, entered from this stack */
-	const char *name; /* name of the thread, at most 16 bytes, when it was found */
+	const char *name; /* name of the thread when it was found; 16 bytes */
 	struct ts_unwind_registers registers;
 	const void *stack;
 	size_t n_stack_bytes;

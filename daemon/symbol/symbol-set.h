@@ -64,7 +64,10 @@ int ts_symbol_builder_new(struct ts_symbol_builder **ret_builder);
 void ts_symbol_builder_free(struct ts_symbol_builder *builder); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_symbol_builder *, ts_symbol_builder_freep, ts_symbol_builder_free)
 
-/* Adds an address, in any order; the frames that follow belong to it. Texts need no terminator. */
+/*
+ * ts_symbol_builder_entry() adds an address, in any order. The frames that follow belong to that
+ * address. Texts need no terminator.
+ */
 void ts_symbol_builder_entry(struct ts_symbol_builder *builder, uint64_t address);
 void ts_symbol_builder_frame(struct ts_symbol_builder *builder, const char *function,
 			     size_t n_function, const char *file, size_t n_file, uint32_t line);

@@ -41,6 +41,7 @@ struct ts_symbol_report {
 	size_t n_images;
 };
 
+/* Frees the list of images and zeroes the report. */
 void ts_symbol_report_deinit(struct ts_symbol_report *report);
 
 /* Largest number of different addresses of a session; frames above it are counted and left out. */

@@ -40,4 +40,5 @@ bool ts_dwarf_is_split(const struct ts_dwarf *dwarf);
  */
 int ts_dwarf_find(struct ts_dwarf *dwarf, const uint64_t *addresses, size_t n,
 		  struct ts_dwarf_place *ret_places, struct ts_found *found);
+/* Returns a scope of the last ts_dwarf_find(), by its index. */
 const struct ts_dwarf_scope *ts_dwarf_scope(const struct ts_dwarf *dwarf, uint32_t scope);

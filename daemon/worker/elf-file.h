@@ -27,6 +27,7 @@ size_t ts_elf_build_id(const struct ts_elf *elf, const uint8_t **ret_build_id);
 size_t ts_elf_wants(const struct ts_elf *elf, const uint8_t **ret_build_id);
 /* Returns the name of the debug file, if no debug information was given or found; NULL: none. */
 const char *ts_elf_debug_link(const struct ts_elf *elf);
+/* True if the file or its debug file has readable debug information. */
 bool ts_elf_has_debug_info(const struct ts_elf *elf);
 /* Returns a problem of the file, as a sentence without a full stop; NULL: none. */
 const char *ts_elf_why(const struct ts_elf *elf);

@@ -294,8 +294,8 @@ static void take_debug_info(struct lookup *lookup, struct lines *lines, const ui
 		at += sizeof(next) + n + 1;
 	}
 	/*
-	 * The last entry ends where its code ends, and the load record has that size. Until then it
-	 * covers more than a statement needs.
+	 * The last entry covers its code up to the end, which only the load record has.
+	 * DUMP_LAST_LINE_BYTES is more than a statement needs.
 	 */
 	if (entry.address && entry.address < UINT64_MAX - DUMP_LAST_LINE_BYTES)
 		take_entry(lookup, lines, &entry, entry.address + DUMP_LAST_LINE_BYTES, file);

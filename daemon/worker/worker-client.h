@@ -63,6 +63,7 @@ TS_DEFINE_CLEANUP(struct ts_worker *, ts_worker_freep, ts_worker_free)
  */
 int ts_worker_call(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *request, const int *fds,
 		   unsigned n_fds, uint32_t deadline_ms, Ts__Rpc__WorkerAnswer **ret_answer);
+/* Returns the reason of the last error in a few words; valid until the next call. */
 const char *ts_worker_why(const struct ts_worker *worker);
 
 /* Returns the worker's first message; NULL: no worker was started yet. */
