@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a session's definition arena to its trace: where the arena's reader puts what it found.
+ * Copies definitions from a session's arena to its trace. session-round.c calls it in each round.
+ * It calls ts_arena_read() (ingest/arena.c) with a sink, whose functions add each definition to the
+ * file.
  */
 #include "daemon/generated-definitions.h"
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/daemon-error.h"
 
-/* The cost of a string beside its bytes and a definition's: a slot in the table of the file's strings, of which up to three more are free. */
+/*
+ * The cost of a string besides its bytes and DEFINITION_BYTES: a slot in the file's string table.
+ * Up to three more slots are free for each used one.
+ */
 #define STRING_BYTES 48u
 
-/* A file that is full takes no definition, which is none of the peer's faults: that ends the reading, after it. */
+/*
+ * Converts the result of a sink function. A full file accepts no definition, and the peer is not at
+ * fault: SESSION_E_FULL becomes 0 here. ts_session_read_arena() checks s->full after the reading.
+ */
 static int sink_failed(struct ts_session *s, int r)
 {
 	r = r < 0 ? ts_session_write_failed(s, r) : r;
 	return r == SESSION_E_FULL ? 0 : r;
 }
 
-/* What it added to is written where it has become much: memory is the daemon's. */
+/* Writes the pending definitions if they are many: they use the daemon's memory. */
 static int sink_added(struct ts_session *s, int r)
 {
 	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES) {
-		/* The reading began dirty, and a write before this one in it has made it clean. */
+		/*
+		 * The session was dirty when the reading began; an earlier write in the same
+		 * reading made it clean.
+		 */
 		ts_session_dirty(s);
 		r = ts_session_write(s);
 	}
@@ -57,7 +68,7 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 	struct ts_session *s = data;
 
 	*ret_id = TS_ID_UNKNOWN;
-	/* Its frames go to the file, and are kept no longer. */
+	/* Frames go to the file. Only the definition's fixed cost is charged. */
 	if (!ts_session_charge(s, 0))
 		return 0;
 	return sink_added(s, ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's end. All that was committed until then is drained and written; what cannot be (a peer
- * that writes on after its end, a time that is up) is counted where it lies, so that the trace says
- * what it lacks.
+ * The end of a session. session-thread.c calls ts_session_finish(). All records committed so far
+ * are drained and written. Some records cannot be drained: the peer writes on after its end, or the
+ * deadline is over. They are counted in the ring, so the trace reports the loss.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/utf8.h"
@@ -26,9 +26,9 @@ static uint64_t drained_bytes(const struct ts_session *s)
 }
 
 /*
- * Drains until nothing new comes. A peer that writes on is given up once as much was drained as all
- * rings hold twice: turns are bounded, so by then all is out that any of them held at the end.
- * A shard that is found to be bad leaves the others to be drained.
+ * Drains until no new records come. A peer that keeps writing is cut off after twice the bytes of
+ * all rings. Rounds are bounded, so by then every record that a ring held at the end is drained. A
+ * bad shard does not stop the drain of the others.
  */
 static int drain_to_end(struct ts_session *s, bool *ret_bad)
 {
@@ -50,7 +50,7 @@ static int drain_to_end(struct ts_session *s, bool *ret_bad)
 	return r;
 }
 
-/* Records in a ring that nobody will take. Where one is malformed, what lies behind it is one. */
+/* Counts the records left in a ring. A malformed record and all bytes behind it count as one. */
 static uint64_t count_ring(struct ts_session *s, uint32_t i)
 {
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
@@ -85,7 +85,7 @@ static uint64_t count_undrained(struct ts_session *s)
 	return n;
 }
 
-/* STOPPED: the process lives on. It is asked to flush, then told to record no more. */
+/* STOPPED: the process lives on. It is asked to flush, then recording is switched off. */
 static int stop(struct ts_session *s)
 {
 	uint64_t n_most;
@@ -127,7 +127,7 @@ static void take_state(struct ts_session *s)
 		s->row.empty_text = 0;
 }
 
-/* What is missing, as rows. */
+/* Adds loss rows for everything that is missing. */
 static int count_missing(struct ts_session *s, enum ts_session_end how, bool full)
 {
 	uint64_t n_api, n_device;
@@ -151,7 +151,7 @@ static int count_missing(struct ts_session *s, enum ts_session_end how, bool ful
 	return r;
 }
 
-/* The last row: what became of the session. */
+/* Updates the session row with the end of the session, and writes it. */
 static int write_end(struct ts_session *s, enum ts_session_end how)
 {
 	int r;
@@ -164,7 +164,10 @@ static int write_end(struct ts_session *s, enum ts_session_end how)
 	return r ?: ts_session_write(s);
 }
 
-/* What the file does not take any more: its rows are lost to the disk, and losses are told anew. */
+/*
+ * The file is full: drops the unwritten rows and counts them as TS_LOSS_DISK. Unwritten losses are
+ * added again.
+ */
 static int drop(struct ts_session *s)
 {
 	uint64_t counts[TS_ROW_EVENT_END], n = 0;
@@ -188,8 +191,8 @@ static int drop(struct ts_session *s)
 }
 
 /*
- * The last rows. That the file is full may turn out with any of them: then with what had not been written they are told
- * once more, in the room that is kept for that.
+ * Writes the last rows. Each of them can find the file full. Then the unwritten rows are dropped,
+ * and the losses are written again into the room that the writer reserves for them.
  */
 static int close_rows(struct ts_session *s, enum ts_session_end how, bool full)
 {
@@ -217,7 +220,7 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 	if (!r && how == TS_SESSION_END_STOPPED) {
 		r = stop(s);
 		bad = r == SESSION_E_BAD_PEER;
-		/* It may have said goodbye, or died, meanwhile. */
+		/* The process may have sent BYE or died during the stop. */
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 	}
 	if (r >= 0 && r != SESSION_E_FULL)
@@ -235,7 +238,7 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = close_rows(s, how, r == SESSION_E_FULL);
 	if (!r)
 		return s->full ? TS_SESSION_END_DAEMON : how;
-	/* What was drained but not written, and what lies in the rings, is lost to the disk. */
+	/* Rows not written and records left in the rings are lost to the disk. */
 	ts_session_count_lost(s, TS_LOSS_DISK,
 			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +
 				      count_undrained(s));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session, as session-main.c (life cycle, main thread) and the files of the session's thread share it.
+ * The state of a session, and the functions that the files of this folder share. session-main.c has
+ * the life cycle in the main thread; the other files run in the session's thread.
  */
 #pragma once
 
@@ -14,23 +15,23 @@
 #include "daemon/serve/session/session-main.h"
 
 struct session_shard {
-	uint64_t position;    /* rows are made up to here */
-	uint64_t released;    /* and written up to here */
-	uint64_t head;	      /* as loaded in this round */
-	uint64_t seal_target; /* to be reached before a seal that was asked for is done */
+	uint64_t position;    /* records before this position have rows */
+	uint64_t released;    /* records before this position are written */
+	uint64_t head;	      /* loaded in this round */
+	uint64_t seal_target; /* a requested seal is done once position is here */
 	bool has_device_rows;
-	bool bad; /* broke the rules */
+	bool bad; /* its producer broke the rules */
 	struct ts_loss_seen lost;
 };
 
-/* Capture level `replay`. */
+/* The lane: capture level `replay`. */
 struct session_lane {
-	uint64_t position, released, head; /* as a shard's */
-	uint32_t n_blobs;		   /* that came, and are in the trace */
+	uint64_t position, released, head; /* as in session_shard */
+	uint32_t n_blobs;		   /* received blobs; all are in the trace */
 	uint64_t sequence;		   /* of the last operation */
-	uint32_t n_unsupported;		   /* of them; any thread */
-	bool closed;			   /* nothing more is taken from it */
-	bool ended;			   /* the trace says why there is no more */
+	uint32_t n_unsupported;		   /* unsupported operations; any thread reads */
+	bool closed;			   /* no more records are drained */
+	bool ended;			   /* the trace has an END operation */
 };
 
 struct ts_session {
@@ -42,21 +43,21 @@ struct ts_session {
 	uint32_t number;
 	uint64_t start_ns;
 
-	/* The main thread asks; release there, acquire in the thread. */
+	/* Written by the main thread with release, read by the session's thread with acquire. */
 	uint32_t end_wanted;	  /* enum ts_session_end */
 	uint64_t end_deadline_ns; /* 0: none */
 	uint64_t seal_wanted;
 	uint32_t flush_wanted_ms;
-	/* The thread answers; release there, acquire in the main thread. */
+	/* Written by the session's thread with release, read by the main thread with acquire. */
 	uint64_t seals_done;
-	uint32_t ended; /* enum ts_session_end; after everything else */
-	/* Relaxed: for a look from outside. */
+	uint32_t ended; /* enum ts_session_end; written last */
+	/* Relaxed: any thread may read these for a status. */
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
-	uint64_t n_own_rows;	  /* marks and counters: the shim's own */
-	uint64_t unwritten_bytes; /* in the rings, as of the last look */
+	uint64_t n_own_rows;	  /* marks and counters of TS_OWN_DOMAIN */
+	uint64_t unwritten_bytes; /* in the rings, at the last round */
 
-	/* The thread's own. */
+	/* Used only by the session's thread. */
 	struct ts_sbt_session_writer *writer;
 	struct ts_row_session row;
 	struct ts_drain drain;
@@ -68,75 +69,92 @@ struct ts_session {
 	struct session_shard *shards;
 	struct session_lane lane;
 	struct ts_loss_seen lost_control;
-	uint64_t *checkpoint; /* session_checkpoint, then a position for each shard */
+	uint64_t *checkpoint; /* session_checkpoint, then one position per shard */
 	uint32_t n_claimed;
-	bool dirty;	       /* something is to be written */
-	uint64_t dirty_ns;     /* since when */
-	uint64_t loss_ns;      /* last look at the counters */
-	uint64_t file_ns;      /* last look at the file */
-	uint64_t unjoined_api; /* already written as rows */
+	bool dirty;	       /* there is something to write */
+	uint64_t dirty_ns;     /* when dirty became true */
+	uint64_t loss_ns;      /* last check of the loss counters */
+	uint64_t file_ns;      /* last check of the file */
+	uint64_t unjoined_api; /* already written as loss rows */
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
 	uint64_t definition_bytes; /* charged to the recording */
 	uint64_t memory_bytes;	   /* charged to the user */
-	uint64_t rest_ns;	   /* of the last look at what could be given back */
-	uint64_t drained_bytes;	   /* since then */
-	bool starved; /* it has no more memory: it ends, and writes everything at once */
+	uint64_t rest_ns;	   /* of the last ts_session_rest() */
+	uint64_t drained_bytes;	   /* since rest_ns */
+	/* Out of memory: the session ends, and every chunk is written at once. */
+	bool starved;
 	uint64_t dropped_definitions;
-	bool yielded;			/* CUPTI is the application's own profiler's */
-	bool arena_bad;			/* broke the rules: what it held is known up to there */
-	bool ending;			/* all that is to come is drained, whatever else is wrong */
+	bool yielded; /* the application's own profiler has CUPTI */
+	/* The definition arena is malformed: definitions before the fault stay known. */
+	bool arena_bad;
+	bool ending;			/* the last drain goes on despite errors */
 	struct ts_clock_pair last_pair; /* of the host clock */
 	struct ts_clock_pair last_realtime;
 	bool last_pair_stored;
 	uint64_t stored_ns;
-	uint64_t seal_serving; /* the ticket that waits for flush_deadline_ns or the flush */
+	/* The ticket that waits for the flush or for flush_deadline_ns. */
+	uint64_t seal_serving;
 	bool seal_targets_set;
 	uint64_t flush_deadline_ns;
 	uint32_t flush_number;
 	bool flush_waiting;
 	struct ts_session_kernel *kernel; /* NULL: no kernel events */
-	uint64_t n_kernel_counters;	  /* of the counter rows */
-	uint32_t own_domain;		  /* the string; 0: not needed so far */
-	int write_error;		  /* the file's: this session cannot go on */
-	bool full; /* the file takes nothing of this session any more but its end */
-	uint64_t lost_written[TS_LOSS_COUNT]; /* of `lost`: in the file */
-	const char *why;		      /* BAD_DATA: what it did */
+	uint64_t n_kernel_counters;	  /* counter rows of the kernel */
+	uint32_t own_domain;		  /* string id of TS_OWN_DOMAIN; 0: not needed so far */
+	/* An error of the file: this session cannot go on. */
+	int write_error;
+	/* The file has no more room for this session, except for its end. */
+	bool full;
+	uint64_t lost_written[TS_LOSS_COUNT]; /* the part of `lost` that is in the file */
+	const char *why;		      /* BAD_DATA: the rule that the peer broke */
 };
 
 /* The thread's function. Its argument is the session. */
 void *ts_session_thread(void *session);
 
-/* Between the thread's files. All return 0, a negative errno, or SESSION_E_BAD_PEER. */
+/* Functions that return int return 0, a negative errno, SESSION_E_BAD_PEER or SESSION_E_FULL. */
 
 #define MS_NS UINT64_C(1000000)
 
-/* Written then at the latest, whatever it is. */
+/* Pending bytes above this force a write. */
 #define SESSION_PENDING_BYTES (UINT64_C(16) << 20)
 
 /*
- * Memory: session-memory.c. The session's memory is charged to its user. The first charge, before anything is allocated. 0, or
- * -ENOMEM: the user has no room for a session.
+ * session-memory.c: memory of the session, charged to its user. ts_session_memory_begin() makes the
+ * first charge, before the session allocates anything. -ENOMEM: the user's account has no room for
+ * a session.
  */
 int ts_session_memory_begin(struct ts_session *s);
 void ts_session_memory_end(struct ts_session *s);
-/* Charges n_bytes that the session is about to allocate. False: it may not. */
+/*
+ * Charges n_bytes that the session is about to allocate. False: the session must not allocate them.
+ */
 bool ts_session_grant(struct ts_session *s, uint64_t n_bytes);
-/* Charges the present memory. Over the share the session writes its rows, gives memory back and tries again. */
+/*
+ * Charges the present memory. If the charge is refused, the session writes its rows, frees memory
+ * and tries again.
+ */
 int ts_session_account(struct ts_session *s);
-/* Gives back what an idle session needs no more. */
+/* Frees memory that an idle session does not need. */
 void ts_session_rest(struct ts_session *s);
 
-#define SESSION_E_FULL	   2 /* the file has come to its limit, or the disk to its end */
-#define SESSION_E_BAD_PEER 1 /* why says what it did: it alone is dropped */
+#define SESSION_E_FULL	   2 /* the file is at its limit, or the disk is full */
+#define SESSION_E_BAD_PEER 1 /* session->why has the reason; only this session ends */
 
-/* session-write.c: writes for all other files. */
+/*
+ * session-write.c: writing, called by all other files. ts_session_bad() sets the reason and returns
+ * SESSION_E_BAD_PEER.
+ */
 int ts_session_bad(struct ts_session *s, const char *why);
-/* The writer's failures are the file's: none of them is the peer's doing. SESSION_E_FULL, or a negative errno. */
+/*
+ * Converts an error of the writer. The cause is the file, never the peer. Returns SESSION_E_FULL or
+ * a negative errno.
+ */
 int ts_session_write_failed(struct ts_session *s, int r);
-/* Something came that is to be written in time. */
+/* Notes that there is something to write within seal_age_ms. */
 void ts_session_dirty(struct ts_session *s);
-/* Writes what was gathered, then gives its space in the rings back. */
+/* Writes the gathered rows, then releases their ring space. */
 int ts_session_write(struct ts_session *s);
 int ts_session_add_row(struct ts_session *s, unsigned type, const void *row);
 int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t count,
@@ -144,63 +162,75 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
 void ts_session_count_row(struct ts_session *s, unsigned type);
 int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
-/* Gives back what was taken and needs no writing: padding. */
+/* Releases all drained ring space. For padding, which needs no write. */
 void ts_session_release(struct ts_session *s);
-/* Whether a definition of so many bytes may be kept. One that may not stays unknown, and is counted. */
+/* Charges a definition of n_bytes. False: the definition stays unknown and is counted. */
 bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
-/* Frees memory without rows. */
+/* Frees buffers that hold no rows. */
 void ts_session_trim(struct ts_session *s);
-/* Charges the present memory of the file's writer: most of it is the index. */
+/* Charges the present memory of the file's writer, most of it the index. */
 int ts_session_account_file(struct ts_session *s);
 
-/* The work: session-round.c. One look at everything. *ret_n_most: the most that one shard had waiting. */
+/*
+ * session-round.c: the work. One round over all shards. *ret_n_most: the most bytes that waited in
+ * one shard.
+ */
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most);
-/* Sleeps until the doorbell moves from `seen` or the time is over. */
+/* Sleeps until the doorbell differs from `seen`, for at most ms. */
 void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms);
 void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
-/* True when the process flushed, cannot, or was given its time. */
+/* True if no flush is pending: the process flushed, cannot flush, or the wait is over. */
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
-/* Something that the main thread waits for is done. */
+/* Wakes the main thread through options.notify_fd. */
 void ts_session_notify(struct ts_session *s);
 
-/* The end: session-end.c. Drains, writes and closes; r is what the last round returned. Returns how it ended. */
+/*
+ * session-end.c: drains, writes and closes the session. r is the result of the last round. Returns
+ * how the session ended.
+ */
 enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_session_end how);
 
-/* Definitions: session-definitions.c. Reads what was newly published in the arena. */
+/* session-definitions.c: reads new definitions of the arena. */
 int ts_session_read_arena(struct ts_session *s);
 
-/* The lane: session-lane.c. At the beginning; then in each round: its head first, then what lies before that. */
+/*
+ * session-lane.c: the lane. _begin() runs once. Each round calls _load() for the head, then
+ * _drain().
+ */
 int ts_session_lane_begin(struct ts_session *s);
 int ts_session_lane_load(struct ts_session *s);
 int ts_session_lane_drain(struct ts_session *s);
-/* How much waits to be taken. */
+/* Bytes that wait in the lane. */
 uint64_t ts_session_lane_waiting(const struct ts_session *s);
-/* The session's end: says why there is no more where the process did not come to. */
+/* At the session's end: records why the capture ended, if the process did not record a reason. */
 int ts_session_lane_end(struct ts_session *s);
-/* Why the process puts nothing more into it; NULL: it goes on. Any thread. */
+/* Why the process captures nothing more; NULL: the capture goes on. Any thread. */
 const char *ts_session_lane_why(const struct ts_session *s);
 
-/* Kernel events: session-kernel.c. By the main thread, then by the session's. */
+/*
+ * session-kernel.c: kernel events. The main thread calls _begin(), the session's thread calls
+ * _round().
+ */
 int ts_session_kernel_begin(struct ts_session *s);
 int ts_session_kernel_round(struct ts_session *s);
-/* Bytes of memory that they take. */
+/* Bytes of memory for kernel events and samples. */
 uint64_t ts_session_kernel_memory(const struct ts_session *s);
-/* Whether the last round brought any. */
+/* True if the last round had kernel events. */
 bool ts_session_kernel_flows(const struct ts_session *s);
-/* Their threads: session-kernel-threads.c. The process told of one of its own. */
+/* session-kernel-threads.c: threads of kernel events. Adds a thread that the process defined. */
 void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id);
-/* The session's id of the thread of an event; of a name. */
+/* Return the session's id of an event's thread, and of a name. A new thread or name is added. */
 int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event *event,
 				uint32_t *ret_id);
 int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text, uint32_t *ret_id);
-/* session-kernel.c, at the session's end. */
+/* session-kernel.c: the end. */
 int ts_session_kernel_end(struct ts_session *s);
 void ts_session_kernel_deinit(struct ts_session *s);
 
 /*
- * Samples of threads on the processor: session-samples.c, by session-kernel.c. period_ns 0: the default. NULL samples are fine
- * for all but _new.
+ * session-samples.c: CPU samples of host threads, called by session-kernel.c. period_ns 0 is the
+ * default period. All functions but _new accept NULL samples.
  */
 struct ts_session_samples;
 int ts_session_samples_new(const struct ts_kernel_process *process, uint64_t period_ns,
@@ -208,6 +238,6 @@ int ts_session_samples_new(const struct ts_kernel_process *process, uint64_t per
 void ts_session_samples_free(struct ts_session_samples *samples);
 void ts_session_samples_enable(struct ts_session_samples *samples, bool on);
 int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *samples);
-/* Takes what the sampler has left, with a bound. */
+/* Reads the sampler's remaining messages, for a bounded time. */
 int ts_session_samples_end(struct ts_session *s, struct ts_session_samples *samples);
 uint64_t ts_session_samples_memory(const struct ts_session_samples *samples);

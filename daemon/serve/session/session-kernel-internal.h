@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events of a session, as session-kernel.c (events) and session-kernel-threads.c (threads and names) share them.
+ * Kernel events of a session: the state that session-kernel.c (events) and session-kernel-threads.c
+ * (threads and names) share.
  */
 #pragma once
 
@@ -10,13 +11,13 @@
 #define KERNEL_NAMES  1024u
 #define KERNEL_STACKS 256u
 
-/* A name and its string; another one of the same hash takes its place. */
+/* A cached name and its string id. A new name with the same slot replaces it. */
 struct kernel_name {
 	char text[TS_BPF_FILE_BYTES];
 	uint32_t id;
 };
 
-/* The same of a stack. */
+/* A cached stack and its id. A new stack with the same slot replaces it. */
 struct kernel_stack {
 	uint64_t frames[TS_BPF_STACK_FRAMES];
 	uint32_t n_frames;
@@ -24,27 +25,29 @@ struct kernel_stack {
 };
 
 struct ts_session_kernel {
-	struct ts_kernel_feed *feed;	    /* NULL: nothing but samples */
+	struct ts_kernel_feed *feed;	    /* NULL: samples only */
 	struct ts_session_samples *samples; /* NULL: none */
 	pid_t pid;
-	bool inner; /* the process has numbers of its own: it is in another pid namespace */
+	/* The process is in another pid namespace, so it has its own thread numbers. */
+	bool inner;
 	bool flowing;
-	bool quiet; /* recording is stopped */
+	bool quiet; /* recording is paused */
 	struct ts_kernel_config config;
-	struct ts_kernel_config *wanted; /* by another thread; taken from here atomically */
-	uint64_t lost_reported[TS_BPF_N_PROGRAMS]; /* losses */
-	struct ts_map threads; /* by number: one more than their id in the session */
+	/* A new configuration from the main thread; NULL: none. Exchanged atomically. */
+	struct ts_kernel_config *wanted;
+	uint64_t lost_reported[TS_BPF_N_PROGRAMS]; /* losses written as rows */
+	struct ts_map threads;			   /* thread number -> session's id + 1 */
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
 	bool ended;
-	uint64_t tally_ns;     /* of the last look at what is counted */
-	struct ts_map tallied; /* a thread and a kind: one more than their place in */
-	uint64_t *tallies;     /* how many were told of */
+	uint64_t tally_ns;     /* of the last read of the tallies */
+	struct ts_map tallied; /* thread and kind -> index in tallies + 1 */
+	uint64_t *tallies;     /* last reported counts */
 	uint32_t n_tallies, n_tallies_allocated;
 };
 
 /*
- * The last number of "NSpid:", which is what the process itself calls it; 0 where it cannot be told, or where it is the
- * only one.
+ * Returns the last number of "NSpid:" in the status file at path: the pid inside the process's own
+ * namespace. 0: the number is unknown, or it is the only one.
  */
 uint32_t ts_session_kernel_inner_number(const char *path);

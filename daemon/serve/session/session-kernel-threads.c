@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads that kernel events and samples name, and their names. Threads that the process told of are known by their number;
- * others (of libraries, of children without a session) become threads of the session when they are first seen. session-kernel.c,
- * session-samples.c and session-definitions.c call this.
+ * Threads and names of kernel events and samples. Threads that the process defined are found by
+ * number. Other threads (of libraries, of children without a session) are added when an event first
+ * names them. session-kernel.c, session-samples.c and session-definitions.c call this.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "daemon/util/daemon-error.h"
 
 #define KERNEL_MAX_THREADS 65536u
-/* In the table of threads: a number as the process itself has it, where it has numbers of its own. */
+/* A bit in keys of `threads`: the number is from the process's own pid namespace. */
 #define INNER 0x80000000u
 
 static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
@@ -70,7 +70,7 @@ int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text
 	return 0;
 }
 
-/* A thread that nobody told of. */
+/* Adds a thread that the process did not define. */
 static int add_thread(struct ts_session *s, const struct ts_bpf_event *event, uint32_t *ret_id)
 {
 	struct ts_row_thread row = {.start_ns = event->start_ns, .tid = event->tid};
@@ -117,7 +117,7 @@ void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
 
-	/* Without memory it is one more thread that nobody told of. */
+	/* If memory is short, events add the thread a second time. */
 	if (kernel && tid && tid < INNER && ts_map_count(&kernel->threads) < KERNEL_MAX_THREADS)
 		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events of a session's threads: events of the session's feed become rows. The threads themselves are
- * session-kernel-threads.c's.
+ * Kernel events of a session. Makes rows of the events in the session's feed (daemon/bpf), of its
+ * tallies and losses, and runs the samples. session-main.c, session-round.c, session-end.c and
+ * loop/control.c call it. It calls session-kernel-threads.c for threads and names, and
+ * session-samples.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +17,8 @@
 #include "replay/report/names/names.h"
 
 #define KERNEL_ROWS 65536u
-#define TALLY_NS    UINT64_C(1000000000) /* between looks at what is counted */
-/* The name of a thread that is neither the peer's nor shown to it, in rows whose number of that thread is 0. */
+#define TALLY_NS    UINT64_C(1000000000) /* between reads of the tallies */
+/* The name in rows for a thread of another user. The number of that thread is 0 in these rows. */
 #define HIDDEN_THREAD "another user's thread"
 
 static int stack_id(struct ts_session *s, const struct ts_bpf_off_cpu_stack *event,
@@ -81,14 +83,16 @@ static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 	}
 }
 #else
-/* No program tells of calls there. */
+/* The BPF programs report no system calls on this architecture. */
 static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 {
 	return TS_OFF_CPU_SYSCALL;
 }
 #endif
 
-/* States of a task, of which the kernel's own tools know by number too. */
+/*
+ * Bits of task->state (TASK_STOPPED, TASK_TRACED). The kernel's own tools use these numbers, too.
+ */
 #define STATE_STOPPED 0x4
 #define STATE_TRACED  0x8
 
@@ -105,13 +109,13 @@ static uint32_t reason_of(const struct ts_bpf_off_cpu *event)
 	return reason_of_syscall(event);
 }
 
-/* 0: the session's own process. */
+/* 0 means the session's own process. */
 static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *event)
 {
 	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
 }
 
-/* Another thread that an event names: its numbers and its name, as far as the peer may learn them. */
+/* Numbers and name of another thread in an event, as far as the peer may see them. */
 static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const char name[16],
 			uint32_t *ret_tid, uint32_t *ret_pid, uint32_t *ret_name)
 {
@@ -121,7 +125,7 @@ static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const 
 	*ret_pid = hidden ? 0 : pid;
 	if (hidden)
 		return ts_session_kernel_name(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
-	/* The idle task has the number 0, and no name. */
+	/* The idle task has number 0 and no name. */
 	return tid ? ts_session_kernel_name(s, name, 16, ret_name) : 0;
 }
 
@@ -195,7 +199,7 @@ static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event,
 	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
 }
 
-/* The block layer's numbers of what went wrong; what has none here is an error of the disk. */
+/* Converts blk_status_t to a negative errno. Unknown values become -EIO. */
 static int32_t block_result(int32_t error)
 {
 	static const int32_t errors[] = {
@@ -307,7 +311,7 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 	}
 }
 
-/* ---- what is counted ---- */
+/* ---- tallies ---- */
 
 static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_name)
 {
@@ -327,7 +331,7 @@ static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_
 		snprintf(name, n_name, "%s.%" PRIu32, program, key->what);
 }
 
-/* Where it is kept how many were told of; NULL: there is no memory for it. */
+/* The last reported count of a tally; NULL: out of memory. */
 static uint64_t *reported_tally(struct ts_session_kernel *kernel,
 				const struct ts_bpf_tally_key *key)
 {
@@ -359,7 +363,7 @@ static int add_tally_row(struct ts_session *s, const char *name, const char *uni
 	return r ?: ts_session_add_row(s, TS_ROW_COUNTER, row);
 }
 
-/* A thread's counters have a domain of their own: programs that draw counters know of no threads. */
+/* Each thread's counters have their own domain, because viewers of counters ignore the thread. */
 static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, uint64_t now)
 {
 	struct ts_bpf_event event = {.tid = tally->key.tid, .pid = tally->sum.pid, .start_ns = now};
@@ -376,7 +380,7 @@ static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, 
 	return r ?: add_tally_row(s, name, "ns", &row, tally->sum.ns);
 }
 
-/* Those that are more than they were. */
+/* Adds rows for tallies whose count changed. */
 static int take_tallies(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel = s->kernel;
@@ -388,7 +392,7 @@ static int take_tallies(struct ts_session *s)
 	if (!kernel->ended && now - kernel->tally_ns < TALLY_NS)
 		return 0;
 	kernel->tally_ns = now;
-	/* Without memory they are looked at again. */
+	/* If memory is short, the next round tries again. */
 	if (ts_kernel_feed_tallies(kernel->feed, &tallies, &n))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
@@ -435,7 +439,7 @@ void ts_session_kernel_config(struct ts_session *s, const struct ts_kernel_confi
 	free(__atomic_exchange_n(&s->kernel->wanted, copy, __ATOMIC_ACQ_REL));
 }
 
-/* What is to be watched: nothing while recording is stopped. */
+/* Applies a new configuration. While recording is paused, the feed watches nothing. */
 static void follow_config(struct ts_session *s)
 {
 	/* Pairs with ts_session_kernel_config(). */
@@ -471,13 +475,13 @@ static int take_feed(struct ts_session *s)
 	int r = 0;
 
 	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
-	/* Recording is stopped. */
+	/* The session was told to record no more (TS_COMMAND_RECORD is clear). */
 	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
 	    !s->ending)
 		return count_losses(s);
 	bytes = events;
 	for (size_t off = 0; s->kernel->flowing && off < n_bytes && !r;) {
-		/* Aligned, as the feed promises. */
+		/* Aligned: ts_kernel_feed_take() guarantees it. */
 		const struct ts_bpf_event *event = (const void *)(bytes + off);
 
 		ts_session_dirty(s);
@@ -531,7 +535,10 @@ int ts_session_kernel_end(struct ts_session *s)
 	return r ?: ts_session_samples_end(s, s->kernel->samples);
 }
 
-/* The kernel watches the process that connected, and none that has its number by now. */
+/*
+ * Confirms that the pid is still the process that connected, and not a new process with the same
+ * pid.
+ */
 static int confirm_process(const struct ts_session *s, struct ts_kernel_process *ret_process)
 {
 	const struct ts_identity *peer = &s->options.peer;
@@ -547,7 +554,7 @@ static void complain(const struct ts_session *s, const char *what, int r)
 	       strerror(-r));
 }
 
-/* Whatever cannot be had is left out: the session is recorded without it. */
+/* Events or samples that are unavailable are logged, and the session runs without them. */
 int ts_session_kernel_begin(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane: what a process captures so that it can be done again. Its records come in order, each blob before what refers to
- * it; where that is not so, the peer is broken, and the session ends. Space is released as a shard's is: once it is written.
+ * The lane: the records of capture level `replay`. session-round.c calls it in each round,
+ * session-end.c at the end. Its records come in order: each blob comes before the operations that
+ * refer to it. If a record breaks this order, the peer is bad and the session ends. Lane space is
+ * released after the write, as for a shard.
  *
- * A daemon that takes a process over from another one cannot go on with its capture: the blobs of which the process knows by
- * number are in that one's file.
+ * A capture does not survive a change of daemon. The process refers to blobs by number, and these
+ * blobs are in the previous daemon's file.
  */
 #include "daemon/serve/session/session-internal.h"
 
-#define LANE_ROUND_PART 8 /* of the ring: taken in one round */
+/* One round drains at most this fraction of the lane. */
+#define LANE_ROUND_PART 8
 
 int ts_session_lane_begin(struct ts_session *s)
 {
@@ -142,7 +145,10 @@ int ts_session_lane_drain(struct ts_session *s)
 			return fail_lane(s, "a record in its lane is malformed");
 		ts_session_dirty(s);
 		for (;;) {
-			/* Up to date at each record: one that does not fit forces a write. */
+			/*
+			 * position is current at each record, because a record that does not fit
+			 * forces a write.
+			 */
 			lane->position = begin + off;
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's life as the main thread sees it: made, started, asked, ended, freed. The work is in
- * session-thread.c.
+ * The life of a session in the main thread: new, start, seal, end, free. The daemon's loop
+ * (serve/loop) and serve/system call it. It starts the session's thread in session-thread.c.
  */
 #include "daemon/serve/session/session-main.h"
 
@@ -15,7 +15,10 @@
 #include "daemon/util/daemon-error.h"
 #include "daemon/util/utf8.h"
 
-/* What happened before the session, but is told in it: a context that was there. */
+/*
+ * How far before the session a record's time may lie: for example a context created before the
+ * session.
+ */
 #define ROW_BEHIND_NS (UINT64_C(3600) * 1000000000)
 
 static void wake(struct ts_session *s)
@@ -25,8 +28,9 @@ static void wake(struct ts_session *s)
 }
 
 /*
- * Where each shard is to be taken up: at what was released, which is 0 but for a process that
- * another daemon served before; and so with the counters of loss: what it told of is not told again.
+ * Sets the position of each shard to its released position. This is 0 unless another daemon served
+ * the process before. Loss counters likewise start at the values that the other daemon reported, so
+ * no loss is counted twice.
  */
 static int init_shards(struct ts_session *s)
 {
@@ -56,7 +60,7 @@ static int init_clocks(struct ts_session *s)
 	r = r ?: ts_clock_table_init(&s->cupti_clock);
 	if (r)
 		return ts_error_trace(r);
-	/* The peer's word for its beginning, where it can be true. */
+	/* Uses the peer's start time if it is plausible. */
 	s->start_ns = now.monotonic_ns;
 	if (start->monotonic_ns && start->monotonic_ns < now.monotonic_ns) {
 		s->start_ns = start->monotonic_ns;
@@ -102,10 +106,13 @@ static int init(struct ts_session *s)
 	if (r)
 		return ts_error_trace(r < 0 ? r : -EIO);
 	s->number = ts_sbt_session_writer_number(s->writer);
-	/* What a daemon before this one was told. */
+	/* A previous daemon may have received the YIELD record. */
 	s->yielded =
 		__atomic_load_n(&s->memory.control->state, __ATOMIC_RELAXED) == TS_SESSION_YIELDED;
-	/* A file that is looked at before the first record names its session. */
+	/*
+	 * The session row is written early, so that a file read before the first record has its
+	 * session.
+	 */
 	s->dirty = true;
 	s->dirty_ns = ts_clock_monotonic_ns();
 	r = ts_session_lane_begin(s);
@@ -126,7 +133,7 @@ static void deinit(struct ts_session *s)
 	ts_session_memory_end(s);
 }
 
-/* Signals are the main thread's. */
+/* The thread blocks all signals: the main thread handles them. */
 static int start_thread(struct ts_session *s)
 {
 	sigset_t all, old;
@@ -145,7 +152,10 @@ static int start_thread(struct ts_session *s)
 	return 0;
 }
 
-/* What the daemon is to record, but for what the process's own environment is more careful about. */
+/*
+ * Sets the command word to the daemon's options. The process's environment can switch stacks off,
+ * switch lossless on and begin paused.
+ */
 static void set_command(struct ts_session *s)
 {
 	struct ts_control *control = s->memory.control;
@@ -160,7 +170,7 @@ static void set_command(struct ts_session *s)
 	if (s->options.resumed || !s->options.decides)
 		command |= wanted & TS_COMMAND_PAUSED;
 	__atomic_store_n(&control->command, command, __ATOMIC_RELAXED);
-	/* It is taken up when a flush is asked for. */
+	/* The process applies PAUSED when a flush is requested. */
 	if ((command ^ wanted) & TS_COMMAND_PAUSED)
 		ts_session_ask_flush(s, 0);
 }
@@ -208,7 +218,9 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 {
 	uint32_t before = __atomic_load_n(&s->end_wanted, __ATOMIC_RELAXED);
 
-	/* It flushed and said so, and then replaced itself by another program. */
+	/*
+	 * The process ended its session (state ENDED) and then called exec(): this counts as BYE.
+	 */
 	if (how == TS_SESSION_END_DIED &&
 	    __atomic_load_n(&s->memory.control->state, __ATOMIC_RELAXED) == TS_SESSION_ENDED)
 		how = TS_SESSION_END_BYE;
@@ -216,7 +228,7 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 	    !(before == TS_SESSION_END_STOPPED &&
 	      (how == TS_SESSION_END_BYE || how == TS_SESSION_END_DIED)))
 		return;
-	/* Pairs with the thread's acquire. */
+	/* Pairs with the acquire in the session's thread. */
 	__atomic_store_n(&s->end_wanted, how, __ATOMIC_RELEASE);
 	wake(s);
 }
@@ -229,7 +241,7 @@ void ts_session_end_by(struct ts_session *s, uint64_t deadline_ns)
 bool ts_session_ended(const struct ts_session *s, enum ts_session_end *ret_how,
 		      const char **ret_why)
 {
-	/* Pairs with the thread's release. */
+	/* Pairs with the release in ts_session_thread(). */
 	uint32_t how = __atomic_load_n(&s->ended, __ATOMIC_ACQUIRE);
 
 	if (how == TS_SESSION_END_NONE)
@@ -244,7 +256,7 @@ bool ts_session_switch(struct ts_session *s, bool paused)
 	uint32_t *command = &s->memory.control->command;
 	uint32_t before;
 
-	/* Relaxed: the request to flush, which follows, releases it. */
+	/* Relaxed: the flush request that follows releases it. */
 	if (paused)
 		before = __atomic_fetch_or(command, TS_COMMAND_PAUSED, __ATOMIC_RELAXED);
 	else
@@ -272,7 +284,7 @@ uint64_t ts_session_seal(struct ts_session *s, uint32_t flush_ms)
 
 	if (flush_ms)
 		__atomic_store_n(&s->flush_wanted_ms, flush_ms, __ATOMIC_RELAXED);
-	/* Pairs with the thread's acquire. */
+	/* Pairs with the acquire in begin_seal(). */
 	ticket = __atomic_add_fetch(&s->seal_wanted, 1, __ATOMIC_RELEASE);
 	wake(s);
 	return ticket;
@@ -280,7 +292,7 @@ uint64_t ts_session_seal(struct ts_session *s, uint32_t flush_ms)
 
 bool ts_session_sealed(const struct ts_session *s, uint64_t ticket)
 {
-	/* Pairs with the thread's release. */
+	/* Pairs with the release in finish_seal(). */
 	return __atomic_load_n(&s->seals_done, __ATOMIC_ACQUIRE) >= ticket;
 }
 

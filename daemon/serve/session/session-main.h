@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One traced process being drained: a thread of its own that sleeps until records come, takes them
- * out of the shards, turns them into rows, writes them, and only then releases their space.
+ * A session: one traced process. A thread of the session sleeps until records come. It copies
+ * records out of the shards, makes rows, writes the rows, and then releases the ring space.
  *
- * Everything here is called by the main thread; the session's thread reports through an eventfd
- * and through fields read atomically.
+ * Only the main thread calls the functions here. The session's thread reports through an eventfd
+ * and through fields that are read atomically.
  */
 #pragma once
 
@@ -16,61 +16,86 @@ struct ts_kernel_hub;
 struct ts_kernel_config;
 
 struct ts_session_options {
-	uint32_t command; /* TS_COMMAND_* to begin with */
-	int notify_fd;	  /* eventfd: something that was asked for is done */
+	/* Initial TS_COMMAND_* bits. */
+	uint32_t command;
+	/*
+	 * eventfd: the session writes to it when a seal is done, a dump is wanted or the session
+	 * ended.
+	 */
+	int notify_fd;
 	struct ts_identity peer;
-	int peer_fd;	      /* the peer's socket; used within ts_session_new() only */
-	bool ends_file;	      /* the recording is this session's alone: the thread ends it */
-	uint32_t seal_age_ms; /* rows are written at the latest after this long */
-	bool resumed;	      /* another daemon had it before: it is as stopped as that left it */
-	bool decides;	      /* whether it begins stopped is the recording's matter, not its own */
+	/* The peer's socket. ts_session_new() uses it and does not keep it. */
+	int peer_fd;
+	/* The recording has only this session: the session's thread ends the recording. */
+	bool ends_file;
+	uint32_t seal_age_ms; /* rows are written at most this long after they are made */
+	/* Another daemon had this session before: PAUSED stays as that daemon left it. */
+	bool resumed;
+	/*
+	 * The recording decides whether the session begins paused, not the process's environment.
+	 */
+	bool decides;
 	struct ts_kernel_hub *kernel; /* NULL: no kernel events */
 };
 
 #define TS_SESSION_SEAL_AGE_MS	 500u
-#define TS_SESSION_FLUSH_WAIT_MS 2000u /* for a process that is told to stop */
+#define TS_SESSION_FLUSH_WAIT_MS 2000u /* for a session that ends as STOPPED */
 
 /*
- * Begins a session in the recording, which outlives it, and starts its thread. On success `memory`
- * is taken over.
+ * Begins a session in the recording and starts its thread. The recording must outlive the session.
+ * On success the session owns *memory, and *memory is zeroed. Errors: a negative errno; then the
+ * caller still owns *memory. -ENOMEM also means that the user's account has no room for a session.
  */
 int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 		   const struct ts_session_options *options, struct ts_session **ret_session);
-/* Waits for the thread: only after it ended, or after ts_session_end(). NULL is fine. */
+/*
+ * Joins the thread and frees the session. Call it after the thread ended or after ts_session_end().
+ * NULL is accepted.
+ */
 void ts_session_free(struct ts_session *session);
 
 /*
- * Asks the thread to come to the end: what is committed is drained and written. STOPPED asks the
- * process to flush first, with a bound. The first reason stays, but DIED and BYE shorten a STOPPED
- * that still waits.
+ * Asks the thread to end the session: committed records are drained and written. STOPPED first asks
+ * the process to flush, for at most TS_SESSION_FLUSH_WAIT_MS. The first reason stays, except that
+ * DIED and BYE replace a pending STOPPED and shorten its wait.
  */
 void ts_session_end(struct ts_session *session, enum ts_session_end how);
-/* The end's deadline: what is not drained by then is counted, and it ends as DAEMON. */
+/*
+ * Sets the deadline of the end, in ns of CLOCK_MONOTONIC. Records not drained by then are counted,
+ * and the session ends as DAEMON.
+ */
 void ts_session_end_by(struct ts_session *session, uint64_t deadline_ns);
-/* Whether the thread has come to its end, and how; *ret_why is a constant text. */
+/* Returns true if the thread ended, with the reason of the end. *ret_why is a constant text. */
 bool ts_session_ended(const struct ts_session *session, enum ts_session_end *ret_how,
 		      const char **ret_why);
 
-/* Stops (`paused`) or starts what is recorded, with the next flush that is asked for. Returns whether it was otherwise. */
+/*
+ * Pauses or resumes recording. The change is effective at the next requested flush. Returns true if
+ * the state changed.
+ */
 bool ts_session_switch(struct ts_session *session, bool paused);
 /*
- * Opens or closes a window of capture, with the next call that the process makes. 1: it was otherwise; 0: it was so; -ENOTSUP: the
- * process does not follow what is alive.
+ * Opens or closes a capture window at the next call of the process. 1: the state changed; 0: no
+ * change; -ENOTSUP: the process keeps no list of live objects, so it cannot open a window.
  */
 int ts_session_window(struct ts_session *session, bool open);
-/* Which kernel events it has from now on, of those that the hub has, and from what length. Nothing where it has none. */
+/*
+ * Selects among the hub's kernel events, and sets their minimum durations. No effect on a session
+ * without kernel events.
+ */
 void ts_session_kernel_config(struct ts_session *session, const struct ts_kernel_config *config);
 
 /*
- * Asks that all committed so far be written, with `flush_ms` after the process flushed or that much
- * time.
+ * Asks the thread to write all records committed so far. With flush_ms > 0 the process first
+ * flushes; the session waits for that flush at most flush_ms. Returns a ticket for
+ * ts_session_sealed().
  */
 uint64_t ts_session_seal(struct ts_session *session, uint32_t flush_ms);
 bool ts_session_sealed(const struct ts_session *session, uint64_t ticket);
 
-/* What is known of it now. Strings belong to the session. */
+/* A snapshot of a session. Strings belong to the session. */
 struct ts_session_status {
-	uint32_t number; /* in the file */
+	uint32_t number; /* the session's number in the file */
 	uint32_t pid;
 	uint32_t uid;
 	const char *program;
@@ -85,12 +110,13 @@ struct ts_session_status {
 	uint32_t capture_windows;
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
-	uint64_t capture_max_bytes; /* 0: not known */
-	const char *capture_ended;  /* why nothing more is captured; NULL: it goes on */
-	uint32_t n_unsupported;	    /* operations that cannot be done again */
+	uint64_t capture_max_bytes; /* 0: unknown */
+	/* Why the process captures nothing more; NULL: the capture goes on. */
+	const char *capture_ended;
+	uint32_t n_unsupported; /* operations that cannot be replayed */
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
-	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
-	uint64_t n_own_rows;	    /* of the marks and counters: of TS_OWN_DOMAIN */
+	uint64_t n_kernel_counters; /* counter rows of the kernel */
+	uint64_t n_own_rows;	    /* marks and counters of TS_OWN_DOMAIN */
 };
 void ts_session_status(const struct ts_session *session, struct ts_session_status *ret_status);

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's memory: counts the memory that a process makes the daemon allocate, and charges it to the account of its user.
- * session-round.c calls this after each chunk of records, session-definitions.c before a map of ids grows.
+ * The memory of a session: counts the memory that a process makes the daemon allocate, and charges
+ * it to the account of its user. session-round.c calls this after each chunk of records.
+ * session-definitions.c calls it before a map of ids grows.
  *
- * A session over its share writes its rows. The write empties all memory but the maps and the bits of halves, and the session goes
- * on in smaller steps. If the rest is still over the share, the session ends with the reason. An idle session gives the same
- * memory back.
+ * A session over its share writes its rows. The write empties all memory but the maps and the bits
+ * of halves, and the session goes on in smaller steps. If the rest is still over the share, the
+ * session ends with that reason. An idle session frees the same memory.
  */
 #include <malloc.h>
 
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/daemon-error.h"
 
-/* The step of a charge: sessions' threads share the account, and touch it seldom. */
+/*
+ * Charges are multiples of this step: sessions share the account, and a large step keeps access to
+ * it rare.
+ */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
-/* A thread's stack, and what its allocator keeps. */
+/* A thread's stack, and the memory that its allocator keeps. */
 #define MEMORY_THREAD_BYTES (UINT64_C(128) << 10)
-/* Charged ahead: the rows of a chunk, and their encoding, come before the next charge. */
+/* Charged in advance: rows of a chunk, and their encoding, are allocated before the next charge. */
 #define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
-/* A shard's header in shared memory: its page, and a page of the table that maps it. */
+/* A shard's header in shared memory: one page, and one page of the page table that maps it. */
 #define MEMORY_HEADER_BYTES UINT64_C(8192)
-/* A session that drained less than this in that time is idle. */
+/* A session that drains less than REST_LEAST_BYTES in REST_NS is idle. */
 #define REST_NS		 (2000 * MS_NS)
 #define REST_LEAST_BYTES (UINT64_C(256) << 10)
-/* Not worth giving back. */
+/* Less working memory than this is kept. */
 #define REST_KEPT_BYTES (UINT64_C(256) << 10)
 
 static uint64_t fixed_bytes(const struct ts_session *s)
@@ -34,7 +38,7 @@ static uint64_t fixed_bytes(const struct ts_session *s)
 		       (sizeof(*s->shards) + sizeof(*s->checkpoint) + MEMORY_HEADER_BYTES);
 }
 
-/* Memory that comes and goes with rows. */
+/* Memory that grows and shrinks with rows. */
 static uint64_t working_bytes(const struct ts_session *s)
 {
 	return ts_sbt_session_writer_memory(s->writer) + ts_drain_memory(&s->drain);
@@ -46,7 +50,7 @@ static uint64_t held_bytes(const struct ts_session *s)
 	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
 }
 
-/* Brings the charge to n_bytes with the reserve. */
+/* Sets the charge to n_bytes plus the reserve. */
 static bool charge(struct ts_session *s, uint64_t n_bytes)
 {
 	uint64_t most = s->recording->limits->max_session_memory;
@@ -55,7 +59,7 @@ static bool charge(struct ts_session *s, uint64_t n_bytes)
 	if (n_bytes + MEMORY_RESERVE_BYTES > most)
 		return false;
 	if (wanted <= s->memory_bytes) {
-		/* Not to and fro. */
+		/* Hysteresis: the charge shrinks by two steps or more. */
 		if (s->memory_bytes - wanted >= 2 * MEMORY_STEP_BYTES) {
 			ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES,
 				     s->memory_bytes - wanted);
@@ -80,7 +84,10 @@ void ts_session_memory_end(struct ts_session *s)
 {
 	ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES, s->memory_bytes);
 	s->memory_bytes = 0;
-	/* Small pieces of many sessions lie between each other: what is free among them goes back now. */
+	/*
+	 * Small allocations of many sessions lie between each other. malloc_trim() returns the free
+	 * pages among them.
+	 */
 	malloc_trim(0);
 }
 
@@ -93,7 +100,10 @@ static int shrink(struct ts_session *s)
 {
 	int r;
 
-	/* Definitions, too, of which some were written before in the same reading. */
+	/*
+	 * Pending definitions count, too: an earlier write in the same reading may have made the
+	 * session clean.
+	 */
 	if (ts_sbt_session_writer_pending_bytes(s->writer))
 		ts_session_dirty(s);
 	r = ts_session_write(s);
@@ -127,7 +137,7 @@ void ts_session_rest(struct ts_session *s)
 		ts_drain_deinit(&s->drain);
 		ts_arena_reader_trim(&s->arena);
 		malloc_trim(0);
-		/* It can only be less. */
+		/* The charge can only shrink here. */
 		(void)charge(s, held_bytes(s));
 		(void)ts_recording_account(s->recording);
 	}

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's work, which session-thread.c and session-end.c have done. Each round loads the shards' heads, takes a clock snapshot
- * (so that every host time drained lies between two), reads new definitions, makes rows, and every so often writes
- * them: only then is the ring's space given back, so that a daemon that comes after this one finds
- * what was not written still there.
+ * The work of a session in rounds. session-thread.c calls it until the session ends; session-end.c
+ * calls it for the last drain. It calls the session's other files, daemon/ingest and daemon/merge.
  *
- * The peer is hostile until proven otherwise: what breaks the ring's rules ends this session and no
- * other.
+ * One round:
+ * - loads the heads of the shards;
+ * - records a clock pair, so that every drained host time lies between two pairs;
+ * - reads new definitions;
+ * - copies records out of the rings and makes rows;
+ * - writes the rows if enough are gathered or enough time has passed.
+ *
+ * Ring space is released only after the write. If the daemon dies, the next daemon finds all
+ * unwritten records in the ring.
+ *
+ * The peer is hostile. A peer that breaks the rules of the ring ends its own session and no other.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -16,8 +23,9 @@
 
 #define ROUND_LEAST_NS	 (1 * MS_NS)
 #define SEAL_ROWS	 65536u
-#define CLOCK_SPACING_NS (20 * MS_NS) /* of pairs in the table */
-#define CLOCK_STORED_NS	 (90 * MS_NS) /* of pairs in the trace: at most 100 ms apart */
+#define CLOCK_SPACING_NS (20 * MS_NS) /* between pairs in the table */
+/* Between pairs in the trace: 90 ms, so that pairs are at most 100 ms apart. */
+#define CLOCK_STORED_NS (90 * MS_NS)
 /* A virtual device's timeline runs ahead of its host's. */
 #define ROW_AHEAD_NS (60000 * MS_NS)
 #define LOSS_LOOK_NS (100 * MS_NS)
@@ -53,8 +61,9 @@ static int store_pairs(struct ts_session *s)
 }
 
 /*
- * A pair of now. While rows flow, pairs go into the trace at most 100 ms apart, and with the first
- * row after a silence the pair from before it, so that the trace itself brackets every time in it.
+ * Records a clock pair of now. While rows flow, stored pairs are at most 100 ms apart. The first
+ * row after a silence also stores the pair from before that row. So the trace has a pair before and
+ * after every time in it.
  */
 static int take_clock_pair(struct ts_session *s, bool flowing)
 {
@@ -86,12 +95,14 @@ void ts_session_notify(struct ts_session *s)
 {
 	uint64_t one = 1;
 
-	/* Cannot fail but by overflow, and then the main thread is awake already. */
+	/*
+	 * This write fails only on overflow of the eventfd. The main thread is awake in that case.
+	 */
 	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* The application may ask for a dump. */
+/* A mark with the name of `--dump-on` (dump_name) asks for a dump. */
 static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
 {
 	if (!row->name || row->name != s->recording->dump_name)
@@ -100,7 +111,10 @@ static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
 	ts_session_notify(s);
 }
 
-/* Of a mark or a counter: what the shim says of itself says nothing of the program. */
+/*
+ * Counts marks and counters of TS_OWN_DOMAIN. The shim records these about itself, not about the
+ * program.
+ */
 static int count_own(struct ts_session *s, uint32_t domain)
 {
 	int r = 0;
@@ -144,7 +158,10 @@ static int take_record(struct ts_session *s, struct session_shard *shard,
 	return record->type == TS_RECORD_COUNTER ? count_own(s, row.counter.domain) : 0;
 }
 
-/* It is not looked at again. The others are drained all the same before the session ends. */
+/*
+ * Excludes a malformed shard from further rounds. The other shards are still drained before the
+ * session ends.
+ */
 static int fail_shard(struct ts_session *s, struct session_shard *shard, const char *why)
 {
 	shard->bad = true;
@@ -158,13 +175,16 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	struct session_shard *shard = &s->shards[i];
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
 					   s->memory.ring_bytes};
-	/* A turn is bounded, so that no shard fills up while a busy one is being drained. */
+	/* A bound for one round: no other shard fills up while this one is drained. */
 	uint64_t round_begin = shard->position, round_bytes = s->memory.ring_bytes / 8;
 	uint32_t thread;
 
 	if (shard->position == shard->head)
 		return 0;
-	/* Written before the owner's first commit, which the acquire of the head has seen. */
+	/*
+	 * The owner writes this field before its first commit. The acquire load of the head has
+	 * seen that commit.
+	 */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
 	while (shard->position != shard->head && shard->position - round_begin < round_bytes) {
@@ -179,9 +199,15 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 		if (r < 0)
 			return fail_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
-			/* Up to date at each record: a row that does not fit forces a write. */
+			/*
+			 * position is current at each record, because a row that does not fit
+			 * forces a write.
+			 */
 			shard->position = begin + off;
-			/* Only ever the end: ts_drain_copy() gave whole records. */
+			/*
+			 * A failure here always means the end of the buffer: ts_drain_copy()
+			 * returns whole records.
+			 */
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;
 			ts_session_dirty(s);
@@ -196,7 +222,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 			return r;
 		if (ts_sbt_session_writer_pending_rows(s->writer) >= SEAL_ROWS ||
 		    shard->position - shard->released > s->memory.ring_bytes / 2) {
-			/* Nothing but padding came: there is nothing to write. */
+			/* Only padding was drained, so nothing needs a write. */
 			if (!s->dirty)
 				ts_session_release(s);
 			r = ts_session_write(s);
@@ -224,10 +250,11 @@ static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 }
 
 /*
- * Shards that deliver device rows have their heads loaded first and are drained last: the call that
- * caused a device row was committed before it, in another shard, and so is seen in the same round
- * (unless that shard has more than a turn's worth waiting: then the row keeps a nested call's id,
- * which the API row names).
+ * Shards with device rows have their heads loaded first and are drained last. The call behind a
+ * device row was committed earlier, in another shard. This order finds that call in the same round.
+ *
+ * Exception: the call's shard has more waiting than one round drains. Then the device row keeps the
+ * id of a nested call, and the API row names that id.
  */
 static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
@@ -279,7 +306,7 @@ int ts_session_look_for_losses(struct ts_session *s)
 	for (uint32_t i = 0; i <= s->n_claimed; i++) {
 		bool control = i == s->n_claimed;
 		const struct ts_shard *shard = control ? NULL : ts_memory_shard(&s->memory, i);
-		/* A thread that was not written any more is not referred to. */
+		/* A full file gets no new threads, so its loss rows refer to no thread (0). */
 		uint32_t thread =
 			control || s->full
 				? 0
@@ -299,7 +326,6 @@ int ts_session_look_for_losses(struct ts_session *s)
 	return 0;
 }
 
-/* One look at everything. *ret_n_most: the most that one shard had waiting. */
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
 	int r = load_heads(s, ret_n_most);
@@ -331,22 +357,24 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 	return r;
 }
 
-/* ---- what the thread does between rounds ---- */
+/* ---- between rounds ---- */
 
 void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 {
-	/* Release, paired with the producer's acquire: what was commanded before is seen with it. */
+	/*
+	 * Release; pairs with the producer's acquire: the producer sees earlier changes of
+	 * `command`.
+	 */
 	uint32_t number =
 		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELEASE);
 
-	/* It sleeps on that word. */
+	/* The shim's thread sleeps on that word. */
 	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	s->flush_number = number;
 	s->flush_waiting = true;
 	s->flush_deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS;
 }
 
-/* True when the process flushed, cannot, or was given its time. */
 bool ts_session_flushed(struct ts_session *s)
 {
 	struct ts_control *control = s->memory.control;
@@ -376,9 +404,9 @@ static bool past_watermark(const struct ts_session *s)
 }
 
 /*
- * Sleeps until the doorbell moves from `seen` or the time is over. `sleeping` asks the producer to
- * ring when a shard passes its watermark; a ring that comes before the wait is not lost, for the
- * doorbell has moved then.
+ * Sleeps until the doorbell differs from `seen`, for at most ms. `sleeping` asks the producer to
+ * ring when a shard passes its watermark. A ring before the wait is not lost, because the doorbell
+ * then differs from `seen`.
  */
 void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 {
@@ -389,7 +417,7 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
-	/* Who rings without need is not served more often for it. */
+	/* A producer that rings without need gets no more rounds for it. */
 	if (!past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }

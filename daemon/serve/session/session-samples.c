@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's side of the host sampler: starts a sampler (daemon/sample) for the session, checks its messages, and makes rows of them.
- * session-kernel.c calls it in each round. The session's thread never waits for the sampler but at its end, and then for LAST_MS.
+ * The daemon's side of the CPU sampler. It starts a sampler (daemon/sample) for the session, checks
+ * the sampler's messages and makes rows. session-kernel.c calls it in each round. The session's
+ * thread waits for the sampler only at the session's end, at most LAST_MS.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -14,19 +15,24 @@
 #include "proto/abi/tablehash.h"
 
 #define LAST_MS	      500
-#define MESSAGES_MAX  64u /* of a round */
+#define MESSAGES_MAX  64u /* per round */
 #define PERIOD_MIN_NS UINT64_C(100000)
 #define WHY_BYTES     256u
 #define STACKS_MAX    65536u
 
 struct ts_session_samples {
-	struct ts_sampler *sampler; /* NULL: it is gone */
+	struct ts_sampler *sampler; /* NULL: the sampler ended */
 	bool on, done, has_program, has_why;
 	uint64_t lost_since_ns;
 	struct ts_map
-		stacks; /* by hash of their frames: with 64 bits two stacks of a session do not meet */
+		/*
+		 * Stack ids by a 64-bit hash of the frames. Two stacks of a session do not collide
+		 * in practice.
+		 */
+		stacks;
 	uint32_t
-		texts[TS_REMOTE_PYTHON_TEXTS + 1]; /* the file's string of each, or TS_ID_UNKNOWN */
+		/* The file's string for each text of the sampler, or TS_ID_UNKNOWN. */
+		texts[TS_REMOTE_PYTHON_TEXTS + 1];
 };
 
 int ts_session_samples_new(const struct ts_kernel_process *process, uint64_t period_ns,
@@ -75,7 +81,7 @@ uint64_t ts_session_samples_memory(const struct ts_session_samples *samples)
 	return samples ? sizeof(*samples) + ts_map_bytes(&samples->stacks) : 0;
 }
 
-/* ---- items -------------------------------------------------------------------------------------- */
+/* ---- items ---- */
 
 static int take_text(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes)
 {
@@ -94,7 +100,10 @@ static int take_text(struct ts_session *s, struct ts_session_samples *samples, c
 	return 0;
 }
 
-/* Frames with the file's strings. What names no text that came becomes unknown. */
+/*
+ * Replaces the sampler's text numbers by the file's strings. A frame without a known text gets the
+ * unknown string.
+ */
 static void map_frames(const struct ts_session_samples *samples, uint64_t *frames, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -132,7 +141,7 @@ static int stack_id(struct ts_session *s, struct ts_session_samples *samples,
 					    truncated ? TS_STACK_TRUNCATED : 0, ret_id);
 	if (r)
 		return r < 0 ? ts_session_write_failed(s, r) : r;
-	/* Without memory the same stack is written again. */
+	/* If the map has no memory, the same stack is written again. */
 	(void)ts_map_set(&samples->stacks, hash, *ret_id);
 	return 0;
 }
@@ -212,7 +221,9 @@ static int take_done(struct ts_session *s, struct ts_session_samples *samples, c
 	return describe(s, TS_METADATA_SAMPLES_COST, text);
 }
 
-/* It takes the kernel some 80 ms to check the program: a process without Python needs none. */
+/*
+ * Loads the BPF program only for a process with Python: the kernel needs about 80 ms to verify it.
+ */
 static void give_program(struct ts_session_samples *samples)
 {
 	struct ts_bpf_sample *program = NULL;
@@ -260,7 +271,7 @@ static int take_message(struct ts_session *s, struct ts_session_samples *samples
 	return r;
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *samples)
 {
@@ -277,7 +288,7 @@ int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *sa
 		r = take_message(s, samples, bytes, n_bytes);
 	}
 	if (!r && received == -ECONNRESET) {
-		/* An earlier reason of the sampler's own is kept. */
+		/* An earlier reason from the sampler is kept. */
 		if (!samples->done && !samples->has_why)
 			r = describe(s, TS_METADATA_SAMPLES_MISSING,
 				     "samples: the sampler ended early");

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's thread, which session-main.c starts: round after round (session-round.c) until it is to end (session-end.c), and what the
- * main thread asks for in between.
+ * The thread of a session. session-main.c starts it. It calls session-round.c until the end is
+ * requested or a round fails, then session-end.c. Between rounds it serves the seals that the main
+ * thread requests.
  */
 #include "daemon/serve/session/session-internal.h"
 
-#define ROUND_MIN_MS 10u  /* between looks while records flow */
-#define ROUND_MAX_MS 100u /* while none do */
+#define ROUND_MIN_MS 10u  /* between rounds while records flow */
+#define ROUND_MAX_MS 100u /* between rounds while none flow */
 
-/* Before the round: asks the process to flush. */
+/* Starts a requested seal before the round: asks the process to flush. */
 static void begin_seal(struct ts_session *s)
 {
 	uint64_t wanted = __atomic_load_n(&s->seal_wanted, __ATOMIC_ACQUIRE);
@@ -23,7 +24,10 @@ static void begin_seal(struct ts_session *s)
 		ts_session_ask_flush(s, wait_ms);
 }
 
-/* Whether everything is drained that was committed when the seal was asked for, or flushed. */
+/*
+ * True if all records committed before the seal's targets were set are drained. The first call sets
+ * the targets, after the flush.
+ */
 static bool reached_targets(struct ts_session *s)
 {
 	if (!s->seal_targets_set)
@@ -36,7 +40,7 @@ static bool reached_targets(struct ts_session *s)
 	return true;
 }
 
-/* `flushed` was true before the heads were loaded in this round. */
+/* Completes a seal. `flushed` is the state before this round loaded the heads. */
 static int finish_seal(struct ts_session *s, bool flushed)
 {
 	int r;

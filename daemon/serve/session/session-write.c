@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a session's rows and losses, counts what definitions cost, and gives the rings' space back once rows are written. All files of
- * the session's thread call it. It calls none of them.
+ * Writes a session's rows and losses, charges definitions, and releases ring space after each
+ * write. All files of the session's thread call it. It calls none of them.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/daemon-error.h"
 
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
-/* The cost of a definition beside its bytes: a place in a map of ids. */
+/* The cost of a definition besides its bytes: an entry in a map of ids. */
 #define DEFINITION_BYTES 64u
 
 int ts_session_bad(struct ts_session *s, const char *why)
@@ -73,7 +73,10 @@ int ts_session_account_file(struct ts_session *s)
 
 /* ---- writing ---- */
 
-/* After the write that has them: as with what was released, a daemon that comes later goes on from there. */
+/*
+ * Stores the reported losses after the write that contains them. A later daemon continues from
+ * these counters, as it does from the released positions.
+ */
 static void store_losses(struct ts_session *s)
 {
 	for (uint32_t i = 0; i < s->n_claimed; i++)
@@ -114,8 +117,8 @@ int ts_session_write(struct ts_session *s)
 	if (!s->dirty)
 		return 0;
 	/*
-	 * {version, shards, arena position, 0, position of each shard}: what a later daemon
-	 * compares.
+	 * {version, shards, arena position, 0, position of each shard}: a later daemon compares
+	 * these.
 	 */
 	s->checkpoint[0] = CHECKPOINT_VERSION;
 	s->checkpoint[1] = s->n_claimed;
@@ -129,7 +132,7 @@ int ts_session_write(struct ts_session *s)
 		return ts_session_write_failed(s, r);
 	s->dirty = false;
 	memcpy(s->lost_written, s->lost, sizeof(s->lost));
-	/* What was dropped is in no file. */
+	/* If the file is full, dropped rows are in no file: their ring space stays unreleased. */
 	if (!s->full)
 		ts_session_release(s);
 	store_losses(s);
