@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers of the control socket, from what the server and its sessions know. They are built and
- * packed in one go, so that nothing in them has to outlive a call.
+ * Answers of the control socket. control.c and connection.c call it. Each answer is built and
+ * packed in one call, so no data has to outlive the call.
  */
 #include "daemon/serve/loop/answers.h"
 
@@ -34,7 +34,7 @@ int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t 
 	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
-/* A session as a message, with all that it points to. */
+/* A session as a message, with all the data that it points to. */
 struct answer_session {
 	Ts__Rpc__LiveSession message;
 	Ts__Rpc__LiveCapture capture;
@@ -86,7 +86,7 @@ static void fill_capture(struct answer_session *session)
 	session->message.capture = &session->capture;
 }
 
-/* `status` is there. */
+/* The caller has filled session->status. */
 static void fill_session(struct answer_session *session, uint32_t number,
 			 const struct ts_recording *recording)
 {
@@ -155,7 +155,7 @@ static void free_sessions(struct answer_sessions *all)
 	free(all->observed.sessions);
 }
 
-/* Those that nobody preloaded. */
+/* Adds sessions of the observer. */
 static void fill_observed(struct answer_sessions *all, const struct ts_server *server,
 			  const struct ts_identity *asker)
 {
@@ -386,7 +386,10 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 	return pack(&answer, ret_packed, ret_n_bytes);
 }
 
-/* What the application said itself: marks, ranges, counters. What the disk did not take may be among the others. */
+/*
+ * Rows that the application wrote: marks, ranges, counters. Dropped rows (full disk) may be in
+ * n_kernel_counters and n_own_rows but not in counts, so the difference can be negative.
+ */
 static uint64_t annotations_of(const struct ts_recording *recording)
 {
 	uint64_t n = recording->counts[TS_ROW_MARK] + recording->counts[TS_ROW_RANGE_BEGIN] +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds and packs the control socket's answers. Each returns 0 and a malloc()ed packed Answer, or
- * -ENOMEM.
+ * Builds and packs the control socket's answers. Each function returns 0 and a packed Answer, which
+ * the caller frees with free(), or -ENOMEM. Main thread.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
-/* `number`, and that in the file, of the session that was asked for; 0: of none. */
+/* `number` and `number_in_file`: the session of the request; 0: a whole recording. */
 int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
 		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);
@@ -21,5 +21,5 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 		      size_t *ret_n_bytes);
 int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
-/* `recording` may be NULL: nothing was recorded. */
+/* `recording` NULL: nothing was recorded. */
 int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes);

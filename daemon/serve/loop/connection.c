@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections of the control socket's clients: what is received becomes requests, answers wait until they can be sent. Nothing here
- * blocks. A client that does not read its answers, or sends more than is allowed, is dropped. What is asked for is its
- * handlers' (control.c).
+ * Connections of the control socket's clients. Received bytes become requests; answers wait in a
+ * queue until they can be sent. No function here blocks. A client that does not read its answers,
+ * or that sends more than the limits allow, is dropped. listen.c creates connections, server.c
+ * checks them. Requests go to the handlers (control.c).
  */
 #include <sys/socket.h>
 
@@ -10,19 +11,23 @@
 #include "daemon/serve/loop/connection.h"
 #include "daemon/util/daemon-error.h"
 
-/* Of the answers that a client has not read: beyond it nothing is added. */
+/* Unread answers of one client: beyond this, the client is dropped. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
-#define CONNECTION_FIRST_REQUEST    1u				/* id of a client's first request */
-#define CONNECTION_STALL_NS	    (UINT64_C(10) * 1000000000) /* for one answer to be read */
-#define CONNECTION_PARTIAL_NS	    (UINT64_C(10) * 1000000000) /* for one request to be sent */
-#define CONNECTION_IDLE_NS	    (UINT64_C(60) * 1000000000) /* of a service's clients */
+/* Request id of a client's first request. */
+#define CONNECTION_FIRST_REQUEST 1u
+/* Most time for a client to read an answer. */
+#define CONNECTION_STALL_NS (UINT64_C(10) * 1000000000)
+/* Most time for a client to send a request. */
+#define CONNECTION_PARTIAL_NS (UINT64_C(10) * 1000000000)
+/* Most idle time of a client. */
+#define CONNECTION_IDLE_NS (UINT64_C(60) * 1000000000)
 
 struct connection_answer {
 	struct connection_answer *next;
 	uint8_t *bytes; /* header and message */
 	size_t n_bytes;
 	size_t n_sent;
-	int fd; /* goes with the first byte; -1: none */
+	int fd; /* sent with the first byte; -1: none */
 };
 
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client)
@@ -38,7 +43,7 @@ static void answer_free(struct connection_answer *answer)
 	free(answer);
 }
 
-/* Those that came first. */
+/* Releases the oldest n_fds files. */
 static void drop_files(struct ts_client_connection *client, unsigned n_fds)
 {
 	ts_porter_release_files(client->server->porter, client->connection, n_fds);
@@ -94,7 +99,10 @@ static void flush(struct ts_client_connection *client)
 		}
 		answer->n_sent += (size_t)n;
 		if (answer->n_sent == answer->n_bytes) {
-			/* Parts of an answer give no more time: a client that reads slowly would stay for ever. */
+			/*
+			 * A part of an answer does not extend the time, so a slow reader cannot
+			 * stay forever.
+			 */
 			client->stalled_ns = 0;
 			client->active_ns = ts_clock_monotonic_ns();
 			client->answers = answer->next;
@@ -106,7 +114,7 @@ static void flush(struct ts_client_connection *client)
 	sd_event_source_set_io_events(client->source, EPOLLIN);
 }
 
-/* Takes over `packed` and `fd`. */
+/* Takes ownership of `packed` and `fd`. */
 static void queue_answer(struct ts_client_connection *client, uint32_t request_id, uint8_t *packed,
 			 size_t n_bytes, int fd, uint32_t flags)
 {
@@ -142,7 +150,6 @@ static void queue_answer(struct ts_client_connection *client, uint32_t request_i
 	flush(client);
 }
 
-/* `r` is what building the answer returned. */
 void ts_client_connection_answer_built(struct ts_client_connection *client, uint32_t request_id,
 				       int r, uint8_t *packed, size_t n_bytes, int fd)
 {
@@ -201,8 +208,8 @@ bool ts_client_connection_has_capacity(const struct ts_client_connection *client
 /* ---- receiving ---- */
 
 /*
- * Files that clients send ahead are bounded, for each client, for each user and for all. A client that sends more is dropped, and the
- * porter's files with it.
+ * Counts files that a client sent. They are bounded per client, per user and in total. A client
+ * over the bound is dropped, and the porter releases its files.
  */
 static void keep_files(struct ts_client_connection *client, unsigned n_fds)
 {
@@ -214,7 +221,7 @@ static void keep_files(struct ts_client_connection *client, unsigned n_fds)
 			client->broken = true;
 }
 
-/* A whole one. */
+/* Handles a complete request. */
 static void take_frame(struct ts_client_connection *client, const struct ts_frame *frame)
 {
 	if (frame->header.n_fds > client->n_fds) {
@@ -227,7 +234,7 @@ static void take_frame(struct ts_client_connection *client, const struct ts_fram
 	drop_files(client, frame->header.n_fds);
 }
 
-/* The first byte of a request begins its time: the bytes that follow do not lengthen it. */
+/* The time of a request starts with its first byte. Further bytes do not extend it. */
 static void note_partial(struct ts_client_connection *client)
 {
 	if (client->parser.n_filled == client->parser.n_taken)
@@ -236,7 +243,7 @@ static void note_partial(struct ts_client_connection *client)
 		client->partial_ns = ts_clock_monotonic_ns();
 }
 
-/* tsctl is gone, or whoever asked; what it began as a recording ends. */
+/* The client is gone. If the client owns the recording, the recording ends. */
 static void hang_up(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;
@@ -251,7 +258,7 @@ static void hang_up(struct ts_client_connection *client)
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_client_connection *client = data;
-	/* Some requests a turn: who asks and asks holds nobody up. */
+	/* At most 256 bytes per turn, so a busy client does not delay the others. */
 	uint8_t bytes[256];
 	struct ts_frame frame;
 	unsigned n_fds = 0;
@@ -308,7 +315,7 @@ void ts_client_connection_reject(struct ts_server *server, const struct ts_incom
 	uint8_t frame[512], *packed = NULL;
 	size_t n_bytes = 0;
 
-	/* The request may be on its way. */
+	/* The client's request may be on its way: the answer uses the id of its first request. */
 	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
 	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
 		struct ts_frame_header header =
@@ -354,13 +361,13 @@ int ts_client_connection_new(struct ts_server *server, const struct ts_incoming 
 	return 0;
 }
 
-/* Whether a time that began at since_ns (0: it did not) is over. */
+/* True if a time that began at since_ns is over. since_ns 0: it did not begin. */
 static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
 {
 	return since_ns && now_ns > since_ns + most_ns;
 }
 
-/* `tsctl record` sends nothing between a recording's beginning and its end. */
+/* The owner (`tsctl record`) is never idle: it sends nothing between start and Finish. */
 static bool is_idle(const struct ts_client_connection *client, uint64_t now_ns)
 {
 	return !client->owner && !client->pending && !client->answers &&

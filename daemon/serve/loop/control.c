@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of clients of the control socket. Requests that need a session's thread wait in a list and are answered when it reports
- * or the time is over; nothing here blocks.
+ * Requests of the control socket's clients. connection.c calls the handlers at the end of this
+ * file. A request that needs a session's thread waits in a list. It is answered when the thread
+ * reports or the deadline is over; no function here blocks. Answers come from answers.c, questions
+ * go to question.c.
  */
 #include <inttypes.h>
 
@@ -17,12 +19,15 @@
 #define CONTROL_FLUSH_MAX_MS 60000u
 
 struct control_wait {
-	uint32_t peer; /* number */
-	bool observed; /* of the observer's sessions */
+	uint32_t peer; /* its number */
+	bool observed; /* a session of the observer */
 	uint64_t ticket;
 };
 
-/* Whose trace a client is given: of a session by the daemon's number and that in the file, or of none (0). */
+/*
+ * The trace that a client receives. number: the daemon's session number; in_file: its number in the
+ * file. Both are 0 for a whole recording.
+ */
 struct control_trace {
 	uint32_t number, in_file;
 	struct ts_recording *recording;
@@ -36,10 +41,10 @@ struct control_pending {
 	uint32_t n_waits;
 	uint32_t n_sessions;
 	uint32_t n_changed;
-	bool system;		   /* so is the observer */
-	Ts__Rpc__Request *request; /* of a query; NULL: of none */
-	uint32_t client_ms;	   /* how long its client waits */
-	uint32_t observed_in_file; /* the number there of a session of the observer's */
+	bool system;		   /* the observer is included */
+	Ts__Rpc__Request *request; /* of a query; NULL: another request */
+	uint32_t client_ms;	   /* how long the client waits */
+	uint32_t observed_in_file; /* in-file number of an observed session */
 	struct control_wait waits[];
 };
 
@@ -61,9 +66,9 @@ static void leave(struct ts_client_connection *client)
 	}
 }
 
-/* ---- requests that wait ---- */
+/* ---- pending requests ---- */
 
-/* False: the client cannot have it, and was told why. */
+/* False: the client may not open the recording; the client received the reason. */
 static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 		     const struct ts_recording *recording)
 {
@@ -71,7 +76,7 @@ static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 		ts_client_connection_error(client, request_id, -ENOENT, "the session has ended");
 		return false;
 	}
-	/* A session of his may be in a recording that is not: of a program that changed its user. */
+	/* A user's session can be in another user's recording, if a program changed its user. */
 	if (!ts_identity_may_see(&client->credentials, recording->uid)) {
 		ts_client_connection_error(client, request_id, -EACCES,
 					   "the recording is another user's");
@@ -90,7 +95,7 @@ static void ask_session(struct ts_client_connection *client, uint32_t request_id
 		ts_client_connection_error(client, request_id, r, why);
 }
 
-/* What is asked of a session is asked of its files, and of that session there. */
+/* Asks a question about a session's files, limited to that session. */
 static void ask_recording(struct ts_client_connection *client, uint32_t request_id,
 			  uint32_t wait_ms, Ts__Rpc__Query *query,
 			  const struct control_trace *trace)
@@ -137,7 +142,7 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
-/* The running session of this number. NULL: it is over, or never was. */
+/* Finds a running session by number. NULL: it is over or never existed. */
 static struct ts_peer *find_peer(const struct ts_server *server, uint32_t number)
 {
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
@@ -174,7 +179,7 @@ static void answer_done(struct ts_client_connection *client, struct control_pend
 
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
 	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
-		/* On a time-out too: what is written can be read. */
+		/* After a timeout, too: written rows can be read. */
 		struct control_trace trace = trace_waited_for(client, pending);
 
 		if (pending->request)
@@ -206,7 +211,7 @@ static uint32_t waits_left(const struct ts_client_connection *client,
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
 			continue;
 		}
-		/* One that is no more wrote everything. */
+		/* An ended session has written everything. */
 		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
 	}
 	return n_left;
@@ -258,7 +263,7 @@ void ts_client_connection_finished(struct ts_client_connection *client)
 static struct control_pending *add_pending(struct ts_client_connection *client, uint32_t request_id,
 					   Ts__Rpc__Request__BodyCase kind, uint32_t wait_ms)
 {
-	/* Each session, and the observer. */
+	/* Room for each session and for the observer. */
 	size_t n_bytes = sizeof(struct control_pending) +
 			 (client->server->n_peers + 2) * sizeof(struct control_wait);
 	struct control_pending *pending;
@@ -296,8 +301,9 @@ static bool find_observed(const struct ts_client_connection *client, uint32_t nu
 }
 
 /*
- * Whose session it is (neither: the only one), or the trace of one that is seen from outside, or is over. Returns 0; where there is
- * none to be seen the client is told.
+ * Finds a session by number or pid; with neither, the only session. An observed or an ended session
+ * returns its trace in *ret_trace. Returns 0. If the client may see no such session, it receives an
+ * error.
  */
 static int find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
 		uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
@@ -321,7 +327,10 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	}
 	*ret_trace = (struct control_trace){0};
 	*ret_peer = found;
-	/* Who cannot have the file has nothing written for it: that would be everybody's. */
+	/*
+	 * Without the right to open the file, no write is requested: the observed file is shared by
+	 * all users.
+	 */
 	if (!found && find_observed(client, number, pid, ret_trace))
 		return may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
 	if (!found && server->recording && !number && !pid &&
@@ -337,7 +346,7 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	return 0;
 }
 
-/* Until what a session has so far is written; `peer` NULL: one that is seen from outside. */
+/* Waits until a session has written its rows. `peer` NULL: an observed session. */
 static struct control_pending *wait_for(struct ts_client_connection *client, uint32_t request_id,
 					Ts__Rpc__Request__BodyCase kind, const struct ts_peer *peer,
 					const struct control_trace *observed)
@@ -373,7 +382,10 @@ static void open_trace(struct ts_client_connection *client, uint32_t request_id,
 		answer_opened(client, request_id, &trace);
 }
 
-/* Takes *request over where it waits for a session. The porter holds the files that came with it. */
+/*
+ * Starts a query. Takes ownership of *request if the query waits for a session. The porter holds
+ * the files of the request.
+ */
 static void start_query(struct ts_client_connection *client, const struct ts_frame_header *header,
 			Ts__Rpc__Request **request)
 {
@@ -438,7 +450,7 @@ static uint32_t bound_wait_ms(uint32_t asked_ms)
 	return asked_ms < CONTROL_FLUSH_MAX_MS ? asked_ms : CONTROL_FLUSH_MAX_MS;
 }
 
-/* They hold nothing back: what they called is to be written. */
+/* Observed processes have nothing to flush: only their rows are written. */
 static void flush_observed(struct ts_client_connection *client,
 			   const Ts__Rpc__Request__Flush *request, struct control_pending *pending)
 {
@@ -485,7 +497,10 @@ static void flush_sessions(struct ts_client_connection *client, uint32_t request
 		ts_server_look(client->server);
 }
 
-/* Windows of capture, instead of recording. Answered like a switch; whom none of those that were named can do it for, why. */
+/*
+ * Opens or closes capture windows. The answer is like a switch. If no named session has capture
+ * windows, the answer is the reason.
+ */
 static void window(struct ts_client_connection *client, uint32_t request_id, bool open,
 		   const Ts__Rpc__Request__Switch *request)
 {
@@ -529,7 +544,9 @@ static void window(struct ts_client_connection *client, uint32_t request_id, boo
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, -1);
 }
 
-/* Start and stop. The request to flush that follows the switch is what has it taken up. */
+/*
+ * Starts or stops recording. The flush request that follows makes the processes apply the change.
+ */
 static void switch_recording(struct ts_client_connection *client, uint32_t request_id,
 			     Ts__Rpc__Request__BodyCase kind,
 			     const Ts__Rpc__Request__Switch *request)
@@ -555,7 +572,7 @@ static void switch_recording(struct ts_client_connection *client, uint32_t reque
 		ts_client_connection_error(client, request_id, r, why);
 		return;
 	}
-	/* Probes sit on files: those of one process alone cannot be taken away. */
+	/* Probes are attached to files, so one process alone cannot be stopped. */
 	if (!all && find_observed(client, request->session, request->pid, &observed)) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
@@ -589,7 +606,7 @@ static void switch_recording(struct ts_client_connection *client, uint32_t reque
 		pending->waits[pending->n_waits++].ticket = ts_session_seal(peer->session, wait_ms);
 	}
 	pending->n_sessions += pending->n_waits;
-	/* The list is answered from the loop, as those are who have to wait. */
+	/* If no session waits, the loop still sends the answer. */
 	if (!pending->n_waits)
 		ts_server_look(server);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Handlers of the control socket's requests. listen.c gives the handlers to each connection.
- */
+/* Handlers of the control socket's requests. listen.c passes them to each connection. */
 #pragma once
 
 #include "daemon/serve/loop/connection.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that waits for SIGTERM, then for the end. server.c begins it before any other thread. It cannot end a process whose
- * thread waits in the kernel and ignores SIGKILL. Strangers' descriptors do not cause that wait (see daemon/util/porter/porter.h). The
- * file system that the daemon writes to can.
+ * The thread that waits for SIGTERM and bounds the end of the daemon. server.c starts it before any
+ * other thread. A thread that waits in the kernel and ignores SIGKILL is beyond this bound.
+ * Strangers' descriptors cannot cause such a wait (see daemon/util/porter/porter.h). The file
+ * system of the daemon's own files can.
  */
 #include "daemon/serve/loop/end.h"
 
@@ -21,14 +22,14 @@ struct ts_end {
 	pthread_t thread;
 	sigset_t signals;
 	int wake_fd;
-	int a_signal; /* any of them */
+	int a_signal; /* one of `signals` */
 	bool done;
 	uint64_t signal_ns;
 	void (*give_up)(void *data);
 	void *data;
 };
 
-/* True: the process ends by itself within the time. */
+/* True if the process ends by itself before by_ns. */
 static bool comes(struct ts_end *end, uint64_t by_ns)
 {
 	const struct timespec by = {.tv_sec = (time_t)(by_ns / 1000000000),
@@ -66,7 +67,7 @@ static void *wait_for_end(void *data)
 		return NULL;
 	now_ns = ts_clock_monotonic_ns();
 	__atomic_store_n(&end->signal_ns, now_ns, __ATOMIC_RELAXED);
-	/* Fails by overflow alone, and then the loop is awake. */
+	/* This write fails only on overflow of the eventfd. The loop is awake in that case. */
 	if (write(end->wake_fd, &one, sizeof(one)) < 0)
 		ts_log(TS_LOG_DEBUG, "eventfd: %s", strerror(errno));
 	if (!comes(end, now_ns + TS_END_MS * UINT64_C(1000000)))
@@ -120,7 +121,7 @@ void ts_end_free(struct ts_end *end)
 	end->done = true;
 	pthread_cond_signal(&end->done_changed);
 	pthread_mutex_unlock(&end->mutex);
-	/* Before the first signal it waits for one. */
+	/* Before the first signal, the thread waits in sigwait(). */
 	pthread_kill(end->thread, end->a_signal);
 	pthread_join(end->thread, NULL);
 	pthread_cond_destroy(&end->done_changed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound of the daemon's end by a signal. A thread of its own waits for the signal, so that the bound holds whatever the main
- * loop does at that moment. The thread wakes the main loop, which ends sessions and files in order. If the process is still there
- * after TS_END_MS, the thread ends it.
+ * The bound of the daemon's end by a signal. A separate thread waits for the signal, so the bound
+ * holds even if the main loop is stuck. The thread wakes the main loop, which ends sessions and
+ * files in order. If the process still exists after TS_END_MS, the thread ends it.
  */
 #pragma once
 
@@ -11,16 +11,20 @@
 
 struct ts_end;
 
-#define TS_END_MS 4500u /* from the signal to the end of the process, whatever is stuck */
+#define TS_END_MS 4500u /* from the signal to the end of the process, even if a thread is stuck */
 
 /*
- * Blocks the signals in the calling thread, which every later thread inherits. `wake_fd`: an eventfd that is written when the first
- * signal comes. `give_up` is called in the thread when the time is over, and does not return. 0 or a negative errno.
+ * Starts the thread. Blocks the signals in the calling thread; later threads inherit this.
+ * `wake_fd`: an eventfd, written at the first signal. `give_up` runs in the new thread when the
+ * time is over, and does not return. Returns 0 or a negative errno.
  */
 int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data), void *data,
 	       struct ts_end **ret_end);
-/* The process ends in time. NULL is fine. */
+/* Stops the thread: the process ends in time. NULL is accepted. */
 void ts_end_free(struct ts_end *end);
 
-/* When the signal came, by CLOCK_MONOTONIC; 0: it did not. Another thread writes it: to be read atomically. */
+/*
+ * Time of the signal, CLOCK_MONOTONIC; 0: no signal yet. The end thread writes it, so readers use
+ * an atomic load.
+ */
 const uint64_t *ts_end_signal_ns(const struct ts_end *end);

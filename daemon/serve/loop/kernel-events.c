@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's kernel events: which there are, which a request may name, and what a trace says of them.
+ * Kernel events of the server: starts the hub (daemon/bpf), checks the events that a request names,
+ * and adds metadata to traces. server.c, control.c and recording/ call this.
  */
 #include <stdio.h>
 
@@ -14,7 +15,10 @@ int ts_server_open_kernel(struct ts_server *server)
 
 	if (!config->programs)
 		return 0;
-	/* A recording is made for them; a service may be there for days without one. */
+	/*
+	 * A recording keeps its programs attached, so that its first session begins at once. A
+	 * service may run for days without a session.
+	 */
 	r = ts_kernel_hub_new(config, server->options.mode == TS_SERVER_RECORD, &server->kernel);
 	if (r)
 		return ts_error_trace(r);

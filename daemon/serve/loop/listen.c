@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the server listens, and who gets in: sockets of its own making or handed to it, connections taken and counted
- * against their user's share, and a pause where none can be taken.
+ * Listening sockets and accepted connections. Sockets are created here or inherited from systemd.
+ * Each connection is counted in its user's account and passed to peers.c or connection.c. If a
+ * connection cannot be accepted, accepting pauses. server.c calls this.
  */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -12,7 +13,7 @@
 #include "daemon/serve/loop/listen.h"
 #include "daemon/util/daemon-error.h"
 
-#define LISTEN_PAUSE_US 100000u /* for descriptors or memory to come back */
+#define LISTEN_PAUSE_US 100000u /* for descriptors or memory to become free */
 
 /* ---- connections ---- */
 
@@ -28,8 +29,8 @@ static int on_resume(sd_event_source *source, uint64_t usec, void *data)
 }
 
 /*
- * A connection that cannot be taken stays readable: without a pause the loop would spin. One socket's pause does not lengthen the other
- * one's.
+ * Pauses accept(). The listening socket stays readable, so the loop would spin without a pause. A
+ * pause of one socket does not extend the pause of the other.
  */
 static void pause_listening(struct ts_server *server, sd_event_source *source)
 {
@@ -40,7 +41,7 @@ static void pause_listening(struct ts_server *server, sd_event_source *source)
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }
 
-/* Whether the porter has room for a connection. */
+/* True if the porter has room for a connection. */
 static bool has_capacity(struct ts_server *server)
 {
 	bool is_full = ts_porter_is_full(server->porter);
@@ -53,7 +54,9 @@ static bool has_capacity(struct ts_server *server)
 	return !is_full;
 }
 
-/* Reads the peer's identity, and gives the porter its descriptor. Takes `fd` over. */
+/*
+ * Reads the peer's identity and registers the descriptor with the porter. Takes ownership of `fd`.
+ */
 static int identify(struct ts_server *server, int fd, struct ts_incoming *ret_incoming)
 {
 	struct ts_incoming incoming = {.fd = fd};
@@ -70,8 +73,8 @@ static int identify(struct ts_server *server, int fd, struct ts_incoming *ret_in
 }
 
 /*
- * Takes a connection that waits. Its user is known only after that. False: none waits, or none can be taken now. The porter has
- * room again when some of its descriptors are closed.
+ * Accepts a waiting connection. The user is known only after accept(). False: none waits, or none
+ * can be accepted now. The porter gets room again when descriptors are closed.
  */
 static bool take_connection(struct ts_server *server, int listening_fd, sd_event_source *source,
 			    struct ts_incoming *ret_incoming)
@@ -91,7 +94,7 @@ static bool take_connection(struct ts_server *server, int listening_fd, sd_event
 	return !identify(server, fd, ret_incoming);
 }
 
-/* Takes the descriptor and the reference over. */
+/* Takes ownership of the descriptor and of the user reference. */
 static int serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
 {
 	struct ts_user *user = incoming->user;
@@ -112,7 +115,7 @@ static int serve_peer(struct ts_server *server, const struct ts_incoming *incomi
 	return -EBUSY;
 }
 
-/* Takes the descriptor and the reference over. */
+/* Takes ownership of the descriptor and of the user reference. */
 static int serve_client(struct ts_server *server, const struct ts_incoming *incoming, bool owner)
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
@@ -170,12 +173,12 @@ static int on_control(sd_event_source *source, int fd, uint32_t events, void *da
 /* ---- sockets ---- */
 
 /*
- * A dead daemon left the path behind. After SIGKILL its porter holds the listening socket for some
- * milliseconds yet, and a connect() succeeds, but nobody accepts.
+ * True if a dead daemon left the path behind. After SIGKILL its porter holds the listening socket
+ * for some milliseconds: connect() succeeds, but no process accepts.
  */
 static bool socket_is_stale(int type, const struct sockaddr_un *address)
 {
-	/* With a full queue a connect() that blocks waits for a process that accepts. */
+	/* Non-blocking: with a full queue, a blocking connect() would wait for accept(). */
 	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
@@ -199,7 +202,10 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 		return ts_error_origin(-ENAMETOOLONG);
 	}
 	strcpy(address.sun_path, path);
-	/* The directory, where only it is missing; the default's is /run's, empty at boot. */
+	/*
+	 * Creates the last directory of the path if it is missing. The default directory in /run is
+	 * missing after boot.
+	 */
 	slash = strrchr(address.sun_path, '/');
 	if (slash && slash != address.sun_path) {
 		*slash = '\0';
@@ -230,8 +236,8 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 }
 
 /*
- * The porter has another descriptor of the socket, whose queue holds connections with descriptors that nobody received: closing it
- * here never waits for these.
+ * The porter keeps a second descriptor of the socket. The queue may hold connections with
+ * unreceived descriptors. So closing the socket in the daemon never waits for those.
  */
 static uint64_t keep_socket(struct ts_server *server, int fd)
 {
@@ -261,7 +267,7 @@ int ts_listen_nonblocking(int fd)
 int ts_listen_inject(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
-	/* Anybody may be recorded by a service; who started a recording alone uses its socket. */
+	/* Any process may connect to a service. The socket of a recording is for its user only. */
 	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
 	int r = 0;
 
@@ -281,11 +287,10 @@ int ts_listen_inject(struct ts_server *server)
 	return r < 0 ? ts_error_origin(r) : 0;
 }
 
-/* The socket that listens is `fd`, or with -1 made at the path. */
 int ts_listen_control(struct ts_server *server, int fd)
 {
 	const struct ts_server_options *options = &server->options;
-	/* Anybody may ask a service; a recording's are found by their user alone. */
+	/* Any client may connect to a service. The socket of a recording is for its user only. */
 	mode_t mode = options->mode == TS_SERVER_SERVICE ? 0666 : 0600;
 	int r;
 
@@ -300,7 +305,6 @@ int ts_listen_control(struct ts_server *server, int fd)
 	}
 	if (r)
 		return ts_error_trace(r);
-	/* Connections have it from the socket that listens. */
 	r = sd_event_add_io(server->event, &server->control_source, server->control_fd, EPOLLIN,
 			    on_control, server);
 	return r < 0 ? ts_error_origin(r) : 0;

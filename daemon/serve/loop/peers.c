@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inject socket's connections: HELLO with a memfd becomes a session, BYE and hang-ups end it, a
- * NOTE becomes a session row that says why there is nothing. A peer that sends anything else is
- * told so and dropped.
+ * Connections of the inject socket. listen.c creates them, the loop of server.c checks them. They
+ * call session/ and recording/.
+ *
+ *   HELLO with a memfd   -> a session, answered by WELCOME
+ *   BYE, hang-up         -> the session ends
+ *   NOTE                 -> a session row with the reason for an empty trace
+ *   malformed handshake  -> REFUSED, and the peer is dropped
+ *
+ * The end of a session is answered by DONE (after BYE) or STOP.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +73,7 @@ void ts_peer_free(struct ts_peer *peer)
 	ts_user_give(peer->user, peer->began ? TS_RESOURCE_SESSIONS : TS_RESOURCE_CONNECTIONS, 1);
 	ts_user_unref(peer->user);
 	free(peer);
-	/* One process is all that a private daemon is for. */
+	/* A private daemon serves one process and ends with it. */
 	if (server->options.mode == TS_SERVER_PRIVATE)
 		server->finish(server, 0);
 }
@@ -108,7 +114,7 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 		peer->recording->uid = peer->credentials.uid;
 		peer->recording->group = server->all_group;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		/* A stranger's own file takes up the stranger's disk. */
+		/* A file that the peer opened uses the peer's disk quota. */
 		return peer->recording->is_theirs
 			       ? 0
 			       : ts_recording_count(peer->recording, server->disk);
@@ -127,7 +133,7 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 	return 0;
 }
 
-/* What the kernel calls a process of which nothing else is known. */
+/* The process's name in /proc, if nothing else is known about it. */
 static void process_name(pid_t pid, char *name, size_t n_name)
 {
 	char path[32];
@@ -143,7 +149,7 @@ static void process_name(pid_t pid, char *name, size_t n_name)
 	ts_text_clean(name);
 }
 
-/* Whoever reads the trace of a recording learns who is not in it. A service has no file for it. */
+/* Records a refused process in the trace. A service has no file for that process. */
 static void note_refused(struct ts_peer *peer, const char *why)
 {
 	struct ts_server *server = peer->server;
@@ -152,7 +158,7 @@ static void note_refused(struct ts_peer *peer, const char *why)
 
 	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
 		return;
-	/* The trace says already why that is. */
+	/* The trace already has this reason. */
 	if (server->recording && ts_recording_why_full(server->recording)) {
 		server->recording->n_refused++;
 		return;
@@ -177,7 +183,7 @@ static void refuse(struct ts_peer *peer, int error, const char *why)
 	ts_peer_free(peer);
 }
 
-/* The connection becomes a session in its user's account. */
+/* Charges a session to the user's account, in place of the connection. */
 static const char *take_session(struct ts_peer *peer)
 {
 	const struct ts_server *server = peer->server;
@@ -210,17 +216,20 @@ static const char *may_begin(struct ts_peer *peer)
 	return ts_server_may_keep(server, peer->user);
 }
 
-/* Forbids the peer of a socket to pass descriptors from now on, where the kernel knows how. */
+/* Forbids the peer to pass further descriptors, if the kernel supports it. */
 static void refuse_fds(int fd)
 {
 	int off = 0;
 
-	/* An older kernel lets descriptors come: the porter closes them. */
+	/* On an older kernel, the porter closes passed descriptors. */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
 		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
 }
 
-/* `fds`: the session memory, and the output twice; -1 where none came. `n_fds`: of the descriptors that came with it. */
+/*
+ * `fds`: the session memory, then the output twice; -1: none received. `n_fds`: number of
+ * descriptors in the packet.
+ */
 static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
 {
@@ -274,7 +283,7 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
 		       strerror(-r));
 		ts_memory_close(&memory);
-		/* A service's file is this session's, which never was. */
+		/* The file of a service belongs to this session alone, which did not begin. */
 		if (server->options.mode == TS_SERVER_SERVICE && peer->recording) {
 			why = ts_recording_why_full(peer->recording);
 			ts_peer_file_discard(peer->recording);
@@ -282,7 +291,10 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		refuse(peer, r, why ?: strerror(-r));
 		return;
 	}
-	/* A process that is over may have left its pid to another user's, which stays observed. */
+	/*
+	 * Confirm first: the process may be over, and its pid may belong to another process that
+	 * stays observed.
+	 */
 	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
 		ts_observer_exclude(server->observer, peer->credentials.pid);
 	refuse_fds(peer->fd);
@@ -305,7 +317,7 @@ static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_text_clean(note.program);
 	ts_text_clean(note.text);
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
-	/* A service makes no file for a process of which there is nothing to say but this. */
+	/* A service creates no file for a process that only has a NOTE. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
 		r = begin_recording(peer, NULL);
 		r = r
@@ -318,7 +330,7 @@ static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_peer_free(peer);
 }
 
-/* One packet, n_bytes long and checked to be what it says. May free the peer. */
+/* Handles one packet of n_bytes, after checking its header. May free the peer. */
 static void take_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_bytes, int *fds,
 			unsigned n_fds)
 {
@@ -349,7 +361,7 @@ static void take_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 			ts_session_end(peer->session, TS_SESSION_END_BYE);
 		break;
 	default:
-		/* A newer shim may say more; it is not needed. */
+		/* A newer shim may send other types; they are ignored. */
 		break;
 	}
 }
@@ -364,7 +376,7 @@ static void gone(struct ts_peer *peer)
 	ts_session_end(peer->session, TS_SESSION_END_DIED);
 }
 
-/* Returns false when nothing is there, or the peer is gone (and perhaps freed). */
+/* Receives one packet. False: no packet waits, or the peer is gone (and perhaps freed). */
 static bool receive(struct ts_peer *peer)
 {
 	struct ts_porter *porter = peer->server->porter;
@@ -373,7 +385,10 @@ static bool receive(struct ts_peer *peer)
 	unsigned n_fds, reset = 0;
 	ssize_t n;
 
-	/* A reset (it left an answer unread) comes once, before what it had said: BYE, perhaps. */
+	/*
+	 * ECONNRESET (the peer left an answer unread) comes once, before the packets that it had
+	 * sent, for example BYE.
+	 */
 	do
 		n = ts_porter_receive_session(porter, peer->connection, peer->fd, bytes,
 					      sizeof(bytes), fds, &n_fds);
@@ -397,7 +412,7 @@ static bool receive(struct ts_peer *peer)
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	/* One packet a turn: a flood of them does not starve the others. */
+	/* One packet per turn, so a flood from one peer does not delay the others. */
 	receive(data);
 	return 0;
 }
@@ -415,7 +430,7 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 	struct ts_server *server = peer->server;
 	uint32_t number = peer->number;
 
-	/* HELLO, BYE and the hang-up: no honest peer says more. */
+	/* HELLO, BYE and the hang-up: an honest peer sends no more. */
 	for (int i = 0; i < 4; i++)
 		if (!lives(server, number) || peer->fd < 0 || !receive(peer))
 			return;
@@ -451,12 +466,12 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 	return 0;
 }
 
-/* What a session that was never started has all the same. */
+/* Rows that a session has although recording never started. */
 #define PEER_ROWS_WHILE_STOPPED                                                              \
 	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
 	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
 
-/* No row but the clock's and the kernel's, nothing else lost, no reason. */
+/* True if the trace has only clock and kernel rows, no other loss and no reason. */
 static bool is_empty(const struct ts_recording *recording)
 {
 	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_KERNELS;
@@ -480,8 +495,8 @@ static uint64_t file_bytes(const struct ts_recording *recording)
 }
 
 /*
- * The session is over. A file of its own is finished before the process is told that all is done:
- * who waits for DONE finds it complete.
+ * Handles the end of a session. A file of this session alone is finished before DONE is sent, so a
+ * process that waits for DONE finds the file complete.
  */
 static void session_over(struct ts_peer *peer, enum ts_session_end how, const char *why)
 {
@@ -502,7 +517,7 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 			       recording->cut_short);
 		if (server->options.mode == TS_SERVER_SERVICE)
 			ts_recording_grant(recording);
-		/* Nothing was done on a GPU, and nothing went wrong: there is nothing to keep. */
+		/* No GPU work and no error: the file is not kept. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
 			ts_peer_file_discard(recording);
 		else if (server->options.mode == TS_SERVER_SERVICE)

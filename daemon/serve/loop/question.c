@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions about traces. Each has a process, which ends with it: what it read may have taken it over, so its word is taken for
- * no more than bytes for the client who asked. It is killed when it is late, when it says too much, and when nobody listens; where
- * it cannot die at once (a stranger's file system does not answer), it counts until it is dead.
+ * Questions about traces. control.c starts and cancels them, server.c checks them. They call
+ * daemon/worker to start one process for each question.
+ *
+ * The worker process reads untrusted files, so its output is untrusted, too: the daemon forwards it
+ * only as bytes to the client that asked. The process is killed if it is late, sends too many
+ * bytes, or the client is gone. A process that cannot die at once (its file system does not answer)
+ * counts until it is dead.
+ *
+ *   start -> read_answers -> hand_on (last answer) -> settle -> reap -> free
+ *                \-> fail (late, malformed, too large) -/
+ *   client NULL: answered.   fd -1: no more output.   pid -1: dead.
  */
 #include "daemon/serve/loop/question.h"
 
@@ -18,31 +26,31 @@
 #include "proto/rpc/json.h"
 
 #define MS_NS UINT64_C(1000000)
-/* Reads of its socket in a turn of the loop. */
+/* reads of one socket per turn of the loop */
 #define ROUND_READS 16u
-/* So long what was cancelled may take to say what it found; on a busy machine it takes seconds. */
+/* Time for a cancelled replay to report its findings. On a busy machine this needs seconds. */
 #define CANCEL_NS  (10000 * MS_NS)
 #define READ_BYTES (64u * 1024)
 
 struct ts_question {
 	struct ts_question *next;
 	struct ts_server *server;
-	struct ts_client_connection *client; /* NULL: it is answered, or nobody waits any more */
+	struct ts_client_connection *client; /* NULL: answered, or the client is gone */
 	uint32_t request_id;
-	uint32_t answer; /* the number of what answers it */
+	uint32_t answer; /* body number of its answers */
 	struct ts_user *user;
-	pid_t pid; /* -1: it is dead */
+	pid_t pid; /* -1: dead */
 	int status;
-	int fd; /* -1: nothing more comes */
+	int fd; /* -1: no more output */
 	int pid_fd;
 	sd_event_source *source, *pid_source;
 	struct ts_frame_parser parser;
 	uint64_t deadline_ns;
 	uint64_t n_bytes, most_bytes;
-	struct ts_porter_file files[TS_PORTER_MAX_HELD]; /* that it is about */
+	struct ts_porter_file files[TS_PORTER_MAX_HELD]; /* the files of the question */
 	unsigned n_files;
 	bool is_replay;
-	bool is_cancelled; /* and was asked to say what it has found so far */
+	bool is_cancelled; /* the worker was asked for its findings so far */
 	bool killed;
 };
 
@@ -77,13 +85,16 @@ static void reap(struct ts_question *question)
 	question->pid_source = sd_event_source_disable_unref(question->pid_source);
 }
 
-/* Answers what is left to be answered, and lets go what can go: the question may be no more. */
+/*
+ * Answers the client if that is still open, kills and reaps the process, and frees the question if
+ * the process is dead. The caller must not use the question afterwards.
+ */
 static void settle(struct ts_question *question)
 {
 	char how[TS_WORKER_HOW_BYTES];
 
 	reap(question);
-	/* It said all it will, and is dead: that was not all. */
+	/* The process is dead and its output is closed, but the last answer is missing. */
 	if (question->client && question->fd < 0 && question->pid < 0) {
 		struct ts_client_connection *client = question->client;
 
@@ -109,7 +120,7 @@ static void settle(struct ts_question *question)
 		ts_server_watch(question->server);
 }
 
-/* It is over, for this reason. */
+/* Ends the question with an error. */
 static void fail(struct ts_question *question, int error, const char *why)
 {
 	struct ts_client_connection *client = question->client;
@@ -120,7 +131,7 @@ static void fail(struct ts_question *question, int error, const char *why)
 	settle(question);
 }
 
-/* What may be an answer to the question. It is for the client to make sense of. */
+/* Checks that a frame may answer the question. The client checks its contents. */
 static bool is_answer(const struct ts_question *question, const struct ts_frame *frame, bool more)
 {
 	uint32_t number;
@@ -134,7 +145,10 @@ static bool is_answer(const struct ts_question *question, const struct ts_frame 
 	return number == TS__RPC__ANSWER__BODY_QUERY_END || number == TS__RPC__ANSWER__BODY_ERROR;
 }
 
-/* Nobody may come to wake it: what its client had not read was sent when there was something else to send. */
+/*
+ * True if reading can go on. No event resumes it if the client's queue was emptied while another
+ * answer was sent.
+ */
 static bool can_go_on(const struct ts_question *question)
 {
 	int enabled;
@@ -144,7 +158,7 @@ static bool can_go_on(const struct ts_question *question)
 	       enabled == SD_EVENT_OFF && ts_client_connection_has_capacity(question->client);
 }
 
-/* False: the question is over. */
+/* Forwards a frame to the client. False: the question is over. */
 static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 {
 	bool more = frame->header.flags & TS_FRAME_MORE;
@@ -168,7 +182,7 @@ static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 	return more;
 }
 
-/* Hands on what there is, as far as the client has room. */
+/* Forwards the available output while the client's queue has room. */
 static void read_answers(struct ts_question *question)
 {
 	uint8_t bytes[READ_BYTES];
@@ -190,7 +204,7 @@ static void read_answers(struct ts_question *question)
 		}
 		if (n_reads++ == ROUND_READS)
 			break;
-		/* No descriptor is taken from it. */
+		/* Descriptors from the worker are not received. */
 		n = ts_frame_receive_some(question->fd, bytes, sizeof(bytes), NULL, 0, NULL);
 		if (n == -EAGAIN)
 			break;
@@ -222,7 +236,10 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 	return 0;
 }
 
-/* Like send(). The files stay where they are until the question is over. */
+/*
+ * Like send(), with the files. The question remembers their identity, so that retention keeps the
+ * files until it is over (ts_questions_hold()).
+ */
 static ssize_t send_files(struct ts_question *question, const struct ts_question_files *files,
 			  const void *data, size_t n_bytes)
 {
@@ -236,7 +253,10 @@ static ssize_t send_files(struct ts_question *question, const struct ts_question
 						    n_bytes, question->files);
 	if (n < 0)
 		return n;
-	/* The daemon's own files. fstat() of a client's may wait for ever: the porter identified these. */
+	/*
+	 * fstat() is for the daemon's own files. On a client's file it may block, so the porter
+	 * identified those.
+	 */
 	for (unsigned i = 0; files->fds && i < files->n; i++)
 		if (!fstat(files->fds[i], &status))
 			question->files[i] = (struct ts_porter_file){
@@ -247,7 +267,7 @@ static ssize_t send_files(struct ts_question *question, const struct ts_question
 	return n;
 }
 
-/* The request, as it was checked, with the files. It fits into a socket that nothing was written to. */
+/* Sends the checked request with the files. The message fits into an empty socket buffer. */
 static int send_question(struct ts_question *question, Ts__Rpc__Query *query,
 			 const struct ts_question_files *files)
 {
@@ -299,14 +319,14 @@ static int start(struct ts_question *question, Ts__Rpc__Query *query,
 	if (r)
 		return ts_error_origin(r);
 	r = send_question(question, query, files);
-	/* It is gone already: how, will be seen. */
+	/* The worker has already ended; settle() finds out how. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	r = sd_event_add_io(server->event, &question->source, question->fd, EPOLLIN, on_io,
 			    question);
 	if (r < 0)
 		return ts_error_origin(r);
-	/* Without it the end is seen a little later. */
+	/* Without a pidfd, the next check notices the end of the process. */
 	question->pid_fd = (int)syscall(SYS_pidfd_open, question->pid, 0);
 	if (question->pid_fd >= 0)
 		sd_event_add_io(server->event, &question->pid_source, question->pid_fd, EPOLLIN,
@@ -361,7 +381,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		.fd = -1,
 		.pid_fd = -1,
 		.deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS,
-		/* Heads of parts are no bytes of the answer. */
+		/* Headers of parts do not count as bytes of the answer. */
 		.most_bytes = query->max_bytes + query->max_bytes / 1024 + TS_BODY_PART_BYTES,
 	};
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);
@@ -389,7 +409,7 @@ void ts_question_resume(struct ts_client_connection *client)
 	}
 }
 
-/* A replay may say what it found so far, at once. */
+/* Cancels a question. A replay gets SIGTERM and may still report its findings. */
 static void cancel(struct ts_question *question)
 {
 	uint64_t cancel_ns;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The main loop: sockets, signals, the clock, and the order in which a recording ends. Sessions
- * work in threads of their own and report through one eventfd; everything else happens here.
+ * The main loop: sockets, signals, timers, and the order in which a recording ends. main.c calls
+ * ts_server_run(). Sessions run in their own threads and report through one eventfd. The loop runs
+ * everything else: listen.c, peers.c, connection.c, question.c, and the checks of recording/ and
+ * system/.
+ *
+ * The end: finish() stops each session and sets its deadline. When the last peer is gone, the file
+ * is completed, Finish requests are answered and the loop exits. If a thread is still stuck at
+ * abandon_deadline_ns, the process exits at once.
  */
 #include "daemon/serve/loop/server.h"
 #include "daemon/serve/loop/question.h"
@@ -19,15 +25,19 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
-/* Past the deadline: a busy machine is not a stuck thread. */
+/*
+ * Time after the sessions' deadline, because a thread on a busy machine may be late and not stuck.
+ */
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
-	128u /* sockets, timers, what is being closed, files on their way to who reads them */
+/* Sockets, timers, descriptors being closed, and files on their way to workers. */
+128u
 
-/* ---- looking after peers and clients ---- */
+	/* ---- checks of peers and clients ---- */
 
-static int describe(struct ts_server *server, const char *metadata)
+	static int
+	describe(struct ts_server *server, const char *metadata)
 {
 	const char *value = strchr(metadata, '=');
 	char key[64];
@@ -38,7 +48,7 @@ static int describe(struct ts_server *server, const char *metadata)
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
-/* Why there might be nothing is worth knowing only of a trace in which nothing is. */
+/* Adds empty_metadata only to a trace without GPU operations. */
 static void describe_empty(struct ts_server *server)
 {
 	const uint64_t *counts = server->recording->counts;
@@ -58,7 +68,10 @@ static void finish(struct ts_server *server)
 	if (server->recording) {
 		ts_server_dump_check(server, server->recording, true);
 		describe_empty(server);
-		/* No process waits for it any more, but whoever asked for the recording does. */
+		/*
+		 * No traced process waits for the names, only the client that asked for the
+		 * recording.
+		 */
 		if (server->options.mode == TS_SERVER_RECORD && !server->options.no_symbols)
 			ts_recording_symbolize(server->recording, server->options.worker,
 					       TS_SERVER_SYMBOLS_MS, ts_end_signal_ns(server->end));
@@ -84,7 +97,9 @@ static void unlink_sockets(struct ts_server *server)
 		ts_places_remove(server->directory);
 }
 
-/* The process ends with sessions that did not. Their files stay as they are, whole up to their last blocks. */
+/*
+ * Ends the process although sessions run. Their files stay complete up to the last written block.
+ */
 static _Noreturn void exit_at_once(struct ts_server *server)
 {
 	ts_log(TS_LOG_ERROR,
@@ -95,13 +110,16 @@ static _Noreturn void exit_at_once(struct ts_server *server)
 	_exit(1);
 }
 
-/* In the end's own thread: the main loop is stuck. */
+/* Called in the thread of end.c, because the main loop is stuck. */
 static void give_up(void *data)
 {
 	exit_at_once(data);
 }
 
-/* A session's thread is stuck where nothing reaches it (a file system that does not answer): each client that waits is told. */
+/*
+ * A session's thread is stuck, for example in a file system that does not answer. Each waiting
+ * client receives an answer.
+ */
 static void abandon(struct ts_server *server)
 {
 	if (server->recording)
@@ -155,14 +173,14 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 /* ---- the end ---- */
 
 /*
- * What processes said before the recording, or the service, was told to end still counts. Who waits at a socket that is not ours
- * alone is taken by whoever listens there next.
+ * Receives the packets that processes sent before the end of the recording or service: they still
+ * count. A listening socket from systemd is left alone: the next daemon accepts its connections.
  */
 static void receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
-	/* With a bound: somebody may connect as fast as we accept. */
+	/* The loop has a bound, because processes may connect as fast as the daemon accepts. */
 	if (server->inject_fd >= 0 &&
 	    (server->options.mode == TS_SERVER_RECORD || server->unlink_inject))
 		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
@@ -209,7 +227,7 @@ static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 	ts_server_look(server);
 }
 
-/* A signal leaves less time than an end that has begun may have. */
+/* A signal shortens an end that already runs. */
 static void terminate(struct ts_server *server)
 {
 	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
@@ -234,7 +252,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 	return 0;
 }
 
-/* No connection can be received from without it. */
+/* The daemon cannot receive connections without the porter. */
 static int on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;
@@ -254,7 +272,7 @@ static int watch_signals(struct ts_server *server)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* A terminal's signals are the command's: tsctl says when its recording ends. */
+	/* Signals of the terminal are for the traced command. tsctl ends the recording. */
 	if (!service) {
 		signal(SIGINT, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
@@ -268,7 +286,7 @@ static int watch_signals(struct ts_server *server)
 		return ts_error_origin(-errno);
 	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN, on_end,
 			    server);
-	/* Before connections that come and come. */
+	/* The end has priority over a stream of new connections. */
 	if (r >= 0)
 		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0)
@@ -277,9 +295,9 @@ static int watch_signals(struct ts_server *server)
 	return r ?: ts_server_dump_setup(server);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
-/* What whoever started the recording wants to be known of it. */
+/* Adds the metadata that the caller of the recording gave. */
 static int describe_all(struct ts_server *server)
 {
 	const struct ts_server_options *options = &server->options;
@@ -292,7 +310,10 @@ static int describe_all(struct ts_server *server)
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
-/* For whoever starts, stops and watches it. Where there is no place for a socket it is recorded all the same. */
+/*
+ * A control socket for start, stop and status. If the socket cannot be created, the recording runs
+ * without it.
+ */
 static void listen_private(struct ts_server *server)
 {
 	int r = ts_places_new(server->directory);
@@ -319,7 +340,7 @@ static int open_sockets(struct ts_server *server)
 			listen_private(server);
 		return r ?: ts_listen_adopt_peer(server, options->inject_fd);
 	case TS_SERVER_RECORD:
-		/* The file first: a recording that cannot be written does not begin. */
+		/* The file comes first: a recording without a writable file does not start. */
 		r = ts_recording_new(options->output, false, 0600, options->program,
 				     &server->recording);
 		if (r) {
@@ -334,7 +355,7 @@ static int open_sockets(struct ts_server *server)
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_adopt_owner(server, options->control_fd);
-		/* And for whoever starts, stops and watches it meanwhile. */
+		/* Also listens for other clients, which start, stop and watch the recording. */
 		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
 	default:
@@ -351,9 +372,12 @@ static int open_sockets(struct ts_server *server)
 	}
 }
 
-/* ---- beginning and end of the process ---- */
+/* ---- process ---- */
 
-/* Raises the limit of descriptors: the soft one is for programs that use select(); the hard one takes a capability. */
+/*
+ * Raises RLIMIT_NOFILE. The soft limit protects programs that use select(), so the daemon raises it
+ * to the hard limit. The hard limit needs CAP_SYS_RESOURCE.
+ */
 static void raise_limit(const struct ts_server *server, struct rlimit *limit, uint64_t wanted)
 {
 	const struct rlimit more = {wanted, wanted};
@@ -366,8 +390,9 @@ static void raise_limit(const struct ts_server *server, struct rlimit *limit, ui
 }
 
 /*
- * Nobody who is the daemon's user looks into the daemon, its workers included. A service keeps no right beyond the limits of its
- * disk (CAP_SYS_RESOURCE ignores quotas and reserved blocks) once it has raised its own limits.
+ * Protects a service from other processes of its own user, its workers included: it is not
+ * dumpable. Then drops CAP_SYS_RESOURCE, which ignores quotas and reserved blocks. The service has
+ * raised its own limits before.
  */
 static void confine(const struct ts_server *server)
 {
@@ -380,20 +405,23 @@ static void confine(const struct ts_server *server)
 		       strerror(errno));
 	if (!(server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE))
 		return;
-	/* Before Linux 5.11 eBPF's maps count for it. */
+	/* Before Linux 5.11, BPF maps count as locked memory. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	if (ts_capability_drop(TS_CAPABILITY_SYS_RESOURCE))
 		ts_log(TS_LOG_WARNING, "CAP_SYS_RESOURCE cannot be given up");
 }
 
 /*
- * As many sessions as there are descriptors for: its connection, its memory, its file twice. Before they run out for everybody,
- * sessions are refused by name.
+ * Lowers max_sessions to the available descriptors: a session needs four (connection, memory, its
+ * file twice). So sessions are refused with this reason before descriptors run out for all users.
  */
 static void count_descriptors(struct ts_server *server)
 {
 	struct ts_limits *limits = &server->options.limits;
-	/* An answer may have a descriptor; a question has a process. Files that clients sent are the porter's. */
+	/*
+	 * An answer may have a descriptor, and a question has a process. The porter holds the files
+	 * that clients sent.
+	 */
 	uint64_t others = limits->max_connections + 2 * limits->max_clients +
 			  3 * limits->max_queries + limits->max_traces + SERVER_SPARE_FDS;
 	struct rlimit limit;
@@ -429,7 +457,7 @@ static int init(struct ts_server *server)
 		server->all_group = ts_identity_group();
 		server->overflow_uid = ts_identity_overflow_uid();
 	}
-	/* Before there is a thread, and while the process is small. */
+	/* The porter is forked before any thread exists and while the process is small. */
 	r = ts_porter_new(&server->porter);
 	r = r ?: ts_users_new(&server->options.limits, is_service, &server->users);
 	if (r)

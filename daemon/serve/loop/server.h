@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's main loop: processes that come to be recorded (peers.c), clients of the control
- * socket (connection.c), recordings that end. One thread; sd-event.
+ * The daemon's main loop. It serves processes to be recorded (peers.c) and clients of the control
+ * socket (connection.c), and it finishes recordings. One thread, with sd-event. main.c calls
+ * ts_server_run().
  */
 #pragma once
 
@@ -21,44 +22,56 @@
 #include "proto/client/places.h"
 
 enum ts_server_mode {
-	TS_SERVER_SERVICE = 1, /* a file for each process, for as long as the system runs */
-	TS_SERVER_PRIVATE = 2, /* one process over one socket, then the end */
-	TS_SERVER_RECORD = 3,  /* one file for all processes, until told to finish */
+	TS_SERVER_SERVICE = 1, /* one file per process, for as long as the system runs */
+	TS_SERVER_PRIVATE = 2, /* one process over one socket; the daemon ends with it */
+	TS_SERVER_RECORD = 3,  /* one file for all processes, until tsctl sends Finish */
 };
 
 #define TS_SERVER_MAX_METADATA 8
 
-/* The time of an end; where a signal asks for it, files have the rest of TS_END_MS to be finished. */
+/*
+ * Time for sessions to flush and drain at the end. After a signal, files are finished in the rest
+ * of TS_END_MS.
+ */
 #define TS_SERVER_FINISH_MS 30000u
 #define TS_SERVER_TERM_MS   2500u
-/* For the names of stacks, when a recording ends. */
+/* Time to look up stack names when a recording ends. */
 #define TS_SERVER_SYMBOLS_MS 10000u
 
 struct ts_server_options {
 	enum ts_server_mode mode;
 	struct ts_limits limits;
-	uint32_t command; /* TS_COMMAND_* for new sessions */
+	uint32_t command; /* initial TS_COMMAND_* bits of sessions */
 	uint32_t seal_age_ms;
-	uint64_t quantum_ns;	    /* service, record: of the host's times; 0: as they are */
-	const char *inject_socket;  /* service, record: path to listen at; NULL: inject_fd */
-	const char *control_socket; /* path to listen at; NULL: service: control_fd, others: none */
-	int inject_fd;		    /* from systemd, listening; private: the connection. -1: none */
-	int control_fd;		    /* from systemd, listening; record: tsctl's connection. -1 */
-	const char *output;	    /* private, record: the file */
-	const char *directory;	    /* service: where files go */
-	const char *program;	    /* private: for the trace's metadata */
-	pid_t pid;		    /* private: of the process */
-	/* record: further "key=value" for the trace's metadata */
+	/* Service, record: the resolution of host times in the trace; 0: full resolution. */
+	uint64_t quantum_ns;
+	const char *inject_socket; /* service, record: listening path; NULL: inject_fd */
+	/* Listening path. NULL: a service uses control_fd, other modes have no control socket. */
+	const char *control_socket;
+	/* A listening socket from systemd; private: the connected socket; -1: none. */
+	int inject_fd;
+	/* A listening socket from systemd; record: tsctl's connection; -1: none. */
+	int control_fd;
+	const char *output;    /* private, record: the file */
+	const char *directory; /* service: the directory of the files */
+	const char *program;   /* private: the program's name, for metadata */
+	pid_t pid;	       /* private: the process */
+	/* record: more "key=value" metadata */
 	const char *metadata[TS_SERVER_MAX_METADATA];
 	unsigned n_metadata;
 	const char *
-		empty_metadata; /* record: another, for a trace without a GPU operation; NULL: none */
+		/* Record: one more "key=value" for a trace without GPU operations; NULL: none. */
+		empty_metadata;
 	struct ts_kernel_config kernel_events;
-	bool system; /* service, record: calls of processes that nobody preloaded, too */
-	const char *dump_on_mark; /* its name asks for a dump; NULL: none does */
-	bool no_symbols;	  /* record: stacks are left without names */
+	/* Service, record: also record calls of processes that did not preload the shim. */
+	bool system;
+	const char *dump_on_mark; /* a mark of this name asks for a dump; NULL: none */
+	bool no_symbols;	  /* record: stacks get no names */
 	const char
-		*worker; /* that reads strangers' files; NULL: the one that belongs to the daemon */
+		/*
+		 * The worker, which reads untrusted files; NULL: the one installed with the daemon.
+		 */
+		*worker;
 };
 
 struct ts_peer;
@@ -71,71 +84,75 @@ struct ts_server {
 	struct ts_server_options options;
 	sd_event *event;
 	struct ts_users *users;
-	gid_t all_group;       /* whose members see all; (gid_t)-1: none */
-	uid_t overflow_uid;    /* ts_identity_overflow_uid() of a service; (uid_t)-1: none */
-	uint32_t capabilities; /* that it was started with: 1 << TS_CAPABILITY_* */
-	struct ts_disk *disk;  /* a service's; NULL: files do not count */
-	struct ts_retention *retention;	  /* the same */
-	sd_event_source *retention_timer; /* the next look at traces */
-	struct ts_porter *porter;	  /* receives what strangers pass, and closes it */
+	gid_t all_group; /* members see all sessions; (gid_t)-1: none */
+	/* A service's ts_identity_overflow_uid(); (uid_t)-1: none. */
+	uid_t overflow_uid;
+	uint32_t capabilities;		  /* at the start: 1 << TS_CAPABILITY_* */
+	struct ts_disk *disk;		  /* a service's; NULL: disk use is not counted */
+	struct ts_retention *retention;	  /* a service's */
+	sd_event_source *retention_timer; /* next check of finished traces */
+	struct ts_porter *porter;	  /* receives and closes strangers' descriptors */
 	sd_event_source *porter_source;
-	bool porter_full; /* and the log has a line about it */
+	bool porter_full; /* the porter is full, and the log has that line */
 	struct ts_end *end;
-	int end_fd; /* readable: a signal asks for the end */
+	int end_fd; /* readable after a signal asks for the end */
 	sd_event_source *end_source;
 	int notify_fd;
 	sd_event_source *notify_source;
 	sd_event_source *inject_source;
 	sd_event_source *control_source;
-	sd_event_source *timer;	       /* while there is something to watch */
-	sd_event_source *resume_timer; /* accepts again */
+	sd_event_source *timer;	       /* enabled while a deadline is pending */
+	sd_event_source *resume_timer; /* ends a pause of accept() */
 	int inject_fd;
 	int control_fd;
 	uint64_t inject_kept,
-		control_kept; /* the porter's numbers of sockets of the daemon's making */
+		/* The porter's ids of listening sockets that the daemon created. */
+		control_kept;
 	bool unlink_inject;
 	bool unlink_control;
-	char directory[TS_PLACES_BYTES]; /* private: of its control socket; empty: none */
+	char directory[TS_PLACES_BYTES]; /* private: of the control socket; empty: none */
 	char control_path[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_peer *peers;
 	uint32_t n_peers;
 	struct ts_client_connection *clients;
-	struct ts_question *questions;	/* of clients, and those whose process is not dead yet */
+	/* Questions of clients, and questions whose process is not dead yet. */
+	struct ts_question *questions;
 	struct ts_recording *recording; /* private, record */
-	struct ts_kernel_hub *kernel;	/* NULL: no kernel events are wanted */
-	struct ts_observer *observer;	/* NULL: no calls of others are wanted, or can be had */
-	struct ts_recording *observed;	/* a service's, of those */
-	char system_missing[TS_SYSTEM_WHY_BYTES]; /* why they cannot be had; empty: they can */
-	struct ts_ended *ended;			  /* a service's: the newest first */
-	uint32_t last_number;			  /* atomically: the observer counts, too */
+	struct ts_kernel_hub *kernel;	/* NULL: no kernel events wanted */
+	struct ts_observer *observer;	/* NULL: `--system` is off or unavailable */
+	struct ts_recording *observed;	/* a service's recording of observed processes */
+	/* why `--system` is unavailable; empty: it is available */
+	char system_missing[TS_SYSTEM_WHY_BYTES];
+	struct ts_ended *ended; /* a service's; newest first */
+	uint32_t last_number;	/* atomic: the observer's thread counts, too */
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
-	uint64_t n_rows;      /* of sessions that ended */
-	uint64_t n_bytes;     /* of recordings that ended */
-	bool no_acl_reported; /* that traces' disk has no access control lists */
+	uint64_t n_rows;      /* of ended sessions */
+	uint64_t n_bytes;     /* of ended recordings */
+	bool no_acl_reported; /* the log has the line about missing ACLs */
 	bool dumping;	      /* a dump waits for sessions */
 	/*
-	 * Ends the recording (record, private) or the service: sessions are stopped, files finished, within
-	 * timeout_ms, 0 for TS_SERVER_FINISH_MS. What cannot be drained by then is counted as lost. server.c's, for the
-	 * files below it.
+	 * Ends the recording (record, private) or the service. Sessions are stopped and files
+	 * finished within timeout_ms (0: TS_SERVER_FINISH_MS). Records not drained by then are
+	 * counted as lost. server.c sets this pointer; files below server.c call it.
 	 */
 	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;
-	uint64_t finish_deadline_ns;  /* of sessions */
-	uint64_t abandon_deadline_ns; /* of the process, whatever is stuck */
+	uint64_t finish_deadline_ns;  /* for sessions */
+	uint64_t abandon_deadline_ns; /* for the process, even if a thread is stuck */
 	int exit_status;
 };
 
 /*
- * Runs until the end. Returns the process's exit status, or a negative errno where it could not
- * start.
+ * Runs the daemon until its end. Returns the exit status, or a negative errno if the daemon could
+ * not start.
  */
 int ts_server_run(const struct ts_server_options *options);
 
-/* ---- between the server's files ---- */
+/* ---- shared by the server's files ---- */
 
-/* A session that is over, whose trace its user can still ask for. */
+/* An ended session. Its user can still open the trace. */
 struct ts_ended {
 	struct ts_ended *next;
 	struct ts_recording *recording;
@@ -143,142 +160,174 @@ struct ts_ended {
 	pid_t pid;
 };
 
-/* Kernel events: kernel-events.c. Begins them, where they are wanted. */
+/* kernel-events.c: starts kernel events, if any are wanted. */
 int ts_server_open_kernel(struct ts_server *server);
-/* As a request names them: all of them must be there. -EINVAL, -ENOTSUP: `why` says in one line what is wrong. */
+/*
+ * Parses the kernel events of a request. All of them must be available. -EINVAL: text is malformed;
+ * -ENOTSUP: one is unavailable; both write one line into `why`.
+ */
 #define TS_SERVER_WHY_BYTES 384
 int ts_server_kernel_config(const struct ts_server *server, const char *text,
 			    struct ts_kernel_config *ret_config, char why[TS_SERVER_WHY_BYTES]);
-/* Says in a recording's metadata which kernel events it has, and why not others. 0, or what the writer gave. */
+/*
+ * Adds metadata to a recording: its kernel events, and the reason for missing ones. Returns 0 or
+ * the writer's error.
+ */
 int ts_server_describe_kernel(const struct ts_server *server, struct ts_recording *recording);
 
 /*
- * Finds a session of a process that nobody preloaded and that `asker` may see, by the daemon's number, or by pid. Returns its
- * recording; NULL: there is none.
+ * Finds an observed session, by the daemon's number or by pid, that `asker` may see. Returns its
+ * recording; NULL: not found.
  */
 struct ts_recording *ts_server_find_observed(const struct ts_server *server,
 					     const struct ts_identity *asker, uint32_t number,
 					     uint32_t pid, uint32_t *ret_number,
 					     uint32_t *ret_in_file);
 
-/* recording/account.c: the server's list of recordings. Makes a new one the daemon's own, with the bounds of the options. */
+/*
+ * recording/account.c: the server's list of recordings. Makes a new recording the daemon's own,
+ * with the limits of the options.
+ */
 void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
-/* A session of the server's one recording ended: take its counts. */
+/* Adds the counts of an ended session to its recording. */
 void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 		       const struct ts_session *session, enum ts_session_end how);
-/* A session is over: takes its recording over. */
+/* Adds an ended session to the list; takes ownership of its recording. */
 void ts_server_remember(struct ts_server *server, struct ts_recording *recording, uint32_t number,
 			pid_t pid);
-/* The trace of a session that is over, by the daemon's number or, where that is 0, by pid; NULL: none to be seen. */
+/*
+ * Finds the trace of an ended session by the daemon's number, or by pid if number is 0. Only traces
+ * that `asker` may see match. If none matches, returns the server's one recording (NULL in a
+ * service); the caller checks access.
+ */
 struct ts_recording *ts_server_find_ended(const struct ts_server *server,
 					  const struct ts_identity *asker, uint32_t number,
 					  uint32_t pid);
-/* A trace that is over was removed: it is handed out no more. */
+/* Drops a removed trace from the list. */
 void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
-/* The daemon ends. */
+/* Frees the whole list, at the daemon's end. */
 void ts_server_forget_all(struct ts_server *server);
 
-/* Calls of processes that nobody preloaded: server-system.c. Begins, where that is wanted; what is missing is no error. */
+/*
+ * system/server-system.c: starts observing, if `--system` asks for it. A missing capability is not
+ * an error.
+ */
 int ts_server_open_system(struct ts_server *server);
-/* The last rows. Idempotent. */
+/* Writes the last rows of observed processes. Idempotent. */
 void ts_server_close_system(struct ts_server *server);
 
-/* A connection that was accepted. */
+/* An accepted connection. */
 struct ts_incoming {
 	int fd;
-	uint64_t connection; /* the porter's number of it */
+	uint64_t connection; /* the porter's id of it */
 	struct ts_identity identity;
 	struct ts_user *user;
 };
 
-/* One process's connection to the inject socket. */
+/* A process's connection to the inject socket. */
 struct ts_peer {
 	struct ts_server *server;
 	struct ts_peer *next;
-	uint32_t number;     /* the daemon's, from 1; what clients ask for */
-	int fd;		     /* -1 once the process is gone */
-	uint64_t connection; /* the porter's number of it */
+	uint32_t number;     /* the daemon's number, from 1; clients use it */
+	int fd;		     /* -1 after the process is gone */
+	uint64_t connection; /* the porter's id of it */
 	sd_event_source *source;
 	uint64_t since_ns;
 	struct ts_identity credentials;
 	struct ts_user *user;
 	struct ts_session *session;	/* NULL until HELLO */
-	uint64_t dump_ticket;		/* a dump waits for it; 0: not */
-	bool began;			/* had a HELLO that was welcomed */
-	struct ts_recording *recording; /* its own in a service, else the server's */
+	uint64_t dump_ticket;		/* the seal that a dump waits for; 0: none */
+	bool began;			/* its HELLO was accepted */
+	struct ts_recording *recording; /* its own in a service, otherwise the server's */
 };
 
 /*
- * Begins to serve a connection. Takes over the descriptor, and the reference of `user` with the place and the connection that were
- * taken from it.
+ * Serves a connection. Takes ownership of the descriptor, of the reference to `user`, and of the
+ * place and connection charged to `user`.
  */
 int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
-/* Reports to a connection why it is not served, and closes it. The user's reference stays the caller's. */
+/*
+ * Sends the reason for a refusal and closes the connection. The caller keeps its reference to the
+ * user.
+ */
 void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming, int error,
 		    const char *why);
-/* Ends it: the session, where there is one, has ended. */
+/* Frees the peer. Its session, if any, has ended. */
 void ts_peer_free(struct ts_peer *peer);
-/* What its session's thread reported; frees it when the session is over. */
+/* Handles a report of the session's thread. Frees the peer if the session is over. */
 void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
-/* Takes what came before a recording ends. */
+/* Receives the packets that were sent before the end of the recording. */
 void ts_peer_receive_pending(struct ts_peer *peer);
 
 /*
- * `owner`: the recording is the client's, who alone may end it, and does by going away. Takes over the descriptor, and the
- * reference of `user` with the client that was taken from it. `handlers`: connection.h.
+ * Serves a client. Takes ownership of the descriptor, of the reference to `user`, and of the client
+ * charged to `user`. `owner`: the recording belongs to this client; only this client may end it,
+ * and its hang-up ends it. `handlers`: see connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);
-/* As ts_peer_reject(). */
+/* Like ts_peer_reject(). */
 void ts_client_connection_reject(struct ts_server *server, const struct ts_incoming *incoming,
 				 const char *why);
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 struct ts_user *ts_client_connection_user(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
-/* Answers what waited for sessions; drops clients that do not read. */
+/* Answers requests whose sessions are done or late. Frees clients that do not read. */
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client);
-/* For those who answer a client: `packed` stays theirs; `more`: another answer to the same request follows. */
+/*
+ * For code that answers a client. The caller keeps `packed`. `more`: another answer to the same
+ * request follows.
+ */
 struct ts_server *ts_client_connection_server(const struct ts_client_connection *client);
 void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
 				 const uint8_t *packed, size_t n_bytes, bool more);
 void ts_client_connection_error(struct ts_client_connection *client, uint32_t request_id, int error,
 				const char *why);
-/* Sends bytes to a worker, with the first files of those that the client sent: ts_porter_send_files(). */
+/*
+ * Sends bytes to a worker, with the first files that the client sent: see ts_porter_send_files().
+ */
 ssize_t ts_client_connection_send_files(const struct ts_client_connection *client, unsigned n_fds,
 					int socket_fd, const void *data, size_t n_bytes,
 					struct ts_porter_file ret_files[TS_PORTER_MAX_HELD]);
-/* Whether it reads what it is sent: else what is not urgent waits. */
+/* True if the client's send queue has room. If not, the parts of an answer wait. */
 bool ts_client_connection_has_capacity(const struct ts_client_connection *client);
-/* Answers those who asked for the recording's end. */
+/* Answers pending Finish requests. */
 void ts_client_connection_finished(struct ts_client_connection *client);
 
-/* Dumps of recordings: dump.c. The signal, before there are threads. */
+/* recording/dump.c: dumps. Sets up SIGUSR1, before any thread exists. */
 int ts_server_dump_setup(struct ts_server *server);
-/* What asks for one of this recording, before its first session. */
+/* Prepares the dump mark of a recording, before its first session. */
 int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *recording);
-/* Begins one that is wanted, completes one whose sessions are ready; at the end, whatever they are. */
+/*
+ * Begins a wanted dump. Completes a dump whose sessions are ready; with is_end, even if they are
+ * not ready.
+ */
 void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end);
 void ts_server_dump_check_all(struct ts_server *server);
 
 /*
- * Traces that a service keeps: expire.c. Opening finds those of earlier runs. A recording that has ended is kept, and so are a
- * dump's files, which are taken over: from then on they count in their user's account and go in their time.
+ * recording/expire.c: traces that a service keeps. _open() finds the traces of earlier runs.
+ * ts_server_keep() keeps an ended recording. ts_server_keep_files() takes ownership of a dump's
+ * files. Kept traces count in their user's account and expire in turn.
  */
 int ts_server_expire_open(struct ts_server *server);
 void ts_server_expire_close(struct ts_server *server);
-/* Removes what has to go; ts_server_expire_check(): where a recording asks for room. */
+/* Removes expired traces. ts_server_expire_check() does so when a recording needs space. */
 void ts_server_expire(struct ts_server *server);
 void ts_server_expire_check(struct ts_server *server);
 void ts_server_keep(struct ts_server *server, struct ts_recording *recording);
 void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
 			  struct ts_recording_files *files);
-/* Why no recording of the user's may begin; NULL: one may. */
+/* Returns the reason why this user may not begin a recording; NULL: the user may. */
 const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
 
-/* The loop is woken: wake.c. Somebody may have a deadline now: it will be looked at, at the latest so long after the first such call. */
+/*
+ * wake.c: wakes the loop. ts_server_watch() arms the timer if a deadline may be pending. The check
+ * then follows within TS_SERVER_LOOK_US of the first such call.
+ */
 #define TS_SERVER_LOOK_US 500000u
 void ts_server_watch(struct ts_server *server);
 
-/* Has every peer and client looked at soon, by the loop: they may be freed then. */
+/* Wakes the loop, which checks every peer and client. The check may free them. */
 void ts_server_look(struct ts_server *server);

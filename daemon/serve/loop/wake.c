@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has the loop look at everything: soon, or when a deadline may be over. The server's files and dump.c call this;
- * server.c looks.
+ * Wakes the main loop: at once, or when a deadline may be over. The server's files and
+ * recording/dump.c call this; server.c then checks peers and clients.
  */
 #include "daemon/serve/loop/server.h"
 
@@ -9,12 +9,12 @@ void ts_server_look(struct ts_server *server)
 {
 	uint64_t one = 1;
 
-	/* Can only fail by overflow, and then the loop is awake. */
+	/* This write fails only on overflow of the eventfd. The loop is awake in that case. */
 	if (write(server->notify_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* Deadlines are looked at only while somebody has one. The timer is armed once: a later call does not put the look off. */
+/* Arms the timer while a deadline is pending. A later call does not postpone an armed timer. */
 void ts_server_watch(struct ts_server *server)
 {
 	if (sd_event_source_get_enabled(server->timer, NULL) > 0)

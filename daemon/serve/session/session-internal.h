@@ -31,7 +31,7 @@ struct session_lane {
 	uint64_t sequence;		   /* of the last operation */
 	uint32_t n_unsupported;		   /* unsupported operations; any thread reads */
 	bool closed;			   /* no more records are drained */
-	bool ended;			   /* the trace has an END operation */
+	bool ended;			   /* the capture is over: later records are ignored */
 };
 
 struct ts_session {
