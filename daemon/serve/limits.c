@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of limits. A size is in bytes, or has a K, M or G behind it (powers of 1024). A share of the disk is a size, or a
- * percentage of the file system: ts_limits_resolve() makes bytes of it once the directory is known.
+ * The table of limits. main.c parses options with it. A size is in bytes, or has a suffix K, M or G
+ * (powers of 1024). A share of the disk is a size or a percentage of the file system.
+ * ts_limits_resolve() converts percentages to bytes once the directory is known.
  */
 #include "daemon/serve/limits.h"
 
@@ -15,21 +16,21 @@
 #define GIB	    (1024 * MIB)
 
 #define LIMIT_UNSET UINT64_MAX
-/* Larger than any size, which is an off_t. */
+/* A flag above every size, because sizes are off_t. */
 #define LIMIT_PERCENT (UINT64_C(1) << 63)
 
 struct limit {
 	const char *name;
-	const char *what; /* a few words */
+	const char *what; /* help text */
 	bool is_size;
-	bool is_service; /* the default holds for a service; there is none otherwise */
-	bool is_share;	 /* a size that may be a percentage of the disk */
+	bool is_service; /* the default is for a service; other modes have no limit */
+	bool is_share;	 /* a size, or a percentage of the disk */
 	uint64_t least;
 	uint64_t most;
-	uint64_t value; /* the default */
+	uint64_t value; /* default */
 };
 
-/* In the order of struct ts_limits; * of what one user may have a quarter. */
+/* In the order of struct ts_limits. A * in the help text: one user gets a quarter. */
 static const struct limit table[] = {
 	{"max-sessions", "processes at once", .least = 1, .most = 65536, .value = 512},
 	{"max-sessions-user", "processes of one user at once", .least = 1, .most = 65536,
@@ -163,7 +164,7 @@ int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *re
 	return 0;
 }
 
-/* As it is given to an option. */
+/* Prints a value in the syntax of its option. */
 static void print_value(char *text, size_t n_text, const struct limit *limit)
 {
 	if (!limit->value)

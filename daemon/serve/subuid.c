@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads subuid(5) and answers from its ranges. users.c calls it once for each connection. The administrator writes the files, but a
- * range that is wrong must give nobody a privilege, nor another user's account.
+ * Reads subuid(5) and looks up uids in its ranges. users.c calls it for each new reference to an
+ * account. The administrator writes the files. Nevertheless a wrong range must never give a process
+ * a privilege or another user's account.
  *
- * Reading makes one sorted list of intervals that do not overlap:
+ * Reading makes a sorted list of intervals that do not overlap:
  *	people   names and uids of the passwd file
- *	lines    NAME:FIRST:COUNT, other lines are left out; each gets the uid of its owner
- *	pieces   sweep over the lines by their first uid: parts with one owner, and parts that several owners share
- * A lookup is two binary searches: the uid among people, then among pieces.
+ *	lines    NAME:FIRST:COUNT; other lines are skipped; each line gets the uid of its owner
+ *	pieces   sweep over the lines by first uid: parts with one owner, and parts with several
+ * A lookup is two binary searches: in people, then in pieces.
  */
 #include "daemon/serve/subuid.h"
 
@@ -27,7 +28,7 @@
 #define PASSWD_PATH	 "/etc/passwd"
 #define SUBUID_MAX_LINES 65536u
 #define PASSWD_MAX_LINES 1048576u
-/* Owners that are subordinate uids themselves: a container's user with ranges of its own. */
+/* Bound for owners that are subordinate uids themselves: a container's user with its own ranges. */
 #define SUBUID_MAX_DEPTH 8
 
 struct person {
@@ -54,13 +55,13 @@ struct array {
 struct table {
 	struct array names;  /* struct person, by name */
 	struct array people; /* uid_t, sorted */
-	struct array lines;  /* struct line; while the table is made */
+	struct array lines;  /* struct line; only while the table is built */
 	struct array pieces; /* struct piece, sorted */
 };
 
 struct ts_subuid {
 	const char *subuid_path, *passwd_path;
-	struct stat subuid_status, passwd_status; /* of the files that `table` is of */
+	struct stat subuid_status, passwd_status; /* of the files that `table` was read from */
 	bool is_read;
 	struct table table;
 };
@@ -129,7 +130,7 @@ void ts_subuid_free(struct ts_subuid *subuid)
 	free(subuid);
 }
 
-/* ---- people --------------------------------------------------------------------------------------- */
+/* ---- people ---- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -157,14 +158,14 @@ static int add_person(struct table *table, const struct passwd *entry)
 	return array_add(&table->people, &person.uid, sizeof(person.uid));
 }
 
-/* A file that does not exist is an empty one. */
+/* A missing file counts as empty. */
 static int open_file(const char *path, FILE **ret_file)
 {
 	*ret_file = fopen(path, "re");
 	return *ret_file || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 }
 
-/* NULL is fine. -EIO: the file was not read to its end. */
+/* NULL is accepted. -EIO: the file was not read to its end. */
 static int close_file(FILE *file)
 {
 	int r = file && ferror(file) ? -EIO : 0;
@@ -188,7 +189,7 @@ static int read_people(struct table *table, const char *path)
 	return r;
 }
 
-/* These have an account of their own, whatever ranges hold them. */
+/* True for uids that have their own account, even inside a range. */
 static bool is_person(const struct table *table, uid_t uid)
 {
 	return !uid || uid == getuid() ||
@@ -196,9 +197,9 @@ static bool is_person(const struct table *table, uid_t uid)
 		bsearch(&uid, table->people.items, table->people.n, sizeof(uid), compare_uids));
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
-/* Names and numbers are both allowed: subuid(5). False: the name has no uid here. */
+/* The owner may be a name or a number: subuid(5). False: the name has no uid here. */
 static bool find_owner(const struct table *table, char *name, uid_t *ret_owner)
 {
 	const struct person key = {name, 0}, *found;
@@ -217,7 +218,7 @@ static bool find_owner(const struct table *table, char *name, uid_t *ret_owner)
 	return true;
 }
 
-/* False: the line is no range. Changes it; the name stays in it. */
+/* Parses a line in place; ret_line->name points into `text`. False: the line is not a range. */
 static bool parse_line(const struct table *table, char *text, struct line *ret_line)
 {
 	char *first = strchr(text, ':'), *count = first ? strchr(first + 1, ':') : NULL;
@@ -237,7 +238,7 @@ static bool parse_line(const struct table *table, char *text, struct line *ret_l
 		return true;
 	ret_line->is_person = owner && owner != getuid();
 	ret_line->owner = owner;
-	/* A container of root's is not root. */
+	/* A container of root is not root. */
 	if (!ret_line->is_person)
 		*text = '\0';
 	return true;
@@ -278,7 +279,7 @@ static int read_lines(struct table *table, const char *path)
 	return 0;
 }
 
-/* People last, the others by name and then by their first uid. */
+/* Lines without a person first, by name and first uid; then lines of persons. */
 static int compare_owners(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
@@ -288,7 +289,7 @@ static int compare_owners(const void *a, const void *b)
 	return r ?: compare_uids(&x->first, &y->first);
 }
 
-/* The first uid of a range that is nobody's own: it names the range's account. */
+/* The first uid of a range that is not a person's. It becomes the account of the range. */
 static uid_t name_account(const struct table *table, uid_t first, uid_t last)
 {
 	while (first < last && is_person(table, first))
@@ -302,14 +303,17 @@ static void name_owners(struct table *table)
 
 	array_sort(&table->lines, sizeof(*lines), compare_owners);
 	for (size_t i = 0; i < table->lines.n && !lines[i].is_person; i++)
-		/* A range of people alone gives the ranges after it no account: they would be these people's. */
+		/*
+		 * A range of persons only gets a person's uid. The following ranges do not inherit
+		 * it.
+		 */
 		lines[i].owner = i && !strcmp(lines[i].name, lines[i - 1].name) &&
 						 !is_person(table, lines[i - 1].owner)
 					 ? lines[i - 1].owner
 					 : name_account(table, lines[i].first, lines[i].last);
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 static int compare_firsts(const void *a, const void *b)
 {
@@ -318,7 +322,10 @@ static int compare_firsts(const void *a, const void *b)
 	return compare_uids(&x->first, &y->first);
 }
 
-/* The range that ends last of those before, and the one that ends last of other owners' than its. */
+/*
+ * State of the sweep: `end` is the largest end so far, of `owner`. `second_end` is the largest end
+ * of all other owners.
+ */
 struct sweep {
 	uint64_t at;
 	uint64_t end, second_end; /* exclusive */
@@ -332,7 +339,7 @@ static int add_piece(struct table *table, uint64_t first, uint64_t end, uid_t ow
 	return first < end ? array_add(&table->pieces, &piece, sizeof(piece)) : 0;
 }
 
-/* Pieces up to `to`, where another range begins. */
+/* Adds the pieces up to `to`, where the next range begins. */
 static int sweep_to(struct table *table, struct sweep *sweep, uint64_t to)
 {
 	uint64_t shared_end = sweep->second_end < to ? sweep->second_end : to;
@@ -377,7 +384,7 @@ static int make_pieces(struct table *table)
 	return r ?: sweep_to(table, &sweep, UINT32_MAX);
 }
 
-/* ---- looking up ----------------------------------------------------------------------------------- */
+/* ---- lookup ---- */
 
 static int read_table(struct ts_subuid *subuid)
 {
@@ -398,7 +405,7 @@ static int read_table(struct ts_subuid *subuid)
 	return 0;
 }
 
-/* True: the file is another one than `status`, which becomes the present one's. */
+/* True if the file differs from *status, which is updated. */
 static bool has_changed(const char *path, struct stat *status)
 {
 	struct stat now = {0}, before = *status;
@@ -420,7 +427,10 @@ static void look_again(struct ts_subuid *subuid)
 	if (subuid->is_read && !changed)
 		return;
 	r = read_table(subuid);
-	/* Another attempt may mend these errors; only a change of the files mends others. */
+	/*
+	 * These errors may be temporary, so the next call tries again. After other errors only a
+	 * change of the files does.
+	 */
 	subuid->is_read = r != -EMFILE && r != -ENFILE && r != -ENOMEM;
 	if (r)
 		ts_log(TS_LOG_WARNING, "%s cannot be read: %s; ranges stay as they were",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The accounts and their arithmetic. Everything in daemon/serve that serves a stranger calls it; it calls subuid.c for the person
- * behind a uid. Sums are atomic counters, so that sessions' threads take and give without a lock. Accounts are found by a hash of
- * the uid: a user namespace can bring 65,536 of them.
+ * The accounts of users.h. Every file of daemon/serve that serves strangers calls it; it calls
+ * subuid.c for the owner of a uid. Sums are atomic counters, so threads of sessions charge without
+ * a lock. Accounts are in a hash table by uid, because a user namespace can bring 65,536 uids.
  */
 #include "daemon/serve/users.h"
 
@@ -20,22 +20,22 @@ struct ts_user {
 	struct ts_user *next;
 	uid_t uid;
 	bool is_privileged; /* root, or the daemon's own user */
-	unsigned n_refs;    /* the list's mutex guards it */
+	unsigned n_refs;    /* guarded by the list's mutex */
 	uint64_t has[TS_RESOURCE_N];
 };
 
 struct share {
-	uint64_t most;	    /* of all users together */
-	uint64_t most_user; /* of one user */
-	bool binds_all;	    /* most_user holds for root and the daemon's own user, too */
-	bool keeps_quarter; /* the last quarter of `most` is left to these */
+	uint64_t most;	    /* limit of all users together */
+	uint64_t most_user; /* limit of one user */
+	bool binds_all;	    /* most_user applies to root and the daemon's own user, too */
+	bool keeps_quarter; /* the last quarter of `most` is reserved for these two */
 };
 
 struct ts_users {
 	pthread_mutex_t mutex;
 	struct ts_user *buckets[USERS_N_BUCKETS];
-	struct ts_user root, own; /* always there: their accounts need no memory */
-	struct ts_user anybody;	  /* without memory for an account */
+	struct ts_user root, own; /* always exist, so they need no allocation */
+	struct ts_user anybody;	  /* shared by users whose account could not be allocated */
 	struct ts_subuid *subuid;
 	struct share shares[TS_RESOURCE_N];
 	uint64_t have[TS_RESOURCE_N];
@@ -108,7 +108,7 @@ int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_user
 	users->root = (struct ts_user){.users = users, .uid = 0, .is_privileged = true};
 	users->own = (struct ts_user){.users = users, .uid = getuid(), .is_privileged = true};
 	fill_shares(users, limits);
-	/* A recording is its user's own. */
+	/* Private and record modes serve one user: no limit per user without a reserved quarter. */
 	for (unsigned i = 0; !is_service && i < TS_RESOURCE_N; i++)
 		if (!users->shares[i].keeps_quarter)
 			users->shares[i].most_user = UINT64_MAX;
@@ -127,7 +127,7 @@ void ts_users_free(struct ts_users *users)
 
 static struct ts_user **bucket_of(struct ts_users *users, uid_t uid)
 {
-	/* Containers have the same uids at distances of 65,536. */
+	/* uids of containers differ by multiples of 65,536. */
 	return &users->buckets[(uid ^ uid >> 10 ^ uid >> 20) % USERS_N_BUCKETS];
 }
 
@@ -205,7 +205,7 @@ struct ts_users *ts_user_users(const struct ts_user *user)
 	return user->users;
 }
 
-/* Adds, unless the sum would come over `most`. No other thread sees a sum that is too high meanwhile. */
+/* Adds n unless the sum would exceed `most`. Other threads never see a sum above `most`. */
 static bool add_up_to(uint64_t *sum, uint64_t n, uint64_t most)
 {
 	uint64_t now = __atomic_load_n(sum, __ATOMIC_RELAXED);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings of the server: their owners, counts of their sessions, and those that are over. server.c, peers.c
- * and server-system.c call this, control.c asks for what is over, expire.c forgets it.
+ * The server's recordings: owners, totals of their sessions, and the list of ended ones. server.c,
+ * peers.c and server-system.c call this. control.c looks up ended sessions, and expire.c removes
+ * them from the list.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -44,7 +45,7 @@ void ts_server_account(struct ts_server *server, struct ts_recording *recording,
 	server->n_rows += status.rows;
 }
 
-/* ---- sessions that are over ---- */
+/* ---- ended sessions ---- */
 
 static void forget(struct ts_ended **p)
 {
@@ -56,7 +57,10 @@ static void forget(struct ts_ended **p)
 	free(ended);
 }
 
-/* Makes room for one more trace of the user: the user's oldest one goes if it has its share, else the oldest of all. */
+/*
+ * Drops one trace from the list to make room. If the user has used its share, the user's oldest
+ * trace is dropped; otherwise the oldest of all.
+ */
 static void forget_for(struct ts_server *server, const struct ts_user *user)
 {
 	const uint64_t most = ts_users_quarter(server->options.limits.max_traces);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the floor of free disk. recording-disk.c calls it before a file grows and before a file is made; expire.c makes it and
- * asks whether space is short. Space that was taken
- * and is not yet set aside is subtracted from what statvfs() reports.
+ * The free disk that recordings leave. recording-disk.c calls it before a file grows and before a
+ * file is created. expire.c creates it and asks whether space is short. Space that is taken but not
+ * yet allocated is subtracted from the free space of statvfs().
  */
 #include "daemon/serve/recording/disk.h"
 
@@ -13,13 +13,13 @@
 
 #include "daemon/util/daemon-error.h"
 
-/* Inodes that stay free, on a file system that has a number of them. */
+/* Inodes that stay free, if the file system has a fixed number. */
 #define DISK_KEEP_FILES 1024u
 
 struct ts_disk {
 	pthread_mutex_t mutex;
 	uint64_t keep_free;
-	uint64_t taken_bytes, taken_files; /* and not settled */
+	uint64_t taken_bytes, taken_files; /* not yet settled */
 	int notify_fd;
 	bool is_pressed; /* any thread */
 };
@@ -64,7 +64,7 @@ bool ts_disk_take(struct ts_disk *disk, int fd, uint64_t n_bytes, uint64_t n_fil
 	if (!disk->keep_free)
 		return true;
 	pthread_mutex_lock(&disk->mutex);
-	/* A file system that reports nothing has no floor. */
+	/* A file system that reports nothing has no limit. */
 	can = fstatvfs(fd, &status) < 0 || has_space(disk, &status, n_bytes, n_files);
 	if (can) {
 		disk->taken_bytes += n_bytes;
@@ -90,7 +90,7 @@ void ts_disk_press(struct ts_disk *disk)
 
 	if (__atomic_exchange_n(&disk->is_pressed, true, __ATOMIC_RELAXED) || disk->notify_fd < 0)
 		return;
-	/* Can only fail by overflow, and then the reader is awake. */
+	/* This write fails only on overflow of the eventfd. The loop is awake in that case. */
 	if (write(disk->notify_fd, &one, sizeof(one)) < 0)
 		return;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recordings have so far, kept on request: all of them by a signal, one by a mark of the application's. Sessions write
- * what they hold first, after a flush of their processes, so that nothing of before is missing.
+ * Dumps: a copy of the records so far. SIGUSR1 dumps all recordings; a mark of the application
+ * dumps one. First the processes flush and the sessions write, so no earlier record is missing.
+ * server.c and peers.c call this; it calls recording-rotation.c.
  */
 #include <signal.h>
 
@@ -10,7 +11,7 @@
 #include "proto/abi/clock.h"
 
 #define DUMP_FLUSH_MS 5000u
-/* For those that answer nothing. */
+/* Sessions that do not answer within this time are not waited for. */
 #define DUMP_WAIT_NS (UINT64_C(10000) * 1000000)
 
 static bool waits_for(const struct ts_peer *peer, const struct ts_recording *recording)
@@ -45,7 +46,7 @@ void ts_server_dump_check(struct ts_server *server, struct ts_recording *recordi
 {
 	struct ts_recording_files files;
 
-	/* One that is wanted while another is made is the same. */
+	/* A request during a dump is served by that dump. */
 	if (__atomic_exchange_n(&recording->dump_wanted, false, __ATOMIC_RELAXED) &&
 	    !recording->dump_deadline_ns)
 		begin(server, recording);
@@ -70,7 +71,7 @@ void ts_server_dump_check_all(struct ts_server *server)
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
 		if (peer->recording && peer->recording != server->recording)
 			look(server, peer->recording);
-	/* What does not answer in time is not waited for. */
+	/* The timer checks the deadline of sessions that do not answer. */
 	if (server->dumping)
 		ts_server_watch(server);
 }

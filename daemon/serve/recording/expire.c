@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's side of retention.c: when traces are looked at (at the start, at the end of each session, when a user comes near the
- * end of its share, and by a timer), and which of them the server still needs.
+ * The server's side of retention.c. It runs a removal pass at the start, at the end of each
+ * session, when a user comes near a share, and by a timer. It also names the files that questions
+ * still need. peers.c, dump.c and server.c call it.
  */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -13,15 +14,15 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
 
-/* Ages and files are looked at so often; files a little less often where there are many. */
+/* Interval of the timer, plus a time per file, so that many files are checked less often. */
 #define EXPIRE_US	   UINT64_C(60000000)
 #define EXPIRE_US_PER_FILE 10000u
-/* The loop does something else between passes of so many traces. */
+/* One pass removes at most EXPIRE_PASS traces; the loop runs between passes. */
 #define EXPIRE_PASS	    64u
 #define EXPIRE_NEXT_PASS_US 100000u
-/* A session with less does not begin. */
+/* A session needs at least this much room to begin. */
 #define EXPIRE_BEGIN_BYTES (UINT64_C(512) << 10)
-/* The kernel takes long to free the blocks of a larger file: a thread waits for that. */
+/* Freeing the blocks of a larger file is slow in the kernel, so a thread does it. */
 #define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)
 
 static bool is_busy(void *data, const struct stat *status)
@@ -29,7 +30,10 @@ static bool is_busy(void *data, const struct stat *status)
 	return ts_questions_hold(data, status->st_dev, status->st_ino);
 }
 
-/* Frees the blocks: whoever has the file open reads an empty one. Another name of the file, a dump's, keeps them. */
+/*
+ * Frees the blocks. A process with the file open then reads an empty file. If the file has another
+ * name (a dump), the blocks stay.
+ */
 static void *wipe(void *data)
 {
 	int fd = (int)(intptr_t)data;
@@ -75,7 +79,7 @@ static size_t expire_traces(struct ts_server *server)
 	return ts_retention_expire(server->retention, ts_clock_realtime_ns(), EXPIRE_PASS);
 }
 
-/* One pass, and the next one soon if it did not come to the end. */
+/* Runs one pass. If the pass was full, the next one follows soon. */
 void ts_server_expire(struct ts_server *server)
 {
 	if (server->retention && expire_traces(server) == EXPIRE_PASS)
@@ -137,7 +141,7 @@ void ts_server_expire_check(struct ts_server *server)
 		ts_server_expire(server);
 }
 
-/* Takes them over. */
+/* Takes ownership of *files. */
 void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
 			  struct ts_recording_files *files)
 {
@@ -176,7 +180,10 @@ static void release_trace(struct ts_user *user)
 	ts_user_give(user, TS_RESOURCE_DISK_BYTES, EXPIRE_BEGIN_BYTES);
 }
 
-/* As if the user had what it wants: its finished traces make room for that. */
+/*
+ * Charges the wanted room for the time of a pass, so that the user's finished traces make room for
+ * it.
+ */
 static void expire_for(struct ts_server *server, struct ts_user *user)
 {
 	ts_user_put(user, TS_RESOURCE_DISK_FILES, 1);

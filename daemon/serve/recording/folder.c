@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making and checking of directories for traces. main.c checks the service's directory at the start. peer-file.c
- * asks for a user's directory before each file. A directory is looked at through a descriptor, never by its name a second time.
+ * Creates and checks directories for traces. main.c checks the service's directory at the start.
+ * peer-file.c opens a user's directory before each file. Checks use a descriptor, so the name is
+ * resolved only once.
  */
 #include "daemon/serve/recording/folder.h"
 
@@ -66,6 +67,6 @@ void ts_folder_close(const char *file)
 	if (!slash)
 		return;
 	*slash = '\0';
-	/* Fails where there is another file in it. */
+	/* Fails if the directory has another file. */
 	rmdir(directory);
 }

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directories of a service: the one that the administrator names, and in it one for each user, named by the uid. Both are the
- * daemon's own and nobody else writes there, so a path below them leads to the file that the daemon made, and to nothing else. A
- * user enters and lists the directory of that user by an access control list.
+ * Directories of a service: the configured one, and in it one directory per user, named by the uid.
+ * Both belong to the daemon, and no other user writes there. So a path below them leads only to
+ * files of the daemon. An access control list lets a user enter and list the user's own directory.
  */
 #pragma once
 
 #include "daemon/util/acl.h"
 
 /*
- * Whether a service may keep traces there: a directory of root's or the daemon's own in which only its owner writes. 0, or
- * -ENOTDIR, -EPERM (somebody else's, or others write there), or what stat() gave.
+ * Checks that a service may keep traces in the directory. It must belong to root or the daemon, and
+ * only its owner may write to it. Returns 0, -ENOTDIR, -EPERM (another owner, or others may write),
+ * or the error of stat().
  */
 int ts_folder_check(const char *directory);
 
 /*
- * Makes the user's directory, if there is none, and checks it. *ret_path is its path. *ret_shared: false if the file system has no
- * access control lists, so the directory stays the daemon's alone. -EPERM: something has its name that the daemon did not make.
+ * Creates the user's directory if it is missing, and checks it. *ret_path: its path. *ret_shared:
+ * false if the file system has no access control lists; then only the daemon can read the
+ * directory. -EPERM: another user's file or directory has that name.
  */
 int ts_folder_open(const char *directory, const struct ts_acl_readers *readers, char *ret_path,
 		   size_t n_bytes, bool *ret_shared);
 
-/* Removes the directory of a file if nothing else is in it. */
+/* Removes the directory of a file if it is empty. */
 void ts_folder_close(const char *file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of a stranger's file. peer-file.c calls it in the main loop; it calls util/plain.c, so no file system keeps it waiting.
+ * Checks a file that a stranger passed. peer-file.c calls it in the main loop. It calls
+ * util/plain.c, so no file system can block it.
  */
 #include "daemon/serve/recording/output-check.h"
 
@@ -14,7 +15,10 @@
 
 #define ODD_FLAGS (O_APPEND | O_ASYNC | O_DIRECT | O_DSYNC | O_SYNC | O_PATH | O_NOATIME)
 
-/* Access mode and flags of an open file description, which the kernel knows itself. */
+/*
+ * Checks access mode and flags of the open file description. fcntl() asks only the kernel, not the
+ * file system.
+ */
 static bool is_open_for(int fd, int access)
 {
 	int flags = fcntl(fd, F_GETFL);

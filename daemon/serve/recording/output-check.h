@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace's file that a traced process created and passed with its HELLO. The process belongs to a stranger, who keeps the file
- * open, and may write to it, cut it or remove it at any time. The daemon writes to it, and believes nothing that it reads there.
+ * The trace file that a traced process created and passed with its HELLO. The process is a stranger
+ * and keeps the file open. It may write to the file, truncate it or remove it at any time. The
+ * daemon writes to the file and trusts nothing that it reads from it.
  *
  * Thread-safe: no state.
  */
@@ -12,11 +13,12 @@
 #include "proto/abi/base.h"
 
 /*
- * Whether the daemon may write a trace there: a plain file (util/plain.h) of `uid`, empty, with one name, open without flags that
- * change what a write does. `read_fd` is the same file, open to read only. -1: the porter handed none on. 0, or -EPERM with the
- * reason in *ret_why.
+ * Checks that the daemon may write a trace to the file. The file must be plain (util/plain.h),
+ * empty, owned by `uid`, with one name. It must be open without flags that change a write.
+ * `read_fd` is the same file, open for reading only. A descriptor is -1 if the porter passed none.
+ * Returns 0, or -EPERM with the reason in *ret_why.
  */
 int ts_output_check(int fd, int read_fd, uid_t uid, const char **ret_why);
 
-/* The file's path as the kernel has it, for people: valid UTF-8 without control characters. */
+/* The file's path from the kernel, for messages: valid UTF-8 without control characters. */
 void ts_output_path(int fd, char *ret_path, size_t n_bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a process's trace goes under a service. output-check.c judges a file that came with HELLO, folder.c makes the directories,
- * recording.c the file. The service needs no right over its users' files: a file is either theirs from the start or its own for ever.
+ * The trace file of a process under a service. peers.c calls it. output-check.c checks a file that
+ * came with HELLO, folder.c creates directories, recording.c creates the file. The service never
+ * changes a file's owner: a file belongs to the user from the start, or to the service forever.
  */
 #include "daemon/serve/recording/peer-file.h"
 
@@ -13,8 +14,8 @@
 #include "proto/abi/handshake.h"
 
 /*
- * The name that was free last before `path` was, which is that of the file that a daemon before this one began for the process:
- * the same with another "-N", N being `number` less one. False: `path` has no such name.
+ * Finds the file that a previous daemon began for this process: its name is `path` with "-N" for N
+ * = `number` - 1. False: `path` has no such name.
  */
 static bool continues(const char *path, unsigned number, char *ret_name, size_t n_name)
 {
@@ -34,7 +35,7 @@ static bool continues(const char *path, unsigned number, char *ret_name, size_t 
 	return false;
 }
 
-/* N of the "-N" that a new file's name got; 0: none. */
+/* N of the "-N" in the new file's name; 0: none. */
 static unsigned number_of(const char *wanted, const char *path)
 {
 	unsigned number;
@@ -44,7 +45,7 @@ static unsigned number_of(const char *wanted, const char *path)
 		       : 0;
 }
 
-/* The file that the process created, if it passed one that may be written. */
+/* Uses the file that the process passed, if the daemon may write to it. */
 static bool adopt(struct ts_peer *peer, const struct ts_peer_file *file)
 {
 	int *fd = &file->fds[1], *read_fd = &file->fds[2], r;
@@ -67,7 +68,7 @@ static bool adopt(struct ts_peer *peer, const struct ts_peer_file *file)
 	return !r;
 }
 
-/* The directory of the process's user. */
+/* Opens the directory of the process's user. */
 static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
 {
 	struct ts_server *server = peer->server;
@@ -89,7 +90,7 @@ static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
 	return r;
 }
 
-/* A file of the service's, in the user's directory. */
+/* Creates a file of the service in the user's directory. */
 static int create(struct ts_peer *peer, const char *program, unsigned *ret_number)
 {
 	char path[4096], clean[64];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service's trace files count in their user's account (TS_RESOURCE_DISK_BYTES, TS_RESOURCE_DISK_FILES) from the first byte on. The
- * writer asks before its file takes up space, room for the file's end included; the answer is the user's share, the share of all
- * traces and the floor of free disk (disk.c). A recording that gets no more space ends as one whose disk is full.
+ * Disk accounting of a service's trace files (TS_RESOURCE_DISK_BYTES, TS_RESOURCE_DISK_FILES), from
+ * the first byte on. The writer (sbt/write) calls space_take() before its file takes up space, room
+ * for the file's end included. The request must fit the user's share, the share of all users and
+ * the free disk to keep (disk.c). A recording without space ends like one whose disk is full.
+ * peers.c and recording-rotation.c call the other functions.
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -12,14 +14,14 @@
 	"the user's share of the disk is used up by traces (see --max-disk-bytes-user)"
 #define NO_SHARE_ALL "the traces' share of the disk is used up (see --max-disk-bytes)"
 
-/* A user that has more than so many eighths of a share presses on the traces that are finished. */
+/* A user above this many eighths of a share asks for the removal of finished traces. */
 #define PRESS_EIGHTHS 7
 
 static void refuse(struct ts_recording *recording, const char *why)
 {
 	const char *none = NULL;
 
-	/* The first reason stays. */
+	/* The first reason is kept. */
 	__atomic_compare_exchange_n(&recording->no_space, &none, why, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 }

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that goes on in another file: by size, by age, or because somebody wants what there is so far. The newest file
- * keeps the recording's name; finished ones get a number, and the oldest go when there is enough without them. What is
- * recorded is the sessions' threads' matter, and so is this: whoever wrote last rotates.
+ * A recording in several files. It continues in another file when size or age require it, or for a
+ * dump. The newest file keeps the recording's name; finished files get a number. The oldest files
+ * are removed when the limits (--keep...) allow it.
+ *
+ * The thread that wrote last rotates: session-write.c calls ts_recording_rotate(). dump.c,
+ * control.c and expire.c call the other functions.
+ *
+ * Rotation:
+ *   link NAME.sbt -> NAME.<number>.sbt     the finished file gets its number
+ *   create NAME.sbt.XXXXXX                 the next file
+ *   ts_sbt_writer_continue()               ends the old file, writes to the next one
+ *   rename NAME.sbt.XXXXXX -> NAME.sbt     the next file gets the recording's name
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -19,11 +28,11 @@
 #define MAX_NUMBER   1000000u
 #define TRY_AGAIN_NS (UINT64_C(1000) * MS_NS)
 
-/* One that is finished. */
+/* A finished file. */
 struct ts_recording_part {
 	uint32_t number;
 	uint64_t n_bytes;
-	uint64_t n_counted; /* of these: in the account of the recording, not of a dump */
+	uint64_t n_counted; /* bytes charged to the recording, not to a dump */
 	uint64_t begin_ns;
 	dev_t device;
 	ino_t inode;
@@ -35,7 +44,7 @@ static bool is_due(const struct ts_recording *recording, uint64_t now)
 	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
 	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
 
-	/* Of what is to be kept an eighth at a time. */
+	/* keep_last_* without rotate_*: each file is an eighth. */
 	if (!size && limits->keep_last_size)
 		size = limits->keep_last_size / 8;
 	if (!age_ms && limits->keep_last_age)
@@ -46,7 +55,7 @@ static bool is_due(const struct ts_recording *recording, uint64_t now)
 		now - __atomic_load_n(&recording->part_ns, __ATOMIC_RELAXED) >= age_ms * MS_NS);
 }
 
-/* The present file under a number of its own. On success `path` is the caller's. */
+/* Links the present file to a numbered name. On success the caller owns *ret_path. */
 static int name_part(struct ts_recording *recording, uint32_t *ret_number, char **ret_path)
 {
 	struct stat ours, named;
@@ -61,7 +70,7 @@ static int name_part(struct ts_recording *recording, uint32_t *ret_number, char 
 				continue;
 			return -errno;
 		}
-		/* What has its name may be somebody else's by now. */
+		/* Another process may have replaced the file with this name. */
 		if (fstat(recording->read_fd, &ours) < 0 || stat(path, &named) < 0 ||
 		    ours.st_ino != named.st_ino || ours.st_dev != named.st_dev) {
 			unlink(path);
@@ -88,14 +97,14 @@ static int create_next(const struct ts_recording *recording, char **ret_path, in
 	if (fd < 0)
 		return -errno;
 	if (!fstat(recording->read_fd, &before) && fchmod(fd, before.st_mode & 0777) < 0) {
-		/* Then it is its owner's alone. */
+		/* The file stays readable by its owner only. */
 	}
 	*ret_path = ts_take_ptr(path);
 	*ret_fd = fd;
 	return 0;
 }
 
-/* A finished file joins those that are kept. */
+/* Adds the finished file to the list of parts. */
 static int remember_part(struct ts_recording *recording, uint32_t number)
 {
 	struct ts_recording_part *parts;
@@ -118,7 +127,9 @@ static int remember_part(struct ts_recording *recording, uint32_t number)
 	return 0;
 }
 
-/* What readers are given from now on is the new file; the number of the descriptor stays, for other threads have it. */
+/*
+ * Makes read_fd refer to the new file. The descriptor's number stays, because other threads use it.
+ */
 static int open_for_reading(struct ts_recording *recording, const char *path)
 {
 	ts_cleanup(ts_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -128,7 +139,7 @@ static int open_for_reading(struct ts_recording *recording, const char *path)
 	return 0;
 }
 
-/* Whether the oldest finished file is one too many. */
+/* True if the oldest finished file may be removed. */
 static bool has_enough(const struct ts_recording *recording, uint64_t now)
 {
 	const struct ts_limits *limits = recording->limits;
@@ -151,7 +162,7 @@ static void forget_oldest(struct ts_recording *recording)
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, oldest->number);
 	struct stat named;
 
-	/* Not what somebody else has put in its place. */
+	/* Not a file that another process has put in its place. */
 	if (path && !fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) &&
 	    named.st_ino == oldest->inode && named.st_dev == oldest->device)
 		unlink(path);
@@ -161,7 +172,7 @@ static void forget_oldest(struct ts_recording *recording)
 		recording->n_parts * sizeof(*recording->parts));
 }
 
-/* Another file has its name: the old one is closed with its end, and counted. */
+/* Adds the finished file to the parts and renames the new file to the recording's name. */
 static int switch_over(struct ts_recording *recording, uint32_t number, const char *path)
 {
 	int r = remember_part(recording, number);
@@ -202,7 +213,7 @@ static int rotate(struct ts_recording *recording)
 	return switch_over(recording, number, path);
 }
 
-/* The lock is held. */
+/* Called with `rotating` held. */
 static int rotate_and_tidy(struct ts_recording *recording, uint64_t now)
 {
 	int r = rotate(recording);
@@ -226,18 +237,18 @@ void ts_recording_rotate(struct ts_recording *recording)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 
-	/* Another file beside a stranger's would take a stranger's rights. */
+	/* Not for a stranger's file: another file beside it would need the stranger's rights. */
 	if (recording->is_theirs || !is_due(recording, now) ||
 	    now < __atomic_load_n(&recording->rotate_after_ns, __ATOMIC_RELAXED) ||
 	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->rotating))
 		return;
-	/* Another thread may just have done it. */
+	/* Another thread may have rotated just before. */
 	if (is_due(recording, now) && now >= recording->part_ns)
 		rotate_and_tidy(recording, now);
 	pthread_mutex_unlock(&recording->rotating);
 }
 
-/* One that is finished, unless it is gone, or another file has its name. */
+/* Opens a finished file. -1: it is gone, or another file has its name. */
 static int open_part(const struct ts_recording *recording, const struct ts_recording_part *part)
 {
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);
@@ -264,7 +275,10 @@ int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned
 	if (!r)
 		r = ts_recording_open(recording, &ret_fds[0]);
 	n = !r;
-	/* Where one is missing those before it tell nothing: a recording is read without a gap. */
+	/*
+	 * Stops at the first missing file: older files are useless, because a recording is read
+	 * without gaps.
+	 */
 	for (size_t i = recording->n_parts; !r && i--; n++) {
 		ret_fds[n] = open_part(recording, &recording->parts[i]);
 		if (ret_fds[n] < 0)
@@ -289,7 +303,7 @@ uint64_t ts_recording_bytes(struct ts_recording *recording)
 	return n_bytes;
 }
 
-/* ---- lists of files -------------------------------------------------------------------------------- */
+/* ---- lists of files ---- */
 
 void ts_recording_files_deinit(struct ts_recording_files *files)
 {
@@ -299,7 +313,7 @@ void ts_recording_files_deinit(struct ts_recording_files *files)
 	files->paths = NULL;
 }
 
-/* Takes the path over; NULL: there was no memory for it. */
+/* Takes ownership of the path. NULL: its allocation failed. */
 static int files_add(struct ts_recording_files *files, char *path)
 {
 	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;
@@ -332,15 +346,18 @@ int ts_recording_files(struct ts_recording *recording, struct ts_recording_files
 	return 0;
 }
 
-/* ---- dumps ---------------------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
-/* Files that are finished: of a recording that has ended, its last one too. */
+/* Number of finished files. An ended recording's last file counts, too. */
 static size_t dump_n_files(const struct ts_recording *recording)
 {
 	return recording->n_parts + recording->ended;
 }
 
-/* One of them under a dump's name, which is added to `files`: the last one has the name as it is. */
+/*
+ * Links one finished file to a name of the dump and adds the name to `files`. The last file gets
+ * the dump's name without a number.
+ */
 static int dump_link(struct ts_recording *recording, const char *dump, size_t i,
 		     struct ts_recording_files *files)
 {
@@ -366,7 +383,7 @@ static int dump_link(struct ts_recording *recording, const char *dump, size_t i,
 	return r;
 }
 
-/* The last one is what makes it a dump. */
+/* Links all finished files. The last link completes the dump. */
 static int dump_as(struct ts_recording *recording, const char *dump,
 		   struct ts_recording_files *files)
 {
@@ -402,7 +419,7 @@ static int dump(struct ts_recording *recording, struct ts_recording_files *files
 	return r;
 }
 
-/* Room in the user's account for the dump's files, until the caller counts them. */
+/* Checks for room in the user's account. The caller counts the files later. */
 static int dump_ask(struct ts_recording *recording)
 {
 	uint64_t n_files = dump_n_files(recording);
@@ -415,7 +432,7 @@ static int dump_ask(struct ts_recording *recording)
 	return 0;
 }
 
-/* The dump may outlive the finished files: they count as the dump's. */
+/* The dump may outlive the parts: their bytes count as the dump's. */
 static void dump_count(struct ts_recording *recording)
 {
 	for (size_t i = 0; i < recording->n_parts; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings: creating the file under a name that nobody has, what is told about the recording as
- * such, and its end.
+ * Recordings: creates the file under an unused name, writes the recording's metadata, names its
+ * stacks and finishes it. peer-file.c, peers.c, server.c and server-system.c create recordings;
+ * threads of sessions charge and write. It calls sbt/write and daemon/symbol.
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -18,14 +19,23 @@
 #include "proto/abi/clock.h"
 #include "proto/abi/handshake.h"
 
-/* Of the file system's: left alone where some of it is (`keep_free`). */
+/* Inodes of the file system that stay free, if `keep_free` is set. */
 #define DISK_KEEP_FILES 1024u
-/* A recording begins only if so much is free besides: its first blocks are written before its writer asks for space. */
+/*
+ * Free space beyond keep_free that a new recording needs: its first blocks are written before its
+ * writer asks for space.
+ */
 #define BEGIN_BYTES (UINT64_C(256) << 10)
-/* The step of a charge for the writer's memory: after a trim all but the index is within one step. */
+/*
+ * Step of the charge for the writer's memory. After a trim, all memory but the index fits in one
+ * step.
+ */
 #define MEMORY_STEP_BYTES (UINT64_C(256) << 10)
 
-/* Calls how(data, NAME) with names made of the path until there is no such file; 0: with that one, which *ret_path gets. */
+/*
+ * Calls how(data, NAME) with numbered names until one does not exist. Returns 0 with that name in
+ * *ret_path.
+ */
 static int find_name(const char *path, bool unique, int (*how)(void *data, const char *name),
 		     void *data, char **ret_path)
 {
@@ -61,7 +71,7 @@ static int create(void *data, const char *name)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* A file that has no name yet, in the path's folder. */
+/* Creates an unnamed file in the directory of `path`. */
 static int create_unnamed(const char *path, mode_t mode)
 {
 	const char *slash = strrchr(path, '/');
@@ -79,7 +89,7 @@ static int link_file(void *data, const char *name)
 	return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* By which files of one clock are told from others. */
+/* The boot id identifies files with the same CLOCK_MONOTONIC. */
 static bool boot_id(char *text, size_t n_text)
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -128,7 +138,7 @@ static int reopen(int fd, int *ret_fd)
 	return 0;
 }
 
-/* `fd`: the file's. */
+/* Takes ownership of `fd`. */
 static int begin(struct ts_recording *recording, int fd, const char *command)
 {
 	int r = reopen(fd, &recording->read_fd);
@@ -144,8 +154,8 @@ static int begin(struct ts_recording *recording, int fd, const char *command)
 }
 
 /*
- * The file gets its name when it says that it is a trace: who dies before leaves none that does not open. -EOPNOTSUPP where the
- * file system has no files without a name, or does not let them have one.
+ * Links the file to its name after the metadata is written. A daemon that dies before that leaves
+ * no incomplete trace. -EOPNOTSUPP: the file system has no unnamed files, or cannot link them.
  */
 static int new_whole(struct ts_recording *recording, const char *path, bool unique, mode_t mode,
 		     const char *command)
@@ -206,14 +216,14 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	return 0;
 }
 
-/* Takes over `fd`, which leads to an empty file again where it fails. */
+/* Takes ownership of `fd`. On failure the file is empty again. */
 static int write_to(struct ts_recording *recording, int fd)
 {
 	int r = ts_sbt_writer_new(fd, &recording->writer);
 
 	r = r ?: describe(recording->writer, NULL);
 	if (r && ftruncate(fd, 0) < 0) {
-		/* It is a piece of a trace then, and its owner's matter. */
+		/* The file stays an incomplete trace, which its owner may remove. */
 	}
 	if (!recording->writer)
 		close(fd);
@@ -252,7 +262,7 @@ void ts_recording_grant(const struct ts_recording *recording)
 	if (recording->is_theirs || (readers.uid == geteuid() && readers.group == (gid_t)-1))
 		return;
 	r = ts_acl_grant(recording->read_fd, &readers);
-	/* A file system without such lists is named when the first file is begun. */
+	/* A file system without access control lists is logged at the first file. */
 	if (r)
 		ts_log(r == -EOPNOTSUPP ? TS_LOG_DEBUG : TS_LOG_WARNING,
 		       "%s stays the daemon's own: %s", recording->path, strerror(-r));
@@ -275,7 +285,10 @@ static int sink_row(void *data, unsigned type, const void *row)
 	return ts_sbt_writer_row(data, type, row);
 }
 
-/* A worker that cannot start, or that dies of each file, names nothing. The file that most addresses lie in says why. */
+/*
+ * Records why no stack has names: the worker cannot start, or dies on every file. The reason is
+ * that of the file with most addresses.
+ */
 static void note_names(struct ts_recording *recording, const struct ts_symbol_report *report)
 {
 	const struct ts_symbol_report_image *most = NULL;
@@ -307,7 +320,10 @@ static int symbolize(struct ts_recording *recording, const struct ts_symbol_trac
 	return r;
 }
 
-/* Once, before names are written: what they lack the room for cuts nothing short. */
+/*
+ * Fixes `cut_short` once, before names are written. Names without room do not cut a recording
+ * short.
+ */
 static void judge(struct ts_recording *recording)
 {
 	if (!recording->judged)
@@ -341,7 +357,7 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 		       recording->names_missing);
 }
 
-/* The writer is gone, and its strings. */
+/* Gives back the charges of the writer, which is freed. */
 static void discharge(struct ts_recording *recording)
 {
 	if (recording->user)
@@ -374,11 +390,11 @@ void ts_recording_end(struct ts_recording *recording)
 
 	if (recording->ended)
 		return;
-	/* A dump may be under way. */
+	/* A dump may be in progress. */
 	pthread_mutex_lock(&recording->rotating);
 	recording->ended = true;
 	judge(recording);
-	/* Where even that has no room, what is lost to the disk says so. */
+	/* Without room for this metadata, the losses with reason `disk` still report it. */
 	if (recording->cut_short)
 		(void)ts_sbt_writer_metadata(recording->writer, TS_METADATA_CUT_SHORT,
 					     recording->cut_short);
@@ -395,10 +411,10 @@ int ts_recording_finish(struct ts_recording *recording)
 		return recording->error;
 	recording->finished = true;
 	ts_recording_end(recording);
-	/* Written well, and nobody will find it. */
+	/* The file was written, but it has no name any more. */
 	if (!recording->error && !fstat(recording->read_fd, &status) && !status.st_nlink)
 		recording->error = -ENOENT;
-	/* Frees the lock by which readers know that it grows. */
+	/* Releases the lock. Readers use the lock to see that the file is being written. */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
 	discharge(recording);
 	return recording->error;
@@ -418,7 +434,7 @@ bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 bool ts_recording_account(struct ts_recording *recording)
 {
 	uint64_t n_bytes = ts_align_up(ts_sbt_writer_memory(recording->writer), MEMORY_STEP_BYTES);
-	/* Several threads may be here: each charges the difference to what the one before it charged. */
+	/* Several threads may run this: each charges the difference to the previous charge. */
 	uint64_t before = __atomic_exchange_n(&recording->memory_bytes, n_bytes, __ATOMIC_RELAXED);
 
 	if (n_bytes <= before) {
@@ -439,7 +455,7 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 	ts_sbt_writer_limit(recording->writer, limits->max_file_bytes);
 }
 
-/* Files too: who makes many small ones leaves nobody any. */
+/* Inodes count, too: many small files would leave none for other users. */
 static bool disk_is_used_up(const struct statvfs *disk, uint64_t keep_free)
 {
 	return (uint64_t)disk->f_bavail * disk->f_frsize < keep_free ||
@@ -503,7 +519,7 @@ void ts_recording_discard(struct ts_recording *recording)
 
 	if (recording->is_theirs)
 		return;
-	/* Not what somebody else has put in its place. */
+	/* Not a file that another process has put in its place. */
 	if (!fstat(recording->read_fd, &ours) &&
 	    !fstatat(AT_FDCWD, recording->path, &named, AT_SYMLINK_NOFOLLOW) &&
 	    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
@@ -512,7 +528,7 @@ void ts_recording_discard(struct ts_recording *recording)
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 {
-	/* The daemon's user may have no right to open a stranger's file. */
+	/* The daemon's user may not have the right to open a stranger's file. */
 	if (recording->is_theirs) {
 		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
 		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;

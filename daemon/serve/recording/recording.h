@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trace file being written, and what is known of it for its summary. Belongs to the main
- * thread; sessions' threads use its writer, which is thread-safe.
+ * One trace file, or several in turn, being written, and its totals for the summary. The main
+ * thread owns a recording. Threads of sessions use its writer, which is thread-safe, and the
+ * functions marked "Any thread".
  */
 #pragma once
 
@@ -15,193 +16,220 @@
 #include "proto/abi/session.h"
 #include "sbt/writer.h"
 
-/* Session rows for processes that were refused, and for those that could make no session; further ones are counted. */
+/*
+ * Session rows for refused processes (REFUSALS), and for processes that sent a NOTE (NOTES).
+ * Further ones are only counted.
+ */
 #define TS_RECORDING_MAX_REFUSALS 256u
 #define TS_RECORDING_MAX_NOTES	  4096u
 #define TS_RECORDING_MAX_DUMPS	  64u
-/* Why a file is cut short. */
+/* A reason for a file that is cut short. */
 #define TS_RECORDING_NOTHING_FREE "no more of the disk is free than is to stay so"
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
 	char *path;  /* as it was created */
-	int read_fd; /* another open file description: what readers are given is made from it */
-	uid_t uid;   /* whose sessions it holds, in a service; who started it otherwise */
-	gid_t group; /* whose members read it once it is complete; (gid_t)-1: none */
-	bool is_theirs; /* the file came from its process, and is not the daemon's to rename or remove */
+	int read_fd; /* a separate open file description; readers get descriptors made from it */
+	/* A service: the user of its session. Other modes: the user that started the recording. */
+	uid_t uid;
+	gid_t group; /* members may read the complete file; (gid_t)-1: none */
+	/* The traced process created the file: the daemon neither renames nor removes it. */
+	bool is_theirs;
 	const struct ts_limits *limits;
-	struct ts_user *user;	   /* the account that its definitions count for */
-	bool nothing_free;	   /* but those; any thread */
+	struct ts_user *user;	   /* account for its definitions */
+	bool nothing_free;	   /* free disk is below keep_free; any thread */
 	struct ts_disk *disk;	   /* its files count in the user's account; NULL: they do not */
-	uint64_t disk_bytes;	   /* of that account; any thread */
-	uint32_t n_disk_files;	   /* the same */
+	uint64_t disk_bytes;	   /* charged to that account; any thread */
+	uint32_t n_disk_files;	   /* charged to that account; any thread */
 	const char *no_space;	   /* why the file got no more space; NULL: it did; any thread */
 	bool removed;		   /* while it was written; any thread */
-	uint64_t definition_bytes; /* held for its sessions' definitions */
-	uint64_t memory_bytes;	   /* charged for what its writer holds beside them; any thread */
-	bool ended; /* index and end marker are written, or could not be; set with `rotating` held */
+	uint64_t definition_bytes; /* charged for definitions of its sessions */
+	uint64_t memory_bytes;	   /* charged for other memory of its writer; any thread */
+	/* Index and end marker are written, or the write failed. Set with `rotating` held. */
+	bool ended;
 	bool finished;
-	int error;	       /* of the writer: why the file is not whole */
-	bool judged;	       /* `cut_short` is what it will be */
-	const char *cut_short; /* why it ended before its processes; NULL: it did not */
+	int error;	       /* of the writer; the file is incomplete */
+	bool judged;	       /* `cut_short` is final */
+	const char *cut_short; /* why the file ended before its processes; NULL: it did not */
 	char names_missing
-		[TS_SYMBOL_WHY_BYTES]; /* why stacks have no names, where none of them has */
+		/* Why no stack has names; empty: some have. */
+		[TS_SYMBOL_WHY_BYTES];
 
-	/* In several files: recording-rotation.c. */
-	pthread_mutex_t rotating;	 /* guards what follows, where it does not say otherwise */
-	struct ts_recording_part *parts; /* that are finished, the oldest first */
+	/* Several files: recording-rotation.c. */
+	pthread_mutex_t rotating;	 /* guards the fields below, unless noted */
+	struct ts_recording_part *parts; /* finished files, oldest first */
 	size_t n_parts;
-	uint32_t part_number;	  /* in the name of the last of them */
-	uint64_t part_ns;	  /* when the present file was begun; read without the lock */
-	uint64_t part_bytes;	  /* what it began with; read without the lock */
-	uint64_t rotate_after_ns; /* not before; read without the lock */
-	bool rotation_failed;	  /* and that was said */
+	uint32_t part_number;	  /* number in the name of the last part */
+	uint64_t part_ns;	  /* start of the present file; also read without the lock */
+	uint64_t part_bytes;	  /* writer's bytes at that start; also read without the lock */
+	uint64_t rotate_after_ns; /* no rotation before this time; also read without the lock */
+	bool rotation_failed;	  /* a rotation failed, and the log has that line */
 	unsigned n_dumps;
-	uint32_t dump_name; /* the string that asks for one, of a mark; 0: none */
+	uint32_t dump_name; /* string id of the mark that asks for a dump; 0: none */
 	bool dump_wanted;   /* any thread */
 	uint64_t
-		dump_deadline_ns; /* of one that waits for sessions; 0: none does; the main thread's */
+		/* Deadline of a dump that waits for sessions; 0: none waits. Main thread. */
+		dump_deadline_ns;
 
-	uint64_t n_samples, samples_ns; /* atomic: of all sessions, and what taking them took */
+	/* atomic: totals of all sessions, and their processor time */
+	uint64_t n_samples, samples_ns;
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
-	uint64_t n_kernel_counters; /* of the counter rows: the kernel's */
-	uint64_t n_own_rows;	    /* of the marks and counters: the shim's own */
+	uint64_t n_kernel_counters; /* counter rows of the kernel */
+	uint64_t n_own_rows;	    /* marks and counters of TS_OWN_DOMAIN */
 	uint64_t n_notes;
-	uint32_t n_refused; /* TS_RECORDING_MAX_REFUSALS of them are noted */
+	uint32_t n_refused; /* at most TS_RECORDING_MAX_REFUSALS of them have rows */
 	uint32_t n_sessions;
-	uint32_t n_observed; /* of these: seen from outside */
+	uint32_t n_observed; /* observed sessions among n_sessions */
 	uint64_t n_observed_calls;
 	uint32_t n_stopped;
 	uint32_t n_died;
 	uint32_t n_dropped;
-	uint32_t n_captured; /* sessions, to be replayed; all of them: */
+	uint32_t n_captured; /* sessions with a capture; the next fields are their totals */
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
 	uint32_t n_unsupported;
 	const char
-		*capture_ended; /* the first that ended before its process: why; NULL: none did */
-	/* Of the first process that had one. */
+		/* Why the first capture ended before its process; NULL: none did. */
+		*capture_ended;
+	/* The first process with an empty reason. */
 	uint32_t empty_reason;
 	char empty_text[256];
 	char empty_program[64];
 };
 
-/* Paths. */
+/* Paths of a recording's files. */
 struct ts_recording_files {
 	char **paths;
 	size_t n;
 };
 
 /*
- * Creates the file, never over an existing one: where `path` exists, -EEXIST; or with `unique`,
- * "-1", "-2", ... is put before its ".sbt" (and -EEXIST where a thousand of those exist too).
- * Otherwise what open() or the writer gave. `command` may be NULL.
+ * Creates the file, never over an existing one. If `path` exists: -EEXIST. With `unique`, "-1",
+ * "-2", ... is put before ".sbt" instead; -EEXIST after TS_OUTPUT_MAX_NUMBER names. Other errors
+ * come from open() or the writer. `command` may be NULL.
  */
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
 		     struct ts_recording **ret_recording);
 /*
- * The same with a file that a stranger created (output-check.h): `fd` to write, `read_fd` to read, `path` for people. Takes both
- * descriptors over, on failure, too; the file is empty then. -EAGAIN: somebody has it locked.
+ * Like ts_recording_new(), with a file that a stranger created (output-check.h). `fd` is open for
+ * writing, `read_fd` for reading; `path` is for messages. Takes ownership of both descriptors, on
+ * failure, too; the file is empty after a failure. -EAGAIN: another process has locked the file.
  */
 int ts_recording_adopt(int fd, int read_fd, const char *path, struct ts_recording **ret_recording);
 void ts_recording_free(struct ts_recording *recording);
 
-/* Rounds the host's times to `ns`, before its first session: ts_sbt_writer_quantum(). */
+/*
+ * Rounds host times down to multiples of `ns`. Call it before the first session. See
+ * ts_sbt_writer_quantum().
+ */
 int ts_recording_quantum(struct ts_recording *recording, uint64_t ns);
 
 /*
- * Names what its stacks have, as far as that goes in the time; nobody else uses the recording. `worker` as in
- * struct ts_worker_options. `stop_ns`: the time is up as soon as it is not 0. What goes wrong is logged and leaves the recording as
- * it is.
+ * Adds names to the stacks of the recording, for at most `ms`. No other thread may use the
+ * recording. `worker`: as in struct ts_worker_options. `stop_ns`: names stop once it is not 0.
+ * Errors are logged; the recording stays usable.
  */
 void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms,
 			    const uint64_t *stop_ns);
 
 /*
- * Writes what ends the file, in whatever thread has the time for it while nobody else uses the
- * recording. Optional: ts_recording_finish() does it where it was not done.
+ * Writes index and end marker, in any thread, while no other thread uses the recording. Optional:
+ * ts_recording_finish() also does it.
  */
 void ts_recording_end(struct ts_recording *recording);
-/* Ends and closes the file. Idempotent. Returns the writer's error, which is also kept. */
+/* Ends and closes the file. Idempotent. Returns the writer's error, which `error` keeps. */
 int ts_recording_finish(struct ts_recording *recording);
 
 /*
- * Asks for memory that is held for a session's definitions until the recording is freed; *n_session_bytes is how much the
- * session has, and grows. False: it has its share, or its user has, or there is none left in all. Any thread.
+ * Charges n_bytes of definitions of a session, until the recording is freed. *n_session_bytes is
+ * the session's total and grows. False: the session, its user, or all users together have no room.
+ * Any thread.
  */
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 			 uint64_t *n_session_bytes);
 
 /*
- * Charges what the recording's writer holds by now, of which most is the index of a file with many blocks. False: its user, or the
- * whole, has no room for that. Any thread.
+ * Charges the memory of the recording's writer. Most of it is the index of a file with many blocks.
+ * False: the user, or all users together, have no room. Any thread.
  */
 bool ts_recording_account(struct ts_recording *recording);
 
 /*
- * Before its first session: how large the file may be, how much of its disk stays free, and the account that its definitions count
- * for, of which the recording gets a reference of its own. `limits` outlives the recording.
+ * Sets the size limit, the free disk to keep, and the account for definitions. Call it before the
+ * first session. The recording refers to `limits`, which must outlive it, and gets its own
+ * reference to `user`.
  */
 void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
 			struct ts_user *user);
 /*
- * Before its first session: its files count in the user's account from now on. 0 or -EDQUOT: the account has no room for a file.
- * `disk` outlives the recording. The functions below do nothing for a recording that does not count.
+ * From now on the recording's files count in the user's account. Call it before the first session.
+ * `disk` must outlive the recording. 0 or -EDQUOT: the account has no room for a file. The
+ * functions below do nothing for a recording that does not count.
  */
 int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
-/* Nothing of it counts any more. */
+/* Ends the counting and gives back all charges. */
 void ts_recording_uncount(struct ts_recording *recording);
 /*
- * Another file of it is about to be made, was made or could not be, and is gone with n_bytes. -EDQUOT, -ENOSPC: there must be
- * none.
+ * Charges for another file: _take_ before its creation, _settle_ after its creation succeeded or
+ * failed, _give_ after its removal with n_bytes. -EDQUOT, -ENOSPC: the file must not be created.
  */
 int ts_recording_take_file(struct ts_recording *recording);
 void ts_recording_settle_file(struct ts_recording *recording);
 void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
-/* n_bytes of its files count elsewhere. */
+/* n_bytes of its files now count elsewhere. */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
-/* Whether the file may not grow on: by its size, or by what is left of the disk. Any thread. */
+/*
+ * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
+ * thread.
+ */
 bool ts_recording_full(struct ts_recording *recording);
-/* What was found to be full, for people; NULL: nothing. Any thread. */
+/* The reason for ts_recording_full(), for messages; NULL: not full. Any thread. */
 const char *ts_recording_why_full(const struct ts_recording *recording);
-/* Whether the file still has a name; where it lost it, that is logged, once. Any thread. */
+/* Checks that the file still has a name. Logs a removal once. Any thread. */
 void ts_recording_look(struct ts_recording *recording);
-/* Whether a new file may be begun there. */
+/* True if a new file may begin in the directory. */
 bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
-/* Goes on in another file where it is time for that. By whoever wrote something; any thread. */
+/* Continues in another file if size or age require it. Called after a write. Any thread. */
 void ts_recording_rotate(struct ts_recording *recording);
-/* All files of it that are there. */
+/* Bytes of all existing files. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
- * Keeps what there is so far, and is not to be kept for ever, under another name: "-dump1" and so on before its ".sbt"; of a
- * recording that has ended, all that is kept of it. The main thread. 0 or -errno, which is logged. The dump's files, the oldest
- * first, do not count as the recording's; the list is freed with ts_recording_files_deinit().
+ * Keeps the records so far as a dump: files "-dump1" and so on before ".sbt". The dump of an ended
+ * recording has all kept files. Returns 0 or a negative errno, which is logged. *ret_files: the
+ * dump's files, oldest first. They no longer count as the recording's. The caller frees the list
+ * with ts_recording_files_deinit(). Main thread.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
-/* All files of it, the oldest first. 0 or -ENOMEM. */
+/* All files of the recording, oldest first. 0 or -ENOMEM. */
 int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files);
 void ts_recording_files_deinit(struct ts_recording_files *files);
-/* The file is complete: from now on the user whose sessions it holds and the group's members read it by its name. Any thread. */
+/* Lets the session's user and the group read the complete file by its path. Any thread. */
 void ts_recording_grant(const struct ts_recording *recording);
-/* Nobody needs the file: takes its name away. A file of a stranger's keeps it. */
+/* Removes the file's name. A stranger's file keeps its name. */
 void ts_recording_discard(struct ts_recording *recording);
 
-/* A descriptor of the file for a reader: read-only, with a position of its own unless the file is a stranger's. */
+/*
+ * Returns a read-only descriptor of the file. It has its own position, unless the file is a
+ * stranger's.
+ */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
-/* Of all its files, the newest first; *ret_n of them. -E2BIG: they are more than `most`. */
+/*
+ * Returns read-only descriptors of all files, newest first. *ret_n: their number. -E2BIG: more than
+ * `most`.
+ */
 int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned most,
 			  unsigned *ret_n);
 
-/* A process that could not make a session: a session row without records. */
+/* Adds a session row without records for a process that sent a NOTE. */
 int ts_recording_note(struct ts_recording *recording, const struct ts_identity *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text);
 
-/* The same for one that the daemon refused; counts in n_refused rather than n_notes. */
+/* Adds such a row for a process that the daemon refused. Counts in n_refused instead of n_notes. */
 int ts_recording_note_refused(struct ts_recording *recording, const struct ts_identity *peer,
 			      const char *program, const char *why);
 
-/* Remembers the first reason for emptiness. */
+/* Keeps the first reason for an empty trace. */
 void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
 			const char *text);
 

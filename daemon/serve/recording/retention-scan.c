@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the finished traces of earlier runs of the service (ts_retention_scan()), when it starts. The layout and what counts as a
- * trace of the service are in retention.h. The folders are the service's own, but what lies in them is looked at as a stranger's:
- * nothing is followed, nothing is opened that is no regular file.
+ * Finds the finished traces of earlier runs (ts_retention_scan()) when the service starts. expire.c
+ * calls it. Layout and rules are in retention.h. The directories belong to the service, but their
+ * contents are untrusted. Symbolic links are not followed, and only regular files are opened.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 
 #define NAME_PREFIX "tracesmith-"
 #define NAME_SUFFIX ".sbt"
-/* mkostemp()'s, of a file whose daemon died before the file had its name. */
+/* Length of the suffix ".XXXXXX" of mkostemp(). A daemon died before it gave this file its name. */
 #define N_TEMPORARY 7
 
 struct found {
 	struct retention_file *file;
 	struct ts_user *user;
-	size_t n_key;  /* of the file's name: the same for all files of a trace */
-	uint32_t part; /* the newest file has no number: UINT32_MAX */
+	size_t n_key;  /* prefix of the name that all files of a trace share */
+	uint32_t part; /* UINT32_MAX: the newest file, which has no number */
 };
 
 struct scan {
@@ -35,9 +35,9 @@ struct scan {
 	size_t n, n_allocated;
 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
-/* "NAME.12": 12, and the length of NAME. Any other stem is all of a name. */
+/* Splits "NAME.12" into 12 and the length of NAME. Any other stem has no number. */
 static uint32_t split_part(const char *stem, size_t *n_stem)
 {
 	char digits[8];
@@ -75,9 +75,12 @@ static bool is_trace_name(const char *name, size_t *ret_n_key, uint32_t *ret_par
 	return true;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
-/* Its first bytes are a trace's, and nobody writes it. `fd`: of the folder. */
+/*
+ * True if the first bytes are those of a trace and no daemon writes the file. `folder`: descriptor
+ * of the directory.
+ */
 static bool is_finished_trace(int folder, const char *name, const struct stat *status,
 			      bool is_private)
 {
@@ -86,7 +89,10 @@ static bool is_finished_trace(int folder, const char *name, const struct stat *s
 	char magic[sizeof(TS_SBT_FILE_MAGIC) - 1];
 	struct stat opened;
 
-	/* Another user's file from an earlier version, in a folder that the service alone writes to. */
+	/*
+	 * A file of another user, from an earlier version, in a directory that only the service
+	 * writes to.
+	 */
 	if (fd < 0)
 		return errno == EACCES && is_private && status->st_uid != geteuid();
 	if (fstat(fd, &opened) < 0 || opened.st_ino != status->st_ino ||
@@ -105,7 +111,7 @@ static int add_found(struct scan *scan, const struct found *found)
 	return 0;
 }
 
-/* `prefix`: the folder's name and a slash, or nothing. */
+/* `prefix`: name of the directory with a slash, or empty. */
 static int add_file(struct scan *scan, const char *prefix, const char *name, uid_t uid,
 		    const struct stat *status, size_t n_key, uint32_t part)
 {
@@ -129,13 +135,13 @@ static int add_file(struct scan *scan, const char *prefix, const char *name, uid
 	return r;
 }
 
-/* ---- folders -------------------------------------------------------------------------------------- */
+/* ---- directories ---- */
 
 struct folder {
 	int fd;
 	const char *prefix;
-	uid_t uid;	 /* whose traces it holds; (uid_t)-1: each file's owner's */
-	bool is_private; /* nobody but the service makes files there */
+	uid_t uid;	 /* owner of its traces; (uid_t)-1: the owner of each file */
+	bool is_private; /* only the service creates files there */
 };
 
 static bool folder_may_hold(const struct folder *folder, const struct stat *status)
@@ -144,7 +150,10 @@ static bool folder_may_hold(const struct folder *folder, const struct stat *stat
 		return false;
 	if (status->st_uid == geteuid())
 		return true;
-	/* A service of root's wrote it before, or, in the flat layout, gave it to its user. */
+	/*
+	 * An earlier service that ran as root wrote the file; in the flat layout it gave the file
+	 * to its user.
+	 */
 	return folder->is_private && (!status->st_uid || folder->uid == (uid_t)-1);
 }
 
@@ -166,7 +175,7 @@ static int scan_file(struct scan *scan, const struct folder *folder, const char 
 
 static int scan_uid_folder(struct scan *scan, const struct folder *parent, const char *name);
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 static int scan_folder(struct scan *scan, struct folder *folder)
 {
 	DIR *dir = fdopendir(folder->fd);
@@ -197,7 +206,7 @@ static int scan_uid_folder(struct scan *scan, const struct folder *parent, const
 	struct stat status;
 	uint64_t uid;
 
-	/* As the service writes it: no zero before it. */
+	/* The service writes uids without leading zeros. */
 	if (ts_number_parse(name, UINT32_MAX - 1, &uid) || (*name == '0' && name[1]))
 		return 0;
 	folder.uid = (uid_t)uid;
@@ -212,9 +221,9 @@ static int scan_uid_folder(struct scan *scan, const struct folder *parent, const
 	return scan_folder(scan, &folder);
 }
 
-/* ---- traces --------------------------------------------------------------------------------------- */
+/* ---- traces ---- */
 
-/* Files of one trace lie next to each other, the oldest first. */
+/* Groups the files of one trace, oldest first. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -232,7 +241,10 @@ static bool are_one_trace(const struct found *a, const struct found *b)
 	       !memcmp(a->file->name, b->file->name, a->n_key);
 }
 
-/* The trace that begins at `from`; its files are the trace's. Returns where the next one begins. */
+/*
+ * Makes the trace that begins at `from`, and moves its files into it. Returns the begin of the next
+ * trace.
+ */
 static size_t make_trace(struct scan *scan, size_t from, struct retention_trace *trace)
 {
 	struct retention_file **end = &trace->files;

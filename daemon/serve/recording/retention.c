@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which finished traces there are and which of them go (retention.h). expire.c calls it when the service starts, when a session
- * ends and now and then. retention-scan.c finds the files of earlier runs. Each owner's traces are a list, the oldest first, so that a
- * pass looks at the ends of lists alone.
+ * The lists of finished traces and their removal (rules: retention.h). expire.c calls it when the
+ * service starts, when a session ends, and by a timer. retention-scan.c adds the files of earlier
+ * runs. Each owner has a list of traces, oldest first, so that a pass reads only the heads of the
+ * lists.
  */
 #include "daemon/serve/recording/retention.h"
 
@@ -16,7 +17,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS	  (3600 * SECOND_NS)
-/* Eighths of a share: beyond them the oldest traces make room for the next ones. */
+/* Eighths of a share. Above this, the oldest traces are removed to make room. */
 #define FULL_EIGHTHS 7
 
 int ts_retention_new(const struct ts_retention_options *options,
@@ -44,7 +45,7 @@ void ts_retention_file_free(struct retention_file *file)
 	free(file);
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static struct retention_owner **bucket_of(struct ts_retention *retention,
 					  const struct ts_user *user)
@@ -91,7 +92,7 @@ static void owner_free_if_empty(struct ts_retention *retention, struct retention
 	free(owner);
 }
 
-/* Most are newer than all before them. */
+/* Sorted insert from the end: most traces are newer than all others. */
 static void owner_insert(struct retention_owner *owner, struct retention_trace *trace)
 {
 	struct retention_trace *after = owner->last;
@@ -151,7 +152,7 @@ int ts_retention_insert(struct ts_retention *retention, struct ts_user *user,
 	if (!owner)
 		return ts_error_origin(-ENOMEM);
 	for (struct retention_file *file = trace->files; file; file = file->next) {
-		/* A dump and its recording: the blocks are there once. */
+		/* A dump and its recording share blocks, which count once. */
 		if (file->has_links && find_same(owner, file))
 			file->n_bytes = 0;
 		n_bytes += file->n_bytes;
@@ -172,7 +173,7 @@ static void file_forget(struct ts_retention *retention, struct retention_owner *
 		p = &(*p)->next;
 	*p = file->next;
 	uncount(retention, owner, file->n_bytes, 1);
-	/* Another name of the same blocks: they count there now. */
+	/* Another name of the same blocks exists: they count there now. */
 	if (same) {
 		same->n_bytes += file->n_bytes;
 		count(retention, owner, file->n_bytes, 0);
@@ -209,7 +210,7 @@ size_t ts_retention_n_files(const struct ts_retention *retention)
 	return retention->n_files;
 }
 
-/* ---- new ones ------------------------------------------------------------------------------------- */
+/* ---- new traces ---- */
 
 static struct retention_file *file_new(const struct ts_retention *retention, const char *path)
 {
@@ -267,7 +268,7 @@ int ts_retention_add(struct ts_retention *retention, struct ts_user *user, char 
 		return ts_error_origin(-ENOMEM);
 	end = &trace->files;
 	for (size_t i = 0; i < n_paths; i++) {
-		/* One that is gone, or that somebody else replaced, is no trace of ours. */
+		/* A removed or replaced file does not belong to the trace. */
 		*end = file_new(retention, paths[i]);
 		if (!*end)
 			continue;
@@ -282,7 +283,7 @@ int ts_retention_add(struct ts_retention *retention, struct ts_user *user, char 
 	return r;
 }
 
-/* ---- what is no more as it was ---------------------------------------------------------------------- */
+/* ---- changed files ---- */
 
 static bool file_is(const struct retention_file *file, const struct stat *status)
 {
@@ -343,9 +344,9 @@ void ts_retention_refresh(struct ts_retention *retention)
 	}
 }
 
-/* ---- removing ------------------------------------------------------------------------------------- */
+/* ---- removal ---- */
 
-/* To write, if the service may; -1: it may not even read it. */
+/* Opens the file for writing if the service may, otherwise for reading. -1: neither. */
 static int file_open(const struct ts_retention *retention, const struct retention_file *file)
 {
 	const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -365,7 +366,10 @@ bool ts_retention_is_written(int fd, const struct stat *status)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 
-	/* A lock on a file of the user's own, from an earlier version, would keep it for ever. */
+	/*
+	 * Only locks on the daemon's own files count: a user could lock a file of an earlier
+	 * version, and so keep it forever.
+	 */
 	return status->st_uid == geteuid() && !fcntl(fd, F_OFD_GETLK, &lock) &&
 	       lock.l_type != F_UNLCK;
 }
@@ -388,7 +392,7 @@ static bool trace_is_busy(const struct ts_retention *retention, const struct ret
 	return false;
 }
 
-/* An empty folder of a user's goes, too; the next session of the user makes it again. */
+/* Removes a user's directory if it is empty. The user's next session creates it again. */
 static void folder_remove(const struct ts_retention *retention, const char *name)
 {
 	const char *slash = strchr(name, '/');
@@ -399,7 +403,8 @@ static void folder_remove(const struct ts_retention *retention, const char *name
 	memcpy(folder, name, (size_t)(slash - name));
 	folder[slash - name] = '\0';
 	if (unlinkat(retention->fd, folder, AT_REMOVEDIR) < 0)
-		return; /* It is not empty. */
+		/* It is not empty. */
+		return;
 }
 
 static int file_remove(const struct ts_retention *retention, const struct retention_file *file)
@@ -408,7 +413,7 @@ static int file_remove(const struct ts_retention *retention, const struct retent
 	struct stat status;
 	int fd, r;
 
-	/* Another file has the name now. */
+	/* Another file has this name now. */
 	if (!file_is_there(retention, file, &status))
 		return 0;
 	fd = file_open(retention, file);
@@ -434,7 +439,10 @@ static const struct retention_file *last_file(const struct retention_trace *trac
 	return file;
 }
 
-/* The newest file, which has the recording's name, goes last: what is left of it can be read. */
+/*
+ * Removes the files of a trace, oldest first. The newest file has the recording's name and goes
+ * last, so the remaining part stays readable.
+ */
 static bool trace_remove(struct ts_retention *retention, struct retention_owner *owner,
 			 struct retention_trace *trace, const char *why)
 {
@@ -460,7 +468,7 @@ static bool trace_remove(struct ts_retention *retention, struct retention_owner 
 	return true;
 }
 
-/* ---- which ---------------------------------------------------------------------------------------- */
+/* ---- selection ---- */
 
 struct pass {
 	uint64_t now_ns;
@@ -482,7 +490,10 @@ static const char *why_too_old(const struct ts_retention *retention, uint64_t no
 		       : NULL;
 }
 
-/* Shares press only while something is written: a trace that filled its share is there until another one needs the room. */
+/*
+ * Shares apply only while files are being written: a trace that filled its share stays until
+ * another trace needs the room.
+ */
 static const char *why_too_much_of(const struct ts_retention *retention,
 				   const struct retention_owner *owner)
 {
@@ -558,7 +569,7 @@ static void expire_owner(struct ts_retention *retention, struct pass *pass,
 		continue;
 }
 
-/* The one that has the most; of those that can be removed. */
+/* The owner with the most bytes, among owners with a removable trace. */
 static struct retention_owner *largest_owner(const struct ts_retention *retention,
 					     struct retention_trace **ret_trace)
 {
