@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the socket to the inspector. observer.c and probed.c call the daemon's end. The other end is tracesmithd
- * itself, started anew: it reads with daemon/bpf/mappings.c, and ends when the daemon closes the socket.
+ * Both ends of the socket to the inspector. observer.c and probed.c call the daemon's end. The
+ * other end is tracesmithd, started again. It reads /proc with daemon/bpf/mappings.c and ends when
+ * the daemon closes the socket.
  *
- * A request has any number of answers MAPPING and then one DONE.
+ *   daemon -> inspector   request
+ *   inspector -> daemon   MAPPING (any number), then one DONE
  */
 #include "daemon/serve/system/inspector.h"
 
@@ -29,17 +31,17 @@
 #define MS_NS	  UINT64_C(1000000)
 #define MAX_SPENT 64u
 #define MAX_FOUND 1024u /* mappings of one process */
-#define END_MS	  10	/* for a killed inspector to be gone */
+#define END_MS	  10	/* for a killed inspector to exit */
 
 enum inspect_kind {
 	INSPECT_LIBRARIES = 1,
-	INSPECT_HAS, /* DONE has the command line for its text */
+	INSPECT_HAS, /* the text of DONE is the command line */
 };
 
 struct inspect_request {
 	uint32_t kind; /* enum inspect_kind */
 	int32_t pid;
-	char name[64]; /* of INSPECT_HAS */
+	char name[64]; /* for INSPECT_HAS */
 };
 
 enum inspect_answer_kind {
@@ -47,7 +49,7 @@ enum inspect_answer_kind {
 	INSPECT_DONE,
 };
 
-/* The text ends the message, with its null byte. */
+/* The text is last in the message, with its null byte. */
 struct inspect_answer {
 	uint32_t kind; /* enum inspect_answer_kind */
 	int32_t r;
@@ -55,7 +57,7 @@ struct inspect_answer {
 	char text[PATH_MAX];
 };
 
-/* The time that a user's inspections took since the window began. */
+/* Time of a user's inspections since the window began. */
 struct spent {
 	struct ts_user *user;
 	uint64_t since_ns, ns;
@@ -69,7 +71,7 @@ struct ts_inspector {
 	size_t n_spent;
 };
 
-/* ---- the daemon's end --------------------------------------------------------------------------- */
+/* ---- the daemon's end ---- */
 
 static int start(struct ts_inspector *inspector)
 {
@@ -85,7 +87,7 @@ static void stop(struct ts_inspector *inspector)
 	ts_closep(&inspector->fd);
 	if (inspector->pid < 0)
 		return;
-	/* It waits where a signal that kills ends the wait. */
+	/* SIGKILL ends its wait for an mmap lock. */
 	kill(inspector->pid, SIGKILL);
 	for (int ms = 0; ms < END_MS && !waitpid(inspector->pid, NULL, WNOHANG); ms++)
 		usleep(1000);
@@ -113,7 +115,7 @@ void ts_inspector_free(struct ts_inspector *inspector)
 	free(inspector);
 }
 
-/* The entry of a user's window. The oldest one makes room. */
+/* Returns the entry of a user. If the table is full, the oldest entry is replaced. */
 static struct spent *spent_of(struct ts_inspector *inspector, uid_t uid, uint64_t now)
 {
 	struct ts_user *user = ts_users_ref(inspector->users, uid);
@@ -141,7 +143,9 @@ static struct spent *spent_of(struct ts_inspector *inspector, uid_t uid, uint64_
 	return &spent[i];
 }
 
-/* The answer that comes until then. 0; -ETIMEDOUT; -ECONNRESET: the inspector is gone. */
+/*
+ * Receives an answer until until_ns. Returns 0, -ETIMEDOUT, or -ECONNRESET: the inspector is gone.
+ */
 static int receive(const struct ts_inspector *inspector, uint64_t until_ns,
 		   struct inspect_answer *ret_answer)
 {
@@ -161,9 +165,9 @@ static int receive(const struct ts_inspector *inspector, uint64_t until_ns,
 	return 0;
 }
 
-/* Mappings of one process. Beyond MAX_FOUND, and without memory, they are left out. */
+/* Mappings of one process. Mappings beyond MAX_FOUND, or without memory, are skipped. */
 struct found {
-	struct ts_mapping *mappings; /* with allocated paths */
+	struct ts_mapping *mappings; /* paths are allocated */
 	size_t n;
 };
 
@@ -206,7 +210,10 @@ static int inspect_until(struct ts_inspector *inspector, const struct inspect_re
 	return r;
 }
 
-/* Returns the inspector's result or a negative errno. *ret_answer: the last answer. */
+/*
+ * Runs one inspection in the user's budget. Returns the inspector's result or a negative errno.
+ * *ret_answer: the last answer.
+ */
 static int inspect(struct ts_inspector *inspector, const struct inspect_request *request, uid_t uid,
 		   struct found *found, struct inspect_answer *ret_answer)
 {
@@ -228,7 +235,7 @@ static int inspect(struct ts_inspector *inspector, const struct inspect_request 
 	return r ?: ret_answer->r;
 }
 
-/* A callback may inspect, too: the process has answered when it is called. */
+/* Collects all mappings before the callbacks, because a callback may inspect, too. */
 static void scan_process(struct ts_inspector *inspector, pid_t pid, ts_mapping_found *call,
 			 void *data)
 {
@@ -293,7 +300,7 @@ int ts_inspector_uid(pid_t pid, uid_t *ret_uid)
 	return r;
 }
 
-/* ---- the process -------------------------------------------------------------------------------- */
+/* ---- the process ---- */
 
 static void answer(struct inspect_answer *message)
 {
@@ -304,7 +311,7 @@ static void answer(struct inspect_answer *message)
 			_exit(1);
 }
 
-/* A library's mappings follow one another. One of them is enough. */
+/* Adjacent mappings of one library: the first is enough. */
 static void answer_mapping(void *data, const struct ts_mapping *mapping)
 {
 	struct inspect_answer message = {.kind = INSPECT_MAPPING,
@@ -315,7 +322,7 @@ static void answer_mapping(void *data, const struct ts_mapping *mapping)
 	if (mapping->inode == *last_inode)
 		return;
 	*last_inode = mapping->inode;
-	/* No path is as long as that. */
+	/* Paths are always shorter than this. */
 	snprintf(message.text, sizeof(message.text), "%.*s", (int)sizeof(message.text) - 1,
 		 mapping->path);
 	answer(&message);
@@ -357,9 +364,12 @@ int ts_inspector_main(void)
 	struct inspect_request request;
 	ssize_t n;
 
-	/* It ends with the daemon, also while it waits for a stranger's process. */
+	/* The inspector ends with the daemon, even while it waits for a stranger's process. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It has the daemon's capabilities: no other process of the daemon's user looks in. */
+	/*
+	 * The inspector has the daemon's capabilities: not dumpable, so other processes of this
+	 * user cannot trace it.
+	 */
 	prctl(PR_SET_DUMPABLE, 0);
 	while ((n = recv(TS_SPAWN_FD, &request, sizeof(request), 0)) == sizeof(request))
 		serve(&request);

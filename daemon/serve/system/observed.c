@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what probes tell to rows. What a process is called is asked of /proc when it is first seen to call something; where it
- * is gone by then, the name of the thread that called is all that is known.
+ * Makes rows of the events of probes. observer.c calls it. The process's name comes from /proc at
+ * its first call. If the process is gone by then, the name of the calling thread is used.
  */
 #include "daemon/serve/system/observed.h"
 
@@ -16,12 +16,12 @@
 #include "proto/abi/clock.h"
 
 #define DEFINITION_BYTES 64u
-/* A process with so many rows at a time keeps the memory for them. */
+/* A process with fewer pending rows at a write gives its row buffers back. */
 #define BUSY_ROWS 4096u
-/* ts_row_loss.context of what probes had no room for. */
+/* ts_row_loss.context of events that the probes had no room for. */
 #define LOSS_CONTEXT 64u
 
-/* ---- who it is ---- */
+/* ---- identity ---- */
 
 static void program_of(const struct ts_call_event *event, char *name, size_t n_name)
 {
@@ -56,7 +56,7 @@ static int add_clock(struct ts_observed *observed)
 	return ts_sbt_session_writer_add_row(observed->writer, TS_ROW_CLOCK, &row);
 }
 
-/* Definitions are the process's user's to pay for: the recording is no one user's. */
+/* Definitions are charged to the process's user, because the recording serves all users. */
 static bool charge(struct ts_observed *observed, const struct ts_recording *recording,
 		   uint64_t n_bytes)
 {
@@ -86,7 +86,7 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 		.state = TS_SESSION_RECORDING,
 		.source = TS_SESSION_SOURCE_PROBES,
 	};
-	/* Without entropy at early boot: an id that is at least this process's own. */
+	/* Without entropy at early boot, the id is at least unique to this process. */
 	if (getrandom(row->uuid, sizeof(row->uuid), GRND_NONBLOCK) != (ssize_t)sizeof(row->uuid)) {
 		uint64_t id[2] = {event->start_ns, event->pid};
 
@@ -103,7 +103,7 @@ int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recordi
 	return r ?: add_clock(observed);
 }
 
-/* ---- what it does ---- */
+/* ---- calls ---- */
 
 static int thread_of(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event, uint32_t *ret_thread)
@@ -134,8 +134,8 @@ static int add_row(struct ts_observed *observed, unsigned type, const void *row)
 }
 
 /*
- * A probe reports a call when it returns. The first call of another thread may therefore have begun
- * before the call that began the session.
+ * Moves the session's start to start_ns if that is earlier. A probe reports a call when it returns.
+ * So another thread's first call may have begun before the call that began the session.
  */
 static int move_start(struct ts_observed *observed, uint64_t start_ns)
 {
@@ -189,7 +189,7 @@ int ts_observed_name(struct ts_observed *observed, struct ts_recording *recordin
 	uint32_t id;
 	int r;
 
-	/* One that may have been cut is another kernel's name, or nobody's. */
+	/* A name that may be truncated is not used: it could be another kernel's name. */
 	if (!event->event.handle || n + 1 >= sizeof(event->text) ||
 	    !charge(observed, recording, n + DEFINITION_BYTES))
 		return 0;
@@ -237,14 +237,14 @@ int ts_observed_seal(struct ts_observed *observed)
 	bool is_busy = ts_sbt_session_writer_pending_rows(observed->writer) >= BUSY_ROWS;
 	int r = observed->dirty ? ts_sbt_session_writer_seal(observed->writer, NULL, 0) : 0;
 
-	/* Most of many processes do little at a time: they hold no memory in between. */
+	/* Most processes make few rows at a time. They keep no buffers between writes. */
 	if (!is_busy)
 		ts_sbt_session_writer_trim(observed->writer);
 	observed->dirty = observed->dirty && r;
 	return r;
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 int ts_observed_end(struct ts_observed *observed, enum ts_session_end how)
 {
@@ -268,7 +268,7 @@ void ts_observed_drop(struct ts_observed *observed)
 		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)
 			n += counts[type];
 	}
-	/* Where even that has no room there is nothing left to be done. */
+	/* Without room for these last rows, nothing more can be written. */
 	(void)ts_observed_lose(observed, TS_LOSS_DISK, n ?: 1);
 	observed->row.end_ns = ts_clock_monotonic_ns();
 	observed->row.ended = TS_SESSION_END_DAEMON;

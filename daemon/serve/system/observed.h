@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that is seen from outside: what is known of its kernels, and, once it called something, its session in the
- * recording. By the observer's thread.
+ * An observed process: names of its kernels and, after its first call, its session in the
+ * recording. Only the observer's thread uses it.
  */
 #pragma once
 
@@ -9,22 +9,26 @@
 #include "proto/abi/map.h"
 
 struct ts_observed {
-	struct ts_observed *next; /* the observer's */
+	struct ts_observed *next; /* in the observer's table */
 	uint32_t pid;
-	struct ts_user *user; /* whom it counts for; NULL: not known so far */
-	bool excluded;	      /* it has a session of its own; nothing is told of it here */
-	bool by_shim;	      /* for its shim began one, as far as is known */
-	bool has_shim;	      /* it maps one */
+	struct ts_user *user; /* the account; NULL: the user is unknown so far */
+	bool excluded;	      /* it has its own session and is not observed */
+	bool by_shim;	      /* excluded because of its shim's session */
+	bool has_shim;	      /* it maps the shim */
 	uint64_t shim_ns;
 	uint64_t
-		gone_ns; /* since when it is known to be gone without the kernel having said so; 0: it is not */
+		/*
+		 * Since when the process is gone although the kernel did not report it; 0: it is
+		 * not gone.
+		 */
+		gone_ns;
 
-	struct ts_map kernels; /* by handle: the string of its name */
-	struct ts_map threads; /* by number: its id in the session */
+	struct ts_map kernels; /* handle -> string id of the name */
+	struct ts_map threads; /* thread number -> id in the session */
 	uint64_t definition_bytes;
 
-	struct ts_sbt_session_writer *writer; /* NULL: it called nothing so far */
-	uint32_t number;		      /* the daemon's */
+	struct ts_sbt_session_writer *writer; /* NULL: no call so far */
+	uint32_t number;		      /* the daemon's session number */
 	char program[64];
 	struct ts_row_session row;
 	uint64_t n_ops;
@@ -33,14 +37,17 @@ struct ts_observed {
 	bool dirty;
 };
 
-/* All return 0 or what the writer gave. */
+/* Functions that return int return 0 or the writer's error. */
 
-/* Learns which process it is while the process is there. Its definitions count for its user; the observer gives them back to the account. */
+/*
+ * Begins the session. Reads /proc while the process exists. Definitions are charged to the
+ * process's user; the observer gives the charge back.
+ */
 int ts_observed_begin(struct ts_observed *observed, struct ts_recording *recording,
 		      const struct ts_call_event *event, const char *command_line);
 /*
- * Adds the call's rows. Calls come in the order of their ends; the session starts no later than the
- * earliest of them.
+ * Adds the rows of a call. Calls come in the order of their ends. The session's start moves to the
+ * earliest start of a call.
  */
 int ts_observed_call(struct ts_observed *observed, struct ts_recording *recording,
 		     const struct ts_call_event *event);
@@ -51,8 +58,8 @@ int ts_observed_alias(struct ts_observed *observed, struct ts_recording *recordi
 int ts_observed_pause(struct ts_observed *observed, bool paused);
 int ts_observed_lose(struct ts_observed *observed, enum ts_loss_reason reason, uint64_t count);
 int ts_observed_seal(struct ts_observed *observed);
-/* Its last rows; the session is over with that. */
+/* Writes the last rows and ends the session. */
 int ts_observed_end(struct ts_observed *observed, enum ts_session_end how);
-/* Of a file that takes nothing more: what was not written is counted instead. */
+/* For a full file: drops the unwritten rows and counts them. */
 void ts_observed_drop(struct ts_observed *observed);
 void ts_observed_free(struct ts_observed *observed);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file is known by its device and inode, and probed once, whoever maps it under whatever name. observer.c calls this; it calls
- * prober.c, one prober for each user.
+ * Files with probes. Device and inode identify a file; it is probed once, whatever process maps it
+ * under whatever path. observer.c calls this. It calls prober.c, with one prober per user.
  *
- * A mapping of a file that is not known becomes a job of the user who maps it. A user's jobs are done one after the other, in steps that
- * the prober answers: the file is asked for (ASKED), and once it is known which one it is, and that the user has a place for it,
- * it is probed (PROBING). A trusted file is handed to root's prober as an open file, so that the system's libraries depend on no
- * user's prober. A step that takes longer than STEP_NS ends the prober: its probes are gone, the file that held it is marked as bad, and the
- * user's other files are asked for anew.
+ * A mapping of an unknown file becomes a job in the lane of the user that maps it. A lane runs its
+ * jobs one after another:
+ *   ASKED     the prober opens the file and answers with its identity
+ *   PROBING   the user has a place for the file: the prober attaches the probes
+ * A trusted file goes to root's prober as an open file, so probes on the system's libraries depend
+ * on no user's prober.
+ *
+ * If a step takes longer than STEP_NS, the prober is killed and its probes end. The file of that
+ * step is marked as bad, and the user's other files are queued again.
  */
 #include "daemon/serve/system/probed.h"
 
@@ -26,10 +30,10 @@
 #define SECOND_NS	  UINT64_C(1000000000)
 #define STEP_NS		  (15 * SECOND_NS) /* the worker has 10 s */
 #define TIDY_NS		  (10 * SECOND_NS)
-#define IDLE_NS		  (10 * SECOND_NS) /* a prober without probes is kept so long */
+#define IDLE_NS		  (10 * SECOND_NS) /* a prober without probes lives this long */
 #define RETRY_NS	  (10 * SECOND_NS)
 #define END_MS		  1000u
-#define MAX_JOBS	  64u  /* of a lane */
+#define MAX_JOBS	  64u  /* per lane */
 #define MAX_LANES	  256u /* users that map libraries now */
 #define PATHS_ENVIRONMENT "TRACESMITH_GPU_LIBRARIES"
 #define SHIM		  "/libtsinject.so"
@@ -45,37 +49,38 @@ struct job {
 	uint32_t kind; /* enum ts_prober_kind */
 	pid_t pid;
 	uid_t uid;
-	uint64_t mapped_device, mapped_inode; /* both 0: nobody maps it */
-	uint64_t device, inode;		      /* of an open file */
+	uint64_t mapped_device, mapped_inode; /* both 0: no process maps it */
+	uint64_t device, inode;		      /* identity of the file, once known */
 	int fd;				      /* an open file, or -1 */
 	char path[];
 };
 
-/* A user's jobs, and the prober that does them. */
+/* The jobs of a user, and the prober that runs them. */
 struct lane {
 	struct lane *next;
 	struct ts_user *user;
-	struct ts_prober *prober; /* NULL: there is none */
-	bool is_stuck;		  /* it is killed, and not gone yet: some file may hold it */
+	struct ts_prober *prober; /* NULL: none */
+	bool is_stuck;		  /* killed but not gone: a file may hold it */
 	struct job *jobs, **jobs_end;
 	unsigned n_jobs;
 	enum step step;
-	uint32_t number; /* of the probes that the step makes */
+	uint32_t number; /* of the probes of this step */
 	uint64_t deadline_ns, idle_ns, retry_ns;
-	bool is_lost; /* its probes are gone: what its user maps is to be asked for again */
+	/* The probes are gone: the user's mapped files must be queued again. */
+	bool is_lost;
 	unsigned n_files;
-	uint8_t numbers[TS_PROBER_MAX_FILES];		/* 1: taken */
-	bool was_full, was_late, was_busy, was_refused; /* and that was logged */
+	uint8_t numbers[TS_PROBER_MAX_FILES];		/* 1: in use */
+	bool was_full, was_late, was_busy, was_refused; /* the log has that line */
 };
 
 struct file {
-	uint64_t device, inode; /* both 0: not known, as the prober that asked was late */
-	uint64_t mapped_device, mapped_inode; /* both 0: nobody mapped it so far */
-	struct lane *lane;		      /* NULL: it has no probes */
-	struct ts_user *user;		      /* whose place it has */
+	uint64_t device, inode;		      /* both 0: unknown, because the prober was late */
+	uint64_t mapped_device, mapped_inode; /* both 0: no process mapped it so far */
+	struct lane *lane;		      /* NULL: no probes */
+	struct ts_user *user;		      /* the user that it counts for */
 	uint32_t number;
-	bool is_kept;	/* it lies where such libraries are kept */
-	bool is_mapped; /* as of the last look */
+	bool is_kept;	/* it is an installed library */
+	bool is_mapped; /* at the last scan */
 };
 
 struct ts_probed {
@@ -89,7 +94,7 @@ struct ts_probed {
 	uint64_t tidied_ns;
 };
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static struct file *find(struct ts_probed *probed, uint64_t device, uint64_t inode)
 {
@@ -114,7 +119,7 @@ static void forget(struct ts_probed *probed, struct file *file)
 	struct lane *lane = file->lane;
 
 	if (lane) {
-		/* A prober that does not take it is gone, and the probes with it. */
+		/* If the send fails, the prober is gone, and its probes with it. */
 		if (lane->prober && !lane->is_stuck)
 			(void)ts_prober_send(lane->prober, &request, -1);
 		lane->numbers[file->number] = 0;
@@ -133,7 +138,7 @@ static void mark(void *data, const struct ts_mapping *mapping)
 		file->is_mapped = true;
 }
 
-/* Lets go of files that nobody maps. */
+/* Drops files that no process maps. */
 static void tidy(struct ts_probed *probed)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -149,7 +154,7 @@ static void tidy(struct ts_probed *probed)
 			forget(probed, &probed->files[i]);
 }
 
-/* A place for a file; NULL: its user has none left. */
+/* Adds a file. NULL: the user has no place left. */
 static struct file *add_file(struct ts_probed *probed, struct ts_user *user, const struct job *job)
 {
 	struct file *file;
@@ -173,7 +178,7 @@ static struct file *add_file(struct ts_probed *probed, struct ts_user *user, con
 	return file;
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------- */
+/* ---- lanes ---- */
 
 static struct lane *find_lane(struct ts_probed *probed, uid_t uid)
 {
@@ -205,7 +210,7 @@ static void free_job(struct job *job)
 	free(job);
 }
 
-/* The job that the lane's prober is at, or would be next, is over. */
+/* Ends the lane's current job. */
 static void drop_job(struct lane *lane)
 {
 	struct job *job = lane->jobs;
@@ -218,7 +223,7 @@ static void drop_job(struct lane *lane)
 	free_job(job);
 }
 
-/* Its prober is killed or dead: what it had is gone. */
+/* The prober is killed or dead: drops its probes and the lane's jobs. */
 static void lose_lane(struct ts_probed *probed, struct lane *lane)
 {
 	lane->is_lost = lane->n_files != 0;
@@ -232,7 +237,7 @@ static void lose_lane(struct ts_probed *probed, struct lane *lane)
 	lane->retry_ns = ts_clock_monotonic_ns() + RETRY_NS;
 }
 
-/* Gives a lane back the prober that it lost, once the kernel has let go of it. */
+/* Frees a killed prober once the kernel has released it, so that the lane can start a new one. */
 static void try_end(struct lane *lane)
 {
 	if (!lane->is_stuck || (lane->prober && !ts_prober_end(lane->prober)))
@@ -262,15 +267,15 @@ static int start_prober(struct ts_probed *probed, struct lane *lane)
 
 	if (r)
 		return r;
-	/* The socket's end takes it out again. */
+	/* Closing the socket removes it from the epoll set. */
 	return epoll_ctl(probed->epoll_fd, EPOLL_CTL_ADD, ts_prober_fd(lane->prober), &event) < 0
 		       ? -errno
 		       : 0;
 }
 
-/* ---- a job's steps ------------------------------------------------------------------------------ */
+/* ---- steps of a job ---- */
 
-/* For the log: the path is a stranger's. */
+/* For the log: the path is untrusted text. */
 static const char *shown(const struct job *job, char text[256])
 {
 	snprintf(text, 256, "%.255s", job->path);
@@ -287,7 +292,7 @@ static void wait_for(struct lane *lane, enum step step)
 	lane->deadline_ns = ts_clock_monotonic_ns() + STEP_NS;
 }
 
-/* The request of the job at hand, or its next step. */
+/* Sends the request for the current job, or for its next step. */
 static void request(struct ts_probed *probed, struct lane *lane, uint32_t kind, enum step step)
 {
 	struct job *job = lane->jobs;
@@ -318,7 +323,7 @@ static int take_number(struct lane *lane)
 	return -ENOSPC;
 }
 
-/* The job's file gets a place, and probes with it; false: there is none. */
+/* Gives the job's file a place and a number for probes. False: none is left. */
 static bool give_place(struct ts_probed *probed, struct lane *lane)
 {
 	struct job *job = lane->jobs;
@@ -358,7 +363,7 @@ static void begin_job(struct ts_probed *probed, struct lane *lane)
 	request(probed, lane, job->kind, STEP_ASKED);
 }
 
-/* Begins jobs for as long as they are over at once. */
+/* Starts jobs until one needs to wait. */
 static void pump(struct ts_probed *probed, struct lane *lane)
 {
 	try_end(lane);
@@ -380,7 +385,7 @@ static bool is_queued(const struct lane *lane, const struct job *job)
 	return false;
 }
 
-/* Takes the descriptor over. */
+/* Queues a job. Takes ownership of the descriptor. */
 static void queue(struct ts_probed *probed, const struct job *what, const char *path, int fd)
 {
 	struct lane *lane = find_lane(probed, what->uid);
@@ -410,13 +415,13 @@ static void queue(struct ts_probed *probed, const struct job *what, const char *
 	pump(probed, lane);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------ */
+/* ---- answers ---- */
 
 static void complain(struct lane *lane, const struct job *job, int error)
 {
 	char path[256];
 
-	/* The process may just be over. */
+	/* A process that just exited causes other errors, which are not logged. */
 	if ((error != -EACCES && error != -EPERM) || lane->was_refused)
 		return;
 	ts_log(TS_LOG_WARNING,
@@ -428,7 +433,7 @@ static void complain(struct lane *lane, const struct job *job, int error)
 	lane->was_refused = true;
 }
 
-/* A file that only root can have written is root's: `fd`. */
+/* Passes a file that only root can have written to root's lane, as the descriptor `fd`. */
 static void hand_over(struct ts_probed *probed, const struct job *job, int fd)
 {
 	struct job handed = *job;
@@ -468,7 +473,7 @@ static void take_probes(struct lane *lane, const struct ts_prober_answer *answer
 {
 	char path[256];
 
-	/* A file without probes is not asked for again: it stays what it is. */
+	/* A file without probes keeps its place, so it is not queued again. */
 	if (answer->error)
 		ts_log(TS_LOG_WARNING, "calls of %s are not seen: %s", shown(lane->jobs, path),
 		       answer->error == -ENOENT ? "it has none of the functions"
@@ -489,7 +494,7 @@ static void take_answer(struct ts_probed *probed, struct lane *lane,
 		lose_lane(probed, lane);
 }
 
-/* A file that held a prober for too long has a place, so that it is not asked for again. */
+/* Adds a file that held a prober too long to the known files, so that it is not queued again. */
 static void mark_bad(struct ts_probed *probed, struct lane *lane)
 {
 	const struct job job = lane->jobs ? *lane->jobs : (struct job){0};
@@ -522,7 +527,7 @@ static void take_lane(struct ts_probed *probed, struct lane *lane)
 	pump(probed, lane);
 }
 
-/* ---- what is mapped ----------------------------------------------------------------------------- */
+/* ---- mappings ---- */
 
 static void found(void *data, const struct ts_mapping *mapping)
 {
@@ -545,7 +550,10 @@ static void found(void *data, const struct ts_mapping *mapping)
 	queue(probed, &job, mapping->path, -1);
 }
 
-/* Before anybody maps them: a process that comes is seen from its first call on. */
+/*
+ * Probes installed libraries before any process maps them, so that the first call of a new process
+ * is recorded.
+ */
 static void add_place(struct ts_probed *probed, const char *pattern)
 {
 	const struct job job = {.kind = TS_PROBER_OWN_FILE};
@@ -587,7 +595,7 @@ static void add_places(struct ts_probed *probed)
 	}
 }
 
-/* ---- */
+/* ---- start and end ---- */
 
 static int start(struct ts_probed *probed, char why[TS_SYSTEM_WHY_BYTES])
 {
@@ -665,7 +673,7 @@ int ts_probed_fd(const struct ts_probed *probed)
 	return probed->epoll_fd;
 }
 
-/* Lanes that lost their probes have what is mapped told again; those that have nothing to do go. */
+/* Rescans mappings for lanes that lost their probes, and frees idle lanes. */
 static void look_after_lanes(struct ts_probed *probed)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -701,7 +709,7 @@ void ts_probed_take(struct ts_probed *probed)
 	look_after_lanes(probed);
 }
 
-/* Whether all probers are gone, and their probes with them. */
+/* True if all probers, and so their probes, are gone. */
 static bool is_over(struct ts_probed *probed)
 {
 	bool over = true;
@@ -717,7 +725,7 @@ void ts_probed_remove(struct ts_probed *probed)
 {
 	const struct timespec moment = {0, 1000000};
 
-	/* A file without a lane is bad, or has nothing to probe. */
+	/* Files without a lane are bad or have no functions to probe. */
 	while (probed->n_files)
 		forget(probed, &probed->files[0]);
 	for (struct lane *lane = probed->lanes; lane; lane = lane->next) {

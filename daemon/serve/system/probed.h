@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that have probes: the vendors' libraries, as processes map them and where systems keep them. One user's files wait for that
- * user's prober (prober.h), and take places of that user's account. A file that only root can have written takes one of root's, so that
- * whoever maps the system's libraries uses up nothing. One thread.
+ * Files with probes: the vendors' GPU libraries, as processes map them and where systems install
+ * them. Files of one user wait for that user's prober (prober.h) and count in that user's account.
+ * A file that only root can have written counts for root, so mapping the system's libraries costs a
+ * user nothing. One thread.
  */
 #pragma once
 
@@ -14,26 +15,26 @@ struct ts_probed;
 
 struct ts_probed_options {
 	struct ts_system *system;
-	struct ts_users *users; /* outlives it, as the inspector does */
+	struct ts_users *users; /* must outlive it, as must the inspector */
 	struct ts_inspector *inspector;
 	const char *worker; /* as in struct ts_worker_options */
-	/* A process maps the shim; it may be gone by then. */
+	/* A process maps the shim. The process may be gone by the time of the call. */
 	void (*preloaded)(void *data, pid_t pid, uid_t uid);
 	void *data;
 };
 
-/* A negative errno: `why` says in one line what is missing. */
+/* Returns 0, or a negative errno with one line in `why` that names the missing part. */
 int ts_probed_new(const struct ts_probed_options *options, struct ts_probed **ret_probed,
 		  char why[TS_SYSTEM_WHY_BYTES]);
-void ts_probed_free(struct ts_probed *probed); /* NULL is fine */
+void ts_probed_free(struct ts_probed *probed); /* NULL is accepted */
 
-/* Asks for what is mapped now, and for what lies where such libraries are kept, to be probed. */
+/* Queues all mapped libraries, and all installed ones, for probes. */
 void ts_probed_scan(struct ts_probed *probed);
-/* Whether something that was asked for is neither done nor late. */
+/* True while a queued file is neither done nor late. */
 bool ts_probed_is_busy(const struct ts_probed *probed);
-/* Readable when something was mapped, or a prober answered. */
+/* Readable when a file was mapped or a prober answered. */
 int ts_probed_fd(const struct ts_probed *probed);
-/* Asks for what was mapped since, and takes what probers answered. Never waits. */
+/* Queues newly mapped files and handles answers of probers. Never waits. */
 void ts_probed_take(struct ts_probed *probed);
-/* Removes all probes; waits a second at most for those that a file holds. */
+/* Removes all probes. Waits at most one second for probers that a file holds. */
 void ts_probed_remove(struct ts_probed *probed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the socket to a prober. probed.c calls the daemon's end; the other is tracesmithd itself, started anew. It has the
- * daemon's rights and the descriptors of the probes' programs, opens files with the rights of the user who maps them, has a worker
- * of its own find the functions in them, and links the probes. It ends when the daemon closes the socket.
+ * Both ends of the socket to a prober. probed.c calls the daemon's end. The other end is
+ * tracesmithd, started again. It has the daemon's rights and the descriptors of the BPF programs.
+ * It opens files with the rights of the user that maps them. Its own worker finds the functions in
+ * a file; then it attaches the probes. It ends when the daemon closes the socket.
  */
 #include "daemon/serve/system/prober.h"
 
@@ -28,9 +29,9 @@ struct ts_prober {
 	int fd;
 };
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
-/* The programs, which are the first that is sent. */
+/* The first message: the BPF programs. */
 struct hello {
 	uint32_t either, n_fds;
 };
@@ -63,7 +64,9 @@ static int send_message(int fd, const void *bytes, size_t n_bytes, const int *fd
 	return 0;
 }
 
-/* A message of exactly so many bytes. -ECONNRESET: the other end is gone; -EAGAIN: there is none. */
+/*
+ * Receives a message of exactly n_bytes. -ECONNRESET: the other end is gone; -EAGAIN: no message.
+ */
 static int receive_message(int fd, void *bytes, size_t n_bytes, struct ts_system_probes *ret_fds)
 {
 	union control control = {.bytes = {0}};
@@ -81,7 +84,7 @@ static int receive_message(int fd, void *bytes, size_t n_bytes, struct ts_system
 			return -errno;
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-		/* No more than there is room for. */
+		/* The control buffer bounds the number of descriptors. */
 		memcpy(ret_fds->fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	}
 	if (n == (ssize_t)n_bytes && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
@@ -90,12 +93,12 @@ static int receive_message(int fd, void *bytes, size_t n_bytes, struct ts_system
 	return n ? -EPROTO : -ECONNRESET;
 }
 
-/* ---- the daemon's end --------------------------------------------------------------------------- */
+/* ---- the daemon's end ---- */
 
 static int start(struct ts_prober *prober, const char *worker)
 {
 	char self[PATH_MAX], argument[] = TS_PROBER_ARGUMENT;
-	/* posix_spawn() has no const; nothing is written through it. */
+	/* posix_spawn() takes non-const pointers but does not write through them. */
 	char *argv[] = {self, argument, (char *)(uintptr_t)worker, NULL};
 	int r = ts_places_self(self);
 
@@ -152,7 +155,7 @@ int ts_prober_send(struct ts_prober *prober, const struct ts_prober_request *req
 			    MSG_DONTWAIT);
 }
 
-/* A message, and at most one descriptor with it. */
+/* Receives a message and at most one descriptor. */
 static int receive_one(int fd, void *bytes, size_t n_bytes, int *ret_fd)
 {
 	struct ts_system_probes fds;
@@ -168,12 +171,12 @@ int ts_prober_receive(struct ts_prober *prober, struct ts_prober_answer *ret_ans
 	return receive_one(prober->fd, ret_answer, sizeof(*ret_answer), ret_fd);
 }
 
-/* ---- the process -------------------------------------------------------------------------------- */
+/* ---- the process ---- */
 
 struct probing {
 	struct ts_system_programs programs;
 	struct ts_worker *worker;
-	const char *worker_path; /* NULL: where it is found */
+	const char *worker_path; /* NULL: the installed worker */
 	struct ts_system_probes files[TS_PROBER_MAX_FILES];
 };
 
@@ -182,7 +185,7 @@ static int answer(const struct ts_prober_answer *message, int fd)
 	return send_message(TS_SPAWN_FD, message, sizeof(*message), &fd, fd < 0 ? 0 : 1, 0);
 }
 
-/* *ret_fd: what came along, or -1. */
+/* *ret_fd: the descriptor in the request, or -1. */
 static int receive_request(struct ts_prober_request *ret_request, int *ret_fd)
 {
 	int r = receive_one(TS_SPAWN_FD, ret_request, sizeof(*ret_request), ret_fd);
@@ -206,7 +209,7 @@ static int open_file(const struct ts_prober_request *request, struct ts_symbol_f
 	return ts_symbol_open(&view, request->path, 0, ret_file);
 }
 
-/* Where the file has what is to be probed. The worker's word: a number that is none is refused by the kernel. */
+/* Asks the worker for the file offsets of the functions. The kernel rejects a wrong offset. */
 static int ask_places(struct probing *probing, const struct ts_symbol_file *file,
 		      uint64_t *ret_places, size_t n)
 {
@@ -219,7 +222,7 @@ static int ask_places(struct probing *probing, const struct ts_symbol_file *file
 
 	if (!names)
 		return -ENOMEM;
-	/* protobuf-c has no const; nothing is written through it. */
+	/* protobuf-c takes non-const pointers but does not write through them. */
 	for (size_t i = 0; i < n; i++)
 		names[i] = (char *)(uintptr_t)functions[i].symbol;
 	places.names = names;
@@ -234,7 +237,7 @@ static int ask_places(struct probing *probing, const struct ts_symbol_file *file
 	else
 		memcpy(ret_places, found->places->places, n * sizeof(*ret_places));
 	ts__rpc__worker_answer__free_unpacked(found, NULL);
-	/* The file may have taken the worker over. */
+	/* The untrusted file may have taken over the worker. */
 	if (!file->trusted)
 		ts_worker_end(probing->worker);
 	return r;
@@ -269,7 +272,7 @@ static int answer_probes(struct probing *probing, const struct ts_symbol_file *f
 	return answer(&message, -1);
 }
 
-/* The word on the file that was looked at: whether to go on. Probes of other files may have to go before that. */
+/* Waits for GO_ON or STOP. REMOVE requests for other files may come first. */
 static int receive_word(struct probing *probing, struct ts_prober_request *ret_request)
 {
 	int fd, r;
@@ -315,9 +318,15 @@ static int begin(struct probing *probing)
 	struct hello hello;
 	int r;
 
-	/* The daemon's death is the prober's; a close of the socket says the same to one that waits for a request. */
+	/*
+	 * The prober ends with the daemon. A closed socket also ends a prober that waits for a
+	 * request.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It has the daemon's capabilities: no other process of the daemon's user looks in. */
+	/*
+	 * The prober has the daemon's capabilities: not dumpable, so other processes of this user
+	 * cannot trace it.
+	 */
 	prctl(PR_SET_DUMPABLE, 0);
 	r = receive_message(TS_SPAWN_FD, &hello, sizeof(hello), &fds);
 	if (r)

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that puts probes on one user's files. On a FUSE file system the kernel can wait for ever while it opens a file, reads it,
- * closes it, puts a probe on it or removes one; no signal ends that. So none of these happens in the daemon, and each user has
- * a prober of its own, which is killed if it is late. The probes belong to the prober: they are gone when it is.
+ * A process that attaches probes to the files of one user. On a FUSE file system the kernel can
+ * wait forever to open, read or close a file, or to attach or remove a probe. No signal ends that
+ * wait. So the daemon does none of these. Each user has a separate prober, which is killed if it is
+ * late. Probes belong to their prober and end with it.
  *
- * A request for a file has two answers: which file it is, at which the prober waits for a word on whether to go on, and
- * what became of the probes. A request for an open file has one, a removal none. One thread.
+ * A file is probed in two steps:
+ *   FILE or OWN_FILE   -> IDENTITY   the prober then waits for GO_ON or STOP
+ *   GO_ON              -> PROBES     the result
+ *   OPEN_FILE          -> PROBES     for an open file, in one step
+ *   REMOVE                           no answer
+ *
+ * One thread.
  */
 #pragma once
 
@@ -15,19 +21,20 @@
 
 #define TS_PROBER_PATH_BYTES 4096u
 #define TS_PROBER_MAX_FILES  256u
-/* The first argument of tracesmithd that makes it a prober. */
+/* First argument of tracesmithd that selects the prober. */
 #define TS_PROBER_ARGUMENT "--prober"
 
 struct ts_prober;
 
 enum ts_prober_kind {
 	TS_PROBER_FILE =
-		1, /* which a process maps, as the process sees it and with its user's rights */
-	TS_PROBER_OWN_FILE,  /* of this system, with the daemon's own rights */
-	TS_PROBER_OPEN_FILE, /* that comes with the request; it gets probes, and one answer */
-	TS_PROBER_GO_ON,     /* the file gets probes, which have a number from now on */
-	TS_PROBER_STOP,	     /* it gets none */
-	TS_PROBER_REMOVE,    /* the probes of this number */
+		/* A file that a process maps: the process's view of the path, the user's rights. */
+		1,
+	TS_PROBER_OWN_FILE,  /* a file of this system, with the daemon's rights */
+	TS_PROBER_OPEN_FILE, /* the open file in the request gets probes */
+	TS_PROBER_GO_ON,     /* the file gets probes, with the request's number */
+	TS_PROBER_STOP,	     /* the file gets no probes */
+	TS_PROBER_REMOVE,    /* removes the probes with this number */
 };
 
 struct ts_prober_request {
@@ -39,33 +46,47 @@ struct ts_prober_request {
 };
 
 enum ts_prober_answer_kind {
-	TS_PROBER_IDENTITY = 1, /* of a file that is open now */
-	TS_PROBER_PROBES,	/* what became of it */
+	TS_PROBER_IDENTITY = 1, /* of the opened file */
+	TS_PROBER_PROBES,	/* result of the probes */
 };
 
 struct ts_prober_answer {
 	uint32_t kind; /* enum ts_prober_answer_kind */
-	int32_t error; /* 0, or a negative errno; -ENOENT of PROBES: the file has none of the functions */
+	/* 0 or a negative errno. -ENOENT of PROBES: the file has none of the functions. */
+	int32_t error;
 	uint64_t device, inode;
 	uint32_t
-		trusted; /* only root or the daemon's user can have written the file; it comes along */
+		/*
+		 * Only root or the daemon's user can have written the file; the answer has its
+		 * descriptor.
+		 */
+		trusted;
 	uint32_t reserved;
 };
 
-/* Starts one. `worker`: as in struct ts_worker_options. 0 or a negative errno. */
+/* Starts a prober. `worker`: as in struct ts_worker_options. Returns 0 or a negative errno. */
 int ts_prober_new(const struct ts_system_programs *programs, const char *worker,
 		  struct ts_prober **ret_prober);
-/* Kills it. Returns whether it is gone, and its probes with it: false for as long as some file holds it. */
+/* Kills the prober. True: it is gone, and its probes with it. False: a file still holds it. */
 bool ts_prober_end(struct ts_prober *prober);
-/* A prober that is not gone by then is left to the kernel. NULL is fine. */
+/*
+ * Kills the prober and frees it. A prober that is held by a file is left to the kernel. NULL is
+ * accepted.
+ */
 void ts_prober_free(struct ts_prober *prober);
 
-/* Readable when there is an answer, or the prober is gone. */
+/* Readable when there is an answer or the prober is gone. */
 int ts_prober_fd(const struct ts_prober *prober);
-/* Never blocks. `fd`: what comes along, or -1; it stays the caller's. 0 or a negative errno: the prober is gone, or does not read. */
+/*
+ * Sends a request. Never blocks. `fd`: a descriptor to send, or -1; the caller keeps it. Returns 0
+ * or a negative errno: the prober is gone or does not read.
+ */
 int ts_prober_send(struct ts_prober *prober, const struct ts_prober_request *request, int fd);
-/* *ret_fd: a trusted file, or -1. -EAGAIN: there is no answer so far. Other errors: the prober is gone, or its answer is none. */
+/*
+ * Receives an answer. *ret_fd: a trusted file, or -1. -EAGAIN: no answer yet. Other errors: the
+ * prober is gone, or its answer is malformed.
+ */
 int ts_prober_receive(struct ts_prober *prober, struct ts_prober_answer *ret_answer, int *ret_fd);
 
-/* The process itself: main() calls it for TS_PROBER_ARGUMENT. Returns its exit status. */
+/* The prober process. main() calls it for TS_PROBER_ARGUMENT. Returns its exit status. */
 int ts_prober_main(int argc, char **argv);

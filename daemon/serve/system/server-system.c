@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's side of what is seen of processes that nobody preloaded. A recording has them beside its own sessions; a
- * service has a file for them all, which stays root's or its own: they are not one user's.
+ * The server's side of observing (`--system`). server.c starts and ends it, control.c finds
+ * observed sessions. A recording has observed sessions beside its own. A service writes them all to
+ * one file, which stays the daemon's: the sessions belong to several users.
  */
 #include <stdio.h>
 
@@ -63,7 +64,7 @@ int ts_server_open_system(struct ts_server *server)
 		return 0;
 	if (service)
 		r = open_recording(server);
-	/* A service whose disk is full still serves the traces that it has. */
+	/* A service with a full disk still serves its existing traces. */
 	if (r == -ENOSPC || r == -EDQUOT) {
 		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
 			 strerror(-r));
