@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One access control list, of six entries at most. serve/recording/folder.c calls it for directories, serve/recording/recording.c for traces. It calls
- * the kernel alone, and not libacl, which would be a library for one system call.
+ * Builds an access control list of at most six entries. serve/recording/folder.c calls it for
+ * directories, serve/recording/recording.c for traces. It uses one system call instead of libacl.
  */
 #include "daemon/util/acl.h"
 
@@ -41,7 +41,7 @@ int ts_acl_grant(int fd, const struct ts_acl_readers *readers)
 		return ts_error_origin(-errno);
 	search = S_ISDIR(status.st_mode) ? ACL_EXECUTE : 0;
 	read = ACL_READ | search;
-	/* The kernel wants them in this order. */
+	/* The kernel requires this order. */
 	add(&list, &n, ACL_USER_OBJ, ACL_READ | ACL_WRITE | search, ACL_UNDEFINED_ID);
 	if (readers->uid != status.st_uid)
 		add(&list, &n, ACL_USER, read, readers->uid);

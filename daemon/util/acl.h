@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POSIX access control lists, as setxattr() takes them (linux/posix_acl_xattr.h): the daemon keeps a trace its own and lets the
- * user whose process it was read it. A list does what chown() would, and takes no capability.
+ * POSIX access control lists in the format of setxattr() (linux/posix_acl_xattr.h). The daemon owns
+ * a trace and lets the user of the traced process read it. A list gives the access that chown()
+ * would give, and needs no capability.
  */
 #pragma once
 
@@ -10,13 +11,13 @@
 #include "proto/abi/base.h"
 
 struct ts_acl_readers {
-	uid_t uid;   /* the file's owner: needs no entry */
+	uid_t uid;   /* the file's owner needs no entry */
 	gid_t group; /* (gid_t)-1: none */
 };
 
 /*
- * Makes a file or a directory of the caller's one that its owner writes, and `readers` and nobody else read; a directory's readers
- * list and enter it. The descriptor is open to read. -EOPNOTSUPP: the file system has no such lists. Another negative errno: of
- * fstat() or fsetxattr().
+ * Lets only the owner write a file or directory of the caller, and only `readers` read it. In a
+ * directory, readers may list and enter. `fd` is open for reading. Returns 0. -EOPNOTSUPP: the file
+ * system has no such lists. Other negative errno: from fstat() or fsetxattr().
  */
 int ts_acl_grant(int fd, const struct ts_acl_readers *readers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of capabilities and their use. server.c asks what there is and gives up what is needed at the start alone, answers.c
- * reports it. It calls the kernel, and no libcap.
+ * The table of capabilities and their use. server.c reads the set and drops CAP_SYS_RESOURCE after
+ * the start; answers.c reports the set. It uses system calls instead of libcap.
  */
 #include "daemon/util/capabilities.h"
 
@@ -84,6 +84,6 @@ int ts_capability_drop(enum ts_capability capability)
 	half->effective &= ~bit(capability);
 	half->permitted &= ~bit(capability);
 	half->inheritable &= ~bit(capability);
-	/* The ambient set follows the permitted one. */
+	/* The kernel clears the ambient bit together with the permitted bit. */
 	return syscall(SYS_capset, &header, now) < 0 ? -errno : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linux capabilities that a service uses if it has them. It runs without any; what is missing then has a name, for `tsctl status`.
+ * Linux capabilities that a service uses if it has them. A service runs without any. `tsctl status`
+ * names the missing ones.
  */
 #pragma once
 
@@ -14,16 +15,16 @@ enum ts_capability {
 	TS_CAPABILITY_N
 };
 
-/* A bit each, 1 << TS_CAPABILITY_*: those in the calling thread's effective set. */
+/* The calling thread's effective set, as bits 1 << TS_CAPABILITY_*. */
 uint32_t ts_capabilities_have(void);
 
 /* "CAP_BPF", ... */
 const char *ts_capability_name(enum ts_capability capability);
-/* One line: the features that a service without it lacks. */
+/* One line: the features that are missing without this capability. */
 const char *ts_capability_cost(enum ts_capability capability);
 
 /*
- * Gives one up for good, in the calling thread and in those that it starts from then on. 0 or a negative errno. Not to have it is
- * no error.
+ * Drops a capability permanently, in the calling thread and its later threads. Returns 0 or a
+ * negative errno. A missing capability is not an error.
  */
 int ts_capability_drop(enum ts_capability capability);

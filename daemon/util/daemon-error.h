@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's convention for errors. A function returns 0, a negative errno that is fatal for what
- * was asked, or a documented TS_X_E_* that the caller handles. Where a negative errno comes into
- * being it passes through ts_error_origin(); where one is handed on, through ts_error_trace(). Both
- * return it unchanged and leave a debug line, so that `--log debug` shows its way up.
+ * The daemon's convention for errors. A function returns 0, a negative errno that is fatal for the
+ * request, or a documented TS_X_E_* that the caller handles. ts_error_origin() marks the place
+ * where a negative errno is created, ts_error_trace() each place that forwards it. Both return it
+ * unchanged and log a debug line, so `--log debug` shows its path.
  *
  *	fd = open(...);
  *	if (fd < 0)

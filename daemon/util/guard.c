@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handler walks a list that only grows: guards that were freed are used again, so that nothing
- * it may look at ever goes away. The list is the process's, as its signal handlers are.
+ * The SIGBUS handler and its list of guards. ingest/ingest-memory.c creates guards; session-round.c
+ * and session-end.c check them. The list only grows, and freed guards are reused, so the handler
+ * never reads freed memory. The list is global, as signal handlers are.
  */
 #include "daemon/util/guard.h"
 
@@ -15,7 +16,7 @@
 #define GUARD_PAGE 4096u
 
 struct ts_guard {
-	struct ts_guard *next; /* never changes once it can be reached */
+	struct ts_guard *next; /* constant once the guard is in the list */
 	uintptr_t from;	       /* 0: free */
 	uintptr_t to;
 	bool hit;
@@ -32,7 +33,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	int saved_errno = errno;
 
 	(void)context;
-	/* Acquire, paired with the release in ts_guard_new(): the fields are set by then. */
+	/* Acquire, pairs with the release in ts_guard_new(): the handler sees complete fields. */
 	for (guard = __atomic_load_n(&guards, __ATOMIC_ACQUIRE); guard; guard = guard->next) {
 		uintptr_t from = __atomic_load_n(&guard->from, __ATOMIC_ACQUIRE);
 		void *page = (void *)(at & ~(uintptr_t)(GUARD_PAGE - 1));
@@ -46,7 +47,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		errno = saved_errno;
 		return;
 	}
-	/* Our own fault: it happens again on return, and ends the process as it should. */
+	/* A bug of the daemon: with the default action, the repeated fault ends the process. */
 	signal(number, SIG_DFL);
 }
 

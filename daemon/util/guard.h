@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a stranger's memory from killing the daemon. A page of a shared mapping that cannot be
- * had (the system is out of memory and may not promise more) raises SIGBUS in whoever touches it.
- * The handler puts an empty page of our own there and marks the guard; who works on the mapping
- * looks at the mark now and then and ends that one session.
+ * Protects the daemon from faults in a stranger's shared memory. If a page of a shared mapping
+ * cannot be allocated (out of memory), an access raises SIGBUS. The handler maps an empty page
+ * there and marks the guard. The session's thread checks the mark in each round and ends that
+ * session.
  *
  * Thread-safe.
  */
@@ -14,8 +14,11 @@
 
 struct ts_guard;
 
-/* Guards [base, base + n_bytes), until freed; the first one installs the handler. 0 or -ENOMEM. */
+/*
+ * Guards [base, base + n_bytes) until ts_guard_free(). The first guard installs the signal handler.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_guard_new(void *base, size_t n_bytes, struct ts_guard **ret_guard);
-void ts_guard_free(struct ts_guard *guard); /* before the mapping goes; NULL is fine */
-/* Whether a page could not be had. */
+void ts_guard_free(struct ts_guard *guard); /* call before munmap(); NULL is accepted */
+/* True if a page could not be allocated. */
 bool ts_guard_hit(const struct ts_guard *guard);

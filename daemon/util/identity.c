@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the credentials of socket peers. listen.c calls it for each accepted connection, session-kernel.c before it has the kernel
- * watch a process. It calls the kernel alone.
+ * Reads the credentials of socket peers. listen.c calls it for each accepted connection. peers.c,
+ * session-kernel.c and sample/sampling.c use it to confirm a process before they act on its pid. It
+ * uses system calls and /proc only.
  */
 #include "daemon/util/identity.h"
 
@@ -46,7 +47,7 @@ static bool peer_is_member(int fd, gid_t group)
 
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, few, &n_bytes))
 		return in_list(few, n_bytes / sizeof(*few), group);
-	/* ERANGE: n_bytes is what the list needs, at most NGROUPS_MAX gids. */
+	/* ERANGE: n_bytes is the size of the whole list, at most NGROUPS_MAX gids. */
 	if (errno != ERANGE)
 		return false;
 	all = malloc(n_bytes);
@@ -84,7 +85,7 @@ int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks)
 	if (n <= 0)
 		return -ESRCH;
 	text[n] = '\0';
-	/* The name, in parentheses, may hold spaces and parentheses of its own. */
+	/* The name in parentheses may contain spaces and parentheses. */
 	at = strrchr(text, ')');
 	while (at && field < STAT_FIELD_START) {
 		at = strchr(at + 1, ' ');
@@ -140,7 +141,9 @@ int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *re
 	pidfd = open_pidfd(fd, &has_pidfd);
 	r = ts_identity_start_ticks(identity->pid, &start_ticks);
 	if (has_pidfd)
-		/* A process that is alive after the look at /proc had its pid during it. */
+		/*
+		 * If the process is alive after reading /proc, the pid was its own during the read.
+		 */
 		same = pidfd >= 0 && pidfd_is_alive(pidfd);
 	else
 		same = identity->start_ticks && start_ticks == identity->start_ticks;
@@ -164,7 +167,7 @@ bool ts_identity_is_over(int fd)
 		close(pidfd);
 		return is_over;
 	}
-	/* The kernel before Linux 6.16 has no pidfd of a process that was reaped. */
+	/* Before Linux 6.16, the kernel gives no pidfd of a reaped process. */
 	if (has_pidfd)
 		return error == ESRCH || error == EINVAL;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n_bytes) &&
@@ -192,7 +195,7 @@ uid_t ts_identity_overflow_uid(void)
 {
 	unsigned map[3] = {0, 0, 0}, overflow[3] = {65534, 0, 0};
 
-	/* The first user namespace, or one that is like it: every uid but (uid_t)-1. */
+	/* The initial user namespace, or an equal one, maps every uid but (uid_t)-1. */
 	if (read_numbers("/proc/self/uid_map", map, 3) && !map[0] && map[2] == UINT32_MAX)
 		return (uid_t)-1;
 	read_numbers("/proc/sys/kernel/overflowuid", overflow, 1);

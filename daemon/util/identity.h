@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identity of the process at the other end of a Unix socket, as the kernel reports it. The kernel stores these credentials when the
- * process connects; the process can exit, and another one can get its pid, at any time after that.
+ * Identity of the process at the other end of a Unix socket. The kernel stores these credentials at
+ * connect(). After that the process can exit at any time, and another process can get its pid.
  *
  * Thread-safe: no state.
  */
@@ -15,46 +15,57 @@
 #define TS_IDENTITY_GROUP "tracesmith"
 
 struct ts_identity {
-	pid_t pid; /* in the daemon's pid namespace; 0: the process is in none that is visible */
-	uid_t uid; /* effective, at the connect() */
+	pid_t pid; /* in the daemon's pid namespace; 0: not visible from there */
+	uid_t uid; /* effective uid at connect() */
 	gid_t gid;
-	bool sees_all;	   /* root, the daemon's own user, or a member of the group that sees all */
+	/* Root, the daemon's own user, or a member of the group that sees all. */
+	bool sees_all;
 	bool is_anonymous; /* `uid` stands for many users (ts_identity_overflow_uid()) */
-	/* Start of the process in clock ticks since boot, read at the accept(); 0: the kernel has SO_PEERPIDFD. */
+	/*
+	 * Start time in clock ticks since boot, read at accept(); 0: not needed, the kernel has
+	 * SO_PEERPIDFD.
+	 */
 	uint64_t start_ticks;
 };
 
 /*
- * `all_group`: the group whose members see all; (gid_t)-1: none. `overflow_uid`: ts_identity_overflow_uid(). 0 or a negative errno of
- * getsockopt().
+ * `all_group`: its members see all; (gid_t)-1: none. `overflow_uid`: ts_identity_overflow_uid().
+ * Returns 0 or a negative errno of getsockopt().
  */
 int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
 
 /*
- * The uid by which the kernel reports each user whom the daemon's user namespace does not map; (uid_t)-1: the namespace maps all
- * users. Nobody is seen by having the same overflow uid.
+ * The uid that the kernel reports for every user that the daemon's user namespace does not map.
+ * (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
  */
 uid_t ts_identity_overflow_uid(void);
 
 /*
- * The start time of the process that connected, in clock ticks since boot: with the pid it names one process for ever. The
- * process is identified by SO_PEERPIDFD, or without it by the start time that ts_identity_read() found. -ESRCH: the process is
- * over, or `pid` is another one by now.
+ * Returns the start time of the process that connected, in clock ticks since boot. Pid and start
+ * time together identify a process forever. SO_PEERPIDFD identifies the process; without it, the
+ * start time from ts_identity_read() does. -ESRCH: the process is over, or another process has its
+ * pid.
  */
 int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *ret_start_ticks);
 
 /*
- * Whether the process at the other end is over, reaped or not. If `fd` connected to a socket that
- * listens, that process is the one that called listen(): another process may still hold the
- * listening socket. False: it runs, or that is not known.
+ * True if the process at the other end is over, reaped or not. If `fd` connected to a listening
+ * socket, this is the process that called listen(); another process may still hold that socket.
+ * False: the process runs, or its state is unknown.
  */
 bool ts_identity_is_over(int fd);
 
-/* Start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH: there is none, or /proc is not mounted. */
+/*
+ * Start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH: no such
+ * process, or /proc is not mounted.
+ */
 int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks);
 
-/* The gid of TS_IDENTITY_GROUP; (gid_t)-1: this machine has no such group. Asks the system's name service: not in the main loop. */
+/*
+ * The gid of TS_IDENTITY_GROUP; (gid_t)-1: no such group. It may block in the system's name
+ * service: do not call it in the main loop.
+ */
 gid_t ts_identity_group(void);
 
-/* Whether `asker` may see a session or a trace of `owner`. */
+/* True if `asker` may see a session or trace of `owner`. */
 bool ts_identity_may_see(const struct ts_identity *asker, uid_t owner);

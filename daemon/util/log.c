@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's log. The threshold is written once before threads start, so it needs no lock.
+ * The daemon's log. All files of the daemon call ts_log(). The threshold is written once before
+ * threads start, so it needs no lock.
  */
 #include "daemon/util/log.h"
 
@@ -17,13 +18,14 @@ static bool log_prefixed;
 void ts_log_setup(enum ts_log_level threshold)
 {
 	log_threshold = threshold;
-	/* Set by systemd where stderr is the journal's (systemd.exec(5)). */
+	/* systemd sets this variable if stderr is the journal (systemd.exec(5)). */
 	log_prefixed = secure_getenv("JOURNAL_STREAM") != NULL;
 }
 
 /*
- * What a stranger said stays on its line and starts no other: controls, the terminal's and the
- * journal's, are shown as bytes, and so is all that is not ASCII, where they could hide.
+ * Escapes untrusted text, so that it stays on one line. Control characters of the terminal and the
+ * journal are printed as bytes. So are all non-ASCII bytes, because control characters could hide
+ * there.
  */
 static int escape(char *to, int capacity, const char *from)
 {
@@ -58,7 +60,7 @@ void ts_log(enum ts_log_level level, const char *format, ...)
 	va_end(arguments);
 	n += escape(line + n, (int)sizeof(line) - n - 1, text);
 	line[n++] = '\n';
-	/* Nobody can be told that the log is gone. */
+	/* A failed write to the log cannot be logged. */
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to whoever runs the daemon: one line each on stderr, with the priority prefix that the
- * journal understands where stderr leads there. A private daemon stays silent: its threshold is
- * TS_LOG_NONE. Thread-safe; a message is one write().
+ * The daemon's log for administrators: one line per message on stderr. If stderr is the journal,
+ * lines have a priority prefix. A private daemon logs nothing: its threshold is TS_LOG_NONE.
+ * Thread-safe; each message is one write().
  */
 #pragma once
 
@@ -14,7 +14,7 @@ enum ts_log_level {
 	TS_LOG_DEBUG = 7,
 };
 
-/* Before the first thread: what is logged, and whether lines carry "<N>" prefixes. */
+/* Sets the threshold, and whether lines have "<N>" prefixes. Call it before the first thread. */
 void ts_log_setup(enum ts_log_level threshold);
 
 void ts_log(enum ts_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and sizes of the command line. */
+/* Parses numbers and sizes of the command line. */
 #pragma once
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "proto/abi/base.h"
 
-/* Decimal digits and nothing else, at most `most`; else -EINVAL. */
+/* Parses decimal digits only, at most `most`. Returns 0 or -EINVAL. */
 static inline int ts_number_parse(const char *text, uint64_t most, uint64_t *ret_number)
 {
 	uint64_t number;
@@ -21,7 +21,9 @@ static inline int ts_number_parse(const char *text, uint64_t most, uint64_t *ret
 	return 0;
 }
 
-/* The same in bytes, or with K, M or G behind it: powers of 1024. */
+/*
+ * Parses a size in bytes, with an optional suffix K, M or G (powers of 1024). Returns 0 or -EINVAL.
+ */
 static inline int ts_number_parse_size(const char *text, uint64_t most, uint64_t *ret_bytes)
 {
 	static const char suffixes[] = "KMG";

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One check, which the porter's process makes before it hands a file on, and serve/recording/output-check.c once more. The order matters, for the
- * caller must not wait: cached attributes come first, and no file system is asked about these. A file system without a block device
- * (FUSE, NFS, overlay, tmpfs, btrfs) ends there. The magic number is asked of block devices alone.
+ * Checks for a plain file. porter-process.c calls it before it passes a file on, and
+ * serve/recording/output-check.c calls it again. The caller must not wait, so the order matters.
+ * First come cached attributes, which need no call into the file system. They exclude every file
+ * system without a block device (FUSE, NFS, overlay, tmpfs, btrfs). Then comes the magic number,
+ * only for block devices.
  */
 #include "daemon/util/plain.h"
 
@@ -18,13 +20,13 @@
 #define BCACHEFS_SUPER_MAGIC 0xca451a4e
 #endif
 
-/* Devices whose blocks a user's process can serve: loop, over a file of FUSE, and nbd. */
+/* Devices whose blocks a user's process can serve: loop (over a FUSE file) and nbd. */
 #define MAJOR_LOOP 7
 #define MAJOR_NBD  43
 
 #define FIELDS	   (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
 
-/* ext2, ext3 and ext4 have one number. */
+/* ext2, ext3 and ext4 share one magic number. */
 static bool is_known(uint32_t magic)
 {
 	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == F2FS_SUPER_MAGIC ||

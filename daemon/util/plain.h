@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strangers' files that may be in the daemon's table: regular files of a file system that the kernel itself has on a disk of this
- * machine. No stranger answers for these, so neither writing to one nor closing it waits for a stranger. Files in memory (tmpfs) are
- * none of them: the kernel would charge their pages to the daemon's memory.
+ * Files of strangers that the daemon may hold: regular files of a kernel file system on a local
+ * disk. The kernel alone serves such a file, so neither a write nor a close waits for a stranger.
+ * Files in memory (tmpfs) do not qualify: the kernel would charge their pages to the daemon.
  *
  * Thread-safe: no state.
  */
@@ -12,5 +12,8 @@
 
 #include "proto/abi/base.h"
 
-/* NULL: it is one, and *ret_status has type, uid, links, size and inode as the kernel has them cached. Else why not, in a few words. */
+/*
+ * Returns NULL for a plain file, with type, uid, links, size and inode from the kernel's cache in
+ * *ret_status. Otherwise returns the reason in a few words.
+ */
 const char *ts_plain_why_not(int fd, struct statx *ret_status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One posix_spawn() for all helpers. daemon/worker/worker-client.c, daemon/sample/sampler.c and, of daemon/serve/system, prober.c and inspector.c
- * call it; it calls libc alone.
+ * One posix_spawn() for all helpers. worker/worker-client.c, sample/sampler.c,
+ * serve/system/prober.c and serve/system/inspector.c call it. It calls libc only.
  */
 #include "daemon/util/spawn.h"
 
@@ -65,7 +65,7 @@ int ts_spawn(char *const *argv, char *const *environment, int type, int *ret_fd,
 	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
 		return -errno;
 	ours = fds[0];
-	/* Out of the way of the numbers that it gets in the helper. */
+	/* A number above TS_SPAWN_FD, so that dup2() in the helper cannot overwrite it. */
 	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, TS_SPAWN_FD + 1);
 	r = theirs < 0 ? -errno : 0;
 	close(fds[1]);

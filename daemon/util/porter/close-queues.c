@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues of descriptors, each with one detached thread while it is not empty. porter-process.c and the helpers of overflow.c call it. A timer's signal
- * interrupts a close() that lingers, and the kernel completes that close by itself. No signal interrupts a close() that waits for a
- * FUSE server: it holds up its own queue's thread alone.
+ * Queues of descriptors to close. Each queue has one detached thread while it is not empty.
+ * porter-process.c and the helpers of overflow.c call it. A timer's signal interrupts a lingering
+ * close(), which the kernel then completes by itself. No signal interrupts a close() that waits for
+ * a FUSE server: it blocks only the thread of its own queue.
  */
 #include "daemon/util/porter/close-queues.h"
 
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define CLOSE_INTERRUPT	  SIGUSR2
-#define CLOSE_PATIENCE_NS (20 * 1000000L) /* for one descriptor */
+#define CLOSE_PATIENCE_NS (20 * 1000000L) /* per descriptor */
 
 struct close_entry {
 	struct close_entry *next;
@@ -28,7 +29,7 @@ struct close_queue {
 	struct ts_close_queues *all;
 	uint64_t number;
 	struct close_entry *first, **end;
-	unsigned n_waiting; /* the one that a thread is closing included */
+	unsigned n_waiting; /* including the descriptor that is being closed */
 	bool has_thread;
 };
 
@@ -39,7 +40,7 @@ struct ts_close_queues {
 	unsigned n_threads;
 };
 
-/* Exists so that the signal interrupts instead of killing. */
+/* An empty handler: the signal interrupts close() and does not kill. */
 static void on_signal(int number)
 {
 	(void)number;
@@ -58,7 +59,7 @@ int ts_close_queues_new(struct ts_close_queues **ret_all)
 	return 0;
 }
 
-/* Fires repeatedly: the first signal may come before close() begins. */
+/* The timer is periodic, because the first signal may come before close() begins. */
 static bool make_timer(timer_t *ret_timer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = CLOSE_INTERRUPT};
@@ -83,7 +84,7 @@ static struct close_queue *find(struct ts_close_queues *all, uint64_t number)
 	return queue;
 }
 
-/* The queue's first descriptor; -1: it is empty. */
+/* Removes the queue's first descriptor. -1: the queue is empty. */
 static int take(struct close_queue *queue)
 {
 	struct close_entry *entry = queue->first;
@@ -109,7 +110,7 @@ static void remove_queue(struct close_queue *queue)
 	free(queue);
 }
 
-/* A queue that has descriptors and got no thread; NULL: none. */
+/* Finds a queue with descriptors but without a thread. NULL: none. */
 static struct close_queue *adopt(const struct ts_close_queues *all)
 {
 	struct close_queue *queue = all->queues;
@@ -153,7 +154,10 @@ static void *close_all(void *data)
 	return NULL;
 }
 
-/* With the mutex held. A queue that gets no thread now is adopted by a thread whose queue becomes empty. */
+/*
+ * Starts the queue's thread; the mutex is held. If no thread can start now, a thread whose own
+ * queue becomes empty adopts the queue.
+ */
 static void serve(struct close_queue *queue)
 {
 	struct ts_close_queues *all = queue->all;
@@ -210,7 +214,9 @@ void ts_close_queues_add(struct ts_close_queues *all, uint64_t number, int fd)
 		all->n_waiting++;
 		serve(queue);
 	} else {
-		/* Without memory for the entry the descriptor stays open until the process ends. */
+		/*
+		 * Without memory for the entry, the descriptor stays open until the process ends.
+		 */
 		free(entry);
 	}
 	pthread_mutex_unlock(&all->mutex);

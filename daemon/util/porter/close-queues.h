@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Closes descriptors that strangers passed. The porter's process calls it, never the daemon: close() of a stranger's descriptor
- * can last as long as the stranger likes (a TCP socket that lingers, a file of a FUSE file system), and a thread that waits for a
- * FUSE server ignores SIGKILL. Each queue has one thread while it holds descriptors; a queue's number is the caller's.
+ * Closes strangers' descriptors. Only the porter's processes call it, never the daemon: close() of
+ * a stranger's descriptor can take any time. Examples are a lingering TCP socket and a file of a
+ * FUSE file system. A thread that waits for a FUSE server ignores SIGKILL. Each queue has one
+ * thread while it holds descriptors. The caller chooses the queue's number.
  *
- * Worst case: TS_CLOSE_MAX_THREADS queues wait in close(). Then descriptors of further queues stay open until one of these
- * closes returns. Queues below TS_CLOSE_FIRST_SHARED always get a thread.
+ * Worst case: TS_CLOSE_MAX_THREADS queues wait in close(). Then descriptors of further queues stay
+ * open until one of these closes returns. Queues below TS_CLOSE_FIRST_SHARED always get a thread.
  *
- * ts_close_queues_add() is thread-safe. The queues have no end: they live as long as their process.
+ * ts_close_queues_add() is thread-safe. The queues live as long as their process.
  */
 #pragma once
 
@@ -20,9 +21,9 @@ struct ts_close_queues;
 
 int ts_close_queues_new(struct ts_close_queues **ret_queues); /* 0 or -ENOMEM */
 
-/* Takes the descriptor over, -1 included. Never blocks. */
+/* Takes ownership of the descriptor; -1 is accepted. Never blocks. */
 void ts_close_queues_add(struct ts_close_queues *queues, uint64_t queue, int fd);
 
-/* The number of descriptors that are not closed yet: of one queue, and of all. */
+/* Number of descriptors that are not yet closed: in one queue, and in all queues. */
 unsigned ts_close_queues_waiting(struct ts_close_queues *queues, uint64_t queue);
 unsigned ts_close_queues_waiting_all(struct ts_close_queues *queues);

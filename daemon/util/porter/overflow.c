@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The nursery and the helpers. porter-process.c calls this module; a helper closes with close-queues.c.
+ * The nursery and the helpers. porter-process.c calls this module. A helper closes with
+ * close-queues.c.
  *
- *	porter ---- nursery           a byte: "fork a helper"; the answer is a socket to that helper
+ *	porter ---- nursery           one byte: "fork a helper"; answer: a socket to it
  *	   |  \
  *	   |   ---- helper 2          each message: a queue's number and a descriptor
- *	   -------- helper 1 (full)   has shut its socket down; its closes go on
+ *	   -------- helper 1 (full)   its socket is shut down; its closes go on
  *
- * The porter's copy of a passed descriptor is never the last one: the message or the helper has another.
+ * The porter's copy of a passed descriptor is never the last one: the message or the helper has
+ * another.
  */
 #include "daemon/util/porter/overflow.h"
 
@@ -26,11 +28,12 @@
 #include "proto/abi/base.h"
 
 #define OVERFLOW_SPARE_FDS \
-	256u /* room in a helper for descriptors that are on their way when it is full */
+/* Descriptors that may still be in a helper's socket when the helper is full. */
+256u
 #define OVERFLOW_FORK_MS 1000  /* for the nursery's answer */
-#define OVERFLOW_END_US	 10000 /* between two looks whether all closes have returned */
+#define OVERFLOW_END_US	 10000 /* between checks whether all closes have returned */
 
-struct ts_overflow {
+	struct ts_overflow {
 	int nursery_fd;
 	int helper_fd; /* -1: none */
 };
@@ -60,7 +63,10 @@ static int send_message(int socket_fd, const void *data, size_t n_bytes, int fd)
 	return n < 0 ? -errno : 0;
 }
 
-/* Waits for a message. Returns its bytes; *ret_fd is its descriptor or -1. 0: no message will come any more. */
+/*
+ * Waits for a message and returns its size. *ret_fd: its descriptor, or -1. 0: no more messages
+ * will come.
+ */
 static size_t receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
 {
 	struct iovec iov = {data, n_bytes};
@@ -84,7 +90,7 @@ static size_t receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
 
 /* ---- a helper ---- */
 
-/* The number of descriptors that a helper holds before it is full. */
+/* Number of descriptors at which a helper is full. */
 static unsigned helper_capacity(void)
 {
 	struct rlimit limit = {0};
@@ -109,11 +115,16 @@ static _Noreturn void helper_run(int socket_fd)
 		_exit(1);
 	while (receive(socket_fd, &queue, sizeof(queue), &fd) == sizeof(queue)) {
 		ts_close_queues_add(queues, queue, fd);
-		/* The porter's next send fails. Messages that are in the socket already still come. */
+		/*
+		 * The porter's next send fails. Messages already in the socket are still received.
+		 */
 		if (ts_close_queues_waiting_all(queues) >= capacity)
 			shutdown(socket_fd, SHUT_RD);
 	}
-	/* The threads close in their users' order. At exit a close that waits would hold up all others. */
+	/*
+	 * Wait for the threads: at exit the kernel closes one descriptor after another, so one
+	 * blocked close would delay all others.
+	 */
 	while (ts_close_queues_waiting_all(queues))
 		usleep(OVERFLOW_END_US);
 	_exit(0);
@@ -134,7 +145,7 @@ static void nursery_fork(int nursery_fd)
 		close(fds[0]);
 		helper_run(fds[1]);
 	}
-	/* If fork() failed, the socket has no other end, and the porter's first send fails. */
+	/* If fork() failed, the socket has no other end, so the porter's first send fails. */
 	close(fds[1]);
 	send_message(nursery_fd, "", 1, fds[0]);
 	close(fds[0]);
@@ -154,7 +165,7 @@ static _Noreturn void nursery_run(int nursery_fd)
 
 /* ---- the porter's side ---- */
 
-/* Returns the descriptor's new number. */
+/* Closes all other descriptors but the standard ones. Returns the new number of `fd`. */
 static int close_all_but(int fd)
 {
 	int kept = dup2(fd, STDERR_FILENO + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the daemon's half of the porter (porter.c) and its process (porter-process.c): messages on a SOCK_SEQPACKET pair, and a
- * page. Both halves are one program: the messages have no version.
+ * Shared by the daemon's half of the porter (porter.c) and its process (porter-process.c): messages
+ * on a SOCK_SEQPACKET pair, and one shared page. Both halves are one program, so messages have no
+ * version.
  */
 #pragma once
 
@@ -10,11 +11,11 @@
 #include "daemon/util/porter/porter.h"
 
 enum porter_kind {
-	PORTER_KEEP = 1,    /* comes with the socket; no answer */
+	PORTER_KEEP = 1,    /* with the socket; no answer */
 	PORTER_CLOSE = 2,   /* no answer */
-	PORTER_RECEIVE = 3, /* n bytes; the answer comes with the session's files */
+	PORTER_RECEIVE = 3, /* n bytes; the answer has the session's files */
 	PORTER_HOLD = 4,    /* n bytes */
-	PORTER_SEND = 5,    /* n files; comes with a socket and the bytes */
+	PORTER_SEND = 5,    /* n files; with a socket and the bytes */
 	PORTER_RELEASE = 6, /* n files; no answer */
 };
 
@@ -25,27 +26,28 @@ struct porter_request {
 	uint64_t n;
 };
 
-/* Received bytes follow. */
+/* Received bytes follow the struct. */
 struct porter_answer {
 	int64_t r; /* bytes, or a negative errno */
 	uint64_t n_fds;
-	uint32_t has_memory; /* the first descriptor that comes with it is a memory file */
+	uint32_t has_memory; /* the first descriptor of the answer is a memory file */
 	uint32_t reserved;
 };
 
 struct porter_shared {
-	uint32_t n_open; /* of the porter: written by it, relaxed */
+	uint32_t n_open; /* open descriptors of the porter; written by its process, relaxed */
 	uint32_t most;
 };
 
-#define PORTER_SPARE_FDS 1024u /* room for what is on its way to the porter when it is full */
+/* Room for descriptors in flight to a full porter. */
+#define PORTER_SPARE_FDS 1024u
 
 union porter_control {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int) * TS_PORTER_SESSION_FDS)];
 };
 
-/* Makes room for descriptors in a message, and puts them there. */
+/* Adds descriptors to a message, in `control`. */
 static inline void porter_put_fds(struct msghdr *message, union porter_control *control,
 				  const int *fds, size_t n_fds)
 {
@@ -58,7 +60,7 @@ static inline void porter_put_fds(struct msghdr *message, union porter_control *
 	message->msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
 }
 
-/* The descriptors of a received message; returns how many. */
+/* Reads the descriptors of a received message. Returns their number. */
 static inline size_t porter_take_fds(struct msghdr *message, int ret_fds[TS_PORTER_SESSION_FDS])
 {
 	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -71,7 +73,7 @@ static inline size_t porter_take_fds(struct msghdr *message, int ret_fds[TS_PORT
 	return n_bytes / sizeof(int);
 }
 
-/* The only descriptor of a received message; -1: none came. */
+/* Returns the only descriptor of a received message; -1: none. */
 static inline int porter_take_fd(struct msghdr *message)
 {
 	int fds[TS_PORTER_SESSION_FDS];
@@ -79,5 +81,5 @@ static inline int porter_take_fd(struct msghdr *message)
 	return porter_take_fds(message, fds) ? fds[0] : -1;
 }
 
-/* The porter's process: serves requests until the daemon's end of the pair is gone. */
+/* The porter's process: serves requests until the daemon's end of the pair is closed. */
 _Noreturn void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The porter's process: a loop over requests of porter.c. The loop itself never waits but for the next request: closes that may last run in
- * close-queues.c's threads, in two queues for each user. One queue has descriptors that were received; every close() of them may wait
- * (FUSE flushes at each). The other one has sockets with descriptors that nobody received; these seldom wait, so connections of
- * a user do not pile up behind his files. If PORTER_MAX_SOCKETS of a user wait, overflow.c's helpers close his further ones. A
- * socket without descriptors in it is closed in the loop.
+ * The porter's process: a loop over requests of porter.c. The loop waits only for the next request.
+ * Closes that may block run in threads of close-queues.c, with two queues per user:
+ * - received descriptors: every close() may wait (FUSE flushes at each);
+ * - sockets with unreceived descriptors: their close() seldom waits, so they do not queue behind
+ *   files.
  *
- * When the daemon is gone, the process hangs up every connection and ends. Where a close waits, the kernel ends the process as soon as that
- * close returns. It holds nothing but strangers' descriptors then.
+ * If PORTER_MAX_SOCKETS sockets of a user wait, helpers of overflow.c close further ones. The loop
+ * itself closes a socket without descriptors in its queue.
+ *
+ * When the daemon is gone, the process shuts down every connection and exits. If a close waits, the
+ * kernel ends the process when that close returns. Until then it holds only strangers' descriptors.
  */
 #include "daemon/util/porter/porter-internal.h"
 
@@ -27,12 +30,13 @@
 #include "daemon/util/porter/close-queues.h"
 #include "daemon/util/porter/overflow.h"
 
-#define PORTER_FD      3 /* the only one that the process begins with, but for the standard ones */
+/* The only inherited descriptor besides the standard ones. */
+#define PORTER_FD      3
 #define PORTER_BUCKETS 1024u
 #define SCM_MOST_FDS   253u  /* SCM_MAX_FD of the kernel */
-#define SCAN_MOST      4096u /* messages of a socket's queue */
+#define SCAN_MOST      4096u /* messages in a socket's queue */
 
-/* Sockets of one user that wait in this process to be closed; helpers close further ones. */
+/* Sockets of one user that wait for close() in this process; helpers close further ones. */
 #define PORTER_MAX_SOCKETS 64u
 
 struct kept {
@@ -41,7 +45,7 @@ struct kept {
 	uint32_t user;
 	int fd;
 	unsigned n_held;
-	int held[]; /* room for TS_PORTER_MAX_HELD once there is one */
+	int held[]; /* TS_PORTER_MAX_HELD entries, allocated with the first file */
 };
 
 struct porter {
@@ -58,7 +62,7 @@ union many_control {
 	char bytes[CMSG_SPACE(sizeof(int) * SCM_MOST_FDS)];
 };
 
-/* Queues below TS_CLOSE_FIRST_SHARED, root's, always have a thread. */
+/* Queues below TS_CLOSE_FIRST_SHARED are root's and always get a thread. */
 static uint64_t files_queue(uint32_t user)
 {
 	return 2 * (uint64_t)user;
@@ -85,7 +89,7 @@ static void count_descriptors(struct porter *porter)
 	__atomic_store_n(&porter->shared->n_open, n, __ATOMIC_RELAXED);
 }
 
-/* Closes a socket that may have descriptors in its queue. */
+/* Closes a socket whose queue may have descriptors. */
 static void close_socket(struct porter *porter, uint32_t user, int fd)
 {
 	const uint64_t queue = sockets_queue(user);
@@ -98,7 +102,7 @@ static void close_socket(struct porter *porter, uint32_t user, int fd)
 static void keep(struct porter *porter, const struct porter_request *request, int fd)
 {
 	struct kept **p = &porter->kept[request->number % PORTER_BUCKETS];
-	/* Most connections hold no file. */
+	/* Without the array `held`: most connections hold no file. */
 	struct kept *kept = fd < 0 ? NULL : malloc(sizeof(*kept));
 
 	if (!kept) {
@@ -125,8 +129,9 @@ static void release(struct porter *porter, struct kept *kept, uint64_t n)
 }
 
 /*
- * Whether descriptors lie unreceived in a socket's queue, from which all else is taken. Nothing more comes into it: the caller has
- * shut it down. Credentials come with an empty packet, and not with the end of a queue of packets.
+ * True if a socket's queue has unreceived descriptors. Receives all messages before them. No new
+ * message can come, because the caller has shut the socket down. With SO_PASSCRED, an empty packet
+ * has credentials; the end of the queue has none.
  */
 static bool has_descriptors(int fd)
 {
@@ -151,7 +156,7 @@ static bool has_descriptors(int fd)
 		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (n < 0 || (!n && (type == SOCK_STREAM || !message.msg_controllen)))
-			/* A socket that listens has connections in its queue. */
+			/* An error: a listening socket, whose queue has connections. */
 			return n < 0 && errno != EAGAIN;
 		if (message.msg_flags & MSG_CTRUNC)
 			return true;
@@ -180,7 +185,7 @@ static void close_kept(struct porter *porter, uint64_t number)
 
 /* ---- requests with an answer ---- */
 
-/* The session's files of a message, in the order of ts_porter_receive_session(); -1: none. */
+/* A message's files for a session, in the order of ts_porter_receive_session(); -1: none. */
 struct session_files {
 	int fds[TS_PORTER_SESSION_FDS];
 };
@@ -201,7 +206,7 @@ static void answer_with(int64_t r, unsigned n_fds, const void *data, size_t n_by
 			fds[n++] = files->fds[i];
 	if (n)
 		porter_put_fds(&message, &control, fds, n);
-	/* The daemon waits for it. If the daemon is gone, the next request does not come. */
+	/* The daemon waits for this answer. If the daemon is gone, no next request comes. */
 	do
 		sent = sendmsg(PORTER_FD, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
@@ -220,7 +225,7 @@ static bool may_receive(struct porter *porter, const struct kept *kept)
 	       porter->shared->n_open < porter->shared->most;
 }
 
-/* Up to n bytes of a connection and the descriptors that come with them. A negative errno: nothing came. */
+/* Receives up to n bytes and their descriptors. A negative errno: nothing was received. */
 static ssize_t receive_all(int fd, void *data, size_t n, int fds[SCM_MOST_FDS], unsigned *ret_n_fds)
 {
 	struct iovec iov = {data, n};
@@ -249,13 +254,13 @@ static ssize_t receive_all(int fd, void *data, size_t n, int fds[SCM_MOST_FDS], 
 	return got;
 }
 
-/* Asks the kernel alone: a stranger's file system is not asked what its file is. */
+/* F_GET_SEALS is answered by the kernel alone, without a call into the file system. */
 static bool is_memory_file(int fd)
 {
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-/* False: the file is not one that the daemon may have, or there is one already. */
+/* False: the daemon may not have this file, or it has one of this kind already. */
 static bool take_session_file(struct session_files *files, int fd)
 {
 	struct statx status;
@@ -322,7 +327,7 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0);
 }
 
-/* Cached attributes alone: a stranger's server is asked for none. */
+/* Uses cached attributes only, so a stranger's server is not asked. */
 static struct ts_porter_file identify(int fd)
 {
 	struct statx status = {0};
@@ -398,7 +403,7 @@ static void serve(struct porter *porter, const struct porter_request *request, s
 	default:
 		break;
 	}
-	/* A worker's socket, or one that no request is about. */
+	/* The worker's socket, or a descriptor that no request expects. */
 	if (fd >= 0)
 		close(fd);
 }
@@ -424,7 +429,10 @@ static bool serve_next(struct porter *porter)
 	return true;
 }
 
-/* Every other end sees the end now. The closes at exit wait until the daemon has closed its own descriptors: they are the last ones. */
+/*
+ * Shuts down all connections, so that the other ends see it now. Then waits until the daemon has
+ * exited and closed its descriptors. So the closes at this exit are the last ones.
+ */
 static _Noreturn void end(struct porter *porter, pid_t daemon)
 {
 	for (size_t i = 0; i < PORTER_BUCKETS; i++)
@@ -448,7 +456,10 @@ static void close_others(void)
 		close((int)fd);
 }
 
-/* The daemon's descriptors are the daemon's alone, the standard ones among them: this process may be there long after it. */
+/*
+ * Drops all inherited descriptors, the standard ones included, because this process may outlive the
+ * daemon by long.
+ */
 static int prepare_descriptors(int fd, struct porter_shared *shared)
 {
 	struct rlimit limit;
@@ -483,7 +494,7 @@ void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
 	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1};
 	struct porter *porter = calloc(1, sizeof(*porter));
 
-	/* A signal for all processes of a service is the daemon's to act upon. */
+	/* A signal to all processes of a service is handled by the daemon only. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "tracesmith-port");

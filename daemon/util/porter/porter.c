@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's half of the porter. listen.c gives it each connection; peers.c and connection.c receive through it; question.c has it send
- * files to workers. MSG_PEEK without room for descriptors reports with MSG_CTRUNC whether the next message has some, and receives
- * none of them: only such a message costs a round trip to the process.
+ * The daemon's half of the porter. listen.c registers each connection. peers.c and connection.c
+ * receive through it, and question.c sends files to workers. MSG_PEEK without room for descriptors
+ * sets MSG_CTRUNC if the next message has some, and receives none of them. Only such a message
+ * costs a round trip to the porter's process.
  */
 #include "daemon/util/porter/porter-internal.h"
 
@@ -15,7 +16,7 @@
 
 #include "daemon/util/daemon-error.h"
 
-#define PORTER_ANSWER_MS   10000 /* the process waits for nothing: later is never */
+#define PORTER_ANSWER_MS   10000 /* the process never waits, so a later answer never comes */
 #define PORTER_FAREWELL_MS 100
 
 struct ts_porter {
@@ -64,7 +65,7 @@ void ts_porter_free(struct ts_porter *porter)
 {
 	if (!porter)
 		return;
-	/* The process ends after this one where a close holds it up, and then init reaps it. */
+	/* If a close blocks the process, it ends later than the daemon, and init reaps it. */
 	close(porter->fd);
 	for (int ms = 0; ms < PORTER_FAREWELL_MS && !waitpid(porter->pid, NULL, WNOHANG); ms++)
 		usleep(1000);
@@ -83,7 +84,7 @@ bool ts_porter_is_full(const struct ts_porter *porter)
 	       __atomic_load_n(&porter->shared->most, __ATOMIC_RELAXED);
 }
 
-/* fd -1: none goes with it. */
+/* fd -1: no descriptor. */
 static int send_request(struct ts_porter *porter, const struct porter_request *request, int fd,
 			const void *data, size_t n_bytes)
 {
@@ -103,7 +104,7 @@ static int send_request(struct ts_porter *porter, const struct porter_request *r
 	return n < 0 ? ts_error_origin(-EPIPE) : 0;
 }
 
-/* The order of ts_porter_receive_session(). */
+/* Sorts descriptors into the order of ts_porter_receive_session(). */
 static void take_session(struct msghdr *message, bool has_memory,
 			 int ret_fds[TS_PORTER_SESSION_FDS])
 {
@@ -116,7 +117,7 @@ static void take_session(struct msghdr *message, bool has_memory,
 		ret_fds[at++] = fds[i];
 }
 
-/* The answer to a request. After -EPIPE no further request is answered. */
+/* Sends a request and waits for the answer. After -EPIPE, no further request is answered. */
 static ssize_t call(struct ts_porter *porter, const struct porter_request *request, int with_fd,
 		    const void *data, size_t n_data, void *ret_data, size_t n_bytes,
 		    int ret_fds[TS_PORTER_SESSION_FDS], uint64_t *ret_n_fds)
@@ -139,7 +140,7 @@ static ssize_t call(struct ts_porter *porter, const struct porter_request *reque
 	while (r < 0 && errno == EINTR);
 	n = r == 1 ? recvmsg(porter->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
 	if (n < (ssize_t)sizeof(answer)) {
-		/* An answer that came later would be taken for that of another request. */
+		/* A late answer would be mistaken for that of the next request. */
 		shutdown(porter->fd, SHUT_RDWR);
 		return ts_error_origin(-EPIPE);
 	}
@@ -156,8 +157,8 @@ uint64_t ts_porter_keep(struct ts_porter *porter, uid_t user, int fd)
 	const int on = 1;
 
 	/*
-	 * A look at the queue passes over an out-of-band packet, and the next receive frees it with the descriptors in it. In line it is
-	 * a packet like any other.
+	 * MSG_PEEK skips an out-of-band packet, and the next receive frees it with its descriptors.
+	 * SO_OOBINLINE makes it an ordinary packet.
 	 */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	(void)send_request(porter, &request, fd, NULL, 0);
@@ -170,9 +171,9 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd)
 
 	if (fd < 0)
 		return;
-	/* The other end sees it now, whenever the porter comes to closing it. */
+	/* The other end sees the shutdown at once, before the porter closes the socket. */
 	shutdown(fd, SHUT_RDWR);
-	/* Before the porter is asked: its close is the last one. */
+	/* Before the request: so the porter's close is the last one. */
 	close(fd);
 	(void)send_request(porter, &request, -1, NULL, 0);
 }
@@ -209,7 +210,10 @@ static ssize_t receive(struct ts_porter *porter, enum porter_kind kind, uint64_t
 			*ret_n_fds = (unsigned)n_fds;
 		return n;
 	}
-	/* Exactly what was looked at: behind it, on a stream, descriptors may have come meanwhile. */
+	/*
+	 * Receives exactly the peeked bytes: on a stream, a message with descriptors may now follow
+	 * them.
+	 */
 	iov.iov_len = (size_t)n;
 	message.msg_flags = 0;
 	return receive_again(fd, &message, 0);
