@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracesmithd: takes records out of the memory of processes that have libtsinject.so and writes
- * them as traces. Options in, a server run, an exit status out.
+ * tracesmithd: copies records out of the shared memory of processes with libtsinject.so and writes
+ * them as traces. main() parses options, checks them for the mode, and calls ts_server_run(). The
+ * first argument can select another role: prober or inspector. --symbolize names the stacks of a
+ * trace instead.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -236,7 +238,7 @@ static int parse_metadata(struct ts_server_options *server, const char *text)
 	return 0;
 }
 
-/* Of --symbolize, and what concerns symbols otherwise. E_NOT_MINE: another option. */
+/* Parses the options of --symbolize and other symbol options. E_NOT_MINE: another option. */
 #define E_NOT_MINE 1
 static int parse_symbols(struct arguments *arguments, int key, const char *value)
 {
@@ -373,12 +375,12 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		arguments->exit = true;
 		return 0;
 	default:
-		/* getopt_long() has said what is wrong. */
+		/* getopt_long() has printed the error. */
 		return -EINVAL;
 	}
 }
 
-/* What the mode needs. */
+/* Checks the options that the mode needs. */
 static int check_arguments(struct arguments *arguments)
 {
 	struct ts_server_options *server = &arguments->server;
@@ -409,8 +411,9 @@ static int check_arguments(struct arguments *arguments)
 }
 
 /*
- * A line for each kind of kernel event, for tsctl devices: its name, and what it lacks where it lacks anything ("NAME without
- * PARTS: why" where it lacks parts). One more says whether calls can be seen from outside.
+ * Prints a line per kind of kernel event, for tsctl devices: its name, and the reason if it is
+ * missing ("NAME without PARTS: why" if parts are missing). A last line reports whether `--system`
+ * is available.
  */
 static int check_kernel(void)
 {
@@ -436,10 +439,10 @@ static int check_kernel(void)
 	return fflush(stdout) ? 1 : 0;
 }
 
-/* Whoever asks where things are asks from elsewhere: `path` from now on does not depend on where we were started. */
+/* Makes `path` absolute, because clients that ask for it run in other directories. */
 static int make_absolute(const char **path)
 {
-	/* For as long as the process lives. */
+	/* Never freed: in use as long as the process lives. */
 	static char *kept[4];
 	static size_t n_kept;
 	char *directory, *absolute;
@@ -457,7 +460,10 @@ static int make_absolute(const char **path)
 	return 0;
 }
 
-/* Shares of the disk are those of the file system that holds the traces. One that reports no size has no limit. */
+/*
+ * Shares of the disk refer to the file system of the traces. If it reports no size, there is no
+ * limit.
+ */
 static void resolve_shares(struct ts_server_options *server)
 {
 	struct statvfs disk = {0};
@@ -467,7 +473,7 @@ static void resolve_shares(struct ts_server_options *server)
 	ts_limits_resolve(&server->limits, (uint64_t)disk.f_blocks * disk.f_frsize);
 }
 
-/* A service that could write nothing says so when it starts, not at the first process that it should record. */
+/* A service that cannot write its directory fails at the start, not at the first process. */
 static int prepare_directory(struct ts_server_options *server)
 {
 	int r = 0;
@@ -490,7 +496,7 @@ static int prepare_directory(struct ts_server_options *server)
 	return r;
 }
 
-/* Sockets that systemd listens at already (sd_listen_fds(3)), told apart by their type. */
+/* Takes the listening sockets of systemd (sd_listen_fds(3)), which differ by type. */
 static int take_activation(struct ts_server_options *server)
 {
 	int n = sd_listen_fds(1);
@@ -507,7 +513,7 @@ static int take_activation(struct ts_server_options *server)
 	return 0;
 }
 
-/* Those of above, then the limits'. */
+/* Lists long_options, then the options of the limits. */
 static void list_options(struct option *ret_options)
 {
 	memcpy(ret_options, long_options, sizeof(long_options));
@@ -519,8 +525,8 @@ static void list_options(struct option *ret_options)
 }
 
 /*
- * Memory that sessions free goes back to the system at once. By default the allocator raises its threshold for mmap() to the size
- * of the largest buffer that was ever freed, and keeps smaller ones for each thread.
+ * Returns freed memory of sessions to the system at once. By default the allocator raises its
+ * mmap() threshold to the largest freed buffer, and keeps smaller ones per thread.
  */
 static void configure_allocator(void)
 {
