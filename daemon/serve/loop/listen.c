@@ -237,7 +237,7 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 
 /*
  * The porter keeps a second descriptor of the socket. The queue may hold connections with
- * unreceived descriptors. So closing the socket in the daemon never waits for those.
+ * unreceived descriptors. So closing the socket in the daemon never waits for these descriptors.
  */
 static uint64_t keep_socket(struct ts_server *server, int fd)
 {

@@ -5,9 +5,9 @@
  * everything else: listen.c, peers.c, connection.c, question.c, and the checks of recording/ and
  * system/.
  *
- * The end: finish() stops each session and sets its deadline. When the last peer is gone, the file
- * is completed, Finish requests are answered and the loop exits. If a thread is still stuck at
- * abandon_deadline_ns, the process exits at once.
+ * The end: begin_finish() sets a deadline for each session and stops it. When the last peer is
+ * gone, finish() completes the file, answers Finish requests and ends the loop. If a thread is
+ * still stuck at abandon_deadline_ns, the process exits at once.
  */
 #include "daemon/serve/loop/server.h"
 #include "daemon/serve/loop/question.h"
@@ -31,13 +31,11 @@
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
-/* Sockets, timers, descriptors being closed, and files on their way to workers. */
-128u
+	128u /* sockets, timers, descriptors being closed, files on their way to workers */
 
-	/* ---- checks of peers and clients ---- */
+/* ---- checks of peers and clients ---- */
 
-	static int
-	describe(struct ts_server *server, const char *metadata)
+static int describe(struct ts_server *server, const char *metadata)
 {
 	const char *value = strchr(metadata, '=');
 	char key[64];

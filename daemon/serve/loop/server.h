@@ -59,19 +59,15 @@ struct ts_server_options {
 	/* record: more "key=value" metadata */
 	const char *metadata[TS_SERVER_MAX_METADATA];
 	unsigned n_metadata;
-	const char *
-		/* Record: one more "key=value" for a trace without GPU operations; NULL: none. */
-		empty_metadata;
+	/* Record: one more "key=value" for a trace without GPU operations; NULL: none. */
+	const char *empty_metadata;
 	struct ts_kernel_config kernel_events;
 	/* Service, record: also record calls of processes that did not preload the shim. */
 	bool system;
 	const char *dump_on_mark; /* a mark of this name asks for a dump; NULL: none */
 	bool no_symbols;	  /* record: stacks get no names */
-	const char
-		/*
-		 * The worker, which reads untrusted files; NULL: the one installed with the daemon.
-		 */
-		*worker;
+	/* The worker, which reads untrusted files; NULL: the worker installed with the daemon. */
+	const char *worker;
 };
 
 struct ts_peer;
@@ -105,9 +101,8 @@ struct ts_server {
 	sd_event_source *resume_timer; /* ends a pause of accept() */
 	int inject_fd;
 	int control_fd;
-	uint64_t inject_kept,
-		/* The porter's ids of listening sockets that the daemon created. */
-		control_kept;
+	/* The porter's ids of listening sockets that the daemon created. */
+	uint64_t inject_kept, control_kept;
 	bool unlink_inject;
 	bool unlink_control;
 	char directory[TS_PLACES_BYTES]; /* private: of the control socket; empty: none */

@@ -51,9 +51,8 @@ struct ts_recording {
 	int error;	       /* of the writer; the file is incomplete */
 	bool judged;	       /* `cut_short` is final */
 	const char *cut_short; /* why the file ended before its processes; NULL: it did not */
-	char names_missing
-		/* Why no stack has names; empty: some have. */
-		[TS_SYMBOL_WHY_BYTES];
+	/* Why no stack has names; empty: some have. */
+	char names_missing[TS_SYMBOL_WHY_BYTES];
 
 	/* Several files: recording-rotation.c. */
 	pthread_mutex_t rotating;	 /* guards the fields below, unless noted */
@@ -67,9 +66,8 @@ struct ts_recording {
 	unsigned n_dumps;
 	uint32_t dump_name; /* string id of the mark that asks for a dump; 0: none */
 	bool dump_wanted;   /* any thread */
-	uint64_t
-		/* Deadline of a dump that waits for sessions; 0: none waits. Main thread. */
-		dump_deadline_ns;
+	/* Deadline of a dump that waits for sessions; 0: none waits. Main thread. */
+	uint64_t dump_deadline_ns;
 
 	/* atomic: totals of all sessions, and their processor time */
 	uint64_t n_samples, samples_ns;
@@ -89,9 +87,8 @@ struct ts_recording {
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
 	uint32_t n_unsupported;
-	const char
-		/* Why the first capture ended before its process; NULL: none did. */
-		*capture_ended;
+	/* Why the first capture ended before its process; NULL: none did. */
+	const char *capture_ended;
 	/* The first process with an empty reason. */
 	uint32_t empty_reason;
 	char empty_text[256];

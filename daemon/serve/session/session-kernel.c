@@ -475,7 +475,7 @@ static int take_feed(struct ts_session *s)
 	int r = 0;
 
 	s->kernel->flowing = ts_kernel_feed_take(s->kernel->feed, &events, &n_bytes);
-	/* The session was told to record no more (TS_COMMAND_RECORD is clear). */
+	/* Recording has ended (TS_COMMAND_RECORD is clear). */
 	if (!(__atomic_load_n(&s->memory.control->command, __ATOMIC_RELAXED) & TS_COMMAND_RECORD) &&
 	    !s->ending)
 		return count_losses(s);

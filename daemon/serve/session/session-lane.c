@@ -10,7 +10,7 @@
  */
 #include "daemon/serve/session/session-internal.h"
 
-/* One round drains at most this fraction of the lane. */
+/* One round drains about one eighth of the lane. */
 #define LANE_ROUND_PART 8
 
 int ts_session_lane_begin(struct ts_session *s)

@@ -24,15 +24,13 @@ struct ts_session_samples {
 	struct ts_sampler *sampler; /* NULL: the sampler ended */
 	bool on, done, has_program, has_why;
 	uint64_t lost_since_ns;
-	struct ts_map
-		/*
-		 * Stack ids by a 64-bit hash of the frames. Two stacks of a session do not collide
-		 * in practice.
-		 */
-		stacks;
-	uint32_t
-		/* The file's string for each text of the sampler, or TS_ID_UNKNOWN. */
-		texts[TS_REMOTE_PYTHON_TEXTS + 1];
+	/*
+	 * Stack ids by a 64-bit hash of the frames. Two stacks of a session do not collide
+	 * in practice.
+	 */
+	struct ts_map stacks;
+	/* The file's string for each text of the sampler, or TS_ID_UNKNOWN. */
+	uint32_t texts[TS_REMOTE_PYTHON_TEXTS + 1];
 };
 
 int ts_session_samples_new(const struct ts_kernel_process *process, uint64_t period_ns,

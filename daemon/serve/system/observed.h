@@ -16,12 +16,11 @@ struct ts_observed {
 	bool by_shim;	      /* excluded because of its shim's session */
 	bool has_shim;	      /* it maps the shim */
 	uint64_t shim_ns;
-	uint64_t
-		/*
-		 * Since when the process is gone although the kernel did not report it; 0: it is
-		 * not gone.
-		 */
-		gone_ns;
+	/*
+	 * Since when the process is gone although the kernel did not report it; 0: it is
+	 * not gone.
+	 */
+	uint64_t gone_ns;
 
 	struct ts_map kernels; /* handle -> string id of the name */
 	struct ts_map threads; /* thread number -> id in the session */

@@ -17,11 +17,8 @@ struct ts_observer;
 
 struct ts_observer_options {
 	struct ts_recording *recording; /* must outlive it */
-	struct ts_users
-		/*
-		 * Must outlive it. Files, sessions and definitions count in their users' accounts.
-		 */
-		*users;
+	/* Must outlive it. Files, sessions and definitions count in their users' accounts. */
+	struct ts_users *users;
 	const char *worker; /* as in struct ts_worker_options */
 	uint32_t seal_age_ms;
 	bool paused; /* no events before ts_observer_switch() */

@@ -27,9 +27,8 @@
 struct ts_prober;
 
 enum ts_prober_kind {
-	TS_PROBER_FILE =
-		/* A file that a process maps: the process's view of the path, the user's rights. */
-		1,
+	/* A file that a process maps: the process's view of the path, the user's rights. */
+	TS_PROBER_FILE = 1,
 	TS_PROBER_OWN_FILE,  /* a file of this system, with the daemon's rights */
 	TS_PROBER_OPEN_FILE, /* the open file in the request gets probes */
 	TS_PROBER_GO_ON,     /* the file gets probes, with the request's number */
@@ -55,12 +54,11 @@ struct ts_prober_answer {
 	/* 0 or a negative errno. -ENOENT of PROBES: the file has none of the functions. */
 	int32_t error;
 	uint64_t device, inode;
-	uint32_t
-		/*
-		 * Only root or the daemon's user can have written the file; the answer has its
-		 * descriptor.
-		 */
-		trusted;
+	/*
+	 * Only root or the daemon's user can have written the file; the answer has its
+	 * descriptor.
+	 */
+	uint32_t trusted;
 	uint32_t reserved;
 };
 

@@ -28,12 +28,11 @@
 #include "proto/abi/base.h"
 
 #define OVERFLOW_SPARE_FDS \
-/* Descriptors that may still be in a helper's socket when the helper is full. */
-256u
+	256u /* room for descriptors that are still in the socket when the helper is full */
 #define OVERFLOW_FORK_MS 1000  /* for the nursery's answer */
 #define OVERFLOW_END_US	 10000 /* between checks whether all closes have returned */
 
-	struct ts_overflow {
+struct ts_overflow {
 	int nursery_fd;
 	int helper_fd; /* -1: none */
 };
