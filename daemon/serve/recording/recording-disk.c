@@ -4,7 +4,7 @@
  * the first byte on. The writer (sbt/write) calls space_take() before its file takes up space, room
  * for the file's end included. The request must fit the user's share, the share of all users and
  * the free disk to keep (disk.c). A recording without space ends like one whose disk is full.
- * peers.c and recording-rotation.c call the other functions.
+ * peers.c, server-system.c and recording-rotation.c call the other functions.
  */
 #include "daemon/serve/recording/recording.h"
 

@@ -4,8 +4,8 @@
  * dump. The newest file keeps the recording's name; finished files get a number. The oldest files
  * are removed when the limits (--keep...) allow it.
  *
- * The thread that wrote last rotates: session-write.c calls ts_recording_rotate(). dump.c,
- * control.c and expire.c call the other functions.
+ * The thread that wrote last rotates: session-write.c and observer.c call ts_recording_rotate().
+ * dump.c, control.c, answers.c and expire.c call the other functions.
  *
  * Rotation:
  *   link NAME.sbt -> NAME.<number>.sbt     the finished file gets its number

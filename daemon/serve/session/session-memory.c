@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of a session: counts the memory that a process makes the daemon allocate, and charges
- * it to the account of its user. session-round.c calls this after each chunk of records.
- * session-definitions.c calls it before a map of ids grows.
+ * it to the account of its user. session-round.c and session-lane.c call this after each chunk of
+ * records. session-definitions.c calls it before a map of ids grows.
  *
  * A session over its share writes its rows. The write empties all memory but the maps and the bits
  * of halves, and the session goes on in smaller steps. If the rest is still over the share, the
