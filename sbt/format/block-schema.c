@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of each type of block: of rows (schema.c), of summaries (summary.c), and of the index. Readers and writers call it. */
+/*
+ * Schemas of all block types: of rows (schema.c), of summaries (summary.c) and of the index. Block
+ * decoder, verify and the report of sizes call it.
+ */
 #include "sbt/format/block.h"
 #include "sbt/format/summary.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks: rows gathered and encoded, read and decoded. The one place that knows how a block is encoded. Private to sbt/.
+ * Blocks: rows are gathered in a builder and encoded; a payload is checked and decoded. The
+ * encoding of a block is known here and nowhere else. Private to sbt/.
+ *
+ * No object here is thread-safe: each belongs to one thread at a time.
  */
 #pragma once
 
@@ -11,61 +14,73 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-/* Sums of numbers that a stranger chose stay where they are at the top. */
+/* The sums come from untrusted rows; they stop at the maximum instead of wrapping around. */
 static inline uint64_t ts_add_saturated(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Index rows are struct ts_sbt_block; this schema is theirs. */
+/* The schema of index rows, which are struct ts_sbt_block. */
 extern const struct ts_row_schema ts_sbt_index_schema;
 
-/* Schemas of all types with a row struct, those of the index and of summaries included. */
+/*
+ * Returns the schema of any type with a row struct, also of the index and of summaries. NULL:
+ * unknown type.
+ */
 const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
-/* Parts of a payload that are compressed each by itself, at most. */
+/* The most parts of a payload that are compressed as zstd frames of their own. */
 #define TS_ENCODER_MAX_PARTS 320u
 
-/* Rows that predictions are tried on. */
+/* Number of rows on which predictions are tried. */
 #define TS_ENCODER_SAMPLE 2048u
 
-/* Blocks that what was best serves for; how to compress a plane, twice as many each time that it has not changed, up to the most. */
+/*
+ * A chosen prediction serves for TS_ENCODER_CHOICE_BLOCKS blocks. The choice of compression for a
+ * plane begins with the same number. The number doubles each time the choice stays the same, up to
+ * TS_ENCODER_MOST_BLOCKS.
+ */
 #define TS_ENCODER_CHOICE_BLOCKS 8u
 #define TS_ENCODER_MOST_BLOCKS	 32u
 
 /* How a plane is compressed. */
 enum ts_plane_kind {
-	TS_PLANE_REPEATS = 0, /* by what repeats in it */
-	TS_PLANE_NOISE = 1,   /* by how often each byte comes */
-	TS_PLANE_EVEN = 2,    /* not at all: each byte comes as often as any other */
+	TS_PLANE_REPEATS = 0, /* repeated sequences and entropy coding */
+	TS_PLANE_NOISE = 1,   /* entropy coding of single bytes */
+	TS_PLANE_EVEN = 2,    /* stored: all bytes are equally frequent */
 };
 
 struct ts_plane_choice {
 	uint8_t kind;	/* enum ts_plane_kind */
-	uint8_t n_left; /* blocks */
-	uint8_t n_wait; /* what that began with */
+	uint8_t n_left; /* blocks until the next trial */
+	uint8_t n_wait; /* blocks between two trials */
 };
 
-/* What was best for a column, and for how many blocks it is taken without trying. */
+/* The best prediction for a column, and the number of blocks that use it without a new trial. */
 struct ts_choice {
-	uint8_t n_predictions; /* so many there were to choose from */
+	uint8_t n_predictions; /* number of predictions in the trial */
 	uint8_t best;
 	uint8_t n_left;
-	bool has_planes; /* how many suit the best one is known, and whether they are centred */
+	/* n_planes and is_centred of the best prediction are known. */
+	bool has_planes;
 	bool is_centred;
 	uint8_t n_planes;
 	struct ts_plane_choice planes[8];
 };
 
-/* Where a part ends. A plane: which, and of what column. */
+/*
+ * End of a part. If the part is a plane, `choice` and `plane` name the column's choice and the
+ * plane.
+ */
 struct ts_part {
 	size_t end;
-	struct ts_choice *choice; /* NULL: nothing is tried */
+	struct ts_choice *choice; /* NULL: no trial */
 	unsigned plane;
 };
 
 /*
- * What encoding needs besides the rows; one per thread of use. Zero-initialised is ready.
+ * Working memory of an encoder; one per thread. A zero-initialised struct is ready. The caller
+ * frees it with ts_encoder_deinit().
  */
 struct ts_encoder {
 	struct ZSTD_CCtx_s *zstd;
@@ -74,45 +89,48 @@ struct ts_encoder {
 	struct ts_buffer scratch;
 	struct ts_buffer order;
 	struct ts_buffer values;    /* of a column, 64 bits each */
-	struct ts_buffer residuals; /* the same */
+	struct ts_buffer residuals; /* of a column, 64 bits each */
 	struct ts_buffer state;	    /* of a prediction */
 	uint64_t sample[TS_ENCODER_SAMPLE];
 	uint32_t n_parts;
 	struct ts_part parts[TS_ENCODER_MAX_PARTS];
 };
 
-/* Afterwards it is as new. */
+/* Frees all memory. The encoder is ready for use again. */
 void ts_encoder_deinit(struct ts_encoder *encoder);
 
-/* Bytes of memory beside the struct. */
+/* Returns the bytes of memory that the encoder holds, without the struct itself. */
 uint64_t ts_encoder_memory(const struct ts_encoder *encoder);
 
 /*
- * Puts a payload together, column by column: begin, one call per column in ascending order of id, end. `end`
- * compresses it where that helps, completes the header (sequence and checksum excepted, see
- * ts_block_number()) and appends the block to `out`. All return 0 or -ENOMEM.
+ * A payload is built column by column: ts_encoder_begin(), one call per column in ascending order
+ * of id, ts_encoder_end(). ts_encoder_end() compresses the payload if that makes it smaller,
+ * completes the header and appends the block to `out`. ts_block_number() sets the sequence number
+ * and the checksum of the header. All return 0 or -ENOMEM.
  */
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns);
 
-/* A column of a list, or of anything that is predicted from its own values alone. */
+/* Adds a column of a list, or any column that is predicted from its own values only. */
 int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, const void *values,
 		      uint32_t n_values, uint16_t width, bool is_signed);
 
-/* One value for all rows. *header as below. */
+/* Adds a column with one value for all rows. `header` is as in ts_encoder_predicted(). */
 int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
 			struct ts_sbt_column_header *header, const void *value);
 
 /*
- * A column's values as they are, or one where all are equal, or, where they are numbers, their residuals by the best of these
- * predictions. *header says what it is (id, width, flags, key of an INDEXED one); how it was encoded is filled in.
- * `bases` are the ids of the predictions' base columns. `choice`, NULL or zeroed to begin with, is kept from block to block.
+ * Adds a column. The values are stored as one constant if all are equal, as residuals of the best
+ * of the predictions if they are numbers, and unchanged otherwise. The caller sets id, width,
+ * flags, number of values and the key of an INDEXED column in *header; the function fills in the
+ * encoding. `bases` holds the ids of the predictions' base columns. `choice` is NULL, or zeroed
+ * before the first block and kept from block to block.
  */
 int ts_encoder_predicted(struct ts_encoder *encoder, uint16_t column,
 			 struct ts_sbt_column_header *header, const void *values,
 			 const struct ts_prediction *predictions, const uint16_t *bases,
 			 unsigned n_predictions, struct ts_choice *choice);
 
-/* An index column: of each row the item of a dictionary; `key` NULL, or the other index. */
+/* Adds an index column: the dictionary item of each row. `key` is NULL or the other index. */
 int ts_encoder_index(struct ts_encoder *encoder, uint16_t column,
 		     struct ts_sbt_column_header *header, const uint16_t *values,
 		     const uint16_t *key, uint32_t n_keys);
@@ -121,49 +139,60 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 		   struct ts_buffer *out);
 
 /*
- * A block of values of any length, as strings are kept: u32 `lengths`, and the bytes of all. Appended to `out` and emptied, where
- * there are any; the rest of the header is the caller's.
+ * Encodes a list of values of any length, such as strings: `lengths` holds u32, `bytes` the bytes
+ * of all values. If there are values, the block is appended to `out` and both buffers are emptied.
+ * The caller fills in the rest of the header.
  */
 int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		    struct ts_buffer *lengths, struct ts_buffer *bytes, struct ts_buffer *out);
 
-/* Gives each block in [blocks, + n_bytes) its number, counting on from *sequence, and its checksum. */
+/*
+ * Numbers the blocks in [blocks, blocks + n_bytes) from *sequence and sets the checksum of their
+ * headers. Advances *sequence.
+ */
 void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence);
 
-/* Bytes of a block: header, payload, padding. */
+/* Bytes of a block in the file: header, payload, padding. */
 static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
 {
 	return sizeof(*header) + ts_align_up(header->stored_bytes, 8);
 }
 
+/* Fills the index row of the block whose header lies at `off` in the file. */
 void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
 		       struct ts_sbt_block *ret_block);
 
-/* Fills the end marker of a file with index_bytes of index blocks at index_off, and n_blocks before them. */
+/*
+ * Fills the end marker of a file. `index_off` and `index_bytes` locate the index blocks; `n_blocks`
+ * is the number of blocks before them.
+ */
 void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
 			uint64_t n_blocks);
 
-/* Appends index blocks for these entries to `out`, numbered from `sequence`, and the end marker. */
+/*
+ * Appends index blocks for these entries and the end marker to `out`. The index blocks are numbered
+ * from n_blocks. Returns 0 or -ENOMEM.
+ */
 int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
 		    struct ts_buffer *out);
 
 /*
- * An open block: rows come in, leave column by column. Single rows are staged as they are, then turned
- * into columns some at a time, while they still are in the cache.
+ * An open block that rows are added to and that is encoded column by column. Added rows are staged
+ * as structs; a full stage is turned into columns while its rows are still in the cache.
  */
 struct ts_builder {
 	const struct ts_row_schema *schema;
 	struct ts_plan plan;
 	uint8_t *staged;
-	uint8_t *columns[TS_ROW_MAX_COLUMNS];		 /* of those in no run */
-	bool seen[TS_ROW_MAX_COLUMNS];			 /* of these: not zero in all rows */
+	uint8_t *columns[TS_ROW_MAX_COLUMNS]; /* of columns in no run */
+	bool seen[TS_ROW_MAX_COLUMNS]; /* has a value that is not zero; columns in no run only */
 	struct ts_dictionary dictionaries[TS_PLAN_RUNS]; /* of the runs */
 	uint16_t *indices[TS_PLAN_RUNS];
 	struct ts_choice choices[TS_ROW_MAX_COLUMNS];
 	uint32_t n_staged;
 	uint32_t n_rows; /* in the columns */
 	uint32_t capacity;
-	uint32_t slot_bytes; /* of memory for each row of the capacity */
+	uint32_t slot_bytes; /* memory per row of the capacity */
 	bool unsorted;
 	uint64_t last_start_ns;
 	uint64_t earliest_ns;
@@ -172,13 +201,23 @@ struct ts_builder {
 	uint64_t amount_bytes;
 };
 
+/*
+ * Allocates an empty builder. The caller frees it with ts_builder_free(), which accepts NULL.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_builder_new(const struct ts_row_schema *schema, struct ts_builder **ret_builder);
 void ts_builder_free(struct ts_builder *builder);
 
-/* 0 or -ENOMEM; the caller encodes it when full. */
+/*
+ * Adds a row. Returns 0 or -ENOMEM. The caller encodes the builder when it has TS_SBT_MAX_ROWS
+ * rows.
+ */
 int ts_builder_add(struct ts_builder *builder, const void *row);
 
-/* Many rows. *ret_n_added: how many were taken, some also where memory ran out (they wait as they are). */
+/*
+ * Adds up to `n` rows. *ret_n_added is the number of added rows, also on -ENOMEM; rows that could
+ * not become columns stay staged.
+ */
 int ts_builder_add_rows(struct ts_builder *builder, const void *rows, uint32_t n,
 			uint32_t *ret_n_added);
 
@@ -187,66 +226,84 @@ static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 	return builder->n_rows + builder->n_staged;
 }
 
-/* Whether a column's values lie in memory. Of others all are zero; start and end are there in any case. */
+/*
+ * Returns true if the column's values lie in memory. Start and end always do; in every other such
+ * column all values are zero.
+ */
 static inline bool ts_builder_has_column(const struct ts_builder *builder, unsigned c)
 {
 	return builder->seen[c] || c <= (unsigned)builder->schema->has_end;
 }
 
-/* Brings all rows to the columns, in order of their start. 0 or -ENOMEM. */
+/* Turns all staged rows into columns, sorted by start. Returns 0 or -ENOMEM. */
 int ts_builder_settle(struct ts_builder *builder, struct ts_encoder *encoder);
 
-/* Brings the columns in order of the rows' start; what starts at once stays in the order that it came in. 0 or -ENOMEM. */
+/*
+ * Sorts the columns by the start of the rows. Rows with equal start keep their order of arrival.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_builder_sort(struct ts_builder *builder, struct ts_encoder *encoder);
 
+/* Drops all rows and keeps the memory. */
 void ts_builder_clear(struct ts_builder *builder);
 
-/* Bytes of memory that the open rows take. */
+/* Returns the bytes of the rows as structs. */
 uint64_t ts_builder_bytes(const struct ts_builder *builder);
 
-/* Bytes of memory that the builder holds, rows or no rows. */
+/* Returns the bytes of memory that the builder holds, with or without rows. */
 uint64_t ts_builder_memory(const struct ts_builder *builder);
 
-/* Appends the rows as a block to `out` and empties the builder. No rows: nothing. */
+/*
+ * Appends the rows as a block to `out` and empties the builder. A builder without rows appends
+ * nothing. Returns 0 or -ENOMEM.
+ */
 int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
 		      struct ts_buffer *out);
 
-/* Decoding. `why` is a sentence without a full stop. */
+/*
+ * Decoding. `why` is a sentence without a full stop; it is a literal, or text in the caller's
+ * struct.
+ */
 
-/* Whether a header can be true. NULL, or what is wrong with it. */
+/* Checks the limits of a header. Returns NULL, or the reason why the header is invalid. */
 const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
 
 /*
- * Decompresses and checks a payload. `is_newer`: the file is of a later minor version, its blocks may have columns
- * that are not known. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why.
+ * Decompresses and checks a payload. The caller frees *ret_raw. `is_newer` is true if the file has
+ * a later minor version; its blocks may have unknown columns. Returns 0, -ENOMEM, or
+ * TS_SBT_E_CORRUPT with *ret_why.
  */
 int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
 
-/* What is wrong with a payload, in words. */
+/* The reason why a payload is invalid. */
 struct ts_block_why {
 	char text[128];
 };
 
-/* A block's rows, decoded, column by column. */
+/* The decoded rows of a block, column by column. */
 struct ts_block_columns;
 
 /*
- * Decodes all columns of a payload. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. The caller frees with
- * free(). *ret_why.text is touched in no other case.
+ * Decodes all columns of a payload. The caller frees *ret_columns with free(). Returns 0, -ENOMEM,
+ * or TS_SBT_E_CORRUPT with *ret_why, which is unchanged in all other cases.
  */
 int ts_block_columns_new(const struct ts_row_schema *schema,
 			 const struct ts_sbt_block_header *header, const uint8_t *raw,
 			 struct ts_block_columns **ret_columns, struct ts_block_why *ret_why);
 
-/* The memory that they take. */
+/* Returns the bytes of memory of the columns. */
 uint64_t ts_block_columns_bytes(const struct ts_block_columns *columns);
 
+/* Returns the number of columns that were skipped because this version does not know them. */
 unsigned ts_block_columns_unknown(const struct ts_block_columns *columns);
 
-/* Puts rows together in order, some at a time; can be copied to come back to where it stands. */
+/*
+ * Assembles rows from columns in order, some at a time. A copy of the struct restores an earlier
+ * position.
+ */
 struct ts_block_decoder {
 	const struct ts_row_schema *schema;
 	uint32_t n_left;
@@ -260,25 +317,32 @@ void ts_block_decoder_init(struct ts_block_decoder *decoder, const struct ts_row
 			   const struct ts_sbt_block_header *header);
 
 /*
- * Moves past the next rows that end before from_ns, or that start before it, up to the first that does not. NULL: fine, else
- * what is wrong.
+ * Skips rows up to the first one that ends at or after from_ns; with `by_start`, the first one that
+ * starts at or after from_ns. Returns NULL, or the reason why a row is invalid.
  */
 const char *ts_block_decoder_skip(struct ts_block_decoder *decoder,
 				  const struct ts_block_columns *columns, uint64_t from_ns,
 				  bool by_start);
 
-/* The next n rows, n <= decoder->n_left. NULL: fine, else what is wrong. */
+/*
+ * Assembles the next `n` rows; n <= decoder->n_left. Returns NULL, or the reason why a row is
+ * invalid.
+ */
 const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
 				  const struct ts_block_columns *columns, void *rows, uint32_t n);
 
-/* Walks the column directory. `*pos` moves past the column's bytes. NULL: fine, else what is wrong. */
+/*
+ * Reads entry `column` of the column directory and advances *pos past the column's bytes. Returns
+ * NULL, or the reason why the entry is invalid.
+ */
 const char *ts_block_next_column(const struct ts_sbt_block_header *header, const uint8_t *raw,
 				 unsigned column, struct ts_sbt_column_header *ret_column,
 				 uint64_t *pos);
 
 /*
- * For lists: finds column `id`, which must have this width and sign, and decodes all of it to an array to be
- * free()d. 0, -ENOMEM, or TS_SBT_E_CORRUPT and *ret_why. A column that is not there: no values.
+ * For lists: decodes column `id`, which must be unsigned and have this width, to an array. The
+ * caller frees *ret_values. A missing column has no values. Returns 0, -ENOMEM, or TS_SBT_E_CORRUPT
+ * with *ret_why.
  */
 int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, uint16_t id,
 		  uint16_t width, void **ret_values, uint32_t *ret_n_values, const char **ret_why);

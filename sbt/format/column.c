@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How numbers lie in a column. Residuals of many rows are noise in their low bytes and nearly nothing in their high
- * ones, so they are laid out in planes: the low bytes of all, then the next ones. Each plane is compressed
- * with statistics of its own, and reading it needs no branch. The few that have more bytes than the others are completed from a
- * list. Of few rows, varints (LEB128: 7 bits a byte, low ones first) are smaller.
+ * The layout of numbers in a column. Residuals of many rows are noise in their low bytes and nearly
+ * constant in their high bytes, so they are stored in planes: the low bytes of all numbers, then
+ * the next bytes. Each plane is compressed with its own statistics, and reading a plane needs no
+ * branch. The few numbers with more bytes are completed from a list of exceptions. For few rows,
+ * varints (LEB128: 7 bits a byte, low ones first) are smaller.
+ *
+ * encode-column.c writes columns with this module; decode-columns.c and decode-block.c read and
+ * check them.
  */
 
 #include "sbt/format/column.h"
 #include "sbt/format/wide.h"
 
-/* Numbers that become planes at a time. */
+/* Numbers that are split into planes at a time. */
 #define SOME_ROWS 256u
 
-/* Two stores for what most differences need, then the general loop. */
+/* One or two stores serve most differences; the loop serves the rest. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	if (value < 0x80) {
@@ -32,7 +36,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/* NULL: it does not end within [p, end), or has more than 64 bits. */
+/* Returns NULL if the varint does not end within [p, end) or has more than 64 bits. */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -138,13 +142,13 @@ bool ts_column_is_constant(const void *values, uint32_t n, uint16_t width)
 	return n && !memcmp(values, (const uint8_t *)values + width, n_bytes - width);
 }
 
-/* The bias of planes whose numbers may be below zero: the middle of what they can say. */
+/* Returns the bias of centred planes: the middle of their range. */
 static uint64_t bias_of(unsigned n_planes, bool is_centred)
 {
 	return is_centred && n_planes ? UINT64_C(1) << (n_planes * 8 - 1) : 0;
 }
 
-/* Bytes that a number takes, 0 to 8. */
+/* Returns the bytes that a number takes, 0 to 8. */
 static inline unsigned bytes_of(uint64_t number)
 {
 	return number ? (unsigned)(63 - __builtin_clzll(number)) / 8 + 1 : 0;
@@ -165,7 +169,7 @@ unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_cent
 	return planes;
 }
 
-/* Of n <= SOME_ROWS numbers those that have more than their planes. */
+/* Marks the numbers that do not fit the planes. n <= SOME_ROWS. */
 static TS_ALWAYS_INLINE void find_above(unsigned shift, uint64_t bias,
 					const uint64_t *restrict numbers, uint32_t n,
 					uint8_t *restrict ret_are_above)
@@ -179,8 +183,8 @@ static TS_ALWAYS_INLINE void find_above(unsigned shift, uint64_t bias,
 }
 
 /*
- * The planes of n <= SOME_ROWS numbers, `stride` bytes apart. What is narrowed once is cheap to take bytes from: mostly there
- * are two planes.
+ * Splits n <= SOME_ROWS numbers into planes, `stride` bytes apart. Most columns have two planes:
+ * the numbers are narrowed to 16 bits once, and bytes are cheap to extract from there.
  */
 static TS_ALWAYS_INLINE void take_planes(uint8_t *restrict to, size_t stride, unsigned n_planes,
 					 uint64_t bias, const uint64_t *restrict numbers,
@@ -209,7 +213,10 @@ TS_WIDE_OR_NOT(take_planes,
 		const uint64_t *numbers, uint32_t n, uint8_t *ret_are_above),
 	       (to, stride, n_planes, bias, numbers, n, ret_are_above))
 
-/* One that has more than its planes, as a pair of varints: rows between, the rest. */
+/*
+ * Appends the exception of a number that does not fit the planes, as two varints: the rows in
+ * between, and the number's high part.
+ */
 static int put_exception(struct ts_planes *planes, uint64_t number, uint32_t row)
 {
 	int64_t high = (int64_t)number >> planes->n_planes * 8;
@@ -226,7 +233,10 @@ static int put_exception(struct ts_planes *planes, uint64_t number, uint32_t row
 	return 0;
 }
 
-/* Those of n <= SOME_ROWS numbers. `are_above` goes on with zeros up to a multiple of 8. */
+/*
+ * Appends the exceptions of n <= SOME_ROWS numbers. `are_above` is padded with zeros to a multiple
+ * of 8.
+ */
 static int put_exceptions(struct ts_planes *planes, const uint64_t *numbers, uint32_t n,
 			  const uint8_t *are_above, uint64_t bias)
 {
@@ -307,7 +317,7 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 	return NULL;
 }
 
-/* The next exception of planes, or that there is none. */
+/* Reads the next exception of planes, if there is one. */
 static void next_exception(struct ts_residuals *residuals, uint64_t first_row)
 {
 	uint64_t gap, high;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checksums of blocks. The CPU's instruction where it has one (SSE 4.2: some 8 bytes in 3 cycles), else a
- * table of nibbles: slow and small, for machines
- * that no one profiles GPUs on.
+ * CRC-32C of blocks, headers and summaries. Uses the processor's instruction if there is one (SSE
+ * 4.2: about 8 bytes in 3 cycles). Otherwise it uses a table of nibbles, which is slow and small;
+ * no one profiles GPUs on such machines.
  */
 
 #include <string.h>
 
 #include "sbt/crc32c.h"
 
-/* The remainder of each nibble. */
+/* Remainder of each nibble. */
 static const uint32_t crc_table[16] = {
 	0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
 	0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of runs, by the ids of their first and last columns. */
+/*
+ * The runs of each event type, by the ids of their first and last columns. Block builder, decoder
+ * and summaries ask for a plan. A reader relies on the same table, so a change is a change of the
+ * format.
+ */
 
 #include "sbt/format/plan.h"
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the columns of each type of event hang together: what a writer predicts them from. It is advice: each block says
- * itself how it was encoded. Private to sbt/.
+ * The plan of an event type: which columns are stored in dictionaries, and what a writer may
+ * predict other columns from. The runs are part of the format, see the table of index columns in
+ * FORMAT.md. The predictions are advice, because each block records its own. Private to sbt/.
  */
 #pragma once
 
 #include "sbt/format.h"
 
-/* A run of columns that are next to each other in the table and, without a gap, in the row. */
+/* A run of columns that are adjacent in the schema and, without a gap, in the row. */
 struct ts_plan_run {
 	uint8_t first; /* indices in the schema */
 	uint8_t last;
 	uint16_t offset;  /* in the row */
-	uint16_t n_bytes; /* 0: there is no such run */
+	uint16_t n_bytes; /* 0: no such run */
 };
 
 /*
- * Both runs are kept in dictionaries. The place is where rows follow each other: a thread, a stream. The site is
- * what happens there again and again: a call from the same stack, a kernel launched with the same configuration.
+ * Both runs are stored in dictionaries. The place is a sequence of rows: a thread or a stream. The
+ * site is what repeats there: a call from the same stack, or a kernel launched with the same
+ * configuration.
  */
 enum ts_plan_run_kind {
 	TS_PLAN_PLACE = 0,
@@ -27,13 +29,14 @@ enum ts_plan_run_kind {
 
 struct ts_plan {
 	struct ts_plan_run runs[TS_PLAN_RUNS];
-	bool places_share_ops; /* operations are numbered across places: rows are host calls */
+	/* Operations are numbered across places, because the rows are host calls. */
+	bool places_share_ops;
 };
 
-/* Of a type without runs: a plan of empty ones. */
+/* Fills the plan of an event type. Both runs are empty if the type has none. */
 void ts_plan_of(const struct ts_row_schema *schema, struct ts_plan *ret_plan);
 
-/* The run that a column is in, or -1. */
+/* Returns the run that contains a column, or -1. */
 static inline int ts_plan_run_of(const struct ts_plan *plan, unsigned column)
 {
 	for (int run = 0; run < TS_PLAN_RUNS; run++)

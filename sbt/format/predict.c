@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predictions. The loops run over an array each and carry little from row to row: how fast a block is
- * read is decided here.
+ * Predictions, see predict.h. encode-column.c and decode-columns.c call this module. Each loop runs
+ * over one array and carries little from row to row, because these loops decide how fast a block is
+ * read.
  */
 
 #include "sbt/format/predict.h"
@@ -10,7 +11,10 @@
 #define FEW_KEYS   4u
 #define COUNT_ROWS 32768u
 
-/* By what a trend moves: the difference, shifted by its sign; at first it is what there was. */
+/*
+ * Moves a trend towards `value` by the difference, shifted arithmetically. A trend of 0 becomes the
+ * value.
+ */
 static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift)
 {
 	uint64_t step = (uint64_t)((int64_t)(value - trend) >> shift);
@@ -18,7 +22,7 @@ static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift
 	return trend ? trend + step : value;
 }
 
-/* What the predictor leaves. */
+/* Subtracts the predictor from the values. */
 static void take_prediction(const struct ts_prediction *prediction, uint64_t *last,
 			    const uint64_t *values, uint32_t from, uint32_t n,
 			    uint64_t *restrict ret)
@@ -54,7 +58,10 @@ static void take_prediction(const struct ts_prediction *prediction, uint64_t *la
 	}
 }
 
-/* By the predictor and by what was left of it the last time, in one go: what most times are told by. */
+/*
+ * Subtracts predictor and trend in one loop. Most times are predicted this way. Returns false if it
+ * has no loop for this prediction.
+ */
 static bool take_both(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		      const uint64_t *restrict values, uint32_t n, const uint64_t *restrict base,
 		      const uint16_t *restrict key, const uint16_t *restrict context,
@@ -189,7 +196,7 @@ void ts_predict_decode(const struct ts_prediction *prediction, struct ts_predict
 	for (i = 0; i < n;) {
 		uint32_t k = key ? key[i] : 0;
 
-		/* As long as the key stays, what is remembered need not go through memory. */
+		/* While the key stays the same, the last value stays in a register. */
 		value = last[k];
 		do {
 			values[i] += value;
@@ -226,7 +233,10 @@ void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from,
 	last[0] = end;
 }
 
-/* How many of these are k. Counted in numbers as wide as they are, which hold as many as COUNT_ROWS. */
+/*
+ * Counts the rows with key `k`. The inner counter is as wide as the keys, so that the loop
+ * vectorises; COUNT_ROWS rows cannot overflow it.
+ */
 static TS_ALWAYS_INLINE void count_key(const uint16_t *key, uint32_t n, uint16_t k, uint32_t *ret_n)
 {
 	uint32_t n_all = 0;
@@ -250,7 +260,7 @@ void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t 
 	uint32_t at = 0, n_rows, end;
 
 	memset(ret_starts, 0, n_keys * sizeof(*ret_starts));
-	/* Of few keys, counting each one's rows needs no branch. */
+	/* Up to FEW_KEYS keys, one counting loop per key needs no branch. */
 	for (uint32_t k = 0; n_keys <= FEW_KEYS && k < n_keys; k++)
 		count_key_fast(key, n, (uint16_t)k, &ret_starts[k]);
 	for (uint32_t i = 0; n_keys > FEW_KEYS && i < n; i = end) {

@@ -1,50 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a value is expected to be, and the difference from that: the residual. Writer and reader come to the same
- * expectation from the rows before; FORMAT.md says how, to the bit. Private to sbt/.
+ * Predicts the values of a column and computes residuals, the differences from the predictions.
+ * Writer and reader compute the same predictions from the rows before; FORMAT.md specifies them bit
+ * by bit. Private to sbt/.
+ *
+ * No function fails or allocates. The caller owns all arrays.
  */
 #pragma once
 
 #include "sbt/format/column.h"
 
-/* How a column is predicted; `key` and `context` are indices of the rows, NULL: all are 0. */
+/* How a column is predicted. `key` and `context` hold one index per row; NULL: all are 0. */
 struct ts_prediction {
 	enum ts_sbt_predictor predictor;
 	unsigned trend;
 	const uint64_t
-		*base; /* values of the base column; decoding a column that is its own: NULL */
+		/* Values of the base column. NULL when decoding a column that is its own base. */
+		*base;
 	const uint16_t *key;
 	const uint16_t *context;
-	uint32_t n_keys; /* above any index */
+	uint32_t n_keys; /* above the highest index */
 	uint32_t n_contexts;
 };
 
-/* What is remembered: of each key the last value of the base, of each context the trend. Zeroed to begin with. */
+/*
+ * Memory of a prediction: the last base value of each key, and the trend of each context. Zeroed
+ * before the first row.
+ */
 struct ts_prediction_state {
 	uint64_t *last;
 	uint64_t *trend;
 };
 
-/* Rows [from, from + n): values to residuals. `values` and `base` are those of all rows, `ret_residuals` of these. */
+/*
+ * Computes the residuals of rows [from, from + n). `values` and `base` hold all rows,
+ * `ret_residuals` only these.
+ */
 void ts_predict_encode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		       const uint64_t *values, uint32_t from, uint32_t n, uint64_t *ret_residuals);
 
-/* In place: residuals of rows [from, from + n) to the differences from the predictor: the trend is put back. */
+/*
+ * Turns, in place, the residuals of rows [from, from + n) into differences from the predictor: adds
+ * the trend.
+ */
 void ts_predict_untrend(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 			uint32_t from, uint32_t n, uint64_t *values);
 
-/* In place: differences of rows [from, from + n) to values. `base` is that of all rows. */
+/*
+ * Turns, in place, the differences of rows [from, from + n) into values: adds the predictor. `base`
+ * holds all rows.
+ */
 void ts_predict_decode(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		       uint32_t from, uint32_t n, uint64_t *values);
 
 /*
- * For rows whose start follows from the end of the last one of the same key, and whose end from their own start:
- * differences of both to values.
+ * Decodes start and end together, from differences to values. The start is predicted from the end
+ * of the last row of the same key, the end from the row's own start.
  */
 void ts_predict_decode_spans(const uint16_t *key, uint64_t *last, uint32_t from, uint32_t n,
 			     uint64_t *starts, uint64_t *ends);
 
 /*
- * Of each key, where its rows begin when all rows lie by key: *ret_starts has room for n_keys. Every key is below n_keys.
+ * Computes for each key the position of its first row when all rows are grouped by key. *ret_starts
+ * has room for n_keys. Every key is below n_keys.
  */
 void ts_group_starts(const uint16_t *key, uint32_t n, uint32_t n_keys, uint32_t *ret_starts);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks in a few rows each. They are summed up where they are encoded, from columns and dictionaries that are at hand,
- * and again, from the decoded block, by whoever repairs or verifies a file: both come to the same rows.
+ * Summaries of event blocks. A writer calls this module when it encodes a block, with the columns
+ * and dictionaries that are still in memory. Repair and verify call it with a decoded block. Both
+ * sources give the same rows. Filter, totals and the report of a trace read the rows. The module
+ * encodes them through block-builder.c and encode-rows.c.
  */
 
 #include "sbt/format/summary.h"
@@ -11,7 +13,7 @@
 #include "sbt/format/block-columns.h"
 #include "sbt/format/wide.h"
 
-#define SLOTS 8192u /* more than twice TS_SUMMARY_MOST_SUMS; a power of two */
+#define SLOTS 8192u /* more than 2 * TS_SUMMARY_MOST_SUMS; a power of two */
 
 TS_STATIC_ASSERT(SLOTS >= 2 * TS_SUMMARY_MOST_SUMS, "a table that is half empty");
 
@@ -59,7 +61,7 @@ static const struct ts_row_schema schemas[TS_SUMMARY_KINDS] = {
 	SCHEMA(TS_ROW_BLOCK_OPERATION, "block_operation", ts_block_ops, operation_columns),
 };
 
-/* Ids of the columns whose values make a key: high << 32 | low; 0: nothing in its place. */
+/* Ids of the columns that make a key: high << 32 | low. Id 0: that half of the key is 0. */
 static const struct {
 	uint16_t high, low;
 	bool has_sums;
@@ -118,7 +120,10 @@ void ts_summary_places_of(const struct ts_row_schema *schema, struct ts_summary_
 	ret_places->context = first_of_role(schema, TS_ROLE_CONTEXT);
 }
 
-/* To an older reader samples are no events, and a summary of anything else is damage. */
+/*
+ * Samples have no summaries: an older reader does not know samples as events, and reports a summary
+ * of a non-event as damage.
+ */
 static bool is_summed_up(const struct ts_row_schema *schema, uint32_t n_rows)
 {
 	return schema->is_event && schema->type != TS_ROW_SAMPLE && n_rows >= TS_SUMMARY_MIN_ROWS;
@@ -230,7 +235,7 @@ void ts_summary_of_columns(const struct ts_row_schema *schema,
 		ret_source->index[run] = columns->runs[run].index;
 }
 
-/* A column's value of item, or row, i: as many bits as it has. */
+/* Returns a column's value of item or row `i`, zero-extended from the column's width. */
 static inline uint64_t value_at(const struct ts_summary_source *source, int c, uint32_t i)
 {
 	const uint8_t *at;
@@ -259,13 +264,16 @@ static inline uint32_t item_of(const struct ts_summary_source *source, int run, 
 	return run < 0 ? row : source->index[run] ? source->index[run][row] : 0;
 }
 
-/* A column's value in a row. */
+/* Returns a column's value in a row. */
 static inline uint64_t value_of_row(const struct ts_summary_source *source, int c, uint32_t row)
 {
 	return c < 0 ? 0 : value_at(source, c, item_of(source, source->columns[c].run, row));
 }
 
-/* The run that these columns have their values by; -1: they must be looked at row by row. */
+/*
+ * Returns the run whose items hold the values of all these columns, or -1 if the columns must be
+ * read row by row.
+ */
 static int common_run(const struct ts_summary_source *source, const int *columns, unsigned n)
 {
 	int run = -1;
@@ -290,7 +298,7 @@ static bool all_same(const struct ts_summary_source *source, const int *columns,
 	return true;
 }
 
-/* Which items rows have: what a dictionary has besides counts for nothing. */
+/* Set of the items that rows use. Unused items of a dictionary do not count. */
 struct items {
 	uint64_t used[TS_SBT_MAX_ROWS / 64];
 	uint32_t n;
@@ -324,7 +332,7 @@ static inline bool is_used(const struct items *items, uint32_t item)
 	return items->used[item / 64] >> item % 64 & 1;
 }
 
-/* The different values of some columns, in ascending order. */
+/* The distinct values of three columns, in ascending order. */
 struct places {
 	uint32_t n;
 	uint32_t values[TS_SUMMARY_MAX_PLACES][3];
@@ -338,7 +346,7 @@ static int compare_places(const uint32_t *a, const uint32_t *b)
 	return 0;
 }
 
-/* False: one too many. */
+/* Returns false if the list is full. */
 static bool add_place(struct places *places, const uint32_t *place)
 {
 	uint32_t at = 0;
@@ -357,7 +365,10 @@ static bool add_place(struct places *places, const uint32_t *place)
 	return true;
 }
 
-/* False: too many to list. Columns that the type does not have are TS_NO_DEVICE. */
+/*
+ * Returns false if there are too many values for the list. A column that the row type lacks has the
+ * value TS_NO_DEVICE.
+ */
 static bool find_places(const struct ts_summary_source *source, const int columns[3],
 			struct places *places)
 {
@@ -430,18 +441,24 @@ static int summarise_threads(const struct ts_summary_source *source,
 	return r;
 }
 
-/* The sums of a block, by key; they are the rows of the summary, in the order in which they are found. */
+/*
+ * Sums of a block by key. The sums are the rows of the summary, in the order in which they are
+ * found.
+ */
 struct adding {
 	const struct ts_summary_source *source;
 	int high, low; /* columns of the key */
 	struct ts_block_sum *sums;
-	uint16_t *sum_of; /* of each item */
+	uint16_t *sum_of; /* sum of each item */
 	uint32_t n, max;
-	/* Number + 1 of a sum; 0: none. No table of map.h: a block has a limit of sums, and summing one up allocates nothing. */
+	/*
+	 * Index + 1 of a sum; 0: empty. map.h is not used: a block has a limit of sums, and a table
+	 * of fixed size needs no allocation.
+	 */
 	uint16_t slots[SLOTS];
 };
 
-/* The sum of a key, new or known. max: there are too many. */
+/* Finds or adds the sum of a key. Returns adding->max if there is no room for one more sum. */
 static inline uint32_t find_sum(struct adding *adding, uint64_t key)
 {
 	uint32_t at = (uint32_t)(ts_hash_key(key) >> 51);
@@ -477,7 +494,7 @@ static inline void add_row(const struct ts_summary_source *source, struct ts_blo
 	add_span(sum, end_ns > start_ns ? end_ns - start_ns : 0);
 }
 
-/* What rows of one item add. */
+/* Sum over the rows of one item. */
 struct item_span {
 	uint64_t count;
 	uint64_t ns;
@@ -485,10 +502,13 @@ struct item_span {
 	uint64_t max_ns;
 };
 
-/* Of so few items each has sums of its own, so that hardly a row waits for what the one before has added. */
+/*
+ * Up to this many items get a sum each. With a single sum per key, each row would wait for the
+ * addition of the row before.
+ */
 #define FEW_ITEMS 256u
 
-/* False: a sum of these could overflow, and nothing is said. */
+/* Returns false if the 64-bit sums could overflow; the caller ignores `items` then. */
 static bool span_items(const uint64_t *starts, const uint64_t *ends, const uint16_t *index,
 		       uint32_t n, struct item_span *items)
 {
@@ -501,7 +521,7 @@ static bool span_items(const uint64_t *starts, const uint64_t *ends, const uint1
 		any |= ns;
 		item->count++;
 		item->ns += ns;
-		/* Both get rarer as there are more. */
+		/* Each new minimum or maximum is less likely than the one before. */
 		if (ts_unlikely(ns < item->min_ns))
 			item->min_ns = ns;
 		if (ts_unlikely(ns > item->max_ns))
@@ -510,7 +530,7 @@ static bool span_items(const uint64_t *starts, const uint64_t *ends, const uint1
 	return any < UINT64_MAX / TS_SBT_MAX_ROWS;
 }
 
-/* All rows of a block that is being written: its times are arrays. */
+/* Sums all rows of a block whose start and end are arrays of 64-bit values. */
 static void add_rows(const struct ts_summary_source *source, struct ts_block_sum *sums,
 		     const uint16_t *sum_of, const uint16_t *index, uint32_t n_items)
 {
@@ -538,7 +558,10 @@ static void add_rows(const struct ts_summary_source *source, struct ts_block_sum
 	}
 }
 
-/* Keys that items have: each item's sum is found once. False: too many keys. */
+/*
+ * For keys that are stored per item: finds the sum of each item once. Returns false if there are
+ * too many keys.
+ */
 static bool add_by_item(struct adding *adding, int run)
 {
 	const struct ts_summary_source *source = adding->source;
@@ -618,7 +641,7 @@ static int summarise_sums(const struct ts_summary_source *source, uint64_t block
 		return 0;
 	columns[0] = adding.high = column_of_id(source->schema, keys[type].high);
 	columns[1] = adding.low = column_of_id(source->schema, keys[type].low);
-	/* No item has a number that a row could not have. */
+	/* Item numbers are below TS_SBT_MAX_ROWS, so sum_of needs no more entries. */
 	r = ts_buffer_reserve(to,
 			      adding.max * sizeof(struct ts_block_sum) +
 				      TS_SBT_MAX_ROWS * sizeof(uint16_t),
@@ -639,7 +662,11 @@ static int summarise_sums(const struct ts_summary_source *source, uint64_t block
 	return 0;
 }
 
-/* Numbers with their top bit turned over are in the same order as signed ones, which there are instructions for. */
+/*
+ * Minimum of id - 1 and maximum of id. The processor compares signed 64-bit numbers only; with the
+ * top bit inverted, the signed order equals the unsigned one. An id of 0 (none) changes neither
+ * result: 0 - 1 is the largest number.
+ */
 static TS_ALWAYS_INLINE void span_ids(const uint64_t *ids, uint32_t n, uint64_t *below_first,
 				      uint64_t *last)
 {
@@ -659,7 +686,7 @@ static TS_ALWAYS_INLINE void span_ids(const uint64_t *ids, uint32_t n, uint64_t 
 TS_WIDE_OR_NOT(span_ids, (const uint64_t *ids, uint32_t n, uint64_t *below_first, uint64_t *last),
 	       (ids, n, below_first, last))
 
-/* Of one column. Without an id there is none below any other, nor above. */
+/* Spans the ids of one column. A column without ids leaves both results unchanged. */
 static void span_operations(const struct ts_summary_source *source, int c, uint64_t *below_first,
 			    uint64_t *last)
 {

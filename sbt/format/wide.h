@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops over arrays, compiled a second time for processors with 32-byte registers. Private to sbt/.
+ * Compiles loops over arrays a second time, for processors with 32-byte registers (AVX2). Private
+ * to sbt/.
  */
 #pragma once
 
 #define TS_ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * name_##_fast: the function name_, which is TS_ALWAYS_INLINE and returns nothing, as it is compiled for such a processor where this
- * is one.
+ * Defines name_##_fast, which calls the AVX2 build of the function name_ if the processor has AVX2,
+ * else the plain build. name_ is TS_ALWAYS_INLINE and returns nothing.
  */
 #if defined(__x86_64__)
 #define TS_WIDE_OR_NOT(name_, parameters_, arguments_)                       \
