@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies what traces hold into a new one: a window of one, or several into one. What comes out is a trace as any other.
+ * Copies traces into a new trace: a window of one trace, or several traces united. The result is a
+ * trace like any other.
  *
- * Strings, stacks, threads and images get numbers of their own; everything else of a row stays, times but for a shift.
- * Sessions of several sources that have the same UUID are parts of one (of a recording that was cut, or that another daemon
- * went on with), and become one again: threads, devices, modules, names and rows that several of them have are there once.
+ * Strings, stacks, threads and images get new ids, and times may be shifted. All other fields of a
+ * row stay the same. Sessions of several sources with the same UUID are united into one session:
+ * parts of a recording that was split, or that another daemon continued. Threads, devices, modules,
+ * names and rows that several parts have are written once.
  *
- * Times. Sources of one machine since one boot (metadata `boot_id`; without it the same hostname, and CLOCK_REALTIME as far
- * from CLOCK_MONOTONIC to within a second) share their clock. Others are brought together by CLOCK_REALTIME: times of all but
- * the machine that was up longest are shifted, by a constant of a known error (how exact the snapshots are, and
- * how much the distance of the clocks changed between them); how far apart the machines' own CLOCK_REALTIMEs were nobody can tell.
+ * Times. Sources from one machine since one boot share their clock. They have the same `boot_id` in
+ * their metadata. Without `boot_id`, they have the same hostname and the same distance between
+ * CLOCK_REALTIME and CLOCK_MONOTONIC, within a second. Other sources are aligned by CLOCK_REALTIME.
+ * The clock of the machine that was up longest stays; times of all other machines are shifted by a
+ * constant. The error of the shift is bounded by the error of the clock snapshots and by the change
+ * of the distance between snapshots. The error between the machines' CLOCK_REALTIMEs is unknown and
+ * not included.
  *
- * A window [from, to]. Kept is what touches it, and
- *   - of an operation all rows, when one of them does (its call, what it did on a device);
- *   - the rows that tell what was there at `from`: contexts, streams and device code made or destroyed before, allocations
- *     not freed by then, ranges that had begun and were not over, the last clock snapshots before and the first after;
- *   - of what rows can refer to, what those kept do refer to; of addresses, the modules and symbols of their stacks.
+ * A window [from, to] keeps all rows that touch it, and:
+ * - all rows of an operation if one of them touches the window (its call, its device rows);
+ * - the rows that describe the state at `from`: contexts, streams and device code created or
+ *   destroyed before, allocations not yet freed, open ranges, and the last clock snapshots before
+ *   and the first after the window;
+ * - the definitions that kept rows refer to; for addresses, the modules and symbols of kept stacks.
  *
- * Metadata that all sources agree on stays as it is; what differs gets the source's number in front ("2.hostname").
- * What a copy was made of, and how, is in metadata too: FORMAT.md.
+ * Metadata on which all sources agree is copied. Metadata that differs gets the number of its
+ * source as a prefix ("2.hostname"). Metadata also records what a copy was made of, see FORMAT.md.
+ *
+ * A copy runs in the calling thread. It uses the readers and the writer, so no other thread uses
+ * them meanwhile.
  */
 #pragma once
 
@@ -32,34 +41,42 @@ extern "C" {
 
 struct ts_sbt_copy_source {
 	struct ts_sbt_reader *reader;
-	const char *name;	 /* for the metadata of what is made */
-	uint64_t shift_ns;	 /* told when it is done: added to its times */
-	uint64_t shift_error_ns; /* the shift's bound; 0: the same clock */
+	const char *name;	 /* recorded in the copy's metadata */
+	uint64_t shift_ns;	 /* output: added to the source's times */
+	uint64_t shift_error_ns; /* output: bound of the shift's error; 0: same clock */
 };
 
 struct ts_sbt_copy_options {
 	uint64_t from_ns; /* absolute, as in the rows of the first source */
 	uint64_t to_ns;	  /* 0: no limit */
 	uint32_t session; /* of the first source; 0: all */
-	bool has_window;  /* from_ns and to_ns count */
+	bool has_window;  /* from_ns and to_ns are set; one source only */
 };
 
 struct ts_sbt_copy_report {
-	uint64_t n_rows; /* of events, that were written */
+	uint64_t n_rows; /* event rows written */
 	uint64_t n_sessions;
 	uint64_t n_repeated;	    /* rows that several sources had */
-	uint64_t n_damaged;	    /* blocks that could not be read, and are not in the copy */
+	uint64_t n_damaged;	    /* unreadable blocks, missing in the copy */
 	struct ts_sbt_error damage; /* the first of them */
-	const char *damaged;	    /* in which source; NULL: in none */
-	uint64_t
-		n_left_out; /* captured operations: a copy has none, for what they refer to is not copied */
+	const char *damaged;	    /* name of the damaged source; NULL: none */
+	/*
+	 * Captured operations of the sources. A copy has none, because the blobs that they
+	 * refer to are not copied.
+	 */
+	uint64_t n_left_out;
 };
 
 #define TS_SBT_COPY_MAX_SOURCES 1024u
 
 /*
- * Everything of the sources that `options` let through, into a writer that is new; ts_sbt_writer_finish() is the
- * caller's. 0, a negative errno (-E2BIG: too many sources), or TS_SBT_E_LIMIT where a source is larger than a reader accepts.
+ * Copies everything that `options` select into a new writer. The caller owns all arguments and
+ * calls ts_sbt_writer_finish() afterwards. Sets shift_ns and shift_error_ns of the sources. Damaged
+ * blocks are counted in the report and skipped. Returns 0, or:
+ * - -EINVAL: no source, or a window with several sources;
+ * - -E2BIG: more than TS_SBT_COPY_MAX_SOURCES sources;
+ * - another negative errno: memory, or an error of a reader or the writer;
+ * - TS_SBT_E_LIMIT: a source is larger than a reader accepts.
  */
 int ts_sbt_copy(struct ts_sbt_copy_source *sources, size_t n_sources,
 		const struct ts_sbt_copy_options *options, struct ts_sbt_writer *writer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a file that was cut short a finished one, in place: what follows its last whole block is cut
- * off, an index and an end marker are appended. Nothing before that is touched.
+ * Completes, in place, a file that was cut short. Everything after the last whole block is cut off;
+ * missing summaries, an index and an end marker are appended. The blocks before are not changed.
  */
 #pragma once
 
@@ -13,19 +13,24 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct ts_sbt_repair_report {
-	bool was_finished;   /* nothing was wrong with its end, nothing was done */
-	uint64_t n_blocks;   /* whole ones that were kept */
-	uint64_t n_rows;     /* of events, that were kept */
-	uint64_t cut_bytes;  /* torn bytes cut off; a stale index counts too */
-	uint64_t file_bytes; /* afterwards */
+	bool was_finished;   /* the file was complete; nothing was changed */
+	uint64_t n_blocks;   /* whole blocks kept */
+	uint64_t n_rows;     /* event rows kept */
+	uint64_t cut_bytes;  /* bytes cut off, including a stale index */
+	uint64_t file_bytes; /* size of the file afterwards */
 };
 
 /*
- * `fd` is a regular file open for reading and writing (-EBADF, -EINVAL) and stays the caller's.
- * -EBUSY: its writer is still at work. TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: as in ts_sbt_reader_open(); nothing was done.
- * Damage before the last whole block is not mended: ts_sbt_verify() names it. TS_SBT_E_CORRUPT: whole blocks
- * follow the damage; TS_SBT_E_LIMIT: whether any do could not be told in bounded time. Nothing was done in
- * either case. ret_error may be NULL.
+ * `fd` is a regular file open for reading and writing, and stays the caller's. Any thread may call
+ * it. `ret_error` may be NULL. Returns 0, or an error that leaves the file unchanged:
+ * - -EBADF, -EINVAL: `fd` is not open for reading and writing, or not a regular file;
+ * - -EBUSY: a writer holds the file;
+ * - TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: as for ts_sbt_reader_open();
+ * - TS_SBT_E_CORRUPT: whole blocks follow the damage; ts_sbt_verify() reports where;
+ * - TS_SBT_E_LIMIT: the search for such blocks exceeded its bound.
+ *
+ * Another negative errno reports a failed write; the file then has its whole blocks, possibly
+ * without an end.
  */
 int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error);
 

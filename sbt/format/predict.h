@@ -14,9 +14,8 @@
 struct ts_prediction {
 	enum ts_sbt_predictor predictor;
 	unsigned trend;
-	const uint64_t
-		/* Values of the base column. NULL when decoding a column that is its own base. */
-		*base;
+	/* Values of the base column. NULL when decoding a column that is its own base. */
+	const uint64_t *base;
 	const uint16_t *key;
 	const uint16_t *context;
 	uint32_t n_keys; /* above the highest index */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reopens a finished file for more definitions. The blocks are made as a writer makes them; what differs is that
- * numbers (of blocks, of strings) go on where the file ends, and that the index is made of the old one's entries
- * and the new ones.
+ * Reopens a finished file and adds definitions. Symbols (daemon/symbol/command.c) and state
+ * checkpoints (`tsctl index`, replay/state/checkpoint) are added with it. Blocks are encoded as in
+ * a writer, with two differences. The numbers of blocks and strings continue where the file ends,
+ * and the new index lists the old blocks and the new ones.
+ *
+ * ts_sbt_append_new() locks and reads the file; the add functions gather encoded blocks in memory;
+ * ts_sbt_append_commit() writes them over the old index.
  */
 #include "sbt/append.h"
 
@@ -16,10 +20,13 @@
 #include "sbt/write/writer-internal.h"
 
 #define STRING_BLOCK_BYTES (1024u * 1024)
-/* Who wants one item decompresses them all. */
+/*
+ * A block of items ends before it exceeds this size, because reading one item decompresses the
+ * whole block.
+ */
 #define ITEM_BLOCK_BYTES (64u * 1024)
 
-/* Items of one type that are not encoded yet. */
+/* Items of one type that are not encoded. */
 struct items {
 	struct ts_buffer lengths, bytes;
 	uint64_t first_ns, last_ns;
@@ -36,13 +43,16 @@ struct ts_sbt_append {
 	bool locked, committed;
 	struct ts_sbt_reader *reader;
 	uint64_t file_bytes;
-	struct ts_buffer
-		kept; /* blocks before the index: the reader may have more, of files before */
+	/*
+	 * Index entries (struct ts_sbt_block) of this file's blocks before the index. The
+	 * reader may be joined with other files later, and then lists more blocks.
+	 */
+	struct ts_buffer kept;
 	size_t n_kept;
-	uint64_t end;	      /* of the last of them */
-	uint32_t last_string; /* of the file */
+	uint64_t end;	      /* of the last kept block */
+	uint32_t last_string; /* highest string id in the file */
 	struct ts_intern strings;
-	struct ts_buffer lengths, bytes; /* of strings not yet encoded */
+	struct ts_buffer lengths, bytes; /* of strings not encoded */
 	uint32_t first_pending;
 	struct ts_builder *images, *symbols;
 	struct ts_encoder encoder;
@@ -63,7 +73,7 @@ static int set_lock(int fd, short type)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
 
-	/* As in the writer: a file system without locks is no reason to refuse. */
+	/* A file system without locks is no reason to refuse; the writer does the same. */
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES) ? -EBUSY
 											 : 0;
 }
@@ -82,7 +92,7 @@ static int check_fd(int fd, struct ts_sbt_error *ret_error)
 	return 0;
 }
 
-/* Where the index begins, and how far the strings go. */
+/* Finds the end of the blocks before the index, and the highest string id. */
 static int look_at_blocks(struct ts_sbt_append *append)
 {
 	const struct ts_sbt_reader *reader = append->reader;
@@ -270,7 +280,10 @@ int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t tim
 	return r ?: ts_buffer_append(&items->bytes, bytes, n);
 }
 
-/* All that is new, in the order of the file: what others refer to first. */
+/*
+ * Encodes everything that was added, in file order: strings first, because rows refer to them.
+ * Numbers the blocks and appends the index.
+ */
 static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 {
 	struct ts_buffer *parts[] = {&append->string_blocks, &append->image_blocks,
@@ -311,11 +324,14 @@ int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_
 	int r = append->committed ? -EINVAL : put_together(append, &new);
 
 	append->committed = true;
-	/* Where space cannot be promised, it may still be there. */
+	/*
+	 * If the file system cannot preallocate (-EOPNOTSUPP, -EINVAL), the write may still
+	 * succeed.
+	 */
 	if (!r && new.n) {
 		r = -posix_fallocate(append->fd, (off_t)append->end, (off_t) new.n);
 		r = r == -EOPNOTSUPP || r == -EINVAL ? 0 : r;
-		/* What it grew by is not the file's. */
+		/* Removes what posix_fallocate() added to the file's size. */
 		if (r && ftruncate(append->fd, (off_t)append->file_bytes) < 0)
 			r = -errno;
 	}

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a copy is told to be of: the clocks of its sources brought together, and their metadata.
+ * Aligns the clocks of a copy's sources and writes the copy's metadata. copy.c calls it before it
+ * copies sessions. It reads metadata and clock snapshots of each source.
+ *
+ * Sources of one machine since one boot share CLOCK_MONOTONIC and are not shifted. Any other source
+ * is shifted by the difference of the distances between CLOCK_REALTIME and CLOCK_MONOTONIC. See
+ * sbt/copy.h.
  */
 #include "sbt/rewrite/copy-internal.h"
 
@@ -9,7 +14,7 @@
 
 #define SAME_CLOCK_NS UINT64_C(1000000000)
 
-/* How far CLOCK_REALTIME was ahead of CLOCK_MONOTONIC. */
+/* The distance from CLOCK_MONOTONIC to CLOCK_REALTIME in a source. */
 struct distance {
 	bool known;
 	uint64_t least_ns, most_ns, error_ns;
@@ -79,7 +84,10 @@ static bool same_machine(struct ts_sbt_reader *a, const struct distance *of_a,
 
 	if (boot_a && boot_b)
 		return !strcmp(boot_a, boot_b);
-	/* Where the clocks were never compared there is nothing to go by. */
+	/*
+	 * If one source has no known distance, no shift can be computed: the clocks count as the
+	 * same.
+	 */
 	if (!of_a->known || !of_b->known)
 		return true;
 	return same_text(ts_sbt_reader_metadata(a, TS_METADATA_HOSTNAME),
@@ -100,7 +108,10 @@ int ts_copy_align(struct ts_copy *copy)
 		return 0;
 	for (size_t i = 0; !r && i < copy->n_sources; i++) {
 		r = measure(copy, &copy->sources[i], &distances[i]);
-		/* Up the longest: nothing is shifted to before the beginning of time. */
+		/*
+		 * The machine that is up longest has the smallest distance. All other sources are
+		 * shifted to its clock, so every shift is positive and no time becomes negative.
+		 */
 		if (distances[i].known &&
 		    (!distances[first].known ||
 		     distance_ns(&distances[i]) < distance_ns(&distances[first])))
@@ -121,9 +132,9 @@ int ts_copy_align(struct ts_copy *copy)
 	return r;
 }
 
-/* ---- metadata --------------------------------------------------------------------------------- */
+/* Metadata */
 
-/* What is said of a recording as such, and is wrong of what was put together. */
+/* Keys that describe a recording, and would be wrong for a trace made of several sources. */
 static bool is_of_one_file(const char *key)
 {
 	return !strcmp(key, TS_METADATA_CONTINUES);
@@ -161,7 +172,7 @@ static int write_number(struct ts_copy *copy, const struct ts_copy_source *sourc
 	return ts_sbt_writer_metadata(copy->writer, name, text);
 }
 
-/* What every trace has: of the source whose clock it is. */
+/* Writes the metadata that every trace has, from the source whose clock the copy uses. */
 static int write_clock(struct ts_copy *copy)
 {
 	static const char *const keys[] = {TS_METADATA_START_REALTIME, TS_METADATA_START_MONOTONIC,
@@ -227,7 +238,10 @@ int ts_copy_metadata(struct ts_copy *copy)
 			if (key && value)
 				r = copy_fact(copy, source, key, value);
 		}
-		/* Wherever it is from: that something is missing is not to be overlooked. */
+		/*
+		 * Copied from any source without a number, so that readers do not overlook the
+		 * missing end.
+		 */
 		if (!r && ts_sbt_reader_metadata(source->reader, TS_METADATA_CUT_SHORT))
 			r = ts_sbt_writer_metadata(copy->writer, TS_METADATA_CUT_SHORT,
 						   ts_sbt_reader_metadata(source->reader,

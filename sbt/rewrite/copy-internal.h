@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of copying share. Private to sbt/. */
+/*
+ * Declarations that the copy-*.c files share. Private to sbt/. Functions return 0, a negative
+ * errno, or a TS_SBT_E_* of the reader. A copy runs in one thread.
+ */
 #pragma once
 
 #include "proto/abi/clock.h"
@@ -10,29 +13,32 @@
 #include "sbt/modules.h"
 #include "sbt/symbols.h"
 
-/* What is kept of a session's rows where a window is asked for. */
+/* The rows of a session that a window keeps. */
 struct ts_copy_window {
 	uint64_t from_ns, to_ns;
-	struct ts_map ops;     /* operations that touch it */
-	struct ts_buffer list; /* the same, in ascending order: u64 */
-	struct ts_map ranges;  /* that were over before it */
-	struct ts_map
-		live; /* addresses: when what lies there at its beginning was allocated, plus 1 */
-	uint64_t clock_from_ns[TS_CLOCK_COUNT]; /* snapshots that are kept */
+	struct ts_map ops;     /* operations that touch the window */
+	struct ts_buffer list; /* the same ids, in ascending order: u64 */
+	struct ts_map ranges;  /* ids of ranges that ended before the window */
+	/*
+	 * By address: start_ns + 1 of the allocation that lives at the window's start.
+	 * UINT64_MAX: the allocation was freed.
+	 */
+	struct ts_map live;
+	uint64_t clock_from_ns[TS_CLOCK_COUNT]; /* by clock: time of the snapshot that is kept */
 	uint64_t clock_to_ns[TS_CLOCK_COUNT];
 };
 
-/* One that is copied from. */
+/* A source of the copy. */
 struct ts_copy_source {
 	struct ts_sbt_copy_source *asked;
 	struct ts_sbt_reader *reader;
 	uint32_t number; /* from 1 */
 	uint64_t shift_ns;
-	/* Ids here to ids there, plus 1. */
+	/* Maps from the source's ids to the copy's ids + 1. */
 	struct ts_map strings;
 	struct ts_map stacks;  /* session << 32 | id */
-	struct ts_map threads; /* the same */
-	/* With a window: what its stacks point at. */
+	struct ts_map threads; /* session << 32 | id */
+	/* For a window: modules and symbols of the frames that are kept. */
 	struct ts_modules *modules;
 	struct ts_symbols *symbols;
 	struct ts_map kept_modules;
@@ -40,13 +46,13 @@ struct ts_copy_source {
 	struct ts_map kept_symbols;
 };
 
-/* A session that is made, of parts that each have a session of one source. */
+/* A session of the copy consists of parts; each part is a session of one source. */
 struct ts_copy_part {
 	struct ts_copy_source *source;
 	const struct ts_row_session *row;
 	struct ts_copy_window window;
 	struct ts_sbt_cursor *cursor;
-	struct ts_sbt_row next; /* what the cursor stands at */
+	struct ts_sbt_row next; /* the row at the cursor */
 	bool has_next;
 };
 
@@ -55,7 +61,7 @@ struct ts_copy_session {
 	size_t n_parts;
 	uint32_t number;
 	struct ts_sbt_session_writer *writer;
-	/* What it has already, by content. */
+	/* Definitions that the session has, by content. */
 	struct ts_intern stacks, threads, others;
 };
 
@@ -66,52 +72,67 @@ struct ts_copy {
 	struct ts_copy_source *sources;
 	size_t n_sources;
 	uint64_t seed;
-	/* Sessions of sources to those that were made: source << 32 | session. */
+	/*
+	 * Maps a session of a source (source << 32 | session) to the number of the copy's session.
+	 */
 	struct ts_map sessions;
 };
 
 /* copy-translate.c */
-/* Damage of a source is noted and left behind: 0. Else `r` as it is. */
+/* Counts damage of a source in the report and returns 0. Returns any other result `r` unchanged. */
 int ts_copy_damage(struct ts_copy *copy, struct ts_copy_source *source, int r);
 
-/* A time of a source, as it is in the copy. */
+/* Converts a time of a source to the copy's clock. 0 stays 0; an overflow gives UINT64_MAX. */
 uint64_t ts_copy_time(const struct ts_copy_source *source, uint64_t ns);
 
-/* 0 stays 0, and so becomes what cannot be found. */
+/* Translates the id of a string. Id 0, and a string that the source lacks, give 0. */
 int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t id,
 		   uint32_t *ret_id);
 
-/* A row with the copy's ids and times; what is no column is 0. For what has no session, or needs none. */
+/*
+ * Translates ids and times of a row that needs no session: strings, times, session numbers. Bytes
+ * of the row that belong to no column are 0.
+ */
 int ts_copy_translate_definition(struct ts_copy *copy, struct ts_copy_source *source,
 				 const struct ts_row_schema *schema, const void *row,
 				 void *ret_row);
 void ts_copy_put_column(const struct ts_column *column, void *row, uint64_t value);
 
 /* copy.c */
-/* The same, with stacks and threads. `session`: NULL for the file's own rows. */
+/*
+ * Translates a row, also its stacks and threads. `session` is the copy's session that the ids
+ * belong to.
+ */
 int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
 		      struct ts_copy_session *session, const struct ts_row_schema *schema,
 		      const void *row, void *ret_row);
 
 /* copy-clock.c */
-/* Sets the shifts of all sources. */
+/* Sets shift_ns and shift_error_ns of all sources. */
 int ts_copy_align(struct ts_copy *copy);
 
-/* Metadata of all sources, and of the copy itself. */
+/* Writes the metadata of all sources, and of the copy itself. */
 int ts_copy_metadata(struct ts_copy *copy);
 
 /* copy-window.c */
-/* What a window keeps of a part, learnt from the part's rows. */
+/*
+ * Reads the rows of a part and fills part->window: operations, ranges, allocations and clock
+ * snapshots that the window keeps.
+ */
 int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part);
-/* Which blocks may have rows that it keeps beside those that touch it, a byte each; to be free()d. */
+/*
+ * Allocates *ret_chosen, one byte per block: 1 if the block may hold rows that the window keeps
+ * although they do not touch it. The caller frees it with free().
+ */
 int ts_copy_window_choose(struct ts_copy_part *part, uint8_t **ret_chosen);
+/* Returns true if the window keeps the row although it does not touch the window. */
 bool ts_copy_window_keeps(const struct ts_copy_window *window, const struct ts_sbt_row *row);
 void ts_copy_window_deinit(struct ts_copy_window *window);
 
 /* copy-symbols.c */
-/* A native frame that is kept: so are its module and its symbols. */
+/* Marks the module and the symbols of a native frame as kept. */
 int ts_copy_keep_frame(struct ts_copy_source *source, uint32_t session, uint64_t address);
 bool ts_copy_keeps_module(const struct ts_copy_source *source, uint32_t session,
 			  const struct ts_row_module *module);
-/* Images and symbols, after all sessions. */
+/* Writes images and symbols. Called after all sessions are copied. */
 int ts_copy_symbols(struct ts_copy *copy);

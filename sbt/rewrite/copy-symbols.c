@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of addresses, from traces to a trace. An image counts once per file and session, so what several sources know of
- * one becomes one image, with the symbols of all.
+ * Copies images and symbols. An image is one file in one session, so the symbols that several
+ * sources have for it are united under one image. copy.c calls this module for each kept frame, and
+ * once after all sessions.
  */
 #include "sbt/rewrite/copy-internal.h"
 
 #define MODULES_AT_ADDRESS 8u
 
-/* May be the same of two: then one too many is kept, no other harm is done. */
+/*
+ * Mixes a key of three numbers. Two different triples may have the same key; then one item too many
+ * is kept, which does no harm.
+ */
 static uint64_t key_of(uint64_t a, uint64_t b, uint64_t c)
 {
 	return a ^ b * 0x9e3779b97f4a7c15u ^ c * 0xc2b2ae3d27d4eb4fu;
@@ -49,9 +53,10 @@ bool ts_copy_keeps_module(const struct ts_copy_source *source, uint32_t session,
 	       0;
 }
 
-/* What is made: images by their content, symbols in order of image, address and depth. */
+/* The result: images by content, symbols by image, address and depth. */
 struct symbols {
-	struct ts_intern files; /* session, kind, path, build id: their id is the image's number */
+	struct ts_intern
+		files; /* key: session, kind, path, build id; the id is the image's number */
 	struct ts_buffer images;
 	struct ts_buffer rows;
 };
@@ -71,7 +76,7 @@ static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 	int r = ts_copy_translate_definition(copy, source, ts_row_schema(TS_ROW_IMAGE), image,
 					     &row);
 
-	/* Of a session that is not in the copy. */
+	/* The image belongs to a session that is not in the copy. */
 	if (r || (image->session && !row.session))
 		return r;
 	file = row;
@@ -82,7 +87,7 @@ static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 		return r;
 	if (is_new)
 		return ts_buffer_append(&made->images, &row, sizeof(row));
-	/* Who found more has the word. */
+	/* The source with the better result (lower value) provides the image's row. */
 	before = (struct ts_row_image *)(void *)made->images.bytes + row.image - 1;
 	if (row.result < before->result)
 		*before = row;
@@ -145,7 +150,10 @@ static int compare_symbols(const void *a, const void *b)
 	return x->row.depth < y->row.depth ? -1 : x->row.depth > y->row.depth;
 }
 
-/* Of an address the frames that the first source has that knows it. */
+/*
+ * Writes images and symbols. The frames of an address come from the first source that has the
+ * address.
+ */
 static int write_symbols(struct ts_copy *copy, struct symbols *made)
 {
 	const struct ts_row_image *images = (const void *)made->images.bytes;

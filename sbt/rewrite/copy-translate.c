@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source's times, strings and rows as the copy has them, for what has no stacks and threads. copy.c and copy-symbols.c call it.
+ * Translates times, strings and rows of a source to the copy, for rows without stacks and threads.
+ * copy.c and copy-symbols.c call it. It calls the reader for strings and the writer to intern them.
  */
 #include "sbt/rewrite/copy-internal.h"
 
@@ -37,7 +38,10 @@ int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t
 		return 0;
 	*ret_id = 0;
 	bytes = ts_sbt_reader_string(source->reader, id, &n_bytes);
-	/* What is not there costs no memory, however many ask for it. */
+	/*
+	 * A missing string is not remembered, so that a damaged source with many missing ids costs
+	 * no memory.
+	 */
 	if (!bytes)
 		return 0;
 	r = ts_sbt_writer_string(copy->writer, bytes, n_bytes, ret_id);
@@ -46,11 +50,11 @@ int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t
 
 void ts_copy_put_column(const struct ts_column *column, void *row, uint64_t value)
 {
-	/* Little-endian, as the format is. */
+	/* Copies the low bytes: the host is little-endian, like the format. */
 	memcpy((uint8_t *)row + column->offset, &value, column->width);
 }
 
-/* What a source's file number stands for in the copy; 0: nothing. */
+/* Returns the copy's number of a source's session. 0: the session is not in the copy. */
 static uint32_t copy_session_number(const struct ts_copy *copy, const struct ts_copy_source *source,
 				    uint64_t session)
 {

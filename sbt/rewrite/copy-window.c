@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a session a window keeps beside the rows that touch it. Learnt from the few types that can tell, before the rows
- * themselves are copied.
+ * Decides which rows of a session a window keeps beside the rows that touch it. Three passes over
+ * few row types learn the operations, the state before the window and the clock snapshots. copy.c
+ * calls it before it copies the rows; the passes use the reader's cursor.
  */
 #include "sbt/read/filter.h"
 #include "sbt/rewrite/copy-internal.h"
@@ -51,7 +52,7 @@ static bool has_operation(const struct ts_copy_window *window, const struct ts_s
 	return false;
 }
 
-/* What happened before the window, in order of time. */
+/* Learns from a row before the window. Rows come in order of time. */
 static int learn_before(struct ts_copy_window *window, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_ALLOC)
@@ -103,7 +104,7 @@ static int learn(struct ts_copy *copy, struct ts_copy_part *part, enum pass pass
 	r = ts_sbt_cursor_new(part->source->reader, &options, &cursor);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
-		/* Damage is told of when the rows are copied. */
+		/* The copy of the rows reports damage, so it is ignored here. */
 		if (r == TS_SBT_E_CORRUPT || r == TS_SBT_E_VERSION) {
 			r = 0;
 			continue;
@@ -137,13 +138,16 @@ int ts_copy_window_learn(struct ts_copy *copy, struct ts_copy_part *part)
 	if (part->window.list.n)
 		qsort(part->window.list.bytes, part->window.list.n / sizeof(uint64_t),
 		      sizeof(uint64_t), compare_operations);
-	/* A window from the beginning on has nothing before it; to 0 would mean no limit. */
+	/*
+	 * A window that starts at 0 or 1 has no rows before it. The cursor also takes to_ns = 0 as
+	 * "no limit".
+	 */
 	if (part->window.from_ns > 1)
 		r = r ?: learn(copy, part, PASS_BEFORE);
 	return r ?: learn(copy, part, PASS_CLOCKS);
 }
 
-/* Whether one of the window's operations is among these. */
+/* Returns true if an operation of the window lies in the span. */
 static bool touches(const struct ts_copy_window *window, const struct ts_operation_span *span)
 {
 	const uint64_t *ops = (const uint64_t *)(const void *)window->list.bytes;
@@ -160,7 +164,7 @@ static bool touches(const struct ts_copy_window *window, const struct ts_operati
 	return low < n && ops[low] <= span->last;
 }
 
-/* What ts_copy_window_keeps() says of rows, of blocks. */
+/* The test of ts_copy_window_keeps() for a whole block. */
 static bool may_keep(const struct ts_copy_window *window, const struct ts_sbt_block *block,
 		     const struct ts_operation_span *span)
 {

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From traces to a trace: sessions are put together, ids translated, rows written in order of time. What several sources have
- * is told by its content, once everything that an id stands for has the copy's own id.
+ * Copies traces into one trace: unites sessions, translates ids, writes rows in order of time.
+ * tools/tsctl/trace/copyout.c calls ts_sbt_copy(). Rows and definitions that several sources have
+ * are recognised by content, after all ids in them are the copy's own.
+ *
+ *     find_sessions -> unite (by UUID) -> copy_session, for each session of the copy:
+ *     definitions -> rows: copy_window (one source), copy_rows (one part) or merge_rows (several)
+ *                 -> modules of the stacks that are kept
+ *
+ * copy-clock.c sets the clocks and the metadata, copy-window.c selects the rows of a window,
+ * copy-translate.c translates rows, and copy-symbols.c copies images and symbols at the end.
  */
 #include "sbt/read/filter.h"
 #include "sbt/rewrite/copy-internal.h"
@@ -11,7 +19,7 @@
 
 #define SEAL_BYTES (16u * 1024 * 1024)
 
-/* ---- ids -------------------------------------------------------------------------------------- */
+/* Ids */
 
 static int translate_frames(struct ts_copy *copy, struct ts_copy_part *part,
 			    const struct ts_sbt_stack *stack, uint64_t *frames)
@@ -121,7 +129,7 @@ int ts_copy_translate(struct ts_copy *copy, struct ts_copy_part *part,
 	return r;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* Rows */
 
 static int seal(struct ts_copy_session *session)
 {
@@ -139,7 +147,7 @@ static int write_row(struct ts_copy *copy, struct ts_copy_session *session, unsi
 	return r;
 }
 
-/* The next row of a part; part->has_next tells whether there is one. */
+/* Advances to the next row of a part. part->has_next is false at the end. */
 static int advance(struct ts_copy *copy, struct ts_copy_part *part)
 {
 	int r;
@@ -151,7 +159,10 @@ static int advance(struct ts_copy *copy, struct ts_copy_part *part)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* Of the sessions that are copied, all of them: a part of them is of no use. */
+/*
+ * Counts the captured operations of the sessions that are copied. A copy has none of them, because
+ * a part of them cannot be replayed.
+ */
 static uint64_t captured_operations(const struct ts_sbt_reader *reader,
 				    const struct ts_sbt_copy_options *options)
 {
@@ -164,7 +175,10 @@ static uint64_t captured_operations(const struct ts_sbt_reader *reader,
 	return n;
 }
 
-/* All but operations: what they refer to (blobs) is not copied, and of a part of them nothing can be done again. */
+/*
+ * Opens the cursor of a part. Captured operations are left out: their blobs are not copied, and a
+ * part of them cannot be replayed.
+ */
 static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_ns, uint64_t to_ns,
 		 const uint8_t *among)
 {
@@ -181,7 +195,10 @@ static int begin(struct ts_copy *copy, struct ts_copy_part *part, uint64_t from_
 	return r ?: advance(copy, part);
 }
 
-/* Of one part, which comes in order by itself. `outside`: what touches the window has been written. */
+/*
+ * Copies the rows of a session with one part; the cursor returns them in order. With `outside`, the
+ * rows that touch the window are already written, and are skipped.
+ */
 static int copy_rows(struct ts_copy *copy, struct ts_copy_session *session, bool outside)
 {
 	struct ts_copy_part *part = session->parts;
@@ -216,11 +233,11 @@ static int copy_window(struct ts_copy *copy, struct ts_copy_session *session)
 	return r ?: copy_rows(copy, session, true);
 }
 
-/* A row that several parts may have, among those of one instant. */
+/* A row among all rows of one instant; several parts may have it. */
 struct shared {
 	uint32_t type;
 	uint32_t part;
-	size_t order; /* as it came */
+	size_t order; /* order of arrival */
 	bool drop;
 	uint8_t row[TS_ROW_MAX_BYTES];
 };
@@ -253,7 +270,10 @@ static bool same_row(const struct shared *a, const struct shared *b)
 	return a->type == b->type && !memcmp(a->row, b->row, sizeof(a->row));
 }
 
-/* Of equal rows as many stay as the part has that has most of them: a trace may have two that are equal. */
+/*
+ * Keeps of a group of equal rows as many as the part with the most of them has. One trace may hold
+ * equal rows, so a single copy is not enough.
+ */
 static void drop_repeated(struct shared *rows, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
@@ -318,7 +338,7 @@ static int take_instant(struct ts_copy *copy, struct ts_copy_session *session, u
 	return r;
 }
 
-/* Of several parts, an instant at a time. */
+/* Merges the rows of several parts, one instant at a time. */
 static int merge_rows(struct ts_copy *copy, struct ts_copy_session *session)
 {
 	struct ts_buffer instant = {0};
@@ -342,7 +362,7 @@ static int merge_rows(struct ts_copy *copy, struct ts_copy_session *session)
 	return r;
 }
 
-/* ---- sessions --------------------------------------------------------------------------------- */
+/* Sessions */
 
 static int copy_definition(struct ts_copy *copy, struct ts_copy_part *part,
 			   struct ts_copy_session *session, unsigned type, const void *row)
@@ -362,7 +382,10 @@ static int copy_definition(struct ts_copy *copy, struct ts_copy_part *part,
 	return ts_sbt_session_writer_add_row(session->writer, type, content.row);
 }
 
-/* Threads, devices and names, as they are; with a window threads come when a row refers to them. */
+/*
+ * Copies devices and names of a part. Without a window, it also copies all threads; with a window,
+ * a thread is copied when a row refers to it.
+ */
 static int copy_definitions(struct ts_copy *copy, struct ts_copy_part *part,
 			    struct ts_copy_session *session)
 {
@@ -386,7 +409,7 @@ static int copy_definitions(struct ts_copy *copy, struct ts_copy_part *part,
 	return r;
 }
 
-/* After its rows: which stacks are kept is known then. */
+/* Called after the rows of the session, when the kept stacks are known. */
 static int copy_modules(struct ts_copy *copy, struct ts_copy_part *part,
 			struct ts_copy_session *session)
 {
@@ -404,7 +427,9 @@ static int copy_modules(struct ts_copy *copy, struct ts_copy_part *part,
 	return r;
 }
 
-/* What the parts tell of the session: its first beginning, its last end. */
+/*
+ * Combines the session rows of all parts: the first start, the last end, the largest clock error.
+ */
 static int combine_row(struct ts_copy *copy, struct ts_copy_session *session,
 		       struct ts_row_session *ret_row)
 {
@@ -475,7 +500,7 @@ static int copy_session(struct ts_copy *copy, struct ts_copy_session *session)
 	return r;
 }
 
-/* ---- which sessions --------------------------------------------------------------------------- */
+/* Selection and order of sessions */
 
 static bool wants_session(const struct ts_copy *copy, const struct ts_row_session *row)
 {
@@ -487,12 +512,15 @@ static bool wants_session(const struct ts_copy *copy, const struct ts_row_sessio
 					(!row->end_ns || row->end_ns >= options->from_ns));
 }
 
-/* Parts of one session come together, sessions as they began. */
+/*
+ * A session of a source. After unite(), the parts of one session are adjacent, and sessions are in
+ * order of their start.
+ */
 struct found {
 	struct ts_copy_source *source;
 	const struct ts_row_session *row;
-	uint64_t start_ns; /* of the session: the first of its parts */
-	size_t first;	   /* among what was found: the session's first part */
+	uint64_t start_ns; /* start of the session's earliest part */
+	size_t first;	   /* `order` of the session's first part */
 	size_t order;
 };
 
@@ -515,7 +543,10 @@ static int compare_start(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* By UUID, where it has one; a window knows one file, and of that each session as it is. */
+/*
+ * Unites sessions with the same UUID; a UUID of zeros unites nothing. A window has one source, and
+ * each session of it stays separate.
+ */
 static void unite(struct ts_copy *copy, struct found *found, size_t n)
 {
 	static const uint8_t none[16];
@@ -587,7 +618,10 @@ static int copy_sessions(struct ts_copy *copy)
 	if (!r && n)
 		unite(copy, (void *)all.bytes, n);
 	found = (const void *)all.bytes;
-	/* Known before the first row is translated: images name sessions. */
+	/*
+	 * All session numbers are set before the first row is translated, because images name
+	 * sessions.
+	 */
 	for (size_t i = 0; !r && i < n; i++) {
 		number += !i || found[i].first != found[i - 1].first;
 		r = ts_map_set(&copy->sessions,
@@ -603,7 +637,7 @@ static int copy_sessions(struct ts_copy *copy)
 	return r;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* The whole copy */
 
 static int init_source(struct ts_copy *copy, size_t i, struct ts_sbt_copy_source *asked)
 {
@@ -616,7 +650,7 @@ static int init_source(struct ts_copy *copy, size_t i, struct ts_sbt_copy_source
 	asked->shift_ns = asked->shift_error_ns = 0;
 	if (copy->options->has_window)
 		r = ts_modules_new(source->reader, &source->modules);
-	/* Without symbols it is as good a trace. */
+	/* A trace without readable symbols is still copied. */
 	r = r ?: ts_symbols_new(source->reader, &source->symbols);
 	return ts_copy_damage(copy, source, r);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cut file made whole: the list of blocks that the reader found becomes the index, what the lost end said of them is
- * told from them again, and what follows them goes. Only ever at the end: where whole blocks lie behind the damage, cutting would lose them, so nothing
- * is done and the place is named.
+ * Turns a file that was cut into a finished file; `tsctl repair` calls it. The blocks that the
+ * reader found become the index, and everything after them is cut off. Summaries are computed again
+ * from the blocks, because the lost end may have held them. Repair changes only the end of the
+ * file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
+ * returns the offset of the damage.
  */
 
 #include <fcntl.h>
@@ -14,7 +16,10 @@
 #include "sbt/repair.h"
 #include "sbt/write/writer-internal.h"
 
-/* Summaries are encoded where there are as many; a file that would get more of them does without the rest. */
+/*
+ * Summaries are encoded each time that SUMMARY_BYTES of rows are pending. After MAX_SUMMARY_BYTES
+ * of blocks, the remaining blocks get no summaries.
+ */
 #define SUMMARY_BYTES	  (128u * 1024)
 #define MAX_SUMMARY_BYTES (64u * 1024 * 1024)
 
@@ -31,7 +36,7 @@ static int set_lock(int fd, short type)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
 
-	/* As in the writer: a file system without locks is no reason to refuse. */
+	/* A file system without locks is no reason to refuse; the writer does the same. */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
 		return -EBUSY;
 	return 0;
@@ -51,7 +56,10 @@ static int check_fd(int fd, struct ts_sbt_error *ret_error)
 	return 0;
 }
 
-/* Blocks before a first index block: an index that did not get its end marker is made anew. */
+/*
+ * Returns the number of blocks before the first index block. An index without end marker is written
+ * again.
+ */
 static size_t blocks_to_keep(const struct ts_sbt_reader *reader)
 {
 	size_t n = 0;
@@ -61,7 +69,7 @@ static size_t blocks_to_keep(const struct ts_sbt_reader *reader)
 	return n;
 }
 
-/* Which kinds of summary there are of each of the first n blocks, as bits. */
+/* Finds for each of the first `n` blocks which kinds of summary exist, as bits. */
 static int find_summaries(struct ts_sbt_reader *reader, size_t n, uint8_t *ret_kinds)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -86,7 +94,10 @@ static int find_summaries(struct ts_sbt_reader *reader, size_t n, uint8_t *ret_k
 	return 0;
 }
 
-/* Those that block i lacks. What cannot be read has none. */
+/*
+ * Adds the missing summaries of block `i`. `there` are the existing kinds. A damaged block gets
+ * none.
+ */
 static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned there,
 			   struct ts_summaries *summaries)
 {
@@ -110,7 +121,7 @@ static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned ther
 	return r;
 }
 
-/* Blocks of what the first n blocks lack. */
+/* Encodes the missing summaries of the first `n` blocks. */
 static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *out)
 {
 	ts_cleanup(ts_freep) uint8_t *there = calloc(n + 1, 1);
@@ -134,7 +145,10 @@ static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *o
 	return r;
 }
 
-/* All that follows the first n blocks, which end at `end`: summaries, the index, the end marker. */
+/*
+ * Encodes everything that follows the first `n` blocks, which end at `end`: summaries, index, end
+ * marker.
+ */
 static int make_end(struct ts_sbt_reader *reader, size_t n, uint64_t end, struct ts_buffer *out)
 {
 	ts_cleanup(ts_buffer_deinit) struct ts_buffer index = {0};
@@ -165,7 +179,7 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	struct ts_sbt_search search;
 	int r;
 
-	/* Behind the blocks that were listed: whether anything whole follows what broke the list. */
+	/* Searches for a whole block behind the damage that ended the list. */
 	ts_sbt_search_init(&search, fd, reader->file_bytes);
 	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
 	if (!r)
