@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open blocks: rows to columns. Those that come many at a time become columns where they lie; single ones wait until there
- * are some. row-order.c puts them in order.
+ * Open blocks: turns rows into columns. The writers, index.c, append and summary.c add rows;
+ * encode-rows.c encodes them. Many rows at once become columns directly from the caller's array;
+ * single rows are staged until there are enough. dictionary.c finds the items of runs, and
+ * row-order.c sorts the rows.
  */
 
 #include "sbt/format/block.h"
 #include "sbt/format/wide.h"
 
-/* Rows that become columns at a time: few enough to stay in the cache while they are looked at field by field. */
+/* Rows that become columns at a time. They stay in the cache while each field is read. */
 #define STAGE_ROWS 128u
-/* Fewer than these wait for others. */
+/* Fewer rows are staged. */
 #define MIN_DIRECT   32u
 #define MIN_CAPACITY 128u
 
@@ -93,7 +95,7 @@ static int grow(struct ts_builder *builder)
 	for (i = 0; i < n; i++, from += stride) \
 	memcpy(to + i * (bytes_), from, bytes_)
 
-/* One field of each row, one after the other. */
+/* Copies one field of each row to a column. */
 static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t width, uint32_t n)
 {
 	size_t i;
@@ -123,7 +125,7 @@ static void gather(uint8_t *to, const uint8_t *from, size_t stride, uint16_t wid
 		any |= value;                        \
 	}
 
-/* Whether any of these fields is not zero. */
+/* Returns true if any of these fields is not zero. */
 static bool any_set(const uint8_t *from, size_t stride, uint16_t width, uint32_t n)
 {
 	uint64_t any = 0;
@@ -149,7 +151,7 @@ static bool any_set(const uint8_t *from, size_t stride, uint16_t width, uint32_t
 	return any;
 }
 
-/* A column of some rows. As long as all are zero, nothing is written. */
+/* Appends some rows to a column. While all values are zero, nothing is written. */
 static void take_column(struct ts_builder *builder, unsigned c, const uint8_t *rows, uint32_t n)
 {
 	const struct ts_column *column = &builder->schema->columns[c];
@@ -165,13 +167,14 @@ static void take_column(struct ts_builder *builder, unsigned c, const uint8_t *r
 		       n);
 }
 
-/* What rows say of their times, all in one: the sums of few cannot overflow. */
+/* Times of up to STAGE_ROWS rows. The sum cannot overflow unless `odd` is set. */
 struct times {
 	uint64_t sum_ns;
 	uint64_t earliest_ns;
 	uint64_t latest_ns;
-	uint64_t descents; /* top bit: a row starts before the one in front of it */
-	uint64_t odd; /* top bit: one of the numbers is out of this world, and none of this holds */
+	uint64_t descents; /* top bit: a row starts before the row in front of it */
+	/* Top bit: a time or a duration is out of range, and no other field is valid. */
+	uint64_t odd;
 };
 
 static TS_ALWAYS_INLINE void look_at_times(const uint64_t *restrict starts,
@@ -206,7 +209,7 @@ TS_WIDE_OR_NOT(look_at_times,
 	       (const uint64_t *starts, const uint64_t *ends, uint32_t n, struct times *ret_times),
 	       (starts, ends, n, ret_times))
 
-/* The same of any times, one by one. */
+/* Adds the times of rows with any times, one by one. */
 static void account_odd_times(struct ts_builder *builder, const uint64_t *starts,
 			      const uint64_t *ends, uint32_t n)
 {
@@ -223,7 +226,7 @@ static void account_odd_times(struct ts_builder *builder, const uint64_t *starts
 	}
 }
 
-/* What the header says of the times of rows that have just become columns. */
+/* Adds the times of rows that have just become columns to the block header's sums. */
 static void account_times(struct ts_builder *builder, uint32_t n)
 {
 	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0] + builder->n_rows;
@@ -260,13 +263,13 @@ static void account(struct ts_builder *builder, const uint8_t *rows, uint32_t n)
 						       rows));
 }
 
-/* A few rows to columns. */
+/* Turns up to STAGE_ROWS rows into columns. */
 static int take_rows(struct ts_builder *builder, const uint8_t *rows, uint32_t n)
 {
 	const struct ts_row_schema *schema = builder->schema;
 	int r = 0;
 
-	/* Nor are there columns yet, where no row ever came. */
+	/* Without rows there may be no columns. */
 	if (!n)
 		return 0;
 	while (!r && builder->n_rows + n > builder->capacity)

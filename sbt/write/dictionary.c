@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches repeat: of the dozen fields that say what was launched how, a block has a few hundred combinations.
- * They are found while a row is in the cache: mostly as what followed the same one before, else by a hash over the
- * run of bytes that the fields take in a row. The table is not one of map.h: numbers of its items are in the file, and a search
- * that meets too many other items ends the dictionary.
+ * Dictionaries of the values in a run of fields; block-builder.c calls it. Launches repeat: for the
+ * dozen fields that describe a launch, a block has a few hundred combinations. An item is found
+ * while its row is in the cache. The first guess is the item that followed the same items before;
+ * the second is a hash over the run's bytes in the row. map.h is not used: the numbers of items are
+ * stored in the file, and a search must end after MAX_PROBES other items.
  */
 
 #include "sbt/write/dictionary.h"
@@ -12,7 +13,7 @@
 #define MIN_SLOTS  1024u
 #define MAX_PROBES 32u
 
-/* How far the contexts of two look-ups lie apart: what came three look-ups before is forgotten. */
+/* A context holds the last two items: the shift drops the third. */
 #define CONTEXT_SHIFT 6
 
 void ts_dictionary_deinit(struct ts_dictionary *dictionary)
@@ -34,7 +35,7 @@ void ts_dictionary_clear(struct ts_dictionary *dictionary)
 	dictionary->n_items = dictionary->context = dictionary->last = 0;
 }
 
-/* Of independent products: none waits for another. */
+/* A sum of independent products: no multiplication waits for another. */
 static inline uint32_t hash_item(const uint8_t *item, uint32_t n)
 {
 	static const uint64_t multipliers[] = {
@@ -83,7 +84,10 @@ static int grow(struct ts_dictionary *dictionary)
 typedef uint64_t pair __attribute__((vector_size(16)));
 typedef uint64_t quad __attribute__((vector_size(32)));
 
-/* Whether two items of n bytes are the same. Where n is a constant, it is a few loads; the last ones may overlap. */
+/*
+ * Compares two items of `n` bytes. If `n` is a constant, this is a few loads; the last two may
+ * overlap.
+ */
 static TS_ALWAYS_INLINE bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
 	quad differs = {0}, f, g;
@@ -128,7 +132,7 @@ static TS_ALWAYS_INLINE bool same(const uint8_t *a, const uint8_t *b, uint32_t n
 	return !memcmp(a, b, n);
 }
 
-/* Adds an item; it takes the slot, whatever was there. */
+/* Adds an item in a slot. Another item in the slot is lost for searches, but keeps its number. */
 static int add(struct ts_dictionary *dictionary, const uint8_t *item, uint32_t slot)
 {
 	int r = ts_buffer_append(&dictionary->items, item, dictionary->item_bytes);
@@ -167,7 +171,7 @@ static int search(struct ts_dictionary *dictionary, const uint8_t *item, uint32_
 	return r;
 }
 
-/* What was looked up before, to where what followed it is remembered. */
+/* Returns the context after an item. */
 static inline uint32_t follow(uint32_t context, uint32_t number)
 {
 	return (context << CONTEXT_SHIFT ^ number) & (TS_DICTIONARY_CONTEXTS - 1);
@@ -183,7 +187,10 @@ static TS_ALWAYS_INLINE void look_up(struct ts_dictionary *dictionary, const uin
 	int r = 0;
 
 	for (uint32_t i = 0; i < n; i++, item += stride) {
-		/* Whoever brings many rows goes on behind these; asking for memory that is not there does no harm. */
+		/*
+		 * Callers with many rows pass them in arrays that follow each other, so this
+		 * prefetches the next call's items. A prefetch of unmapped memory does no harm.
+		 */
 		__builtin_prefetch(item + n * stride - 64);
 		__builtin_prefetch(item + n * stride);
 		number = followers[context];
@@ -201,7 +208,7 @@ static TS_ALWAYS_INLINE void look_up(struct ts_dictionary *dictionary, const uin
 	*ret_r = r;
 }
 
-/* How many items in front, in steps of 4, are this one. */
+/* Counts the leading items, in steps of 4, that equal `last`. */
 static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *item, size_t stride,
 					    uint32_t n, uint32_t item_bytes)
 {
@@ -218,7 +225,7 @@ static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *
 	return i;
 }
 
-/* The same where an item mostly is what the one before was. */
+/* look_up() for runs whose item mostly equals the item before. */
 static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
 					    size_t stride, uint32_t n, uint16_t *ret_numbers,
 					    uint32_t item_bytes, int *ret_r)
@@ -250,7 +257,7 @@ static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, co
 	*ret_r = r;
 }
 
-/* The runs of those rows that come by the million. */
+/* The constant sizes are the runs of the most frequent rows. */
 static TS_ALWAYS_INLINE void look_up_any(struct ts_dictionary *dictionary, const uint8_t *item,
 					 size_t stride, uint32_t n, uint16_t *ret_numbers,
 					 int *ret_r)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One column into a payload: which prediction suits it is tried on a part of its rows, then all of them are
- * encoded by the best, a chunk at a time, so that numbers stay in the cache. Trying spares the writer knowing what a program
- * does: whether a kernel takes as long as the last time, or as long as usual, shows in its numbers. What was best serves for
- * some blocks, since programs rarely change their ways.
+ * Encodes one column into a payload. encode-rows.c, encode.c and writer-session.c call it; the
+ * numbers go through predict.c and column.c. Several predictions are tried on a sample of the rows.
+ * The best one encodes all rows, a chunk at a time, so that the numbers stay in the cache.
+ *
+ * The trial replaces knowledge about the program: whether a kernel takes as long as the last time,
+ * or as long as on average, shows in the numbers. The best prediction serves for some blocks,
+ * because programs rarely change their behaviour.
  */
 
 #include "sbt/format/block.h"
 
 #define CHUNK_ROWS 1024u
 
-/* From here on a plane is long enough to be compressed by itself. */
+/* From this length on, a plane is long enough to be compressed separately. */
 #define MIN_PLANE_VALUES 256u
 
-/* A part of a payload that is at least so long gets compression statistics of its own. */
+/* A part of a payload of at least this length is a zstd frame with its own statistics. */
 #define MIN_PART_BYTES 512u
 
 static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
@@ -27,7 +30,7 @@ static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 	return r;
 }
 
-/* log2 in 1/256: exact for powers of two, at most 0.09 too low between them. */
+/* log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
 static uint64_t log2_256(uint32_t value)
 {
 	unsigned e = (unsigned)(31 - __builtin_clz(value));
@@ -36,8 +39,8 @@ static uint64_t log2_256(uint32_t value)
 }
 
 /*
- * Bits that these would take, about, in 1/256: the entropy of each plane of bytes, or varints where there are few. The
- * residuals become zigzag numbers.
+ * Estimates the encoded bits, in units of 1/256: the entropy of each plane of bytes, or the varints
+ * if there are few residuals. Turns the residuals into zigzag numbers.
  */
 static uint64_t cost(uint64_t *residuals, uint32_t n)
 {
@@ -76,7 +79,10 @@ static int begin(struct ts_encoder *encoder, const struct ts_prediction *predict
 	return 0;
 }
 
-/* The first rows' residuals, to encoder->sample; the latter half counts, when they have settled. */
+/*
+ * Computes the residuals of the first rows in encoder->sample. If the sample is full, only its
+ * second half counts, after the prediction has settled.
+ */
 static int sample(struct ts_encoder *encoder, const struct ts_prediction *prediction,
 		  const uint64_t *values, uint32_t n, uint32_t *ret_from, uint32_t *ret_n)
 {
@@ -92,7 +98,10 @@ static int sample(struct ts_encoder *encoder, const struct ts_prediction *predic
 	return 0;
 }
 
-/* *ret_best: the prediction by which a sample takes the fewest bits; what it was the last time, where that serves. */
+/*
+ * Sets *ret_best to the prediction with the fewest bits on a sample, or to the last choice while it
+ * serves.
+ */
 static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n,
 		  const struct ts_prediction *predictions, unsigned n_predictions,
 		  struct ts_choice *choice, unsigned *ret_best)
@@ -128,7 +137,7 @@ static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n
 	return 0;
 }
 
-/* Marks where a part ends, when what lies since the last one is worth it. */
+/* Marks the end of a part if the bytes since the last mark are long enough. */
 static void end_part(struct ts_encoder *encoder, size_t end, struct ts_choice *choice,
 		     unsigned plane)
 {
@@ -138,7 +147,7 @@ static void end_part(struct ts_encoder *encoder, size_t end, struct ts_choice *c
 		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice, plane};
 }
 
-/* A column's planes are parts, and what is before and behind them. */
+/* Marks each plane of a column as a part, and the bytes before and behind them. */
 static void split(struct ts_encoder *encoder, const struct ts_sbt_column_header *header,
 		  struct ts_choice *choice)
 {
@@ -168,7 +177,7 @@ static int put_plain(struct ts_encoder *encoder, struct ts_sbt_column_header *he
 	return ts_buffer_append(&encoder->raw, values, n_bytes);
 }
 
-/* 0, -ENOMEM, or 1: that takes more bytes than the values themselves. */
+/* Returns 0, -ENOMEM, or 1 if the varints take more bytes than the values. */
 static int put_varints(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 		       const struct ts_prediction *prediction, const uint64_t *values)
 {
@@ -193,7 +202,10 @@ static int put_varints(struct ts_encoder *encoder, struct ts_sbt_column_header *
 	return 0;
 }
 
-/* The same with so many planes; 1 also where too many numbers have more. */
+/*
+ * Encodes header->n_planes planes. Returns as put_varints(), and 1 also if there are too many
+ * exceptions.
+ */
 static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 		      const struct ts_prediction *prediction, const uint64_t *values)
 {
@@ -227,7 +239,7 @@ static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	return r;
 }
 
-/* How many planes: what a sample says, or what served the last time, as with the prediction. */
+/* Sets the number of planes, from a sample or from the last choice while it serves. */
 static int choose_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 			 const struct ts_prediction *prediction, const uint64_t *values,
 			 struct ts_choice *choice)
@@ -373,7 +385,7 @@ int ts_encoder_column(struct ts_encoder *encoder, uint16_t column, uint16_t id, 
 	return r;
 }
 
-/* An index's values by key: those of the first one's rows, then those of the second one's. */
+/* Groups an index's values by key: all values of key 0 in order, then those of key 1, and so on. */
 static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 		 const uint16_t *key, uint32_t n_keys, const uint16_t **ret_grouped)
 {
@@ -394,7 +406,7 @@ static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 		uint64_t same = key[i] * UINT64_C(0x0001000100010001), keys;
 		uint32_t k = key[i], next = starts[k];
 
-		/* Mostly the same key comes many times. */
+		/* Most rows have the same key as the row before. */
 		for (; i + 4 <= n; i += 4, next += 4) {
 			memcpy(&keys, key + i, sizeof(keys));
 			if (keys != same)
@@ -409,7 +421,7 @@ static int group(struct ts_encoder *encoder, const uint16_t *values, uint32_t n,
 	return 0;
 }
 
-/* The values themselves in one plane: all are below 256. */
+/* Stores the values in one plane; all are below 256. */
 static int put_narrow(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 		      const uint16_t *values)
 {
@@ -426,7 +438,7 @@ static int put_narrow(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	return 0;
 }
 
-/* Whether that many are not 0 that exceptions to 0 are no way to say it. */
+/* Returns true if so many values are not 0 that they could not be exceptions to 0. */
 static bool is_various(const uint16_t *values, uint32_t n)
 {
 	uint32_t n_other = 0, max = ts_planes_max_exceptions(n);

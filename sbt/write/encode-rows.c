@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A builder's rows into a block: which columns there are, and what each may be predicted from. Columns that are zero in
- * all rows are left out. Those of a run (plan.h) are stored once per item of the run's dictionary, with one index
- * column for all of them.
+ * Encodes the rows of a builder as a block: decides which columns the block has, and what each
+ * column may be predicted from. The writers, index.c, append and summary.c call
+ * ts_builder_encode(); encode-column.c tries the predictions and encodes. Columns that are zero in
+ * all rows are left out. The columns of a run (plan.h) are stored once per item of the run's
+ * dictionary, with one index column for all of them.
  */
 
 #include "sbt/format/block.h"
 
 #define MAX_PREDICTIONS 6u
 
-/* What may be tried for a column. */
+/* The predictions that are tried for a column. */
 struct choices {
 	struct ts_prediction predictions[MAX_PREDICTIONS];
 	uint16_t bases[MAX_PREDICTIONS];
 	unsigned n;
 };
 
-/* What there is of a block. */
+/* The block that is being encoded. */
 struct block {
 	struct ts_builder *builder;
 	struct ts_encoder *encoder;
-	const uint16_t *indices[TS_PLAN_RUNS]; /* NULL: no such run, or one item alone */
+	const uint16_t *indices[TS_PLAN_RUNS]; /* NULL: no such run, or a single item */
 	uint32_t n_items[TS_PLAN_RUNS];
 	bool present[TS_ROW_MAX_COLUMNS];
 	uint16_t n_written;
 };
 
-/* One column of a dictionary's items, one after the other. */
+/* Copies one column of a dictionary's items to an array. */
 static int gather_items(struct block *block, int run, const struct ts_column *column,
 			const uint8_t **ret_values)
 {
@@ -93,13 +95,13 @@ static void add_choice(const struct block *block, struct choices *choices,
 		prediction->key = block->indices[TS_PLAN_PLACE];
 		prediction->n_keys = block->n_items[TS_PLAN_PLACE];
 	}
-	/* A column of narrower numbers is its own base only; whoever encodes it widens it. */
+	/* A column narrower than 8 bytes is only its own base; ts_encoder_predicted() widens it. */
 	if (base && base->width == 8)
 		prediction->base = (const uint64_t *)(void *)block->builder->columns[c];
 	choices->bases[choices->n++] = base ? base->id : 0;
 }
 
-/* The first column of the same role before this one, that is there. */
+/* Returns the first column of the same role that is present and precedes this one, or NULL. */
 static const struct ts_column *first_of_role(const struct block *block,
 					     const struct ts_column *column)
 {
@@ -129,7 +131,7 @@ static void choose_time(const struct block *block, const struct ts_column *colum
 	add_choice(block, choices, predictor, base, true, 1);
 	add_choice(block, choices, predictor, base, true, 3);
 	add_choice(block, choices, predictor, base, true, 5);
-	/* Where rows lie inside each other, ends say little of starts. */
+	/* If ranges are nested, the end of the last row predicts a start badly. */
 	if (column->role == TS_ROLE_TIME_START && base != column)
 		add_choice(block, choices, predictor, column, true, 0);
 }
@@ -172,7 +174,7 @@ static void choose_predictions(const struct block *block, const struct ts_column
 		add_choice(block, choices, TS_SBT_NONE, NULL, false, 1);
 }
 
-/* A column of a run: a value per item, or, of a single item, one for all rows. */
+/* Adds a column of a run: one value per item, or a constant if there is one item. */
 static int put_item_column(struct block *block, int run, const struct ts_column *column,
 			   struct ts_sbt_column_header *header)
 {

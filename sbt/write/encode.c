@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encoded columns to blocks: compression and the header. How a column is encoded is encode-column.c's, how rows become
- * columns block-builder.c's.
+ * Encodes columns into blocks: compression and the block header. encode-column.c encodes the
+ * columns, block-builder.c makes columns from rows. encode-rows.c, the writers, append and repair
+ * call this module.
+ *
+ * A payload is split into parts, and each part is one zstd frame. A plane of bytes is compressed as
+ * repeats, as noise or not at all, whichever was best when it was last tried.
  */
 
 #include <zstd.h>
@@ -10,20 +14,23 @@
 #include "sbt/format/block.h"
 
 /*
- * Measured on launches: higher levels cost several times the time for a few percent, since the
- * columns have most of the regularity taken out already.
+ * Measured on launches: higher levels take several times the time for a few percent, because
+ * residuals have little regularity left.
  */
 #define ZSTD_LEVEL 1
 
-/* What is smaller stays as it is: it could gain less than its own header takes. */
+/* A smaller payload stays uncompressed: it could gain less than a frame header takes. */
 #define MIN_COMPRESS_BYTES 256u
 
-/* Of a frame that is not compressed: its header and that of its one block, and what goes into one. */
+/*
+ * A stored frame: bytes of its header and of its block header, the most bytes of its only block,
+ * and the sample that is_even() counts.
+ */
 #define EVEN_HEADER_BYTES 12u
 #define MAX_EVEN_BYTES	  (128u * 1024)
 #define EVEN_SAMPLE	  512u
 
-/* What a frame more can take beyond its bytes: ZSTD_compressBound() is not proportional. */
+/* The most that one more frame adds to the bound; ZSTD_compressBound() is not proportional. */
 #define MAX_FRAME_OVERHEAD 128u
 
 void ts_encoder_deinit(struct ts_encoder *encoder)
@@ -71,7 +78,7 @@ static size_t compress_part(struct ZSTD_CCtx_s *zstd, uint8_t *to, size_t capaci
 	return ZSTD_isError(r) ? 0 : r;
 }
 
-/* A frame of bytes as they are: RFC 8878, 3.1.1. 0 where there is no room. */
+/* Writes a frame of stored bytes: RFC 8878, 3.1.1. Returns 0 if there is no room. */
 static size_t put_even(uint8_t *to, size_t capacity, const uint8_t *from, size_t n)
 {
 	uint32_t frame[] = {ZSTD_MAGICNUMBER, (uint32_t)n}, block;
@@ -82,7 +89,7 @@ static size_t put_even(uint8_t *to, size_t capacity, const uint8_t *from, size_t
 	memcpy(p, &frame[0], 4);
 	p[4] = 0xa0; /* a single segment, its size in 4 bytes */
 	memcpy(p + 5, &frame[1], 4);
-	block = (uint32_t)n << 3 | 1; /* the last one, raw */
+	block = (uint32_t)n << 3 | 1; /* the last block, raw */
 	memcpy(p + 9, &block, 3);
 	memcpy(p + EVEN_HEADER_BYTES, from, n);
 	return EVEN_HEADER_BYTES + n;
@@ -98,8 +105,9 @@ static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *
 }
 
 /*
- * Whether, by a sample, any byte is as likely as any other: if so, the squares of how often each comes are 1,536 in sum, give or take
- * 122 (twice each on average, as Poisson has it); of what can be made smaller by a tenth they are above 2,500.
+ * Estimates from a sample whether all byte values are equally likely. Each value then occurs twice
+ * on average (Poisson). The sum of the squared counts is 1,536, with a standard deviation of 122.
+ * For bytes that compress by a tenth, the sum is above 2,500.
  */
 static bool is_even(const uint8_t *bytes, size_t n)
 {
@@ -114,8 +122,8 @@ static bool is_even(const uint8_t *bytes, size_t n)
 }
 
 /*
- * A plane is compressed as noise, or by what repeats in it: what was smaller when both were tried. What neither made smaller
- * to speak of is left as it is until they are tried again. 0 where there is no room.
+ * Compresses a plane as repeats or as noise, whichever was smaller at the last trial. A plane that
+ * neither makes much smaller is stored until the next trial. Returns 0 if there is no room.
  */
 static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *part, uint8_t *to,
 			     size_t capacity, const uint8_t *from, size_t n)
@@ -150,7 +158,10 @@ static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *p
 	return n_other;
 }
 
-/* Each part is a frame with statistics of its own; any decoder takes them in one go. 0 where they did not get smaller. */
+/*
+ * Compresses each part into a frame of its own; any zstd decoder reads the frames as one stream.
+ * Returns 0 if the frames are not smaller than the payload.
+ */
 static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t capacity)
 {
 	const struct ts_part rest = {.end = encoder->raw.n};
@@ -175,9 +186,11 @@ static size_t compress(struct ts_encoder *encoder, uint8_t *to, size_t capacity)
 }
 
 /*
- * Residuals of times are noise: in them nothing repeats, and looking for it takes longer than all the rest. What is
- * left of zstd is its entropy coder: steps so long that hardly a match is looked for, and literals compressed nevertheless
- * (the parameter has no other name in libzstd's stable interface; where it were unknown, the other way would be smaller).
+ * Sets up compression of noise. Residuals of times do not repeat, and the search for repeats would
+ * take most of the time. Only the entropy coder remains: the steps are so long that hardly any
+ * match is looked for, and literals are still compressed. libzstd's stable interface has no other
+ * name for ZSTD_c_experimentalParam5 (compression of literals). If a version does not know the
+ * parameter, the other compression is smaller and is chosen.
  */
 static void set_noise(struct ZSTD_CCtx_s *zstd)
 {
@@ -208,7 +221,7 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 {
 	size_t n_raw = encoder->raw.n, n = 0;
 	size_t capacity = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
-			  ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane twice */
+			  ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane is compressed twice */
 	uint8_t *at;
 	int r = begin_zstd(encoder);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists a file's blocks while it is written. writer.c adds an entry for each block and folds the list after a commit; at the end
- * it writes the folds, which are index blocks already. writer-part.c reads the entries again where a recording goes on in
- * another file. ts_index_encode() makes the index of a file that repair.c mends. A file has up to 16 Mi blocks: as they are, their entries are 1.2 GB, folded a fifth of it or less.
+ * Lists the blocks of a file while it is written. writer.c adds an entry for each block and folds
+ * the list after a commit; at the end it writes the folds, which are encoded index blocks.
+ * writer-part.c reads the entries again when a recording continues in another file. repair.c and
+ * append.c encode a whole index with ts_index_encode(). A file has up to 16 Mi blocks: their
+ * entries take 1.2 GB unfolded, and a fifth or less folded.
  */
 
 #include "sbt/write/index.h"
@@ -91,7 +93,7 @@ void ts_index_fold(struct ts_index *index, struct ts_encoder *encoder)
 		r = fold(index, encoder);
 }
 
-/* The fold was encoded by this process: decoding it fails only without memory. */
+/* Decodes a fold. This process encoded the fold, so decoding fails only without memory. */
 static int unfold(const struct ts_index_fold *fold, ZSTD_DCtx *zstd, struct ts_sbt_block *entries)
 {
 	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;

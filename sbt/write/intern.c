@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings lie in one growing run of all contents, found by an index over their hashes. Names of kernels repeat a million times
- * and are looked up once each by the daemon, so plain is fast enough.
+ * Interns strings: all contents lie in one growing buffer, found by an index over their hashes.
+ * Writer, append, copy and the daemon call it. The daemon looks each kernel name up once, not for
+ * each launch, so a plain structure is fast enough.
  */
 
 #include "sbt/intern.h"
@@ -65,7 +66,7 @@ void ts_intern_undo(struct ts_intern *intern)
 	const struct ts_intern_string *last = intern->n ? &intern->strings[intern->n - 1] : NULL;
 
 	if (last && last->id == intern->last_id) {
-		/* Its content ends the run of bytes. */
+		/* The string is the last content in the buffer. */
 		intern->bytes.n = last->off;
 		intern->n--;
 		ts_hashindex_remove(&intern->index, last->hash, (uint32_t)intern->n);

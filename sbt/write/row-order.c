@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of events leave in order of their start, whatever order they came in, so that a reader can merge blocks as
- * streams. Mostly they come in order, or as a few ordered runs (one per shard) that overlap a little: what lies
- * between cuts, before which no row is later than any row behind them, is sorted by itself, and the rest stays where it is.
+ * Sorts the rows of an event block by start, so that a reader can merge blocks as streams.
+ * block-builder.c calls ts_builder_sort() if rows did not arrive in order.
+ *
+ * Rows mostly arrive in order, or as a few ordered runs (one per shard) that overlap a little. A
+ * cut is a position where no row in front is later than any row behind. The rows between two cuts
+ * are sorted by themselves; all other rows stay in place.
+ *
+ *     starts:  1 2 3 | 5 7 4 6 | 8 9     only 5 7 4 6 is sorted
  */
 
 #include "sbt/format/block.h"
@@ -14,7 +19,7 @@ struct sort_key {
 	uint32_t reserved;
 };
 
-/* How many of [a, b) come before a row of this start: not later. */
+/* Counts the keys in [a, b) that do not start later than start_ns. */
 static uint32_t not_later(const struct sort_key *keys, uint32_t a, uint32_t b, uint64_t start_ns)
 {
 	uint32_t first = a;
@@ -31,8 +36,8 @@ static uint32_t not_later(const struct sort_key *keys, uint32_t a, uint32_t b, u
 }
 
 /*
- * Merges [a, b) and [b, c) of `from` into `to`; of equal ones the first comes first. Runs mostly follow on each other, so
- * what lies before or behind the other run is copied as it is.
+ * Merges [a, b) and [b, c) of `from` into `to`. On equal start, the first run's row comes first.
+ * Most runs hardly overlap, so the rows outside the overlap are copied unchanged.
  */
 static void merge_runs(struct sort_key *to, const struct sort_key *from, uint32_t a, uint32_t b,
 		       uint32_t c)
@@ -63,8 +68,8 @@ static uint32_t run_end(const struct sort_key *keys, uint32_t from, uint32_t n)
 }
 
 /*
- * A merge sort that starts from the runs that are there: pairs of neighbouring runs are merged until one is left.
- * `keys` and `spare` change roles; the sorted one is returned.
+ * A merge sort that begins with the existing runs: neighbouring runs are merged in pairs until one
+ * run is left. `keys` and `spare` swap roles; the function returns the sorted array.
  */
 static struct sort_key *sort_runs(struct sort_key *keys, struct sort_key *spare, uint32_t n)
 {
@@ -147,12 +152,12 @@ static int sort_window(struct ts_builder *builder, struct ts_encoder *encoder, u
 	return 0;
 }
 
-/* Rows that are looked at together: as one where they are in order and overlap with nothing. */
+/* Rows that are checked together. A sorted tile without overlap is skipped as a whole. */
 #define TILE_ROWS 64u
 
-/* What is known of a tile. */
+/* A tile of rows. */
 struct tile {
-	uint64_t earliest_behind_ns; /* the least start of all rows behind it */
+	uint64_t earliest_behind_ns; /* the least start of all rows behind the tile */
 	bool is_sorted;
 };
 
@@ -189,7 +194,10 @@ static void find_tiles(const uint64_t *starts, uint32_t n, struct tile *tiles)
 	}
 }
 
-/* Where sorting stands: rows before `from` are in place, none of [from, here) is later than `latest`. */
+/*
+ * The position of the sort: all rows before `from` are in place, and no row in [from, here) starts
+ * later than `latest`.
+ */
 struct sorting {
 	struct ts_builder *builder;
 	struct ts_encoder *encoder;
@@ -197,7 +205,7 @@ struct sorting {
 	uint64_t latest;
 };
 
-/* Looks for cuts in a tile: where no row in front is later than any behind. What lies between two of them is sorted. */
+/* Finds the cuts in a tile and sorts the rows between them. */
 static int sort_tile(struct sorting *sorting, uint32_t first, uint32_t n, const struct tile *tile)
 {
 	const uint64_t *starts = (uint64_t *)(void *)sorting->builder->columns[0];

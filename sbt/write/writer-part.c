@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that goes on in another file. What rows refer to is copied over block by block, as it lies in the file: so ids
- * stay what they are, in this file and in all that follow, and nothing has to be kept in memory for it.
+ * Continues a recording in another file; the daemon calls ts_sbt_writer_continue(). The blocks of
+ * definitions are copied as they are stored. So ids stay the same in all files of a recording, and
+ * the writer keeps no definitions in memory.
+ *
+ * Order: commit what is pending, write the new file's header, copy the definitions, write the
+ * `part` row, take the space, finish the old file, switch to the new one.
  */
 #include <sys/uio.h>
 
 #include "sbt/read/reader-internal.h"
 #include "sbt/write/writer-internal.h"
 
-/* A file that is begun. */
+/* The file that is being started. */
 struct next {
 	struct ts_sbt_writer *writer;
 	int fd;
 	uint64_t bytes;
 	uint64_t n_blocks;
 	struct ts_index index;
-	struct ts_buffer block; /* encoded, on its way */
+	struct ts_buffer block; /* encoded blocks, to be written next */
 };
 
 static int put_blocks(struct next *next)
@@ -85,7 +89,7 @@ static int begin(struct ts_sbt_writer *writer, struct next *next, uint32_t numbe
 
 	if (!r && !(is_file && writer->is_file))
 		r = -EINVAL;
-	/* What is pending is carried, too. */
+	/* Definitions that are pending must be copied, too. */
 	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
 	r = r ?: ts_sbt_write_file_header(next->fd, uuid);
 	next->bytes = TS_SBT_HEADER_BYTES;
@@ -93,7 +97,7 @@ static int begin(struct ts_sbt_writer *writer, struct next *next, uint32_t numbe
 	return r ?: put_part(writer, next, number);
 }
 
-/* The old file is finished. */
+/* Switches the writer to the new file. The old file is finished. */
 static void change_over(struct ts_sbt_writer *writer, struct next *next)
 {
 	close(writer->fd);

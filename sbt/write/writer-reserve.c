@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room ahead of what is written, so that a file on a disk that fills up, or one that comes to its limit, still gets its
- * end. Before each write as much is set aside behind it as the end takes by then. Where that cannot be had nothing is
- * written, and what was set aside before is what the end goes to. Given back when the file is finished.
+ * Reserves space behind the written blocks, so that a file on a full disk, or at its limit, still
+ * gets its end. Before each write, the writer reserves as much space as the file's end may need by
+ * then. If the space is not available, nothing is written, and the end uses the space that was
+ * reserved before. The rest is given back when the file is finished. writer.c and writer-part.c
+ * call this module.
  *
- * On a file system that sets nothing aside the write itself finds the disk full: the part of it that was cut off again
- * is then what the end has.
+ * If the file system cannot reserve space, the write itself fails on a full disk. The part of that
+ * write that is cut off again is then the space for the end.
  */
 
 #include <fcntl.h>
@@ -13,12 +15,18 @@
 
 #include "sbt/write/writer-internal.h"
 
-/* Set aside at once, so that it is done seldom: an eighth of the file. */
+/*
+ * Space is reserved in steps of an eighth of the file, within these limits, so that reserving is
+ * rare.
+ */
 #define MIN_STEP_BYTES (256u * 1024)
 #define MAX_STEP_BYTES (16u * 1024 * 1024)
-/* File systems set aside whole blocks: of this size, or a part of it. */
+/* File systems reserve whole blocks of this size, or of a fraction of it. */
 #define BLOCK_BYTES 4096u
-/* Of a session: its row, losses by thread and reason, a checkpoint. Of the file: headers, metadata, the end marker. */
+/*
+ * End of a session: its row, losses by thread and reason, a checkpoint. End of the file: headers,
+ * metadata, the end marker.
+ */
 #define SESSION_END_BYTES (8u * 1024)
 #define FILE_END_BYTES	  (4u * 1024)
 
@@ -28,8 +36,8 @@ static uint64_t builder_bytes(const struct ts_builder *builder)
 }
 
 /*
- * What is pending of the file itself, its index and its end marker: as much at most, for rows take 10 bytes a column where
- * they are not compressed.
+ * An upper bound of the file's end: what is pending of the file itself, its index and its end
+ * marker. Uncompressed rows take up to 10 bytes a column, hence the factors.
  */
 static uint64_t end_bytes(const struct ts_sbt_writer *writer)
 {
@@ -77,7 +85,7 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
 	return r;
 }
 
-/* A file system that sets nothing aside, or will not, is none that is full: writes show what there is. */
+/* A file system that cannot reserve space is not full: later writes show whether there is space. */
 static int allocate(struct ts_sbt_writer *writer, uint64_t to)
 {
 	int r;
@@ -114,7 +122,10 @@ static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
 	return 0;
 }
 
-/* The end of the block that n_bytes end in, so that no more is set aside than was asked for; n_bytes if the limit is nearer. */
+/*
+ * Rounds n_bytes up to a whole block, so that the file system reserves no more than the writer
+ * counts. Returns n_bytes if the limit is nearer.
+ */
 static uint64_t whole_blocks(uint64_t n_bytes, uint64_t limit)
 {
 	uint64_t part = n_bytes % BLOCK_BYTES, rest = part ? BLOCK_BYTES - part : 0;
@@ -132,7 +143,7 @@ int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum t
 		need += end_bytes(writer);
 	if (kind == TS_COMMIT_ROWS)
 		need += (uint64_t)writer->n_open * SESSION_END_BYTES;
-	/* No more than the limit was ever set aside. */
+	/* Reserved space is always within the limit. */
 	if (need <= writer->reserved_bytes)
 		return 0;
 	limit = limit_bytes(writer);
@@ -155,7 +166,7 @@ void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer)
 		return;
 	if (writer->reserved_bytes > writer->bytes &&
 	    ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
-		/* It stays the file's, beyond its end: space, and nothing that a reader sees. */
+		/* The space stays allocated beyond the file's end, where no reader sees it. */
 		return;
 	}
 	writer->reserved_bytes = 0;

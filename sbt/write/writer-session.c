@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's writer: its open blocks, its definitions, its checkpoint. It encodes without a lock, in the thread
- * that it belongs to, and hands whole blocks to the file's writer.
+ * The writer of a session: its open blocks, its definitions, its checkpoint. The daemon, copy and
+ * import tools call it. It encodes without a lock, in the thread that owns it, and hands whole
+ * blocks to the file's writer (ts_sbt_writer_commit()).
+ *
+ *     rows, stacks, blobs -> builders and lists -> encoded blocks in memory -> seal: one commit
+ *     heading (the session row), definitions, events (ready), checkpoint: the order in the file
  */
 
 #include "sbt/write/writer-internal.h"
 
-/* A block of stacks ends where it has this many frames. */
+/* A block of stacks ends at this many frames. */
 #define STACK_BLOCK_FRAMES (256u * 1024)
 
-/* A block of blobs ends where it has this many bytes: who wants one blob decompresses its block. */
+/*
+ * A block of blobs ends at this many bytes, because reading one blob decompresses the whole block.
+ */
 #define BLOB_BLOCK_BYTES (4u * 1024 * 1024)
 
-/* Memory without rows that is kept after a seal: of all builders, and of each buffer. */
+/* Memory without rows that is kept after a seal: of all builders together, and of each buffer. */
 #define KEPT_BUILDER_BYTES (12u * 1024 * 1024)
 #define KEPT_BUFFER_BYTES  (4u * 1024 * 1024)
 
 struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
-	uint64_t quantum_ns; /* of the host's times; 0: as they are */
+	uint64_t quantum_ns; /* of host times; 0: no rounding */
 	bool row_changed;
-	bool dropped; /* what did not fit: its end alone is written from now on */
+	bool dropped; /* after ts_sbt_session_writer_drop(): only the session's end is written */
 	uint32_t n_threads;
 	uint32_t n_stacks;
 
 	struct ts_builder *builders[TS_ROW_COUNT];
 	uint64_t open_bytes;
-	uint64_t
-		capacity_bytes; /* of rows that may be added before it is looked at again how much is pending */
+	/* Bytes of rows that may be added before pending bytes are summed again. */
+	uint64_t capacity_bytes;
 	uint64_t open_rows; /* of events */
 	uint64_t ready_rows;
 
@@ -45,12 +51,12 @@ struct ts_sbt_session_writer {
 	struct ts_buffer blob_bytes;
 
 	struct ts_encoder encoder;
-	struct ts_buffer
-		heading; /* the session's own row, written first: a write may be cut short */
-	struct ts_buffer definitions;  /* encoded blocks, not yet written */
-	struct ts_buffer ready;	       /* the same, of events: written after them */
-	uint64_t n_ready;	       /* blocks of them */
-	struct ts_summaries summaries; /* of those, which count from 0 there */
+	/* The session row. It is written first, because a write may be cut short. */
+	struct ts_buffer heading;
+	struct ts_buffer definitions;  /* encoded blocks, not written */
+	struct ts_buffer ready;	       /* encoded event blocks, written after the definitions */
+	uint64_t n_ready;	       /* blocks in `ready` */
+	struct ts_summaries summaries; /* of these blocks, numbered from 0 */
 };
 
 int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_session *row,
@@ -253,7 +259,7 @@ int ts_sbt_session_writer_add_blob(struct ts_sbt_session_writer *session, const 
 	return 0;
 }
 
-/* Of what is about to become the next block. */
+/* Adds the summaries of the builder, which is about to become the next block. */
 static int summarise(struct ts_sbt_session_writer *session, struct ts_builder *builder)
 {
 	struct ts_summary_source source;
@@ -294,7 +300,7 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	return 0;
 }
 
-/* A type's builder with room for a row at least: a full one becomes a block. */
+/* Returns the builder of a type with room for at least one row. A full builder is encoded. */
 static int builder_of(struct ts_sbt_session_writer *session, unsigned type,
 		      struct ts_builder **ret_builder)
 {
@@ -338,7 +344,10 @@ static bool takes_type(unsigned type)
 	       type == TS_ROW_NAME;
 }
 
-/* Whose times are the host's own. Clock snapshots and losses say when something was measured: that is not rounded. */
+/*
+ * Returns true if the times of the type are the host's, and are rounded. The times of clock
+ * snapshots and losses are measurements, and stay exact.
+ */
 static bool is_host(unsigned type)
 {
 	return ts_row_is_event(type) && type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY &&
@@ -365,7 +374,7 @@ static int add_rounded(struct ts_sbt_session_writer *session, unsigned type, con
 	return add_row(session, type, copy);
 }
 
-/* What is pending is many sums: they are not made for every row. */
+/* Summing the pending bytes takes many additions, so they are not summed for every row. */
 static bool is_full(struct ts_sbt_session_writer *session)
 {
 	uint64_t pending = ts_sbt_session_writer_pending_bytes(session);
@@ -387,7 +396,7 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 	return add_row(session, type, row);
 }
 
-/* One by one: who wants fewer bytes does not mind. */
+/* Rows are rounded one by one: a quantum saves bytes, not time. */
 static int add_rows_rounded(struct ts_sbt_session_writer *session, unsigned type,
 			    const uint8_t *rows, size_t n_rows, size_t *ret_n_added)
 {
@@ -492,8 +501,9 @@ void ts_sbt_session_writer_trim(struct ts_sbt_session_writer *session)
 }
 
 /*
- * After a seal: types that rows came of once are not kept ready for ever. Builders that had rows stay, and others as long as all
- * are no more than KEPT_BUILDER_BYTES; of buffers as much as KEPT_BUFFER_BYTES each.
+ * Frees memory after a seal, so that a type with few rows does not hold memory for ever. Builders
+ * that had rows stay. Builders without rows are freed while all builders have more than
+ * KEPT_BUILDER_BYTES. A buffer above KEPT_BUFFER_BYTES is freed.
  */
 static void tidy(struct ts_sbt_session_writer *session, uint64_t used)
 {
@@ -539,7 +549,7 @@ static int encode_checkpoint(struct ts_sbt_session_writer *session, const void *
 	return r ? r : ts_encoder_end(&session->encoder, &header, &session->ready);
 }
 
-/* Everything open becomes blocks. What is already encoded when memory runs out stays so. */
+/* Encodes everything that is open. If memory runs out, the blocks that are already encoded stay. */
 static int encode_all(struct ts_sbt_session_writer *session)
 {
 	int r = 0;
@@ -583,7 +593,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 				 TS_ARRAY_LEN(parts), &session->summaries);
 	pthread_mutex_unlock(&writer->mutex);
 	if (r) {
-		session->ready.n = n_ready; /* the next seal brings a checkpoint of its own */
+		session->ready.n = n_ready; /* the next seal brings its own checkpoint */
 		return r;
 	}
 	session->ready_rows = session->n_ready = 0;
@@ -591,7 +601,7 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 	return 0;
 }
 
-/* Rows of events in encoded blocks, by type. */
+/* Counts event rows in encoded blocks, by type. */
 static void count_blocks(const struct ts_buffer *blocks, uint64_t *counts)
 {
 	struct ts_sbt_block_header header;
@@ -620,7 +630,7 @@ void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 	session->n_ready = 0;
 	ts_summaries_rewind(&session->summaries, NULL);
 	session->open_bytes = session->open_rows = session->ready_rows = 0;
-	/* That there was a session is told in any case. */
+	/* The session row is written in any case. */
 	session->row_changed = true;
 	session->dropped = true;
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file's writer: header, strings, metadata, index and end marker, and the one place that writes.
- * Blocks come to it encoded, so that the mutex is held for a write and little else; strings are encoded under
- * it, always before the blocks that may refer to them.
+ * The writer of a file: header, strings, metadata, index and end marker. All writes to the file go
+ * through ts_sbt_writer_commit() and ts_sbt_writer_end(). Session writers (writer-session.c), copy,
+ * import tools and the daemon call this module.
+ *
+ * Blocks arrive encoded, so the mutex is held for a write and little else. Strings are encoded
+ * under the mutex, and always before the blocks that may refer to them.
+ *
+ * A commit: encode what is pending of the file, list the new blocks in the index, reserve space
+ * (writer-reserve.c), write everything with one writev(). If a step fails, the list is rewound and
+ * nothing counts as written.
  */
 
 #include <assert.h>
@@ -18,16 +25,22 @@
 #include "sbt/crc32c.h"
 #include "sbt/write/writer-internal.h"
 
-/* A block of strings ends where it has this many bytes; what is ready is not held back beyond that many. */
+/*
+ * A block of strings ends at STRING_BLOCK_BYTES. Encoded blocks are written at the latest when they
+ * have MAX_READY_BYTES.
+ */
 #define STRING_BLOCK_BYTES (1024u * 1024)
 #define MAX_READY_BYTES	   (4u * 1024 * 1024)
-/* After a write the memory of more than this is freed. */
+/* After a write, a larger buffer of encoded blocks is freed. */
 #define KEPT_READY_BYTES (1u * 1024 * 1024)
 #define MAX_PARTS	 4
-/* Nor are summaries: a growing file has them of all but its last blocks. */
+/*
+ * Pending summaries are encoded at this size. A growing file so has the summaries of all but its
+ * last blocks.
+ */
 #define SUMMARY_BYTES (128u * 1024)
 
-/* Waits, where the descriptor is a non-blocking one, until it takes more. */
+/* Waits until a non-blocking descriptor accepts more bytes. */
 static int wait_writable(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -87,15 +100,16 @@ static int become_full(struct ts_sbt_writer *writer, int error)
 }
 
 /*
- * What it left behind of a block is cut off, where that is possible. The first failure stays; but where rows did not fit
- * an end may.
+ * Cuts a partly written block off, if possible, and stores the error. The first error stays, with
+ * one exception: if rows do not fit a full disk, the writer becomes full, and the end may still
+ * fit.
  */
 static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kind)
 {
 	if (writer->is_file && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
-		/* A torn tail is found, and cut off, by readers too. */
+		/* Readers find a torn tail, too, and ignore it. */
 	}
-	/* With it went what had been set aside. */
+	/* The truncation also released the reserved space. */
 	writer->reserved_bytes = 0;
 	if (writer->is_file && kind == TS_COMMIT_ROWS && ts_sbt_is_full(error))
 		return become_full(writer, error);
@@ -103,7 +117,7 @@ static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kin
 	return error;
 }
 
-/* Numbers the blocks of one part and lists them in the index. */
+/* Adds the blocks of one part to the index. */
 static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uint64_t part_off)
 {
 	struct ts_sbt_block_header header;
@@ -134,7 +148,7 @@ static int encode_strings(struct ts_sbt_writer *writer)
 	return r;
 }
 
-/* Takes in rows whose blocks are numbered from `first` on. */
+/* Appends the summaries of a session; `first` is the number of their first block in the file. */
 static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summaries *summaries,
 			  uint64_t first)
 {
@@ -154,7 +168,7 @@ static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summarie
 	return r;
 }
 
-/* What is pending of the file itself becomes blocks. */
+/* Encodes what is pending of the file itself. */
 static int encode_pending(struct ts_sbt_writer *writer)
 {
 	int r = encode_strings(writer);
@@ -169,7 +183,7 @@ static int encode_pending(struct ts_sbt_writer *writer)
 	return r;
 }
 
-/* What a commit that fails leaves as it was. */
+/* The state that a failed commit restores. */
 struct listed {
 	uint64_t n_blocks;
 	struct ts_summaries_mark summaries;
@@ -272,7 +286,7 @@ int ts_sbt_check_new_file(int fd, bool *ret_is_file)
 		return 0;
 	if (st.st_size)
 		return -EINVAL;
-	/* A file system without locks costs readers the word "growing", nothing else. */
+	/* A file system without locks costs readers only the state "growing". */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
 		return -EAGAIN;
 	return 0;
@@ -330,7 +344,7 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	free(writer);
 }
 
-/* For n_bytes more of what the file's end has to take. */
+/* Reserves space for n_bytes more of the file's end. */
 static int reserve_end(struct ts_sbt_writer *writer, uint64_t n_bytes)
 {
 	int r = ts_sbt_writer_reserve(writer, n_bytes,
@@ -359,7 +373,7 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 	r = ts_intern(&writer->strings, bytes, n_bytes, ret_id, &is_new);
 	if (r || !is_new)
 		return r;
-	/* Rows may refer to it: it has to fit, whatever else does not. */
+	/* Rows may refer to the string, so its space is reserved now. */
 	r = reserve_end(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
 	r = r ? r : ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
 	if (!r) {
@@ -435,7 +449,7 @@ int ts_sbt_writer_flush(struct ts_sbt_writer *writer)
 	return r;
 }
 
-/* The folds, then what is ready: the last index block and the end marker. */
+/* Writes the folds, then the last index block and the end marker from `ready`. */
 static int write_index(struct ts_sbt_writer *writer)
 {
 	const struct ts_index_fold *folds = (const void *)writer->index.folds.bytes;
@@ -552,7 +566,7 @@ void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)
 {
 	pthread_mutex_lock(&writer->mutex);
 	writer->max_bytes = max_bytes;
-	/* What was set aside under another limit is looked at anew. */
+	/* Space reserved under another limit is checked again. */
 	writer->reserved_bytes = 0;
 	pthread_mutex_unlock(&writer->mutex);
 }
