@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays of a block's columns. Those that are one value a row are handed out as they were decoded; those that are one for
- * all rows, or one an item of a dictionary, are written out for whoever asks for them.
+ * The columns of a block as arrays; libtracesmith's bindings and `tsctl` call it. A column with one
+ * value per row is returned as it was decoded. A column with one value for all rows, or one per
+ * dictionary item, is expanded when it is requested.
  */
 
 #include "sbt/arrays.h"
@@ -13,8 +14,8 @@ struct ts_sbt_arrays {
 	const struct ts_row_schema *schema;
 	uint32_t n_rows;
 	struct ts_block_columns *columns;
-	const void *values[TS_ROW_MAX_COLUMNS]; /* NULL: not asked for */
-	void *own[TS_ROW_MAX_COLUMNS];		/* of those, what is no part of the columns */
+	const void *values[TS_ROW_MAX_COLUMNS]; /* NULL: not requested */
+	void *own[TS_ROW_MAX_COLUMNS];		/* arrays that are not part of `columns` */
 };
 
 int ts_row_column(const struct ts_row_schema *schema, const char *name)
@@ -31,7 +32,7 @@ int ts_row_column(const struct ts_row_schema *schema, const char *name)
 			memcpy(to + (size_t)i * width_, from + (size_t)index[i] * stride, width_); \
 		break;
 
-/* One value of each row's item. */
+/* Copies for each row the value of its item. */
 static void spread(uint8_t *to, const uint8_t *from, size_t stride, const uint16_t *index,
 		   uint16_t width, uint32_t n)
 {
@@ -84,7 +85,10 @@ static int make_array(struct ts_sbt_arrays *arrays, unsigned c)
 	return 0;
 }
 
-/* What a row decoder checks as it goes: the order of starts, and that no row ends behind its block's end. */
+/*
+ * Makes the checks of ts_block_decoder_next(): starts are in order, and no row ends after its
+ * block's latest end.
+ */
 static const char *check_times(const struct ts_sbt_arrays *arrays,
 			       const struct ts_sbt_block_header *header)
 {

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of many blocks in one order of time. Each block is a stream, since its rows lie in order; a heap
- * holds the streams that have begun, and the others wait in order of their earliest row. A block is opened when
- * its time has come and closed after its last row, so mostly a few are open at once. Where more
- * overlap than memory is allowed for, the ones not needed for longest give their bytes back and are
- * decoded again when their turn comes. Many that overlap share the memory: each decodes fewer rows at a
- * time, so that it is columns that come and go and not batches.
+ * Merges the rows of many blocks in order of time. Replay, exports, copies and `tsctl` read rows
+ * through a cursor. The rows of a block are in order, so each block is a stream. A heap holds the
+ * streams that have begun; the other blocks wait in order of their earliest row. A block is opened
+ * when its time comes and closed after its last row, so mostly a few blocks are open.
+ *
+ * If more blocks overlap than memory allows, the least recently used streams free their bytes, and
+ * decode them again when their rows are due. Many streams share the memory by smaller batches, so
+ * that a batch rarely has to be decoded again.
+ *
+ *     waiting --open_next()--> columns --decode_batch()--> batch of rows --next()--> caller
+ *                              freed first by evict()      freed last by evict()
  */
 
 #include "proto/abi/grow.h"
@@ -14,11 +19,14 @@
 
 #define MIN_BATCH_ROWS 16u
 #define MAX_BATCH_ROWS 256u
-#define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* unless ts_sbt_cursor_limit() said else */
-#define BATCHES_SHARE  4u	    /* of the bytes allowed: what batches may take together */
-#define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are held in any case */
+#define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* if ts_sbt_cursor_limit() was not called */
+#define BATCHES_SHARE  4u		      /* batches may take one part in 4 of the limit */
+#define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are always held */
 
-/* What a stream can give back; the columns go first, it is needed again only when the batch is through. */
+/*
+ * Memory that a stream can free. Columns are freed first, because they are needed only after the
+ * batch.
+ */
 enum held {
 	HELD_COLUMNS,
 	HELD_BATCH,
@@ -26,24 +34,24 @@ enum held {
 };
 
 struct stream {
-	uint64_t block; /* its number in the list */
+	uint64_t block; /* number in the list */
 	uint32_t type;
 	uint32_t session;
 	uint32_t batch_n;		  /* rows of the batch */
-	uint32_t batch_i;		  /* the present one */
-	uint32_t batch_capacity;	  /* rows that `batch` has room for */
+	uint32_t batch_i;		  /* position of the present row */
+	uint32_t batch_capacity;	  /* rows that fit `batch` */
 	uint64_t start_ns;		  /* of the present row */
-	struct ts_block_columns *columns; /* NULL: given back */
-	uint8_t *batch;			  /* NULL: given back */
+	struct ts_block_columns *columns; /* NULL: freed */
+	uint8_t *batch;			  /* NULL: freed */
 	struct {
 		struct stream *older;
 		struct stream *newer;
 	} used[HELD_COUNT];
 	struct ts_block_decoder decoder;
-	struct ts_block_decoder before; /* where the decoder stood before the batch */
+	struct ts_block_decoder before; /* state of the decoder before the batch */
 };
 
-/* Streams that hold a payload, or a batch, in the order of their last use. */
+/* Streams that hold columns, or a batch, in order of last use. */
 struct use {
 	struct stream *oldest;
 	struct stream *newest;
@@ -68,8 +76,8 @@ struct ts_sbt_cursor {
 	struct use used[HELD_COUNT];
 	struct ts_row_filter filters[TS_ROW_EVENT_END];
 	uint64_t n_decoded;
-	bool advance;	   /* the heap's first row has been handed out */
-	uint64_t alone_ns; /* before this, there is none but the heap's first stream */
+	bool advance;	   /* the heap's first row was returned to the caller */
+	uint64_t alone_ns; /* other streams have no rows before this time */
 };
 
 static void use_remove(struct ts_sbt_cursor *cursor, struct stream *stream, enum held held)
@@ -124,7 +132,7 @@ static void stream_free(struct ts_sbt_cursor *cursor, struct stream *stream)
 	free(stream);
 }
 
-/* Makes room for `bytes` more, but for what `keep` holds. */
+/* Frees memory of other streams than `keep` until `bytes` more fit the limit. */
 static void evict(struct ts_sbt_cursor *cursor, const struct stream *keep, uint64_t bytes)
 {
 	for (int held = 0; held < HELD_COUNT; held++) {
@@ -164,7 +172,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 	return 0;
 }
 
-/* How many rows to decode at a time, with as many streams as there are now. */
+/* Returns the rows to decode at a time with the present number of streams. */
 static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stream *stream)
 {
 	uint64_t rows = cursor->max_open_bytes / BATCHES_SHARE /
@@ -175,7 +183,10 @@ static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stre
 				       : (uint32_t)rows;
 }
 
-/* Room for a batch of n rows; what was there goes where it is too small, or far larger than it should be now. */
+/*
+ * Allocates a batch of `n` rows. The old batch is freed if it is too small, or more than twice as
+ * large.
+ */
 static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
 {
 	if (stream->batch && (stream->batch_capacity < n || stream->batch_capacity / 2 > n))
@@ -192,7 +203,7 @@ static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint3
 	return 0;
 }
 
-/* The next n rows, of as many as are left at least. */
+/* Decodes the next `n` rows; the block has at least `n` left. */
 static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
 {
 	struct ts_sbt_block_header header;
@@ -213,7 +224,7 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uin
 		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
 					  cursor->reader->blocks[stream->block].off, "%s", why);
 	stream->batch_n = n;
-	/* The columns were used; after the last batch it has served. */
+	/* Marks the columns as used last. After the last batch, frees them. */
 	if (stream->decoder.n_left) {
 		use_remove(cursor, stream, HELD_COLUMNS);
 		use_append(cursor, stream, HELD_COLUMNS);
@@ -223,7 +234,7 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uin
 	return 0;
 }
 
-/* The present row, brought back first where its bytes had been given up. */
+/* Returns the present row; decodes its batch again if the batch was freed. */
 static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, const uint8_t **ret_row)
 {
 	int r;
@@ -243,7 +254,8 @@ static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, cons
 }
 
 /*
- * Moves on to the next row of the window: the present one, or one after it. TS_SBT_E_END: none is left.
+ * Advances from the present row to the first row that passes window and filters. The present row
+ * may be this row. TS_SBT_E_END: no such row is left.
  */
 static int settle(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
@@ -300,7 +312,7 @@ static void remove_first(struct ts_sbt_cursor *cursor)
 	stream_free(cursor, streams_pop(cursor->heap, &cursor->n_heap));
 }
 
-/* From when on rows of a type are wanted; 0: all are. */
+/* Returns the time from which rows of a type are read; 0: all rows. */
 static uint64_t resume_ns(const struct ts_sbt_cursor *cursor, uint32_t type)
 {
 	const struct ts_sbt_resume *resume = cursor->options.resume;
@@ -310,7 +322,7 @@ static uint64_t resume_ns(const struct ts_sbt_cursor *cursor, uint32_t type)
 	return resume->early_types & TS_ROW_BIT(type) ? resume->early_ns : resume->start_ns;
 }
 
-/* Rows before the window are passed by their times, and never put together. */
+/* Skips the rows before the window by their times, without assembling them. */
 static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
 {
 	uint64_t ns = resume_ns(cursor, stream->type);
@@ -327,7 +339,7 @@ static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
 		   : 0;
 }
 
-/* Opens the next waiting block. One without a row in the window is done with at once. */
+/* Opens the next waiting block. A block without a row in the window is closed at once. */
 static int open_next(struct ts_sbt_cursor *cursor)
 {
 	uint64_t i = cursor->waiting[cursor->next_waiting].block;
@@ -373,7 +385,7 @@ static int compare_waiting(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/* Types whose rows can have what is filtered by, and where they have it. */
+/* Sets a filter per event type, and drops the types that lack a filtered column. */
 static void set_filters(struct ts_sbt_cursor *cursor)
 {
 	for (unsigned type = TS_ROW_API; type; type = ts_row_next_event(type))
@@ -389,7 +401,10 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Who goes on knows which of the blocks that begin before have rows left. */
+/*
+ * Drops the blocks that a resumed reader has finished: of the blocks that begin before the resume
+ * time, only those in resume->begun have rows left.
+ */
 static void drop_read(struct ts_sbt_cursor *cursor, uint8_t *chosen)
 {
 	const struct ts_sbt_resume *resume = cursor->options.resume;
@@ -476,7 +491,7 @@ void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)
 	free(cursor);
 }
 
-/* Leaves the row that was handed out behind. */
+/* Advances past the row that was returned. */
 static int step(struct ts_sbt_cursor *cursor)
 {
 	struct stream *first = cursor->heap[0];
@@ -497,7 +512,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The earliest row that may come from anywhere but the heap's first stream. */
+/* Returns the earliest start of all rows outside the heap's first stream. */
 static uint64_t find_alone(const struct ts_sbt_cursor *cursor)
 {
 	uint64_t ns = UINT64_MAX;
@@ -519,7 +534,7 @@ static void hand_out(struct ts_sbt_cursor *cursor, const struct stream *stream, 
 	cursor->advance = true;
 }
 
-/* As most rows are: the next one of the same batch, and earlier than all others. */
+/* The fast path: the next row of the same batch, if no other stream has an earlier row. */
 static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
 	struct stream *first = cursor->heap[0];
@@ -553,7 +568,7 @@ int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 		if (r)
 			return r;
 	}
-	/* Whatever may begin before, or with, the earliest row at hand has to be looked at first. */
+	/* Opens every block that may begin before the earliest row, or at the same time. */
 	while (cursor->next_waiting < cursor->n_waiting &&
 	       (!cursor->n_heap ||
 		cursor->waiting[cursor->next_waiting].earliest_ns <= cursor->heap[0]->start_ns)) {

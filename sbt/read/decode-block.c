@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks from bytes of a stranger: each header, size, count and number is checked before it is used, and
- * what a block decompresses to is bounded before memory is taken for it.
+ * Decodes blocks from untrusted bytes. Each header, size, count and number is checked before use,
+ * and the decompressed size is bounded before memory is allocated. The modules of the reader,
+ * verify.c, find-block.c, index.c and sizes.c call it; decode-columns.c decodes the columns of
+ * rows.
  */
 
 #include <zstd.h>
@@ -38,9 +40,10 @@ bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_
 }
 
 /*
- * What rows of a type can take at most: their column directory, and of each column the widest encoding. A few
- * bytes of zstd can stand for any number, so this is looked at before. Lists are bounded by the
- * general limit alone; a newer minor version may have columns of any width.
+ * Returns the most bytes that rows of a type can take: the column directory, and for each column
+ * the widest encoding. The bound is checked before decompression, because a few bytes of zstd can
+ * expand to any size. Lists have only the general limit. A newer minor version may have columns of
+ * any width.
  */
 static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_newer)
 {
@@ -139,7 +142,7 @@ static const char *check_order(struct ts_block_decoder *decoder, const uint8_t *
 	return inside ? NULL : "a row ends after its block's latest end";
 }
 
-/* A time's column: an array, or NULL where all rows have the same, *ret_value. */
+/* Returns the array of a time column, or NULL if all rows have the same time, *ret_value. */
 static const uint64_t *times(const struct ts_block_columns *columns, uint16_t offset,
 			     uint64_t *ret_value)
 {
@@ -182,7 +185,7 @@ const char *ts_block_decoder_skip(struct ts_block_decoder *decoder,
 			memcpy(to, from + i * width_, width_); \
 		break;
 
-/* Values of one column into as many rows. */
+/* Copies the values of one column into as many rows. */
 static void spread(uint8_t *to, size_t stride, const uint8_t *from, uint16_t width, uint32_t n)
 {
 	size_t i;
@@ -198,7 +201,7 @@ static void spread(uint8_t *to, size_t stride, const uint8_t *from, uint16_t wid
 	}
 }
 
-/* n bytes, some of them twice, rather than a call: n is the same for many. */
+/* Copies `n` bytes with moves that may overlap, without a call. `n` is the same for many rows. */
 static inline void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, uint32_t n)
 {
 	uint32_t i = 0;
@@ -220,7 +223,7 @@ static inline void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from
 	}
 }
 
-/* Rows [from, from + n) of the block, few enough to stay in the cache while they are put together. */
+/* Assembles rows [from, from + n) of the block. The rows are few enough to stay in the cache. */
 static void put_rows(const struct ts_row_schema *schema, const struct ts_block_columns *columns,
 		     uint32_t from, uint8_t *rows, uint32_t n)
 {
@@ -267,7 +270,7 @@ const char *ts_block_decoder_next(struct ts_block_decoder *decoder,
 	return why;
 }
 
-/* A list's values: plain, or each told from the one before or from nothing. */
+/* Decodes the values of a list: plain values, or residuals of the value before or of 0. */
 static const char *decode_list(const struct ts_sbt_column_header *column, const uint8_t *bytes,
 			       uint8_t *values)
 {

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A payload's columns to columns in memory, all of a block at once: index columns first, since others are
- * predicted by them, then what is indexed, then the rest in the order of their ids, some rows at a time so that residuals stay
- * in the cache. The bytes are a stranger's: what a column refers to, counts and sizes are checked before they are used, and a
- * number is checked where it becomes an index.
+ * Decodes the payload of a block into columns in memory (struct ts_block_columns). Index columns
+ * come first, because they predict other columns; then the indexed columns; then all others in the
+ * order of their ids. Some rows are decoded at a time, so that residuals stay in the cache.
+ *
+ * The bytes are untrusted. References, counts and sizes of a column are checked before use, and an
+ * index is checked when it is decoded. reader-block.c, cursor.c (through it), verify.c and index.c
+ * call this module; column.c and predict.c decode the numbers.
+ *
+ *     read_directory -> check_index, check_column -> allocate -> decode_all:
+ *     constants -> indices -> items of the runs -> start and end -> the other columns
  */
 
 #include <stdio.h>
@@ -13,27 +19,27 @@
 #define CHUNK_ROWS 1024u
 #define NO_COLUMN  (-1)
 
-/* What the directory says of a column. */
+/* A column's directory entry. */
 struct entry {
 	struct ts_sbt_column_header header;
 	const uint8_t *bytes;
-	uint64_t *values; /* of a column of 8 bytes, once decoded */
+	uint64_t *values; /* decoded values of an 8-byte column */
 	bool present;
-	bool is_base; /* of another: needed as an array, whatever its encoding */
+	bool is_base; /* of another column: decoded to an array, whatever its encoding */
 };
 
 struct decoding {
 	const struct ts_row_schema *schema;
 	struct ts_plan plan;
 	struct ts_block_why *why;
-	struct entry entries[TS_ROW_MAX_COLUMNS]; /* as in the schema */
+	struct entry entries[TS_ROW_MAX_COLUMNS]; /* in the order of the schema */
 	struct entry indices[TS_PLAN_RUNS];
-	uint32_t n_items[TS_PLAN_RUNS]; /* 1 without an index */
+	uint32_t n_items[TS_PLAN_RUNS]; /* 1 if there is no index */
 	uint32_t n_rows;
 	struct ts_block_columns *columns;
-	uint8_t *arena;	   /* what is left of it */
-	uint64_t *state;   /* room for what a prediction remembers, twice */
-	uint16_t *grouped; /* room for an index */
+	uint8_t *arena;	   /* the free rest of the arena */
+	uint64_t *state;   /* working memory of two predictions */
+	uint16_t *grouped; /* working memory of an index */
 };
 
 static int bad(struct decoding *d, const struct entry *entry, const char *what)
@@ -63,7 +69,7 @@ static bool is_stored_as_residuals(const struct entry *entry)
 	return entry->header.encoding == TS_SBT_VARINTS || entry->header.encoding == TS_SBT_PLANES;
 }
 
-/* The run whose index has this id, or -1. */
+/* Returns the run whose index column has this id, or -1. */
 static int run_of_id(uint16_t id)
 {
 	return id == TS_SBT_COLUMN_PLACE  ? TS_PLAN_PLACE
@@ -71,7 +77,7 @@ static int run_of_id(uint16_t id)
 					  : -1;
 }
 
-/* The index of a column's id in the schema, or NO_COLUMN. */
+/* Returns the position of the column in the schema, or NO_COLUMN. */
 static int column_of_id(const struct ts_row_schema *schema, uint16_t id)
 {
 	for (unsigned c = 0; c < schema->n_columns; c++)
@@ -80,7 +86,7 @@ static int column_of_id(const struct ts_row_schema *schema, uint16_t id)
 	return NO_COLUMN;
 }
 
-/* Sorts the directory's entries into what is known. */
+/* Reads the directory and stores the known columns; counts the unknown ones. */
 static int read_directory(struct decoding *d, const struct ts_sbt_block_header *header,
 			  const uint8_t *raw)
 {
@@ -142,7 +148,10 @@ static bool is_index_there(const struct decoding *d, uint16_t id)
 	return !id || (run >= 0 && d->indices[run].present);
 }
 
-/* What a column may be predicted from: itself, or one that is decoded before it; a start from ends of rows before. */
+/*
+ * Checks that the base of a prediction is decoded before the column. The base is the column itself
+ * or an earlier one; a start may also be predicted from the ends of earlier rows.
+ */
 static int check_prediction(struct decoding *d, unsigned c)
 {
 	struct entry *entry = &d->entries[c];
@@ -196,7 +205,7 @@ static int check_column(struct decoding *d, unsigned c)
 	return check_prediction(d, c);
 }
 
-/* What the arena has to hold. */
+/* Returns the bytes of the arena. */
 static size_t arena_bytes(const struct decoding *d)
 {
 	size_t n = 0;
@@ -232,7 +241,10 @@ static uint16_t highest_of(const uint16_t *values, uint32_t n)
 	return highest;
 }
 
-/* Values of an index as they lie. NULL: fine, else what is wrong. */
+/*
+ * Reads the values of an index in stored order. Returns NULL, or the reason why the index is
+ * invalid.
+ */
 static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *to)
 {
 	const struct ts_sbt_column_header *header = &entry->header;
@@ -241,7 +253,7 @@ static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *t
 	uint16_t highest;
 	const char *why = NULL;
 
-	/* As nearly all are. */
+	/* The usual encoding. */
 	if (header->encoding == TS_SBT_PLANES && header->n_planes == 1 && header->n_bytes == n &&
 	    !(header->flags & TS_SBT_COLUMN_CENTRED)) {
 		ts_plane_to_index(entry->bytes, n, to, &highest);
@@ -269,7 +281,7 @@ static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *t
 	return why;
 }
 
-/* From where they lie by place to where they lie by row. */
+/* Reorders an index from stored order (by place) to row order. */
 static void ungroup(struct decoding *d, const uint16_t *grouped, uint16_t *index)
 {
 	const uint16_t *place = d->columns->runs[TS_PLAN_PLACE].index;
@@ -326,7 +338,7 @@ static void prediction_of(const struct decoding *d, const struct entry *entry,
 		ret->base = d->entries[column_of_id(d->schema, header->base)].values;
 }
 
-/* Zeroed state for a prediction, from `*at` on, which moves behind it. */
+/* Returns zeroed state for a prediction at *at, and advances *at. */
 static struct ts_prediction_state fresh_state(const struct ts_prediction *prediction, uint64_t **at)
 {
 	struct ts_prediction_state state = {.last = *at, .trend = *at + prediction->n_keys};
@@ -337,7 +349,7 @@ static struct ts_prediction_state fresh_state(const struct ts_prediction *predic
 	return state;
 }
 
-/* A column of residuals to `to`: n values of its width, one after the other. */
+/* Decodes a column of residuals to `to`: n_values values of its width. */
 static int decode_residuals(struct decoding *d, const struct entry *entry, uint8_t *to)
 {
 	const struct ts_sbt_column_header *header = &entry->header;
@@ -370,7 +382,10 @@ static int decode_residuals(struct decoding *d, const struct entry *entry, uint8
 	return why ? bad(d, entry, why) : 0;
 }
 
-/* Starts that follow from ends, and ends that follow from starts: both at once. */
+/*
+ * Decodes start and end together if the start is predicted from the last end, and the end from the
+ * start.
+ */
 static int decode_spans(struct decoding *d)
 {
 	struct entry *start = &d->entries[0], *end = &d->entries[1];
@@ -409,14 +424,14 @@ static int decode_spans(struct decoding *d)
 	return why ? bad(d, end, why) : 0;
 }
 
-/* Repeats one value. */
+/* Repeats one value `n` times. */
 static void fill(uint8_t *to, const uint8_t *value, uint16_t width, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(to + (size_t)i * width, value, width);
 }
 
-/* An indexed column into the items of its run. */
+/* Decodes an indexed column into the items of its run. */
 static int decode_items(struct decoding *d, unsigned c)
 {
 	const struct ts_column *column = &d->schema->columns[c];
@@ -441,7 +456,7 @@ static int decode_items(struct decoding *d, unsigned c)
 	return r;
 }
 
-/* A column of its own. */
+/* Decodes a column with one value per row. */
 static int decode_column(struct decoding *d, unsigned c)
 {
 	struct entry *entry = &d->entries[c];
@@ -476,7 +491,10 @@ static void add_spans(struct decoding *d)
 	d->columns->n_varying = 2;
 }
 
-/* Columns 1 and 2 of a span, in the order that their predictions ask for; how many are done. */
+/*
+ * Decodes start and end of events in the order that their predictions require. *ret_done is the
+ * number of decoded columns, 0 or 2.
+ */
 static int decode_times(struct decoding *d, unsigned *ret_done)
 {
 	const struct entry *start = &d->entries[0], *end = &d->entries[1];
@@ -498,7 +516,7 @@ static int decode_times(struct decoding *d, unsigned *ret_done)
 	return r ? r : decode_column(d, 0);
 }
 
-/* What all rows have, in the row and in the items of the run that a column is in. */
+/* Copies constant columns to the row of constants. */
 static void put_constants(struct decoding *d)
 {
 	for (unsigned c = 0; c < d->schema->n_columns; c++) {
@@ -546,7 +564,7 @@ static int decode_all(struct decoding *d)
 	return r;
 }
 
-/* Memory for the columns, once it is known what they are; what was counted in `counted` stays. */
+/* Allocates the columns and the working memory, and keeps the counts in `counted`. */
 static int allocate(struct decoding *d, const struct ts_block_columns *counted, void **ret_scratch)
 {
 	size_t n_state = 2ul * (d->n_items[TS_PLAN_PLACE] + d->n_items[TS_PLAN_SITE] + 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what somebody asks for to the blocks that may have it: by their headers, and, where it is one stream's rows, one
- * thread's, or those of some operations, by the summaries. A block that nothing is said of may have anything.
+ * Selects the blocks that may hold the rows of a query: by the headers of the blocks, and by
+ * summaries for rows of one stream, one thread or given operations. A block without a summary may
+ * hold any row. cursor.c, totals.c and copy-window.c call it.
  */
 
 #include "sbt/read/filter.h"
@@ -11,7 +12,7 @@
 static const struct {
 	uint32_t bit;
 	enum ts_role role;
-	size_t offset; /* in the options */
+	size_t offset; /* in struct ts_sbt_cursor_options */
 } fields[TS_FILTER_MAX] = {
 	{TS_SBT_BY_DEVICE, TS_ROLE_DEVICE, offsetof(struct ts_sbt_cursor_options, device)},
 	{TS_SBT_BY_CONTEXT, TS_ROLE_CONTEXT, offsetof(struct ts_sbt_cursor_options, context)},
@@ -46,7 +47,7 @@ bool ts_sbt_may_have(const struct ts_sbt_cursor_options *options, const struct t
 	       block->earliest_ns <= options->to_ns && block->latest_ns >= options->from_ns;
 }
 
-/* Whether what a row of a summary says fits what was asked for. */
+/* Returns true if a summary row matches the filter. */
 static bool fits(const struct ts_sbt_cursor_options *options, int kind, const uint8_t *row)
 {
 	const struct ts_block_stream *stream = (const void *)row;
@@ -59,7 +60,10 @@ static bool fits(const struct ts_sbt_cursor_options *options, int kind, const ui
 	       (!(options->filter & TS_SBT_BY_STREAM) || stream->stream == options->stream);
 }
 
-/* Rules out what block i, a summary, says to have nothing. A damaged one says nothing. */
+/*
+ * Rules out the blocks that summary block `i` describes and that have no matching row. A damaged
+ * summary rules out nothing.
+ */
 static int rule_out(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		    size_t i, int kind, uint8_t *chosen)
 {
@@ -109,7 +113,7 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 	return 0;
 }
 
-/* Notes what block i, a summary, says. A damaged one says nothing. */
+/* Stores the operation spans of summary block `i`. A damaged summary stores nothing. */
 static int note_operations(struct ts_sbt_reader *reader, size_t i, struct ts_operation_span *spans)
 {
 	ts_cleanup(ts_freep) struct ts_block_ops *rows = NULL;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows somebody asked for, besides those of a type, a session and a time. Private to sbt/. */
+/*
+ * Filters of rows by device, context, stream and thread, and the selection of blocks. Private to
+ * sbt/. Functions return 0 or a negative errno.
+ */
 #pragma once
 
 #include "sbt/read/reader-internal.h"
 
 #define TS_FILTER_MAX 4u
 
-/* Of one type's rows: fields of 4 bytes, and what must be in them. */
+/* Filter for the rows of one type: 4-byte fields and their required values. */
 struct ts_row_filter {
 	unsigned n;
 	struct {
@@ -15,7 +18,7 @@ struct ts_row_filter {
 	} fields[TS_FILTER_MAX];
 };
 
-/* False: no row of this type can pass. */
+/* Fills the filter from options->filter. Returns false if no row of this type can pass. */
 bool ts_row_filter_init(struct ts_row_filter *filter, const struct ts_row_schema *schema,
 			const struct ts_sbt_cursor_options *options);
 
@@ -31,26 +34,38 @@ static inline bool ts_row_passes(const struct ts_row_filter *filter, const uint8
 	return true;
 }
 
-/* Whether a block may have rows of these types, this session and this time. `options` have types and an end. */
+/*
+ * Returns true if a block may have rows of these types, this session and this window.
+ * options->types and options->to_ns are set.
+ */
 bool ts_sbt_may_have(const struct ts_sbt_cursor_options *options, const struct ts_sbt_block *block);
 
 /*
- * The blocks that must be looked at for these options, a byte each, not 0; to be free()d. What is said of blocks beside them
- * rules some out. 0 or -errno.
+ * Selects the blocks that may hold rows for these options: one byte per block, not 0 if selected.
+ * Summaries rule out further blocks. The caller frees *ret_chosen.
  */
 int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 			 uint8_t **ret_chosen);
 
-/* A cursor that looks at no other blocks than those of which `among` has a byte that is not 0; NULL: at all. */
+/*
+ * As ts_sbt_cursor_new(), but reads only the blocks whose byte in `among` is not 0. NULL: all
+ * blocks.
+ */
 int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 			    const struct ts_sbt_cursor_options *options, const uint8_t *among,
 			    struct ts_sbt_cursor **ret_cursor);
 
-/* Operations that the rows of a block speak of are none but these; `last` 0: they speak of none. */
+/*
+ * All operation ids in the rows of a block lie in [first, last]. `last` is 0 if the rows have no
+ * operation id.
+ */
 struct ts_operation_span {
 	uint64_t first;
 	uint64_t last;
 };
 
-/* Of each block of the reader; to be free()d. Where nothing is said of a block it may be any. 0 or -errno. */
+/*
+ * Returns the span of each block of the reader. A block without a summary has the span of all ids.
+ * The caller frees *ret_spans.
+ */
 int ts_sbt_reader_operations(struct ts_sbt_reader *reader, struct ts_operation_span **ret_spans);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds where a file makes sense again after damage: for verify, to name all that is wrong and not only
- * the first of it, and for repair, to tell a torn end (nothing whole follows) from damage in the middle. A
- * file can be made of headers that each claim the rest of it, so a search has a budget.
+ * Finds the next whole block after damage. verify.c continues there, to report all damage and not
+ * only the first. repair.c distinguishes a torn end, which no whole block follows, from damage in
+ * the middle. A file may consist of headers that each claim the rest of the file, so a search has a
+ * budget of bytes.
  */
 
 #include "sbt/read/reader-internal.h"
 
-/* Damage is mostly short, and a file may be damaged in many places: begin small. */
+/* Windows start small, because damage is mostly short and may occur in many places. */
 #define MIN_WINDOW_BYTES (4u * 1024)
 #define MAX_WINDOW_BYTES (256u * 1024)
 
-/* What an honest file needs: each byte is looked through once, and each block found is read once. */
+/* A valid file needs to read each byte once in the search, and each found block once. */
 #define WORK_PER_BYTE  4
 #define MIN_WORK_BYTES (4ull * 1024 * 1024)
 
@@ -53,7 +54,10 @@ static int spend(struct ts_sbt_search *search, uint64_t bytes)
 	return 0;
 }
 
-/* Whether a whole block lies at `off`: header and payload. 0, -errno, TS_SBT_E_NOT_FOUND, TS_SBT_E_LIMIT. */
+/*
+ * Checks for a whole block at `off`, header and payload. Returns 0, a negative errno,
+ * TS_SBT_E_NOT_FOUND or TS_SBT_E_LIMIT.
+ */
 static int is_block(struct ts_sbt_search *search, uint64_t off, uint64_t sequence)
 {
 	ts_cleanup(ts_freep) uint8_t *stored = NULL;
@@ -68,7 +72,9 @@ static int is_block(struct ts_sbt_search *search, uint64_t off, uint64_t sequenc
 	r = ts_sbt_pread(search->fd, &header, sizeof(header), off);
 	if (r)
 		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
-	/* Blocks with a lower number are no successors: what looks like one lies inside another's payload. */
+	/*
+	 * A block with a lower number is not a successor; it lies in the payload of another block.
+	 */
 	if (ts_block_header_check(&header) || header.sequence < sequence ||
 	    ts_block_bytes(&header) > search->file_bytes - off)
 		return TS_SBT_E_NOT_FOUND;
@@ -81,7 +87,7 @@ static int is_block(struct ts_sbt_search *search, uint64_t off, uint64_t sequenc
 	return ts_block_checksum_ok(&header, stored) ? 0 : TS_SBT_E_NOT_FOUND;
 }
 
-/* Looks through one window of n bytes at `off`. */
+/* Searches one window of `n` bytes at `off`. */
 static int search_window(struct ts_sbt_search *search, uint8_t *window, uint64_t off, uint64_t n,
 			 uint64_t sequence, uint64_t *ret_off)
 {

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules by address and time. Their bounds cut the addresses into pieces; over the pieces lies a segment tree, and
- * each module is noted, in the order of time, at the few nodes that together make up its range. All that
- * ever covered an address is then noted on the way from its piece to the root, and each list there is
- * searched by time. However modules overlap and come and go, a question costs the square of a logarithm: the
- * modules are a stranger's, and there is a question for each frame of each row.
+ * Finds modules by address and time. Symbols, exports and reports call it for each frame of a row.
+ * The modules come from an untrusted file, so a query must be fast however modules overlap and come
+ * and go.
+ *
+ * The bounds of all modules cut the addresses into pieces. Over the pieces lies a segment tree.
+ * Each module is listed, in order of time, at the few nodes that together cover its range. All
+ * modules that ever covered an address are then listed on the path from its piece to the root. Each
+ * list is searched by time, so a query takes the square of a logarithm.
+ *
+ *                        o
+ *                    /       \
+ *                x               o        a module [a, c) is listed at node x,
+ *              /   \           /   \
+ *         [a, b)  [b, c)  [c, d)  [d, e)  a module [b, d) at the leaves [b, c) and [c, d)
  */
 #include "sbt/modules.h"
 
-/* How many modules are looked at for all that covered one address. */
+/* The most modules that ts_modules_all() looks at. */
 #define MAX_SEEN 256u
 
 /* Addresses of different sessions are different places. */
@@ -19,11 +28,11 @@ struct place {
 
 struct ts_modules {
 	const struct ts_sbt_reader *reader;
-	struct place *places; /* the pieces: each begins at its place and ends at the next */
+	struct place *places; /* the pieces: each one begins at its place and ends at the next */
 	size_t n_places;
-	uint32_t *order; /* numbers of modules, in the order of time, then of the file */
+	uint32_t *order; /* indices of modules in order of time, then of the file */
 	size_t n_order;
-	uint32_t *first; /* of each of 2 * n_places nodes and one more: where its list begins */
+	uint32_t *first; /* start of each node's list; 2 * n_places + 1 entries */
 	uint32_t *lists; /* positions in `order`, ascending */
 };
 
@@ -53,7 +62,7 @@ static int compare_times(const void *a, const void *b, void *data)
 	return i < j ? -1 : i > j;
 }
 
-/* How many places lie at or before this one. */
+/* Counts the places at or before this one. */
 static size_t count_to(const struct ts_modules *modules, uint32_t session, uint64_t address)
 {
 	struct place place = {.session = session, .address = address};
@@ -90,14 +99,15 @@ static void sort_modules(struct ts_modules *modules)
 		if (!i || compare_places(&modules->places[i], &modules->places[i - 1]))
 			modules->places[n_different++] = modules->places[i];
 	modules->n_places = n_different;
-	/* The reader is only looked at; qsort_r() has no const. */
+	/* qsort_r() has no const for its data, but the reader is not changed. */
 	qsort_r(modules->order, modules->n_order, sizeof(*modules->order), compare_times,
 		(void *)(uintptr_t)modules->reader);
 }
 
 /*
- * The nodes that make up a module's range: of node i the children are 2i and 2i + 1, the leaves begin at n_places.
- * Counts them in `first`, or, where `lists` is there, appends the module to their lists.
+ * Visits the nodes that cover a module's range. The children of node i are 2i and 2i + 1; the
+ * leaves begin at n_places. The first pass counts in `first`; the second, with `lists`, appends the
+ * module to the lists.
  */
 static void note_module(struct ts_modules *modules, uint32_t position)
 {
@@ -143,7 +153,7 @@ static int make_lists(struct ts_modules *modules)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < modules->n_order; i++)
 		note_module(modules, i);
-	/* Each beginning has moved to its list's end, which is the next one's beginning. */
+	/* Each start has moved to the end of its list, which is the start of the next list. */
 	memmove(modules->first + 1, modules->first, n_nodes * sizeof(*modules->first));
 	modules->first[0] = 0;
 	return 0;
@@ -186,7 +196,7 @@ void ts_modules_freep(struct ts_modules **modules)
 	ts_modules_free(*modules);
 }
 
-/* In a node's list: how many were there by that time. */
+/* Counts the entries of a node's list up to that time. */
 static uint32_t count_by(const struct ts_modules *modules, const uint32_t *list, uint32_t n,
 			 uint64_t time_ns)
 {
@@ -223,7 +233,10 @@ const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, ui
 	}
 	if (last != UINT32_MAX && !(module_at(modules, last)->row.flags & TS_MODULE_UNLOADED))
 		return &module_at(modules, last)->row;
-	/* An end without a beginning was there until then; the second of two ends says nothing. */
+	/*
+	 * An unload without a load proves that the module was mapped until then. A second unload in
+	 * a row proves nothing.
+	 */
 	if (next != UINT32_MAX &&
 	    (last == UINT32_MAX || !(module_at(modules, next)->row.flags & TS_MODULE_UNLOADED)))
 		return &module_at(modules, next)->row;

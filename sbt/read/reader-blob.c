@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs: what a capture holds besides rows. There can be gigabytes of them: a block is decoded when one of its blobs is asked
- * for, and those that were not for longest are given up for it.
+ * Blobs: the payloads of a capture. A trace may hold gigabytes of them, so a block is decoded when
+ * one of its blobs is requested. Before that, the least recently used blocks are freed while more
+ * than HELD_BYTES are held. replay/exec and the reports request blobs.
  */
 
 #include "sbt/read/reader-internal.h"
@@ -41,7 +42,7 @@ void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader)
 	free(ts_take_ptr(reader->blobs.items));
 }
 
-/* Room for those of one block. */
+/* Frees blocks until at most HELD_BYTES are held. */
 static void evict(struct ts_sbt_reader *reader)
 {
 	struct ts_blob_block *blobs = (void *)reader->blobs.items;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads one block of an open trace: header, payload, columns, rows, items. reader.c lists the blocks; it, the definitions and the blobs call this.
+ * Reads one block of an open trace: header, payload, columns, rows, items. The other modules of the
+ * reader, repair.c and writer-part.c call it; decode-block.c and decode-columns.c decode the bytes.
  *
- * pread() and not mmap(): a file that is cut while it is looked at then reads as short instead of
- * killing the process.
+ * The module uses pread() and not mmap(). If a file is cut while it is read, pread() returns fewer
+ * bytes; an access to a mapping would kill the process.
  */
 
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #include "sbt/read/reader-internal.h"
 
-#define DECODE_ROWS 512u /* at a time, so that columns meet in the cache */
+#define DECODE_ROWS 512u /* at a time: the columns of these rows fit the cache */
 
 int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
 		       ...)
@@ -107,7 +108,10 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
 
-	/* block->bytes is bounded: by a checked header, or by the index and then by the header that must equal it. */
+	/*
+	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must
+	 * equal the block's entry.
+	 */
 	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ids stand for. Sessions, threads, devices, modules and metadata are few and are taken in when a
- * file is opened; strings and stacks can be many, and their blocks are decoded when an id of theirs is
- * first asked for. Both are bounded, for a file can claim more than any trace has.
+ * Definitions: the meaning of ids. There are few sessions, threads, devices, modules, names and
+ * metadata; they are loaded when a file is opened. There may be many strings and stacks; a block of
+ * them is decoded when one of its ids is first requested. Both are bounded, because a file may
+ * claim more than any real trace has. reader.c and reader-parts.c load definitions; all users of a
+ * reader request them.
  */
 
 #include "sbt/read/reader-internal.h"
 
-#define MAX_ITEMS      (1024u * 1024)	       /* of each table */
-#define MAX_LIST_BYTES (1024ull * 1024 * 1024) /* decoded strings and stacks */
+#define MAX_ITEMS      (1024u * 1024)	       /* per table */
+#define MAX_LIST_BYTES (1024ull * 1024 * 1024) /* of decoded strings and stacks */
 
 static uint64_t key_of(uint32_t session, uint32_t id)
 {
@@ -106,7 +108,7 @@ static const void *item_at(const struct ts_table *table, size_t i)
 	return i < table->n ? table->items + i * table->item_bytes : NULL;
 }
 
-/* A row of a definition into its table, with the session it belongs to where the row does not say. */
+/* Adds a definition to its table, with its session if the row does not have it. */
 static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t session, const void *row)
 {
 	struct ts_table *table = type == TS_ROW_SESSION	 ? &reader->sessions
@@ -145,7 +147,7 @@ static int take_row(struct ts_sbt_reader *reader, unsigned type, uint32_t sessio
 	return 0;
 }
 
-/* Remembers the first of what is missing from here on. Forwards r. */
+/* Stores the first error of a missing definition. Returns `r`. */
 static int note_lost(struct ts_sbt_reader *reader, int r)
 {
 	if (r > 0 && !reader->lost.code)
@@ -166,7 +168,7 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	uint32_t n_rows;
 	int r = ts_sbt_reader_decode(reader, i, (void **)(void *)&rows, &n_rows);
 
-	/* A damaged block takes its definitions with it, nothing more; verify names it. */
+	/* A damaged block costs only its own definitions; ts_sbt_verify() reports it. */
 	if (note_lost(reader, r))
 		return r < 0 ? r : 0;
 	for (uint32_t row = 0; row < n_rows; row++) {
@@ -181,7 +183,7 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	return 0;
 }
 
-/* What a stranger says of itself: it has to be where it says it is. */
+/* The row is untrusted: it must lie where it claims to lie, behind the carried blocks. */
 static int take_part(struct ts_sbt_reader *reader, size_t i)
 {
 	ts_cleanup(ts_freep) struct ts_row_part *rows = NULL;
@@ -263,7 +265,7 @@ int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader)
 	return r;
 }
 
-/* Strings get a terminator each. */
+/* Copies the strings, each with a terminator. */
 static void *terminate(const uint8_t *bytes, const uint32_t *lengths, uint32_t n_rows,
 		       uint32_t n_values)
 {
@@ -328,7 +330,7 @@ static int decode_list(struct ts_list_block *list, const struct ts_sbt_block_hea
 	return 0;
 }
 
-/* Decodes a block of strings or stacks, once; a bad one is not tried again. */
+/* Decodes a block of strings or stacks once. A damaged block is not tried again. */
 static int load_list(struct ts_sbt_reader *reader, struct ts_list_block *list, bool is_stack)
 {
 	uint64_t off = reader->blocks[list->block].off, bytes = 0;
@@ -357,7 +359,7 @@ static int load_list(struct ts_sbt_reader *reader, struct ts_list_block *list, b
 	return note_lost(reader, r);
 }
 
-/* The block that has this id, decoded. */
+/* Finds and decodes the block with this id. */
 static int find_list(struct ts_sbt_reader *reader, bool is_stack, uint32_t session, uint32_t id,
 		     struct ts_list_block **ret_list)
 {
@@ -445,7 +447,7 @@ size_t ts_sbt_reader_n_threads_of(const struct ts_sbt_reader *reader, uint32_t s
 {
 	const struct ts_table *table = &reader->threads;
 
-	/* 0 is no thread's number, but a stranger may give it to one. */
+	/* 0 is no thread's id, but an untrusted file may use it. */
 	return ts_sbt_table_count_to(table, key_of(session, UINT32_MAX)) -
 	       (session ? ts_sbt_table_count_to(table, key_of(session, 0) - 1) : 0);
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the reader share. Private to sbt/. */
+/*
+ * Declarations that the modules of the reader share. Private to sbt/. Functions return 0, a
+ * negative errno or TS_SBT_E_*. A reader belongs to one thread at a time.
+ */
 #pragma once
 
 #include "sbt/format/block.h"
 
-/* Items ordered by key. Where `keep_all` is not set, a later item of the same key takes the earlier one's place. */
+/*
+ * Items ordered by key. If keep_all is false, a later item replaces an earlier one with the same
+ * key.
+ */
 struct ts_table {
 	uint8_t *items;
 	size_t n;
@@ -15,41 +21,44 @@ struct ts_table {
 	uint64_t (*key)(const void *item);
 };
 
-/* A block of strings or stacks, decoded when it is first asked for. */
+/* A block of strings or stacks. It is decoded when one of its ids is first requested. */
 struct ts_list_block {
 	uint64_t block;
 	uint32_t session;
 	uint32_t first_id;
 	uint32_t n_rows;
 	bool failed;
-	void *values;	   /* char of strings, each terminated; uint64_t of frames */
-	uint32_t *offsets; /* n_rows + 1 of them, in values; a string's terminator counts */
-	uint32_t *flags;   /* stacks */
+	void *values;	   /* strings: char, each with a terminator; stacks: uint64_t of frames */
+	uint32_t *offsets; /* n_rows + 1 indices in `values`; a string's terminator counts */
+	uint32_t *flags;   /* stacks only */
 };
 
-/* A block of blobs, decoded when it is first asked for, and given up when others take its room. */
+/*
+ * A block of blobs. It is decoded when a blob is requested, and freed when other blocks need the
+ * memory.
+ */
 struct ts_blob_block {
 	uint64_t block;
-	uint64_t used; /* when it was last asked for: a count */
+	uint64_t used; /* value of blob_uses at the last request */
 	uint32_t session;
 	uint32_t first_id;
 	uint32_t n_rows;
 	bool failed;
 	uint8_t *bytes;
 	uint64_t n_bytes;
-	uint64_t *hashes;  /* two of each row */
-	uint32_t *offsets; /* n_rows + 1 of them */
+	uint64_t *hashes;  /* two per row */
+	uint32_t *offsets; /* n_rows + 1 */
 	uint32_t *flags;
 };
 
 struct ts_sbt_reader {
 	int fd;
 	struct ts_sbt_error error;
-	struct ts_sbt_error
-		lost; /* the first block of definitions that could not be read; code 0: none */
+	/* The first block of definitions that could not be read; code 0: none. */
+	struct ts_sbt_error lost;
 	enum ts_sbt_file_state state;
-	bool has_index; /* the list of blocks is the index's */
-	bool is_newer;	/* of a later minor version */
+	bool has_index; /* the list of blocks comes from the index */
+	bool is_newer;	/* the file has a later minor version */
 	char format[32];
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */
@@ -58,21 +67,30 @@ struct ts_sbt_reader {
 	struct ts_sbt_block *blocks;
 	size_t n_blocks;
 	size_t capacity;
-	uint64_t first_sequence; /* number of the first block of the list */
-	uint64_t *
-		by_session; /* the blocks' numbers, by session, then as they come; made when asked for */
+	uint64_t first_sequence; /* number of the list's first block */
+	/*
+	 * Numbers of the blocks, ordered by session, then by number. Created when first
+	 * needed.
+	 */
+	uint64_t *by_session;
 	size_t n_by_session;
 
-	/* Of a recording in several files: which this is, and those before it, the last one first. */
-	uint8_t uuid[16]; /* the file's own */
+	/*
+	 * A recording in several files: this file, and the files before it, the newest of them
+	 * first.
+	 */
+	uint8_t uuid[16]; /* UUID of this file */
 	struct ts_row_part part;
-	size_t part_block; /* its row's; 0: it has none */
+	size_t part_block; /* block of the `part` row; 0: none */
 	int *before;
 	size_t n_before;
-	uint64_t **
-		numbers; /* of each file, as in an offset: where each of its blocks is in the list */
+	/*
+	 * By file (the file's number in an offset): positions of the file's blocks in the
+	 * list.
+	 */
+	uint64_t **numbers;
 
-	size_t n_loaded; /* blocks whose definitions were taken in */
+	size_t n_loaded; /* blocks whose definitions are loaded */
 	uint64_t list_bytes;
 	struct ts_table sessions;
 	struct ts_table threads;
@@ -83,14 +101,17 @@ struct ts_sbt_reader {
 	struct ts_table strings;
 	struct ts_table stacks;
 	struct ts_table blobs;
-	uint64_t blob_bytes; /* of decoded ones */
+	uint64_t blob_bytes; /* bytes of decoded blobs */
 	uint64_t blob_uses;
 
-	ts_sbt_rows_fn on_rows; /* NULL: nobody watches */
+	ts_sbt_rows_fn on_rows; /* NULL: no callback */
 	void *on_rows_data;
 };
 
-/* Where a block lies: its file is in the high bits, 0 for the reader's own, the i-th before it otherwise. */
+/*
+ * Offset of a block. The high bits are the number of its file: 0 is the reader's own file, i is
+ * file before[i - 1].
+ */
 #define TS_SBT_OFF_BITS 48
 #define TS_SBT_OFF(off) ((off) & ((UINT64_C(1) << TS_SBT_OFF_BITS) - 1))
 
@@ -102,8 +123,9 @@ static inline int ts_sbt_reader_fd(const struct ts_sbt_reader *reader, uint64_t 
 }
 
 /*
- * Where in the list that block is which block i, a summary, calls `number`: summaries count in their own file. UINT64_MAX:
- * nowhere before it.
+ * Returns the position in the list of block `number` of a file. `i` is the summary block that names
+ * it, because summaries use the numbers of their own file. Returns UINT64_MAX if there is no such
+ * block before block `i`.
  */
 static inline uint64_t ts_sbt_reader_numbered(const struct ts_sbt_reader *reader, size_t i,
 					      uint64_t number)
@@ -112,45 +134,51 @@ static inline uint64_t ts_sbt_reader_numbered(const struct ts_sbt_reader *reader
 
 	if (reader->numbers)
 		numbers = reader->numbers[reader->blocks[i].off >> TS_SBT_OFF_BITS];
-	/* The first of them is how many there are. */
+	/* numbers[0] is the count of the numbers that follow. */
 	if (numbers)
 		number = number < numbers[0] ? numbers[1 + number] : UINT64_MAX;
 	return number < i ? number : UINT64_MAX;
 }
 
-/* Notes an error and returns its code. */
+/* Stores an error in the reader and returns its code. */
 int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
 		       ...) __attribute__((format(printf, 4, 5)));
 
-/* Reads n bytes at off. 0, -errno, or TS_SBT_E_CORRUPT where the file ends before. */
+/*
+ * Reads `n` bytes at `off`. Returns 0, a negative errno, or TS_SBT_E_CORRUPT if the file ends
+ * earlier.
+ */
 int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off);
 
-/* 0, or TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION, -errno with *ret_error filled. */
+/*
+ * Reads and checks the file header. Returns 0, or TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION or a negative
+ * errno with *ret_error.
+ */
 int ts_sbt_check_file_header(int fd, uint64_t file_bytes, struct ts_sbt_file_header *ret_header,
 			     struct ts_sbt_error *ret_error);
 
-/* Whether the last bytes of the file are an end marker that can be true. */
+/* Returns true if the end marker is valid for a file of this size. */
 bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t file_bytes);
 
-/* Whether a writer holds the file. */
+/* Returns true if a writer holds the file. */
 bool ts_sbt_is_locked(int fd);
 
-/* Reads block i: its header as on disk, and its payload, decompressed, to be free()d. */
+/* Reads block `i`: its header and its decompressed payload. The caller frees *ret_raw. */
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw);
 
-/* Decodes what was loaded; to be free()d. */
+/* Decodes a loaded payload. The caller frees *ret_columns with free(). */
 int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  struct ts_block_columns **ret_columns);
 
-/* As ts_sbt_reader_decode(), of a block whose rows have this schema. */
+/* As ts_sbt_reader_decode(), for a block whose rows have this schema. */
 int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 			    const struct ts_row_schema *schema, void **ret_rows,
 			    uint32_t *ret_n_rows);
 
-/* Takes in definitions of blocks that were not looked at yet. */
+/* Loads the definitions of the blocks from n_loaded on. */
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
@@ -161,23 +189,35 @@ void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader);
 
 /* reader-table.c */
 void *ts_sbt_table_add(
-	struct ts_table *table); /* room for one more item, zeroed; NULL: no memory */
-/* The last item whose key is at most `key`, or NULL. */
+	/* Adds a zeroed item. Returns NULL if there is no memory. */
+	struct ts_table *table);
+/* Returns the last item whose key is at most `key`, or NULL. */
 void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key);
 const void *ts_sbt_table_find(const struct ts_table *table,
-			      uint64_t key); /* NULL: none has that key */
-/* How many items have keys of at most `key`: the first ones. */
+			      /* Returns the item with this key, or NULL. */
+			      uint64_t key);
+/* Counts the items whose key is at most `key`. They are the first items. */
 size_t ts_sbt_table_count_to(const struct ts_table *table, uint64_t key);
-/* Brings what was added into order: by key, then as it came; of equal keys the last one stays. 0 or -ENOMEM. */
+/*
+ * Sorts the items by key, then by order of arrival. Of equal keys only the last stays, unless
+ * keep_all is set. Returns 0 or -ENOMEM.
+ */
 int ts_sbt_table_order(struct ts_table *table);
 
 /* reader-block.c */
-/* Where each row's values begin, `gap` apart; the lengths must add up to n_values. NULL: fine, else what is wrong. */
+/*
+ * Computes the offset of each row's values. Rows are `gap` apart, and the lengths must add up to
+ * n_values. `offsets` has room for n_rows + 1. Returns NULL, or the reason why the lengths are
+ * invalid.
+ */
 const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32_t n_values,
 				uint32_t gap, uint32_t *offsets);
 
 /* find-block.c */
-/* A search for whole blocks, or several of one file: what they may read in all is bounded. */
+/*
+ * A bounded search for whole blocks in a file. One bound holds for all searches with the same
+ * struct.
+ */
 struct ts_sbt_search {
 	int fd;
 	uint64_t file_bytes;
@@ -187,12 +227,16 @@ struct ts_sbt_search {
 void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes);
 
 /*
- * Looks for the next whole block, header and checksums right, at or after `from`, whose number is
- * `sequence` or more. 0, -errno, TS_SBT_E_NOT_FOUND, or TS_SBT_E_LIMIT: not found, but the search was given up.
+ * Finds the next whole block at or after `from` with a valid header, a valid checksum and a number
+ * of at least `sequence`. Returns 0, a negative errno, TS_SBT_E_NOT_FOUND, or TS_SBT_E_LIMIT if the
+ * search was given up.
  */
 int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t sequence,
 			uint64_t *ret_off);
 
-/* The payload's bytes as stored, to be free()d, checksum not looked at. 0, -errno, TS_SBT_E_CORRUPT. */
+/*
+ * Reads the stored payload and its padding, without checking the checksum. The caller frees
+ * *ret_bytes. Returns 0, a negative errno or TS_SBT_E_CORRUPT.
+ */
 int ts_sbt_read_stored(int fd, const struct ts_sbt_block_header *header, uint64_t off,
 		       uint8_t **ret_bytes);

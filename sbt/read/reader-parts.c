@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording in several files read as one: their lists of blocks become one list. What a file only repeats of the one
- * before is left out; what is said of blocks by their number in their own file is understood by that.
+ * Reads the files of one recording as one trace: their lists of blocks become one list. Blocks that
+ * a file carries over from the file before are left out. Summaries refer to blocks by number in
+ * their own file; `numbers` translates these. `tsctl` and the daemon join files; the files are
+ * opened by reader.c.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -53,7 +55,10 @@ static bool is_kept(const struct ts_sbt_reader *of, size_t i, bool is_oldest)
 	return is_oldest || !of->part_block || i > of->part_block;
 }
 
-/* One file's blocks to the list, of which there are n; how many there are then. `to` NULL: they are counted. */
+/*
+ * Appends the blocks of one file to the list, which has `n` entries. Returns the new number of
+ * entries. If `to` is NULL, the blocks are only counted.
+ */
 static size_t append_list(struct ts_sbt_block *to, uint64_t *const *numbers, size_t n,
 			  const struct ts_sbt_reader *of, size_t file, bool is_oldest)
 {
@@ -75,7 +80,7 @@ static size_t append_list(struct ts_sbt_block *to, uint64_t *const *numbers, siz
 	return n;
 }
 
-/* All of them, the oldest first. `to` NULL: how many. */
+/* Appends all files, the oldest first. If `to` is NULL, the blocks are only counted. */
 static size_t list_all(struct ts_sbt_block *to, uint64_t *const *numbers,
 		       const struct ts_sbt_reader *reader, struct ts_sbt_reader *const *before,
 		       size_t n_before)
@@ -94,7 +99,7 @@ static void free_numbers(uint64_t **numbers, size_t n_before)
 	free(numbers);
 }
 
-/* Room for the numbers of each file's blocks. NULL: no memory. */
+/* Allocates the numbers of each file's blocks. Returns NULL without memory. */
 static uint64_t **make_numbers(const struct ts_sbt_reader *reader,
 			       struct ts_sbt_reader *const *before, size_t n_before)
 {
@@ -120,7 +125,7 @@ static void take_over(struct ts_sbt_reader *reader, struct ts_sbt_reader **befor
 	}
 	reader->before = fds;
 	reader->n_before = n_before;
-	/* What is said by numbers of blocks is of one file. */
+	/* The index and the order by session refer to blocks by number in one file. */
 	reader->has_index = false;
 	free(ts_take_ptr(reader->by_session));
 	reader->n_by_session = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals of a trace, from what the headers of its blocks (or the index) say: no rows are decoded but losses',
- * which are few and are counted by reason.
+ * Totals of a trace from the index or the block headers. Only loss rows are decoded; they are few,
+ * and counted by reason. `tsctl info`, exports, replay and the daemon's worker call it.
  */
 
 #include "sbt/read/reader-internal.h"
 
-/* Clock and loss rows say when something was measured or noticed, not when the GPU was at work. */
+/* Clock and loss rows have the time of a measurement, not of GPU work. */
 static bool counts_as_time(unsigned type)
 {
 	return ts_row_is_event(type) && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;
@@ -47,7 +47,9 @@ static int sum_losses(struct ts_sbt_reader *reader, size_t i, struct ts_sbt_summ
 	return 0;
 }
 
-/* qsort_r()'s data is the reader: sessions lie in its list of blocks. */
+/*
+ * Orders block numbers by session. `data` of qsort_r() is the reader, whose list has the sessions.
+ */
 static int compare_session(const void *a, const void *b, void *data)
 {
 	const struct ts_sbt_reader *reader = data;
@@ -59,7 +61,10 @@ static int compare_session(const void *a, const void *b, void *data)
 	return i < j ? -1 : i > j;
 }
 
-/* Once for all sessions: asking each of them after all blocks would be a product of two numbers of a stranger's. */
+/*
+ * Sorts once for all sessions. A scan of all blocks per session would take blocks * sessions steps,
+ * and an untrusted file chooses both.
+ */
 static int order_by_session(struct ts_sbt_reader *reader)
 {
 	uint64_t *order;
@@ -77,7 +82,7 @@ static int order_by_session(struct ts_sbt_reader *reader)
 	return 0;
 }
 
-/* Where in by_session the blocks of this session, or a later one, begin. */
+/* Returns the position in by_session of the first block of this session or a later one. */
 static size_t first_of_session(const struct ts_sbt_reader *reader, uint64_t session)
 {
 	size_t low = 0, high = reader->n_by_session;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of items of one size with a key: added as blocks come, then put into order and searched. Definitions and blobs are kept in them. */
+/*
+ * Tables of items of equal size with a key. Items are added as blocks are read, then sorted once
+ * and searched. reader-definitions.c and reader-blob.c use them.
+ */
 
 #include "sbt/read/reader-internal.h"
 
@@ -26,7 +29,6 @@ static int compare_order(const void *a, const void *b)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Brings what was added into order: by key, then as it came; of equal keys the last one stays. */
 int ts_sbt_table_order(struct ts_table *table)
 {
 	ts_cleanup(ts_freep) struct order *order = NULL;
@@ -56,7 +58,6 @@ int ts_sbt_table_order(struct ts_table *table)
 	return 0;
 }
 
-/* How many items have keys of at most `key`: the first ones. */
 size_t ts_sbt_table_count_to(const struct ts_table *table, uint64_t key)
 {
 	size_t low = 0, high = table->n;

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a trace and lists its blocks: from the index where there is one, else by walking from header to
- * header until one is not whole. Everything above this deals with blocks by number; reader-block.c reads one.
+ * Opens a trace and lists its blocks. The list comes from the index. If there is no valid index,
+ * the module walks from header to header until a block is not whole. All other modules refer to a
+ * block by its number in the list; reader-block.c reads a block. `tsctl`, libtracesmith, replay and
+ * the daemon open readers; verify.c checks file header, end marker and lock with functions of this
+ * file.
+ *
+ *     file header -> end marker -> index blocks        -> FINISHED
+ *                    | not valid
+ *                    v
+ *                    scan -> end marker is next        -> FINISHED
+ *                         -> a writer holds the file   -> GROWING, torn blocks are dropped
+ *                         -> otherwise                 -> TRUNCATED, torn blocks are dropped
  */
 
 #include <fcntl.h>
@@ -84,7 +94,7 @@ static int too_many_blocks(struct ts_sbt_reader *reader, uint64_t off)
 
 static int add_block(struct ts_sbt_reader *reader, const struct ts_sbt_block *block)
 {
-	/* Those of the index are listed too. */
+	/* The list also holds the index blocks. */
 	if (reader->n_blocks == TS_SBT_MAX_BLOCKS + TS_SBT_MAX_BLOCKS / TS_SBT_MAX_ROWS)
 		return too_many_blocks(reader, block->off);
 	if (TS_GROW(reader->blocks, reader->capacity, reader->n_blocks + 1))
@@ -106,7 +116,10 @@ static int read_marker(struct ts_sbt_reader *reader, struct ts_sbt_end_marker *r
 	return ts_sbt_check_end_marker(ret_marker, reader->file_bytes) ? 0 : TS_SBT_E_NOT_FOUND;
 }
 
-/* The header of block number n_blocks at `off`. TS_SBT_E_END: there is no whole block. */
+/*
+ * Reads and checks the header of block number n_blocks at `off`. TS_SBT_E_END: no whole block lies
+ * there.
+ */
 static int next_header(struct ts_sbt_reader *reader, uint64_t off,
 		       struct ts_sbt_block_header *ret_header)
 {
@@ -153,8 +166,8 @@ static int scan(struct ts_sbt_reader *reader)
 }
 
 /*
- * After a power failure a header can be there without its payload: the last blocks of a file that was not
- * finished are whole only if their checksums say so.
+ * After a power failure, a header may be on disk without its payload. So the last blocks of an
+ * unfinished file are listed only if their checksums are right.
  */
 static int drop_torn_blocks(struct ts_sbt_reader *reader)
 {
@@ -172,7 +185,10 @@ static int drop_torn_blocks(struct ts_sbt_reader *reader)
 	return 0;
 }
 
-/* Entries follow each other without a gap, from the file header to the index. */
+/*
+ * Appends entries of the index. They must follow each other without a gap, from the file header to
+ * the index.
+ */
 static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block *entries,
 			uint32_t n, uint64_t *off, uint64_t index_off)
 {
@@ -194,19 +210,22 @@ static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block 
 	return 0;
 }
 
-/* The index blocks themselves, found by their headers, listed behind the others in the end. */
+/*
+ * Finds the index blocks by their headers and appends their entries, then the index blocks
+ * themselves.
+ */
 static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 		      const struct ts_sbt_end_marker *marker)
 {
 	uint64_t off = TS_SBT_HEADER_BYTES;
 	int r = 0;
 
-	/* What the marker says is settled before anything is read for it. */
+	/* The marker's count of blocks is checked before any memory is allocated for it. */
 	if (marker->n_blocks > (marker->index_off - off) / TS_SBT_MIN_BLOCK)
 		return TS_SBT_E_CORRUPT;
 	if (marker->n_blocks > TS_SBT_MAX_BLOCKS)
 		return too_many_blocks(reader, marker->index_off);
-	/* A list of its own, which begins where the index does. */
+	/* A separate list, which starts at the index. */
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
 	index->is_newer = reader->is_newer;
@@ -244,7 +263,10 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 	return r;
 }
 
-/* TS_SBT_E_NOT_FOUND: no index that can be trusted; the caller scans. TS_SBT_E_LIMIT: scanning would find as many. */
+/*
+ * TS_SBT_E_NOT_FOUND: the index is missing or invalid, and the caller scans. TS_SBT_E_LIMIT: there
+ * are too many blocks, and a scan would find as many.
+ */
 static int read_index(struct ts_sbt_reader *reader)
 {
 	struct ts_sbt_reader index = {0};
@@ -267,7 +289,7 @@ static int read_index(struct ts_sbt_reader *reader)
 	return r < 0 || r == TS_SBT_E_LIMIT ? r : TS_SBT_E_NOT_FOUND;
 }
 
-/* After a scan: is what follows the last block the end marker? */
+/* After a scan: sets the state. The file is finished if the end marker follows the last block. */
 static void settle_state(struct ts_sbt_reader *reader, bool locked)
 {
 	struct ts_sbt_end_marker marker;
@@ -283,7 +305,10 @@ static void settle_state(struct ts_sbt_reader *reader, bool locked)
 
 static int list_blocks(struct ts_sbt_reader *reader)
 {
-	/* Asked before the size: a writer that finishes in between leaves an end marker to be found. */
+	/*
+	 * The lock is tested before the size is read. If the writer finishes in between, the reader
+	 * then finds the end marker.
+	 */
 	bool locked = ts_sbt_is_locked(reader->fd);
 	struct stat st;
 	int r;
@@ -293,7 +318,7 @@ static int list_blocks(struct ts_sbt_reader *reader)
 	if ((uint64_t)st.st_size < reader->whole_bytes)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, (uint64_t)st.st_size,
 					  "the file became shorter while it was open");
-	/* The bits above say in which file a block lies. */
+	/* The bits above are the number of the block's file. */
 	if ((uint64_t)st.st_size >> TS_SBT_OFF_BITS)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "larger than 256 TiB");
 	reader->file_bytes = (uint64_t)st.st_size;
@@ -372,7 +397,7 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 
 int ts_sbt_reader_refresh(struct ts_sbt_reader *reader)
 {
-	/* Of several files the list is what it was when they were joined. */
+	/* After files were joined, the list of blocks stays as it is. */
 	return reader->state == TS_SBT_FINISHED || reader->n_before ? 0 : list_blocks(reader);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a file's bytes go, by type and column. What a block takes in the file is shared out among its columns as the bytes
- * are that they take in the payload before it is compressed: how well each of them compresses is not told apart.
+ * Bytes of a file by type and column; `tsctl` calls it. The stored bytes of a block are shared out
+ * to its columns in proportion to their encoded bytes before compression. How well each column
+ * compresses is not known.
  */
 
 #include "proto/abi/grow.h"
@@ -63,7 +64,10 @@ static const char *column_name(unsigned type, uint16_t id)
 	return schema && schema->is_event && id == TS_SBT_COLUMN_SITE ? "site" : NULL;
 }
 
-/* The entry of a column, by type, then id; 0: what is no column's. */
+/*
+ * Finds or adds the entry of a column; the entries are sorted by type, then id. Id 0 is the entry
+ * for bytes outside columns.
+ */
 static int find(struct ts_sbt_sizes *sizes, uint16_t type, uint16_t id,
 		struct ts_sbt_size **ret_size)
 {
@@ -119,7 +123,7 @@ static bool is_directory_good(const struct ts_sbt_block_header *header, const ui
 	return true;
 }
 
-/* A block's columns; `header` and `raw` are its own. All of the stored bytes are shared out, none twice. */
+/* Adds the columns of a block. All stored bytes are shared out exactly once. */
 static int add_columns(struct ts_sbt_sizes *sizes, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw)
 {
@@ -151,7 +155,7 @@ static int add_block(struct ts_sbt_reader *reader, size_t i, struct ts_sbt_sizes
 	struct ts_sbt_block_header header;
 	int r = 0;
 
-	/* What is not known is a block, and no more is said of it. */
+	/* A block of an unknown type is counted as a whole. */
 	if (type_name(block->type)) {
 		r = ts_sbt_reader_load(reader, i, &header, &raw);
 		if (r < 0)

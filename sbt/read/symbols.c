@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images and symbols of a trace. Read when first asked for, for most readers of a trace never do; both are
- * sorted arrays that are searched.
+ * Images and symbols of a trace. They are read only for a caller that asks for names: copies,
+ * exports, reports and the daemon's symbol worker. Both are sorted arrays with binary search.
  */
 #include "sbt/symbols.h"
 
@@ -11,11 +11,11 @@
 #define MAX_IMAGES  (1024u * 1024)
 
 struct ts_symbols {
-	struct ts_buffer images;  /* of struct ts_row_image, by what they are of, then by number */
-	struct ts_buffer symbols; /* of struct ts_row_symbol, by image, address, depth */
+	struct ts_buffer images;  /* struct ts_row_image, by file, then number */
+	struct ts_buffer symbols; /* struct ts_row_symbol, by image, address, depth */
 };
 
-/* The file that it is of. */
+/* Compares the files of two images. */
 static int compare_files(const struct ts_row_image *x, const struct ts_row_image *y)
 {
 	if (x->kind != y->kind)
@@ -62,7 +62,7 @@ static int take_block(struct ts_sbt_reader *reader, size_t i, size_t row_bytes, 
 	return ts_buffer_append(to, rows, n * row_bytes);
 }
 
-/* Of those of the same file the last. */
+/* Keeps the last image of each file. */
 static void keep_last(struct ts_symbols *symbols)
 {
 	struct ts_row_image *images = (void *)symbols->images.bytes;
@@ -133,7 +133,7 @@ const struct ts_row_image *ts_symbols_image_at(const struct ts_symbols *symbols,
 		       : NULL;
 }
 
-/* The first image that is of this file, or of one that sorts after it. */
+/* Returns the position of the first image of this file, or of a file that sorts after it. */
 static size_t image_at_or_after(const struct ts_symbols *symbols, const struct ts_row_image *key)
 {
 	size_t low = 0, high = ts_symbols_n_images(symbols);

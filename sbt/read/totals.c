@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums by name. Of a block that lies in the window with all its rows they are said beside it; any other is decoded, and so is
- * one whose sums are missing, or do not come to what its header says.
+ * Sums of rows by name; `tsctl` calls it. A block that lies within the window has its sums in a
+ * summary. A block is decoded if it is partly outside the window, if a filter applies, if the
+ * summary is missing, or if its sums differ from the block's header.
  */
 
 #include "proto/abi/grow.h"
@@ -9,12 +10,12 @@
 #include "sbt/format/summary.h"
 #include "sbt/read/filter.h"
 
-#define MAX_TOTALS (1024u * 1024) /* a stranger's file may have names without end */
+#define MAX_TOTALS (1024u * 1024) /* an untrusted file may have any number of names */
 
-/* What there is left to do for a block. */
+/* Remaining work for a block. */
 enum {
 	DONE = 0,
-	SUM_UP = 1, /* by its summary, where there is one */
+	SUM_UP = 1, /* by the summary, if there is one */
 	DECODE = 2,
 };
 
@@ -27,7 +28,7 @@ struct ts_sbt_totals {
 	uint64_t n_damaged;
 };
 
-/* The total of a name, new or known. */
+/* Finds or adds the total of a name. */
 static int find(struct ts_sbt_totals *totals, unsigned type, uint64_t key,
 		struct ts_sbt_total **ret_total)
 {
@@ -71,7 +72,7 @@ static int add(struct ts_sbt_totals *totals, unsigned type, const struct ts_bloc
 	return 0;
 }
 
-/* Whether a block's sums come to what its header says. */
+/* Returns true if the sums of a block equal the sums in its header. */
 static bool adds_up(const struct ts_sbt_block *block, const struct ts_block_sum *sums, uint32_t n)
 {
 	uint64_t count = 0, duration_ns = 0, bytes = 0;
@@ -85,7 +86,7 @@ static bool adds_up(const struct ts_sbt_block *block, const struct ts_block_sum 
 	       bytes == block->amount_bytes;
 }
 
-/* Adds what block i, a summary, says of blocks that are to be summed up by theirs. */
+/* Adds the sums of summary block `i` for blocks in state SUM_UP. */
 static int add_summary(struct ts_sbt_reader *reader, struct ts_sbt_totals *totals, size_t i,
 		       uint8_t *to_do)
 {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks a whole file and holds everything in it against everything else: checksums, sizes, padding, the
- * order and sums of rows, ids against what defines them, the index against the blocks. Every byte of a file is
- * covered by one of these, so that a flipped bit anywhere is found. It does not trust the index and does
- * not stop at damage, but looks for the next whole block and goes on.
+ * Verifies a whole file; `tsctl verify` calls it. It checks checksums, sizes, padding, the order
+ * and sums of rows, ids against their definitions, and the index against the blocks. Every byte of
+ * a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the index
+ * and does not stop at damage: find-block.c finds the next whole block.
+ *
+ *     walk:   check_header -> check_block: checksum, check_payload (rows, lists, blobs, summaries)
+ *                          -> list_block: entry for the comparison with the index
+ *     damage: resume: search for the next whole block
+ *     end:    check_end: the end marker
  */
 
 #include <fcntl.h>
@@ -21,15 +26,18 @@
 #define MAX_SESSIONS (1024u * 1024)
 #define BATCH_ROWS   512u
 
-/* What its rows say of a block, of each kind of summary: how much, and that it is this. */
+/*
+ * Facts about an event block, computed from its rows: for each kind of summary, the number of rows
+ * and their checksum.
+ */
 struct facts {
-	bool known;	   /* an event block that could be read */
-	uint8_t summed_up; /* bits: the kinds that were met */
+	bool known;	   /* a readable event block */
+	uint8_t summed_up; /* bits: kinds of summary found */
 	uint32_t n[TS_SUMMARY_KINDS];
 	uint32_t checksums[TS_SUMMARY_KINDS];
 };
 
-/* What defines ids, as far as the walk has come. */
+/* The ids defined so far. */
 struct session_ids {
 	uint32_t n_stacks;
 	uint32_t n_blobs;
@@ -41,21 +49,21 @@ struct verifier {
 	int fd;
 	uint64_t file_bytes;
 	bool locked;
-	bool is_newer; /* of a later minor version */
+	bool is_newer; /* the file has a later minor version */
 	const struct ts_sbt_verify_options *options;
 	struct ts_sbt_verify_report report;
 	struct ZSTD_DCtx_s *zstd;
 	struct ts_sbt_search search;
-	struct ts_buffer blocks;       /* struct ts_sbt_block of each but the index's */
+	struct ts_buffer blocks;       /* struct ts_sbt_block, without index blocks */
 	uint64_t n_blocks;	       /* in `blocks` */
 	struct facts facts;	       /* of the present block */
-	struct ts_buffer all_facts;    /* of each in `blocks` */
+	struct ts_buffer all_facts;    /* of each block in `blocks` */
 	struct ts_summaries summaries; /* of the present block */
-	uint64_t n_entries;	       /* of the index, compared so far */
+	uint64_t n_entries;	       /* index entries compared so far */
 	uint64_t index_off;	       /* of the first index block; 0: none */
 	uint64_t sequence;
 	bool list_broken;	 /* blocks are missing: the index cannot be compared */
-	bool definitions_broken; /* ids may be undefined for that reason */
+	bool definitions_broken; /* definitions may be missing: ids cannot be checked */
 	uint64_t n_strings;
 	struct ts_buffer sessions; /* struct session_ids, by number */
 	struct ts_block_why why;   /* of the present block */
@@ -85,7 +93,7 @@ static void progress(struct verifier *v, uint64_t off)
 		v->options->on_progress(off, v->file_bytes, v->options->data);
 }
 
-/* NULL: a number beyond reason, or no memory (*ret_error). */
+/* Returns NULL if the number is too large, or if there is no memory (*ret_error). */
 static struct session_ids *session_ids(struct verifier *v, uint32_t session, int *ret_error)
 {
 	size_t want = ((size_t)session + 1) * sizeof(struct session_ids);
@@ -121,7 +129,7 @@ static const char *check_ids(const struct verifier *v, const struct ts_row_schem
 	return NULL;
 }
 
-/* Rows that define something themselves. */
+/* Checks and counts a definition row. */
 static const char *take_definition(struct session_ids *ids, unsigned type, uint32_t session,
 				   const void *row)
 {
@@ -136,7 +144,7 @@ static const char *take_definition(struct session_ids *ids, unsigned type, uint3
 	return NULL;
 }
 
-/* What a block header says of its rows, from the rows. */
+/* Adds a row to the sums that a block header must have. */
 static void add_up(struct ts_sbt_block_header *sums, const struct ts_row_schema *schema,
 		   const void *row)
 {
@@ -199,7 +207,7 @@ static const char *check_sums(const struct ts_row_schema *schema,
 	return NULL;
 }
 
-/* What a summary would say of it. */
+/* Computes the facts for the comparison with summaries. */
 static int take_facts(struct verifier *v, const struct ts_row_schema *schema,
 		      const struct ts_block_columns *columns)
 {
@@ -221,7 +229,7 @@ static int take_facts(struct verifier *v, const struct ts_row_schema *schema,
 	return 0;
 }
 
-/* What the summary says of one block. */
+/* Checks the summary rows of one block. */
 static const char *check_group(struct verifier *v, int kind, const uint8_t *rows, uint32_t n)
 {
 	uint64_t block = ts_summary_block_of(rows);
@@ -253,7 +261,7 @@ static const char *check_summary(struct verifier *v, int kind, const uint8_t *ro
 	return why;
 }
 
-/* Few rows or many, they are looked at together. */
+/* Decodes all rows of a summary block at once, and checks them. */
 static int check_summary_block(struct verifier *v, int kind,
 			       const struct ts_sbt_block_header *header,
 			       const struct ts_block_columns *columns, const char **ret_why)
@@ -321,7 +329,7 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 	return r;
 }
 
-/* Strings and stacks: lengths add up, numbers follow on. */
+/* Checks strings and stacks: lengths add up, and ids follow on. */
 static int check_list(struct verifier *v, const struct ts_sbt_block_header *header,
 		      const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {
@@ -359,7 +367,7 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 	return 0;
 }
 
-/* What is in them is told by who made them. */
+/* Checks only the lengths of items; their module checks the content. */
 static int check_items(const struct ts_sbt_block_header *header, const uint8_t *raw,
 		       const char **ret_why)
 {
@@ -378,7 +386,7 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 	return 0;
 }
 
-/* Blobs: lengths add up, numbers follow on, and contents are what their hashes say. */
+/* Checks blobs: lengths add up, ids follow on, and contents match their hashes. */
 static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {
@@ -473,7 +481,7 @@ static bool all_zero(const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* A block whose header is right and that lies in the file. */
+/* Checks a block with a valid header that lies within the file. */
 static int check_block(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
 {
 	ts_cleanup(ts_freep) uint8_t *stored = NULL;
@@ -536,7 +544,7 @@ static int list_block(struct verifier *v, const struct ts_sbt_block_header *head
 	return r ?: ts_buffer_append(&v->all_facts, &v->facts, sizeof(v->facts));
 }
 
-/* Whether the walk has come to the end marker, which it then checks. */
+/* Sets *ret_is_end if the end marker lies at `off`, and checks the marker. */
 static int check_end(struct verifier *v, uint64_t off, bool *ret_is_end)
 {
 	struct ts_sbt_end_marker marker;
@@ -565,7 +573,7 @@ static int check_end(struct verifier *v, uint64_t off, bool *ret_is_end)
 	return 0;
 }
 
-/* After damage at `off`: where to go on. The end of the file: nowhere. */
+/* After damage at `off`: sets *ret_off to the next whole block, or to the end of the file. */
 static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 {
 	int r = ts_sbt_search_block(&v->search, off + 8, v->sequence, ret_off);
@@ -579,7 +587,7 @@ static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 	return 0;
 }
 
-/* The header at `off`: whether it can be read on from. */
+/* Checks the header at `off`. Returns false if the walk cannot continue from it. */
 static bool check_header(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
 {
 	const char *why = ts_block_header_check(header);
