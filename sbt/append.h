@@ -40,8 +40,8 @@ TS_DEFINE_CLEANUP(struct ts_sbt_append *, ts_sbt_append_freep, ts_sbt_append_fre
 struct ts_sbt_reader *ts_sbt_append_reader(struct ts_sbt_append *append);
 
 /*
- * Interns a string like ts_sbt_writer_string(), with one difference: a string that the file already
- * has gets a new id. -E2BIG: more than 1 MiB. -EFBIG: TS_SBT_APPEND_MAX_BYTES are reached.
+ * Interns a string among the added ones. A string that the file already has gets a new id. -E2BIG:
+ * more than 1 MiB. -EFBIG: TS_SBT_APPEND_MAX_BYTES are reached.
  */
 int ts_sbt_append_string(struct ts_sbt_append *append, const char *bytes, size_t n_bytes,
 			 uint32_t *ret_id);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's columns as arrays, for those who would rather go over a few numbers of each row than over rows: 65,536 at a
- * time at most, in the types that the row structs have. What a column is (id, width, sign, role) is in its
- * schema, sbt/schema.h.
+ * The columns of a block as arrays, for code that reads a few fields of many rows. A block has up
+ * to 65,536 rows. Values have the types of the row structs; sbt/schema.h describes a column (id,
+ * width, sign, role).
  *
- *	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
- *		if (ts_sbt_reader_block(reader, i)->type != TS_ROW_KERNEL || ts_sbt_arrays_new(reader, i, 0, &arrays))
- *			continue;
- *		start_ns = (const uint64_t *)ts_sbt_arrays_column(arrays, ts_row_column(schema, "start_ns"));
- *		...
- *		ts_sbt_arrays_free(arrays);
- *	}
+ *     for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+ *             if (ts_sbt_reader_block(reader, i)->type != TS_ROW_KERNEL ||
+ *                 ts_sbt_arrays_new(reader, i, 0, &arrays))
+ *                     continue;
+ *             start_ns = ts_sbt_arrays_column(arrays, ts_row_column(schema, "start_ns"));
+ *             ...
+ *             ts_sbt_arrays_free(arrays);
+ *     }
  *
- * Arrays are made by the thread that uses the reader. Once made they change no more and need no reader: any threads may read
- * them, until one frees them.
+ * Arrays are created in the thread that uses the reader. Afterwards they are constant and
+ * independent of the reader: any thread may read them until they are freed.
  */
 #pragma once
 
@@ -26,32 +27,34 @@ extern "C" {
 
 struct ts_sbt_arrays;
 
-/* The index of the column of that name in a schema, or -1. */
+/* Returns the index of the column with this name in the schema, or -1. */
 int ts_row_column(const struct ts_row_schema *schema, const char *name);
 
-/* For the columns of ts_sbt_arrays_new(), ORed. */
+/* Bit of a column for ts_sbt_arrays_new(); several are ORed. */
 #define TS_SBT_COLUMN(index) (UINT64_C(1) << (index))
 
 /*
- * Decodes block i, which is one of events or of definitions that have a row struct (TS_SBT_E_NOT_FOUND: it is not).
- * `columns`: bits of those that are asked for, by their index in the schema, the others cost less; 0: all.
- * TS_SBT_E_CORRUPT: the block is damaged.
+ * Decodes block `i`, a block of events or of definitions with a row struct. `columns` selects
+ * columns by their index in the schema, the others cost less; 0: all. The caller frees *ret_arrays.
+ * TS_SBT_E_NOT_FOUND: no such block, or no row struct. TS_SBT_E_CORRUPT: the block is damaged.
+ * -ENOMEM: no memory.
  */
 int ts_sbt_arrays_new(struct ts_sbt_reader *reader, size_t i, uint64_t columns,
 		      struct ts_sbt_arrays **ret_arrays);
 
-/* NULL is fine. The arrays go with it. */
+/* Frees the arrays. Accepts NULL. */
 void ts_sbt_arrays_free(struct ts_sbt_arrays *arrays);
 TS_DEFINE_CLEANUP(struct ts_sbt_arrays *, ts_sbt_arrays_freep, ts_sbt_arrays_free)
 
-/* Values of each column. */
+/* Returns the number of values in each array. */
 uint32_t ts_sbt_arrays_rows(const struct ts_sbt_arrays *arrays);
 const struct ts_row_schema *ts_sbt_arrays_schema(const struct ts_sbt_arrays *arrays);
 
 /*
- * A column's values, one after the other, row by row; events' in order of start_ns. Each has the schema's width and sign, in
- * the machine's order, and the array is aligned for it: uint32_t where width is 4, int32_t where it is signed too, double where
- * the role says so. NULL: no such column, or it was not asked for. The memory is the arrays'.
+ * Returns the values of a column in row order; events are in order of start_ns. Each value has the
+ * width and sign of the schema, in the machine's byte order, and the array is aligned for it. So
+ * width 4 is uint32_t, or int32_t if signed; a column of role TS_ROLE_DOUBLE is double. Returns
+ * NULL if there is no such column, or if it was not selected. The memory belongs to the arrays.
  */
 const void *ts_sbt_arrays_column(const struct ts_sbt_arrays *arrays, int column);
 

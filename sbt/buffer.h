@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable run of bytes. Zero-initialised is empty. */
+/*
+ * A growable array of bytes. A zero-initialised struct is empty. Functions return 0 or -ENOMEM,
+ * which leaves the buffer unchanged.
+ */
 #pragma once
 
 #include "proto/abi/grow.h"
@@ -18,14 +21,17 @@ static inline void ts_buffer_deinit(struct ts_buffer *buffer)
 	*buffer = (struct ts_buffer){0};
 }
 
-/* Frees the memory of one that is empty. */
+/* Frees the memory if the buffer is empty. */
 static inline void ts_buffer_trim(struct ts_buffer *buffer)
 {
 	if (!buffer->n)
 		ts_buffer_deinit(buffer);
 }
 
-/* Room for n_more bytes after the present ones; *ret_at is where they go. They do not count yet. */
+/*
+ * Makes room for n_more bytes behind the present ones, at *ret_at. The caller adds the written
+ * bytes to `n`.
+ */
 static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uint8_t **ret_at)
 {
 	size_t want;
@@ -40,6 +46,7 @@ static inline int ts_buffer_reserve(struct ts_buffer *buffer, size_t n_more, uin
 	return 0;
 }
 
+/* Copies `n` bytes to the end of the buffer. */
 static inline int ts_buffer_append(struct ts_buffer *buffer, const void *bytes, size_t n)
 {
 	uint8_t *at;

@@ -19,8 +19,8 @@
  * A window [from, to] keeps all rows that touch it, and:
  * - all rows of an operation if one of them touches the window (its call, its device rows);
  * - the rows that describe the state at `from`: contexts, streams and device code created or
- *   destroyed before, allocations not yet freed, open ranges, and the last clock snapshots before
- *   and the first after the window;
+ *   destroyed before, allocations not yet freed, and open ranges;
+ * - the last clock snapshots before the window and the first after it;
  * - the definitions that kept rows refer to; for addresses, the modules and symbols of kept stacks.
  *
  * Metadata on which all sources agree is copied. Metadata that differs gets the number of its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies on disk, as FORMAT.md says in words. Private to sbt/: others see rows, not bytes.
- * Everything is little-endian and 8-byte aligned.
+ * The layout of a file on disk; FORMAT.md specifies it. Everything is little-endian and 8-byte
+ * aligned. Private to sbt/: all others read rows, not bytes.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 
 TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
-/* The last bytes tell a file that went through a text-mode transfer. */
+/* The last bytes reveal a file that was damaged by a transfer in text mode. */
 #define TS_SBT_FILE_MAGIC "TSBT\r\n\x1a\n"
 #define TS_SBT_END_MAGIC  "TSBTEND\n"
 
-/* Features that a reader must know to read on. None yet. */
+/* Features that a reader must know to read a file. None is defined. */
 #define TS_SBT_INCOMPATIBLE_KNOWN UINT64_C(0)
 
 struct ts_sbt_file_header {
@@ -23,7 +23,7 @@ struct ts_sbt_file_header {
 	uint32_t n_bytes; /* of this header */
 	uint64_t compatible_flags;
 	uint64_t incompatible_flags;
-	uint8_t uuid[16]; /* random: this file and no other */
+	uint8_t uuid[16]; /* random, unique to this file */
 	uint64_t created_realtime_ns;
 	uint32_t reserved;
 	uint32_t checksum; /* CRC-32C of the 60 bytes before */
@@ -43,7 +43,7 @@ TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
 #define TS_SBT_BLOCK_VERSION  3
 
 #define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is zstd frames */
-#define TS_SBT_BLOCK_REQUIRED (1u << 1) /* who does not know the type must not read on */
+#define TS_SBT_BLOCK_REQUIRED (1u << 1) /* a reader that does not know the type refuses the file */
 #define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
 
 struct ts_sbt_block_header {
@@ -55,7 +55,7 @@ struct ts_sbt_block_header {
 	uint32_t session;
 	uint32_t n_rows;
 	uint32_t first_id;
-	uint64_t sequence; /* of this block in the file, from 0 */
+	uint64_t sequence; /* number of this block in the file, from 0 */
 	uint64_t earliest_ns;
 	uint64_t latest_ns;
 	uint64_t duration_ns;
@@ -88,49 +88,48 @@ TS_ASSERT_FIELD(struct ts_sbt_block_header, checksum, 92);
 /* How a column's numbers are stored. */
 enum ts_sbt_encoding {
 	TS_SBT_RAW = 0,	     /* n_values values */
-	TS_SBT_CONSTANT = 1, /* one value, that of all */
+	TS_SBT_CONSTANT = 1, /* one value for all rows */
 	TS_SBT_VARINTS = 2,  /* residuals as varints */
-	TS_SBT_PLANES = 3, /* residuals: the lowest bytes of all, then the second ones of all, ...;
-			      * then the exceptions */
+	TS_SBT_PLANES = 3,   /* residuals as planes of bytes, then exceptions */
 	TS_SBT_ENCODING_COUNT
 };
 
-/* What a VARINTS or PLANES column's residuals are told from: its prediction. */
+/* Prediction from which the residuals of a VARINTS or PLANES column are computed. */
 enum ts_sbt_predictor {
 	TS_SBT_NONE = 0,    /* 0 */
 	TS_SBT_COLUMN = 1,  /* column `base` in the same row */
-	TS_SBT_LAST = 2,    /* column `base` in the last row of the same `key`; 0 in the first */
-	TS_SBT_GROUPED = 3, /* an index column: 0, but its values lie by `key`, not by row */
+	TS_SBT_LAST = 2,    /* column `base` in the last row with the same `key`; 0 in the first */
+	TS_SBT_GROUPED = 3, /* index columns: 0; values lie in order of `key`, not of rows */
 	TS_SBT_PREDICTOR_COUNT
 };
 
 #define TS_SBT_COLUMN_SIGNED (1u << 0)
 #define TS_SBT_COLUMN_INDEXED \
-	(1u << 1) /* a value per item of the dictionary that `key` is the index of */
+	(1u << 1) /* one value per item of the dictionary; `key` is the id of the index column */
 #define TS_SBT_COLUMN_CENTRED \
-	(1u << 2) /* PLANES: numbers may be below zero, half of what the planes can say is added */
+	(1u << 2) /* PLANES: half the range of planes is added, so numbers may be negative */
 
-/* Index columns: which item of its dictionary a row has. They are no fields of a row. */
+/* Index columns hold the dictionary item of each row. They are no fields of a row. */
 #define TS_SBT_COLUMN_PLACE 65520u
 #define TS_SBT_COLUMN_SITE  65521u
 
 #define TS_SBT_MAX_TREND    17u
 
-/* The decompressed payload begins with one of these per column, in ascending order of id. */
+/* The decompressed payload begins with one column header per column, in ascending order of id. */
 struct ts_sbt_column_header {
 	uint16_t id;
 	uint16_t width; /* bytes of a value */
 	uint8_t encoding;
 	uint8_t flags;
 	uint8_t predictor;
-	uint8_t trend;	  /* 0: none; else the shift by which it follows, plus 1 */
-	uint16_t base;	  /* id of the column predicted from; index columns: the highest index */
-	uint16_t key;	  /* id of an index column; 0: all rows are of one key */
-	uint16_t context; /* the same, of the trend */
-	uint8_t n_planes; /* PLANES: how many */
+	uint8_t trend;	  /* 0: none; else the shift of the trend, plus 1 */
+	uint16_t base;	  /* id of the base column; index columns: the highest index */
+	uint16_t key;	  /* id of an index column; 0: all rows have the same key */
+	uint16_t context; /* id of an index column for the trend; 0: the same for all rows */
+	uint8_t n_planes; /* PLANES: number of planes */
 	uint8_t reserved;
 	uint32_t n_values;
-	uint32_t n_bytes; /* as encoded */
+	uint32_t n_bytes; /* encoded bytes */
 };
 TS_ASSERT_SIZE(struct ts_sbt_column_header, 24);
 TS_ASSERT_FIELD(struct ts_sbt_column_header, width, 2);
@@ -163,27 +162,27 @@ TS_ASSERT_FIELD(struct ts_sbt_end_marker, n_blocks, 32);
 TS_ASSERT_FIELD(struct ts_sbt_end_marker, reserved, 40);
 TS_ASSERT_FIELD(struct ts_sbt_end_marker, checksum, 44);
 
-/* Columns of the types that have no row struct. */
+/* Columns of the types without a row struct. */
 enum ts_sbt_list_column {
 	TS_SBT_STRING_LENGTH = 1, /* u32 per row */
-	TS_SBT_STRING_BYTES = 2,  /* u8: all strings one after the other */
+	TS_SBT_STRING_BYTES = 2,  /* u8: all strings, one after the other */
 
 	TS_SBT_STACK_LENGTH = 1, /* u32 per row: frames */
 	TS_SBT_STACK_FLAGS = 2,	 /* u32 per row */
-	TS_SBT_STACK_FRAMES = 3, /* u64: all stacks one after the other */
+	TS_SBT_STACK_FRAMES = 3, /* u64: all stacks, one after the other */
 
 	TS_SBT_CHECKPOINT_BYTES = 1, /* u8 */
 
 	TS_SBT_ITEM_LENGTH = 1, /* u32 per row */
-	TS_SBT_ITEM_BYTES = 2,	/* u8: all items one after the other */
+	TS_SBT_ITEM_BYTES = 2,	/* u8: all items, one after the other */
 
 	TS_SBT_BLOB_LENGTH = 1, /* u32 per row: bytes */
 	TS_SBT_BLOB_FLAGS = 2,	/* u32 per row: TS_BLOB_* */
 	TS_SBT_BLOB_HASH = 3,	/* two u64 per row */
-	TS_SBT_BLOB_BYTES = 4,	/* u8: all blobs one after the other */
+	TS_SBT_BLOB_BYTES = 4,	/* u8: all blobs, one after the other */
 };
 
-/* What a reader accepts, and a writer keeps to. */
+/* Limits of a valid file: a writer observes them, and a reader rejects larger numbers. */
 #define TS_SBT_MAX_ROWS	     65536u
 #define TS_SBT_MAX_COLUMNS   256u
 #define TS_SBT_MAX_WIDTH     256u

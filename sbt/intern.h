@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interned strings: the same bytes give the same id, ids count up from 1. Contents are compared, hashes only
- * narrow the search; the hash is seeded, so that names chosen by a stranger cannot be made to
- * collide. Not thread-safe.
+ * Interns strings: equal bytes have equal ids, and ids count from 1. A hash narrows the search; the
+ * contents are compared. The hash is seeded, so that untrusted names cannot be chosen to collide.
+ * Not thread-safe. Private to sbt/ and the project's other folders; not installed.
  */
 #pragma once
 
@@ -25,17 +25,25 @@ struct ts_intern {
 	uint32_t last_id;
 };
 
-/* Beyond this, new strings get ids but are not remembered: memory is bounded, the file is not wrong. */
+/*
+ * Beyond this many bytes, a new string gets an id but is not stored. Memory is bounded; the same
+ * string may then get several ids, which is valid in a file.
+ */
 #define TS_INTERN_MAX_BYTES (256u * 1024 * 1024)
 
+/*
+ * Initialises an empty table. `seed` is random. The caller frees the memory with
+ * ts_intern_deinit().
+ */
 void ts_intern_init(struct ts_intern *intern, uint64_t seed);
 void ts_intern_deinit(struct ts_intern *intern);
 
 /*
- * *ret_is_new: the id was not given before. 0, -ENOMEM (nothing changed), or -EOVERFLOW: no ids are left.
+ * Returns the id of the bytes. *ret_is_new is true if the id is new. Returns 0, -ENOMEM (nothing
+ * changed), or -EOVERFLOW if no ids are left.
  */
 int ts_intern(struct ts_intern *intern, const void *bytes, uint32_t n_bytes, uint32_t *ret_id,
 	      bool *ret_is_new);
 
-/* Takes back the id that was given last, where it was new. */
+/* Removes the id returned last. The caller ensures that it was new. */
 void ts_intern_undo(struct ts_intern *intern);

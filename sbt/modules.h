@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file was mapped at an address at a time: a trace's modules, made ready for many questions. One
- * thread; needs its reader as long as it lives.
+ * Finds the module that was mapped at an address at a time. An index over the modules of a trace
+ * makes queries fast. Used by one thread at a time; the reader must outlive it. Times are
+ * nanoseconds of CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -14,21 +15,25 @@ extern "C" {
 
 struct ts_modules;
 
-/* Takes in the modules that the reader has now. Returns 0 or -ENOMEM. */
+/*
+ * Indexes the modules that the reader has now. The caller frees *ret_modules with
+ * ts_modules_free(), which accepts NULL. Returns 0 or -ENOMEM.
+ */
 int ts_modules_new(const struct ts_sbt_reader *reader, struct ts_modules **ret_modules);
 void ts_modules_free(struct ts_modules *modules);
 void ts_modules_freep(struct ts_modules **modules);
 
 /*
- * What was mapped there last at that time; where nothing was yet, what was next, for a module is told of when it
- * is noticed. NULL: nothing.
+ * Returns the module that was mapped last at that address by that time. If there was none yet,
+ * returns the next one, because a module is recorded only when it is noticed. Returns NULL if no
+ * module was mapped there. The row belongs to the reader.
  */
 const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, uint32_t session,
 					    uint64_t address, uint64_t time_ns);
 
 /*
- * All different files that ever were mapped there, as far as a bounded search tells: at most `max` of them.
- * Returns how many.
+ * Stores up to `max` different files that were ever mapped at the address, and returns their
+ * number. The search is bounded, so it may miss files. The rows belong to the reader.
  */
 size_t ts_modules_all(const struct ts_modules *modules, uint32_t session, uint64_t address,
 		      size_t max, const struct ts_row_module **ret_found);

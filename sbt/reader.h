@@ -99,6 +99,7 @@ const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reade
  */
 const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader);
 
+/* Returns the state of the file at the last look. */
 enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 
 /* Size of the file at the last look, and the bytes at its end that belong to no whole block. */
@@ -365,6 +366,7 @@ int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
  */
 void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes);
 
+/* Frees the cursor. Accepts NULL. */
 void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor);
 TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_free)
 
@@ -406,9 +408,9 @@ struct ts_sbt_totals;
  * by name, API calls by function, copies by kind, all sets together, waits by kind, ranges by
  * domain and name. Types that cannot be summed are left out.
  *
- * The sums come from summaries. A block is decoded only if it lies partly outside the window, if it
- * has no summary, or if a filter applies and the block may have such rows. The caller frees
- * *ret_totals. TS_SBT_E_LIMIT: more than 1 Mi names.
+ * The sums come from summaries. A block is decoded only if it lies partly outside the window, or if
+ * it has no valid summary. With a filter, each block that may have such rows is decoded. The caller
+ * frees *ret_totals. TS_SBT_E_LIMIT: more than 1 Mi names.
  */
 int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_totals **ret_totals);

@@ -93,13 +93,13 @@ int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const 
 int ts_sbt_writer_row(struct ts_sbt_writer *writer, unsigned type, const void *row);
 
 /*
- * Writes what is pending of the file itself (strings, metadata, images, symbols). Rows of sessions
+ * Writes the pending data of the file itself (strings, metadata, images, symbols). Rows of sessions
  * are not written. A reader can then open a recording before its first session.
  */
 int ts_sbt_writer_flush(struct ts_sbt_writer *writer);
 
 /*
- * Writes what is pending of the file itself, the index and the end marker. The caller seals all
+ * Writes the pending data of the file itself, the index and the end marker. The caller seals all
  * sessions first: their unsealed rows are not written. Later writes return -EINVAL.
  */
 int ts_sbt_writer_finish(struct ts_sbt_writer *writer);
@@ -182,6 +182,7 @@ void ts_sbt_session_writer_free(struct ts_sbt_session_writer *session);
 TS_DEFINE_CLEANUP(struct ts_sbt_session_writer *, ts_sbt_session_writer_freep,
 		  ts_sbt_session_writer_free)
 
+/* Returns the number of the session in the file, from 1. */
 uint32_t ts_sbt_session_writer_number(const struct ts_sbt_session_writer *session);
 
 /* Replaces the session row; the next seal writes it. Returns 0. */

@@ -119,8 +119,8 @@ int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,
 			struct ts_sbt_column_header *header, const void *value);
 
 /*
- * Adds a column. The values are stored as one constant if all are equal, as residuals of the best
- * of the predictions if they are numbers, and unchanged otherwise. The caller sets id, width,
+ * Adds a column. If all values are equal, they are stored as one constant. Other numbers are stored
+ * as residuals of the best prediction, and all other values unchanged. The caller sets id, width,
  * flags, number of values and the key of an INDEXED column in *header; the function fills in the
  * encoding. `bases` holds the ids of the predictions' base columns. `choice` is NULL, or zeroed
  * before the first block and kept from block to block.
@@ -268,6 +268,7 @@ int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, ui
 /* Checks the limits of a header. Returns NULL, or the reason why the header is invalid. */
 const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 
+/* Returns true if the checksum of the stored payload is right. */
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
 
 /*
@@ -313,6 +314,7 @@ struct ts_block_decoder {
 	uint64_t latest_ns;
 };
 
+/* Starts at the first row of a block. The header is checked. */
 void ts_block_decoder_init(struct ts_block_decoder *decoder, const struct ts_row_schema *schema,
 			   const struct ts_sbt_block_header *header);
 

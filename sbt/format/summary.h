@@ -104,6 +104,7 @@ static inline void ts_summaries_rewind(struct ts_summaries *summaries,
 		summaries->rows[kind].n = mark ? mark->n[kind] : 0;
 }
 
+/* Returns the bytes of all rows. */
 static inline uint64_t ts_summaries_bytes(const struct ts_summaries *summaries)
 {
 	uint64_t n = 0;
@@ -113,6 +114,7 @@ static inline uint64_t ts_summaries_bytes(const struct ts_summaries *summaries)
 	return n;
 }
 
+/* Returns the bytes of memory, with or without rows. */
 static inline uint64_t ts_summaries_memory(const struct ts_summaries *summaries)
 {
 	uint64_t n = 0;
@@ -198,6 +200,7 @@ uint32_t ts_summary_group(int kind, const uint8_t *rows, uint32_t n_rows, uint32
 /* Checksum of such a group of rows, without the block number. */
 uint32_t ts_summary_checksum(int kind, const uint8_t *rows, uint32_t n_rows);
 
+/* Returns the block number in a summary row of any kind. */
 static inline uint64_t ts_summary_block_of(const uint8_t *row)
 {
 	uint64_t block;

@@ -5,8 +5,8 @@
  * order of their ids. Some rows are decoded at a time, so that residuals stay in the cache.
  *
  * The bytes are untrusted. References, counts and sizes of a column are checked before use, and an
- * index is checked when it is decoded. reader-block.c, cursor.c (through it), verify.c and index.c
- * call this module; column.c and predict.c decode the numbers.
+ * index is checked when it is decoded. reader-block.c, verify.c and index.c call this module;
+ * column.c and predict.c decode the numbers.
  *
  *     read_directory -> check_index, check_column -> allocate -> decode_all:
  *     constants -> indices -> items of the runs -> start and end -> the other columns

@@ -22,6 +22,7 @@ struct ts_row_filter {
 bool ts_row_filter_init(struct ts_row_filter *filter, const struct ts_row_schema *schema,
 			const struct ts_sbt_cursor_options *options);
 
+/* Returns true if the row has all required values. */
 static inline bool ts_row_passes(const struct ts_row_filter *filter, const uint8_t *row)
 {
 	for (unsigned i = 0; i < filter->n; i++) {

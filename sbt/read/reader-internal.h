@@ -115,6 +115,7 @@ struct ts_sbt_reader {
 #define TS_SBT_OFF_BITS 48
 #define TS_SBT_OFF(off) ((off) & ((UINT64_C(1) << TS_SBT_OFF_BITS) - 1))
 
+/* Returns the descriptor of the file in which `off` lies. */
 static inline int ts_sbt_reader_fd(const struct ts_sbt_reader *reader, uint64_t off)
 {
 	uint64_t file = off >> TS_SBT_OFF_BITS;

@@ -8,8 +8,8 @@
  *     definitions -> rows: copy_window (one source), copy_rows (one part) or merge_rows (several)
  *                 -> modules of the stacks that are kept
  *
- * copy-clock.c sets the clocks and the metadata, copy-window.c selects the rows of a window,
- * copy-translate.c translates rows, and copy-symbols.c copies images and symbols at the end.
+ * copy-clock.c sets the clocks and the metadata. copy-window.c selects the rows of a window.
+ * copy-translate.c translates rows. copy-symbols.c copies images and symbols at the end.
  */
 #include "sbt/read/filter.h"
 #include "sbt/rewrite/copy-internal.h"

@@ -63,7 +63,7 @@ int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16]);
  */
 int ts_sbt_check_new_file(int fd, bool *ret_is_file);
 /*
- * Writes what is pending of the file itself, the index and the end marker. The caller holds the
+ * Writes the pending data of the file itself, the index and the end marker. The caller holds the
  * mutex.
  */
 int ts_sbt_writer_end(struct ts_sbt_writer *writer);
@@ -98,7 +98,7 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 
 /*
- * Writes what is pending of the file itself, then these runs of encoded blocks, and empties them.
+ * Writes the pending data of the file itself, then these runs of encoded blocks, and empties them.
  * `summaries` is NULL or the summaries of the last run's blocks, numbered from 0; they are emptied,
  * too. The caller holds the mutex. After an error nothing counts as written.
  */

@@ -4,7 +4,7 @@
  * definitions are copied as they are stored. So ids stay the same in all files of a recording, and
  * the writer keeps no definitions in memory.
  *
- * Order: commit what is pending, write the new file's header, copy the definitions, write the
+ * Order: commit pending data, write the new file's header, copy the definitions, write the
  * `part` row, take the space, finish the old file, switch to the new one.
  */
 #include <sys/uio.h>

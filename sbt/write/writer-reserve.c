@@ -36,7 +36,7 @@ static uint64_t builder_bytes(const struct ts_builder *builder)
 }
 
 /*
- * An upper bound of the file's end: what is pending of the file itself, its index and its end
+ * An upper bound of the file's end: the pending data of the file itself, its index and its end
  * marker. Uncompressed rows take up to 10 bytes a column, hence the factors.
  */
 static uint64_t end_bytes(const struct ts_sbt_writer *writer)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of a file: header, strings, metadata, index and end marker. All writes to the file go
- * through ts_sbt_writer_commit() and ts_sbt_writer_end(). Session writers (writer-session.c), copy,
- * import tools and the daemon call this module.
+ * The writer of a file: header, strings, metadata, index and end marker. After the file header, all
+ * writes to the file go through ts_sbt_writer_commit() and ts_sbt_writer_end(). Session writers
+ * (writer-session.c), copy, import tools and the daemon call this module.
  *
  * Blocks arrive encoded, so the mutex is held for a write and little else. Strings are encoded
  * under the mutex, and always before the blocks that may refer to them.
  *
- * A commit: encode what is pending of the file, list the new blocks in the index, reserve space
+ * A commit: encode the pending data of the file, list the new blocks in the index, reserve space
  * (writer-reserve.c), write everything with one writev(). If a step fails, the list is rewound and
  * nothing counts as written.
  */
@@ -168,7 +168,7 @@ static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summarie
 	return r;
 }
 
-/* Encodes what is pending of the file itself. */
+/* Encodes the pending data of the file itself. */
 static int encode_pending(struct ts_sbt_writer *writer)
 {
 	int r = encode_strings(writer);
