@@ -26,7 +26,7 @@ struct ts_sbt_append;
 
 /*
  * Opens the file for additions. `fd` is a regular file open for reading and writing, and stays the
- * caller's. It is locked like a writer's until the append is freed. Errors are those of
+ * caller's. The file is locked like a writer's until the append is freed. Errors are those of
  * ts_sbt_repair(); TS_SBT_E_CORRUPT also if the file is not finished. `ret_error` may be NULL.
  */
 int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_error *ret_error);
@@ -34,8 +34,9 @@ void ts_sbt_append_free(struct ts_sbt_append *append); /* accepts NULL */
 TS_DEFINE_CLEANUP(struct ts_sbt_append *, ts_sbt_append_freep, ts_sbt_append_free)
 
 /*
- * Returns the reader of the file, without the additions. It belongs to the append. The caller may
- * join it with earlier files of the recording (sbt/reader.h); additions still go into this file.
+ * Returns the reader of the file, without the additions. The reader belongs to the append. The
+ * caller may join it with earlier files of the recording (sbt/reader.h); additions still go into
+ * this file.
  */
 struct ts_sbt_reader *ts_sbt_append_reader(struct ts_sbt_append *append);
 

@@ -8,13 +8,13 @@
  * parts of a recording that was split, or that another daemon continued. Threads, devices, modules,
  * names and rows that several parts have are written once.
  *
- * Times. Sources from one machine since one boot share their clock. They have the same `boot_id` in
- * their metadata. Without `boot_id`, they have the same hostname and the same distance between
- * CLOCK_REALTIME and CLOCK_MONOTONIC, within a second. Other sources are aligned by CLOCK_REALTIME.
- * The clock of the machine that was up longest stays; times of all other machines are shifted by a
- * constant. The error of the shift is bounded by the error of the clock snapshots and by the change
- * of the distance between snapshots. The error between the machines' CLOCK_REALTIMEs is unknown and
- * not included.
+ * Times. Sources from one machine since one boot share their clock. Such sources have the same
+ * `boot_id` in their metadata. Without `boot_id`, such sources have the same hostname and the same
+ * distance between CLOCK_REALTIME and CLOCK_MONOTONIC, within a second. Other sources are aligned
+ * by CLOCK_REALTIME. The clock of the machine that was up longest stays; times of all other
+ * machines are shifted by a constant. The error of the shift is bounded by the error of the clock
+ * snapshots and by the change of the distance between snapshots. The error between the machines'
+ * CLOCK_REALTIMEs is unknown and not included.
  *
  * A window [from, to] keeps all rows that touch it, and:
  * - all rows of an operation if one of them touches the window (its call, its device rows);
@@ -26,8 +26,7 @@
  * Metadata on which all sources agree is copied. Metadata that differs gets the number of its
  * source as a prefix ("2.hostname"). Metadata also records what a copy was made of, see FORMAT.md.
  *
- * A copy runs in the calling thread. It uses the readers and the writer, so no other thread uses
- * them meanwhile.
+ * A copy runs in the calling thread. No other thread may use the readers meanwhile.
  */
 #pragma once
 

@@ -109,7 +109,7 @@ enum ts_sbt_predictor {
 #define TS_SBT_COLUMN_CENTRED \
 	(1u << 2) /* PLANES: half the range of planes is added, so numbers may be negative */
 
-/* Index columns hold the dictionary item of each row. They are no fields of a row. */
+/* Index columns hold the dictionary item of each row, and are no fields of a row. */
 #define TS_SBT_COLUMN_PLACE 65520u
 #define TS_SBT_COLUMN_SITE  65521u
 

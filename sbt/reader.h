@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace file that is finished, cut, or still being written. The bytes are untrusted: the
- * reader checks everything before use and bounds its memory. It prints nothing.
+ * reader checks everything before use and bounds its memory. The reader prints nothing.
  *
  * Threads. A reader and its cursors are used by one thread at a time. Several threads that read one
  * file open it once each; they may do so from one descriptor at the same time. Readers share
@@ -89,7 +89,7 @@ int ts_sbt_reader_join(struct ts_sbt_reader *reader, struct ts_sbt_reader **befo
  */
 char *ts_sbt_part_path(const char *path, uint32_t number);
 
-/* Returns the last error of a function that failed. It belongs to the reader. */
+/* Returns the last error of a function that failed. The struct belongs to the reader. */
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
 
 /*
@@ -106,7 +106,7 @@ enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader);
 
-/* Returns the version in the file's header, such as "SBT 1.0". It belongs to the reader. */
+/* Returns the version in the file's header, such as "SBT 1.0". The string belongs to the reader. */
 const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader);
 
 /* A block. Blocks are listed in file order, with index blocks and blocks of unknown types. */
@@ -167,7 +167,7 @@ struct ts_sbt_blob {
 };
 
 /*
- * Returns a blob. Its bytes are valid until the next call of this function, because only about 64
+ * Returns a blob. The bytes are valid until the next call of this function, because only about 64
  * MiB of blobs are held. TS_SBT_E_NOT_FOUND: no such blob (0 is none). TS_SBT_E_CORRUPT: the block
  * is damaged.
  */
@@ -352,10 +352,10 @@ struct ts_sbt_row {
 };
 
 /*
- * Creates a cursor. It returns rows of several types and sessions in order of start_ns; rows of one
- * instant are in order of type, then of the file. Blocks are decompressed when their rows are due.
- * The cursor holds about 128 MiB of them at most, however many overlap. `options` NULL: all events.
- * The cursor refers to the reader.
+ * Creates a cursor. A cursor returns rows of several types and sessions in order of start_ns; rows
+ * of one instant are in order of type, then of the file. Blocks are decompressed when their rows
+ * are due. The cursor holds about 128 MiB of them at most, however many overlap. `options` NULL:
+ * all events. The cursor refers to the reader.
  */
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor);

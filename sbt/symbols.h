@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of the addresses in a trace's stacks. Images and symbols are copied and sorted, so that
- * queries are fast. Used by one thread at a time. It has the symbols that the reader had when it
- * was created.
+ * queries are fast. Used by one thread at a time. The struct has the symbols that the reader had at
+ * the struct's creation.
  */
 #pragma once
 

@@ -81,8 +81,8 @@ int ts_sbt_writer_string(struct ts_sbt_writer *writer, const char *bytes, size_t
 			 uint32_t *ret_id);
 
 /*
- * Adds or replaces a fact about the recording. It is written by the next seal, flush or finish.
- * -E2BIG as in ts_sbt_writer_string().
+ * Adds or replaces a fact about the recording. The fact is written by the next seal, flush or
+ * finish. -E2BIG as in ts_sbt_writer_string().
  */
 int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const char *value);
 

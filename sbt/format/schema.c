@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of rows and columns. All code that handles rows without knowing their types (encoding,
- * decoding, printing, tests) uses them. They are generated from proto/abi/rows/rows.table, where a
- * new column is one line.
+ * decoding, printing, tests) uses them. The tables are generated from proto/abi/rows/rows.table,
+ * where a new column is one line.
  *
  * A column's id is on disk: never renumber it, never reuse it. Start and end are columns 1 and 2 of
  * every event.

@@ -21,7 +21,7 @@ struct ts_table {
 	uint64_t (*key)(const void *item);
 };
 
-/* A block of strings or stacks. It is decoded when one of its ids is first requested. */
+/* A block of strings or stacks. The block is decoded when one of its ids is first requested. */
 struct ts_list_block {
 	uint64_t block;
 	uint32_t session;
@@ -34,8 +34,8 @@ struct ts_list_block {
 };
 
 /*
- * A block of blobs. It is decoded when a blob is requested, and freed when other blocks need the
- * memory.
+ * A block of blobs. The block is decoded when a blob is requested, and freed when other blocks need
+ * the memory.
  */
 struct ts_blob_block {
 	uint64_t block;
@@ -197,7 +197,7 @@ void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key);
 const void *ts_sbt_table_find(const struct ts_table *table,
 			      /* Returns the item with this key, or NULL. */
 			      uint64_t key);
-/* Counts the items whose key is at most `key`. They are the first items. */
+/* Counts the items whose key is at most `key`; these are the first items. */
 size_t ts_sbt_table_count_to(const struct ts_table *table, uint64_t key);
 /*
  * Sorts the items by key, then by order of arrival. Of equal keys only the last stays, unless

@@ -186,8 +186,8 @@ static int drop_torn_blocks(struct ts_sbt_reader *reader)
 }
 
 /*
- * Appends entries of the index. They must follow each other without a gap, from the file header to
- * the index.
+ * Appends entries of the index. Entries must follow each other without a gap, from the file header
+ * to the index.
  */
 static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block *entries,
 			uint32_t n, uint64_t *off, uint64_t index_off)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies a whole file; `tsctl verify` calls it. It checks checksums, sizes, padding, the order
- * and sums of rows, ids against their definitions, and the index against the blocks. Every byte of
+ * Verifies a whole file; `tsctl verify` calls it. Verify checks checksums, sizes, padding, the
+ * order and sums of rows, ids against definitions, and the index against the blocks. Every byte of
  * a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the index
  * and does not stop at damage: find-block.c finds the next whole block.
  *

@@ -9,7 +9,7 @@
 #include "sbt/format/block.h"
 #include "sbt/format/wide.h"
 
-/* Rows that become columns at a time. They stay in the cache while each field is read. */
+/* Rows that become columns at a time. The rows stay in the cache while each field is read. */
 #define STAGE_ROWS 128u
 /* Fewer rows are staged. */
 #define MIN_DIRECT   32u

@@ -4,8 +4,8 @@
  * definitions are copied as they are stored. So ids stay the same in all files of a recording, and
  * the writer keeps no definitions in memory.
  *
- * Order: commit pending data, write the new file's header, copy the definitions, write the
- * `part` row, take the space, finish the old file, switch to the new one.
+ * Order: commit pending data; write the new file's header, the definitions and the `part` row; take
+ * the space; finish the old file; switch to the new one.
  */
 #include <sys/uio.h>
 

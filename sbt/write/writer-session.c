@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of a session: its open blocks, its definitions, its checkpoint. The daemon, copy and
- * import tools call it. It encodes without a lock, in the thread that owns it, and hands whole
- * blocks to the file's writer (ts_sbt_writer_commit()).
+ * The writer of a session: its open blocks, its definitions, its checkpoint. The daemon, copy.c and
+ * programs with libtracesmith call it. A session writer encodes without a lock, in the thread that
+ * owns it, and hands whole blocks to the file's writer (ts_sbt_writer_commit()).
  *
  *     rows, stacks, blobs -> builders and lists -> encoded blocks in memory -> seal: one commit
  *     heading (the session row), definitions, events (ready), checkpoint: the order in the file
@@ -51,7 +51,7 @@ struct ts_sbt_session_writer {
 	struct ts_buffer blob_bytes;
 
 	struct ts_encoder encoder;
-	/* The session row. It is written first, because a write may be cut short. */
+	/* The session row. This row is written first, because a write may be cut short. */
 	struct ts_buffer heading;
 	struct ts_buffer definitions;  /* encoded blocks, not written */
 	struct ts_buffer ready;	       /* encoded event blocks, written after the definitions */

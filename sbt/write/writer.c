@@ -2,7 +2,7 @@
 /*
  * The writer of a file: header, strings, metadata, index and end marker. After the file header, all
  * writes to the file go through ts_sbt_writer_commit() and ts_sbt_writer_end(). Session writers
- * (writer-session.c), copy, import tools and the daemon call this module.
+ * (writer-session.c), the daemon, rewrite/ and programs with libtracesmith call this module.
  *
  * Blocks arrive encoded, so the mutex is held for a write and little else. Strings are encoded
  * under the mutex, and always before the blocks that may refer to them.
