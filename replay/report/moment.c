@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instant that a request names: on the clock, or counted from the trace's start. */
+/*
+ * Converts the moment of a request, absolute or relative to the trace's start, to nanoseconds.
+ * query.c and replay/report/replay/ call it.
+ */
 #include "replay/report/query.h"
 
 uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment)

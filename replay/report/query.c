@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a question to answers: which parts of replay/state and of this folder it takes.
+ * Runs one query: selects the parts of replay/state and of this folder that answer it, and passes
+ * each message to options->give(). tsctl, the daemon's worker and libtracesmith's users call it.
  */
 #include "replay/report/query.h"
 
@@ -27,8 +28,8 @@
 #define MAX_PARTS      10000u
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     (1u << 20)
-#define MAX_HOLDERS    (1u << 16) /* the largest allocations, that are told by who made them */
-/* Rows that are the recording's own business: in no sum. */
+#define MAX_HOLDERS    (1u << 16) /* largest allocations, summed by call site */
+/* Rows that the recording itself writes; no sum includes them. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
 
 struct query {
@@ -57,7 +58,7 @@ static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *momen
 	return ts_query_ns(query->reader, moment);
 }
 
-/* 0 is no limit; nothing ends before the clock's first nanosecond. */
+/* 0 is no limit. Nothing ends before the clock's first nanosecond, so a `to` of 0 becomes 1. */
 static int window(const struct query *query, const Ts__Rpc__Moment *from, const Ts__Rpc__Moment *to,
 		  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
@@ -68,7 +69,7 @@ static int window(const struct query *query, const Ts__Rpc__Moment *from, const 
 	return to && *ret_to_ns < *ret_from_ns ? TS_QUERY_E_WINDOW : 0;
 }
 
-/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+/* Clock rows may lie before the trace's start, so only an explicit window excludes them. */
 static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
 {
 	return from && (from->ns || !from->from_start) ? from : NULL;
@@ -101,7 +102,7 @@ static bool is_outside(const struct query *query, uint64_t ns)
 {
 	struct ts_sbt_summary summary;
 
-	/* Of one that is written still, or was cut off, nobody knows how long it lasts. */
+	/* The end of an unfinished or truncated trace is unknown, so no instant is outside. */
 	if (ts_sbt_reader_state(query->reader) != TS_SBT_FINISHED ||
 	    ts_sbt_reader_summary(query->reader, 0, &summary))
 		return false;
@@ -256,7 +257,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 		r = ts_lifetimes_read(query->reader, query->session, asked->address, &lifetimes);
 	if (r)
 		return r;
-	/* Each read other rows: what one found whole another may not have. */
+	/* The three readers read different rows, so damage may affect only one of them. */
 	is_damaged =
 		memory->is_damaged || misuses->is_damaged || (lifetimes && lifetimes->is_damaged);
 	note_damage(query, is_damaged);
@@ -276,7 +277,7 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	return give(query, TS__RPC__ANSWER__BODY_MEMORY, &report.base);
 }
 
-/* An element at a time: a graph is larger than what is said of it. */
+/* Sends one element per message, so the graph's messages are never all in memory. */
 enum element {
 	NODE,
 	STEP,
@@ -380,7 +381,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 
 	if (!options->give || !options->no_memory)
 		return -EINVAL;
-	/* The bodies are pointers that share one place: the question's own is there, whichever it is. */
+	/* Query.body is a union of pointers, so query->state is the pointer of any body. */
 	if (!query->state)
 		return TS_QUERY_E_UNKNOWN;
 	r = run(&running, query);
@@ -388,7 +389,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 	if (r)
 		return r;
 	lost = ts_sbt_reader_lost_definitions(reader);
-	/* What a replay lacks of them, it says itself. */
+	/* A replay reports missing definitions in its own answer. */
 	if (lost && query->body_case != TS__RPC__QUERY__BODY_REPLAY && !running.end.is_damaged) {
 		running.end.is_damaged = true;
 		running.end.damage = *lost;

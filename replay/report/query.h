@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers a question about an open trace. Question and answer are messages of
- * proto/rpc/tracesmith.proto: Query in, parts of Answer out. tsctl prints the parts, the daemon's
- * worker sends them to its clients; both get the same parts in the same order.
- * tools/library/examples/state.c is a program that asks.
+ * proto/rpc/tracesmith.proto: Query in, parts of Answer out. tsctl prints the parts; the daemon's
+ * worker sends the parts to its clients. Both get the same parts in the same order.
+ * tools/library/examples/state.c is an example.
  *
  * Times are nanoseconds. In answers they are of CLOCK_MONOTONIC; ts_sbt_reader_origin_ns() is the
- * trace's start. One thread at a time per reader; queries on different readers run in parallel. A
- * replay starts threads, which have ended when ts_query_run() returns. The library prints nothing and
- * never ends the process.
+ * trace's start. A reader serves one thread at a time; queries on different readers run in
+ * parallel. A replay starts threads and joins all of them before ts_query_run() returns. The
+ * library prints nothing and never ends the process.
  */
 #pragma once
 
@@ -23,7 +23,10 @@
 extern "C" {
 #endif
 
-/* Returned besides negative errnos, TS_SBT_E_* (sbt/error.h) and TS_E_* (replay/state/limit.h). */
+/*
+ * Returned in addition to negative errnos, TS_SBT_E_* (sbt/error.h) and TS_E_*
+ * (replay/state/limit.h).
+ */
 #define TS_QUERY_E_WINDOW  100 /* the window ends before it begins */
 #define TS_QUERY_E_TYPE	   101 /* no type of row has that name */
 #define TS_QUERY_E_UNKNOWN 102 /* this version does not know the question, or a field is missing */
@@ -36,27 +39,29 @@ struct ts_replay_progress;
 /* Owned by the caller; read until ts_query_run() returns. */
 struct ts_query_options {
 	/*
-	 * Required. Takes a part of the answer: a message, and the number of its field in Answer
+	 * Required. Receives a part of the answer: a message, and the number of its field in Answer
 	 * (TS__RPC__ANSWER__BODY_*). Rows, nodes, edges and steps come one at a time, each in a
 	 * list of one; other answers come whole. A replay gives several ReplayAnswers. The message
 	 * is valid until `give` returns. A value other than 0 ends the query; ts_query_run()
 	 * returns it.
 	 */
 	int (*give)(void *data, unsigned number, const ProtobufCMessage *body);
-	/* Told the number of rows that were read, every few thousand. May be NULL. */
+	/* Receives the number of rows read so far, every few thousand rows. May be NULL. */
 	void (*step)(void *data, uint64_t n_rows);
 	void *data; /* for `give` and `step` */
 	/*
-	 * Required. Called when there is no memory for a message. Must not return: it ends the
-	 * process. Any other lack of memory is -ENOMEM.
+	 * Required. The query calls `no_memory` if there is no memory for a message. `no_memory`
+	 * must not return: it ends the process. Any other lack of memory is -ENOMEM.
 	 */
 	void (*no_memory)(void);
-	/* The rest is for replays. Zero is the default of each field. */
-	/* Set to 1 from anywhere, the replay ends with what it has found. May be NULL. */
+	/* The fields below are for replays. Zero is the default of each field. */
+	/*
+	 * If any thread sets it to 1, the replay ends and reports its findings so far. May be NULL.
+	 */
 	const volatile int *cancel;
-	/* Reports how far the replay is: replay/report/replay/progress.h. May be NULL. */
+	/* Reports the replay's progress: replay/report/replay/progress.h. May be NULL. */
 	struct ts_replay_progress *progress;
-	/* A further executor; NULL but in TraceSmith's own programs. */
+	/* An additional executor; NULL except in TraceSmith's own programs. */
 	const struct ts_executor *device;
 	uint32_t n_threads; /* CPU threads for a virtual GPU's kernels; 0: the replay's default */
 	uint64_t device_bytes; /* limit of a virtual GPU's memory; 0: the memory of its model */
@@ -83,8 +88,9 @@ uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment
 
 #define TS_QUERY_WHY_BYTES 400
 /*
- * Writes a line for a person about `r` of ts_query_run(), with `path` as the file's name. `error`
- * is ts_sbt_reader_error() of the reader, `query` the question. Cannot fail; thread-safe.
+ * Writes a one-line message for a person about `r`, a result of ts_query_run(). `path` is the
+ * file's name, `error` the reader's ts_sbt_reader_error(), `query` the question. Cannot fail;
+ * thread-safe.
  */
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES]);

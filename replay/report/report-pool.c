@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed together. A protobuf message is a graph of small pieces; owning them one by one
- * would be most of the code that builds one.
+ * A pool of memory blocks that are freed together. All of replay/report/ and the tools that build
+ * messages call it. A protobuf message is a graph of small allocations; with a pool, no code frees
+ * them one by one.
  */
 #include "replay/report/report-pool.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed together: the messages of one answer. What to do when there is none is the program's to say: tsctl
- * complains and exits, the daemon's worker ends and is told of.
+ * Memory that is freed together: the messages of one answer. Each program decides what happens
+ * without memory: tsctl prints an error and exits; the daemon's worker ends, and the daemon reports
+ * its end.
  */
 #pragma once
 
@@ -9,12 +10,15 @@
 
 struct ts_pool {
 	struct ts_pool_piece *first;
-	void (*no_memory)(void); /* never returns */
+	void (*no_memory)(void); /* required; must not return */
 };
 
 void ts_pool_deinit(struct ts_pool *pool);
 
-/* Zeroed, aligned for anything. */
+/*
+ * Memory is zeroed and aligned for any type. On overflow or without memory, the pool calls
+ * no_memory(). The pool owns the result. Not thread-safe.
+ */
 void *ts_pool_alloc(struct ts_pool *pool, size_t n, size_t bytes);
 char *ts_pool_copy(struct ts_pool *pool, const char *text); /* NULL stays NULL */
 char *ts_pool_printf(struct ts_pool *pool, const char *format, ...)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From replay/state/state-clocks.h to a message. */
+/*
+ * Converts the clock bounds of replay/state/state-clocks.h to a message. query.c, `tsctl info` and
+ * `tsctl analyze` call it.
+ */
 #include "replay/report/answers/clockjson.h"
 
 #include "proto/rpc/json.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doubts as messages: see doubtsjson.h. */
+/*
+ * Converts a trace's doubts to a message. graphjson.c, timelinejson.c, gapsjson.c and tsctl call
+ * it.
+ */
 #include "replay/report/answers/doubtsjson.h"
 
 #include "proto/rpc/json.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is doubtful of a trace (replay/state/doubts.h), as messages. */
+/* Doubts about a trace's consistency (replay/state/doubts.h), as messages. */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "replay/report/report-pool.h"
 #include "replay/state/doubts.h"
 
-/* The pool's; NULL: nothing is doubtful. */
+/* The pool owns the result. NULL: no doubts. */
 Ts__Rpc__Doubts *ts_doubtsjson_make(struct ts_pool *pool, const struct ts_doubts *doubts);

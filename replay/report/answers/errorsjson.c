@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors as messages.
+ * Converts failed calls to messages, with the kernels that may have caused them and the memory's
+ * holders. query.c, `tsctl info` and `tsctl analyze` call it; it calls
+ * replay/state/overview/errors.h and memoryjson.c.
  */
 #include "replay/report/answers/errorsjson.h"
 
@@ -10,12 +12,12 @@
 #include "replay/report/stacks/stackjson.h"
 #include "replay/state/overview/errors.h"
 
-#define MAX_SUSPECTS 3u /* that are told */
-/* Errors for want of memory whose holders are told: each reads the trace once more. */
+#define MAX_SUSPECTS 3u /* suspects per error in the message */
+/* Number of out-of-memory errors with holders: each one reads the trace again. */
 #define MAX_HELD    3u
 #define MAX_HOLDERS 65536u
 #define MAX_SITES   5u
-/* The driver's number, the runtime's and HIP's. */
+/* The same number in the driver, the runtime and HIP. */
 #define OUT_OF_MEMORY 2
 
 static void add_suspects(struct ts_resolver *resolver, struct ts_pool *pool,
@@ -83,7 +85,7 @@ static int add_held(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t
 	return 0;
 }
 
-/* The allocations that held the rest of the memory. */
+/* Adds the allocations that held the memory at an out-of-memory error. */
 static int add_holders(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 		       Ts__Rpc__CallError **errors, size_t n)
 {

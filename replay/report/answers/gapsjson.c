@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From replay/state's arrays to messages.
+ * Converts the gaps of replay/state to messages. `tsctl gaps` calls it; it calls names/ and
+ * stacks/.
  */
 #include "replay/report/answers/gapsjson.h"
 #include "replay/report/answers/doubtsjson.h"
@@ -16,10 +17,11 @@ struct maker {
 	struct ts_resolver *resolver;
 	const struct ts_codes *codes;
 	struct ts_pool *pool;
-	const struct ts_sbt_thread *last; /* that was found: most parts are of one thread's time */
+	/* the last found thread: most parts belong to one thread */
+	const struct ts_sbt_thread *last;
 };
 
-/* Of several lives of a number the last one: for its name. */
+/* If a thread id was reused, returns the last thread with this id. Used for its name. */
 static const struct ts_sbt_thread *find_thread(struct maker *maker, uint32_t session, uint32_t tid)
 {
 	struct ts_sbt_reader *reader = ts_resolver_reader(maker->resolver);
@@ -93,7 +95,7 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 	message->cause = ts_pool_copy(maker->pool, ts_gap_cause_name(key->cause));
 	TS_RPC_SET(message, ns, part->ns);
 	TS_RPC_SET(message, count, part->count);
-	/* What was put together because there was too much of it has neither. */
+	/* A part that merges many small parts has neither session nor thread. */
 	if (key->session)
 		TS_RPC_SET(message, session, key->session);
 	if (key->tid)
@@ -131,7 +133,7 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 	return message;
 }
 
-/* Parts from *i on that are of this depth, and what is below them. */
+/* Makes messages of the parts from *i on with this depth, and of the deeper parts below them. */
 static Ts__Rpc__GapPart **make_parts(struct maker *maker, const struct ts_gap_parts *parts,
 				     uint32_t depth, size_t *i, size_t *ret_n)
 {

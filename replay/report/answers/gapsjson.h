@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of streams as the message of proto/rpc/tracesmith.proto: names for ids, parts below the parts that they explain.
+ * Gaps of streams as the message of proto/rpc/tracesmith.proto: names for ids, and parts nested
+ * below the parts that they explain.
  */
 #pragma once
 
@@ -10,7 +11,10 @@
 #include "replay/report/stacks/codes.h"
 #include "replay/state/gaps/gaps.h"
 
-/* Fills `ret_report` from the pool. `codes`: that gave the numbers of code. `stacks`: with the stacks of the calls. */
+/*
+ * Fills `ret_report` from the pool. `codes` is the object that numbered the functions. `stacks`:
+ * add the stacks of the calls.
+ */
 void ts_gapsjson_make(struct ts_resolver *resolver, const struct ts_codes *codes,
 		      const struct ts_gaps *gaps, uint64_t least_ns, bool stacks,
 		      struct ts_pool *pool, Ts__Rpc__GapsReport *ret_report);

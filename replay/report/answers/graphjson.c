@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the graph of replay/state to messages, an element at a time.
+ * Converts the graph of replay/state to messages, one element at a time. query.c and tsctl call it.
  */
 #include "replay/report/answers/graphjson.h"
 #include "replay/report/answers/doubtsjson.h"

@@ -19,7 +19,7 @@ Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_po
 				      const struct ts_graph_step *step);
 Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct ts_graph *graph);
 
-/* What a node is called; from the pool, NULL where it has no name. */
+/* The node's name from the pool; NULL if it has none. */
 char *ts_graphjson_name(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_graph_node *node);
 const char *ts_graphjson_kind(uint32_t kind); /* "operation", "call", "return" */

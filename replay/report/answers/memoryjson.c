@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From replay/state's arrays to messages.
+ * Converts the memory of replay/state to messages. query.c and errorsjson.c call it; it calls
+ * names/ and stacks/.
  */
 #include "replay/report/answers/memoryjson.h"
 
@@ -50,10 +51,10 @@ static void make_holders(struct ts_resolver *resolver, struct ts_pool *pool,
 	*ret_messages = messages;
 }
 
-#define MAX_SITES   100u /* that are told */
-#define MAX_DEVICES 64u	 /* whose memory is summed up */
+#define MAX_SITES   100u /* sites in the message */
+#define MAX_DEVICES 64u	 /* limit of devices whose memory is summed */
 
-/* Equal ones next to each other. */
+/* Sorts equal holders next to each other. */
 static int compare_holders(const void *a, const void *b)
 {
 	const struct ts_memory_holder *x = *(const struct ts_memory_holder *const *)a;
@@ -203,7 +204,7 @@ static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_dev
 	return false;
 }
 
-/* Processes that share a device name it each. */
+/* Counts a device once, although each process that shares it has a row for it. */
 static void set_capacity(struct ts_sbt_reader *reader, Ts__Rpc__MemoryReport *report)
 {
 	const struct ts_sbt_device *used[MAX_DEVICES];

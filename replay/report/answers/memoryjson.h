@@ -11,18 +11,21 @@
 #include "replay/state/memory/lifetimes.h"
 #include "replay/state/memory/state-memory.h"
 
-/* Fills `report` from the pool, but for what misusejson.h fills. `stacks`: with those of the calls. */
+/*
+ * Fills `report` from the pool, except the fields of misusejson.h. `stacks`: add the stacks of the
+ * calls.
+ */
 void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, size_t max, bool stacks,
 			Ts__Rpc__MemoryReport *report);
-/* Adds who allocated: of all holders in `memory`. -ENOMEM. */
+/* Adds the call sites of all holders in `memory`. Returns 0 or -ENOMEM. */
 int ts_memoryjson_sites(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report);
-/* The same of some holders. */
+/* Like ts_memoryjson_sites(), for the given holders. */
 void ts_memoryjson_make_sites(struct ts_launch_sites *frames, struct ts_pool *pool,
 			      const struct ts_memory_holders *holders, size_t *ret_n,
 			      Ts__Rpc__MemorySite ***ret_messages);
-/* And into it, at most max_kernels of each allocation. */
+/* Adds the lifetimes to the report, with at most max_kernels kernels for each allocation. */
 void ts_memoryjson_alive(struct ts_resolver *resolver, struct ts_pool *pool,
 			 const struct ts_lifetimes *lifetimes, size_t max_kernels,
 			 Ts__Rpc__MemoryReport *report);

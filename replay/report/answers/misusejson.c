@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What replay/state/memory/misuse.h found, with names and stacks.
+ * Converts the findings of replay/state/memory/misuse.h to messages, with names and stacks. query.c
+ * calls it.
  */
 #include "replay/report/answers/misusejson.h"
 

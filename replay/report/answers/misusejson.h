@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Memory that was named after it had been freed, and pools, in messages.
- */
+/* Uses of freed memory, and memory pools, as messages. */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -9,7 +7,7 @@
 #include "replay/report/report-pool.h"
 #include "replay/state/memory/misuse.h"
 
-/* Fills its fields of the report, from the pool. */
+/* Fills these fields of the report from the pool. */
 void ts_misusejson_fill(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_misuses *misuses, bool stacks,
 			Ts__Rpc__MemoryReport *report);

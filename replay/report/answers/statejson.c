@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From replay/state's arrays to messages.
+ * Converts the state of replay/state to messages. query.c calls it, and other answers use its names
+ * of operations; it calls names/ and stacks/.
  */
 #include "replay/report/answers/statejson.h"
 
@@ -170,7 +171,7 @@ static void make_streams(struct ts_pool *pool, const struct ts_state *state,
 	}
 }
 
-/* The reader has devices by session and number, and so has the report. */
+/* Binary search: the reader, and so the report, sorts devices by session and number. */
 static Ts__Rpc__StateDevice *find_device(Ts__Rpc__StateReport *report, uint32_t session,
 					 uint32_t device)
 {

@@ -9,11 +9,11 @@
 #include "replay/report/report-pool.h"
 #include "replay/state/state.h"
 
-/* Fills `ret_report` from the pool. `stacks`: with the stacks of operations' calls. */
+/* Fills `ret_report` from the pool. `stacks`: add the stacks of the operations' calls. */
 void ts_statejson_make(struct ts_resolver *resolver, const struct ts_state *state, bool stacks,
 		       struct ts_pool *pool, Ts__Rpc__StateReport *ret_report);
 
-/* What is said of operations elsewhere too, from the pool. */
+/* Parts of an operation's message, used by other answers too; from the pool. */
 size_t ts_statejson_unsure(struct ts_pool *pool, uint32_t unsure, char ***ret_names);
 char *ts_statejson_op_name(struct ts_resolver *resolver, struct ts_pool *pool,
 			   const struct ts_state_op *op);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads windows around the instant, each larger than the one before, until one has an operation: a few blocks, however long the
- * trace is. Called by query.c.
+ * Finds the nearest operations before and after an idle instant. query.c calls it. It reads windows
+ * around the instant, each larger than the last, until one has an operation. So it reads few blocks
+ * of any trace.
  */
 #include "replay/report/answers/statenear.h"
 
@@ -68,7 +69,7 @@ static int read_window(struct nearest *nearest, struct ts_sbt_cursor_options *op
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (!r)
 			look_at(nearest, &row);
-		/* Rows come in the order of their starts. */
+		/* Rows come in order of start, so the first one is the nearest. */
 		if (!r && nearest->after)
 			return 0;
 	}

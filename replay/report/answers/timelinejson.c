@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From replay/state's arrays to messages. */
+/* Converts the timeline of replay/state to messages. query.c and tsctl call it. */
 #include "replay/report/answers/timelinejson.h"
 #include "replay/report/answers/doubtsjson.h"
 
@@ -55,7 +55,7 @@ static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *devi
 	}
 }
 
-/* Where the streams of this device, or of a later one, begin. */
+/* Index of the first stream of this device or of a later one. */
 static size_t first_stream(const struct ts_timeline *timeline, uint32_t in)
 {
 	size_t low = 0, high = timeline->n_streams;
@@ -144,7 +144,7 @@ Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
 	return message;
 }
 
-/* NULL: of this device no kernel is known. */
+/* NULL if no kernel of this device is known. */
 static const struct ts_occupancy_sum *find_occupancy(const struct ts_occupancies *occupancies,
 						     uint32_t session, uint32_t device)
 {

@@ -10,16 +10,19 @@
 #include "replay/state/occupancy.h"
 #include "replay/state/overview/timeline.h"
 
-/* Fill the message from the pool. `in`: which of the devices; `streams`: with theirs. */
+/* Fill the message from the pool. `in` is the device's index; `streams`: add its streams. */
 void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			  const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report);
 void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 			    const struct ts_timeline *timeline, uint32_t in, bool streams,
 			    Ts__Rpc__TimelineDevice *message);
 
-/* NULL where nothing can be said of any of its launches. */
+/* NULL if no launch has a known occupancy. */
 Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
 					      const struct ts_occupancy_sum *sum);
-/* Of the devices of a timeline, whose messages are made. A device that several processes use counts the first one's. */
+/*
+ * Adds occupancies to the devices of a timeline's messages. A device that several processes use
+ * gets the occupancy of the first one.
+ */
 void ts_timelinejson_occupancies(struct ts_pool *pool, const struct ts_occupancies *occupancies,
 				 Ts__Rpc__TimelineDevice *const *devices, size_t n_devices);

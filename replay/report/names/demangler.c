@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Demangling by the C++ library's own __cxa_demangle, taken by dlopen() so that no C++ is needed to
- * run. It reads strings from a trace, which is why the length it is given is bounded.
+ * Demangles C++ names with __cxa_demangle of the C++ library. dlopen() loads the library, so
+ * TraceSmith runs without C++. resolver.c and tsctl call it. Names come from a trace, so their
+ * length is bounded.
  */
 #include "proto/abi/grow.h"
 #include "proto/abi/map.h"
@@ -14,7 +15,7 @@
 
 struct name {
 	char *mangled;
-	char *shown; /* NULL: as it is */
+	char *shown; /* NULL: same as `mangled` */
 };
 
 struct ts_demangler {
@@ -59,7 +60,7 @@ void ts_demangler_freep(struct ts_demangler **demangler)
 	ts_demangler_free(*demangler);
 }
 
-/* NULL: there is no room for one more. */
+/* NULL if the table is full or memory is short. */
 static const struct name *find(struct ts_demangler *demangler, const char *mangled)
 {
 	uint64_t hash = ts_hash_seeded_text(ts_hashindex_seed(&demangler->by_mangled), mangled);

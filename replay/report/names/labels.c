@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names by what they are of, sorted once and searched. A stream is named by its handle; rows tell streams by CUPTI's ids,
- * and the `stream` rows lead from one to the other where the name itself does not.
+ * Table of the application's names for threads, streams and categories, sorted once by named
+ * object, then searched. resolver.c calls it.
+ *
+ * A name row names a stream by its handle, but other rows have CUPTI's stream ids. If the name row
+ * lacks the ids, a `stream` row maps the handle to the ids.
  */
 #include "replay/report/names/labels.h"
 
 #include "proto/abi/grow.h"
 
-/* Of handles that are still to be looked for among the `stream` rows. */
+/* Limit of `stream` rows that are searched for handles. */
 #define MAX_STREAM_ROWS (1u << 20)
 
 struct entry {
@@ -16,7 +19,7 @@ struct entry {
 	uint32_t kind;
 	uint32_t domain;
 	uint32_t name;
-	uint64_t order; /* later ones supersede */
+	uint64_t order; /* the highest order wins */
 };
 
 struct ts_labels {
@@ -56,7 +59,7 @@ static int add(struct ts_labels *labels, const struct entry *entry)
 	return 0;
 }
 
-/* The last entry with this key, or NULL. Sorted entries only. */
+/* The last entry with this key, or NULL. The entries must be sorted. */
 static const struct entry *find(const struct ts_labels *labels, const struct entry *key)
 {
 	size_t low = 0, high = labels->n;
@@ -96,7 +99,7 @@ static int take_names(struct ts_labels *labels, struct ts_sbt_reader *reader, bo
 			.order = i,
 		};
 
-		/* Until its ids are known, a stream's entry is of a kind that nobody asks for. */
+		/* Until its ids are known, a stream's entry has a kind that no query uses. */
 		if (entry.kind == TS_NAME_STREAM && name->row.stream != TS_NO_DEVICE)
 			entry.object = stream_object(name->row.context, name->row.stream);
 		else if (entry.kind == TS_NAME_STREAM)
@@ -108,7 +111,7 @@ static int take_names(struct ts_labels *labels, struct ts_sbt_reader *reader, bo
 	return r;
 }
 
-/* From handles to ids: entries that are found are added behind those that are sorted already. */
+/* Maps handles to ids. Adds the new entries behind the sorted ones. */
 static int take_streams(struct ts_labels *labels, struct ts_sbt_reader *reader)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_STREAM)};
@@ -182,7 +185,7 @@ uint32_t ts_labels_stream(const struct ts_labels *labels, uint32_t session, uint
 	uint32_t name =
 		ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(context, stream));
 
-	/* Where its context could not be told when it was named. */
+	/* Context 0: the stream's context was unknown when the application named the stream. */
 	return name ? name
 		    : ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(0, stream));
 }

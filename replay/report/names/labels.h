@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the application calls its threads, streams and categories. One for each pass over a trace; one thread.
+ * Names that the application gives to its threads, streams and categories. One object for each pass
+ * over a trace; not thread-safe.
  */
 #pragma once
 
@@ -8,11 +9,11 @@
 
 struct ts_labels;
 
-/* The reader stays the caller's. Returns 0, a negative errno or TS_SBT_E_*. */
+/* The caller keeps the reader. Returns 0, a negative errno or TS_SBT_E_*. */
 int ts_labels_new(struct ts_sbt_reader *reader, struct ts_labels **ret_labels);
 void ts_labels_free(struct ts_labels *labels);
 
-/* The id of the string, 0 where it has no name. NULL `labels`: nothing has. */
+/* The name's string id; 0: no name, or `labels` is NULL. */
 uint32_t ts_labels_find(const struct ts_labels *labels, uint32_t session, enum ts_name_kind kind,
 			uint32_t domain, uint64_t object);
 uint32_t ts_labels_stream(const struct ts_labels *labels, uint32_t session, uint32_t context,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for numbers. Vendor tables are indexed by id, built at compile time from proto/abi/vendor; what
- * a trace says is never trusted to be inside them.
+ * Names for numbers: vendor ids, kinds, flags, and the project's own. replay/report, tsctl, the
+ * daemon and the exporters call it. The vendor tables come from proto/abi/vendor at compile time,
+ * indexed by id. Numbers from a trace are untrusted, so each look-up checks the table's bounds.
  */
 #include "replay/report/names/names.h"
 
@@ -37,8 +38,8 @@ static const char *const hip_names[TS_HIP_CALL_SIZE] = {
 };
 
 /*
- * A runtime id's name ends in the version that brought its parameters (cudaMalloc_v3020), which is no
- * part of the function's name. Cut once, into a table as long as the other.
+ * A runtime id's name ends in the version of its parameters (cudaMalloc_v3020), which is no part of
+ * the function's name. A table keeps the truncated names.
  */
 static const char *runtime_name(uint32_t cbid)
 {
@@ -65,7 +66,7 @@ const char *ts_name_api(uint32_t domain, uint32_t cbid)
 	return domain == TS_API_HIP && cbid < TS_HIP_CALL_SIZE ? hip_names[cbid] : NULL;
 }
 
-/* Sparse, but numbers stay below a thousand. */
+/* The tables are sparse; numbers are below 1000. */
 #define NAME(suffix, value, name, text) [value] = #name,
 static const char *const runtime_errors[] = {TS_CUDA_ERRORS(NAME)};
 static const char *const driver_errors[] = {TS_CU_RESULTS(NAME)};
@@ -142,7 +143,7 @@ const char *ts_name_sync_type(uint32_t type)
 
 const char *ts_name_overhead_kind(uint32_t kind)
 {
-	/* The vendor counts these in the upper half. */
+	/* CUPTI keeps these kinds in the upper 16 bits. */
 	static const char *const names[] = {
 		[TS_CUPTI_ACTIVITY_OVERHEAD_UNKNOWN >> 16] = "unknown",
 		[TS_CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH >> 16] = "cupti_buffer_flush",

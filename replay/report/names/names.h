@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for numbers: the vendor's calls, kinds and flags, and this project's own. Each function returns
- * a static string, or NULL for a number that this version does not know, which is then shown as the
- * number itself: a trace may come from a newer version.
+ * Names for numbers: the vendor's calls, kinds and flags, and TraceSmith's own. Each function
+ * returns a static string, or NULL if this version does not know the number. Callers then print the
+ * number: a trace may come from a newer version.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* "cudaLaunchKernel": without the version that the vendor's runtime ids end in. `domain`: enum ts_api_domain. */
+/*
+ * "cudaLaunchKernel", without the version suffix of the vendor's runtime ids. `domain`: enum
+ * ts_api_domain.
+ */
 const char *ts_name_api(uint32_t domain, uint32_t cbid);
 const char *ts_name_api_domain(uint32_t domain);		 /* "driver", "runtime", "hip" */
 const char *ts_name_api_error(uint32_t domain, uint32_t result); /* "cudaErrorInvalidValue" */
@@ -34,17 +37,21 @@ const char *ts_name_loss_reason(uint32_t reason);		 /* "ring_full" */
 const char *ts_name_clock(uint32_t clock);			 /* "tsc" */
 const char *ts_name_empty_reason(uint32_t reason);		 /* "cupti_held" */
 
-/* In plain words what a loss of this reason means, and what to do about it; never NULL. */
+/* Explains a loss reason in plain words, with the remedy. Never NULL. */
 const char *ts_name_loss_text(const char *reason);
 
 /*
- * Kernel names are mangled C++. The demangler is the C++ library's, taken at run time where there is one:
- * without it names stay mangled. Results are kept, so that a row costs a look-up. One thread.
+ * Demangles kernel names, which are mangled C++. Uses the C++ library's demangler if the machine
+ * has the library; otherwise names stay mangled. Results are cached, so each row costs a look-up.
+ * Not thread-safe.
  */
 struct ts_demangler;
 
 int ts_demangler_new(struct ts_demangler **ret_demangler);
 void ts_demangler_free(struct ts_demangler *demangler);
 void ts_demangler_freep(struct ts_demangler **demangler);
-/* `name` itself where it is not mangled or cannot be read. NULL demangler: always `name`. Lives as long as both. */
+/*
+ * Returns `name` itself if it is not mangled or not readable, or if `demangler` is NULL. Valid as
+ * long as `demangler` and `name`.
+ */
 const char *ts_demangle(struct ts_demangler *demangler, const char *name);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ids to names. The one thing here that is more than a look-up is the thread of a device row: the row
- * itself was delivered by some thread of the vendor's, and only its operation id leads to the call. A second
- * cursor over the calls runs ahead of the pass and leaves their threads in a table of fixed size.
+ * Resolves ids of a trace to names, threads, stacks and symbols. All modules of replay/report and
+ * tsctl's readers call it; it calls labels.c, demangler.c and replay/state's tables.
+ *
+ * Most answers are look-ups. The thread of a device row is not: a thread of the vendor's library
+ * delivered the row, and only the row's operation id leads to the call. A second cursor reads the
+ * API rows ahead of the pass and keeps their threads in a table of fixed size.
  */
 #include "replay/report/names/resolver.h"
 
@@ -14,25 +17,28 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A call precedes its device rows by what a stream can hold; twice the largest queue known, in calls. */
+/*
+ * A call precedes its device rows by at most the depth of a stream's queue. The table has twice the
+ * largest known queue, in calls.
+ */
 #define N_LAUNCHERS (1u << 16)
 #define N_KERNELS   256u
-/* How far before a window the calls are read. */
+/* The calls are read from this long before a window. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
 struct ts_resolver {
 	struct ts_sbt_reader *reader;
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
-	struct ts_sbt_cursor *calls;	/* NULL: not asked for, or at their end */
-	struct ts_sbt_row call;		/* the next one, not yet taken */
+	struct ts_sbt_cursor *calls;	/* NULL: not requested, or at the end */
+	struct ts_sbt_row call;		/* the next call, not in the table yet */
 	struct ts_launcher *launchers;
-	struct ts_labels *labels;   /* NULL: the application named nothing */
-	struct ts_modules *modules; /* NULL: not asked for yet */
-	struct ts_symbols *symbols; /* the same */
+	struct ts_labels *labels;   /* NULL: the application gave no names */
+	struct ts_modules *modules; /* NULL: not read yet */
+	struct ts_symbols *symbols; /* NULL: not read yet */
 	struct {
 		uint32_t id; /* 0: none */
 		const char *name;
-	} kernels[N_KERNELS]; /* the last ones, by their ids' lower bits */
+	} kernels[N_KERNELS]; /* cache, indexed by the ids' low bits */
 	const struct ts_column *thread_columns[TS_ROW_EVENT_END];
 	const struct ts_column *op_columns[TS_ROW_EVENT_END];
 	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
@@ -129,7 +135,7 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 {
 	const char *name;
 
-	/* A few names have most rows, and a name can be long. */
+	/* Cached: few names cover most rows, and a name can be long. */
 	if (id && resolver->kernels[id % N_KERNELS].id == id)
 		return resolver->kernels[id % N_KERNELS].name;
 	name = ts_resolver_string(resolver, id);
@@ -146,7 +152,10 @@ const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
 	return ts_demangle(resolver->demangler, name);
 }
 
-/* Operation ids count up: neighbours never collide. Shared ids, which count from elsewhere, are few. */
+/*
+ * Operation ids increase by one, so neighbours never collide. The few shared ids start at another
+ * number.
+ */
 static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
 					 uint64_t op_id)
 {
@@ -278,7 +287,7 @@ bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t
 {
 	const struct ts_row_module *found;
 
-	/* Only who asks for stacks pays for it. */
+	/* Read at the first request, so passes without stacks do not pay for it. */
 	if (!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules))
 		return false;
 	found = ts_modules_find(resolver->modules, session, address, time_ns);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a row, in a word (ts_resolver_name()). The resolver finds the names; a sample is named by its place in the code. */
+/*
+ * Builds the short name of a row (ts_resolver_name()). The resolver finds the names; a sample's
+ * name is its place in the code. All answers that print rows call it.
+ */
 #include "replay/report/names/names.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/stacks/codeplace.h"
@@ -38,7 +41,7 @@ static const char *object_name(uint32_t action, const char *of, uint32_t number,
 	return buffer;
 }
 
-/* "domain: name", so that one library's ranges are told from another's. */
+/* "domain: name", to distinguish ranges of different libraries. */
 static const char *annotation_name(struct ts_resolver *resolver, uint32_t domain_id,
 				   uint32_t name_id, const char *after,
 				   char buffer[TS_RESOLVER_NAME_BYTES])
@@ -51,7 +54,7 @@ static const char *annotation_name(struct ts_resolver *resolver, uint32_t domain
 	return buffer;
 }
 
-/* Events of the vendor's have nothing but their address for a name. */
+/* An event of CUDA or HIP has no name but its handle. */
 static const char *event_name(const char *what, uint64_t handle,
 			      char buffer[TS_RESOLVER_NAME_BYTES])
 {

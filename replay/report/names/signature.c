@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters are what the last pair of parentheses holds, with commas between that no other bracket holds. */
+/*
+ * Parses a kernel's demangled signature into parameters. element.c calls it; it calls value.c. The
+ * parameters lie in the last pair of parentheses, separated by commas outside any other brackets.
+ */
 #include "replay/report/names/signature.h"
 
 #include "proto/abi/base.h"
 
 #include <string.h>
 
-/* Behind the parenthesis that the last one closes; NULL: there is none. */
+/* Returns the text after the parenthesis that matches the last `)`, or NULL. */
 static const char *begin_of(const char *signature, const char **ret_end)
 {
 	const char *end = strrchr(signature, ')');
@@ -22,7 +25,7 @@ static const char *begin_of(const char *signature, const char **ret_end)
 	return NULL;
 }
 
-/* The comma, or the end. */
+/* Returns the next comma at depth 0, or the end. */
 static const char *end_of(const char *at, const char *end)
 {
 	size_t depth = 0;
@@ -50,7 +53,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= n_end && !strncmp(text + n - n_end, end, n_end);
 }
 
-/* Returns the bytes that the parameter has among the arguments; 0: not known. */
+/* Returns the parameter's size in bytes among the arguments; 0: not known. */
 static uint32_t read_one(const char *text, size_t n, struct ts_signature_parameter *parameter,
 			 uint32_t *ret_align)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's parameters, by its demangled signature: "void scale<float>(float*, float, int)". The signature has their types, and so
- * their places among the packed arguments, up to the first one that the program defined itself and passes by value.
+ * A kernel's parameters, from its demangled signature: "void scale<float>(float*, float, int)". The
+ * signature gives their types, and so their offsets among the packed arguments. Offsets are known
+ * up to the first struct of the program that is passed by value.
  */
 #pragma once
 
@@ -10,17 +11,17 @@
 #define TS_SIGNATURE_MAX_PARAMETERS 64u
 
 struct ts_signature_parameter {
-	bool is_placed;	 /* its offset is known */
-	bool is_pointer; /* to what follows */
-	bool is_const;	 /* the kernel only reads there by it */
-	bool has_type;	 /* what it points to is of a known type */
-	uint32_t offset; /* among the packed arguments */
+	bool is_placed;	 /* `offset` is known */
+	bool is_pointer; /* `type` is the pointed-to type */
+	bool is_const;	 /* the kernel only reads through it */
+	bool has_type;	 /* the pointed-to type is known */
+	uint32_t offset; /* in bytes, among the packed arguments */
 	struct ts_value_type type;
 };
 
 /*
- * Returns how many parameters there are, at most TS_SIGNATURE_MAX_PARAMETERS. 0: there are none, or the text is no signature: a
- * kernel of extern "C" has a name alone.
+ * Returns the number of parameters, at most TS_SIGNATURE_MAX_PARAMETERS. Returns 0 if there are
+ * none, or if the text is no signature: an extern "C" kernel has only a name.
  */
 size_t ts_signature_parse(
 	const char *signature,

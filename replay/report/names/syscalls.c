@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of system calls by their numbers on x86-64, as in Linux 6.10's arch/x86/entry/syscalls/syscall_64.tbl. Called for rows of
- * kernel events.
+ * Names of system calls by their number on x86-64, from Linux 6.10's
+ * arch/x86/entry/syscalls/syscall_64.tbl. Rows of kernel events use them.
  */
 #include "replay/report/names/names.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are looked up by the demangler's spelling of them, which knows one for each. */
+/*
+ * Parses CUDA's scalar and vector types and prints values as text. signature.c and element.c call
+ * it. Types are looked up by the demangler's spelling, which is unique for each type.
+ */
 #include "replay/report/names/value.h"
 
 #include "proto/abi/base.h"
@@ -15,7 +18,7 @@ static const struct {
 	const char *name;
 	enum ts_value_kind kind;
 	uint32_t bytes;
-	const char *vector; /* "float" of float2, float3, float4; NULL: there are none */
+	const char *vector; /* "float" for float2, float3, float4; NULL: no vectors */
 } scalars[] = {
 	{"float", TS_VALUE_FLOAT, 4, "float"},
 	{"double", TS_VALUE_FLOAT, 8, "double"},
@@ -49,7 +52,7 @@ static size_t without_end(const char *text, size_t n, const char *end)
 	return n >= n_end && !strncmp(text + n - n_end, end, n_end) ? n - n_end : n;
 }
 
-/* Without what qualifies it: "float const", "const float". */
+/* Removes qualifiers: "float const", "const float". */
 static void strip(const char **text, size_t *n)
 {
 	static const char *const behind[] = {" ", " const", " volatile", " __restrict__", "*const"};
@@ -61,7 +64,7 @@ static void strip(const char **text, size_t *n)
 		for (size_t i = 0; i < TS_ARRAY_LEN(behind); i++) {
 			size_t left = without_end(*text, *n, behind[i]);
 
-			/* The asterisk stays. */
+			/* Keeps the asterisk. */
 			*n = left < *n && *behind[i] == '*' ? left + 1 : left;
 		}
 		for (size_t i = 0; i < TS_ARRAY_LEN(before); i++) {
@@ -157,19 +160,22 @@ static double value_of(const struct ts_value_type *type, uint64_t bits)
 	return value;
 }
 
-/* Whether the number is nearer to the value than to those beside it. */
+/* True if `number` is nearer to the value than to the value's neighbours. */
 static bool is_nearest(const struct ts_value_type *type, uint64_t bits, double number)
 {
 	double value = value_of(type, bits), off = fabs(number - value);
 	double above = value_of(type, bits + 1);
 	double below = value_of(type, bits - 1);
 
-	/* Beside zero is the least value of either sign. */
+	/*
+	 * Both neighbours of zero are the smallest values of either sign, so only an exact zero
+	 * matches.
+	 */
 	if (value == 0)
 		return number == 0;
 	if (type->bytes == 8)
 		return number == value;
-	/* Above the greatest value there is as much room as below it. */
+	/* Above the greatest value, use the same distance as below it. */
 	if (!isfinite(above))
 		above = value + (value - below);
 	return off < fabs(number - above) && off < fabs(number - below);
@@ -190,7 +196,7 @@ static void print_float(const struct ts_value_type *type, uint64_t bits,
 		snprintf(ret_text, TS_VALUE_TEXT_BYTES, "%s", value < 0 ? "-inf" : "inf");
 		return;
 	}
-	/* 9e+01 reads worse than 90.0. */
+	/* 90.0 is easier to read than 9e+01. */
 	if (fabs(value) < 1e6 && value == (double)(int64_t)value) {
 		snprintf(ret_text, TS_VALUE_TEXT_BYTES, "%.1f", value);
 		return;

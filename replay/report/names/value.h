@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of arrays as text, in the types that kernels name in their signatures: "1.0", "-3", "true". Types are CUDA's on 64-bit
- * Linux (long has 8 bytes). No state; any thread.
+ * Prints array values as text, in the types that kernel signatures name: "1.0", "-3", "true". Types
+ * are CUDA's on 64-bit Linux (long has 8 bytes). Stateless and thread-safe.
  */
 #pragma once
 
@@ -22,22 +22,22 @@ enum ts_value_kind {
 
 struct ts_value_type {
 	enum ts_value_kind kind;
-	uint32_t bytes;			/* of a part */
-	uint32_t n_parts;		/* 1; of a vector 2 to 4 */
-	uint32_t align;			/* of an element, which has n_parts * bytes */
-	char name[TS_VALUE_TYPE_BYTES]; /* of a part: "float" of float4 */
+	uint32_t bytes;			/* size of a part */
+	uint32_t n_parts;		/* 1; for a vector 2 to 4 */
+	uint32_t align;			/* alignment of an element of n_parts * bytes */
+	char name[TS_VALUE_TYPE_BYTES]; /* name of a part: "float" for float4 */
 };
 
 /*
- * Reads the first n bytes of `name`: "float", "unsigned int", "__half", "float4", "char const", "int*". False: the type is none of
- * those, or a struct of the program's own.
+ * Parses the first n bytes of `name`: "float", "unsigned int", "__half", "float4", "char const",
+ * "int*". Returns false for any other type, for example a struct of the program.
  */
 bool ts_value_type_parse(const char *name, size_t n, struct ts_value_type *ret_type);
 
 #define TS_VALUE_TEXT_BYTES 48u
 /*
- * Writes one part, which has type->bytes bytes. A float has the fewest digits that tell it from its neighbours, and always a point
- * or an exponent. A NaN has its bits; a pointer is in hex.
+ * Prints one part of type->bytes bytes. A float has the fewest digits that identify it, and always
+ * a point or an exponent. A NaN is printed with its bits, a pointer in hex.
  */
 void ts_value_print(const struct ts_value_type *type, const uint8_t *bytes,
 		    char ret_text[TS_VALUE_TEXT_BYTES]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the answers to all requests to replay: the executor that is named, the part of the program that is asked for, progress,
- * complaints. replay.c asks for the answers; they call this.
+ * Code shared by all answers to replay requests: executors by name, the selected part of a program,
+ * progress, error messages. replay.c, execjson.c, dryjson.c, emulatejson.c and planjson.c call it.
  */
 #include "replay/report/replay/replay.h"
 
@@ -13,7 +13,7 @@
 
 #define TEXT_BYTES 1024u
 
-/* The table: what a name of the request stands for. */
+/* Executors by the name that a request uses. */
 static const struct ts_executor *const executors[] = {&ts_exec_vgpu};
 
 const struct ts_executor *ts_replay_executor(const char *name)
@@ -115,7 +115,7 @@ bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64
 
 	if (n_operations)
 		return false;
-	/* Of a stream, calls that wait for others are no answer. */
+	/* If a stream is selected, calls that only wait for other streams are not enough. */
 	return asked->has_stream || (!n_calls && (asked->has_first_op || asked->has_last_op ||
 						  asked->from || asked->to));
 }

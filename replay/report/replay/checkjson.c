@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What checks found (replay/check), as messages. */
+/*
+ * Converts the findings of replay/check to messages, with remedies. execjson.c calls it; it calls
+ * sidejson.c.
+ */
 #include "replay/report/replay/checkjson.h"
 
 #include "proto/abi/base.h"

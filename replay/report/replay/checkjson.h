@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What checks of a replay found (replay/check), as messages. */
+/* Findings of replay/check as messages. */
 #pragma once
 
 #include "replay/report/replay/replay.h"
 
-/* Of "races", "init", "bounds", "order", "all" the TS_CHECK_*. -EINVAL where one is none of these. */
+/*
+ * Converts the names "races", "init", "bounds", "order" and "all" to a mask of TS_CHECK_*. Returns
+ * 0, or -EINVAL for any other name.
+ */
 int ts_checkjson_what(char *const *names, size_t n, uint32_t *ret_what);
 
-/* Fills the result with the findings of replay->check and with remedies; all of it goes with the replay's pool. */
+/*
+ * Adds the findings of replay->check and their remedies to the result. The replay's pool owns all
+ * of them.
+ */
 void ts_checkjson_fill(struct ts_replay *replay, Ts__Rpc__ReplayResult *to);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that differ are always there in hex; a type that no signature gives is not guessed. */
+/*
+ * Converts a difference to a message. The message always has the differing bytes in hex; it has
+ * typed values only if a kernel's signature gives the type. execjson.c and schedulejson.c call it;
+ * it calls element.c.
+ */
 #include "replay/report/replay/differencejson.h"
 
 #include "replay/report/replay/element.h"

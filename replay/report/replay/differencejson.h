@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A difference that a replay has (replay/exec), as a message: the place, and both values in their type. */
+/*
+ * A difference found by a replay (replay/exec) as a message: the place, and both values in their
+ * type.
+ */
 #pragma once
 
 #include "replay/report/replay/replay.h"
 
-/* `from`: what it differs from, as ReplayDifference.from has it. Goes with the replay's pool. */
+/*
+ * `from` is the reference of the comparison, as in ReplayDifference.from. The replay's pool owns
+ * the result.
+ */
 Ts__Rpc__ReplayDifference *ts_differencejson_make(struct ts_replay *replay,
 						  const struct ts_exec_difference *difference,
 						  const char *from);

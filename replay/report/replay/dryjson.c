@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dry run of what was captured: which of the captured operations would be done, what of them the trace lacks, and how long
- * the program took over them.
+ * Dry run of a capture: lists the captured operations that a replay would run, counts the contents
+ * that the trace lacks, and sums the recorded time. execjson.c's counterpart for --mode dry-run;
+ * replay.c calls it.
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"
@@ -14,7 +15,7 @@ struct tally {
 	uint64_t first_ns, last_ns;
 };
 
-/* Whether it needs a content that is not there. */
+/* True if the operation needs a content that the trace does not have. */
 static bool lacks_content(const struct ts_row_operation *operation, size_t n_blobs)
 {
 	if (operation->content)
@@ -44,7 +45,7 @@ static int count(struct ts_replay *replay, struct tally *tally)
 		}
 		if (operation->kind < TS_OPERATION_COUNT)
 			tally->counts[operation->kind]++;
-		/* Those of no call have no time. */
+		/* Operations without a call have no time. */
 		if (operation->start_ns && !tally->first_ns)
 			tally->first_ns = operation->start_ns;
 		if (operation->start_ns > tally->last_ns)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches are looked at from the difference back to the allocation. A pool's allocation holds many arrays, so the highest pointer
- * that is not above the address counts, and of equal ones the latest that has a type. A pointer without a type that is higher than
- * all others leaves the type unknown: the array may be another one.
+ * Finds the type of the element at a differing address. differencejson.c calls it; it calls
+ * names/signature.c and names/value.c.
+ *
+ * The search visits launches from the difference back to the allocation. A pool's allocation holds
+ * many arrays, so the highest pointer that is not above the address wins. Of equal pointers, the
+ * one from the latest launch with a type wins. If the highest pointer has no type, the type is
+ * unknown: that pointer may begin another array.
  */
 #include "replay/report/replay/element.h"
 
@@ -11,7 +15,7 @@
 
 #include <string.h>
 
-/* Launches that are looked at: the arguments of each are read from the trace. */
+/* Limit of visited launches: the search reads the arguments of each launch from the trace. */
 #define MAX_LAUNCHES	   4096u
 #define MAX_ARGUMENT_BYTES 65536u
 
@@ -20,7 +24,7 @@ struct search {
 	const struct ts_row_operation *buffer;
 	uint64_t address;
 	struct ts_exec_content content;
-	/* The parameters of the last function that was looked at. */
+	/* The parameters of the last visited function. */
 	uint64_t function;
 	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
 	size_t n_parameters;
@@ -35,11 +39,14 @@ static bool is_better(const struct search *search, const struct ts_signature_par
 {
 	if (!search->pointer || pointer != search->pointer)
 		return pointer > search->pointer;
-	/* A kernel that writes there counts before one that only reads. */
+	/* A kernel that writes through the pointer has priority over a kernel that only reads. */
 	return !search->found || (search->is_const && !parameter->is_const);
 }
 
-/* Any word of the arguments may be a pointer, also in a struct. One that is higher and without a type leaves none known. */
+/*
+ * Any word of the arguments may be a pointer, also inside a struct. If the highest pointer has no
+ * type, the element's type is unknown.
+ */
 static void look_at_words(struct search *search)
 {
 	uint64_t word;
@@ -123,7 +130,10 @@ bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *
 	return search.found;
 }
 
-/* Whether so many bytes in front of the one that differs lie in front of it on the device as well. */
+/*
+ * True if the `before` bytes in front of the differing byte also lie in front of it on the device:
+ * a copy's result has gaps between rows.
+ */
 static bool is_in_row(const struct ts_replay *replay, const struct ts_exec_difference *difference,
 		      uint64_t before)
 {

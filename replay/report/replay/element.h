@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which element of which type lies at an address where a replay differs. Memory has no types: the launch before with the nearest
- * pointer to there gives one, by its kernel's signature. The verdict names that launch.
+ * Finds the array element and its type at an address where a replay differs. Memory has no types,
+ * so the type comes from the signature of a kernel. The kernel is the one of the latest earlier
+ * launch with the nearest pointer to that address. The verdict names that launch.
  */
 #pragma once
 
@@ -10,20 +11,24 @@
 
 struct ts_element {
 	struct ts_value_type type;
-	uint64_t address;   /* of the part that differs */
-	uint64_t index;	    /* of the element, from where the pointer points */
-	uint32_t part;	    /* of a vector, from 0 */
-	uint64_t sequence;  /* of the launch */
-	uint32_t parameter; /* from 1 */
+	uint64_t address;   /* address of the differing part */
+	uint64_t index;	    /* element's index from the pointer */
+	uint32_t part;	    /* part of a vector, from 0 */
+	uint64_t sequence;  /* the launch's sequence number */
+	uint32_t parameter; /* number of the parameter, from 1 */
 };
 
 /*
- * `buffer`: the allocation that holds the address. False: no launch between the two has a pointer of a known type to there or below,
- * or another pointer, of which no type is known, is nearer.
+ * `buffer` is the allocation that holds the address. Returns false if no launch between the
+ * allocation and the difference has a typed pointer to the address or below it. Also returns false
+ * if a pointer without a known type is nearer.
  */
 bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *difference,
 		     const struct ts_row_operation *buffer, struct ts_element *ret_element);
-/* Both values of the part, by the bytes that the difference has. False: there are too few. */
+/*
+ * Prints both values of the part, from the bytes in the difference. Returns false if the difference
+ * has too few bytes.
+ */
 bool ts_element_values(const struct ts_replay *replay, const struct ts_exec_difference *difference,
 		       const struct ts_element *element, char ret_expected[TS_VALUE_TEXT_BYTES],
 		       char ret_found[TS_VALUE_TEXT_BYTES]);

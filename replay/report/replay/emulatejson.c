@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace in virtual time, as it was and edited (replay/emulate), as messages.
+ * Converts emulations of a trace, as recorded and edited, to messages. replay.c calls it; it calls
+ * replay/emulate.
  */
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"
@@ -16,7 +17,7 @@ struct edits {
 	size_t n;
 };
 
-/* Returns 0, a negative errno, or 1 after a complaint. */
+/* Returns 0, a negative errno, or 1 after it reported an error in an answer. */
 static int gather_edits(struct ts_replay *replay, struct edits *edits)
 {
 	const Ts__Rpc__Query__Replay *asked = replay->asked;
@@ -203,7 +204,7 @@ static Ts__Rpc__ReplayDoubts *make_doubts(struct ts_pool *pool,
 	return message;
 }
 
-/* As gather_edits(). */
+/* Returns the same values as gather_edits(). */
 static int run_edited(struct ts_replay *replay, const struct ts_emulate_program *program,
 		      const struct edits *edits, Ts__Rpc__ReplayReport *report)
 {
@@ -223,7 +224,7 @@ static int run_edited(struct ts_replay *replay, const struct ts_emulate_program 
 	return 0;
 }
 
-/* As gather_edits(). */
+/* Returns the same values as gather_edits(). */
 static int run_all(struct ts_replay *replay, const struct ts_emulate_program *program,
 		   const struct edits *edits, Ts__Rpc__ReplayReport *report)
 {
@@ -313,6 +314,6 @@ int ts_replay_emulate(struct ts_replay *replay)
 	if (!r && ts_replay_is_empty(replay, report.emulated->calls, report.emulated->operations))
 		r = ts_replay_complain(replay, true, "%s: no operation is selected", replay->path)
 			    ?: 1;
-	/* Positive: it was complained of. */
+	/* 1: an answer already reports the error. */
 	return r == 1 ? 0 : r ?: give_report(replay, program, &report);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file whose last whole operation is not its program's last looks like any other: its operations are in order, and none is
- * missing. That there were, or may have been, more is for the session's own end to say.
+ * Detects recordings that end before their program. execjson.c and `tsctl info` call it.
+ *
+ * A truncated capture looks complete: its operations are in order and none is missing. Only the
+ * session's end row shows that the program had, or may have had, more operations.
  */
 #include "replay/report/replay/ended.h"
 

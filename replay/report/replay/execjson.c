@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does again what `tsctl record --capture replay` captured, and says whether it came out the same. A
- * difference from the capture alone may be the program's own: it is replayed once more, with kernels on all CPUs at once, and
- * where the replays differ too, the program is what differs from run to run.
+ * Replays a program captured by `tsctl record --capture replay`, and reports whether the results
+ * are the same. replay.c calls it; it calls replay/exec, replay/check and the other modules of this
+ * folder.
+ *
+ * A difference from the capture may come from the program itself. Then the program is replayed once
+ * more, with kernels on all CPUs at once. If the replays also differ from each other, the program
+ * is nondeterministic.
  */
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
@@ -28,7 +32,6 @@ static const char *operation_name(const struct ts_replay *replay,
 	return name ? name : "what has no name";
 }
 
-/* What the trace names as such, each once. */
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -51,7 +54,6 @@ size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names)
 	return n;
 }
 
-/* NULL: it did not. */
 char *ts_replay_why_ended(struct ts_replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -69,7 +71,7 @@ char *ts_replay_why_ended(struct ts_replay *replay)
 	return ts_ended_early(replay->reader, program->session, is_closed, &replay->pool);
 }
 
-/* As many check points as are asked for, those of the first replay. */
+/* Lists up to `limit` check points of the first replay. */
 static void list_points(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 {
 	struct ts_exec_point point;
@@ -95,7 +97,7 @@ static void list_points(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	}
 }
 
-/* The verdict has it beside the operation. */
+/* Moves the stack out of the operation: the verdict has the stack in a field of its own. */
 static Ts__Rpc__Stack *take_stack(Ts__Rpc__ReplaySide *side)
 {
 	Ts__Rpc__Stack *stack = side ? side->stack : NULL;
@@ -129,7 +131,10 @@ static bool is_noted(const struct ts_exec_notes *notes, const char *text)
 	return false;
 }
 
-/* The first replay's, and where the last one differs from it, its own that may be why. */
+/*
+ * Lists the notes of the first replay. If the last replay differs, also lists its additional notes,
+ * which may explain the difference.
+ */
 static void fill_notes(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 {
 	const struct ts_exec_notes *notes = &replay->first.notes;
@@ -224,7 +229,10 @@ static int give_result(struct ts_replay *replay)
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
-/* As it is called in the capture; NULL: it is not. What it was made of has its name, where it is another's handle. */
+/*
+ * The kernel's name in the capture, or NULL if it has none. If the handle is derived from another
+ * function, the other function has the name.
+ */
 static const char *kernel_under_way(struct ts_replay *replay, const struct ts_row_operation *row)
 {
 	const struct ts_row_operation *function = row;
@@ -247,7 +255,10 @@ static bool is_on_device(const struct ts_replay *replay)
 	return replay->executor == replay->options->device;
 }
 
-/* Before the first operation of the first replay. */
+/*
+ * Reports once, before the first operation of the first replay, that a device runs the trace's
+ * code.
+ */
 static void say_what_runs(struct ts_replay *replay)
 {
 	if (replay->is_said)
@@ -289,7 +300,7 @@ static bool looks_inside(const struct ts_replay *replay)
 	return replay->asked->n_check || replay->asked->schedules;
 }
 
-/* --check and --schedules have a limit for all their replays together. */
+/* With --check or --schedules, one time limit covers all replays together. */
 static void begin_time(struct ts_replay *replay)
 {
 	uint64_t limit = replay->asked->time_limit_ns;
@@ -299,7 +310,7 @@ static void begin_time(struct ts_replay *replay)
 	replay->until_ns = ts_clock_monotonic_ns() + (limit ? limit : TS_REPLAY_CHECKS_NS);
 }
 
-/* The time that the next replay may take; 0: any. */
+/* Time limit of the next replay in nanoseconds; 0: none. */
 static uint64_t time_of_run(const struct ts_replay *replay)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -323,7 +334,7 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 	};
 }
 
-/* Again and again, with kernels on all CPUs at once. */
+/* Replays up to `n` times in all, with kernels on all CPUs at once. */
 static int run_more(struct ts_replay *replay, uint32_t n)
 {
 	struct ts_exec_options options = exec_options(replay);
@@ -338,7 +349,10 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 		options.time_ns = time_of_run(replay);
 		r = ts_exec_run(replay->program, replay->executor, &options, &replay->results,
 				replay->options->cancel, &now, &replay->last);
-		/* A kernel of the one before has the device still: what was found up to then is told. */
+		/*
+		 * A kernel of the earlier replay still occupies the device; the result reports the
+		 * earlier findings.
+		 */
 		if (r == TS_EXEC_E_REFUSED && is_refused) {
 			r = 0;
 			break;
@@ -353,7 +367,10 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 	return r;
 }
 
-/* As often as it takes. The first one has kernels one after the other: what it computes is the same each time. */
+/*
+ * Runs all replays of the request. The first replay runs kernels serially, so its results are the
+ * same each time.
+ */
 static int run_all(struct ts_replay *replay)
 {
 	const Ts__Rpc__Query__Replay *asked = replay->asked;
@@ -386,7 +403,10 @@ static int run_all(struct ts_replay *replay)
 	return run_more(replay, n);
 }
 
-/* The first call of the captured program, in its own order, that returned a kernel's fault; 0: none did. */
+/*
+ * Finds the captured program's first call, in program order, that returned a kernel's fault.
+ * Without such a call, the error is 0.
+ */
 static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, int *ret_error)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
@@ -406,8 +426,9 @@ static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, in
 }
 
 /*
- * A program whose kernel faulted is the same if its replay ends by the same fault and began no launch after the call that returned the
- * fault. The refused operation can be later: launches are asynchronous, and a call that only waits is no operation.
+ * A faulting program's replay matches if it ends with the same fault and begins no launch after the
+ * call that returned the fault. The replay may refuse a later operation: launches are asynchronous,
+ * and a call that only waits is no operation.
  */
 static int compare_faults(struct ts_replay *replay)
 {
@@ -419,7 +440,7 @@ static int compare_faults(struct ts_replay *replay)
 		return 0;
 	r = find_captured_fault(replay, &op_id, &error);
 	replay->faults_as_captured = !r && error == first->fault && op_id >= first->launch_op_id;
-	/* Damage elsewhere in the trace is none of the program. */
+	/* Damage elsewhere in the trace says nothing about the program. */
 	return r < 0 ? r : 0;
 }
 
@@ -434,7 +455,7 @@ int ts_replay_exec(struct ts_replay *replay)
 	if (replay->what)
 		r = ts_check_new(replay->what, &replay->check);
 	r = r ?: run_all(replay);
-	/* What was found up to then is worth telling. */
+	/* The result reports the findings up to the interruption. */
 	if (r == -ECANCELED) {
 		replay->is_interrupted = true;
 		r = 0;

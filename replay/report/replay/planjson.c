@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dry run: what a replay would run, what of it is missing in the trace, and how long it took when it was
- * recorded. The same for every executor that needs no more than a trace has.
+ * Dry run of an emulation: counts the operations that a replay would run, the parts that the trace
+ * lacks, and the recorded time. The answer is the same for every executor that needs only the
+ * trace. replay.c calls it.
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"
@@ -17,7 +18,7 @@ struct plan {
 	bool is_damaged;
 };
 
-/* `time_ns`: when it was called for. */
+/* `time_ns`: time of the call. */
 static bool selects_call(const struct plan *plan, uint64_t op_id, uint64_t time_ns)
 {
 	const Ts__Rpc__Query__Replay *asked = plan->replay->asked;

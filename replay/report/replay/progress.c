@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was noted last is under a lock; who tells takes a copy, so that the one who replays never waits for somebody's terminal or
- * socket, unless it has an answer to give itself.
+ * Reports a replay's progress from a thread of its own. The modules of this folder note the
+ * progress; tsctl and the daemon's worker receive the reports.
+ *
+ * A lock protects the latest progress. The reporting thread copies the progress and calls `report`
+ * without that lock. So the replay never waits for a terminal or a socket, except before it gives
+ * an answer.
  */
 #include "replay/report/replay/progress.h"
 
@@ -31,7 +35,10 @@ static void later(struct timespec *time, uint32_t ms)
 	}
 }
 
-/* The lock of reporting is taken first by both, so that none waits for the other with the other's. */
+/*
+ * report_now() and ts_replay_progress_pause() both lock `reporting` before `lock`, so they cannot
+ * deadlock.
+ */
 static void report_now(struct ts_replay_progress *progress)
 {
 	struct ts_replay_progress_now now;

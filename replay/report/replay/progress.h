@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports how far a replay is. The thread that replays notes its progress; a thread of this module
- * reports it, so a program hears of an operation that takes minutes too. Give it to ts_query_run()
- * as ts_query_options.progress (replay/report/query.h).
+ * Reports the progress of a replay. The replaying thread notes its progress; a thread of this
+ * module reports it. So the program also receives reports during an operation that takes minutes. A
+ * caller passes the object to ts_query_run() as ts_query_options.progress (replay/report/query.h).
  */
 #pragma once
 
@@ -18,12 +18,16 @@ extern "C" {
 #define TS_REPLAY_PROGRESS_NAME_BYTES 128
 
 struct ts_replay_progress_now {
-	const char *doing; /* as ReplayProgress of tracesmith.proto has it; a constant */
+	const char *doing; /* as in ReplayProgress of tracesmith.proto; a constant */
 	uint32_t session;
-	uint32_t replay;    /* number of this replay of the session, from 1; 0: none yet */
-	uint64_t done, all; /* operations, rows or nanoseconds, as `doing` says; all 0: not known */
-	uint64_t op_id;	    /* the operation that runs */
-	char operation[TS_REPLAY_PROGRESS_NAME_BYTES]; /* its name; "": none runs */
+	uint32_t replay; /* number of this replay of the session, from 1; 0: none yet */
+	/*
+	 * Count of operations, rows or nanoseconds, as `doing` says. `all` is 0 if the total is
+	 * unknown.
+	 */
+	uint64_t done, all;
+	uint64_t op_id;				       /* the running operation */
+	char operation[TS_REPLAY_PROGRESS_NAME_BYTES]; /* the operation's name; "": none runs */
 };
 
 struct ts_replay_progress;
@@ -35,16 +39,19 @@ struct ts_replay_progress;
  */
 int ts_replay_progress_new(void (*report)(void *data, const struct ts_replay_progress_now *now),
 			   void *data, uint32_t every_ms, struct ts_replay_progress **ret_progress);
-/* Ends the thread; no `report` runs when this returns. Not from within `report`. NULL is fine. */
+/*
+ * Ends the thread; no `report` runs when this returns. Must not be called from `report`. NULL is
+ * accepted.
+ */
 void ts_replay_progress_free(struct ts_replay_progress *progress);
 TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_replay_progress_free)
 
-/* Called by replays, from any thread. Copies *now. NULL is fine: nobody listens. */
+/* Replays call it, from any thread. Copies *now. Does nothing if `progress` is NULL. */
 void ts_replay_progress_note(struct ts_replay_progress *progress,
 			     const struct ts_replay_progress_now *now);
 /*
- * Called by replays before they give an answer: drops what was noted, so no report comes among the
- * answer's lines, and waits for a `report` that runs. NULL is fine.
+ * Replays call it before they give an answer. Drops the noted progress, so no report comes between
+ * the answer's lines, and waits for a running `report`. NULL is accepted.
  */
 void ts_replay_progress_pause(struct ts_replay_progress *progress);
 

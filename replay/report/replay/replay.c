@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers requests to replay: of which sessions, and by which kind of answer. What the answers share is in asking.c.
+ * Dispatches replay requests: selects the sessions and the kind of answer. query.c calls it; it
+ * calls execjson.c, dryjson.c, emulatejson.c and planjson.c. asking.c has the code that they share.
  */
 #include "replay/report/replay/replay.h"
 
@@ -23,7 +24,10 @@ static void replay_deinit(struct ts_replay *replay)
 	ts_pool_deinit(&replay->pool);
 }
 
-/* Of one session. TS_EXEC_E_NOT_CAPTURED: it has nothing to be replayed. 1: it was complained of. */
+/*
+ * Replays one session. Returns TS_EXEC_E_NOT_CAPTURED if the session has no capture, or 1 after it
+ * reported an error in an answer.
+ */
 static int exec_session(struct ts_replay *replay, uint32_t session)
 {
 	char *why;
@@ -72,12 +76,12 @@ static int exec_sessions(struct ts_replay *replay)
 	return r == 1 ? 0 : r;
 }
 
-/* What a request can have that no option of tsctl's makes. */
+/* True for requests that no option of tsctl can produce. */
 static bool is_odd(const Ts__Rpc__Query__Replay *asked)
 {
 	if (asked->n_decisions > TS_EXEC_MAX_DECISIONS || asked->limit > MAX_LISTED)
 		return true;
-	/* Check points lie elsewhere where orders are tried. */
+	/* With schedules, check points lie at other places. */
 	if (asked->schedules && asked->repeat && asked->compare_every)
 		return true;
 	for (size_t i = 0; i < asked->n_decisions; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request to replay, answered (Query.Replay, ReplayAnswer): which executor runs what, how often, and what comes of it as messages.
- * asking.c has the parts in common; execjson.c runs what was captured, emulatejson.c any trace in virtual time; dryjson.c and planjson.c
- * tell what either would run.
+ * Answers a replay request (Query.Replay, ReplayAnswer): which executor runs which operations, how
+ * often, and the results as messages. asking.c has the shared parts. execjson.c runs captures;
+ * emulatejson.c runs any trace in virtual time. dryjson.c and planjson.c describe the run without
+ * running it.
  */
 #pragma once
 
@@ -20,64 +21,75 @@
 #define TS_REPLAY_STEP_ROWS	 65536u
 #define TS_REPLAY_SIDES		 64u
 #define TS_REPLAY_CHECKS_NS \
-	UINT64_C(60000000000) /* of --check and --schedules, if the query has no limit */
+/* Time limit of --check and --schedules in nanoseconds, if the query has none. */
+UINT64_C(60000000000)
 
-/* A replay of one session, or of a trace. */
+/* A replay of one session, or of a whole trace. */
 struct ts_replay {
 	const Ts__Rpc__Query__Replay *asked;
 	struct ts_sbt_reader *reader;
-	const char *path; /* as the messages have it */
-	uint32_t in_file; /* the session that was asked for; 0: all */
+	const char *path; /* file name as in the messages */
+	uint32_t in_file; /* the requested session; 0: all */
 	uint32_t limit;
 	const struct ts_query_options *options;
 	struct ts_query_end *end;
 	struct ts_replay_progress_now now;
 	struct ts_pool pool;
 	struct ts_resolver *resolver;
-	/* Of what was captured, from here on. */
+	/* The fields below are for captures. */
 	const struct ts_executor *executor;
 	struct ts_exec_program *program;
-	uint32_t what;			/* TS_CHECK_*: what is looked for */
-	struct ts_exec_report first;	/* of the first replay */
-	struct ts_exec_report last;	/* of the last one, which alone may differ from the first */
-	struct ts_exec_results results; /* of the first one */
+	uint32_t what;		     /* TS_CHECK_* to look for */
+	struct ts_exec_report first; /* the first replay's report */
+	/* The last replay's report. The replays in between equal the first one. */
+	struct ts_exec_report last;
+	struct ts_exec_results results; /* the first replay's results */
 	uint32_t n_replays;
 	struct ts_exec_schedule
-		usual; /* where other orders were asked for: as it is without decisions */
+		usual; /* With --schedules: the default schedule, without decisions. */
 	struct ts_exec_explored explored;
-	struct ts_check *check; /* NULL: nobody looks on */
+	struct ts_check *check; /* NULL: no checks */
 	uint64_t
-		until_ns; /* CLOCK_MONOTONIC: when all replays are over; 0: there is no such time */
+		until_ns; /* CLOCK_MONOTONIC time at which all replays must be over; 0: no limit. */
 	bool is_interrupted;
-	bool faults_as_captured; /* the first replay ended by a fault, and so did the program's work */
-	const Ts__Rpc__ReplaySide *sides[TS_REPLAY_SIDES]; /* made of late (sidejson.h); or NULL */
-	bool has_functions; /* `functions` has all of the program's */
-	bool is_said;	    /* that the trace's code runs on a device */
+	/* The first replay ended by a fault, and the captured program by the same fault. */
+	bool faults_as_captured;
+	/* Cache of sides already made (sidejson.h); NULL: empty slot. */
+	const Ts__Rpc__ReplaySide *sides[TS_REPLAY_SIDES];
+	bool has_functions; /* `functions` holds all of the program's functions */
+	bool is_said;	    /* the notice that a device runs the trace's code was given */
 	struct ts_state_map
-		functions; /* whose names are told meanwhile: the captured operation of each */
+		/*
+		 * Functions whose names progress reports use: handle to index of the captured
+		 * operation.
+		 */
+		functions;
 };
 
-/* As ts_query_run() does, of a query about a replay. */
+/* Answers a replay query; parameters and errors are those of ts_query_run(). */
 int ts_replay_query(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		    const struct ts_query_options *options, struct ts_query_end *end);
 
-/* The executor of captured operations with this name; NULL: there is none. */
+/* The executor of captured operations with this name, or NULL. Static. */
 const struct ts_executor *ts_replay_executor(const char *name);
-/* Of what was captured the selected operations: 0, as ts_exec_program_select(). */
+/* Applies the request's selection to a captured program. Returns as ts_exec_program_select(). */
 int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program);
-/* Why a program cannot be replayed, in words: what ts_exec_program_new(), _select() and ts_exec_run() return. */
+/*
+ * Explains in words why a program cannot be replayed. `r` is a result of ts_exec_program_new(),
+ * ts_exec_program_select() or ts_exec_run().
+ */
 char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
 		    const char *refused);
 
 /* ---- within ------------------------------------------------------------------------------------- */
 
 int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer);
-/* That nothing came of it, and why; or, where not `failed`, what is to be said beside. */
+/* Gives an answer with a message: an error if `failed`, else a notice. */
 int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Of any trace: whether a selection was asked for, and there is nothing that it means. */
+/* For any trace: true if the request selects operations and the selection matches none. */
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
-/* An int (*)(void *, uint64_t, uint64_t) of replay/emulate, of a struct ts_replay whose now.doing is set. */
+/* The progress callback of replay/emulate. `data` is a struct ts_replay with now.doing set. */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
 bool ts_replay_is_interrupted(const struct ts_replay *replay);
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);
@@ -88,7 +100,9 @@ int ts_replay_plan(struct ts_replay *replay);
 int ts_replay_exec(struct ts_replay *replay);
 int ts_replay_exec_plan(struct ts_replay *replay);
 
-/* What the trace names as such, each once. */
+/*
+ * Names of the operations that the capture marks as unsupported, each once. Returns their number.
+ */
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names);
-/* NULL: it did not. */
+/* Reason in words if the capture ended before its program, else NULL. */
 char *ts_replay_why_ended(struct ts_replay *replay);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which order of what nothing orders makes a program's results other ones (replay/exec/exec-schedule.h), as messages. */
+/*
+ * Finds the order of unordered operations that changes a program's results
+ * (replay/exec/exec-schedule.h), and reports it as messages. execjson.c calls it.
+ */
 #include "replay/report/replay/schedulejson.h"
 
 #include "proto/abi/base.h"
@@ -9,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A schedule is given up after so much longer than by default. */
+/* Time limit of one schedule: a constant plus a multiple of the default run's time. */
 #define LEAST_NS     UINT64_C(20000000000)
 #define TIMES_LONGER 100u
 
@@ -39,7 +42,7 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 	options.check = NULL;
 	options.schedule = NULL;
 	options.time_ns = LEAST_NS + TIMES_LONGER * replay->first.elapsed_ns;
-	/* What could not be done by default cannot be compared. */
+	/* If the default schedule was refused, there is nothing to compare with. */
 	if (replay->first.refused)
 		return 0;
 	r = ts_exec_explore(replay->program, replay->executor, &options, &exploration,
@@ -48,7 +51,7 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 	return r;
 }
 
-/* As `--seed` takes it. NULL: the list is too long for that. */
+/* The seed in the syntax of `--seed`; NULL if the list of decisions is too long. */
 static char *seed_of(struct ts_replay *replay)
 {
 	const struct ts_exec_explored *explored = &replay->explored;
@@ -69,7 +72,7 @@ static char *seed_of(struct ts_replay *replay)
 	return ts_pool_copy(&replay->pool, text);
 }
 
-/* An operation was held back while later ones in other streams were done. */
+/* Describes an operation that was held back while later ones in other streams ran. */
 static void fill_held(struct ts_replay *replay, const struct ts_exec_decision *from,
 		      Ts__Rpc__ReplayDecision *to)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders to try (replay/exec/exec-schedule.h), and which of them matters, as messages. */
+/*
+ * Explores schedules (replay/exec/exec-schedule.h) and reports the decisions that matter, as
+ * messages.
+ */
 #pragma once
 
 #include "replay/report/replay/replay.h"
@@ -7,10 +10,11 @@
 #define TS_SCHEDULEJSON_MAX_DECISIONS TS_EXEC_MAX_DECISIONS
 
 /*
- * Tries them; replay->first and replay->results are of a run with a schedule without decisions. `usual` says how to run each, but
- * for what is looked for and the order. 0, or as ts_exec_explore().
+ * Explores schedules. replay->first and replay->results are those of a run with a schedule without
+ * decisions. `usual` has the options of each run except checks and schedule. Returns as
+ * ts_exec_explore().
  */
 int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *usual);
 
-/* What was found, into the result; all of it goes with the pool. */
+/* Adds the findings to the result. The replay's pool owns all of them. */
 void ts_schedulejson_fill(struct ts_replay *replay, Ts__Rpc__ReplayResult *to);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An operation has its call's number. The call's row and the device's rows with that number say by whom it was called for and in
- * which stream; they lie in the trace from the call's start on.
+ * Describes captured operations for verdicts. execjson.c, checkjson.c, schedulejson.c and
+ * differencejson.c call it; it calls the resolver and stacks/.
+ *
+ * An operation has the id of its call. The API row and the device rows with that id give the caller
+ * and the stream. In the trace those rows lie at the call's start or later.
  */
 #include "replay/report/replay/sidejson.h"
 
@@ -14,10 +17,13 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-/* An operation has the time of its call; this much more for clocks that were converted apart. */
+/*
+ * An operation has its call's time. The search begins this much earlier, because two clock
+ * conversions may differ.
+ */
 #define EARLIER_NS UINT64_C(10000000)
 
-/* An operation as rows have it. */
+/* An operation's facts from the rows of the trace. */
 struct facts {
 	bool has_call, has_stream;
 	struct ts_row_api call;
@@ -35,7 +41,7 @@ static struct ts_resolver *resolver_of(struct ts_replay *replay)
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
-/* If several functions had one handle, the last one is kept. */
+/* If several functions had the same handle, the table keeps the last one. */
 static void find_functions(struct ts_replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -48,7 +54,7 @@ static void find_functions(struct ts_replay *replay)
 			return;
 }
 
-/* NULL: no operation made the function, or only one behind the launch. */
+/* NULL if no operation created the function, or only an operation after the launch. */
 static const struct ts_row_operation *function_of(struct ts_replay *replay,
 						  const struct ts_row_operation *launch,
 						  uint64_t handle)
@@ -63,7 +69,7 @@ static const struct ts_row_operation *function_of(struct ts_replay *replay,
 	return &replay->program->operations[at];
 }
 
-/* The string's number; 0: there is none. A handle that stands for another one has no name of its own. */
+/* The name's string id, or 0. A handle derived from another one has no name of its own. */
 static uint32_t name_by_handle(struct ts_replay *replay, const struct ts_row_operation *launch)
 {
 	const struct ts_row_operation *row = launch;
@@ -78,7 +84,7 @@ static uint32_t name_by_handle(struct ts_replay *replay, const struct ts_row_ope
 	return 0;
 }
 
-/* The same, also if the handle became another function's behind the launch: looks at all operations. */
+/* Like name_by_handle(), and searches all operations if a later function reuses the handle. */
 static uint32_t kernel_name(struct ts_replay *replay, const struct ts_row_operation *launch)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -125,7 +131,7 @@ const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_o
 	const char *whole = kernel ? ts_sbt_reader_string(replay->reader, kernel, NULL) : NULL;
 	size_t n = strlen(name);
 
-	/* The kernel itself, whose name may be cut here. */
+	/* The kernel itself; its name may be truncated here. */
 	if (whole && !strncmp(whole, name, n) && (!whole[n] || n + 1 >= TS_CHECK_NAME_BYTES))
 		return ts_sidejson_kernel(replay, launch);
 	return resolver_of(replay) ? ts_resolver_demangle(replay->resolver, name) : name;
@@ -216,7 +222,9 @@ static void find_rows(struct ts_replay *replay, const struct ts_row_operation *o
 	}
 }
 
-/* The number that the stream with the operation's handle has had since its creation. */
+/*
+ * The number of the last stream that was created with the operation's handle before the operation.
+ */
 static void find_stream(struct ts_replay *replay, const struct ts_row_operation *operation,
 			struct facts *facts)
 {
@@ -242,7 +250,7 @@ static void find_stream(struct ts_replay *replay, const struct ts_row_operation 
 static void find_facts(struct ts_replay *replay, const struct ts_row_operation *operation,
 		       struct facts *facts)
 {
-	/* No call made this operation: memory as it was when a window opened. */
+	/* No call made this operation: it holds memory from before a capture window. */
 	if (!operation->op_id)
 		return;
 	find_rows(replay, operation,
@@ -294,7 +302,7 @@ Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequenc
 
 	if (!sequence || sequence > replay->program->n)
 		return NULL;
-	/* Many decisions are about one operation. */
+	/* Cached: many decisions refer to the same operation. */
 	if (!*made || (*made)->sequence != sequence)
 		*made = make_side(replay, &replay->program->operations[sequence - 1]);
 	to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
@@ -325,7 +333,10 @@ const char *ts_sidejson_stream(struct ts_replay *replay, const Ts__Rpc__ReplaySi
 			      side->stream_handle);
 }
 
-/* A stream that waits for the default one has no such flag; NULL: neither or both are default streams. */
+/*
+ * A stream without this flag waits for the default stream. NULL if neither or both are default
+ * streams.
+ */
 static char *without_flag(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			  const Ts__Rpc__ReplaySide *later)
 {

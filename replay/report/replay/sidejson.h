@@ -1,30 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captured operations as a replay's verdict names them: the number of the call, the kernel demangled, the stream's number, the call
- * and the frame that made it. All goes with the replay's pool. Parts that the trace does not have are absent.
+ * Describes captured operations as a replay's verdict names them: operation id, demangled kernel,
+ * stream number, call and calling frame. The replay's pool owns all results. Fields are absent if
+ * the trace lacks their data.
  */
 #pragma once
 
 #include "replay/report/replay/replay.h"
 
-/* NULL: the program has no such operation. With a stack: all of it, where it was recorded. */
+/*
+ * Returns NULL if the program has no such operation. `with_stack` adds the whole stack, if
+ * recorded.
+ */
 Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack);
-/* The kernel of a launch, demangled; NULL: the operation is no launch, or its function has no name. */
+/*
+ * Demangled name of the launched kernel. NULL if the operation is no launch or its function has no
+ * name.
+ */
 const char *ts_sidejson_kernel(struct ts_replay *replay, const struct ts_row_operation *launch);
-/* The same in little time; also NULL if the function's handle became another's behind the launch. */
+/*
+ * Like ts_sidejson_kernel(), but does not search the operations. Also NULL if a function created
+ * after the launch has the same handle.
+ */
 const char *ts_sidejson_signature(struct ts_replay *replay, const struct ts_row_operation *launch);
-/* `name` of a function in PTX that runs in the launch, demangled; it may be cut. Lives as long as the replay. */
+/*
+ * Demangled `name` of a PTX function that runs in the launch. `name` may be truncated. Valid as
+ * long as the replay.
+ */
 const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_operation *launch,
 				 const char *name);
-/* A string of the trace, demangled; NULL: there is no such string. */
+/* A string of the trace, demangled; NULL if there is no such string. */
 const char *ts_sidejson_string(struct ts_replay *replay, uint32_t id);
-/* `text` with the mangled names in it demangled; goes with the replay's pool. */
+/* `text` with its mangled names demangled. The replay's pool owns the result. */
 char *ts_sidejson_text(struct ts_replay *replay, const char *text);
 
-/* Texts, any one of which would order two operations in different streams. */
+/*
+ * Returns texts in *ret_remedies and their number. Each text alone would order the two operations,
+ * which are in different streams.
+ */
 size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			    const Ts__Rpc__ReplaySide *later, char ***ret_remedies);
-/* The stream as a remedy names it: "stream 14", "default stream 7". */
+/* The stream's name in a remedy: "stream 14", "default stream 7". */
 const char *ts_sidejson_stream(struct ts_replay *replay, const Ts__Rpc__ReplaySide *side);
-/* The application's interface, by the call of an operation: "cuda", or "cu" of the driver's. */
+/*
+ * Prefix of the application's interface, from the operation's call: "cuda" (runtime) or "cu"
+ * (driver).
+ */
 const char *ts_sidejson_prefix(const Ts__Rpc__ReplaySide *side);

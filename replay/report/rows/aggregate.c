@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of rows by name, as many as there are names. Rows of one name come in runs, so the last one found is tried first.
+ * Sums rows by name: count, time, bytes, call sites. rowsums.c and tsctl call it; it calls
+ * durations.c. Memory grows with the number of names. Rows of one name come in runs, so a look-up
+ * tries the last found name first.
  */
 #include "replay/report/rows/aggregate.h"
 
@@ -11,10 +13,10 @@
 
 #include <ctype.h>
 
-#define MAX_SITES 3u   /* that are told */
-#define ALL_SITES 256u /* that are told apart: a search goes through all */
+#define MAX_SITES 3u   /* sites per name in the message */
+#define ALL_SITES 256u /* sites per name that are counted; a linear search */
 
-/* Who launched it, and how often. */
+/* A call site and its number of launches. */
 struct site {
 	char *frame, *callers[TS_LAUNCH_SITE_CALLERS];
 	uint64_t count;
@@ -22,7 +24,8 @@ struct site {
 
 struct aggregate {
 	char *name;
-	char *only; /* of names that are one but for numbers: while one alone has come */
+	/* The only original name so far, for names that differ in numbers; else NULL. */
+	char *only;
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	struct ts_durations durations;
 	struct site *sites;
@@ -33,9 +36,9 @@ struct ts_aggregates {
 	struct aggregate *all;
 	size_t n, n_allocated;
 	struct ts_hashindex index; /* by name */
-	size_t last;		   /* the one found last */
+	size_t last;		   /* index of the last found name */
 	bool durations;
-	bool numbered; /* names that differ in numbers alone are one */
+	bool numbered; /* names that differ only in numbers are one name */
 };
 
 int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates)
@@ -191,7 +194,10 @@ int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *nam
 	return !r && site ? add_site(slot, site) : r;
 }
 
-/* Numbers that are words become N: "epoch 3, step 12" is "epoch N, step N", and "conv2d" stays. */
+/*
+ * Replaces numbers that are words by N: "epoch 3, step 12" becomes "epoch N, step N"; "conv2d"
+ * stays.
+ */
 static void replace_numbers(const char *name, char ret_name[TS_RESOLVER_NAME_BYTES])
 {
 	size_t n = 0;
@@ -272,7 +278,7 @@ uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
 	return total_ns;
 }
 
-/* By total time, then by count, then by name. */
+/* Orders by total time, then by count, then by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct aggregate *x = *(const struct aggregate *const *)a;
@@ -285,7 +291,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Within what came: the middle of a part may lie beyond. */
+/* Clamped to the real extremes: the middle of a histogram part may lie outside. */
 static uint64_t percentile(const struct aggregate *aggregate, double percent)
 {
 	uint64_t ns = ts_durations_at(&aggregate->durations, percent);

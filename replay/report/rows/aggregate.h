@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of rows by name: how often, how long, how much. For `info`'s lists and `view --stats`.
+ * Sums of rows by name: count, duration in nanoseconds, bytes. For the lists of `tsctl info` and
+ * for `tsctl view --stats`. Not thread-safe.
  */
 #pragma once
 
@@ -14,31 +15,35 @@
 
 struct ts_aggregates;
 
-/* `durations`: with medians and percentiles, of rows that are added one by one. -ENOMEM. */
+/*
+ * `durations`: also compute medians and percentiles, of rows added one by one. Returns 0 or
+ * -ENOMEM.
+ */
 int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates);
 void ts_aggregates_free(struct ts_aggregates *aggregates);
 void ts_aggregates_freep(struct ts_aggregates **aggregates);
 
-/* `name` is copied. -ENOMEM. */
+/* Copies `name`. Returns 0 or -ENOMEM. */
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes);
-/* The same, with who launched it; `site` is copied, NULL: not known. */
+/* Like ts_aggregates_add(), with the launch site. Copies `site`; NULL: not known. */
 int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
 			       const struct ts_launch_site *site, uint64_t duration_ns,
 			       uint64_t bytes);
 /*
- * The same of a range: names that differ in numbers alone become one, "step N". To a set of sums either all are added so or none.
+ * Like ts_aggregates_add(), for a range: names that differ only in numbers become one name, "step
+ * N". A caller adds either all rows of an object this way, or none.
  */
 int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
 			       uint64_t duration_ns);
-/* The rows of a total; `name` NULL: what the resolver calls them. */
+/* Adds the rows of a total. If `name` is NULL, the resolver gives the name. */
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name);
-/* Of all names together. */
+/* Sum over all names, in nanoseconds. */
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates);
 /*
- * As messages from the pool, those that took the longest first; at most `max` of them, 0: all. `bytes` is
- * left out where it is zero.
+ * Makes messages from the pool, in descending order of total time; at most `max`, 0: all. Zero
+ * `bytes` are omitted.
  */
 void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_pool *pool,
 			    size_t max, size_t *ret_n, Ts__Rpc__Aggregate ***ret_messages);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Durations by their highest nine bits.
- */
+/* A histogram of durations by their highest nine bits. aggregate.c calls it. */
 #include "replay/report/rows/durations.h"
 
 #include "proto/abi/base.h"
@@ -45,7 +43,7 @@ uint64_t ts_durations_at(const struct ts_durations *durations, double percent)
 				rank -= count;
 				continue;
 			}
-			/* The middle of what falls into the part. */
+			/* The middle of the part's range. */
 			return power ? ((PARTS + part) << (power - 1)) +
 					       (((UINT64_C(1) << (power - 1)) - 1) >> 1)
 				     : part;

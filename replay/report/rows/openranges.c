@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A second cursor, over the ranges that are over, runs a little ahead of the pass. A range's two rows begin at one instant, but
- * the host's clock was converted at two times, and in between more was known of it: by so much they may lie apart.
+ * Finds ranges that never ended. rowwalk.c and the exporters call it.
+ *
+ * A second cursor, over the rows of ended ranges, runs slightly ahead of the pass. Both rows of a
+ * range have the same begin instant. But the host's clock was converted at two times, with more
+ * clock snapshots at the second one. So the two start times may differ slightly.
  */
 #include "replay/report/rows/openranges.h"
 
@@ -15,18 +18,18 @@ struct over {
 };
 
 struct ts_open_ranges {
-	struct ts_sbt_cursor *cursor; /* NULL: at its end */
+	struct ts_sbt_cursor *cursor; /* NULL: at the end */
 	struct ts_sbt_row next;
-	/* Those that began near the pass, in order: a ring. */
+	/* Ended ranges that began near the pass's time, in order: a ring buffer. */
 	struct over *over;
-	size_t first, n, n_allocated; /* a power of two */
+	size_t first, n, n_allocated; /* n_allocated is a power of two */
 };
 
 static void step(struct ts_open_ranges *ranges)
 {
 	int r;
 
-	/* What is damaged is the pass's own to tell. */
+	/* The pass itself reports damage. */
 	while ((r = ts_sbt_cursor_next(ranges->cursor, &ranges->next)) == TS_SBT_E_CORRUPT)
 		;
 	if (!r)
@@ -69,7 +72,7 @@ static struct over *over_at(struct ts_open_ranges *ranges, size_t i)
 	return &ranges->over[(ranges->first + i) & (ranges->n_allocated - 1)];
 }
 
-/* Without memory for it, a range that is over is shown as one that began: the other way round would hide one. */
+/* Without memory, a range that ended appears as begun. The opposite error would hide a range. */
 static void add(struct ts_open_ranges *ranges, const struct ts_sbt_row *row)
 {
 	if (ranges->n == ranges->n_allocated) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the ranges that began were never over: of those alone is the `range_begin` to be shown. For one pass over the
- * rows in the order of time; one thread.
+ * Identifies the ranges that began and never ended: output shows only their `range_begin` rows. One
+ * object for each pass over the rows in order of time. Not thread-safe.
  */
 #pragma once
 
@@ -11,10 +11,16 @@
 
 struct ts_open_ranges;
 
-/* As the pass itself is limited: `session` 0 is all. Returns 0, a negative errno or TS_SBT_E_*. */
+/*
+ * `session` and `from_ns` are those of the pass; session 0 means all. Returns 0, a negative errno
+ * or TS_SBT_E_*.
+ */
 int ts_open_ranges_new(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
 		       struct ts_open_ranges **ret_ranges);
 void ts_open_ranges_free(struct ts_open_ranges *ranges);
 
-/* `row`: a TS_ROW_RANGE_BEGIN, not before that of the last call. NULL `ranges`: it is. */
+/*
+ * `row` is a TS_ROW_RANGE_BEGIN that starts no earlier than the row of the last call. Returns true
+ * if `ranges` is NULL.
+ */
 bool ts_open_ranges_is_open(struct ts_open_ranges *ranges, const struct ts_sbt_row *row);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which rows are asked for.
+ * Tests rows against the filter of a request. rowwalk.c, rowsums.c and query.c call it; it calls
+ * the resolver.
  */
 #include "replay/report/rows/rowfilter.h"
 

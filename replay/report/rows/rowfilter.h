@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which rows are asked for, beyond type and window.
- */
+/* The filter of a request, in addition to row types and window. */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -9,12 +7,15 @@
 
 #include <stdbool.h>
 
-/* A filter asks for threads: the resolver has to tell launchers. NULL: no filter. */
+/*
+ * True if the filter needs threads. Then the caller creates the resolver with `launchers`. `filter`
+ * may be NULL.
+ */
 bool ts_row_filter_asks_threads(const Ts__Rpc__RowFilter *filter);
 
-/* True where the row has all that the filter asks for; NULL takes every row. */
+/* True if the row matches the whole filter. A NULL filter matches every row. */
 bool ts_row_filter_takes(const Ts__Rpc__RowFilter *filter, struct ts_resolver *resolver,
 			 const struct ts_sbt_row *row);
 
-/* A call that returned an error, or what failed in a driver. "Not ready" is an answer and no error. */
+/* True for a call that returned an error and for a failure in a driver. "Not ready" is no error. */
 bool ts_row_failed(const struct ts_sbt_row *row);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as JSON. ts_rowjson_new() makes a plan for each type of row from the generated steps: the source of each field of
- * its message. Printing a row walks the plan and compares no names.
+ * Converts rows to messages and JSON. query.c and `tsctl view` call it. ts_rowjson_new() makes a
+ * plan for each type of row from the generated steps: the source of each field of its message.
+ * Printing a row follows the plan and compares no names.
  */
 #include "replay/report/rows/rowjson.h"
 
@@ -40,10 +41,10 @@ enum source {
 
 struct step {
 	const ProtobufCFieldDescriptor *field;
-	const struct ts_column *column; /* of sources that read one column */
+	const struct ts_column *column; /* for sources that read one column */
 	const char *(*name)(uint32_t number);
 	enum source source;
-	uint64_t nothing; /* the column's value that stands for none */
+	uint64_t nothing; /* column value that means "absent" */
 	bool has_nothing;
 	uint32_t flag;
 };
@@ -57,19 +58,19 @@ struct plan {
 
 struct ts_rowjson {
 	struct ts_resolver *resolver;
-	struct ts_pool *pool; /* of stacks; NULL: none are asked for */
+	struct ts_pool *pool; /* for stacks; NULL: no stacks */
 	struct plan plans[TS_ROW_EVENT_END];
 	union {
 		ProtobufCMessage base;
 		max_align_t align;
 		unsigned char bytes[MESSAGE_BYTES];
 	} message;
-	/* What the message points to, until the next one. */
+	/* Storage for the message's texts, until the next row. */
 	char name[TS_RESOLVER_NAME_BYTES];
 	char numbers[MAX_FIELDS][NUMBER_BYTES];
 };
 
-/* A step as generated: the indices of its field in the descriptor and of its column in the schema. */
+/* A generated step: the index of its field in the descriptor and of its column in the schema. */
 struct step_spec {
 	uint8_t field, column;
 	enum source source;
@@ -144,7 +145,7 @@ static void *member(struct ts_rowjson *rowjson, unsigned int offset)
 static void set_text(struct ts_rowjson *rowjson, const ProtobufCFieldDescriptor *field,
 		     const char *text)
 {
-	/* protobuf-c has no const; nothing is written through it. */
+	/* protobuf-c's fields have no const; no code writes through this pointer. */
 	memcpy(member(rowjson, field->offset), &text, sizeof(text));
 }
 
@@ -243,7 +244,7 @@ static void set_end_tid(struct ts_rowjson *rowjson, const struct step *step,
 		set_number(rowjson, step->field, thread->tid);
 }
 
-/* In the one of its fields that its type says. */
+/* Sets the payload field that matches the payload's type. */
 static void set_payload(struct ts_rowjson *rowjson, const struct step *step,
 			const struct ts_sbt_row *row)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as JSON: fills the row message of proto/rpc/tracesmith.proto from the columns of sbt/schema.h, as
- * proto/abi/rows/rows.table specifies, and prints it from its descriptor. A new column or field needs no change here.
+ * Rows as JSON: fills the row message of proto/rpc/tracesmith.proto from the columns of
+ * sbt/schema.h, as proto/abi/rows/rows.table specifies, and prints it from its descriptor. A new
+ * column or field needs no change here. Not thread-safe.
  */
 #pragma once
 
@@ -13,8 +14,8 @@
 struct ts_rowjson;
 
 /*
- * `resolver` stays the caller's and outlives it. `pool`, where it is not NULL, holds the frames of a row's stack
- * until the next row; without one there are none. -ENOMEM.
+ * The caller keeps `resolver`, which must outlive the object. `pool` holds the frames of a row's
+ * stack until the next row; if `pool` is NULL, rows have no frames. Returns 0 or -ENOMEM.
  */
 int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
 		   struct ts_rowjson **ret_rowjson);
@@ -25,8 +26,11 @@ void ts_rowjson_freep(struct ts_rowjson **rowjson);
 int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
 		      struct ts_json *json);
 
-/* The row as a message, which is valid until the next one. Returns 0, or -ENOTSUP for a type without a message. */
+/*
+ * Makes a message of the row, valid until the next call. Returns 0, or -ENOTSUP for a type without
+ * a message.
+ */
 int ts_rowjson_make(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
 		    Ts__Rpc__Row *ret_message);
-/* The message in it, of whatever type; NULL: of one that this version does not know. */
+/* The typed message in the row; NULL if this version does not know its type. */
 const ProtobufCMessage *ts_rowjson_message(const Ts__Rpc__Row *row);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums. Every row is read: the sums that the file itself has know neither medians nor who launched what.
+ * Sums rows for `tsctl view --stats`. query.c and tsctl call it; it calls aggregate.c and
+ * launchsite.c. It reads every row, because the file's own sums have no medians and no launch
+ * sites.
  */
 #include "replay/report/rows/rowsums.h"
 
@@ -47,7 +49,10 @@ static uint64_t bytes_of(const struct ts_sbt_row *row)
 		       : ts_column_get(&row->schema->columns[row->schema->bytes_column], row->any);
 }
 
-/* By the place that the samples are of: their stacks are few beside them, so each is looked up once. */
+/*
+ * Sums samples by their place in the code. The samples have few distinct stacks, and each stack is
+ * looked up once.
+ */
 static int add_sample(struct ts_row_sums *sums, struct ts_launch_sites *sites,
 		      const struct ts_sbt_row *row)
 {
@@ -72,7 +77,7 @@ static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
 						  ts_resolver_name(resolver, row, buffer),
 						  ts_row_end_ns(row->schema, row->any) -
 							  ts_row_start_ns(row->any));
-	/* A set's name would be its value, which says nothing. */
+	/* A memset's resolved name would be its value, which is not useful. */
 	return ts_aggregates_add_launched(
 		sums->of[sum_of_type(row->type)],
 		row->type == TS_ROW_MEMSET ? "memset" : ts_resolver_name(resolver, row, buffer),

@@ -29,14 +29,15 @@ enum ts_sum {
 
 struct ts_row_sums {
 	struct ts_aggregates *of[TS_SUM_COUNT];
-	bool is_damaged; /* of what could not be read nothing is in the sums */
+	bool is_damaged; /* unreadable rows are not in the sums */
 	struct ts_sbt_error damage;
 };
 
 /*
- * Embed it, zeroed. `options` as of a pass over the rows; types 0 is all. The filter may be NULL. The resolver tells launchers, or nobody
- * is said to have launched anything. `step`, where it is not NULL, is told of rows every few thousand; `no_memory` as in report-pool.h. Errors
- * of sbt/reader.h.
+ * Embed it, zeroed. `options` are those of a pass over the rows; types 0 means all. The filter may
+ * be NULL. Sums have launch sites only if the resolver has `launchers`. `step` receives the number
+ * of rows every few thousand rows, or is NULL. `no_memory` as in report-pool.h. Errors are those of
+ * sbt/reader.h.
  */
 int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,
 		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,
@@ -44,6 +45,6 @@ int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,
 		     void *data);
 void ts_row_sums_deinit(struct ts_row_sums *sums);
 
-/* From the pool; at most `limit` names in each list, 0: all. */
+/* Makes the message from the pool, with at most `limit` names in each list; 0: all. */
 void ts_row_sums_message(const struct ts_row_sums *sums, struct ts_pool *pool, size_t limit,
 			 Ts__Rpc__TraceStats *ret_stats);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows for people and for JSON.
+ * Walks rows for text and JSON output, in order of time or by duration. query.c and tsctl call it;
+ * it calls openranges.c and rowfilter.c.
  */
 #include "replay/report/rows/rowwalk.h"
 
@@ -9,7 +10,10 @@
 
 #define STEP_ROWS 4096u
 
-/* A row that is kept. In `longest` they are a heap with the shortest on top until all are read, and in order then. */
+/*
+ * A kept row. `longest` is a heap with the shortest row on top until all rows are read, then a
+ * sorted array.
+ */
 struct ts_row_longest {
 	uint64_t duration_ns;
 	struct ts_sbt_row row;
@@ -62,7 +66,7 @@ static int read_next(struct ts_row_walk *walk, struct ts_sbt_row *ret_row)
 	}
 }
 
-/* The longer first; of the same length the earlier. */
+/* Orders by descending duration; ties by start time. */
 static int compare(const void *a, const void *b)
 {
 	const struct ts_row_longest *x = a, *y = b;

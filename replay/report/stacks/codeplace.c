@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses a frame. It works on the stack as the file has it: no message is built, so that thousands of samples can be named.
+ * Chooses the frame that names a stack. launchsite.c, codes.c, rowname.c and sidejson.c call it; it
+ * calls the resolver and frames.c. It reads the stack from the file and builds no message, so
+ * thousands of samples can be named.
  */
 #include "replay/report/stacks/codeplace.h"
 
@@ -17,7 +19,7 @@ const char *ts_codeplace_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* True for a file of the interpreter, or of an installed package. */
+/* True for files of the interpreter or of an installed package. */
 static bool is_installed(const char *file)
 {
 	return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
@@ -41,7 +43,7 @@ static void python_place(struct ts_resolver *resolver, uint64_t frame,
 	ret_place->line = TS_FRAME_LINE(frame);
 }
 
-/* The program's own before an installed package's. */
+/* Prefers the program's own frames to those of installed packages. */
 static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack *stack,
 			struct ts_codeplace *ret_place)
 {
@@ -62,7 +64,7 @@ static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack 
 	return found;
 }
 
-/* Chooses the innermost inlined function that has a name. Returns the name that frames.h goes by. */
+/* Chooses the innermost inlined function that has a name. Returns the name that frames.h checks. */
 static const char *native_place(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 				uint64_t address, uint32_t i, struct ts_codeplace *ret_place)
 {
@@ -127,13 +129,13 @@ bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t id
 
 struct chain {
 	const char *kernel;
-	struct ts_codeplace first; /* as ts_codeplace_of() chooses it */
+	struct ts_codeplace first; /* chosen by ts_codeplace_of() */
 	struct ts_codeplace *places;
 	size_t n, max;
-	bool is_reached; /* the first one */
+	bool is_reached; /* `first` was reached */
 };
 
-/* The stub of the kernel, or a template of a vendor's header. */
+/* True for the kernel's stub and for templates of a vendor's header. */
 static bool is_passed_over(const struct chain *chain, const char *function)
 {
 	return function && (ts_frame_is_stub(function, chain->kernel) ||
@@ -152,7 +154,7 @@ static void add_place(struct chain *chain, const struct ts_codeplace *place, boo
 		chain->places[chain->n++] = *place;
 }
 
-/* Functions that are inlined there called each other. */
+/* Adds each function inlined at this address: each one is called by the next. */
 static void add_native(struct chain *chain, struct ts_resolver *resolver, uint32_t session,
 		       uint64_t time_ns, uint64_t address, uint32_t i)
 {

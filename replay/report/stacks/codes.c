@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions are told apart by their name and file. Each function's lines are counted, so that the
- * line with the most samples stands for it.
+ * Numbers the functions in which samples lie; a function's key is its name and file. hostcode.c,
+ * gapsjson.c and `tsctl analyze` call it; it calls codeplace.c. It counts each function's lines, so
+ * the line with the most samples represents the function.
  */
 #include "replay/report/stacks/codes.h"
 
@@ -22,14 +23,14 @@ struct line {
 
 struct code {
 	char *function;	  /* owned */
-	const char *file; /* the reader's; NULL: not known */
+	const char *file; /* owned by the reader; NULL: not known */
 	struct line *lines;
 	size_t n_lines;
 };
 
 struct stack {
-	uint32_t code; /* a number; 0: not known */
-	uint32_t line; /* an index */
+	uint32_t code; /* function's number; 0: not known */
+	uint32_t line; /* index into the code's `lines` */
 };
 
 struct ts_codes {
@@ -47,7 +48,7 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Takes `function`, in any case. */
+/* Frees or keeps `function`, also on failure. */
 static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
 {
 	uint64_t seed = ts_hashindex_seed(&codes->code_by_text);

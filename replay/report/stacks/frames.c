@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Frames are told by the name of their file and of their function.
- */
+/* Classifies frames by the name of their file and function. codeplace.c and stackjson.c call it. */
 #include "replay/report/stacks/frames.h"
 
 #include "proto/abi/base.h"
@@ -22,7 +20,10 @@ static bool begins_with_any(const char *text, const char *const *with, size_t n)
 	return false;
 }
 
-/* cudaLaunchKernel, __cudaRegisterFunction, but no function of a program that is called cuda_init. */
+/*
+ * True for cudaLaunchKernel and __cudaRegisterFunction; false for a program's function named
+ * cuda_init.
+ */
 static bool is_cudart(const char *function)
 {
 	static const char *const prefixes[] = {"__cuda", "libcudart_static_", "cudart::"};
@@ -77,7 +78,10 @@ bool ts_frame_is_hidden(const char *path, const char *function, bool python)
 	return function && (is_cudart(function) || is_start(function));
 }
 
-/* Without the kernel's parameters and return type: "tmpl<float, 3>" for "void tmpl<float, 3>(float*)". */
+/*
+ * True if `function` is `kernel` without parameters and return type: "tmpl<float, 3>" for "void
+ * tmpl<float, 3>(float*)".
+ */
 static bool is_base_of(const char *function, const char *kernel)
 {
 	size_t n = strlen(function);

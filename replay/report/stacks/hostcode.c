@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the parts of all gaps to functions. Threads, and what they did besides, are what `tsctl gaps` reports.
+ * Sums the sampled host functions over all gaps. `tsctl analyze` calls it; it calls codes.c and
+ * ts_gaps_read(). Threads and their other activity are in `tsctl gaps`.
  */
 #include "replay/report/stacks/hostcode.h"
 
@@ -11,13 +12,13 @@
 #include "replay/report/stacks/codes.h"
 #include "replay/state/gaps/gaps.h"
 
-/* Shorter gaps have nothing to do with what the host does; as `tsctl gaps`. */
+/* The host does not cause shorter gaps; same limit as `tsctl gaps`. */
 #define LEAST_GAP_NS UINT64_C(10000)
 
 struct maker {
 	struct ts_pool *pool;
 	const struct ts_codes *codes;
-	Ts__Rpc__AnalysisCode **of_number; /* NULL: not met yet */
+	Ts__Rpc__AnalysisCode **of_number; /* NULL: no message yet */
 	Ts__Rpc__AnalysisReport *report;
 };
 

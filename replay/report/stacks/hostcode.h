@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions the host ran while streams stood still, all threads together, as samples say: for a report that finds the host late.
+ * Lists the functions that the host ran while streams were idle, from samples of all threads, for a
+ * report that finds the host late.
  */
 #pragma once
 
@@ -9,8 +10,9 @@
 #include "replay/report/report-pool.h"
 
 /*
- * Fills `host_code`, of which there are at most `limit`, and `host_ns` from the pool; neither where the trace has no samples or they name
- * nothing. Session 0 is all. Errors as ts_gaps_read().
+ * Fills `host_code`, with at most `limit` entries, and `host_ns`, from the pool. Fills neither if
+ * the trace has no samples or the samples have no functions. Session 0 means all. Errors are those
+ * of ts_gaps_read().
  */
 int ts_hostcode_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 		     size_t limit, Ts__Rpc__AnalysisReport *report);

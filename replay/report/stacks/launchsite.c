@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks that were seen, found by session and id. */
+/*
+ * Cache of launch sites by session and stack id. Row sums and memory answers call it; it calls
+ * codeplace.c.
+ */
 #include "replay/report/stacks/launchsite.h"
 
 #include "proto/abi/map.h"
@@ -81,7 +84,7 @@ const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, u
 	return find_site(sites, session, id, time_ns, NULL);
 }
 
-/* A stack launches one kernel. */
+/* The cache has one entry per stack, since a stack launches one kernel. */
 const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 						const struct ts_sbt_row *row)
 {

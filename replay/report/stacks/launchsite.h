@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of a stack that says who launched something, as codeplace.h chooses it. One thread; each stack is looked up once.
+ * The frame that launched an operation, as codeplace.h chooses it. Not thread-safe; each stack is
+ * looked up once.
  */
 #pragma once
 
@@ -10,24 +11,28 @@
 
 #define TS_LAUNCH_SITE_CALLERS 2u
 
-/* The frames that launched something. */
+/* The launching frame and its callers. */
 struct ts_launch_site {
 	const char *frame; /* "function (file:line)", or "library+0x12" without symbols */
 	const char
-		*callers[TS_LAUNCH_SITE_CALLERS]; /* of the frame, outwards; NULL: there is none */
+		/* the frame's callers, from the inside outward; NULL: none */
+		*callers[TS_LAUNCH_SITE_CALLERS];
 };
 
 struct ts_launch_sites;
 
-/* The resolver stays the caller's and outlives it. `no_memory` as in report-pool.h. -ENOMEM. */
+/*
+ * The caller keeps the resolver, which must outlive the sites. `no_memory` as in report-pool.h.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 			struct ts_launch_sites **ret_sites);
 void ts_launch_sites_free(struct ts_launch_sites *sites);
 void ts_launch_sites_freep(struct ts_launch_sites **sites);
 
-/* NULL: no stack. Lives as long as `sites`. */
+/* NULL: no stack. Valid as long as `sites`. */
 const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 						const struct ts_sbt_row *row);
-/* The same of a stack by its id, as modules lay at `time_ns`. */
+/* Like ts_launch_sites_of(), for a stack id, with the modules mapped at `time_ns`. */
 const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
 						uint32_t stack, uint64_t time_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks and threads as messages.
+ * Converts stacks and threads to messages. All answers with stacks call it; it calls the resolver
+ * and frames.c.
  */
 #include "replay/report/stacks/stackjson.h"
 
@@ -9,14 +10,14 @@
 
 #include <inttypes.h>
 
-#define MAX_SYMBOLS 4u /* of a frame: what is inlined deeper is left out */
+#define MAX_SYMBOLS 4u /* symbols per frame; deeper inlined functions are omitted */
 
 struct maker {
 	struct ts_resolver *resolver;
 	struct ts_pool *pool;
 	uint32_t session;
 	uint64_t time_ns;
-	bool python; /* there are Python frames */
+	bool python; /* the stack has Python frames */
 	Ts__Rpc__Stack *message;
 };
 
@@ -78,7 +79,7 @@ static void add_native(const struct maker *maker, uint32_t frame, uint64_t addre
 	add_symbols(maker, frame, symbols, n, path, offset);
 	if (!n && path)
 		add_module(maker, frame, path, offset);
-	/* What is inlined is told by what it was inlined into. */
+	/* The outermost function of a frame decides whether the frame is hidden. */
 	if (n)
 		function = ts_resolver_string(maker->resolver, symbols[n - 1].function);
 	if (ts_frame_is_hidden(path, function, maker->python))
@@ -120,13 +121,16 @@ Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *
 		ts_resolver_python(resolver, stack.frames[i], text);
 		message->frames[i] = ts_pool_copy(pool, text);
 	}
-	/* A stack without anything of the program's own is shown as it is. */
+	/* If all frames are hidden, none is. */
 	if (message->n_hidden == message->n_frames)
 		message->n_hidden = 0;
 	return message;
 }
 
-/* Hides the innermost functions of a frame that are stubs. True if there is no other. */
+/*
+ * Hides the innermost functions of a frame that are stubs. Returns true if the frame has no other
+ * function.
+ */
 static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *kernel)
 {
 	bool any = false, is_last = frame + 1 == stack->n_frames;
@@ -138,7 +142,7 @@ static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *ker
 			continue;
 		if (!ts_frame_is_stub(symbol->function, kernel))
 			return false;
-		/* A stack without anything of the program's own is shown as it is. */
+		/* Keeps the last function of a stack that would be empty. */
 		if (is_last && !symbol->inlined)
 			return false;
 		TS_RPC_SET(symbol, hidden, true);
