@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A page's cells are one for all of it as long as only whole pages are touched (copies), one for each word while words are (most
- * kernels), and one for each byte from then on.
+ * Records the last accesses of each byte in pages of cells. check-kernel.c uses it for threads,
+ * check-operations.c for operations.
+ *
+ * A cell covers a whole page while only whole pages are accessed (copies). The first access of
+ * whole words splits the page into one cell per word (most kernels). Any other access splits it
+ * into one cell per byte. Pages never merge cells again.
  */
 #include "replay/check/cells.h"
 
@@ -20,9 +24,9 @@ struct strong {
 };
 
 struct page {
-	uint32_t shift; /* a cell is for so many bytes */
+	uint32_t shift; /* a cell covers 1 << shift bytes */
 	struct cell *cells;
-	struct strong *strong; /* NULL: none were */
+	struct strong *strong; /* NULL: no strong accesses */
 };
 
 static uint32_t n_cells(uint32_t shift)
@@ -63,7 +67,7 @@ static struct page *new_page(struct ts_check_cells *cells, uint32_t shift)
 	return page;
 }
 
-/* Smaller cells, each as the one was. */
+/* Splits the page into smaller cells; each one is a copy of its old cell. */
 static int split(struct ts_check_cells *cells, struct page *page, uint32_t shift)
 {
 	uint32_t n = n_cells(shift), by = page->shift - shift;
@@ -125,7 +129,10 @@ static bool is_against(const struct ts_check_touch *touch, const struct ts_check
 	       !touch->is_ordered(touch->userdata, earlier);
 }
 
-/* What the access is not ordered behind; 0: all is well. */
+/*
+ * Finds an earlier access that conflicts with this one and is not ordered before it. Returns its
+ * flags, or 0 if there is none.
+ */
 static uint32_t find_conflict(const struct ts_check_touch *touch, const struct cell *cell,
 			      const struct strong *strong, struct ts_check_trail *ret_earlier)
 {

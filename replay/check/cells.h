@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who wrote and who read each byte last, and what of that a further access is not ordered behind. Used twice: for the threads of a
- * kernel, and for the operations of a program.
+ * Records the last writer and the last readers of each byte, and finds conflicts with a new access.
+ * It has two uses: threads of a kernel, and operations of a program.
  *
- * Plain accesses and strong ones (atomics and their like) are kept apart: two strong ones never race. Of plain reads the
- * last two readers are kept, of the others the last one: what is missed is never told, what is told is so.
+ * Plain accesses and strong ones (atomics and similar) have separate entries: two strong accesses
+ * never race. A cell keeps the last two plain readers, and only the last of each other kind. So a
+ * conflict may be missed, but each reported conflict is real. Not thread-safe.
  */
 #pragma once
 
@@ -21,7 +22,10 @@ extern "C" {
 #define TS_CHECK_PAGE_SHIFT 12u
 #define TS_CHECK_PAGE_BYTES (1u << TS_CHECK_PAGE_SHIFT)
 
-/* Who, at which of its clocks (0: nobody), by what: numbers of the user's. */
+/*
+ * An access: who did it, at which of its clocks (0: no access), and by which instruction or
+ * operation. The user chooses the numbers.
+ */
 struct ts_check_trail {
 	uint32_t who, clock, what;
 };
@@ -30,23 +34,26 @@ struct ts_check_touch {
 	uint32_t flags;
 	struct ts_check_trail mine;
 	void *userdata;
-	/* Whether what is told of came before this access. */
+	/* True if `earlier` is ordered before this access. */
 	bool (*is_ordered)(void *userdata, const struct ts_check_trail *earlier);
-	/* At most once for each page. */
+	/* Called at most once for each page. */
 	void (*conflict)(void *userdata, const struct ts_check_trail *earlier,
 			 uint32_t earlier_flags, uint64_t address);
 };
 
-/* All zero is an empty one. */
+/* All zero is empty. */
 struct ts_check_cells {
 	struct ts_map pages; /* by address >> TS_CHECK_PAGE_SHIFT */
-	uint64_t n_bytes;    /* that it takes */
+	uint64_t n_bytes;    /* memory use */
 };
 
-/* -ENOMEM; -E2BIG: it would take more than max_bytes. Then nothing more is known of the rest. */
+/*
+ * Records an access and reports its conflicts. Returns 0; -ENOMEM; or -E2BIG if the cells would
+ * need more than max_bytes. After an error, the rest of the range is not recorded.
+ */
 int ts_check_cells_touch(struct ts_check_cells *cells, uint64_t address, uint64_t bytes,
 			 uint64_t max_bytes, const struct ts_check_touch *touch);
-/* Nobody was there. -ENOMEM. */
+/* Drops the recorded accesses of the range. Returns 0 or -ENOMEM. */
 int ts_check_cells_forget(struct ts_check_cells *cells, uint64_t address, uint64_t bytes);
 void ts_check_cells_deinit(struct ts_check_cells *cells);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is allocated, by address, and which bytes of it somebody wrote. */
+/*
+ * Allocations sorted by address, with a bit per byte for written bytes. exec/vgpu reports
+ * allocations through check.h; the other files of this folder look them up.
+ */
 #include "proto/abi/grow.h"
 #include "replay/check/check-internal.h"
 
-/* How many start at or before the address. */
+/* Number of allocations that start at or before the address. */
 static size_t count_to(const struct ts_check_allocations *allocations, uint64_t address)
 {
 	size_t low = 0, high = allocations->n;
@@ -79,7 +82,7 @@ int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uin
 	memmove(&allocations->all[i + 1], &allocations->all[i], (allocations->n - i) * sizeof(one));
 	allocations->all[i] = one;
 	allocations->n++;
-	/* What lay there before is another's. */
+	/* Earlier accesses belong to an earlier allocation at this address. */
 	return ts_check_cells_forget(&check->operations.cells, address, bytes);
 }
 
@@ -96,7 +99,7 @@ void ts_check_release(struct ts_check *check, uint64_t address)
 	allocations->n--;
 }
 
-/* What of the bytes lies in it: offsets. */
+/* Offsets of the part of the range that lies in the allocation. */
 static void clip(const struct ts_check_allocation *allocation, uint64_t address, uint64_t bytes,
 		 uint64_t *ret_from, uint64_t *ret_to)
 {

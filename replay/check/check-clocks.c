@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of clocks: ascending arrays of whose and how far, counted references. */
+/*
+ * Reference-counted sets of clocks: arrays of (owner, clock), sorted by owner. check-kernel.c calls
+ * it.
+ */
 #include "replay/check/check-clocks.h"
 
 #include <stdlib.h>
 
 #define WARP_THREADS 32u
-#define MAX_ENTRIES  4096u /* joining takes as long as sets are large */
+#define MAX_ENTRIES  4096u /* limit: a join takes time in proportion to the size */
 
 struct entry {
-	uint64_t whose; /* level above 32 bits of number */
+	uint64_t whose; /* level << 32 | number */
 	uint32_t clock;
 };
 
@@ -18,7 +21,7 @@ struct ts_check_clocks {
 	struct entry entries[];
 };
 
-/* Never counted, never freed. */
+/* A constant, never counted and never freed. */
 static struct ts_check_clocks everything;
 
 static uint64_t whose(enum ts_check_level level, uint32_t number)
@@ -144,7 +147,7 @@ void ts_check_clocks_learn(struct ts_check_clocks **clocks, enum ts_check_level 
 
 		if (entry->clock <= clock && is_part(entry->whose, level, number, block_threads))
 			continue;
-		/* What it knows of the same one is newer. */
+		/* The set has a newer clock of the same owner. */
 		placed |= entry->whose == one.whose;
 		if (!placed && entry->whose > one.whose) {
 			more->entries[more->n++] = one;

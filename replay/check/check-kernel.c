@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel that runs: races by happens-before, and reads of what nobody wrote.
+ * Checks a running kernel: races by the happens-before relation, reads of unwritten memory, and
+ * accesses out of bounds. The PTX engine calls it as an observer (vgpu/ptx/observe.h); it calls
+ * cells.c, check-clocks.c, strays.c and findings.c.
  *
- * Each thread has a clock, and knows of others how far they were when it was last ordered behind them (check-clocks.h). What orders:
- * barriers of a block and of a warp; and a strong access that reads where a strong one wrote that published something:
- * by being a release, or by coming after a fence of its thread. What a thread fenced, others publish too once a barrier is between.
- * A strong read orders without a fence after it, which PTX does not promise: programs rely on it, and it is told less for it.
+ * Each thread has a clock, and knows how far other threads were when it was last ordered after them
+ * (check-clocks.h). Two things order threads:
+ * - Barriers of a block or a warp.
+ * - A strong read of a place where a strong write published something. A write publishes if it is a
+ *   release, or if its thread has executed a fence before. After a barrier, the other threads may
+ *   also publish what was before that fence.
  *
- * Plain stores of the bytes that are there already are no race against who stored them: all that come may set a flag.
+ * A strong read orders without a fence after it. PTX does not promise this, but programs rely on
+ * it, so fewer races are reported.
+ *
+ * A plain store of the bytes that are already there does not race with their writer: several
+ * threads may set the same flag.
  */
 #include "replay/check/check-internal.h"
 
@@ -17,13 +25,13 @@
 #define WRITE_BITS   1u
 #define STRONG_BITS  2u
 
-/* Padding follows an allocation up to the end of such a unit (ts_vgpu_reach()). */
+/* Padding extends from an allocation's end to the end of such a unit (ts_vgpu_reach()). */
 #define MEMORY_UNIT_BYTES 512u
 
 struct thread {
 	struct ts_check_clocks *knows;
-	struct ts_check_clocks *fenced; /* what it knew at its last fence; NULL: it had none */
-	uint32_t clock;			/* from 1 on */
+	struct ts_check_clocks *fenced; /* knowledge at its last fence; NULL: no fence */
+	uint32_t clock;			/* starts at 1 */
 };
 
 struct barrier {
@@ -36,17 +44,17 @@ struct published {
 };
 
 struct ts_check_block {
-	uint32_t first; /* its threads' numbers */
+	uint32_t first; /* number of its first thread */
 	uint32_t n_threads;
 	uint32_t shared_bytes;
-	struct ts_check_cells cells; /* shared memory's */
+	struct ts_check_cells cells; /* of shared memory */
 	struct ts_map published;
-	uint8_t *written; /* of shared memory: a bit a byte; NULL: not looked at */
+	uint8_t *written; /* Shared memory: one bit per byte. NULL: not checked. */
 	struct barrier barriers[MAX_BARRIERS];
 	struct thread threads[];
 };
 
-/* A page of what a kernel touched: a bit a byte. */
+/* A page with bits for its accessed bytes: read, written, strong. */
 struct touched {
 	uint64_t page;
 	uint8_t bits[3][TS_CHECK_PAGE_BYTES / 8];
@@ -71,7 +79,7 @@ static void deinit_published(struct ts_map *map)
 	ts_map_deinit(map);
 }
 
-/* Where a thread is in the grid. */
+/* Sets the position of a thread in the grid. */
 static void place_thread(const struct ts_check_kernel *kernel, uint32_t number,
 			 struct ts_check_side *side)
 {
@@ -105,7 +113,7 @@ static uint32_t number_of(const struct ts_check_kernel *kernel)
 	return kernel->block->first + kernel->access->warp * WARP + kernel->lane;
 }
 
-/* A finding of the lane's that is looked at; NULL: it was found before. */
+/* A new finding for the current lane's access; NULL: already known, or too many. */
 static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind kind,
 				      uint32_t other, uint64_t address)
 {
@@ -138,7 +146,7 @@ static bool is_ordered(void *userdata, const struct ts_check_trail *earlier)
 				    kernel->block_threads);
 }
 
-/* Of two plain stores: whether the later one changes nothing. */
+/* True if the later of two plain stores changes nothing. */
 static bool is_same_value(const struct ts_check_kernel *kernel,
 			  const struct ts_check_trail *earlier)
 {
@@ -147,7 +155,10 @@ static bool is_same_value(const struct ts_check_kernel *kernel,
 
 	if (!access->values || access->bytes > TS_PTX_OBSERVED_BYTES)
 		return false;
-	/* Of the same instruction: what is there is older than both. */
+	/*
+	 * Both lanes store by the same instruction, so memory still has an older value: compare the
+	 * two stored values.
+	 */
 	if (earlier->what == access->place && other < kernel->lane &&
 	    (access->lanes >> other & 1) && access->address[other] == access->address[kernel->lane])
 		return !memcmp(access->values[other], access->values[kernel->lane], access->bytes);
@@ -176,7 +187,7 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	place_thread(kernel, earlier->who, &finding->earlier);
 }
 
-/* The thing of a key, all zero if it is new; free() frees it. NULL: no memory. */
+/* The entry of a key, all zero if it is new. free() releases it. NULL: no memory. */
 static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 {
 	void *thing = ts_map_get_pointer(map, key);
@@ -188,7 +199,7 @@ static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 	return thing;
 }
 
-/* What was published where it reads becomes known to the thread. */
+/* The thread acquires the knowledge published at the address. */
 static void acquire(const struct ts_map *published, uint64_t address, struct thread *thread)
 {
 	const struct published *one = ts_map_get_pointer(published, address >> 2);
@@ -254,7 +265,7 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 	if ((access->flags & TS_PTX_ACCESS_READ) &&
 	    !ts_check_is_written(in, address, access->bytes, &first)) {
 		(void)found(check, TS_CHECK_FOUND_UNWRITTEN, 0, first);
-		/* Told once. */
+		/* Report each byte only once. */
 		ts_check_mark_written(in, address, access->bytes);
 	}
 	if (access->flags & TS_PTX_ACCESS_WRITE)
@@ -262,8 +273,8 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 }
 
 /*
- * Kernels may access the padding behind an allocation, as on hardware: the engine reports no fault. Returns whether the access has
- * bytes there, which is a finding.
+ * Reports accesses to the padding behind an allocation. As on hardware, the engine does not fault
+ * there. Returns true if the access has bytes in the padding.
  */
 static bool look_for_padding(struct ts_check *check, const struct ts_check_allocation *in)
 {
@@ -279,7 +290,7 @@ static bool look_for_padding(struct ts_check *check, const struct ts_check_alloc
 	end = in->address + in->bytes;
 	first = address > end ? address : end;
 	next = ts_check_allocation_behind(allocations, in->address);
-	/* Beyond the padding is memory that kernels allocate, or what is mapped side by side. */
+	/* Beyond the padding lies memory that kernels allocate, or an adjacent mapping. */
 	if (first >= ts_align_up(end, MEMORY_UNIT_BYTES) || (next && next->address <= first))
 		return false;
 	(void)found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, 0, first);
@@ -297,7 +308,10 @@ static bool look_for_shared_padding(struct ts_check *check)
 	return true;
 }
 
-/* What an access to global memory is in; NULL: what kernels allocate themselves, which is not kept track of. */
+/*
+ * The allocation of an access to global memory; NULL for memory that kernels allocate, which is not
+ * tracked.
+ */
 static struct ts_check_allocation *allocation_of(struct ts_check *check)
 {
 	struct ts_check_kernel *kernel = &check->kernel;
@@ -448,7 +462,7 @@ static void *on_block_begin(void *userdata, uint64_t index, uint32_t shared_byte
 	for (uint32_t i = 0; i < block->n_threads; i++)
 		block->threads[i].clock = 1;
 	if (check->what & TS_CHECK_INIT) {
-		/* With the padding. */
+		/* Including the padding. */
 		block->written = calloc((shared_bytes + MEMORY_UNIT_BYTES) / 8 + 1, 1);
 		if (!block->written) {
 			free(block);
@@ -481,8 +495,8 @@ static void on_block_end(void *userdata, void *at)
 }
 
 /*
- * Adds what the lanes know, and that they came so far. All of a warp at one clock are told as the warp: a lane that published
- * would else take as many words as there are lanes.
+ * Adds the lanes' knowledge and their own clocks. If all lanes of a warp have the same clock, adds
+ * one entry for the warp. Otherwise each published set would have one entry for each lane.
  */
 static void gather(const struct ts_check *check, struct ts_check_block *block, uint32_t warp,
 		   uint32_t lanes, struct ts_check_clocks **knows, struct ts_check_clocks **fenced)
@@ -524,7 +538,7 @@ static void set(struct ts_check_clocks **to, struct ts_check_clocks *clocks)
 	ts_check_clocks_unref(old);
 }
 
-/* The lanes come to know all that is given, at one clock that is past theirs. */
+/* Gives the lanes the knowledge and a common clock that is later than each of theirs. */
 static void give(struct ts_check_block *block, uint32_t warp, uint32_t lanes,
 		 struct ts_check_clocks *knows, struct ts_check_clocks *fenced)
 {
@@ -546,7 +560,9 @@ static void give(struct ts_check_block *block, uint32_t warp, uint32_t lanes,
 	}
 }
 
-/* The lanes of one fence are told as one: each may publish what the others did before it. */
+/*
+ * Treats the lanes of one fence as one: each lane may publish what the others did before the fence.
+ */
 static void on_fence(void *userdata, void *at, uint32_t warp, uint32_t lanes)
 {
 	const struct ts_check *check = userdata;
@@ -589,7 +605,7 @@ static void on_arrive(void *userdata, void *at, uint32_t number, uint32_t warp, 
 		block->threads[warp * WARP + (uint32_t)__builtin_ctz(left)].clock++;
 }
 
-/* Of all threads: those that have ended count as having come. */
+/* Adds all threads of the block; an ended thread counts as arrived. */
 static void know_block(const struct ts_check *check, struct ts_check_block *block,
 		       struct barrier *barrier)
 {
@@ -698,7 +714,7 @@ int ts_check_kernel_touched(struct ts_check *check)
 		n_pages = 0;
 		TS_MAP_EACH (touched, slot)
 			pages[n_pages++] = (void *)(uintptr_t)slot->value;
-		/* By address: findings are in the order in which they are found. */
+		/* By address, so the order of findings is the same in each run. */
 		qsort(pages, n_pages, sizeof(*pages), compare_pages);
 		r = touch_pages(check, pages, n_pages);
 	}

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What orders operations: the streams they are in, events, the legacy default stream, and the host, which waits. Each stream is an
- * actor with a clock that its operations count, and knows of each other one how far it was; the host is the first.
+ * Checks the order of operations: conflicting accesses without an order between them, and host
+ * memory that changes during a copy. check.c calls it; it calls cells.c, findings.c and
+ * replay/streams.
  *
- * Host threads count as one, in the order in which their calls took effect. Whatever is not known (calls that cannot be done again,
- * kinds of later versions) orders everything; so do frees and unloads.
+ * Streams, events, the legacy default stream and host waits order operations. Each stream is an
+ * actor; actor 0 is the host. An actor's clock counts its operations. `known` holds, for each other
+ * actor, the clock up to which its operations come before:
+ *
+ *	operation in stream S     S learns what the host knows, and streams tied to S
+ *	event record in S         the event stores the knowledge and the clock of S
+ *	wait for an event in S    S learns the event's knowledge
+ *	host waits for S          the host learns the knowledge and the clock of S
+ *
+ * All host threads count as one, in the order in which their calls took effect. Unknown operations
+ * order everything: unsupported calls, and kinds of later versions. Frees and unloads do so, too.
  */
 #include "proto/abi/grow.h"
 #include "proto/abi/record.h"
@@ -57,7 +67,7 @@ static void join(const struct ts_check_operations *all, uint32_t *to, const uint
 		to[i] = from[i] > to[i] ? from[i] : to[i];
 }
 
-/* One comes behind all that another has done. */
+/* Orders `who` behind everything that `other` has done. */
 static void come_behind(struct ts_check_operations *all, uint32_t who, uint32_t other)
 {
 	struct ts_check_actor *actor = &all->actors[who];
@@ -74,7 +84,9 @@ static void host_waits_for_all(struct ts_check_operations *all)
 		come_behind(all, HOST, i);
 }
 
-/* Everything before is over before everything behind. */
+/*
+ * Finds or adds the actor of the operation's stream. Returns 0, -ENOMEM, or -E2BIG at MAX_ACTORS.
+ */
 static int find_actor(struct ts_check_operations *all, const struct ts_row_operation *operation,
 		      uint32_t *ret_i)
 {
@@ -92,7 +104,10 @@ static int find_actor(struct ts_check_operations *all, const struct ts_row_opera
 	return all->n_actors == MAX_ACTORS ? -E2BIG : add_actor(all, &model, ret_i);
 }
 
-/* As the legacy default stream has it: it waits for every stream of its context, and they for it. */
+/*
+ * Applies the legacy default stream's rule: it waits for every blocking stream of its context, and
+ * these wait for it.
+ */
 static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 {
 	const struct ts_check_actor *actor = &all->actors[who];
@@ -113,7 +128,7 @@ static struct ts_check_event *find_event(struct ts_check_operations *all, uint64
 	return place ? &all->events[place - 1] : NULL;
 }
 
-/* Of an event that there is no room for. */
+/* Records an event beyond MAX_EVENTS. */
 static int record_more(struct ts_check_operations *all, uint32_t who)
 {
 	if (!all->more_known)
@@ -166,7 +181,7 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 		join(all, all->actors[who].known, all->more_known, all->n_actors);
 }
 
-/* What is the same of an operation each time it is done. */
+/* A hash that is equal each time the program repeats an operation. */
 static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
 {
 	uint64_t hash = ts_hash_add(operation->object, (uint64_t)operation->kind << 48);
@@ -192,7 +207,10 @@ static int note_trail(struct ts_check_operations *all, const struct ts_row_opera
 	return 0;
 }
 
-/* In a stream: behind what is there, behind the host, and what the default stream adds. */
+/*
+ * Orders the operation behind its stream's earlier work, behind the host, and by the default
+ * stream's rule.
+ */
 static int enter_stream(struct ts_check_operations *all, const struct ts_row_operation *operation)
 {
 	uint32_t who;
@@ -259,7 +277,7 @@ static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
 			all->actors[i].is_gone = true;
 }
 
-/* What a copy brought is there: so the copy is over, and what came before it. */
+/* The program has a copy's result, so the copy and everything before it are complete. */
 static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
 {
 	const struct ts_check_trail *trail =
@@ -287,7 +305,10 @@ static int begin(struct ts_check_operations *all, const struct ts_row_operation 
 		r = enter_stream(all, operation);
 		return r ?: record_event(all, operation->object, all->current);
 	case TS_OPERATION_STREAM_WAIT:
-		/* A point of its stream: in the legacy default stream it stands behind the others, and they behind it. */
+		/*
+		 * In the legacy default stream, the wait itself is a point in order: it comes
+		 * behind the other streams, and these come behind it.
+		 */
 		r = enter_stream(all, operation);
 		if (!r)
 			come_behind_event(all, all->current, operation->object);
@@ -324,7 +345,7 @@ int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operat
 	r = r ?: begin(all, operation);
 	if (r != -E2BIG)
 		return r;
-	/* More streams than are kept track of. */
+	/* The program has more streams than the limit. */
 	check->what &= ~TS_CHECK_ORDER;
 	check->n_unlooked++;
 	return 0;
@@ -344,7 +365,10 @@ int ts_check_operations_done(struct ts_check *check)
 	uint64_t host;
 	bool waits;
 
-	/* cudaMemset of pinned and of managed memory returns when it is over (CUDA: API synchronization behavior). */
+	/*
+	 * cudaMemset of pinned or managed memory returns only after its completion (CUDA: API
+	 * synchronization behavior).
+	 */
 	if (operation->kind == TS_OPERATION_FILL && all->current &&
 	    !(operation->flags & (TS_OPERATION_ASYNC | TS_OPERATION_OF_GRAPH))) {
 		at = ts_check_allocation_at(&check->allocations, operation->dst);
@@ -374,7 +398,7 @@ int ts_check_operations_done(struct ts_check *check)
 
 struct looking {
 	struct ts_check *check;
-	uint64_t end; /* of what is accessed */
+	uint64_t end; /* end of the accessed range */
 	uint32_t flags;
 };
 
@@ -414,7 +438,7 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 
 	if (!finding)
 		return;
-	/* Arrays side by side are accessed as one range. */
+	/* One access may span adjacent allocations; the finding covers only the first one. */
 	offset = address - finding->allocation;
 	if (offset < finding->allocation_bytes &&
 	    finding->bytes > finding->allocation_bytes - offset)
@@ -427,7 +451,7 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	finding->earlier.is_atomic = earlier_flags & TS_CHECK_STRONG;
 }
 
-/* What the device itself writes to a copy's source is no doing of the host's. */
+/* A write by the device to a copy's source is not a change by the host. */
 static void forget_flights(struct ts_check_operations *all, uint64_t address, uint64_t bytes)
 {
 	for (size_t i = 0; i < all->n_flights; i++)
@@ -451,7 +475,7 @@ int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t
 	};
 	int r;
 
-	/* The host's own writes cannot be told from the device's. */
+	/* Host writes cannot be distinguished from device writes. */
 	if (all->current == HOST)
 		return 0;
 	if (flags & TS_CHECK_WRITE)
@@ -463,7 +487,7 @@ int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t
 	return 0;
 }
 
-/* What was in flight from there, and whether it has changed since. */
+/* Compares the sources of pending copies with the current bytes. */
 static void compare_flights(struct ts_check *check, uint64_t address, const uint8_t *bytes,
 			    size_t n)
 {
@@ -502,7 +526,7 @@ int ts_check_operations_take(struct ts_check *check, uint64_t address, const uin
 			  (uint32_t)check->operation->sequence},
 	};
 
-	/* What is pageable has been copied away by the time the call returns. */
+	/* CUDA copies pageable memory to a staging buffer before the call returns. */
 	if (!at || !at->is_pinned)
 		return 0;
 	compare_flights(check, address, bytes, n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks' life, and what operations write and read as a whole. */
+/*
+ * Creates and frees the checks, and handles reads and writes of whole operations. execjson.c
+ * creates the checks; run.c, checked.c and exec/vgpu call them.
+ */
 #include "replay/check/check-internal.h"
 
 int ts_check_new(uint32_t what, struct ts_check **ret_check)
@@ -56,8 +59,8 @@ int ts_check_done(struct ts_check *check)
 }
 
 /*
- * A copy's bytes are as written as those that they come from: a copy of bytes that nobody wrote is no mistake yet. All n bytes lie in
- * `to`, and in one allocation where they come from.
+ * A copy also copies the written state of its source bytes: a copy of unwritten bytes is not yet an
+ * error. All n bytes lie in `to`, and in one allocation of the source.
  */
 static void copy_written(struct ts_check_allocation *to, uint64_t address, uint64_t n,
 			 const struct ts_check_allocation *source, uint64_t from)
@@ -78,7 +81,7 @@ static void copy_written(struct ts_check_allocation *to, uint64_t address, uint6
 	}
 }
 
-/* How many of n bytes lie in the allocation; all if there is none. */
+/* Number of bytes, at most n, that lie in the allocation; n if there is no allocation. */
 static uint64_t bytes_within(const struct ts_check_allocation *one, uint64_t address, uint64_t n)
 {
 	uint64_t left = one ? one->bytes - (address - one->address) : n;
@@ -91,7 +94,7 @@ int ts_check_writes(struct ts_check *check, uint64_t address, uint64_t bytes, ui
 	uint64_t at = address, left = bytes, n;
 	struct ts_check_allocation *to;
 
-	/* Mappings lie side by side, and one write may go on from one into the next. */
+	/* Mappings may be adjacent, and one write may span several. */
 	for (; left && (to = ts_check_allocation_at(&check->allocations, at)); left -= n) {
 		const struct ts_check_allocation *source =
 			from ? ts_check_allocation_at(&check->allocations, from) : NULL;

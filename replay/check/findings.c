@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings: each pair of places once, with a count, and where the memory was allocated. The checks add findings; replays read them. */
+/*
+ * Stores findings, one for each pair of places, with a count and the allocation. check-kernel.c and
+ * check-operations.c add findings; checkjson.c reads them.
+ */
 #include "replay/check/check-internal.h"
 
 const char *ts_check_kind_name(enum ts_check_kind kind)
@@ -16,7 +19,10 @@ const char *ts_check_kind_name(enum ts_check_kind kind)
 	return (size_t)kind < TS_ARRAY_LEN(names) ? names[kind] : NULL;
 }
 
-/* Whether the finding was counted for these two operations; each access of theirs is another. */
+/*
+ * True if the finding already counts this pair of operations; its other accesses are the same
+ * finding.
+ */
 static bool is_counted(struct ts_check *check, size_t i, uint64_t earlier)
 {
 	uint64_t *pair = check->pairs[i];
@@ -38,7 +44,7 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 
 	for (size_t i = 0; i < check->n_findings; i++) {
 		finding = &check->findings[i];
-		/* Which of two came first is chance. */
+		/* The order of the two accesses is random. */
 		if (finding->kind == kind &&
 		    ((check->places[i][0] == place && check->places[i][1] == other) ||
 		     (check->places[i][0] == other && check->places[i][1] == place)) &&

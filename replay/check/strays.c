@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses to memory that is allocated, but that the kernel has no pointer to: an index has run from one allocation into another. Where
- * pointers come from is looked at as widely as can be: each word of the arguments, each word of memory that was read before,
- * the names of the module's own variables, and what its constants are when the kernel begins. Where those cannot be read, it is left alone.
+ * Finds strays: accesses to allocated memory to which the kernel has no pointer, because an index
+ * ran from one allocation into another. check-kernel.c calls it.
+ *
+ * The search for pointers is as wide as possible. Sources are: each word of the arguments, each
+ * word of memory that the kernel has read, the module's own variables, and its constants at the
+ * start of the kernel. If the constants cannot be read, the kernel is not checked.
  */
 #include "replay/check/check-internal.h"
 
@@ -13,7 +16,10 @@ static bool is_beside(const struct ts_check_allocation *one, const struct ts_che
 	return one->is_mapped && next->is_mapped && one->address + one->bytes == next->address;
 }
 
-/* With one mapping, all mappings that lie side by side with it are reached: they are one stretch of addresses. */
+/*
+ * Marks an allocation as reachable, and all mappings adjacent to it: together they are one range of
+ * addresses.
+ */
 static void reach(struct ts_check *check, const struct ts_check_allocation *allocation)
 {
 	const struct ts_check_allocations *allocations = &check->allocations;
@@ -33,8 +39,9 @@ static void reach(struct ts_check *check, const struct ts_check_allocation *allo
 }
 
 /*
- * A pointer lies in what it is into, or just behind it, or, biased, beside it. What counts from 1 has one an element before its
- * first, which is in another allocation where they lie side by side.
+ * A pointer may lie in its allocation, at its end, or slightly before its start (biased). An array
+ * that counts from 1 has a pointer one element before its start; this address may lie in the
+ * adjacent allocation.
  */
 static void reach_by(struct ts_check *check, uint64_t pointer)
 {
@@ -72,10 +79,13 @@ static void reach_words(struct ts_check *check, const uint8_t *bytes, size_t n, 
 	}
 }
 
-/* Reads from constant memory are looked on at by nobody; but it is the same for as long as the kernel runs. False: it is not known. */
+/*
+ * The observer does not see reads of constant memory, but constants do not change while the kernel
+ * runs. Returns false if the constants cannot be read.
+ */
 static bool reach_constant(struct ts_check *check, const struct ts_ptx_variable *variable)
 {
-	/* Pointers are read as aligned words. */
+	/* Kernels read pointers as aligned words. */
 	uint64_t skip = -variable->address & 7, n = variable->bytes;
 	const uint8_t *bytes;
 
@@ -126,7 +136,10 @@ bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_alloca
 		return true;
 	if (!(access->flags & TS_PTX_ACCESS_READ))
 		return false;
-	/* What kernels allocate begins and ends at such words. */
+	/*
+	 * Memory that kernels allocate begins and ends at aligned words, so only other allocations
+	 * need clipping.
+	 */
 	if (in && first < in->address)
 		first += 8;
 	if (in && end > in->address + in->bytes)

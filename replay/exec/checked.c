@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that is checked while it is done (replay/check): what copies and sets read and write is told; of kernels the device
- * tells itself.
+ * Reports the reads and writes of copies, fills and host writes to replay/check. run.c calls it for
+ * each operation of a checked replay; it calls ts_check_reads(), ts_check_writes() and
+ * ts_check_takes(). The device itself reports the accesses of kernels.
  */
 #include "replay/exec/checked.h"
 
 #include "proto/abi/record.h"
 
-/* Rows of `width` bytes. */
+/* Reports each row of `width` bytes. */
 static int record_rows(struct ts_check *check, const struct ts_row_operation *operation,
 		       bool writes, bool copies)
 {
@@ -37,7 +38,7 @@ static int record_copy(struct ts_check *check, const struct ts_row_operation *op
 	uint64_t rows = operation->height * operation->depth;
 	int r = 0;
 
-	/* One row, or rows without gaps: else it is not known what lay between. */
+	/* Only one row, or rows without gaps: the content of gaps is unknown. */
 	if (from_host &&
 	    (rows == 1 || (operation->src_pitch == operation->bytes &&
 			   operation->src_slice == operation->bytes * operation->height)))

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling the checks (replay/check) what an operation that was done has read and written. */
+/* Reports to the checks (replay/check) the memory that an operation read and wrote. */
 #pragma once
 
 #include "replay/exec/exec.h"
 
-/* Between ts_check_begin() and ts_check_done(); content: what it read from the host, where it did. */
+/*
+ * Called between ts_check_begin() and ts_check_done(). `content`: the host bytes that the operation
+ * read, if it read any. Returns 0 or -ENOMEM.
+ */
 int ts_exec_checked_record(struct ts_check *check, const struct ts_row_operation *operation,
 			   const struct ts_exec_content *content);

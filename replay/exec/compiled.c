@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules between two replays: few, so that a list will do. */
+/*
+ * A list of compiled modules that are kept between two replays. explore.c owns the list;
+ * vgpu/exec-vgpu-module.c calls it. The list is short, so a linear search is enough.
+ */
 #include "replay/exec/compiled.h"
 
 #include "proto/abi/grow.h"

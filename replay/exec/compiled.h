@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules' code that a replay has no more use for, for the next one of the same program: where a program is done many times, its
- * modules are compiled once. One is with one context of one replay at a time, since it knows where its variables lie.
+ * Keeps the compiled code of a program's modules between replays. If a program is replayed many
+ * times, each module is compiled only once. A module belongs to one context of one replay at a
+ * time, because its code holds the addresses of its variables. Not thread-safe.
  */
 #pragma once
 
@@ -12,21 +13,21 @@ extern "C" {
 #endif
 
 struct ts_exec_compiled_module {
-	uint32_t content; /* of the image, in the program */
-	unsigned cc;	  /* that it was compiled for */
+	uint32_t content; /* the image's content number in the program */
+	unsigned cc;	  /* compute capability that the code is for */
 	struct ts_vgpu_module *code;
 };
 
-/* All zero: none. */
+/* All zero is empty. */
 struct ts_exec_compiled {
 	struct ts_exec_compiled_module *modules;
 	size_t n, capacity;
 };
 
-/* The caller's from now on; NULL: there is none. */
+/* Removes a module from the list and passes it to the caller; NULL if there is none. */
 struct ts_vgpu_module *ts_exec_compiled_take(struct ts_exec_compiled *compiled, uint32_t content,
 					     unsigned cc);
-/* Takes it over; where memory is short it is freed. */
+/* Adds a module to the list, which owns it from then on. Without memory, frees the module. */
 void ts_exec_compiled_give(struct ts_exec_compiled *compiled, uint32_t content, unsigned cc,
 			   struct ts_vgpu_module *code);
 void ts_exec_compiled_deinit(struct ts_exec_compiled *compiled);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's errors for faults of kernels, each of which loses its context (CUDA Driver API, CUresult). */
+/*
+ * CUDA's errors for faults of kernels. Each fault makes its context unusable (CUDA Driver API,
+ * CUresult).
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +10,10 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "replay/vgpu/vgpu.h"
 
-/* Whether the error of a call (CUresult or cudaError_t, which have the same numbers) reports a kernel's fault. */
+/*
+ * True if the error of a call reports a kernel's fault. CUresult and cudaError_t have the same
+ * numbers.
+ */
 static inline bool ts_exec_is_fault(int error)
 {
 	switch (error) {
@@ -26,7 +32,7 @@ static inline bool ts_exec_is_fault(int error)
 	}
 }
 
-/* CUDA's error for a fault of the virtual GPU; 0: it is none. */
+/* Converts a fault of the virtual GPU to CUDA's error; 0 if `r` is no fault. */
 static inline int ts_exec_fault_of_vgpu(int r)
 {
 	switch (r) {

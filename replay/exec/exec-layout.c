@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals and allocations, each an ascending array. */
+/*
+ * Sorted arrays of address intervals and allocations. vgpu/ calls the layout; vgpu/ and cuda/ call
+ * the allocations.
+ */
 #include "replay/exec/exec-layout.h"
 
 #include "proto/abi/grow.h"
 
-/* Far from where processes have anything, and from what devices are known to give out. */
+/* Far from the usual addresses of processes and of device memory. */
 #define PICK_FIRST (UINT64_C(1) << 40)
 #define PICK_END   (UINT64_C(1) << 46)
 #define PICK_ALIGN UINT64_C(4096)
@@ -57,7 +60,7 @@ void ts_exec_layout_deinit(struct ts_exec_layout *layout)
 	*layout = (struct ts_exec_layout){0};
 }
 
-/* The first interval that ends past the address, or n. */
+/* Index of the first interval that ends after the address, or n. */
 static size_t first_past(const struct ts_exec_layout *layout, uint64_t address)
 {
 	size_t low = 0, high = layout->n;
@@ -98,7 +101,7 @@ uint64_t ts_exec_layout_pick(struct ts_exec_layout *layout, uint64_t bytes)
 	return 0;
 }
 
-/* How many start at or before the address. */
+/* Number of allocations that start at or before the address. */
 static size_t count_to(const struct ts_exec_allocations *allocations, uint64_t address)
 {
 	size_t low = 0, high = allocations->n;

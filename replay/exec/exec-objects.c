@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What executors with a device share. An image is looked at before any device is given it: those that hold addresses of the process
- * (wrappers) are refused, and one is never longer than what the trace has of it.
+ * Helpers of both device executors, vgpu/ and cuda/: handles, functions, extents, module images,
+ * captured addresses of variables.
+ *
+ * Images are untrusted and are checked before any device reads them. The check refuses images that
+ * hold addresses of the captured process (wrappers). It also refuses images that claim more bytes
+ * than the trace has.
  */
 #include "replay/exec/exec-objects.h"
 
@@ -13,7 +17,9 @@
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
-/* Of those in which one variable was asked for, so many are looked at. A program has one or two on each device. */
+/*
+ * Limit of searched contexts that asked for one variable. A program has one or two on each device.
+ */
 #define MAX_CONTEXTS 256u
 
 struct fatbin {
@@ -112,7 +118,7 @@ static bool lies_within(uint64_t at, uint64_t bytes, size_t n)
 	return at <= n && bytes <= n - at;
 }
 
-/* Its tables and what they say there is lie in it. */
+/* True if the ELF tables, and the sections and segments in them, lie inside the image. */
 static bool is_whole_elf(const struct ts_exec_content *image)
 {
 	Elf64_Ehdr head;
@@ -162,7 +168,7 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 			       : NULL;
 	if (!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image))
 		return "it is longer than what was captured of it";
-	/* Text: the content has a NUL behind it. */
+	/* PTX text: ts_exec_program_content() adds a NUL. */
 	return NULL;
 }
 
@@ -196,7 +202,9 @@ static int compare_variables(const void *a, const void *b)
 	return r ? r : compare_orders(x, y);
 }
 
-/* A program may ask for one as often as it likes: the first answer counts. */
+/*
+ * A program may ask for a variable's address repeatedly; the first answer in each context counts.
+ */
 static void drop_repeats(struct ts_exec_variables *variables)
 {
 	size_t n = 0;
@@ -215,7 +223,9 @@ static void drop_repeats(struct ts_exec_variables *variables)
 	qsort(variables->all, n, sizeof(*variables->all), compare_variables);
 }
 
-/* Which module a handle means at each operation: as running the program tells, without running it. */
+/*
+ * Tracks the module of each handle through the operations, as a replay does, without running them.
+ */
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program)
 {

@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that wait in streams, and which of them is done next. */
+/*
+ * Queues operations in streams and picks the next one to run. run.c calls it if a schedule is
+ * given; it calls exec-schedule.c for decisions and replay/streams for the order of streams.
+ *
+ * The host's operations arrive in the order of the capture. Work for a stream enters the queue.
+ * `behind` has a bit for each queued operation that must complete first. A decision of the schedule
+ * may also hold an operation:
+ *
+ *	host operation --> queue() --> hold(): `held` = 0, or n
+ *	                      |
+ *	              do_waiting(): run operations with `behind` == 0,
+ *	                            the smallest `held` first, until only held ones remain
+ *	                      |
+ *	host waits for some --> needed_for() --> do_waiting() runs these and their predecessors
+ *
+ * Each completed operation clears its bit in `behind` of the others. If it is no event record or
+ * stream wait, it also decrements their `held`. If no slot is free, the least held one runs.
+ */
 #include "replay/exec/exec-order.h"
 
 enum {
 	STREAM_CONTEXT,
 	STREAM_NON_BLOCKING,
-	LAST_RECORD, /* by event: the lower bits of its number */
+	LAST_RECORD, /* key: event; value: low bits of the record's number */
 };
 
 #define NUMBER_BITS UINT32_C(0x7fffffff)
@@ -42,7 +59,7 @@ static bool is_before(const struct ts_exec_waiting *one, const struct ts_exec_wa
 		ts_streams_are_tied(&one->kind, &other->kind));
 }
 
-/* The event's last record, if it is not over. */
+/* Bit of the event's last record if it has not run yet, else 0. */
 static uint64_t record_of(const struct ts_exec_order *order, uint64_t event)
 {
 	uint32_t number = ts_state_map_find(&order->streams, LAST_RECORD, event);
@@ -72,7 +89,10 @@ static uint64_t of_object(const struct ts_exec_order *order, uint64_t object)
 	return found;
 }
 
-/* What a point in the stream is behind: of the legacy default stream all that the context's blocking streams hold, too. */
+/*
+ * Bits of the queued operations that precede a point of the stream. For the legacy default stream,
+ * these include the operations of the context's blocking streams.
+ */
 static uint64_t of_stream(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation, uint64_t handle)
 {
@@ -97,7 +117,7 @@ bool ts_exec_order_drains(const struct ts_row_operation *operation)
 	       !(operation->flags & (TS_OPERATION_SYNC_EVENT | TS_OPERATION_SYNC_STREAM));
 }
 
-/* What has to be over before the host does this. */
+/* Bits of the operations that must complete before the host does this operation. */
 static uint64_t needed_for(const struct ts_exec_order *order,
 			   const struct ts_row_operation *operation)
 {
@@ -126,7 +146,7 @@ static uint64_t needed_for(const struct ts_exec_order *order,
 	}
 }
 
-/* With all that is before it. */
+/* Adds all predecessors of the needed operations. */
 static uint64_t with_those_before(const struct ts_exec_order *order, uint64_t needed)
 {
 	uint64_t all = needed & order->is_waiting, more = all;
@@ -142,7 +162,10 @@ static uint64_t with_those_before(const struct ts_exec_order *order, uint64_t ne
 	return all;
 }
 
-/* Of those that can be done the one that is held least, the first called for. TS_EXEC_MAX_WAITING: none can. */
+/*
+ * Picks the runnable operation with the smallest hold count; ties in call order. Returns
+ * TS_EXEC_MAX_WAITING if none can run.
+ */
 static uint32_t least_held(const struct ts_exec_order *order, uint64_t among)
 {
 	uint32_t found = TS_EXEC_MAX_WAITING;
@@ -193,7 +216,9 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 	while (!r && order->is_waiting) {
 		uint32_t i = least_held(order, order->is_waiting);
 
-		/* Somebody always can: what is behind others came later. */
+		/*
+		 * At least one operation can always run: an operation waits only for earlier ones.
+		 */
 		if (order->waiting[i].held) {
 			uint64_t among = with_those_before(order, needed);
 
@@ -207,7 +232,7 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 	return r;
 }
 
-/* Held until some others were done, or somebody waits for it. */
+/* Decides whether to hold the operation until some others complete or the host waits for it. */
 static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 {
 	static const uint32_t counts[] = {1, 1, 2, 3, 4, 8, 16, UINT32_MAX};
@@ -251,8 +276,9 @@ static void note_shared(struct ts_exec_order *order, const struct ts_row_operati
 }
 
 /*
- * True if the operation's call returns when the operation is over: a synchronous copy, a copy to pageable memory whatever the call,
- * and a synchronous fill of pinned or managed memory (CUDA: API synchronization behavior).
+ * True if the call returns only after its operation completes (CUDA: API synchronization behavior):
+ * a synchronous copy, any copy to pageable memory, and a synchronous fill of pinned or managed
+ * memory.
  */
 static bool is_waited_for(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In which order operations are done, where that is chosen: the host goes on while what it put into streams waits, behind what is
- * before it in its stream, behind events and by the legacy default stream's rule, and until the host waits for it. Where it is
- * not known what the host waits for (frees, its own writes to memory, what is not captured) it waits for all.
+ * Chooses the order in which operations run, for schedules. The host goes on while its stream
+ * operations wait. An operation waits for earlier ones in its stream, for events, and by the legacy
+ * default stream's rule, and it runs at the latest when the host waits for it. For some host
+ * operations the capture does not show what the host waits for: frees, host writes to memory,
+ * uncaptured calls. Then the host waits for all operations.
  */
 #pragma once
 
@@ -12,16 +14,20 @@
 
 #define TS_EXEC_MAX_WAITING 64u
 #define TS_EXEC_MAX_SHARED \
-	1024u /* of more the host waits for copies to them, as for those to pageable memory */
+/*
+	 * Limit of tracked ranges. For copies to untracked memory the host waits, as for copies to
+	 * pageable memory.
+	 */
+1024u
 
-struct ts_exec_waiting {
-	const struct ts_row_operation *operation; /* NULL: nobody waits here */
-	uint64_t number;			  /* in the order in which they were called for */
-	uint64_t behind;			  /* bits of those that have to be over before */
-	uint64_t held;				  /* until so many others were done */
-	struct ts_stream_name name; /* its context is the stream's, where that is known */
+	struct ts_exec_waiting {
+	const struct ts_row_operation *operation; /* NULL: free slot */
+	uint64_t number;			  /* position in call order */
+	uint64_t behind;	    /* bits of the operations that must complete first */
+	uint64_t held;		    /* number of other operations that must complete first */
+	struct ts_stream_name name; /* its context is the stream's, if known */
 	struct ts_stream_kind kind;
-	struct ts_exec_decision *decision; /* that it is held; NULL: it is not told */
+	struct ts_exec_decision *decision; /* the decision to hold it; NULL: not described */
 };
 
 struct ts_exec_order {
@@ -29,21 +35,32 @@ struct ts_exec_order {
 	int (*each)(void *userdata, const struct ts_row_operation *operation);
 	void *userdata;
 	struct ts_exec_waiting waiting[TS_EXEC_MAX_WAITING];
-	uint64_t is_waiting; /* bits of those that are */
+	uint64_t is_waiting; /* bits of the used slots */
 	uint64_t n;
 	struct ts_state_map
-		streams; /* contexts of handles; as session 1 which are non-blocking; as session 2 events' last records */
+		/*
+		 * Session 0: contexts of stream handles. Session 1: non-blocking streams. Session
+		 * 2: last records of events.
+		 */
+		streams;
 	struct {
 		uint64_t start, bytes;
-		bool is_managed;      /* else pinned */
-	} shared[TS_EXEC_MAX_SHARED]; /* memory that the host and the device reach, in no order */
+		bool is_managed; /* managed or pinned */
+		/* Unordered array of memory that both the host and the device access. */
+	} shared[TS_EXEC_MAX_SHARED];
 	uint32_t n_shared;
 };
 
-/* What the host asks for next. Calls `each` for what is done until it asks for more. 0, or what `each` answered. */
+/*
+ * Passes the host's next operation. Calls `each` for every operation that runs before the next one
+ * arrives. Returns 0, -ENOMEM, or the value of `each`.
+ */
 int ts_exec_order_next(struct ts_exec_order *order, const struct ts_row_operation *operation);
-/* Whether the host waits for all there is, whatever was decided: what is in memory then should be the same in every order. */
+/*
+ * True if the host waits for all work, whatever the decisions. Memory should then be the same in
+ * every order.
+ */
 bool ts_exec_order_drains(const struct ts_row_operation *operation);
-/* All that waits. */
+/* Runs all queued operations. */
 int ts_exec_order_finish(struct ts_exec_order *order);
 void ts_exec_order_deinit(struct ts_exec_order *order);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations lie in the file by time; a replay wants them by sequence, and only as far as none is missing. */
+/*
+ * Reads a captured program and its contents from a trace. replay/report, tsctl and run.c call it.
+ * The file has operations in order of time. A replay needs them by sequence number, up to the first
+ * missing one.
+ */
 #include "replay/exec/exec-program.h"
 
 #include "proto/abi/grow.h"
@@ -35,7 +39,7 @@ static int gather(struct ts_exec_program *program)
 
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
-		/* A damaged block is a gap: what lies before it can be done. */
+		/* A damaged block is a gap; the operations before the gap are replayable. */
 		if (r == TS_SBT_E_CORRUPT)
 			r = 0;
 		else if (!r)
@@ -88,7 +92,7 @@ void ts_exec_content_deinit(struct ts_exec_content *content)
 	*content = (struct ts_exec_content){0};
 }
 
-/* Appends a blob that is no list. */
+/* Appends a blob that is not a list. */
 static int append(const struct ts_exec_program *program, uint32_t number, size_t max_bytes,
 		  struct ts_exec_content *content)
 {
@@ -127,7 +131,7 @@ int ts_exec_program_content(const struct ts_exec_program *program, uint32_t numb
 	list = malloc(blob.n_bytes + 1);
 	if (!list)
 		return -ENOMEM;
-	/* The reader's own memory goes with the next blob. */
+	/* The reader's buffer is valid only until the next blob. */
 	memcpy(list, blob.bytes, blob.n_bytes);
 	for (size_t i = 0; i < n; i++) {
 		r = append(program, list[i], max_bytes, content);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule's decisions: which count, what they are, and what came of them. */
+/*
+ * Makes and records the decisions of a schedule. exec-order.c calls it for operations, the virtual
+ * GPU for threads of kernels.
+ */
 #include "replay/exec/exec-schedule.h"
 
 static uint64_t mix(uint64_t x)
@@ -10,7 +13,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Some schedules decide nearly everywhere, others here and there: what the one kind hides the other shows. */
+/*
+ * Rate of changed decisions, of 65536. Dense and sparse schedules show different dependences on
+ * order.
+ */
 static uint64_t rate_of(uint64_t seed)
 {
 	static const uint16_t rates[] = {65535, 32768, 8192, 65535, 2048, 32768, 16384, 256};

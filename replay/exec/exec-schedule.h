@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Doing a program in other orders that a GPU may take, to see whether its results depend on the order: operations that nothing
- * orders, resident blocks, warps, lanes whose atomics meet (vgpu/ptx/schedule.h). Each place where there is a choice is a decision.
- * Decisions are numbered as they come; what is decided is a function of the seed and the number, or as it is by default. So any
- * run can be had again, and one with fewer decisions kept is one that differs less from the default.
+ * Runs a program in other orders that a GPU may choose, to find out if the results depend on the
+ * order. The order varies for unordered operations, resident blocks, warps, and lanes with
+ * conflicting atomics (vgpu/ptx/schedule.h). Each choice is a decision. Decisions are numbered in
+ * the order of their occurrence. A decision's value is either the default or a function of seed and
+ * number. So any run can be repeated, and a run with fewer kept decisions is closer to the default
+ * order.
  *
- * A program's operations are done one after the other, the host's in the order of the capture: kernels that wait for other
- * operations while they run do not end, and the time that a replay may take is over.
+ * Operations run one after the other, host operations in captured order. A kernel that waits for
+ * another operation while it runs never ends, so the replay stops at its time limit.
  */
 #pragma once
 
@@ -17,81 +19,93 @@
 extern "C" {
 #endif
 
-#define TS_EXEC_MAX_DECISIONS 64u /* that are described */
+#define TS_EXEC_MAX_DECISIONS 64u /* limit of described decisions */
 #define TS_EXEC_MAX_TAKEN     4096u
 
 struct ts_exec_decisions {
-	uint64_t first, last; /* numbers, both included */
+	uint64_t first, last; /* numbers, inclusive */
 };
 
 struct ts_exec_decision {
 	uint64_t number;
-	uint64_t sequence; /* of the operation that was done, or held back */
-	bool is_held;	   /* an operation came later than it could; else a kernel's threads */
-	/* Held: the first and the last of the later ones that were done before it. 0: none was. */
+	uint64_t sequence; /* the operation that ran or was held */
+	bool is_held;	   /* true: an operation was held; false: a choice inside a kernel */
+	/* If held: the first and the last of the later operations that ran before it. 0: none. */
 	uint64_t first_before, last_before;
-	struct ts_ptx_choice choice; /* without a kernel's name */
+	struct ts_ptx_choice choice; /* without the kernel's name */
 };
 
 struct ts_exec_schedule {
 	uint64_t seed;
 	bool unordered_blocks;
-	/* Those of its decisions that count, in ascending order; the others are as by default. */
+	/* The kept decisions, in ascending order; all others have the default value. */
 	const struct ts_exec_decisions *kept;
 	size_t n_kept;
-	/* What came of it. Taken are those that are not as by default. */
+	/* Results of a run. A taken decision has another value than the default. */
 	uint64_t n_decisions, n_taken;
 	uint64_t last_taken;
 	uint64_t taken[TS_EXEC_MAX_TAKEN]; /* the first ones */
 	struct ts_exec_decision decisions[TS_EXEC_MAX_DECISIONS];
 	uint32_t n_described;
-	/* Within. */
-	uint64_t sequence; /* of the operation that is being done */
+	/* Internal. */
+	uint64_t sequence; /* sequence number of the current operation */
 	size_t next_kept;
 	struct ts_ptx_scheduler scheduler;
 };
 
-/* Before each run of it. */
+/* Resets the schedule. Called before each run. */
 void ts_exec_schedule_begin(struct ts_exec_schedule *schedule);
-/* The next decision: 0, as by default, or what it is a function of. */
+/*
+ * Makes the next decision. Returns 0 for the default, else a value that depends only on seed and
+ * number.
+ */
 uint64_t ts_exec_schedule_choose(struct ts_exec_schedule *schedule);
-/* Describes the decision that was chosen last. NULL: there are too many. */
+/* Describes the last decision. Returns NULL if there are already TS_EXEC_MAX_DECISIONS. */
 struct ts_exec_decision *ts_exec_schedule_describe(struct ts_exec_schedule *schedule);
 
 struct ts_exec_exploration {
-	uint32_t n_schedules; /* seeds from the first on */
+	uint32_t n_schedules; /* number of seeds, from `seed` on */
 	uint64_t seed;
 	bool unordered_blocks;
 	const struct ts_exec_decisions
-		*kept; /* of the only one; NULL: all, and fewer are tried where it differs */
+		/*
+		 * Decisions to keep in the only schedule. NULL: all; then smaller sets are tried if
+		 * the results differ.
+		 */
+		*kept;
 	size_t n_kept;
-	uint64_t until_ns; /* CLOCK_MONOTONIC: it returns at this time; 0: when all is done */
+	uint64_t until_ns; /* CLOCK_MONOTONIC time at which the exploration ends; 0: no limit. */
 };
 
 struct ts_exec_explored {
-	uint32_t n_schedules;  /* that were run */
-	uint32_t n_unfinished; /* of them: their time was over */
-	bool is_time_up;       /* further ones were not run */
-	uint32_t n_replays;    /* in all */
+	uint32_t n_schedules;  /* schedules that ran */
+	uint32_t n_unfinished; /* of these: ended by their time limit */
+	bool is_time_up;       /* some schedules did not run */
+	uint32_t n_replays;    /* total number of replays */
 	bool found;	       /* a result depends on the order */
 	uint64_t seed;
 	/*
-	 * Without the last of them the results are as by default; or, where not `is_smallest`, there was too much to try, and
-	 * fewer may do.
+	 * The kept decisions. Without the last one, the results equal the default order's. If
+	 * `is_smallest` is false, the search stopped early, and fewer decisions may be enough.
 	 */
 	struct ts_exec_decisions *kept;
 	size_t n_kept;
 	bool is_smallest;
 	struct ts_exec_decision decisions[TS_EXEC_MAX_DECISIONS];
 	uint32_t n_decisions;
-	struct ts_exec_difference difference; /* from the order by default */
+	struct ts_exec_difference difference; /* from the default order's results */
 	struct ts_exec_report
-		report; /* of the schedule that differs: it may have been refused where the default was not */
+		/*
+		 * Report of the differing schedule. The schedule may be refused although the
+		 * default order was not.
+		 */
+		report;
 };
 
 /*
- * Runs schedules until one's results are not `before`'s, which come from a run with a schedule without decisions; then finds out which decisions it
- * takes. 0, -errno, an error of the reader's.
+ * Runs schedules until the results differ from `before`, the results of a schedule without
+ * decisions. Then searches for the decisions that matter. The caller frees *ret_explored with
+ * ts_exec_explored_deinit(). Returns 0, -errno, or an error of the reader.
  */
 int ts_exec_explore(const struct ts_exec_program *program, const struct ts_executor *executor,
 		    const struct ts_exec_options *options,

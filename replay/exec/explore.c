@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks for an order in which a program's results are other than by default, and then for as few decisions as show it: first up to
- * which one, then from which one on, then those between that it does without. What is left shows, with its last decision and
- * without, the smallest pair of schedules that was found. If there is a time limit, the first six eighths of the time are for the
- * search, the next for fewer decisions, and the last for the description.
+ * Explores schedules: finds an order that changes a program's results, and then the fewest
+ * decisions that do so. schedulejson.c calls it; it calls run.c.
+ *
+ *	1. search       run one schedule per seed until its results differ from the default
+ *	2. bisect       find the last needed decision, then the first
+ *	3. leave_out    drop decisions between these, in ever smaller parts
+ *	4. describe     run once more and record the decisions and values
+ *
+ * The remaining decisions, with and without the last one, are the smallest pair of schedules found.
+ * If there is a time limit, step 1 may use the first six eighths of the time, steps 2 and 3 the
+ * seventh, step 4 the last.
  */
 #include "replay/exec/exec-schedule.h"
 
@@ -13,7 +20,7 @@
 
 #include <string.h>
 
-#define MAX_TRIES 400u /* with fewer decisions */
+#define MAX_TRIES 400u /* limit of runs with fewer decisions */
 
 struct exploration {
 	const struct ts_exec_program *program;
@@ -27,10 +34,10 @@ struct exploration {
 	struct ts_exec_compiled compiled;
 	uint32_t n_tries;
 	uint64_t begin_ns;
-	unsigned eighths; /* of the exploration's time that may be over now */
+	unsigned eighths; /* eighths of the time that the current step may use up */
 };
 
-/* The rest of the time; UINT64_MAX: there is no limit. */
+/* Remaining time; UINT64_MAX: no limit. */
 static uint64_t left_ns(const struct exploration *all)
 {
 	uint64_t now = ts_clock_monotonic_ns(), until = all->asked->until_ns;
@@ -42,7 +49,7 @@ static uint64_t left_ns(const struct exploration *all)
 	return now < until ? until - now : 0;
 }
 
-/* Runs the schedule with those decisions. */
+/* Runs the schedule with the given decisions. */
 static int run(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 	       struct ts_exec_results *results, struct ts_exec_report *report)
 {
@@ -61,7 +68,10 @@ static int run(struct exploration *all, const struct ts_exec_decisions *kept, si
 	return r;
 }
 
-/* Whether its results are other than by default. A kernel that faults, where it did not, is another result. */
+/*
+ * Tests whether the results differ from the default order's. A kernel that faults, but did not in
+ * the default order, is a difference.
+ */
 static int differs(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 		   bool *ret_differs)
 {
@@ -92,14 +102,17 @@ static int tried(struct exploration *all, const struct ts_exec_decisions *kept, 
 	return differs(all, kept, n_kept, ret_differs);
 }
 
-/* The first and the last decision that it takes: with those between it differs. */
+/*
+ * Finds the first and the last needed decision. The results differ with all decisions between
+ * these.
+ */
 static int find_stretch(struct exploration *all, struct ts_exec_decisions *stretch)
 {
 	uint64_t least = 0, most;
 	bool found;
 	int r = 0;
 
-	/* The last one is needed: up to the one before nothing differs. */
+	/* The last decision is needed: without it the results do not differ. */
 	for (most = stretch->last; !r && least < most;) {
 		stretch->last = least + (most - least) / 2;
 		r = tried(all, stretch, 1, &found);
@@ -121,7 +134,7 @@ static int find_stretch(struct exploration *all, struct ts_exec_decisions *stret
 	return r;
 }
 
-/* Leaves out parts of the list, ever smaller ones, as long as it differs. */
+/* Drops parts of the list, ever smaller ones, as long as the results differ. */
 static int leave_out(struct exploration *all, struct ts_exec_decisions *list, size_t *n)
 {
 	struct ts_exec_decisions *fewer = calloc(*n, sizeof(*fewer));
@@ -148,7 +161,7 @@ static int leave_out(struct exploration *all, struct ts_exec_decisions *list, si
 	return r;
 }
 
-/* The decisions that were not as by default, each on its own. */
+/* Lists the decisions with non-default values, one entry each. */
 static int list_taken(struct exploration *all, const struct ts_exec_decisions *stretch)
 {
 	struct ts_exec_explored *explored = all->explored;
@@ -183,7 +196,7 @@ static int keep_asked(struct exploration *all)
 	return 0;
 }
 
-/* Once more, with what is told of it: where results differ, value against value. */
+/* Runs the schedule once more to record its description; if results differ, records both values. */
 static int describe(struct exploration *all)
 {
 	struct ts_exec_schedule *schedule = &all->schedule;
@@ -192,7 +205,7 @@ static int describe(struct exploration *all)
 	struct ts_exec_report report;
 	int r = run(all, explored->kept, explored->n_kept, &results, &report);
 
-	/* Else there is no time left, and what a run before this one found stands. */
+	/* If this run did not finish, the report of the earlier run stays. */
 	if (!r && !ts_exec_is_unfinished(&report)) {
 		explored->report = report;
 		explored->difference = report.first;

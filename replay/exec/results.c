@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run's results. Of each a hash is kept, not the bytes: where two runs differ, the bytes of the later one are at hand, and those
- * of the earlier one come from doing it again as far as there (run.c).
+ * Stores and compares the results of runs. run.c, explore.c and replay/report call it. The module
+ * keeps a hash of each result, not its bytes. If two runs differ, the bytes of the later one are
+ * available. The bytes of the earlier one come from a repeated run up to that result (run.c).
  */
 #include "replay/exec/results.h"
 
@@ -20,7 +21,7 @@ static void keep_bytes(struct ts_exec_results *results, const uint8_t *bytes, ui
 {
 	uint8_t *copy = n <= TS_EXEC_KEPT_BYTES ? malloc(n ? n : 1) : NULL;
 
-	/* Without them the place is not told, and no more. */
+	/* Without the bytes, only the place of the difference is unknown. */
 	if (!copy)
 		return;
 	if (n)
@@ -141,7 +142,7 @@ bool ts_exec_results_point(const struct ts_exec_results *results, size_t *at,
 	return true;
 }
 
-/* Where a byte of what an operation brought was read on the device. */
+/* Device address from which the operation read the differing byte. */
 static uint64_t address_of(const struct ts_exec_program *program,
 			   const struct ts_exec_difference *difference)
 {

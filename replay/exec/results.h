@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run's results are, and how they are compared with another's as they come. */
+/* Results of a run, and their comparison with another run's results. */
 #pragma once
 
 #include "proto/abi/hash.h"
@@ -15,21 +15,22 @@ struct ts_exec_result {
 };
 
 /*
- * Adds one, whose hash is set here. Where it is the first that is not the run before's, *first says so; its bytes are kept then, and
- * where the options want them. -ENOMEM, -E2BIG: there are TS_EXEC_MAX_RESULTS.
+ * Adds a result and sets its hash. If it is the first that differs from `before`, sets *first and
+ * keeps its bytes. Also keeps its bytes if the options request this. Returns 0, -ENOMEM, or -E2BIG
+ * at TS_EXEC_MAX_RESULTS.
  */
 int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_results *before,
 			 const struct ts_exec_result *result, const uint8_t *bytes,
 			 const struct ts_exec_options *options, struct ts_exec_difference *first);
 
-/* As operations were called for, in whichever order they were done. */
+/* Sorts results in call order, independent of the order of execution. */
 void ts_exec_results_sort(struct ts_exec_results *results);
-/* The first that is not the same, of two that are sorted. */
+/* Sets *first to the first difference. Both results must be sorted. */
 void ts_exec_results_compare(const struct ts_exec_results *before,
 			     const struct ts_exec_results *results,
 			     struct ts_exec_difference *first);
 
-/* Where a byte of what a copy brought was read on the device. */
+/* Device address from which a copy read the byte at `offset` of its output. */
 static inline uint64_t ts_exec_source_of(const struct ts_row_operation *operation, uint64_t offset)
 {
 	uint64_t row = operation->bytes ? offset / operation->bytes : 0;
@@ -40,11 +41,14 @@ static inline uint64_t ts_exec_source_of(const struct ts_row_operation *operatio
 	       (operation->bytes ? offset % operation->bytes : 0);
 }
 
-/* Where one that was found to differ does, from the bytes of both; nothing where either is not kept. */
+/*
+ * Sets the place of a difference from the bytes of both results. Does nothing if either has no
+ * bytes.
+ */
 void ts_exec_results_place(const struct ts_exec_program *program,
 			   const struct ts_exec_results *before, const struct ts_exec_results *now,
 			   struct ts_exec_difference *difference);
 
-/* Where one begins to differ from the other, and some bytes of each from there on. */
+/* Sets the offset of the first differing byte, and some bytes of each side from there on. */
 void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
 			      uint64_t n_expected, const uint8_t *found, uint64_t n_found);

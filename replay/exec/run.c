@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's way through an executor, and what is checked on it: all that the program itself got back from the device, and, from
- * run to run, all memory that is there at the end.
+ * Runs a captured program on an executor and compares its results. replay/report, explore.c and
+ * tsctl call it; it calls the executors, exec-order.c, checked.c and results.c.
+ *
+ * Compared with the capture: all data that the program read back from the device. Compared between
+ * two runs: the same data, check points, and all memory at the end.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/exec.h"
@@ -13,13 +16,13 @@
 #include "replay/exec/exec-order.h"
 #include "replay/exec/results.h"
 
-/* No content that an operation reads or writes may be longer: what else a file claims. */
+/* Limit of a content that an operation reads or writes: a file may claim any size. */
 #define MAX_CONTENT_BYTES (UINT64_C(16) << 30)
 
-/* What an asynchronous copy wrote, until the capture's result comes. */
+/* Output of an asynchronous copy, kept until the capture's result comes. */
 struct kept {
 	uint64_t sequence;
-	uint8_t *bytes; /* NULL: there was no room */
+	uint8_t *bytes; /* NULL: over the limit */
 	size_t n;
 };
 
@@ -30,17 +33,17 @@ struct run {
 	const struct ts_exec_results *before;
 	struct ts_exec_results *results;
 	struct ts_exec_report *report;
-	struct ts_check *check; /* NULL: nobody looks on */
+	struct ts_check *check; /* NULL: no checks */
 	void *state;
 	struct ts_exec_content content;
-	struct kept *kept;	     /* in no order */
-	struct ts_state_map kept_at; /* by sequence */
+	struct kept *kept;	     /* unordered */
+	struct ts_state_map kept_at; /* index by sequence number */
 	size_t n_kept, kept_capacity;
 	uint64_t kept_bytes;
-	uint64_t n_written; /* operations since the last check point after which there may be one */
-	uint64_t until_ns;  /* 0: no end */
+	uint64_t n_written; /* operations that count towards the next check point */
+	uint64_t until_ns;  /* 0: no limit */
 	const volatile int *cancel;
-	const struct ts_row_operation *operation; /* that is being done */
+	const struct ts_row_operation *operation; /* the current operation */
 };
 
 static int refuse(struct run *run, const char *why)
@@ -125,7 +128,7 @@ static int forget(struct run *run, uint32_t at)
 	return at == run->n_kept ? 0 : ts_state_map_set(&run->kept_at, 0, kept->sequence, at);
 }
 
-/* The capture's result of a copy that was done before. */
+/* Compares the output of an earlier copy with the capture's result. */
 static int do_result(struct run *run, const struct ts_row_operation *operation)
 {
 	uint32_t at = ts_state_map_find(&run->kept_at, 0, operation->parent);
@@ -225,7 +228,10 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 	return r ?: operate(run, operation, &io);
 }
 
-/* Each over before the next one; where it cannot be done what was found of it is told all the same. */
+/*
+ * Each operation completes before the next begins. If an operation is refused, its findings are
+ * still recorded.
+ */
 static int do_checked(struct run *run, const struct ts_row_operation *operation)
 {
 	const struct ts_exec_io io = {.text = run->report->text, .fault = &run->report->fault};
@@ -273,7 +279,10 @@ static int each_point(void *userdata, uint64_t address, const uint8_t *bytes, ui
 	return note(point->run, TS_EXEC_RESULT_POINT, point->operation, address, bytes, n_bytes);
 }
 
-/* From the first byte that a copy or a fill writes to the last. It was done, so that this makes sense. */
+/*
+ * Bytes from the first to the last byte that a copy or a fill writes. The operation ran, so its
+ * sizes are valid.
+ */
 static uint64_t extent_of(const struct ts_row_operation *operation)
 {
 	uint64_t width = operation->bytes, depth = operation->depth ? operation->depth : 1;
@@ -299,8 +308,8 @@ static bool may_write(const struct ts_row_operation *operation)
 }
 
 /*
- * What a copy and a fill write is known; a kernel writes wherever it finds an address, and so may the operations since the last
- * check point.
+ * A copy or a fill writes known memory. A kernel may write anywhere, and several operations may
+ * too: then the result is all memory.
  */
 static int check_point(struct run *run, const struct ts_row_operation *operation)
 {
@@ -349,7 +358,7 @@ static int do_counted(struct run *run, const struct ts_row_operation *operation)
 	return r ?: check_point(run, operation);
 }
 
-/* So that all is as it was. What it brings to the host nobody looks at. */
+/* Runs an unselected operation to restore the state, but ignores its output to the host. */
 static int do_before(struct run *run, const struct ts_row_operation *operation)
 {
 	int r = 0;
@@ -401,7 +410,7 @@ static int run_in_order(struct run *run, struct ts_exec_order *order)
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
 		const struct ts_row_operation *operation = &program->operations[i];
 
-		/* Behind the last that counts there is only what some of them brought. */
+		/* After the last selected operation, only results of selected copies matter. */
 		if (i >= program->end &&
 		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which operations of a program count. In which stream of the trace a call did something its device rows tell: operations have
- * handles, which are given out anew.
+ * Selects operations of a program, and finds the allocation at an address. replay/report calls it.
+ * The trace's stream of a call comes from its device rows: operations have only stream handles, and
+ * CUDA reuses handles.
  */
 #include "replay/exec/exec-program.h"
 
@@ -30,7 +31,7 @@ static int add(struct ids *ids, uint64_t id)
 	return 0;
 }
 
-/* The calls that did something in a stream, in ascending order. */
+/* Operation ids of the calls that did work in a stream, ascending. */
 static int calls_of(const struct ts_exec_program *program, uint32_t stream, struct ids *ids)
 {
 	const struct ts_sbt_cursor_options options = {

@@ -71,7 +71,8 @@ struct ts_query_options {
 struct ts_query_end {
 	bool is_damaged; /* the answer lacks rows that could not be read */
 	struct ts_sbt_error damage;
-	bool has_bad_checkpoints; /* the checkpoints are damaged; the whole trace was read instead */
+	/* the checkpoints are damaged; the whole trace was read instead */
+	bool has_bad_checkpoints;
 };
 
 /*

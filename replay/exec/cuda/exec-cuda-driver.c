@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the vendor's driver, as the loader finds it for any other program. */
+/*
+ * Loads the vendor's driver with dlopen(), which searches like the loader of any other program.
+ * exec-cuda.c calls it.
+ */
 #include "replay/exec/cuda/exec-cuda-driver.h"
 
 #include <dlfcn.h>

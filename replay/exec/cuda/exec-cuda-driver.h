@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vendor's driver, found at run time: nothing of a toolkit is needed to build, and nothing of a driver until somebody replays
- * on a device. Names and meanings are those of libcuda.so.1; types are proto/abi/vendor's.
+ * The vendor's driver, loaded at run time. A build needs no CUDA toolkit, and a driver is needed
+ * only for a replay on a device. Names and meanings are those of libcuda.so.1; types are those of
+ * proto/abi/vendor.
  */
 #pragma once
 
@@ -77,13 +78,13 @@
 	X(fill_32, cuMemsetD2D32Async,                                                             \
 	  (uint64_t dst, size_t pitch, uint32_t value, size_t width, size_t height, void *stream))
 
-/* Not in all drivers: NULL there. */
+/* Functions that some drivers lack; NULL there. */
 #define TS_EXEC_CUDA_OPTIONAL(X)                                                           \
 	X(parameter, cuFuncGetParamInfo,                                                   \
-	  (void *function, size_t index, size_t *offset, size_t *bytes)) /* 12.4 on */     \
+	  (void *function, size_t index, size_t *offset, size_t *bytes)) /* since 12.4 */  \
 	X(launch_ex, cuLaunchKernelEx,                                                     \
 	  (const struct ts_cu_launch_config *config, void *function, void **kernel_params, \
-	   void **extra)) /* 11.8 on */
+	   void **extra)) /* since 11.8 */
 
 struct ts_exec_cuda_driver {
 #define TS_EXEC_CUDA_MEMBER_(field, symbol, arguments) int(*field) arguments;
@@ -92,5 +93,8 @@ struct ts_exec_cuda_driver {
 #undef TS_EXEC_CUDA_MEMBER_
 };
 
-/* False: it is not there, or lacks something; the text says what. It stays loaded, as it does not like to be unloaded. */
+/*
+ * Returns false if the driver or a function is missing; the text names it. The driver stays loaded,
+ * because libcuda does not support unloading.
+ */
 bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes);

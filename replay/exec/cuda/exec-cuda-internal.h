@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the executor on real devices share. */
+/* Shared declarations of the executor on real devices. */
 #pragma once
 
 #include "replay/exec/cuda/exec-cuda-driver.h"
@@ -14,11 +14,11 @@
 struct cuda_context {
 	void *handle; /* NULL: destroyed */
 	uint32_t device;
-	void *own; /* a stream of ours, which waits for none of the program's */
-	/* Where what the host copies lies until it was copied. */
+	void *own; /* the executor's own stream, non-blocking */
+	/* Host data of copies, until the copies complete. */
 	uint8_t *staging;
 	size_t n_staged;
-	uint32_t n_queued; /* operations at most, since it was waited for */
+	uint32_t n_queued; /* operations since the last wait, at most */
 };
 
 struct cuda_stream {
@@ -27,11 +27,11 @@ struct cuda_stream {
 };
 
 struct cuda_event {
-	void *handle; /* NULL: destroyed, by its context's end too */
+	void *handle; /* NULL: destroyed, also with its context */
 	uint32_t context;
 };
 
-/* A module in a context, loaded when it is first needed there. */
+/* A module in a context, loaded at its first use there. */
 struct cuda_instance {
 	uint32_t context;
 	void *module;
@@ -46,27 +46,27 @@ struct cuda_module {
 /* A function in a context. */
 struct cuda_kernel {
 	void *handle;
-	uint32_t n_parameters; /* 0 also where the driver does not tell */
+	uint32_t n_parameters; /* 0 also if the driver cannot report it */
 	uint32_t params_bytes;
-	uint32_t dynamic_shared_bytes; /* that it may have now */
+	uint32_t dynamic_shared_bytes; /* the currently allowed size */
 	struct cuda_parameter {
 		uint32_t offset, bytes;
 	} * parameters;
 };
 
-/* Addresses that the program's memory had, whole granules, and whether they could be had. */
+/* Captured addresses of the program's memory, in whole granules, and whether they are available. */
 struct cuda_range {
 	uint64_t start, end;
-	const char *why; /* NULL: they are reserved */
-	bool is_held;	 /* by an empty mapping, until then */
+	const char *why; /* NULL: reserved */
+	bool is_held;	 /* by an empty mapping, before the reservation */
 };
 
-/* Memory of a device that lies in one of them. */
+/* Device memory that is mapped in one of the ranges. */
 struct cuda_block {
 	uint64_t start, bytes;
 	uint64_t handle;
-	uint32_t n_users; /* allocations */
-	uint32_t devices; /* that reach it, by bit */
+	uint32_t n_users; /* number of allocations */
+	uint32_t devices; /* bit mask of devices with access */
 };
 
 struct cuda_state {
@@ -74,25 +74,26 @@ struct cuda_state {
 	struct ts_exec_cuda_driver driver;
 	uint32_t n_devices;
 	uint64_t memory_bytes[TS_EXEC_CUDA_MAX_DEVICES];
-	struct cuda_range *ranges; /* ascending, apart */
+	struct cuda_range *ranges; /* ascending, disjoint */
 	size_t n_ranges;
 	struct cuda_block *blocks; /* ascending */
 	size_t n_blocks, block_capacity;
-	struct ts_exec_allocations allocations; /* by the program's addresses */
+	struct ts_exec_allocations allocations; /* by captured address */
 	struct ts_state_map handles, kernels_at;
 	struct ts_exec_objects contexts, modules, functions, kernels, streams, events;
-	uint32_t current; /* context */
-	size_t n_moved;	  /* allocations that lie elsewhere now */
+	uint32_t current; /* index of the current context */
+	size_t n_moved;	  /* allocations that lie at another address */
 	uint64_t moved_start,
-		moved_end; /* all that moved had addresses in here, the end among them */
+		/* The captured addresses of all moved allocations lie in here, the end included. */
+		moved_end;
 	uint64_t n_pointers_moved, n_words_left;
-	uint8_t *read; /* memory, as it was read last */
+	uint8_t *read; /* buffer of the last read memory */
 	size_t read_bytes;
 	struct ts_exec_notes notes;
 	const volatile int *cancel;
-	uint64_t until_ns; /* 0: no end */
-	bool is_stuck;	   /* a kernel runs that nobody waits for any more */
-	int out;	   /* what stdout is otherwise; -1: nothing */
+	uint64_t until_ns; /* 0: no limit */
+	bool is_stuck;	   /* a kernel still runs, and no call waits for it any more */
+	int out;	   /* duplicate of the original stdout; -1: none */
 };
 
 static inline struct cuda_context *cuda_context_at(const struct cuda_state *state, uint32_t i)
@@ -127,19 +128,22 @@ static inline struct cuda_event *cuda_event_at(const struct cuda_state *state, u
 
 /* exec-cuda-stream.c */
 const char *ts_exec_cuda_error_text(const struct ts_exec_cuda_driver *driver, int error);
-/* What the driver answered: 0, or refused, saying what it was. */
+/* Converts the driver's result: 0, or TS_EXEC_E_REFUSED with the reason. */
 int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r);
 int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct ts_exec_io *io);
-/* The context that an operation is in; it is current then. */
+/* Finds the operation's context and makes it current. */
 int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context);
-/* The stream that it names, for something to be put into; its context is current. Waits where much is under way already. */
+/*
+ * Finds the operation's stream for new work and makes its context current. Waits if much work is
+ * queued already.
+ */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream);
 int ts_exec_cuda_add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 			    uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind,
 			    uint64_t key);
-/* Wait until it is over, the replay was interrupted, or its time is up. */
+/* Wait until the work completes, the replay is cancelled, or its time is up. */
 int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
 			  int (*query)(void *), void *what);
 int ts_exec_cuda_wait_stream(struct cuda_state *state, const struct ts_exec_io *io,
@@ -151,27 +155,30 @@ void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* exec-cuda-place.c */
-/* Before the driver is there: keeps it, and all else, from where the program's memory was. */
+/*
+ * Called before the driver starts: keeps the driver and all other code from the program's
+ * addresses.
+ */
 int ts_exec_cuda_hold(struct cuda_state *state);
-/* Nobody will come for it. */
+/* Releases the held addresses that were not reserved. */
 void ts_exec_cuda_let_go(struct cuda_state *state);
-/* With the driver there: reserves all that. */
+/* Called after the driver starts: reserves the held addresses. */
 void ts_exec_cuda_reserve(struct cuda_state *state);
 void ts_exec_cuda_unreserve(struct cuda_state *state);
-/* Memory for an allocation, at its address if that can be had: *ret_why says why not. */
+/* Allocates memory, at the captured address if possible; otherwise *ret_why has the reason. */
 int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device,
 		       uint64_t address, uint64_t bytes, const char **ret_why);
 void ts_exec_cuda_displace(struct cuda_state *state, uint64_t address, uint64_t bytes);
 
 /* exec-cuda-memory.c */
-/* Where an address of the program's lies, with so many bytes behind it, all of one allocation. */
+/* The real address of a captured address. All `bytes` must lie in one allocation. */
 int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *io,
 		       uint64_t address, uint64_t bytes, uint64_t *ret_at);
-/* It lies elsewhere now. */
+/* Records an allocation that lies at another address. */
 void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocation *one);
-/* Puts addresses into a kernel's arguments that are those of now. */
+/* Replaces captured addresses in a kernel's arguments by real ones. */
 void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_bytes);
-/* Forgets what belongs to a module (its number and one), or to a context. */
+/* Drops the allocations of a module (`owner` is its number plus 1) or of a context (`owner` 0). */
 void ts_exec_cuda_forget(struct cuda_state *state, uint32_t context, uint32_t owner);
 int ts_exec_cuda_alloc(void *state, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io);

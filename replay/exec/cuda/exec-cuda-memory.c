@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory on a real device, and what goes in and out of it. All of it is the device's, also what the program had from the host: nobody
- * reads it there. What cannot lie where it was lies elsewhere, and is looked up by the address that it had; of what kernels are
- * handed, words that are such an address are changed, and of what is copied to the device none is, but counted.
+ * Memory on a real device: allocations, copies, fills, host writes and read-back. exec-cuda.c has
+ * these functions in its table; they call exec-cuda-place.c and exec-cuda-stream.c.
+ *
+ * All memory is device memory, even memory that the program allocated on the host: the host of the
+ * replay does not read it. If an allocation cannot have its captured address, it lies elsewhere,
+ * and look-ups use the captured address. Aligned words of kernel arguments that hold such an
+ * address are changed. Words in data copied to the device are not changed, only counted.
  */
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
@@ -32,7 +36,10 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 	return r;
 }
 
-/* What moved that a word may be an address of, its end included where nothing else begins. */
+/*
+ * The moved allocation that a word may point into or to the end of. If another allocation begins at
+ * that end, it has priority.
+ */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
 	size_t i;
@@ -61,7 +68,7 @@ void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_b
 	}
 }
 
-/* What comes to the device stays as it is. */
+/* Counts pointers in data for the device; the data stays unchanged. */
 static void count_words(struct cuda_state *state, const struct ts_exec_content *content)
 {
 	for (size_t i = 0; state->n_moved && i + 8 <= content->n; i += 8) {
@@ -91,7 +98,7 @@ static int clear(struct cuda_state *state, const struct ts_exec_io *io, uint32_t
 	return r ?: ts_exec_cuda_wait_stream(state, io, &own);
 }
 
-/* Gives back what lies there. */
+/* Frees the allocation's memory. */
 static void give_back(struct cuda_state *state, const struct ts_exec_allocation *one)
 {
 	if (one->at == one->start) {
@@ -167,7 +174,7 @@ int ts_exec_cuda_free(void *userdata, const struct ts_row_operation *operation,
 	if (i == SIZE_MAX || state->allocations.all[i].start != operation->dst ||
 	    state->allocations.all[i].owner)
 		return ts_exec_refuse(io, "nothing was allocated there");
-	/* Whichever context and device somebody is at it from. */
+	/* Any context and device may still access the memory. */
 	r = ts_exec_cuda_wait(state, io);
 	one = state->allocations.all[i];
 	r = r ?: ts_exec_cuda_enter(state, one.context, io);
@@ -180,7 +187,7 @@ int ts_exec_cuda_free(void *userdata, const struct ts_row_operation *operation,
 
 /* ---- copies ---- */
 
-/* One side of a copy: rows as they lie. */
+/* One side of a copy: address and layout of the rows. */
 struct side {
 	uint64_t at, pitch, slice;
 };
@@ -268,7 +275,10 @@ static int copy_all(struct cuda_state *state, const struct ts_exec_io *io, struc
 	return r;
 }
 
-/* Memory of ours that is copied from when the device gets there. NULL: there is none. */
+/*
+ * Copies host data to the pinned staging buffer, which stays valid until the device reads it. NULL:
+ * no room.
+ */
 static uint8_t *stage(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 		      const struct ts_exec_content *content, int *ret_r)
 {
@@ -305,11 +315,11 @@ static int copy_in(struct cuda_state *state, const struct ts_exec_io *io, const 
 	count_words(state, io->content);
 	staged = stage(state, io, stream->context, io->content, &r);
 	from.at = (uint64_t)(uintptr_t)(staged ? staged : io->content->bytes);
-	/* As in copy_out(): the driver waits where it is not its own memory. */
+	/* As in copy_out(): the driver waits if the memory is not its own. */
 	if (!r && !staged)
 		r = ts_exec_cuda_wait_stream(state, io, stream);
 	r = r ?: copy_all(state, io, from, *to, operation, stream->handle);
-	/* Else it is read when it is not the caller's any more. */
+	/* Without staging, the device could read the data after the caller has freed it. */
 	return r || staged ? r : ts_exec_cuda_wait_stream(state, io, stream);
 }
 
@@ -319,7 +329,7 @@ static int copy_out(struct cuda_state *state, const struct ts_exec_io *io, const
 	const struct side to = {.at = (uint64_t)(uintptr_t)io->out,
 				.pitch = operation->bytes,
 				.slice = operation->bytes * operation->height};
-	/* So that what is before it can be interrupted, which the driver's own waiting cannot. */
+	/* Waits here, because this wait can be interrupted; the driver's own wait cannot. */
 	int r = ts_exec_cuda_wait_stream(state, io, stream);
 
 	r = r ?: copy_all(state, io, *from, to, operation, stream->handle);
@@ -385,7 +395,9 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_cuda_result(state, io, r);
 }
 
-/* As the host wrote it: waiting for nothing. */
+/*
+ * The host wrote the memory without waiting, so this function waits for no stream of the program.
+ */
 int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *operation,
 			    const struct ts_exec_io *io)
 {
@@ -419,7 +431,7 @@ static int read_back(struct cuda_state *state, const struct ts_exec_io *io,
 	int r;
 
 	if (bytes > state->read_bytes) {
-		/* Not what it holds, which may be much, and is of no use. */
+		/* realloc() would copy the old content, which is not needed and may be large. */
 		free(ts_take_ptr(state->read));
 		state->read_bytes = 0;
 		state->read = malloc(bytes);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules, their functions and variables, launches, on a real device. The driver believes what an image says of its own length, so
- * that is looked at first. Where variables lie is the driver's to choose: they count as moved.
+ * Modules, functions, variables and launches on a real device. exec-cuda.c has these functions in
+ * its table; they call exec-cuda-memory.c. The driver trusts the lengths inside an image, so this
+ * module checks images first. The driver chooses the addresses of variables, so variables count as
+ * moved.
  */
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
 #define FATBIN_MAGIC	   0xba55ed50u
 #define ENTRY_HEADER_BYTES 64u
-#define MAX_ARGUMENT_BYTES 32764u /* of all of them, on any device that there is */
+#define MAX_ARGUMENT_BYTES 32764u /* limit of all arguments together, on any current device */
 #define MAX_PARAMETERS	   8192u
 #define IMAGE_PADDING	   4096u
 
@@ -23,7 +25,7 @@ struct entry {
 	uint64_t payload_bytes;
 };
 
-/* A container's entries lie in it one behind the other. */
+/* True if the container's entries lie inside it, one after the other. */
 static bool is_whole_fatbin(const struct ts_exec_content *image)
 {
 	struct fatbin head;
@@ -56,7 +58,7 @@ static const char *check_image(const struct ts_exec_content *image)
 		       : NULL;
 }
 
-/* The kernels of an instance are not asked for any more: no function has a module that is unloaded. */
+/* No later launch uses the instance's kernels: a function of an unloaded module is not found. */
 static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
 {
 	ts_exec_cuda_forget(state, instance->context, module + 1);
@@ -110,7 +112,7 @@ int ts_exec_cuda_module_load(void *userdata, const struct ts_row_operation *oper
 	why = check_image(io->content);
 	if (why)
 		return ts_exec_refuse(io, "the module's image: %s", why);
-	/* Zeros behind it, should somebody look a little further. */
+	/* Zeros after the image, in case the driver reads slightly beyond it. */
 	module.image = calloc(1, io->content->n + IMAGE_PADDING);
 	if (!module.image)
 		return -ENOMEM;
@@ -212,10 +214,10 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 		return r;
 	if (bytes < operation->bytes)
 		return ts_exec_refuse(io, "the variable is smaller than it was");
-	/* The program may have asked for its address alone. */
+	/* The program may have asked only for the address, not the size. */
 	one.bytes = operation->bytes ? operation->bytes : bytes;
 	at = ts_exec_allocations_find(&state->allocations, one.start, one.bytes);
-	/* It was asked for before. */
+	/* The program asked for it before. */
 	if (at != SIZE_MAX && state->allocations.all[at].owner == one.owner)
 		return 0;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
@@ -235,7 +237,7 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 
 /* ---- launches ---- */
 
-/* What the driver tells of a function's parameters, where it does. */
+/* Reads the sizes of a function's parameters, if the driver reports them. */
 static int learn_parameters(const struct cuda_state *state, struct cuda_kernel *kernel)
 {
 	size_t offset, bytes;
@@ -295,7 +297,7 @@ static int find_kernel(struct cuda_state *state, uint32_t i, uint32_t context,
 	return r == -EINVAL ? ts_exec_refuse(io, "its parameters make no sense") : r;
 }
 
-/* More than any kernel has without asking for it. */
+/* Allows more dynamic shared memory than kernels have by default. */
 static int allow_shared(const struct cuda_state *state, const struct ts_exec_io *io,
 			struct cuda_kernel *kernel, uint32_t bytes)
 {
@@ -318,7 +320,7 @@ static int allow_shared(const struct cuda_state *state, const struct ts_exec_io 
 static void translate(struct cuda_state *state, const struct cuda_kernel *kernel,
 		      uint8_t *arguments, size_t n)
 {
-	/* Pointers are aligned in what they are part of. */
+	/* Pointers are aligned relative to the start of their parameter. */
 	for (uint32_t i = 0; i < kernel->n_parameters; i++)
 		ts_exec_cuda_translate(state, arguments + kernel->parameters[i].offset,
 				       kernel->parameters[i].bytes);

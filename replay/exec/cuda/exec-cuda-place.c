@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory at the addresses that it had. The driver gives out addresses as it likes and takes a wish for a hint, so they are held
- * before it starts, then reserved one after the other, and what it gave is compared. Memory comes by whole granules, when the
- * first allocation in them does, and goes with the last.
+ * Places memory at its captured addresses. exec-cuda.c calls it at the start and end,
+ * exec-cuda-memory.c for allocations.
+ *
+ * The driver chooses addresses itself and treats a requested address as a hint. So each address
+ * passes through these states:
+ *
+ *	held       an empty mapping of this process, before the driver starts
+ *	reserved   cuMemAddressReserve() after the start; its result is compared with the request
+ *	backed     whole granules of device memory, from the first allocation in them to the last
+ *
+ * A range that is not available stays unreserved with a reason in `why`.
  */
 #include "proto/abi/grow.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
 #include <sys/mman.h>
 
-#define MAX_RANGES    16384u /* a process may have 65530 mappings */
+#define MAX_RANGES    16384u /* Linux allows 65530 mappings per process by default. */
 #define FIRST_ADDRESS (UINT64_C(1) << 16)
 #define END_ADDRESS   (UINT64_C(1) << 47)
 
@@ -85,7 +93,7 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		range->is_held = got == wanted;
 		if (range->is_held)
 			continue;
-		/* A kernel that does not know the flag takes it for a hint. */
+		/* A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint. */
 		if (got != MAP_FAILED)
 			munmap(got, range->end - range->start);
 		range->why = "this process has something there";
@@ -144,7 +152,7 @@ void ts_exec_cuda_unreserve(struct cuda_state *state)
 	state->n_ranges = 0;
 }
 
-/* The first block that ends past an address, or n. */
+/* Index of the first block that ends after the address, or n. */
 static size_t first_past(const struct cuda_state *state, uint64_t address)
 {
 	size_t low = 0, high = state->n_blocks;
@@ -160,7 +168,7 @@ static size_t first_past(const struct cuda_state *state, uint64_t address)
 	return low;
 }
 
-/* Who reaches it: the device that it is of, and each of the others that can. */
+/* Gives access to the block's own device and to each other device that supports it. */
 static int let_reach(struct cuda_state *state, struct cuda_block *block, uint32_t device)
 {
 	struct ts_cu_mem_access_desc who = {
@@ -191,7 +199,7 @@ static int insert(struct cuda_state *state, size_t i, const struct cuda_block *b
 	return 0;
 }
 
-/* Memory of a device where there is none, as the i-th block. */
+/* Maps new device memory as block `i`. */
 static int back(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device, size_t i,
 		uint64_t start, uint64_t bytes)
 {
@@ -233,7 +241,7 @@ static const struct cuda_range *range_of(const struct cuda_state *state, uint64_
 									    : NULL;
 }
 
-/* In a stretch, the blocks that nobody uses go. */
+/* Unmaps the unused blocks of a range. */
 static void sweep(struct cuda_state *state, uint64_t start, uint64_t end)
 {
 	size_t i = first_past(state, start), to = i;

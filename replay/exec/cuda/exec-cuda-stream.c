@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contexts and streams that operations name, waiting for them, and the driver's errors as refusals. Whoever waits asks again and
- * again, so that a replay can be interrupted though a kernel cannot. The other parts of the executor call it.
+ * Finds the contexts and streams of operations, waits for them, and converts the driver's errors to
+ * refusals. The other files of the executor call it. A wait polls the driver, so a replay can be
+ * interrupted although a running kernel cannot.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"
@@ -21,7 +22,7 @@ void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
 	struct ts_exec_notes *notes = &state->notes;
 	va_list args;
 
-	/* The last two are said at the end. */
+	/* The last two notes are reserved for the end. */
 	if (notes->n >= TS_EXEC_MAX_NOTES - 2) {
 		notes->n_more++;
 		return;
@@ -131,7 +132,10 @@ int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io 
 						  cuda_stream_at(state, i)->handle);
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, TS_CU_STREAM_LEGACY);
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, one->own);
-	/* All is over: it waits for nothing, but knows of faults that no stream was told of. */
+	/*
+	 * All work is complete, so the call does not wait. It reports faults that no stream
+	 * reported.
+	 */
 	r = r ?: ts_exec_cuda_result(state, io, state->driver.context_synchronize());
 	if (!r) {
 		one->n_staged = 0;
@@ -178,7 +182,7 @@ static int find_stream(struct cuda_state *state, const struct ts_row_operation *
 		return ts_exec_cuda_context(state, operation, io, &ret_stream->context);
 	}
 	if (key == TS_OPERATION_STREAM_PER_THREAD) {
-		/* The default stream of a thread: it comes with the first look at it. */
+		/* A thread's default stream, created at its first use. */
 		kind = TS_EXEC_HANDLE_THREAD_STREAM;
 		key = (uint64_t)operation->thread << 32 | operation->context;
 		if (ts_state_map_find(&state->handles, kind, key) == TS_STATE_MAP_NONE) {
@@ -195,7 +199,10 @@ static int find_stream(struct cuda_state *state, const struct ts_row_operation *
 	return ts_exec_cuda_enter(state, ret_stream->context, io);
 }
 
-/* The driver's own queues are full with about 1024, and then it waits, which nobody can interrupt. */
+/*
+ * The driver's own queues hold about 1024 operations. If they are full, the driver waits, and this
+ * wait cannot be interrupted.
+ */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream)
 {

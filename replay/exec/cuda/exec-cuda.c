@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Real devices as an executor: contexts, streams, events, and the table. The trace's code runs there: what it does the driver
- * bounds, and nobody else, so what is checked here is what the driver would take from us on trust: addresses of this process,
- * lengths, images.
+ * Real devices as an executor: contexts, streams, events, and the table. run.c calls it through the
+ * table; it calls the other files of this folder.
+ *
+ * The trace's code runs on the device, and only the driver limits it. So the executor checks
+ * everything that the driver would trust: addresses of this process, lengths, images.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"
@@ -18,7 +20,7 @@
 #define MAX_STACK_BYTES	   (512u << 10)
 #define MAX_PRINTF_BYTES   (64u << 20)
 
-/* A kernel was left to itself by a replay before: nothing else can be done on the devices of this process. */
+/* An earlier replay left a running kernel, so this process can do no other work on its devices. */
 static bool is_left;
 
 /* ---- streams ---- */
@@ -46,7 +48,7 @@ static int do_stream_destroy(void *userdata, const struct ts_row_operation *oper
 
 	if (i == TS_STATE_MAP_NONE || !cuda_stream_at(state, i)->handle)
 		return ts_exec_refuse(io, "the stream is not there");
-	/* What is under way in it would not be asked for again. */
+	/* After the stream's end, no call could wait for its work. */
 	r = ts_exec_cuda_wait_stream(state, io, cuda_stream_at(state, i));
 	if (r)
 		return r;
@@ -86,7 +88,7 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 					   operation->object, i);
 }
 
-/* With its streams and events. It is current, and nothing is under way. */
+/* Frees a context with its streams and events. The context must be current and idle. */
 static int free_context(struct cuda_state *state, uint32_t i)
 {
 	struct cuda_context *context = cuda_context_at(state, i);
@@ -113,7 +115,7 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	uint32_t i;
 	int r = ts_exec_cuda_context(state, operation, io, &i);
 
-	/* Others may be at its memory, too. */
+	/* Other contexts may access its memory, too. */
 	r = r ?: ts_exec_cuda_wait(state, io);
 	r = r ?: ts_exec_cuda_enter(state, i, io);
 	if (r)
@@ -139,7 +141,7 @@ static int do_limit(void *userdata, const struct ts_row_operation *operation,
 		most = MAX_PRINTF_BYTES;
 	else if (operation->value == LIMIT_HEAP_SIZE)
 		most = state->memory_bytes[cuda_context_at(state, i)->device];
-	/* The others change how fast it is. */
+	/* Other limits affect only speed. */
 	if (!most)
 		return 0;
 	if (operation->bytes > most)
@@ -215,7 +217,7 @@ static int do_event_destroy(void *userdata, const struct ts_row_operation *opera
 		return ts_exec_refuse(io, "its event is not there");
 	event = cuda_event_at(state, i);
 	ts_state_map_remove(&state->handles, TS_EXEC_HANDLE_EVENT, operation->object);
-	/* It may have gone with its context before. */
+	/* The event may have ended with its context. */
 	return event->handle
 		       ? ts_exec_cuda_result(state, io,
 					     state->driver.event_free(ts_take_ptr(event->handle)))
@@ -273,7 +275,10 @@ static int do_sync(void *userdata, const struct ts_row_operation *operation,
 
 /* ---- beginning and end ---- */
 
-/* What kernels print the driver writes to stdout, which is the report's: it goes nowhere, as on the virtual GPU. */
+/*
+ * The driver writes kernels' printf output to stdout, which belongs to the report. So stdout goes
+ * to /dev/null, as on the virtual GPU.
+ */
 static int mute(struct cuda_state *state)
 {
 	int nowhere;
@@ -330,7 +335,9 @@ static void free_on_device(struct cuda_state *state)
 	char text[TS_EXEC_TEXT_BYTES];
 	const struct ts_exec_io io = {.text = text};
 
-	/* What still runs may run for ever: then all of it is left to the end of the process. */
+	/*
+	 * A kernel that still runs may run forever. Then all resources stay until the process ends.
+	 */
 	for (uint32_t i = 0; i < state->contexts.n && !state->is_stuck; i++)
 		if (cuda_context_at(state, i)->handle)
 			(void)ts_exec_cuda_wait_context(state, &io, i);
@@ -390,7 +397,10 @@ static int look_at_devices(struct cuda_state *state, char *text)
 		r = r ?: driver->device_memory(&bytes, device);
 		state->memory_bytes[i] = bytes;
 		what.location.id = (int32_t)i;
-		/* Without it, or with larger pages, nothing can lie where it was. */
+		/*
+		 * Without this granularity, or with larger pages, no allocation can have its
+		 * captured address.
+		 */
 		if (!r && (driver->granularity(&bytes, &what, 0) || !bytes ||
 			   TS_EXEC_CUDA_GRANULE % bytes))
 			for (size_t k = 0; k < state->n_ranges; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the virtual GPU's executor share. */
+/* Shared declarations of the virtual GPU's executor. */
 #pragma once
 
 #include <pthread.h>
@@ -17,10 +17,10 @@ struct context {
 	uint64_t stack_bytes, heap_bytes;
 };
 
-/* A module in a context, made when it is first needed there. */
+/* A module in a context, created at its first use there. */
 struct instance {
 	uint32_t context;
-	uint32_t content; /* of its image */
+	uint32_t content; /* content number of its image */
 	struct ts_vgpu_module *code;
 	uint64_t *addresses; /* of its variables */
 	struct instance *next;
@@ -37,16 +37,16 @@ struct stream {
 	uint32_t context;
 };
 
-/* A thread of its own that looks after what kernels may not go beyond. */
+/* State of the watch thread, which ends kernels over a limit. */
 struct watch {
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool over;
-	_Atomic bool is_late; /* the time was over */
+	_Atomic bool is_late; /* the time limit passed */
 	bool is_alone;	      /* kernels that only wait fault by themselves */
-	unsigned n_waiting;   /* looks in succession at which kernels did nothing but wait */
+	unsigned n_waiting;   /* consecutive looks at which all kernels only waited */
 	const volatile int *cancel;
 	uint64_t until_ns;
 };
@@ -61,13 +61,13 @@ struct vgpu_state {
 	struct ts_state_map handles;
 	struct ts_exec_objects contexts, modules, functions, streams, events;
 	struct ts_exec_variables variables;
-	uint8_t *staging; /* clear of the program's addresses */
+	uint8_t *staging; /* outside the program's addresses */
 	size_t staging_bytes;
-	struct ts_check *check; /* NULL: nobody looks on */
+	struct ts_check *check; /* NULL: no checks */
 	bool is_debugged;
-	struct ts_exec_compiled *compiled; /* NULL: modules are this replay's alone */
+	struct ts_exec_compiled *compiled; /* NULL: modules belong to this replay */
 	struct watch watch;
-	char fault[TS_EXEC_TEXT_BYTES]; /* what a kernel did, as it is told first */
+	char fault[TS_EXEC_TEXT_BYTES]; /* the first fault line of a kernel */
 };
 
 static inline struct context *context_at(const struct vgpu_state *state, uint32_t i)
@@ -96,12 +96,12 @@ static inline struct ts_vgpu_event **event_at(const struct vgpu_state *state, ui
 }
 
 /* exec-vgpu-stream.c */
-/* What the device answered: 0, -errno, or refused, saying what it was. */
+/* Converts the device's result: 0, -errno, or TS_EXEC_E_REFUSED with the reason. */
 int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, int r);
-/* The context that an operation is in. */
+/* Finds the operation's context. */
 int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context);
-/* The stream that it names. */
+/* Finds the operation's stream. */
 int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct stream *ret_stream);
 
@@ -125,8 +125,9 @@ int ts_exec_vgpu_launch(void *state, const struct ts_row_operation *operation,
 int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t address, uint64_t bytes,
 		       const struct ts_exec_io *io);
 /*
- * For all that is queued, in every context: where a copy's bytes are is found when it is queued, and a device's memory may be
- * reached from other contexts and other devices. Before memory goes, nobody may be on the way to it.
+ * Waits for all queued work in every context. A copy's addresses are resolved when the copy is
+ * queued, and other contexts and devices may access a device's memory. So no work may be queued
+ * when memory is freed.
  */
 void ts_exec_vgpu_wait(struct vgpu_state *state);
 int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address);
@@ -144,12 +145,15 @@ int ts_exec_vgpu_memory(void *state,
 			int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
 				    uint64_t n_bytes),
 			void *userdata);
-/* Tells who looks on, where somebody does, of what is allocated: by an operation, or (NULL) for a variable. */
+/* Reports an allocation to the checks, if any. `operation` is NULL for a variable. */
 int ts_exec_vgpu_check_alloc(struct vgpu_state *state, uint64_t address, uint64_t bytes,
 			     const struct ts_row_operation *operation);
 const uint8_t *ts_exec_vgpu_bytes(void *state, uint64_t address, uint64_t n_bytes);
 
-/* exec-vgpu-watch.c: ends kernels that run when `cancel` is set or the time is over, and those that wait for what nothing writes. */
+/*
+ * exec-vgpu-watch.c: ends running kernels when `cancel` is set or time is up, and kernels that wait
+ * for memory that nothing writes.
+ */
 int ts_exec_vgpu_watch(struct vgpu_state *state, const struct ts_exec_options *options,
 		       const volatile int *cancel);
 void ts_exec_vgpu_watch_end(struct vgpu_state *state);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual GPU's memory, and what goes in and out of it. To the device an address that it has not given out is one of this
- * process: so none is handed to it here but of what is allocated, to the last byte, and of buffers that are ours and lie where
- * the program had nothing.
+ * The virtual GPU's memory: allocations, copies, fills and host writes. exec-vgpu.c has these
+ * functions in its table.
+ *
+ * The device takes an unknown address for a host address of this process. So this module passes
+ * only addresses that lie in an allocation, to the last byte, or in its own buffers. These buffers
+ * lie where the program had no memory.
  */
 #include <sys/mman.h>
 
@@ -38,7 +41,9 @@ int ts_exec_vgpu_check_alloc(struct vgpu_state *state, uint64_t address, uint64_
 	const uint32_t flags = operation ? operation->flags : 0;
 	uint32_t check = 0;
 
-	/* Variables have a first value; what the host reaches it may have written. */
+	/*
+	 * Variables have an initial value, and the host may have written memory that it can access.
+	 */
 	if (!operation || (flags & (TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED)))
 		check |= TS_CHECK_ALLOC_WRITTEN;
 	if (flags & TS_OPERATION_MEMORY_PINNED)
@@ -76,8 +81,8 @@ int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io)
 {
 	/*
-	 * A capture has not which devices reach mapped memory and memory of pools (cuMemSetAccess(), cuMemPoolSetAccess()): here all
-	 * devices reach it.
+	 * A capture does not record which devices may access mapped memory and memory of pools
+	 * (cuMemSetAccess(), cuMemPoolSetAccess()). Here all devices may.
 	 */
 	const uint32_t shared = TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED |
 				TS_OPERATION_MEMORY_MAPPED | TS_OPERATION_ASYNC;
@@ -101,7 +106,7 @@ int ts_exec_vgpu_free(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_vgpu_result(state, io, ts_exec_vgpu_unplace(state, operation->dst));
 }
 
-/* How many bytes of the allocation lie from the address on; 0: there is none. */
+/* Bytes from the address to the end of its allocation; 0: no allocation. */
 static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 {
 	size_t i = ts_exec_allocations_find(&state->allocations, address, 1);
@@ -110,7 +115,7 @@ static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 	return one ? one->start + one->bytes - address : 0;
 }
 
-/* `is_row`: it has no gaps, and may go on from one mapping into the next. */
+/* `is_row`: the range has no gaps, so it may span adjacent mappings. */
 static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, uint64_t address,
 		       uint64_t extent, bool is_row)
 {
@@ -129,7 +134,7 @@ static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, ui
 			      (unsigned long long)address, (unsigned long long)extent);
 }
 
-/* A buffer of ours that lies where the program had nothing. */
+/* Maps a buffer of this executor where the program had no memory. */
 static int stage(struct vgpu_state *state, size_t bytes)
 {
 	void *tried[STAGING_TRIES];
@@ -158,7 +163,10 @@ static int stage(struct vgpu_state *state, size_t bytes)
 	return state->staging ? 0 : -ENOMEM;
 }
 
-/* Where the device finds the host's bytes, which are `bytes` if those lie well. */
+/*
+ * Address for the device to access host bytes: `bytes` itself if it collides with no program
+ * memory, else the staging buffer.
+ */
 static int host_side(struct vgpu_state *state, const uint8_t *bytes, size_t n,
 		     uint64_t *ret_address)
 {
@@ -172,7 +180,7 @@ static int host_side(struct vgpu_state *state, const uint8_t *bytes, size_t n,
 	return r;
 }
 
-/* A row that lies in several mappings is several copies. */
+/* Splits a row that spans several mappings into several copies. */
 static int copy_pieces(struct vgpu_state *state, const struct ts_exec_io *io,
 		       struct ts_vgpu_stream *stream, struct ts_vgpu_copy copy, bool is_row)
 {
@@ -182,7 +190,7 @@ static int copy_pieces(struct vgpu_state *state, const struct ts_exec_io *io,
 	do {
 		src = is_row ? bytes_from(state, copy.src) : 0;
 		dst = is_row ? bytes_from(state, copy.dst) : 0;
-		/* One of ours is in no allocation, and all of it is there. */
+		/* The executor's own buffer is in no allocation and has no gaps. */
 		copy.width = src && src < left ? src : left;
 		copy.width = dst && dst < copy.width ? dst : copy.width;
 		r = ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream, &copy));
@@ -208,7 +216,7 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		.dst_pitch = operation->dst_pitch,
 		.src_slice = operation->src_slice,
 		.dst_slice = operation->dst_slice,
-		/* What the host reads is there when this returns. */
+		/* A copy to the host is complete when this function returns. */
 		.async = !(operation->flags & TS_OPERATION_DST_HOST),
 	};
 	const bool is_row = height <= 1 && operation->depth <= 1;
@@ -269,7 +277,7 @@ int ts_exec_vgpu_fill(void *userdata, const struct ts_row_operation *operation,
 		uint64_t n = bytes_from(state, fill.dst) / fill.element_bytes;
 		const uint64_t rest = fill.width - (n && n < fill.width ? n : fill.width);
 
-		/* A row that lies in several mappings is several fills. */
+		/* Splits a row that spans several mappings into several fills. */
 		if (operation->height <= 1)
 			fill.width -= rest;
 		r = ts_exec_vgpu_result(state, io, ts_vgpu_fill(stream.vgpu, &fill));
@@ -293,7 +301,7 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,
 							   io->content->n, &to));
-	/* As the host wrote it: when no kernel was at it. */
+	/* The host wrote it when no kernel accessed it, so it needs no stream. */
 	if (!r)
 		memcpy(to, io->content->bytes, io->content->n);
 	return r;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules, their functions and variables, launches. A module's variables lie where the program was told that they do; of which
- * it never asked lie where it had nothing.
+ * Modules, functions, variables and launches on the virtual GPU. exec-vgpu.c has these functions in
+ * its table; they call exec-vgpu-memory.c and compiled.c. A module's variables have their captured
+ * addresses. A variable whose address the program never asked for lies where the program had no
+ * memory.
  */
 #include "replay/exec/vgpu/exec-vgpu-internal.h"
 
@@ -37,7 +39,7 @@ void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t i)
 		struct context *context = context_at(state, instance->context);
 
 		module->instances = instance->next;
-		/* Work that is queued refers to the code. */
+		/* Queued work refers to the code. */
 		if (context->vgpu)
 			(void)ts_vgpu_context_synchronize(context->vgpu);
 		free_instance(state, instance);
@@ -214,14 +216,14 @@ int ts_exec_vgpu_variable(void *userdata, const struct ts_row_operation *operati
 	return find_instance(state, i, context, io, &instance);
 }
 
-/* NULL, or what is wrong with its size. */
+/* Returns NULL, or the reason why the launch's size is invalid. */
 static const char *check_size(const struct ts_vgpu_shape *shape,
 			      const struct ts_row_operation *operation,
 			      const struct ts_vgpu_kernel *kernel)
 {
 	uint64_t threads = (uint64_t)operation->block_x * operation->block_y;
 
-	/* Each factor is small before it is multiplied. */
+	/* Bounds each factor before the multiplication. */
 	if (operation->block_x > shape->max_threads_per_block ||
 	    operation->block_y > shape->max_threads_per_block || operation->block_z > MAX_BLOCK_Z)
 		return "its blocks are too large";
@@ -249,7 +251,10 @@ static const char *check_size(const struct ts_vgpu_shape *shape,
 	return NULL;
 }
 
-/* Variables that the program never asked for get their places with their module: not in the order of launches. */
+/*
+ * Places variables without a captured address when their module is loaded, so the places do not
+ * depend on the order of launches.
+ */
 void ts_exec_vgpu_prepare_launch(void *userdata, const struct ts_row_operation *operation,
 				 const struct ts_exec_io *io)
 {
@@ -258,7 +263,7 @@ void ts_exec_vgpu_prepare_launch(void *userdata, const struct ts_row_operation *
 	struct instance *instance;
 	struct stream stream;
 
-	/* What is wrong is told where it is launched. */
+	/* The launch itself reports errors. */
 	if (i != TS_STATE_MAP_NONE && !ts_exec_vgpu_stream(state, operation, io, &stream))
 		(void)find_instance(state, function_at(state, i)->module, stream.context, io,
 				    &instance);

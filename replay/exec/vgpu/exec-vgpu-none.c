@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of the executor on the virtual GPU, where that is not built (-Dvgpu=disabled): refuses each replay by name. */
+/*
+ * Replaces the virtual GPU's executor in builds without it (-Dvgpu=disabled): refuses each replay
+ * with this reason.
+ */
 #include <stdio.h>
 
 #include "replay/exec/exec.h"

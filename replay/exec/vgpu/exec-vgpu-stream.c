@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contexts and streams that operations name, and the device's answers as refusals. The other parts of the executor call it.
+ * Finds the contexts and streams of operations, and converts the device's errors to refusals. The
+ * other files of the executor call it.
  */
 #include "replay/exec/exec-fault.h"
 #include "replay/exec/vgpu/exec-vgpu-internal.h"
@@ -19,7 +20,10 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 	case TS_VGPU_E_NOT_OWNER:
 		return ts_exec_refuse(io, "nothing was allocated there");
 	default:
-		/* A line of a kernel's comes from another thread, but before the call that finds it so returns. */
+		/*
+		 * Another thread reports a kernel's fault line, but always before the failing call
+		 * returns.
+		 */
 		if (state->watch.is_late)
 			return ts_exec_refuse(io,
 					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
@@ -49,7 +53,7 @@ int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation
 	return 0;
 }
 
-/* The default stream of a thread: it comes with the first look at it. */
+/* A thread's default stream, created at its first use. */
 static int thread_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, struct stream *ret_stream)
 {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel may never end, and whoever waits for it with it. So a thread looks now and then whether the replay was interrupted or
- * its time is over, and makes the device give up what runs. It also ends kernels that wait for memory which nothing in the replay
- * writes: the program's threads stored it while the kernel ran.
+ * Watches running kernels: a kernel may never end, and then the replay waits for it forever.
+ * exec-vgpu.c starts and ends the watch.
+ *
+ * A thread checks every LOOK_NS nanoseconds if the replay is cancelled or its time is up. Then it
+ * makes the device abort all running kernels. The thread also ends kernels that wait for memory
+ * that no operation of the replay writes: a host thread of the program wrote it while the kernel
+ * ran.
  */
 #include "replay/exec/vgpu/exec-vgpu-internal.h"
 
 #include <time.h>
 
 #define LOOK_NS 20000000
-/* So many looks in succession: nobody is between two operations. */
+/* After so many consecutive looks, the replay is not merely between two operations. */
 #define MAX_WAITING 50
 
 static uint64_t nanoseconds(const struct timespec *time)

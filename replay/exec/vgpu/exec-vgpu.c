@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual GPU as an executor: contexts, streams, events, and the table. The file's addresses are numbers on the device,
- * and nothing of this process lies at them: what an operation may read or write is what was allocated by operations before it.
- * Allocations come and go in this thread alone (frees in a stream's order wait for the stream), so that what was checked stays so.
+ * The virtual GPU as an executor: contexts, streams, events, and the table. run.c calls it through
+ * the table; it calls the other files of this folder and replay/vgpu.
+ *
+ * The trace's addresses are numbers on the device; nothing of this process lies there. An operation
+ * may access only memory that earlier operations allocated. Only the replay's thread allocates and
+ * frees (a stream-ordered free waits for its stream), so a checked address stays valid.
  */
 #include "replay/exec/exec-schedule.h"
 #include "replay/exec/vgpu/exec-vgpu-internal.h"
@@ -51,7 +54,7 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 		return r;
 	ts_exec_vgpu_wait(state);
 	ts_exec_vgpu_modules_leave(state, i);
-	/* What was allocated in it goes with it, and so do its streams. */
+	/* The context's allocations and streams end with it. */
 	for (size_t a = state->allocations.n; a-- > 0;)
 		if (state->allocations.all[a].context == i) {
 			if (state->check)
@@ -237,7 +240,9 @@ static int finish(void *userdata, const struct ts_exec_io *io)
 	return r;
 }
 
-/* The first one stays. Kernels of several streams may fault: one at a time comes here. */
+/*
+ * Keeps the first fault. Kernels of several streams may fault; the device serialises these calls.
+ */
 static void on_fault(void *userdata, const char *line)
 {
 	struct vgpu_state *state = userdata;
@@ -276,7 +281,10 @@ static void free_state(void *userdata)
 	free(state);
 }
 
-/* The shapes that were recorded, where they are the virtual GPU's; else its default. As many devices and multiprocessors as there were. */
+/*
+ * Uses the recorded devices' shapes if the virtual GPU has them, else its default. Uses the
+ * recorded numbers of devices and multiprocessors.
+ */
 static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 {
 	struct ts_sbt_reader *reader = state->program->reader;
@@ -313,7 +321,7 @@ static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 	spec->host_clock = true;
 }
 
-/* All together no more than the options say. */
+/* Limits the memory of all devices together. */
 static void limit_devices(const struct ts_exec_options *options, struct ts_vgpu_spec *spec)
 {
 	uint64_t most = options->device_bytes / spec->n_devices;
@@ -355,7 +363,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	state->program = program;
 	state->check = options->check;
 	state->is_debugged = options->debugger;
-	/* What is looked on at, or debugged, is compiled otherwise. */
+	/* Checked or debugged modules are compiled differently, so the cache cannot hold them. */
 	if (!options->check && !options->debugger)
 		state->compiled = options->compiled;
 	choose_devices(state, &spec);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes, edges and the critical path of a graph as messages of proto/rpc/tracesmith.proto, each from the pool.
+ * Nodes, edges and the critical path of a graph as messages of proto/rpc/tracesmith.proto, each
+ * from the pool.
  */
 #pragma once
 

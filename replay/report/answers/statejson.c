@@ -111,7 +111,7 @@ static Ts__Rpc__StateOperation *make_op(struct ts_resolver *resolver, struct ts_
 	return message;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int compare_streams(const void *a, const void *b)
 {
@@ -246,7 +246,7 @@ static void make_devices(struct ts_resolver *resolver, struct ts_pool *pool,
 	}
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void make_threads(struct ts_resolver *resolver, struct ts_pool *pool,
 			 const struct ts_state *state, Ts__Rpc__StateReport *report)

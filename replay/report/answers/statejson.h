@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant as the message of proto/rpc/tracesmith.proto: names for ids, sums for streams and devices.
+ * The state at an instant as the message of proto/rpc/tracesmith.proto: names for ids, sums for
+ * streams and devices.
  */
 #pragma once
 

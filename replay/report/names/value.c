@@ -125,7 +125,7 @@ bool ts_value_type_parse(const char *name, size_t n, struct ts_value_type *ret_t
 	       find_scalar(name, n - 1, (uint32_t)(name[n - 1] - '0'), ret_type);
 }
 
-/* ---- floats ------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 static double half_of(uint64_t bits)
 {
@@ -208,7 +208,7 @@ static void print_float(const struct ts_value_type *type, uint64_t bits,
 		strcat(ret_text, ".0");
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 void ts_value_print(const struct ts_value_type *type, const uint8_t *bytes,
 		    char ret_text[TS_VALUE_TEXT_BYTES])

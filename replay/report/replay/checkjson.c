@@ -74,7 +74,7 @@ static Ts__Rpc__ReplaySide *make_side(struct ts_replay *replay, const struct ts_
 	return to;
 }
 
-/* ---- remedies ----------------------------------------------------------------------------------- */
+/* ---- remedies -------------------------------------------------------------------------------- */
 
 static void add_remedy(struct ts_replay *replay, Ts__Rpc__ReplayFinding *to, char *remedy)
 {
@@ -141,7 +141,7 @@ static void add_remedies(struct ts_replay *replay, const struct ts_check_finding
 					  to->earlier->op_id));
 }
 
-/* ---- findings ----------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void fill_allocation(struct ts_replay *replay, const struct ts_check_finding *from,
 			    Ts__Rpc__ReplayFinding *to)

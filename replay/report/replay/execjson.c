@@ -227,7 +227,7 @@ static int give_result(struct ts_replay *replay)
 	return ts_replay_give(replay, &answer);
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /*
  * The kernel's name in the capture, or NULL if it has none. If the handle is derived from another

@@ -81,7 +81,7 @@ int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program
 char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
 		    const char *refused);
 
-/* ---- within ------------------------------------------------------------------------------------- */
+/* ---- within ---------------------------------------------------------------------------------- */
 
 int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer);
 /* Gives an answer with a message: an error if `failed`, else a notice. */

@@ -39,7 +39,7 @@ static struct ts_resolver *resolver_of(struct ts_replay *replay)
 	return replay->resolver;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* If several functions had the same handle, the table keeps the last one. */
 static void find_functions(struct ts_replay *replay)
@@ -162,7 +162,7 @@ char *ts_sidejson_text(struct ts_replay *replay, const char *text)
 	return ts_pool_printf(&replay->pool, "%s%s", whole, text);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_of(const struct ts_row_operation *operation, const struct ts_sbt_row *row,
 		  uint32_t *ret_stream)
@@ -262,7 +262,7 @@ static void find_facts(struct ts_replay *replay, const struct ts_row_operation *
 		find_stream(replay, operation, facts);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static Ts__Rpc__ReplaySide *make_side(struct ts_replay *replay, const struct ts_row_operation *row)
 {
