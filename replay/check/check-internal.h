@@ -44,6 +44,10 @@ struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_alloc
 /* The first allocation that starts after the address, or NULL. */
 struct ts_check_allocation *ts_check_allocation_behind(
 	const struct ts_check_allocations *allocations, uint64_t address);
+/*
+ * Mark bytes as written, or find the first unwritten byte. The range may extend past the
+ * allocation's end; the part beyond is ignored.
+ */
 void ts_check_mark_written(struct ts_check_allocation *allocation, uint64_t address,
 			   uint64_t bytes);
 bool ts_check_is_written(const struct ts_check_allocation *allocation, uint64_t address,
@@ -61,7 +65,7 @@ struct ts_check_kernel {
 	struct ts_check_cells cells;
 	struct ts_map published; /* by address: knowledge that a strong read there acquires */
 	struct ts_map touched;	 /* which bytes the kernel read and wrote */
-	const struct ts_ptx_access *access; /* The current access; `lane` is its current lane. */
+	const struct ts_ptx_access *access; /* the current access; `lane` is its current lane */
 	struct ts_check_block *block;
 	uint32_t lane;
 	uint32_t last;	     /* index of the last used allocation */
@@ -116,7 +120,7 @@ struct ts_check_operations {
 struct ts_check {
 	uint32_t what;
 	struct ts_ptx_observer observer;
-	/* may be NULL */
+	/* May be NULL. */
 	const uint8_t *(*memory)(void *userdata, uint64_t address, uint64_t n_bytes);
 	void *memory_userdata;
 	struct ts_check_allocations allocations;
@@ -125,7 +129,7 @@ struct ts_check {
 	const struct ts_row_operation *operation; /* the operation between begin and done */
 	struct ts_check_finding findings[TS_CHECK_MAX_FINDINGS];
 	uint32_t places[TS_CHECK_MAX_FINDINGS][2]; /* to recognise repeated findings */
-	uint64_t pairs[TS_CHECK_MAX_FINDINGS][2];  /* The operations that were counted last. */
+	uint64_t pairs[TS_CHECK_MAX_FINDINGS][2];  /* the operations that were counted last */
 	size_t n_findings;
 	uint64_t n_more, n_unlooked;
 	int error; /* first error of a callback */
@@ -142,6 +146,7 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 void ts_check_locate(const struct ts_check *check, struct ts_check_finding *finding);
 
 /* check-kernel.c */
+/* Sets the observer's callbacks. */
 void ts_check_kernel_init(struct ts_check *check);
 /*
  * Reports the accesses of the ended kernel to check-operations.c, and drops them. Returns 0 or
@@ -163,6 +168,10 @@ bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_alloca
 			    uint64_t address);
 
 /* check-operations.c */
+/*
+ * Begin and end an operation, record a range that it accesses, and record host bytes that a copy
+ * reads. Return 0 or -ENOMEM.
+ */
 int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operation *operation);
 int ts_check_operations_done(struct ts_check *check);
 int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t bytes,

@@ -48,7 +48,7 @@ const char *ts_check_kind_name(enum ts_check_kind kind);
 struct ts_check_side {
 	uint64_t sequence, op_id; /* the operation; 0: no such side */
 	bool is_read, is_write, is_atomic;
-	bool has_thread; /* A kernel's thread did it; then the fields below are set. */
+	bool has_thread; /* a kernel's thread did it, and the fields below are set */
 	char function[TS_CHECK_NAME_BYTES]; /* mangled, truncated */
 	uint32_t line;			    /* line in the PTX text */
 	char source_file[256];
@@ -72,8 +72,10 @@ struct ts_check_finding {
 
 struct ts_check;
 
+/* `what` is a mask of TS_CHECK_*. The caller frees *ret_check. Returns 0 or -ENOMEM. */
 int ts_check_new(uint32_t what, struct ts_check **ret_check);
 void ts_check_free(struct ts_check *check); /* NULL is accepted */
+/* The observer for the PTX engine that runs the kernels. Valid as long as `check`. */
 const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check);
 
 /*
@@ -105,6 +107,9 @@ int ts_check_reads(struct ts_check *check, uint64_t address, uint64_t bytes);
 /* Reports host memory that the operation reads, with its bytes at the time of the call. */
 int ts_check_takes(struct ts_check *check, uint64_t address, const uint8_t *bytes, size_t n_bytes);
 
+/*
+ * The findings, *ret_n of them. Valid until the next call that may add one, and as long as `check`.
+ */
 const struct ts_check_finding *ts_check_findings(const struct ts_check *check, size_t *ret_n);
 /*
  * Number of findings that were dropped at the limit, and of accesses that were not checked for lack

@@ -3,9 +3,9 @@
  * Finds strays: accesses to allocated memory to which the kernel has no pointer, because an index
  * ran from one allocation into another. check-kernel.c calls it.
  *
- * The search for pointers is as wide as possible. Sources are: each word of the arguments, each
- * word of memory that the kernel has read, the module's own variables, and its constants at the
- * start of the kernel. If the constants cannot be read, the kernel is not checked.
+ * The search for pointers is as wide as possible. Sources are each word of the arguments and each
+ * word of memory that the kernel has read. Other sources are the module's own variables, and its
+ * constants at the start of the kernel. If the constants cannot be read, the kernel is not checked.
  */
 #include "replay/check/check-internal.h"
 

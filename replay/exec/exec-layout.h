@@ -18,6 +18,7 @@ struct ts_exec_layout {
 	uint64_t next; /* next address that ts_exec_layout_pick() tries */
 };
 
+/* Collects the intervals of a program. Returns 0 or -ENOMEM. */
 int ts_exec_layout_init(struct ts_exec_layout *layout, const struct ts_exec_program *program);
 void ts_exec_layout_deinit(struct ts_exec_layout *layout);
 /* True if the program used no byte of [start, start + bytes). */

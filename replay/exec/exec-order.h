@@ -2,9 +2,9 @@
 /*
  * Chooses the order in which operations run, for schedules. The host goes on while its stream
  * operations wait. An operation waits for earlier ones in its stream, for events, and by the legacy
- * default stream's rule, and it runs at the latest when the host waits for it. For some host
- * operations the capture does not show what the host waits for: frees, host writes to memory,
- * uncaptured calls. Then the host waits for all operations.
+ * default stream's rule. It runs at the latest when the host waits for it. For some host operations
+ * the capture does not show what the host waits for: frees, host writes to memory, uncaptured
+ * calls. Then the host waits for all operations.
  */
 #pragma once
 

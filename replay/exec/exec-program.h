@@ -21,7 +21,7 @@ extern "C" {
 enum ts_exec_error {
 	TS_EXEC_E_NOT_CAPTURED = 100, /* the session has no operations */
 	TS_EXEC_E_TOO_MANY,	      /* more than TS_EXEC_MAX_OPERATIONS */
-	TS_EXEC_E_CONTENT, /* A content is missing, too long, or does not match its hash. */
+	TS_EXEC_E_CONTENT, /* a content is missing, too long, or does not match its hash */
 	TS_EXEC_E_REFUSED, /* an operation cannot be replayed; the text explains why */
 	TS_EXEC_E_NOTHING, /* no operation is selected */
 };
@@ -35,7 +35,7 @@ struct ts_exec_program {
 	size_t n;
 	size_t n_unsupported; /* operations of kind TS_OPERATION_UNSUPPORTED */
 	bool ended;	      /* the last operation explains the capture's early end */
-	bool cut;	      /* Later operations exist, but the one after the last is missing. */
+	bool cut;	      /* later operations exist, but the one after the last is missing */
 	uint8_t *selected;    /* for each operation: is it selected; NULL: all are */
 	size_t n_selected;
 	size_t end; /* number of operations up to the last selected one */

@@ -74,7 +74,7 @@ struct ts_exec_exploration {
 		 */
 		*kept;
 	size_t n_kept;
-	uint64_t until_ns; /* CLOCK_MONOTONIC time at which the exploration ends; 0: no limit. */
+	uint64_t until_ns; /* CLOCK_MONOTONIC time at which the exploration ends; 0: no limit */
 };
 
 struct ts_exec_explored {

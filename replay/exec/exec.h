@@ -28,8 +28,8 @@ extern "C" {
 /* Inputs and outputs of an operation. */
 struct ts_exec_io {
 	const struct ts_exec_content
-		*content; /* Host data that the operation reads: image, arguments, bytes. */
-	uint8_t *out;	  /* Host buffer for the operation's output: rows without gaps. */
+		*content; /* host data that the operation reads: image, arguments, bytes */
+	uint8_t *out;	  /* host buffer for the operation's output: rows without gaps */
 	size_t out_bytes;
 	char *text; /* TS_EXEC_TEXT_BYTES: one line, why it is refused */
 	/* Set to CUDA's error if the operation is refused because a kernel faulted; may be NULL. */
@@ -199,7 +199,7 @@ bool ts_exec_results_point(const struct ts_exec_results *results, size_t *at,
 
 struct ts_exec_report {
 	uint64_t n_operations; /* selected operations that ran, including those without effect */
-	uint64_t n_before;     /* Unselected operations that ran to restore the state. */
+	uint64_t n_before;     /* unselected operations that ran to restore the state */
 	uint64_t n_points;     /* check points */
 	uint64_t n_launches, n_copies, n_fills;
 	uint64_t n_checks;	/* results compared with the capture's */

@@ -9,8 +9,8 @@
  *	4. describe     run once more and record the decisions and values
  *
  * The remaining decisions, with and without the last one, are the smallest pair of schedules found.
- * If there is a time limit, step 1 may use the first six eighths of the time, steps 2 and 3 the
- * seventh, step 4 the last.
+ * If there is a time limit, step 1 may use six eighths of the time. Steps 2 and 3 have the seventh
+ * eighth, step 4 the last.
  */
 #include "replay/exec/exec-schedule.h"
 

@@ -13,6 +13,7 @@ struct ts_pool {
 	void (*no_memory)(void); /* required; must not return */
 };
 
+/* Frees all blocks. The pool may be used again. */
 void ts_pool_deinit(struct ts_pool *pool);
 
 /*

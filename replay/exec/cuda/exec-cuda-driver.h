@@ -95,6 +95,6 @@ struct ts_exec_cuda_driver {
 
 /*
  * Returns false if the driver or a function is missing; the text names it. The driver stays loaded,
- * because libcuda does not support unloading.
+ * because unloading libcuda is unreliable.
  */
 bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes);

@@ -130,6 +130,7 @@ static inline struct cuda_event *cuda_event_at(const struct cuda_state *state, u
 const char *ts_exec_cuda_error_text(const struct ts_exec_cuda_driver *driver, int error);
 /* Converts the driver's result: 0, or TS_EXEC_E_REFUSED with the reason. */
 int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r);
+/* Makes a context current. */
 int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct ts_exec_io *io);
 /* Finds the operation's context and makes it current. */
 int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation *operation,
@@ -168,6 +169,7 @@ void ts_exec_cuda_unreserve(struct cuda_state *state);
 /* Allocates memory, at the captured address if possible; otherwise *ret_why has the reason. */
 int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device,
 		       uint64_t address, uint64_t bytes, const char **ret_why);
+/* Frees the memory of ts_exec_cuda_place(). Unmaps granules without other allocations. */
 void ts_exec_cuda_displace(struct cuda_state *state, uint64_t address, uint64_t bytes);
 
 /* exec-cuda-memory.c */
@@ -180,6 +182,7 @@ void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocatio
 void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_bytes);
 /* Drops the allocations of a module (`owner` is its number plus 1) or of a context (`owner` 0). */
 void ts_exec_cuda_forget(struct cuda_state *state, uint32_t context, uint32_t owner);
+/* Entries of the executor's table; parameters and errors are those in replay/exec/exec.h. */
 int ts_exec_cuda_alloc(void *state, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io);
 int ts_exec_cuda_free(void *state, const struct ts_row_operation *operation,
@@ -199,6 +202,7 @@ const uint8_t *ts_exec_cuda_bytes(void *state, uint64_t address, uint64_t n_byte
 /* exec-cuda-module.c */
 void ts_exec_cuda_modules_leave(struct cuda_state *state, uint32_t context);
 void ts_exec_cuda_modules_free(struct cuda_state *state);
+/* Entries of the executor's table; parameters and errors are those in replay/exec/exec.h. */
 int ts_exec_cuda_module_load(void *state, const struct ts_row_operation *operation,
 			     const struct ts_exec_io *io);
 int ts_exec_cuda_module_free(void *state, const struct ts_row_operation *operation,

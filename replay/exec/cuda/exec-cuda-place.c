@@ -17,7 +17,7 @@
 
 #include <sys/mman.h>
 
-#define MAX_RANGES    16384u /* Linux allows 65530 mappings per process by default. */
+#define MAX_RANGES    16384u /* Linux allows 65530 mappings per process by default */
 #define FIRST_ADDRESS (UINT64_C(1) << 16)
 #define END_ADDRESS   (UINT64_C(1) << 47)
 

@@ -108,6 +108,7 @@ int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation 
 /* exec-vgpu-module.c */
 void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t module);
 void ts_exec_vgpu_modules_leave(struct vgpu_state *state, uint32_t context);
+/* Entries of the executor's table; parameters and errors are those in replay/exec/exec.h. */
 int ts_exec_vgpu_module_load(void *state, const struct ts_row_operation *operation,
 			     const struct ts_exec_io *io);
 int ts_exec_vgpu_module_free(void *state, const struct ts_row_operation *operation,
@@ -131,6 +132,7 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
  */
 void ts_exec_vgpu_wait(struct vgpu_state *state);
 int ts_exec_vgpu_unplace(struct vgpu_state *state, uint64_t address);
+/* Entries of the executor's table; parameters and errors are those in replay/exec/exec.h. */
 int ts_exec_vgpu_alloc(void *state, const struct ts_row_operation *operation,
 		       const struct ts_exec_io *io);
 int ts_exec_vgpu_free(void *state, const struct ts_row_operation *operation,

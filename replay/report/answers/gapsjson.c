@@ -17,7 +17,7 @@ struct maker {
 	struct ts_resolver *resolver;
 	const struct ts_codes *codes;
 	struct ts_pool *pool;
-	/* the last found thread: most parts belong to one thread */
+	/* The last found thread: most parts belong to one thread. */
 	const struct ts_sbt_thread *last;
 };
 

@@ -16,5 +16,6 @@ void ts_labels_free(struct ts_labels *labels);
 /* The name's string id; 0: no name, or `labels` is NULL. */
 uint32_t ts_labels_find(const struct ts_labels *labels, uint32_t session, enum ts_name_kind kind,
 			uint32_t domain, uint64_t object);
+/* Like ts_labels_find(), for a stream by CUPTI's ids. */
 uint32_t ts_labels_stream(const struct ts_labels *labels, uint32_t session, uint32_t context,
 			  uint32_t stream);

@@ -47,6 +47,9 @@ const char *ts_name_loss_text(const char *reason);
  */
 struct ts_demangler;
 
+/*
+ * The caller frees *ret_demangler. Returns 0 or -ENOMEM. A machine without the library is no error.
+ */
 int ts_demangler_new(struct ts_demangler **ret_demangler);
 void ts_demangler_free(struct ts_demangler *demangler);
 void ts_demangler_freep(struct ts_demangler **demangler);

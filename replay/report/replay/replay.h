@@ -46,11 +46,10 @@ struct ts_replay {
 	struct ts_exec_results results; /* the first replay's results */
 	uint32_t n_replays;
 	struct ts_exec_schedule
-		usual; /* With --schedules: the default schedule, without decisions. */
+		usual; /* with --schedules: the default schedule, without decisions */
 	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: no checks */
-	uint64_t
-		until_ns; /* CLOCK_MONOTONIC time at which all replays must be over; 0: no limit. */
+	uint64_t until_ns; /* CLOCK_MONOTONIC time at which all replays must be over; 0: no limit */
 	bool is_interrupted;
 	/* The first replay ended by a fault, and the captured program by the same fault. */
 	bool faults_as_captured;
@@ -83,6 +82,7 @@ char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, in
 
 /* ---- within ---------------------------------------------------------------------------------- */
 
+/* Pauses progress reports and gives an answer. Returns the value of `give`. */
 int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer);
 /* Gives an answer with a message: an error if `failed`, else a notice. */
 int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
@@ -91,10 +91,16 @@ int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
 /* The progress callback of replay/emulate. `data` is a struct ts_replay with now.doing set. */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
+/* True if the program has set `cancel`. */
 bool ts_replay_is_interrupted(const struct ts_replay *replay);
+/* The window of the request in nanoseconds. The request must have the field. */
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);
 uint64_t ts_replay_to_ns(const struct ts_replay *replay);
 
+/*
+ * The four kinds of answers: emulation and its dry run, replay of a capture and its dry run. Each
+ * gives its answers itself. They return 0, or an error as ts_query_run() does.
+ */
 int ts_replay_emulate(struct ts_replay *replay);
 int ts_replay_plan(struct ts_replay *replay);
 int ts_replay_exec(struct ts_replay *replay);

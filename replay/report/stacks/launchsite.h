@@ -15,7 +15,7 @@
 struct ts_launch_site {
 	const char *frame; /* "function (file:line)", or "library+0x12" without symbols */
 	const char
-		/* the frame's callers, from the inside outward; NULL: none */
+		/* The frame's callers, from the inside outward; NULL: none. */
 		*callers[TS_LAUNCH_SITE_CALLERS];
 };
 
