@@ -14,13 +14,9 @@
 
 #define TS_EXEC_MAX_WAITING 64u
 #define TS_EXEC_MAX_SHARED \
-/*
-	 * Limit of tracked ranges. For copies to untracked memory the host waits, as for copies to
-	 * pageable memory.
-	 */
-1024u
+	1024u /* limit of ranges; for copies to others the host waits, as for pageable memory */
 
-	struct ts_exec_waiting {
+struct ts_exec_waiting {
 	const struct ts_row_operation *operation; /* NULL: free slot */
 	uint64_t number;			  /* position in call order */
 	uint64_t behind;	    /* bits of the operations that must complete first */
@@ -37,12 +33,11 @@ struct ts_exec_order {
 	struct ts_exec_waiting waiting[TS_EXEC_MAX_WAITING];
 	uint64_t is_waiting; /* bits of the used slots */
 	uint64_t n;
-	struct ts_state_map
-		/*
-		 * Session 0: contexts of stream handles. Session 1: non-blocking streams. Session
-		 * 2: last records of events.
-		 */
-		streams;
+	/*
+	 * Session 0: contexts of stream handles. Session 1: non-blocking streams. Session
+	 * 2: last records of events.
+	 */
+	struct ts_state_map streams;
 	struct {
 		uint64_t start, bytes;
 		bool is_managed; /* managed or pinned */

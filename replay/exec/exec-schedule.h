@@ -67,12 +67,11 @@ struct ts_exec_exploration {
 	uint32_t n_schedules; /* number of seeds, from `seed` on */
 	uint64_t seed;
 	bool unordered_blocks;
-	const struct ts_exec_decisions
-		/*
-		 * Decisions to keep in the only schedule. NULL: all; then smaller sets are tried if
-		 * the results differ.
-		 */
-		*kept;
+	/*
+	 * Decisions to keep in the only schedule. NULL: all; then smaller sets are tried if
+	 * the results differ.
+	 */
+	const struct ts_exec_decisions *kept;
 	size_t n_kept;
 	uint64_t until_ns; /* CLOCK_MONOTONIC time at which the exploration ends; 0: no limit */
 };
@@ -94,12 +93,11 @@ struct ts_exec_explored {
 	struct ts_exec_decision decisions[TS_EXEC_MAX_DECISIONS];
 	uint32_t n_decisions;
 	struct ts_exec_difference difference; /* from the default order's results */
-	struct ts_exec_report
-		/*
-		 * Report of the differing schedule. The schedule may be refused although the
-		 * default order was not.
-		 */
-		report;
+	/*
+	 * Report of the differing schedule. The schedule may be refused although the
+	 * default order was not.
+	 */
+	struct ts_exec_report report;
 };
 
 /*

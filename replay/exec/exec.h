@@ -27,9 +27,9 @@ extern "C" {
 
 /* Inputs and outputs of an operation. */
 struct ts_exec_io {
-	const struct ts_exec_content
-		*content; /* host data that the operation reads: image, arguments, bytes */
-	uint8_t *out;	  /* host buffer for the operation's output: rows without gaps */
+	/* Host data that the operation reads: image, arguments, bytes. */
+	const struct ts_exec_content *content;
+	uint8_t *out; /* host buffer for the operation's output: rows without gaps */
 	size_t out_bytes;
 	char *text; /* TS_EXEC_TEXT_BYTES: one line, why it is refused */
 	/* Set to CUDA's error if the operation is refused because a kernel faulted; may be NULL. */
@@ -41,9 +41,8 @@ struct ts_exec_difference;
 struct ts_ptx_debugger;
 
 struct ts_exec_options {
-	uint32_t
-		/* CPUs for kernels. 1: kernels compute the same in each run; 0: all CPUs. */
-		n_threads;
+	/* CPUs for kernels. 1: kernels compute the same in each run; 0: all CPUs. */
+	uint32_t n_threads;
 	/* Checks that receive all accesses (replay/check). Then n_threads is 1. NULL: none. */
 	struct ts_check *check;
 	/*
@@ -68,22 +67,20 @@ struct ts_exec_options {
 	uint64_t time_ns; /* time limit of a replay; 0: none */
 	/* Limit of results kept until the capture's results come; 0: TS_EXEC_KEPT_BYTES. */
 	uint64_t kept_bytes;
-	uint64_t
-		/*
-		 * End after this result, counted from 1, and keep its bytes. 0: end after the last
-		 * operation.
-		 */
-		wanted;
-	const struct ts_exec_difference
-		*kept; /* Keep the bytes of the result that differs here. NULL: none. */
+	/*
+	 * End after this result, counted from 1, and keep its bytes. 0: end after the last
+	 * operation.
+	 */
+	uint64_t wanted;
+	/* Keeps the bytes of the result that differs here. NULL: none. */
+	const struct ts_exec_difference *kept;
 	/* Order of execution (exec-schedule.h); then n_threads is 1. NULL: as captured. */
 	struct ts_exec_schedule *schedule;
-	struct ts_exec_compiled *
-		/*
-		 * Modules compiled by earlier replays, for later ones (compiled.h). Only for vgpu.
-		 * NULL: none.
-		 */
-		compiled;
+	/*
+	 * Modules compiled by earlier replays, for later ones (compiled.h). Only for vgpu.
+	 * NULL: none.
+	 */
+	struct ts_exec_compiled *compiled;
 };
 
 #define TS_EXEC_KEPT_BYTES  (UINT64_C(1) << 30)
@@ -160,12 +157,11 @@ struct ts_exec_difference {
 	enum ts_exec_result_kind kind;
 	uint64_t sequence; /* the operation's sequence number; at the end: 0 */
 	uint64_t op_id;
-	uint64_t
-		/*
-		 * Address of the first differing byte: its source on the device, or its place in
-		 * memory.
-		 */
-		address;
+	/*
+	 * Address of the first differing byte: its source on the device, or its place in
+	 * memory.
+	 */
+	uint64_t address;
 	uint64_t offset;   /* offset of that byte in the output or in the allocation */
 	uint64_t bytes;	   /* size of the output or of the allocation */
 	uint32_t n_before; /* equal bytes before the differing one */

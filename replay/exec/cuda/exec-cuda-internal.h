@@ -83,9 +83,8 @@ struct cuda_state {
 	struct ts_exec_objects contexts, modules, functions, kernels, streams, events;
 	uint32_t current; /* index of the current context */
 	size_t n_moved;	  /* allocations that lie at another address */
-	uint64_t moved_start,
-		/* The captured addresses of all moved allocations lie in here, the end included. */
-		moved_end;
+	/* The captured addresses of all moved allocations lie in here, the end included. */
+	uint64_t moved_start, moved_end;
 	uint64_t n_pointers_moved, n_words_left;
 	uint8_t *read; /* buffer of the last read memory */
 	size_t read_bytes;
@@ -161,7 +160,7 @@ void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
  * addresses.
  */
 int ts_exec_cuda_hold(struct cuda_state *state);
-/* Releases the held addresses that were not reserved. */
+/* Releases the held addresses if no reservation will follow. */
 void ts_exec_cuda_let_go(struct cuda_state *state);
 /* Called after the driver starts: reserves the held addresses. */
 void ts_exec_cuda_reserve(struct cuda_state *state);

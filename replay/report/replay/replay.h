@@ -21,8 +21,7 @@
 #define TS_REPLAY_STEP_ROWS	 65536u
 #define TS_REPLAY_SIDES		 64u
 #define TS_REPLAY_CHECKS_NS \
-/* Time limit of --check and --schedules in nanoseconds, if the query has none. */
-UINT64_C(60000000000)
+	UINT64_C(60000000000) /* time limit of --check and --schedules, if the query has none */
 
 /* A replay of one session, or of a whole trace. */
 struct ts_replay {
@@ -45,8 +44,8 @@ struct ts_replay {
 	struct ts_exec_report last;
 	struct ts_exec_results results; /* the first replay's results */
 	uint32_t n_replays;
-	struct ts_exec_schedule
-		usual; /* with --schedules: the default schedule, without decisions */
+	/* With --schedules: the default schedule, without decisions. */
+	struct ts_exec_schedule usual;
 	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: no checks */
 	uint64_t until_ns; /* CLOCK_MONOTONIC time at which all replays must be over; 0: no limit */
@@ -57,12 +56,11 @@ struct ts_replay {
 	const Ts__Rpc__ReplaySide *sides[TS_REPLAY_SIDES];
 	bool has_functions; /* `functions` holds all of the program's functions */
 	bool is_said;	    /* the notice that a device runs the trace's code was given */
-	struct ts_state_map
-		/*
-		 * Functions whose names progress reports use: handle to index of the captured
-		 * operation.
-		 */
-		functions;
+	/*
+	 * Functions whose names progress reports use: handle to index of the captured
+	 * operation.
+	 */
+	struct ts_state_map functions;
 };
 
 /* Answers a replay query; parameters and errors are those of ts_query_run(). */

@@ -14,9 +14,8 @@
 /* The launching frame and its callers. */
 struct ts_launch_site {
 	const char *frame; /* "function (file:line)", or "library+0x12" without symbols */
-	const char
-		/* The frame's callers, from the inside outward; NULL: none. */
-		*callers[TS_LAUNCH_SITE_CALLERS];
+	/* The frame's callers, from the inside outward; NULL: none. */
+	const char *callers[TS_LAUNCH_SITE_CALLERS];
 };
 
 struct ts_launch_sites;
