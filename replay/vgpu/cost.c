@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost model: when an operation that may run from some instant on does run, and for how long. Everything the virtual
- * GPU says about time is decided in this file; README.md states the same in words. Durations follow
- * from the device's shape and the work done, so the same work makes the same timeline, but for when it was submitted.
+ * The cost model: computes when an operation starts and how long it runs. All times of the virtual
+ * GPU are decided in this file; README.md explains them in words. Durations follow from the
+ * device's shape and the work done, so equal work gives an equal timeline except for submission
+ * times. worker.c and vgpu-kernels.c call it; the launch facade calls ts_vgpu_blocks_per_sm() for
+ * occupancy queries.
  */
 #include <string.h>
 
@@ -30,7 +32,10 @@ uint32_t ts_vgpu_blocks_per_sm(const struct ts_vgpu_shape *shape, uint32_t threa
 	if (blocks > shape->max_blocks_per_sm)
 		blocks = shape->max_blocks_per_sm;
 	if (shared_bytes) {
-		/* Hardware hands shared memory out by 128 bytes, and keeps a KiB per block of it from 8.0 on. */
+		/*
+		 * Hardware allocates shared memory in units of 128 bytes. From 8.0 on it reserves 1
+		 * KiB per block.
+		 */
 		uint64_t need = ((uint64_t)shared_bytes + 127) / 128 * 128;
 
 		if (shape->cc_major >= 8)
@@ -39,7 +44,7 @@ uint32_t ts_vgpu_blocks_per_sm(const struct ts_vgpu_shape *shape, uint32_t threa
 			blocks = (uint32_t)(shape->shared_bytes_per_sm / need);
 	}
 	if (regs_per_thread) {
-		/* Registers go to warps, by 256. */
+		/* Registers are allocated per warp in units of 256. */
 		uint32_t per_warp = (regs_per_thread * shape->warp_size + 255) / 256 * 256;
 
 		if (blocks > shape->regs_per_sm / (per_warp * warps))
@@ -66,12 +71,12 @@ static void resident_drop(struct ts_vgpu_engines *e, uint32_t n)
 	memmove(e->resident, e->resident + n, e->n_resident * sizeof(e->resident[0]));
 }
 
-/* How a kernel lies on the device. */
+/* Distribution of a kernel's blocks over the device. */
 struct layout {
 	uint64_t blocks;
-	uint32_t warps;	 /* of a block */
+	uint32_t warps;	 /* per block */
 	uint32_t per_sm; /* blocks that a multiprocessor holds */
-	uint32_t n_sm;	 /* multiprocessors that it takes */
+	uint32_t n_sm;	 /* multiprocessors that the kernel needs */
 };
 
 static struct layout layout_of(const struct ts_vgpu_shape *shape, const struct ts_vgpu_done *done)
@@ -98,19 +103,22 @@ uint32_t ts_vgpu_cost_resident(const struct ts_vgpu_device *device, const struct
 	return layout_of(device->shape, done).per_sm * device->shape->n_sm;
 }
 
-/* What is known of any kernel: its shape. */
+/* Cycles of a kernel that was not computed: they follow from its shape. */
 static uint64_t shape_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
 			     uint64_t waves)
 {
 	uint32_t resident = l->per_sm;
 
-	/* The warps of the blocks resident on one multiprocessor share its issue slots. */
+	/* The warps of all resident blocks of a multiprocessor share its issue slots. */
 	if (l->blocks < (uint64_t)l->per_sm * l->n_sm)
 		resident = (uint32_t)ceil_div(l->blocks, l->n_sm);
 	return waves * (shape->block_cycles + shape->warp_cycles * l->warps * resident);
 }
 
-/* What is known of a computed one: bound by issue, by the chain of each warp's instructions, or by tensor cores. */
+/*
+ * Cycles of a computed kernel: limited by issue rate, by each warp's instruction chain, or by
+ * tensor cores.
+ */
 static uint64_t work_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
 			    uint64_t waves, const struct ts_vgpu_kernel_work *work)
 {
@@ -230,11 +238,11 @@ void ts_vgpu_cost_copy(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 	uint64_t link = shape->link_bytes_per_s;
 	uint64_t duration = shape->copy_ns, *engine = &e->d2d_free_ns;
 
-	/* Pageable memory passes through a staging buffer: half the rate. */
+	/* Pageable memory is copied through a staging buffer at half the rate. */
 	if (done->u.copy.src_kind == TS_VGPU_MEMORY_PAGEABLE ||
 	    done->u.copy.dst_kind == TS_VGPU_MEMORY_PAGEABLE)
 		link /= 2;
-	/* Every further row of a pitched copy is a transfer of its own to the engine. */
+	/* Each further row of a pitched copy is a separate transfer of the engine. */
 	if (shape->copy_ns > 1 && n_rows > 1)
 		duration += (n_rows - 1) * 4;
 	switch (done->u.copy.kind) {

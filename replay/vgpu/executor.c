@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PTX engine as the machine's executor: lends an engine to each kernel that runs, gives it the device's memory, heap and
- * output, and turns what it reports into the machine's errors and the cost model's figures.
+ * Runs the PTX engine as the machine's executor. Each running kernel gets an engine, the device's
+ * memory, heap and output. Engine faults become errors of the machine, and engine counts go to the
+ * cost model. The context facade and replay/exec/vgpu create the executor; worker.c calls it
+ * through struct ts_vgpu_executor.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,12 +14,12 @@
 #include "replay/vgpu/executor.h"
 #include "replay/vgpu/vgpu-module.h"
 
-/* What cooperative groups keep for a grid's barrier: its size and a word of state, and some room. */
+/* Memory of a grid barrier in cooperative groups: its size, one word of state, and spare room. */
 #define GRID_WORKSPACE_BYTES 256u
-/* Seconds of one that is looked on at. */
+/* About one second, or several seconds of an observed kernel. */
 #define MAX_WATCHING_INSNS (UINT64_C(1) << 26)
 
-/* An engine and what it is running. */
+/* An engine and the context of its current kernel. */
 struct lane {
 	struct ts_vgpu_ptx_executor *executor;
 	struct ts_ptx_engine *engine;
@@ -72,7 +74,10 @@ static void lane_print(void *userdata, const char *text, size_t n_bytes)
 	pthread_mutex_lock(&x->output_lock);
 	if (!x->output)
 		x->output = malloc(TS_VGPU_OUTPUT_BYTES);
-	/* Hardware overwrites what was not fetched in time; here nothing is lost. */
+	/*
+	 * Hardware overwrites output that is not fetched in time. This buffer is flushed instead,
+	 * so no output is lost.
+	 */
 	if (!x->output || n_bytes > TS_VGPU_OUTPUT_BYTES - x->n_output)
 		flush_locked(x);
 	if (!x->output || n_bytes > TS_VGPU_OUTPUT_BYTES) {
@@ -89,7 +94,10 @@ static void flush(void *userdata)
 {
 	struct ts_vgpu_ptx_executor *x = userdata;
 
-	/* Whoever waited for a kernel took the machine's lock after it, and so sees what it set. */
+	/*
+	 * A thread that waited for a kernel took the machine's lock after it, so the thread sees
+	 * the flag that the kernel set.
+	 */
 	if (!atomic_load_explicit(&x->has_output, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&x->output_lock);
@@ -205,7 +213,7 @@ static void say(struct ts_vgpu_ptx_executor *x, const char *line)
 	if (!x->options.fault)
 		return;
 	pthread_mutex_lock(&x->output_lock);
-	/* What the kernel printed comes before what became of it. */
+	/* The kernel's output precedes the report of its fault. */
 	if (x->options.output)
 		flush_locked(x);
 	x->options.fault(x->options.userdata, line);
@@ -230,7 +238,7 @@ static int compute(struct lane *lane, const struct ts_ptx_launch *launch,
 		};
 		return 0;
 	case TS_PTX_E_FAULT:
-		/* The program ended: that is nobody's fault. */
+		/* If the program ends, the cancelled kernel is not reported. */
 		if (fault.kind != TS_PTX_FAULT_CANCELLED)
 			say(lane->executor, fault.message);
 		return error_of(fault.kind);
@@ -240,7 +248,7 @@ static int compute(struct lane *lane, const struct ts_ptx_launch *launch,
 	}
 }
 
-/* A grid's barrier works in memory that the driver gives it, zero at first. */
+/* A grid barrier uses driver memory that is zero at first except for its size. */
 static int compute_cooperative(struct lane *lane, struct ts_ptx_launch *launch,
 			       struct ts_vgpu_kernel_work *work)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fatbins: the container in which nvcc embeds device code for several architectures. Its layout is not documented; what
- * is here was found by looking at what nvcc 12 and 13 write. Payloads may be plain, LZ4 or zstd compressed.
+ * Fatbins: the container in which nvcc embeds device code for several architectures. NVIDIA does
+ * not document its layout; the structs here follow the output of nvcc 12 and 13. Payloads are
+ * plain, LZ4 or zstd compressed. vgpu-module.c calls ts_vgpu_image_texts() to get the PTX of an
+ * image.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +26,10 @@
 #define ENTRY_FLAG_LZ4	 0x2000u
 #define ENTRY_FLAG_ZSTD	 0x8000u
 #define ENTRY_HEADER_MIN 64u
-/* More text than any compiler emits for one module, little enough to allocate on a stranger's word. */
+/*
+ * Larger than any compiler's text for one module, and small enough to allocate for an untrusted
+ * size.
+ */
 #define TEXT_MAX (1ull << 30)
 
 struct wrapper {
@@ -36,7 +41,7 @@ struct wrapper {
 struct fatbin_header {
 	uint32_t magic;
 	uint16_t version, header_bytes;
-	uint64_t bytes; /* past this header */
+	uint64_t bytes; /* without this header */
 };
 
 struct entry {
@@ -77,7 +82,7 @@ static int entry_text(const struct entry *entry, const uint8_t *payload, char **
 
 		got = ZSTD_isError(n) ? -EBADMSG : (int64_t)n;
 	} else if (entry->flags & ENTRY_FLAG_LZ4) {
-		/* bytes is bounded above; what is compressed may claim more than an int holds. */
+		/* bytes is limited above; the compressed size may exceed an int. */
 		got = from > INT_MAX ? -EBADMSG
 				     : LZ4_decompress_safe((const char *)payload, text, (int)from,
 							   (int)bytes);
@@ -156,7 +161,7 @@ damaged:
 	return TS_VGPU_MODULE_E_IMAGE;
 }
 
-/* Texts found in an image, in its order. */
+/* Texts of an image, in its order. */
 struct texts {
 	char **at;
 	size_t n;
@@ -191,10 +196,10 @@ static int add_wrapper(struct texts *texts, const struct wrapper *wrapper, unsig
 	int r = 0;
 
 	if (wrapper->version == 2 && wrapper->list) {
-		/* Relocatable code: the parts carry the PTX, the main fatbin is empty. */
+		/* Relocatable code: the parts contain the PTX, and the main fatbin is empty. */
 		for (size_t i = 0; !r && wrapper->list[i]; i++) {
 			r = add_fatbin(texts, wrapper->list[i], cc, message, message_bytes);
-			/* nvcc's own device runtime is a part that has PTX for its newest device only. */
+			/* nvcc's device runtime is a part with PTX for its newest device only. */
 			newer |= r == TS_VGPU_MODULE_E_NEWER;
 			if (r == -ENODATA || r == TS_VGPU_MODULE_E_NEWER)
 				r = 0;
@@ -202,11 +207,14 @@ static int add_wrapper(struct texts *texts, const struct wrapper *wrapper, unsig
 		return !r && newer && !texts->n ? TS_VGPU_MODULE_E_NO_PTX : r;
 	}
 	r = add_fatbin(texts, wrapper->data, cc, message, message_bytes);
-	/* A translation unit without kernels has an empty one. */
+	/* A translation unit without kernels has an empty fatbin. */
 	return r == -ENODATA ? 0 : r;
 }
 
-/* An ELF file for NVIDIA's machines has the architecture in e_flags: in the lowest byte, from CUDA 13 on in the next one. */
+/*
+ * Returns the architecture of a cubin, from e_flags of the ELF header: the lowest byte, and from
+ * CUDA 13 on the next byte.
+ */
 static unsigned target_of_cubin(const void *image)
 {
 	uint32_t flags;
@@ -234,7 +242,7 @@ int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_
 	uint32_t magic;
 	int r;
 
-	/* The shortest PTX has a .version line, longer than this. */
+	/* The shortest PTX has a .version line, which is longer than the magic. */
 	memcpy(&magic, image, sizeof(magic));
 	if (magic == WRAPPER_MAGIC) {
 		r = add_wrapper(&texts, image, cc, message, message_bytes);

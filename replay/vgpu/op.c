@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations, marks of events and streams as objects: made, and let go by whoever refers to them last. vgpu-stream.c puts operations in,
- * worker.c carries them out.
+ * Allocates operations and marks, and frees operations, marks and streams. The last reference frees
+ * a mark or a stream. vgpu-stream.c and vgpu-event.c queue operations, worker.c runs and frees
+ * them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ void ts_vgpu_mark_unref(struct ts_vgpu *vgpu, struct ts_vgpu_mark *mark)
 {
 	if (!mark || --mark->refs)
 		return;
-	/* Nobody waits for what nobody refers to: the field links the free ones. */
+	/* No stream waits for a mark without references, so `waiters` links the free marks. */
 	mark->waiters = (struct ts_vgpu_stream *)vgpu->free_marks;
 	vgpu->free_marks = mark;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses without memory, and memory without an address. A reservation has a second stretch as long as itself where the bytes of what is
- * mapped lie, so that neighbouring mappings are neighbours there, too. Memory is a shared anonymous mapping, of which the kernel makes
- * another at each place where it is mapped: no descriptor of ours stands in the program's table. vgpu-map.c maps one to the other.
+ * Address reservations without memory, and physical memory without addresses. A reservation has a
+ * second address range of the same size for the bytes of its mappings, so neighbouring mappings are
+ * neighbours there, too. Physical memory is a shared anonymous mapping. The kernel duplicates this
+ * mapping at each place where the memory is mapped, so the program's descriptor table gets no
+ * descriptor. vgpu-map.c maps memory to reservations; the map facade calls the reservation
+ * functions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +17,14 @@ struct ts_vgpu_reservation {
 	struct ts_vgpu_reservation *next;
 	uint64_t start, bytes;
 	void *space;
-	size_t space_bytes; /* with what alignment took */
+	size_t space_bytes; /* with the extra bytes for alignment */
 	uint8_t *backing;
 };
 
-/* Where the program would like it, or NULL: something is there, or it is no address that can be had. */
+/*
+ * Reserves the address that the program wants. NULL: the address is taken, not aligned, or
+ * unavailable.
+ */
 static void *reserve_at(uint64_t wanted, size_t bytes, size_t align)
 {
 	void *space;
@@ -27,7 +33,7 @@ static void *reserve_at(uint64_t wanted, size_t bytes, size_t align)
 		return NULL;
 	space = mmap((void *)(uintptr_t)wanted, bytes, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	/* A kernel that does not know the flag takes it for a hint. */
+	/* A kernel without MAP_FIXED_NOREPLACE treats the address as a hint. */
 	if (space != MAP_FAILED && (uint64_t)(uintptr_t)space != wanted) {
 		munmap(space, bytes);
 		space = MAP_FAILED;
@@ -206,7 +212,7 @@ struct ts_vgpu_device *ts_vgpu_physical_device(const struct ts_vgpu_physical *ph
 
 void ts_vgpu_range_unmap(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 {
-	/* Nothing may be mapped there by others meanwhile: the place stays taken. */
+	/* Keep the address range reserved, so that no other mapping lands in it. */
 	mmap(range->backing, range->bytes, PROT_NONE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	physical_unref_locked(range->physical);

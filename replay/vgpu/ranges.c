@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of all that was allocated, ascending, under the lock: an address leads to its range. */
+/*
+ * The table of all allocations, in ascending order: finds the range at an address. The memory
+ * files, vgpu-stream.c and release.c call it under the lock.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +10,7 @@
 #include "proto/abi/grow.h"
 #include "replay/vgpu/vgpu-internal.h"
 
-/* The first range that starts past the address. */
+/* Index of the first range that starts past the address. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address)
 {
 	size_t low = 0, high = vgpu->n_ranges;
@@ -69,7 +72,7 @@ void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 	free(range);
 }
 
-/* Whether anything is mapped in a stretch. */
+/* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes)
 {
 	size_t i = ts_vgpu_range_above(vgpu, address + bytes - 1);
@@ -90,7 +93,7 @@ uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 		const struct ts_vgpu_range *next = vgpu->ranges[i];
 		const struct ts_vgpu_range *before = vgpu->ranges[i - 1];
 
-		/* Neighbours in two reservations are none where their bytes are. */
+		/* Neighbours from two reservations have backing bytes that are not adjacent. */
 		if (!next->physical || next->start != end ||
 		    next->backing != before->backing + before->bytes ||
 		    (next->access & access) != access)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Releases a range and the memory behind it, each kind in its way. The worker calls it when a stream has come to a release, vgpu-memory.c and vgpu-map.c when
- * all that could be at work there is over.
+ * Releases a range and its memory, for each kind of memory. worker.c calls it when a stream reaches
+ * a release. vgpu-memory.c and vgpu-map.c call it after all work that may use the memory has ended.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 const char ts_vgpu_placed;
 
-/* What is placed lies in its mapping as its address does in a page: aligned alike. */
+/* A placed range has the same offset within a page as its address, so its alignment is the same. */
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range)
 {
 	return ts_vgpu_page_up(range->bytes + range->start % ts_vgpu_page_up(1));
@@ -38,7 +38,10 @@ void ts_vgpu_range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 				    (range->bytes + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES *
 					    TS_VGPU_ALIGN_BYTES);
 	} else if (range->user == range) {
-		/* Pinned or managed memory that is ours, rather than registered. */
+		/*
+		 * Pinned or managed memory that the machine allocated; registered memory has
+		 * another user.
+		 */
 		munmap(range->host, ts_vgpu_page_up(range->bytes));
 	}
 	free(range);

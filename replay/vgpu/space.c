@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's addresses and the bytes behind them: two mappings, and the holes, which are stretches that nothing was given out of. vgpu-memory.c
- * says how addresses and bytes go together.
+ * A device's address space and its bytes: two mappings and a list of holes, which are the free
+ * address ranges. vgpu-memory.c explains how addresses and bytes correspond. The memory files,
+ * vgpu-machine.c and release.c call it under the lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "replay/vgpu/vgpu-internal.h"
 
-/* Freed stretches smaller than this are not worth a system call to give back. */
+/* Smaller freed ranges do not justify the system call that returns their pages. */
 #define GIVE_BACK_BYTES (256u << 10)
 
 uint64_t ts_vgpu_page_up(uint64_t n)
@@ -21,8 +22,9 @@ uint64_t ts_vgpu_page_up(uint64_t n)
 }
 
 /*
- * Address space that costs nothing before it is used, also in a program that locks its memory: under mlockall(MCL_FUTURE) mmap()
- * would populate and lock all of it. What grows from an unlocked page is not locked.
+ * Maps address space without cost before its use, also in a program that locks its memory. Under
+ * mlockall(MCL_FUTURE) mmap() would populate and lock all of it. mremap() of an unlocked page grows
+ * an unlocked mapping.
  */
 static void *map_unlocked(uint64_t bytes, int protection)
 {
@@ -58,7 +60,7 @@ int ts_vgpu_memory_init(struct ts_vgpu_device *device)
 		free(hole);
 		return -ENOMEM;
 	}
-	/* A child has no device, and a core dump needs none of 141 GiB. */
+	/* A forked child has no device, and a core dump must not contain 141 GiB. */
 	madvise(backing, bytes, MADV_DONTFORK);
 	madvise(backing, bytes, MADV_DONTDUMP);
 	device->space = space;
@@ -105,7 +107,7 @@ int ts_vgpu_hole_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *r
 	return TS_VGPU_E_OUT_OF_MEMORY;
 }
 
-/* Nothing of [start, end) is given out any more by the device itself. */
+/* Removes [start, end) from the holes, so that the device does not allocate there. */
 int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t end)
 {
 	struct ts_vgpu_hole **at = &device->holes;
@@ -160,7 +162,7 @@ void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t
 		hole = NULL;
 	} else {
 		hole = malloc(sizeof(*hole));
-		/* Without memory to note it the stretch is lost to the device, not to safety. */
+		/* If malloc() fails, the device loses this range; no memory is corrupted. */
 		if (!hole)
 			return;
 		*hole = (struct ts_vgpu_hole){.start = start, .bytes = bytes, .next = *at};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shapes a virtual GPU can take, and the text that chooses and changes them. Shapes are ready-made so that a timeline made
- * anywhere can be compared with one made elsewhere; "ideal" takes no time at all, for measuring tracing itself. Changed, they
- * answer what another device would have done: what `tsctl replay --what-if` says of one is held against it.
+ * The shapes of a virtual GPU, and the parser of the text that selects and changes them. Shapes are
+ * built in, so that timelines from different machines are comparable. "ideal" takes almost no time,
+ * for measuring the cost of tracing. A changed shape shows the times of another device; tests
+ * compare `tsctl replay --what-if` with it. The context facade, tsctl and replay/exec/vgpu call the
+ * parser.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -129,7 +131,7 @@ static const struct ts_vgpu_shape *shape_find(const char *key, size_t n)
 	return NULL;
 }
 
-/* ---- settings ----------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 const char *const ts_vgpu_spec_help =
 	"  multiprocessors=66    mhz=1000            the compute engine\n"
@@ -168,20 +170,20 @@ static const struct setting {
 	{"call-time", times, SETTING(call_ns), 0, 1000000000},
 };
 
-/* A number and its unit, up to the next comma. */
+/* Parses a number and its unit, up to the next comma. */
 static int value_parse(const char *text, size_t n, const struct setting *setting,
 		       uint64_t *ret_value)
 {
 	char one[32], *end;
 	double number;
 
-	/* strtod() would take signs, blanks, and words. */
+	/* strtod() would accept signs, blanks and words. */
 	if (n >= sizeof(one) || *text < '0' || *text > '9')
 		return -EINVAL;
 	memcpy(one, text, n);
 	one[n] = '\0';
 	number = strtod(one, &end);
-	/* Nor is 0x10 a number here, and of what has no unit there are no parts. */
+	/* Reject 0x10, and fractions of values without a unit. */
 	if (strspn(one, "0123456789.") != (size_t)(end - one))
 		return -EINVAL;
 	for (const struct unit *unit = setting->units; unit->text; unit++) {
@@ -251,7 +253,7 @@ static void apply(const struct ts_vgpu_shape *changed, const bool *is_set,
 				       (const char *)changed + settings[k].at, settings[k].bytes);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char *message,
 			size_t message_bytes)
@@ -270,7 +272,7 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 		const char *at = text + n_key + 1;
 		char *end = NULL;
 
-		/* strtoul() would take signs and blanks. */
+		/* strtoul() would accept signs and blanks. */
 		count = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
 		if (!count || count > TS_VGPU_MAX_DEVICES || end != text + n) {
 			snprintf(message, message_bytes,

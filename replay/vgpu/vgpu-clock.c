@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's clock, and conditions that wait by it. All of the device calls it. */
+/*
+ * The host's monotonic clock, and condition variables that use it. All files of the device and the
+ * facades call it.
+ */
 #include <pthread.h>
 #include <time.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State of a context that needs no lock: device, error, limits. Contexts are made and freed in vgpu-machine.c.
+ * State of a context that needs no lock: device, error, limits. vgpu-machine.c creates and frees
+ * contexts. The facades and replay/exec/vgpu call these functions.
  */
 #include <stdatomic.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events. An event is a name for its latest record; waits, queries and times concern the record that was the latest
- * when they were asked for, hence the mark that each record makes and that outlives a new one.
+ * Events. An event refers to its latest record. A wait, query or time concerns the record that is
+ * the latest at the time of the call. Therefore each record creates a mark, which outlives a newer
+ * record. The event facade, graph launches and replay/exec/vgpu call it; it queues operations
+ * through vgpu-stream.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,13 +83,13 @@ int ts_vgpu_event_query(struct ts_vgpu_event *event)
 	return r;
 }
 
-/* What befell the work before the record befell who waits for it. */
+/* A fault of the work before the record is also returned to the waiting thread. */
 static int wait_mark(const struct ts_vgpu_mark *mark)
 {
 	struct ts_vgpu_context *context = mark->stream->context;
 	int r;
 
-	/* Waiting lets the lock go. */
+	/* The wait releases the lock; the pin keeps the context. */
 	context->pins++;
 	r = ts_vgpu_stream_wait_seq(mark->stream, mark->seq);
 	if (!r)
@@ -136,7 +138,7 @@ uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event)
 	return event->version;
 }
 
-/* A record's stream has one place at most; where there is none left the oldest goes. */
+/* A stream has at most one entry. If all entries are used, the oldest one is replaced. */
 static void note_behind(struct ts_vgpu_stream *stream, const struct ts_vgpu_mark *mark)
 {
 	unsigned at = 0;
@@ -161,7 +163,7 @@ int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *eve
 	if (event->mark)
 		note_behind(stream, event->mark);
 	if (event->mark && !event->mark->done) {
-		/* begin() may let the lock go: hold on to the record that was meant. */
+		/* begin() may release the lock: keep the current record. */
 		struct ts_vgpu_mark *mark = event->mark;
 
 		mark->refs++;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the device's own files share: its objects and the scheduler's state. Everything mutable is under ts_vgpu.lock. */
+/*
+ * Objects and scheduler state that the files of this folder share. ts_vgpu.lock protects all
+ * mutable state.
+ */
 #pragma once
 
 #include <pthread.h>
@@ -10,16 +13,19 @@
 #include "replay/streams/streams.h"
 #include "replay/vgpu/vgpu.h"
 
-/* Parameters that fit here need no allocation of their own. */
+/* Parameters up to this size are stored in the operation. */
 #define TS_VGPU_INLINE_PARAMS 128
 
-/* Ids that NVIDIA's tools show: 7 for the default stream, 13 for the first that a program makes. */
+/*
+ * Stream ids as in NVIDIA's tools: 7 is the default stream, 13 the first stream that a program
+ * creates.
+ */
 #define TS_VGPU_FIRST_STREAM_ID	 7
 #define TS_VGPU_SECOND_STREAM_ID 13
 
 /*
- * One record of an event: a point in a stream's work. Refers to the record, not to the event, because waits and
- * queries mean the latest record as of the call.
+ * One record of an event: a point in a stream's work. A wait or a query refers to a mark, not to
+ * the event, because it means the latest record at the time of the call.
  */
 struct ts_vgpu_mark {
 	unsigned refs;
@@ -29,8 +35,9 @@ struct ts_vgpu_mark {
 	uint64_t seq;
 	struct ts_vgpu_device *device;
 	uint32_t stream_id;
-	struct ts_vgpu_stream *stream;	/* NULL once it is done */
-	struct ts_vgpu_stream *waiters; /* streams whose head waits for this, by next_waiter */
+	struct ts_vgpu_stream *stream; /* NULL when it is done */
+	/* streams whose head waits for this mark; linked by next_waiter */
+	struct ts_vgpu_stream *waiters;
 };
 
 struct ts_vgpu_event {
@@ -43,7 +50,7 @@ struct ts_vgpu_op {
 	struct ts_vgpu_op *next;
 	struct ts_vgpu_stream *stream;
 	uint64_t seq;	/* within its stream, from 1 */
-	uint64_t order; /* within its context: the legacy default stream's rule goes by it */
+	uint64_t order; /* within its context, for the legacy default stream's rule */
 	uint64_t ready_ns;
 	int priority; /* kernels; lower is more urgent */
 	bool reported_started;
@@ -53,7 +60,7 @@ struct ts_vgpu_op {
 			void *large; /* parameters past TS_VGPU_INLINE_PARAMS */
 			size_t params_bytes;
 			uint8_t params[TS_VGPU_INLINE_PARAMS];
-			uint32_t n_sm; /* multiprocessors that it takes */
+			uint32_t n_sm; /* multiprocessors that it needs */
 		} kernel;
 		struct {
 			uint8_t *src, *dst;
@@ -74,18 +81,18 @@ struct ts_vgpu_op {
 		struct ts_vgpu_mark *mark; /* RECORD, WAIT */
 		struct {
 			uint64_t address;
-			struct ts_vgpu_release *of_pool; /* NULL: of no pool */
+			struct ts_vgpu_release *of_pool; /* NULL: not from a pool */
 		} release;
 	} u;
 };
 
 enum ts_vgpu_stream_state {
-	TS_VGPU_STREAM_IDLE,	       /* nothing undispatched */
+	TS_VGPU_STREAM_IDLE,	       /* all operations are dispatched */
 	TS_VGPU_STREAM_READY,	       /* in the device's heap */
-	TS_VGPU_STREAM_BLOCKED_MARK,   /* head waits for a record that is not scheduled */
+	TS_VGPU_STREAM_BLOCKED_MARK,   /* head waits for a record without a known time */
 	TS_VGPU_STREAM_BLOCKED_LEGACY, /* head waits by the legacy default stream's rule */
-	TS_VGPU_STREAM_HELD,	       /* head is a kernel that is ready and waits for room */
-	TS_VGPU_STREAM_RUNNING,	       /* head is being carried out */
+	TS_VGPU_STREAM_HELD,	       /* head is a ready kernel that waits for room */
+	TS_VGPU_STREAM_RUNNING,	       /* head is running */
 };
 
 #define TS_VGPU_MAX_BEHIND 8u
@@ -96,21 +103,24 @@ struct ts_vgpu_stream {
 	uint32_t id;
 	uint32_t flags;
 	int priority;
-	unsigned refs; /* owner, work, marks, waiting threads */
+	unsigned refs; /* owner, work, marks and waiting threads */
 	struct ts_stream_kind kind;
-	bool owned; /* by whoever made it */
+	bool owned; /* the creator still holds it */
 	enum ts_vgpu_stream_state state;
 
 	struct ts_vgpu_op *head, *tail;		      /* queued */
-	struct ts_vgpu_op *flight_head, *flight_tail; /* dispatched, end not passed */
+	struct ts_vgpu_op *flight_head, *flight_tail; /* dispatched; their end has not passed */
 	uint64_t n_queued, n_retired;
 	uint64_t last_end_ns;
 
-	unsigned n_waiters; /* threads in cond */
-	bool polled;	    /* somebody asked: retire promptly */
+	unsigned n_waiters; /* threads that wait on cond */
+	bool polled;	    /* a caller queried it: retire promptly */
 	pthread_cond_t cond;
 
-	/* Operations of others that what it does next comes behind, by events: the latest of some streams. */
+	/*
+	 * The latest operations of other streams that precede this stream's next operation, by
+	 * events.
+	 */
 	struct {
 		uint32_t stream_id;
 		uint64_t seq;
@@ -118,12 +128,13 @@ struct ts_vgpu_stream {
 	unsigned next_behind;
 
 	struct ts_vgpu_stream *next_waiter;
-	struct ts_vgpu_stream *next, **prev;	       /* the context's */
-	struct ts_vgpu_stream *busy_next, **busy_prev; /* the context's, until all is retired */
+	struct ts_vgpu_stream *next, **prev; /* list of the context */
+	/* list of the context, until all is retired */
+	struct ts_vgpu_stream *busy_next, **busy_prev;
 	struct ts_vgpu_stream *flight_next,
-		**flight_prev;		  /* the device's, while anything is in flight */
-	struct ts_vgpu_stream *host_next; /* the host-function thread's queue */
-	struct ts_vgpu_stream *held_child, *held_next; /* in one of the device's ts_vgpu_kernels */
+		**flight_prev;		  /* list of the device, while operations are in flight */
+	struct ts_vgpu_stream *host_next; /* queue of the host-function thread */
+	struct ts_vgpu_stream *held_child, *held_next; /* links in the device's ts_vgpu_kernels */
 };
 
 struct ts_vgpu_context {
@@ -135,12 +146,13 @@ struct ts_vgpu_context {
 	uint64_t heap_used; /* under the lock */
 	uint64_t order;
 	struct ts_vgpu_stream *legacy;
-	struct ts_vgpu_stream *streams; /* all, the legacy one included */
-	struct ts_vgpu_stream *busy;	/* those of them that have something not retired */
-	uint64_t n_blocking_queued; /* operations queued in blocking streams but the legacy one */
-	uint64_t blocking_end_ns;   /* latest end dispatched in those */
-	unsigned n_legacy_blocked;  /* streams in BLOCKED_LEGACY but the legacy one */
-	unsigned pins; /* threads that walk the device's contexts and are at this one */
+	struct ts_vgpu_stream *streams; /* all streams, with the legacy one */
+	struct ts_vgpu_stream *busy;	/* streams with operations that are not retired */
+	/* operations queued in blocking streams, without the legacy one */
+	uint64_t n_blocking_queued;
+	uint64_t blocking_end_ns;  /* latest end dispatched in blocking streams */
+	unsigned n_legacy_blocked; /* streams in BLOCKED_LEGACY, without the legacy one */
+	unsigned pins;		   /* threads that walk the contexts and hold this one */
 	struct ts_vgpu_context *next, **prev;
 };
 
@@ -152,14 +164,17 @@ struct ts_vgpu_resident {
 
 #define TS_VGPU_MAX_RESIDENT 128
 #define TS_VGPU_MAX_ENGINES  8
-/* One for each kernel that may be inside the executor, one that leads meanwhile, one to take over from it. */
+/*
+ * One worker per kernel inside the executor, one leader, and one deputy that takes over from the
+ * leader.
+ */
 #define TS_VGPU_MAX_WORKERS (TS_VGPU_MAX_CONCURRENT + 2)
 
 struct ts_vgpu_engines {
 	struct ts_vgpu_resident resident[TS_VGPU_MAX_RESIDENT]; /* ascending end */
 	uint32_t n_resident;
 	uint32_t sm_used;
-	uint32_t n_running; /* being computed: their ends are not known yet */
+	uint32_t n_running; /* running kernels; their ends are unknown */
 	uint32_t sm_running;
 	uint64_t last_kernel_start_ns;
 	uint64_t h2d_free_ns[TS_VGPU_MAX_ENGINES];
@@ -169,17 +184,17 @@ struct ts_vgpu_engines {
 };
 
 /*
- * Kernels that are ready (vgpu-kernels.c): a pairing heap of streams for each priority, the greatest first; and, while it is_found,
- * which kernel starts next.
+ * Ready kernels (vgpu-kernels.c): one pairing heap of streams per priority, the highest priority
+ * first. If is_found is true, `next` and `next_ns` name the kernel that starts next.
  */
 struct ts_vgpu_kernels {
 	struct ts_vgpu_stream *first[TS_VGPU_PRIORITY_LEAST - TS_VGPU_PRIORITY_GREATEST + 1];
 	struct ts_vgpu_stream *next;
-	uint64_t next_ns; /* UINT64_MAX: that depends on when one ends that is being computed */
+	uint64_t next_ns; /* UINT64_MAX: the time depends on the end of a running kernel */
 	bool is_found;
 };
 
-/* Free address space, ascending. */
+/* Free address space, in ascending order. */
 struct ts_vgpu_hole {
 	uint64_t start, bytes;
 	struct ts_vgpu_hole *next;
@@ -188,12 +203,12 @@ struct ts_vgpu_hole {
 struct ts_vgpu_device {
 	struct ts_vgpu *vgpu;
 	uint32_t index;
-	const struct ts_vgpu_shape *shape; /* `own_shape` */
+	const struct ts_vgpu_shape *shape; /* points to `own_shape` */
 	struct ts_vgpu_shape own_shape;
 	struct ts_vgpu_engines engines;
 	struct ts_vgpu_context *contexts;
 
-	uint8_t *space;	  /* device addresses: reserved, never accessible */
+	uint8_t *space;	  /* device addresses: reserved, without access */
 	uint8_t *backing; /* the bytes behind them */
 	uint64_t space_bytes;
 	uint64_t used_bytes;
@@ -210,17 +225,18 @@ struct ts_vgpu_device {
 	bool host_started;
 	bool host_parked;
 	pthread_cond_t worker_cond;
-	uint64_t sleep_until_ns; /* when the leader wakes by itself; 0 while it is awake */
+	uint64_t sleep_until_ns; /* when the leader wakes up by itself; 0: it is awake */
 	bool reporting;		 /* the leader is in the observer */
 
-	bool led;      /* one of the workers leads */
-	uint64_t lead; /* which lead this is: one who finds another number has lost his */
-	uint64_t kernel_since_ns; /* the leader is inside the executor; 0: it is not */
+	bool led; /* one of the workers is the leader */
+	/* number of the current lead; a worker that finds another number has lost the lead */
+	uint64_t lead;
+	uint64_t kernel_since_ns; /* since when the leader is inside the executor; 0: it is not */
 	bool has_deputy, deputy_asleep;
 	unsigned n_spare;
 	pthread_cond_t deputy_cond, spare_cond;
 	struct ts_vgpu_kernels kernels;
-	bool has_priorities; /* some stream or launch had another one than the least */
+	bool has_priorities; /* a stream or launch has a priority above the least */
 
 	pthread_cond_t host_cond;
 	struct ts_vgpu_stream *host_head, **host_tail;
@@ -235,10 +251,10 @@ struct ts_vgpu {
 	uint32_t next_context_uid;
 	uint32_t next_stream_id;
 	bool stopping;
-	_Atomic bool cancel; /* stopping, for kernels */
+	_Atomic bool cancel; /* true if kernels must stop */
 	struct ts_vgpu_observer observer;
 	struct ts_vgpu_executor executor;
-	pthread_cond_t report_cond; /* an observer's call has ended; a worker has parked */
+	pthread_cond_t report_cond; /* signals the end of an observer call and a parked worker */
 
 	struct ts_vgpu_op *free_ops;
 	void *op_slabs;
@@ -267,7 +283,7 @@ static inline void ts_vgpu_unlock(struct ts_vgpu *vgpu)
 	pthread_mutex_unlock(&vgpu->lock);
 }
 
-/* What the executor holds back until somebody waits. No lock is held. */
+/* Delivers output that the executor holds back. The caller holds no lock. */
 static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
 {
 	if (vgpu->executor.flush)
@@ -278,21 +294,24 @@ static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
 int ts_vgpu_cond_init(pthread_cond_t *cond);
 
 /* vgpu-context.c */
-/* The context's error as a call answers it. */
+/* The context's error as a call returns it. */
 int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /*
- * cost.c: reserve an engine from ready_ns on and answer when the operation runs. began_ns: when carrying it out began, the
- * clock being the host's, where it has ended by now.
+ * cost.c: reserve an engine from ready_ns on and compute start and end of the operation. If the
+ * machine uses the host's clock, began_ns is when execution began, and it has ended by now.
  */
 uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
 				      const struct ts_vgpu_done *done);
-/* Whether a kernel that takes so many has room beside those that run then, and those whose end is not known yet. */
+/*
+ * True if a kernel that needs n_sm multiprocessors has room at at_ns. Kernels with an unknown end
+ * count as running.
+ */
 bool ts_vgpu_cost_has_capacity(const struct ts_vgpu_device *device, uint32_t n_sm,
 			       uint32_t n_concurrent, uint64_t at_ns);
-/* The first end of a kernel after an instant, of those that are known; UINT64_MAX: none is. */
+/* The first known end of a kernel after after_ns; UINT64_MAX: none is known. */
 uint64_t ts_vgpu_cost_next_end(const struct ts_vgpu_device *device, uint64_t after_ns);
-/* A kernel starts, where it has room. Every start has its end. */
+/* Starts a kernel that has room. Each start needs one matching end. */
 void ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, uint32_t n_sm, uint64_t start_ns);
 void ts_vgpu_cost_kernel_end(struct ts_vgpu_device *device, const struct ts_vgpu_done *done,
 			     const struct ts_vgpu_kernel_work *work, uint64_t start_ns,
@@ -307,62 +326,69 @@ void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 		       uint64_t *ret_end_ns);
 
 /*
- * vgpu-kernels.c; all under the lock. The stream's head joins those that wait; when the next one starts, UINT64_MAX where that is not known;
- * that one, which waits no more.
+ * vgpu-kernels.c; all under the lock. add: the stream's head joins the waiting kernels. next:
+ * returns when the next kernel starts, or UINT64_MAX if that is unknown. take: removes and returns
+ * that kernel's stream.
  */
 void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream);
 uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);
 struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
-/* What cudaMalloc's addresses are multiples of. */
+/* Alignment of addresses from cudaMalloc. */
 #define TS_VGPU_ALIGN_BYTES 512u
-/* The alignment of what kernels allocate (CUDA C++ Programming Guide, malloc() in device code). */
+/* Alignment of device-side malloc() (CUDA C++ Programming Guide, malloc() in device code). */
 #define TS_VGPU_HEAP_UNIT_BYTES 16u
 
 /*
- * vgpu-pool.c; all under the lock. What a range is of comes back at once, is queued to come back, has come to its release; somebody has waited; all that is
- * not used goes back to the device.
+ * vgpu-pool.c; all under the lock. give: returns a range's block to its pool at once. free_async:
+ * queues that return. released: the stream has reached the release. settle: a thread has waited.
+ * trim: returns all unused chunks to the device.
  */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
-/* NULL: no memory, and nothing was done. */
+/* NULL: out of memory; the block is unchanged. */
 struct ts_vgpu_release *ts_vgpu_pool_free_async(struct ts_vgpu_block *block, uint32_t stream_id,
 						uint64_t seq);
 void ts_vgpu_pool_released(struct ts_vgpu_release *release);
 void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
 void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
 void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);
-/* Releases that are queued. */
+/* Number of queued releases. */
 uint64_t ts_vgpu_pools_pending(const struct ts_vgpu_device *device);
 struct ts_vgpu_device *ts_vgpu_pool_device(const struct ts_vgpu_pool *pool);
-/* A stretch of a device's memory, by whole TS_VGPU_ALIGN_BYTES, that is no allocation itself; pools give back what they do not use for it. */
+/*
+ * Takes device memory in whole TS_VGPU_ALIGN_BYTES without making it an allocation. If memory is
+ * short, pools first return their unused chunks.
+ */
 int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start);
 
 /* space.c; all under the lock */
 uint64_t ts_vgpu_page_up(uint64_t n);
 int ts_vgpu_memory_init(struct ts_vgpu_device *device);
 void ts_vgpu_memory_deinit(struct ts_vgpu_device *device);
-/* The first hole that has so many bytes gives them. */
+/* Takes the bytes from the first hole that is large enough. */
 int ts_vgpu_hole_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t *ret_start);
-/* Nothing of [start, end) is given out any more by the device itself. */
+/* Removes [start, end) from the holes: the device does not allocate there. */
 int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t end);
 void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
 
 /* ranges.c; all under the lock */
-/* The range's place in the table, and adding one. */
+/* Index of the first range that starts past the address; the range at an address; insertion. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
-/* The range is out of the table; it is none any more, and what lay there is not given back. */
+/* remove: takes the range out of the table. forget: also frees the range, but not its memory. */
 void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range);
 void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
-/* Whether anything is mapped in a stretch. */
+/* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
-/* How many bytes from an address on may be reached in one go, neighbouring mappings included. */
+/*
+ * Number of bytes from an address on that one operation may access, neighbouring mappings included.
+ */
 uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
 			     uint64_t address, uint32_t access);
 
 /* release.c; all under the lock */
-/* The user of what has an address of its caller's: its bytes are a mapping of their own. */
+/* `user` of a range at a caller's address. Its bytes have a mapping of their own. */
 extern const char ts_vgpu_placed;
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range);
 void ts_vgpu_unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range);
@@ -384,11 +410,13 @@ static inline bool ts_vgpu_is_whole(uint64_t n)
 }
 
 /* physical.c; all under the lock */
-/* Where the bytes of a stretch that one reservation holds lie; NULL: none holds it. */
+/*
+ * The backing bytes of an address range inside one reservation; NULL: no reservation contains it.
+ */
 uint8_t *ts_vgpu_reserved_at(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
-/* Whether a stretch touches addresses that are reserved. */
+/* True if the range overlaps a reservation. */
 bool ts_vgpu_is_reserved(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
-/* What is behind a mapping goes with it. */
+/* Unmaps the range and drops its reference to the memory. */
 void ts_vgpu_range_unmap(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 void ts_vgpu_reservations_deinit(struct ts_vgpu *vgpu);
 
@@ -407,10 +435,12 @@ void ts_vgpu_streams_drain(struct ts_vgpu_context *context);
 void ts_vgpu_device_drain(struct ts_vgpu_device *device);
 
 /* worker.c; all under the lock */
-/* Without workers: does what can be done on every device, or naps a little where that is nothing. */
+/*
+ * Without workers: runs all operations that are due on each device. If none is due, sleeps briefly.
+ */
 void ts_vgpu_work(struct ts_vgpu_device *device);
 int ts_vgpu_worker_start(struct ts_vgpu_device *device);
 int ts_vgpu_host_start(struct ts_vgpu_device *device);
 void ts_vgpu_worker_kick(struct ts_vgpu_device *device);
-/* The stream has a new head: find out when it can run, or what it waits for. */
+/* The stream has a new head: computes when it can run, or what it waits for. */
 void ts_vgpu_head_update(struct ts_vgpu_stream *stream);

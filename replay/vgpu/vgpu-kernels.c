@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel starts next, and when. A kernel that is ready joins those that wait for room; one of them starts as soon as it is the
- * most urgent of those ready by then, and has room: by priority, then in the order in which they became ready. Whoever has begun
- * runs to its end, and a less urgent one does not pass a more urgent one that it would fit in front of. The answer follows from when
- * kernels became ready and when those before them end, not from when it is asked for.
+ * Chooses which kernel starts next, and when. A ready kernel joins the waiting kernels. The most
+ * urgent kernel is the one of the highest priority, then the one that became ready first. It starts
+ * as soon as it has room. A running kernel is not interrupted. A less urgent kernel does not
+ * overtake a more urgent one, even if only the less urgent one has room. The result depends on when
+ * kernels become ready and end, not on when worker.c, the caller, asks. cost.c reports the room.
  */
 #include "replay/vgpu/vgpu-internal.h"
 
@@ -11,9 +12,12 @@
 
 #define N_PRIORITIES TS_ARRAY_LEN(((struct ts_vgpu_kernels *)NULL)->first)
 
-/* ---- pairing heaps of streams whose heads have one priority ------------------------------------- */
+/* ---- pairing heaps of streams whose heads have one priority ---------------------------------- */
 
-/* Streams link themselves, and two heaps become one in a step without memory: the heap of heap.h has one array each. */
+/*
+ * Streams contain the links, and two heaps meld in one step without memory. The heap of heap.h
+ * needs one array per heap.
+ */
 
 static bool goes_before(const struct ts_vgpu_op *a, const struct ts_vgpu_op *b)
 {
@@ -22,7 +26,7 @@ static bool goes_before(const struct ts_vgpu_op *a, const struct ts_vgpu_op *b)
 	return a->done.queued_ns < b->done.queued_ns;
 }
 
-/* Neither has siblings. */
+/* Neither heap has siblings. */
 static struct ts_vgpu_stream *meld(struct ts_vgpu_stream *a, struct ts_vgpu_stream *b)
 {
 	if (!a || !b)
@@ -38,7 +42,10 @@ static struct ts_vgpu_stream *meld(struct ts_vgpu_stream *a, struct ts_vgpu_stre
 	return a;
 }
 
-/* The heap without its first: its children, in pairs from the first on, then all pairs from the last back. */
+/*
+ * Removes the first stream of a heap: melds its children in pairs from first to last, then all
+ * pairs from last to first.
+ */
 static struct ts_vgpu_stream *without_first(struct ts_vgpu_stream *heap)
 {
 	struct ts_vgpu_stream *child = heap->held_child, *pairs = NULL;
@@ -79,7 +86,10 @@ void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *s
 	kernels->is_found = false;
 }
 
-/* The most urgent one of those ready at an instant; *ret_later_ns: when one that is more urgent will be ready. */
+/*
+ * Returns the most urgent kernel among those ready at an instant. *ret_later_ns: when a more urgent
+ * kernel becomes ready.
+ */
 static struct ts_vgpu_stream *most_urgent(const struct ts_vgpu_kernels *kernels, uint64_t at_ns,
 					  uint64_t *ret_later_ns)
 {
@@ -95,7 +105,10 @@ static struct ts_vgpu_stream *most_urgent(const struct ts_vgpu_kernels *kernels,
 	return NULL;
 }
 
-/* Between these instants nothing changes: one that is more urgent becomes ready, or a kernel that runs ends. */
+/*
+ * The result changes only when a more urgent kernel becomes ready or a running kernel ends, so the
+ * search visits these instants.
+ */
 static void find(struct ts_vgpu_device *device, uint32_t n_concurrent)
 {
 	struct ts_vgpu_kernels *kernels = &device->kernels;
@@ -144,7 +157,7 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device)
 	struct ts_vgpu_stream *next = kernels->next;
 	size_t priority = (size_t)(next->head->priority - TS_VGPU_PRIORITY_GREATEST);
 
-	/* It is the first of its priority. */
+	/* The next kernel is always the first of its priority's heap. */
 	kernels->first[priority] = without_first(next);
 	kernels->is_found = false;
 	return next;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine, its devices and their contexts: what is made once and lives long. One lock serves the whole machine:
- * events and peer copies cross devices, and what is done under it is short.
+ * The machine, its devices and their contexts: objects with a long life. One lock protects the
+ * whole machine, because events and peer copies cross devices. The lock is held for short times
+ * only. The context facade and replay/exec/vgpu create a machine; creation starts the workers of
+ * worker.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,12 +61,15 @@ int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu)
 	if (!vgpu)
 		return -ENOMEM;
 	pthread_once(&fork_once, watch_fork);
-	/* The first context's default stream has the id that NVIDIA's tools show for it. */
+	/* The first context's default stream gets the id that NVIDIA's tools show. */
 	vgpu->host_clock = spec->host_clock;
 	vgpu->without_workers = spec->without_workers;
 	vgpu->next_stream_id = TS_VGPU_FIRST_STREAM_ID;
 	pthread_mutexattr_init(&attr);
-	/* Held for tens of nanoseconds by launching threads: spinning beats sleeping. */
+	/*
+	 * Launching threads hold the lock for tens of nanoseconds, so spinning is cheaper than
+	 * sleeping.
+	 */
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
 	r = -pthread_mutex_init(&vgpu->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
@@ -122,7 +127,10 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu)
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		struct ts_vgpu_device *device = &vgpu->devices[i];
 
-		/* One that is still inside the program's own function is left to the process's end. */
+		/*
+		 * If a thread is still inside the program's function, it is not joined before the
+		 * process ends.
+		 */
 		if (device->n_workers_parked == device->n_workers &&
 		    (!device->host_started || device->host_parked))
 			join_all(device);
@@ -265,7 +273,7 @@ void ts_vgpu_context_free(struct ts_vgpu_context *context)
 	while (context->streams) {
 		struct ts_vgpu_stream *stream = context->streams;
 
-		/* Handles to it may linger in events: the object stays for them, out of the list. */
+		/* Events may still refer to the stream: the object stays, but leaves the list. */
 		*stream->prev = stream->next;
 		if (stream->next)
 			stream->next->prev = stream->prev;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual memory management: memory that has no address is mapped to addresses that have no memory (physical.c), and who may reach it.
- * As with all device memory the addresses fault on the host.
+ * Virtual memory management: maps physical memory to reserved addresses (physical.c) and sets which
+ * devices may access it. The addresses fault on the host, as with all device memory. The map and
+ * pool facades and replay/exec/vgpu call it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static int map_locked(struct ts_vgpu_physical *physical, size_t offset, uint64_t
 	if (result)
 		return result;
 	physical->refs++;
-	/* An old size of none asks for a second mapping of what is shared. */
+	/* mremap() with an old size of 0 creates a second mapping of shared memory. */
 	if (mremap(physical->memory + offset, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
 		   range.backing) == MAP_FAILED) {
 		ts_vgpu_range_release(vgpu, address);
@@ -73,7 +74,7 @@ int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t addre
 	return r;
 }
 
-/* Whether a stretch is made of whole mappings that follow one another. */
+/* True if the address range consists of whole neighbouring mappings. */
 static bool is_mapped_whole(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bytes;
@@ -97,10 +98,10 @@ int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes)
 		return -EINVAL;
 	ts_vgpu_lock(vgpu);
 	if (is_mapped_whole(vgpu, address, bytes)) {
-		/* Any of them may be copying from it or to it. */
+		/* Work of any device may use the mappings. */
 		for (uint32_t i = 0; i < vgpu->n_devices; i++)
 			ts_vgpu_device_drain(&vgpu->devices[i]);
-		/* The lock was let go while waiting. */
+		/* The wait released the lock: check again. */
 		if (is_mapped_whole(vgpu, address, bytes)) {
 			for (uint64_t at = address; at < address + bytes;) {
 				uint64_t next = at + ts_vgpu_range_find(vgpu, at)->bytes;
@@ -112,7 +113,7 @@ int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes)
 		}
 	} else if (ts_vgpu_reserved_at(vgpu, address, bytes) &&
 		   !ts_vgpu_is_mapped(vgpu, address, bytes)) {
-		r = 0; /* reserved, nothing mapped: NVIDIA's driver returns success */
+		r = 0; /* reserved without a mapping: NVIDIA's driver returns success */
 	}
 	ts_vgpu_unlock(vgpu);
 	return r;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The devices' memory. A device address is an address of this process that nobody may touch: each device reserves
- * as much address space as it has memory, without access, so that a program which dereferences a device pointer
- * on the host faults as it does with hardware. The bytes lie in a second mapping of the same size, populated by
- * the kernel as they are touched, at a fixed distance. Pinned and managed memory is ordinary memory whose host
- * and device addresses are the same. One ascending table knows every allocation, so that an address leads
- * to its kind, bounds and device whoever asks.
+ * The devices' memory. A device address is an address of this process without access. Each device
+ * reserves as much address space as it has memory, so a program that dereferences a device pointer
+ * on the host faults as with hardware. The bytes lie in a second mapping of the same size, at a
+ * fixed distance. The kernel populates this mapping at the first access.
+ *
+ * Pinned and managed memory is ordinary memory with equal host and device addresses. One ascending
+ * table (ranges.c) holds every allocation and returns kind, bounds and device of an address. The
+ * memory facades, executor.c and replay/exec/vgpu call this file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +16,10 @@
 
 #include "replay/vgpu/vgpu-internal.h"
 
-/* The user of what kernels allocated. */
+/* `user` of ranges that kernels allocated. */
 static const char heap;
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			const void *user, uint64_t *ret_address)
 {
@@ -64,7 +66,7 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 	return r;
 }
 
-/* The lock is held, and nothing lies there. */
+/* The caller holds the lock, and no range overlaps this one. */
 static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 {
 	uint64_t mapped = ts_vgpu_placed_bytes(range), end = range->start + range->bytes;
@@ -74,7 +76,10 @@ static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 	if (device->used_bytes > device->space_bytes ||
 	    mapped > device->space_bytes - device->used_bytes)
 		return TS_VGPU_E_OUT_OF_MEMORY;
-	/* Its neighbours within a stretch that is given out as one are not, either. */
+	/*
+	 * The device allocates whole units, so the rest of the first and the last unit is also
+	 * removed.
+	 */
 	r = ts_vgpu_holes_trim(device, range->start / TS_VGPU_ALIGN_BYTES * TS_VGPU_ALIGN_BYTES,
 			       (end + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES *
 				       TS_VGPU_ALIGN_BYTES);
@@ -187,7 +192,7 @@ static int alloc_host(struct ts_vgpu_context *context, size_t bytes, uint32_t fl
 	if (!r) {
 		struct ts_vgpu_range *kept = ts_vgpu_range_find(vgpu, range.start);
 
-		/* The mark of memory that goes when its range goes. */
+		/* The range owns its memory: range->user points to the range itself. */
 		kept->user = kept;
 	}
 	ts_vgpu_unlock(vgpu);
@@ -216,7 +221,10 @@ int ts_vgpu_alloc_pinned(struct ts_vgpu_context *context, size_t bytes, uint32_t
 	return alloc_host(context, bytes, flags, TS_VGPU_MEMORY_PINNED, ret_host);
 }
 
-/* What stands at the address and is of a kind, waited for; the lock is held on success only. */
+/*
+ * Finds the range at an address and waits for work that may use it. On success the lock is held, on
+ * failure it is not.
+ */
 static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool host,
 		     struct ts_vgpu_range **ret_range)
 {
@@ -233,17 +241,20 @@ static int find_idle(struct ts_vgpu_context *context, uint64_t address, bool hos
 		ts_vgpu_unlock(vgpu);
 		return TS_VGPU_E_NOT_OWNER;
 	}
-	/* A kernel of any device may be at work on memory that all reach. */
+	/* A kernel of any device may access memory that all devices reach. */
 	one = range->kind == TS_VGPU_MEMORY_DEVICE;
 	owner = range->block ? range->context->device : NULL;
 	device = one ? range->device : 0;
 	do
 		ts_vgpu_device_drain(&vgpu->devices[device]);
 	while (!one && ++device < vgpu->n_devices);
-	/* Of a pool, it is given out in order of a stream, which may be another device's. */
+	/*
+	 * The pool allocated the range in the order of a stream, which may belong to another
+	 * device.
+	 */
 	if (owner && owner->index != device)
 		ts_vgpu_device_drain(owner);
-	/* The lock was let go while waiting. */
+	/* The wait released the lock: look again. */
 	range = ts_vgpu_range_find(vgpu, address);
 	if (!range || range->start != address) {
 		ts_vgpu_unlock(vgpu);
@@ -337,13 +348,16 @@ int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host)
 	return r;
 }
 
-/* Whether something is on its way back to the device's pools, and soon told of. The lock is held. */
+/*
+ * True if releases of the device's pools are queued. Makes the workers retire them soon. The caller
+ * holds the lock.
+ */
 static bool await_releases(struct ts_vgpu_device *device)
 {
 	struct ts_vgpu *vgpu = device->vgpu;
 	uint64_t n = ts_vgpu_pools_pending(device);
 
-	/* Streams of any device may release it. */
+	/* A stream of any device may contain the release. */
 	for (uint32_t i = 0; n && i < vgpu->n_devices; i++) {
 		for (struct ts_vgpu_stream *s = vgpu->devices[i].flight; s; s = s->flight_next)
 			s->polled = true;
@@ -411,8 +425,9 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 }
 
 /*
- * The bytes of a range and of the padding behind it, which kernels may access. Other memory of this process never lies there: device
- * memory and pools are given out by whole units, and the other kinds by pages, of which a unit is a part.
+ * Bytes of a range with the padding behind it, which kernels may access. No other memory of this
+ * process lies in the padding: device memory and pools allocate whole units, other kinds allocate
+ * pages, and a page contains whole units.
  */
 static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
 {
@@ -420,7 +435,7 @@ static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 	uint64_t end = (range->start + range->bytes + unit - 1) / unit * unit;
 	size_t above = ts_vgpu_range_above(vgpu, range->start);
 
-	/* Placed and registered memory can begin anywhere. */
+	/* Placed and registered memory may start at any address. */
 	if (above < vgpu->n_ranges && vgpu->ranges[above]->start < end)
 		end = vgpu->ranges[above]->start;
 	return end - range->start;
@@ -459,7 +474,10 @@ int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 			TS_VGPU_ACCESS_READ | (range.writers & own ? TS_VGPU_ACCESS_WRITE : 0);
 	} else if (range.kind == TS_VGPU_MEMORY_DEVICE && range.device != context->device->index &&
 		   !(peers & 1u << range.device)) {
-		/* What was allocated is its device's, and that of whom its peers let in. */
+		/*
+		 * Allocated device memory is accessible to its device and to contexts with peer
+		 * access.
+		 */
 		return TS_VGPU_E_ADDRESS;
 	}
 	*ret_range = range;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: the texts of an image compiled and linked by the PTX engine, and what the rest of the device wants to know of the
- * outcome: kernels with their parameters and needs, variables with their sizes.
+ * Modules: the PTX engine compiles and links the texts of an image (fatbin.c). This file lists the
+ * result for the device: kernels with parameters and resources, variables with sizes. The module
+ * and library facades and replay/exec call it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 #include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/vgpu-module.h"
 
-/* Registers of a multiprocessor and threads of a block, the same on every device of compute capability 7 to 9. */
+/*
+ * Registers of a multiprocessor and threads of a block, equal on all devices of compute capability
+ * 7 to 9.
+ */
 #define REGS_PER_SM 65536u
 #define MAX_THREADS 1024u
 
@@ -20,7 +24,7 @@ static int say(int r, const struct ts_ptx_error *error, size_t n_texts, char *me
 {
 	if (r < 0)
 		return r;
-	/* The engine's message begins with the line where there is one. */
+	/* The engine's message begins with the line, if it has one. */
 	if (error->line && n_texts > 1)
 		snprintf(message, message_bytes, "PTX text %u, %s", error->module + 1,
 			 error->message);
@@ -59,8 +63,9 @@ static int compile(struct ts_vgpu_module *module, bool named, char *message, siz
 }
 
 /*
- * The engine estimates registers from what is alive at once. ptxas would rather spill than make a kernel that cannot be
- * launched with the threads it was declared for, so the estimate never exceeds what those have.
+ * Estimates registers from the values that are alive at once. ptxas spills registers rather than
+ * compile a kernel that its declared block size cannot launch. Therefore the estimate is limited to
+ * the registers that this block size leaves per thread.
  */
 static uint32_t registers_of(const struct ts_ptx_kernel_info *info)
 {
@@ -75,7 +80,7 @@ static uint32_t registers_of(const struct ts_ptx_kernel_info *info)
 	return regs < most ? regs : most;
 }
 
-/* Never NULL but where memory is short. */
+/* Returns NULL only if memory is short. */
 static struct ts_vgpu_param *copy_params(const struct ts_ptx_kernel_info *info)
 {
 	struct ts_vgpu_param *params = calloc(info->n_params + 1, sizeof(*params));
@@ -119,12 +124,12 @@ static int list_kernels(struct ts_vgpu_module *module)
 	return 0;
 }
 
-/* From the .target line, which every text that compiled has: sm_75, sm_90a. */
+/* Reads the .target line, such as sm_75 or sm_90a. Each text that compiled has one. */
 static unsigned target_of(const char *text)
 {
 	const char *at = strstr(text, ".target");
 
-	/* A comment may speak of it, too. */
+	/* A comment may also contain the word. */
 	for (; at; at = strstr(at + 1, ".target")) {
 		const char *digits = strstr(at, "sm_");
 

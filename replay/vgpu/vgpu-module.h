@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: what a program hands the device to run. PTX text, or a fatbin that holds PTX, is compiled by the PTX engine
- * (ptx/ptx.h), several texts linked into one image: what is wrong with any instruction is said here, before a launch.
+ * Modules: device code that a program loads. The PTX engine (ptx/ptx.h) compiles PTX text, or the
+ * PTX of a fatbin. Several texts are linked into one image. Compilation reports errors in any
+ * instruction before a launch.
  *
- * Images come from the program itself and say their own sizes; every length inside is checked against those.
+ * Images come from the program and contain their own sizes. Every length inside an image is checked
+ * against those sizes.
  */
 #pragma once
 
@@ -18,18 +20,21 @@ extern "C" {
 #endif
 
 enum ts_vgpu_module_error {
-	TS_VGPU_MODULE_E_IMAGE = 1, /* not an image of any known kind, or a damaged one */
+	TS_VGPU_MODULE_E_IMAGE = 1, /* not an image of a known kind, or a damaged one */
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
-	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile: see the message */
-	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address does not suit it */
-	TS_VGPU_MODULE_E_NEWER,	    /* of one fatbin: its PTX is for newer devices only */
+	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile; the message has the error */
+	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address is invalid for it */
+	TS_VGPU_MODULE_E_NEWER,	    /* of a fatbin: its PTX is for newer devices only */
 };
 
 struct ts_vgpu_param {
 	uint32_t offset, bytes, align;
 };
 
-/* The name is the image's. This is what ts_vgpu_launch() is given as the kernel for ts_vgpu_executor_new()'s executor. */
+/*
+ * The name belongs to the image. ts_vgpu_launch() takes this struct as the kernel if the executor
+ * is from ts_vgpu_executor_new().
+ */
 struct ts_vgpu_kernel {
 	const char *name;
 	const struct ts_ptx_kernel *code;
@@ -39,8 +44,8 @@ struct ts_vgpu_kernel {
 	uint32_t static_shared_bytes;
 	uint32_t local_bytes;
 	uint32_t max_threads; /* .maxntid or .reqntid multiplied out; 0: not given */
-	uint32_t regs;	      /* an estimate, such that the largest permitted block fits */
-	uint32_t line;	      /* of the declaration */
+	uint32_t regs;	      /* estimate; the largest permitted block fits */
+	uint32_t line;	      /* line of its declaration */
 };
 
 struct ts_vgpu_variable {
@@ -57,20 +62,23 @@ struct ts_vgpu_module {
 	size_t n_kernels;
 	struct ts_vgpu_variable *variables;
 	size_t n_variables;
-	uint64_t constant_bytes; /* of all variables in constant memory */
-	unsigned
-		target; /* the compute capability that the PTX was made for, the newest of its texts' */
-	char **texts; /* the PTX, NUL-terminated */
+	uint64_t constant_bytes; /* total of all constant variables */
+	unsigned target;	 /* newest .target of the texts, such as 75 or 90 */
+	char **texts;		 /* the PTX, NUL-terminated */
 	size_t n_texts;
 };
 
 /*
- * image: PTX text (NUL-terminated), a fatbin, or the wrapper that nvcc puts in front of one. cc: the device's compute
- * capability, major * 10 + minor; PTX for newer ones is not used. The message is one line.
+ * image: PTX text (NUL-terminated), a fatbin, or nvcc's wrapper of a fatbin. cc: the device's
+ * compute capability, major * 10 + minor; PTX for newer devices is ignored. The message is one
+ * line.
  */
 int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 		       char *message, size_t message_bytes);
-/* The same with names for registers, and the texts, for a debugger (ptx/debug.h): it runs slower. */
+/*
+ * Like ts_vgpu_module_new(), but keeps register names and texts for a debugger (ptx/debug.h). The
+ * code runs slower.
+ */
 int ts_vgpu_module_new_named(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 			     char *message, size_t message_bytes);
 void ts_vgpu_module_free(struct ts_vgpu_module *module);
@@ -78,16 +86,28 @@ const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *
 						   const char *name);
 const struct ts_vgpu_variable *ts_vgpu_module_variable(const struct ts_vgpu_module *module,
 						       const char *name);
-/* Says where variables lie, as many addresses as there are variables. Again when the module moves to another context. */
+/*
+ * Sets the addresses of all variables, one address per variable. Must be called again when the
+ * module moves to another context.
+ */
 int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresses);
-/* A variable's first value, once all are placed: its bytes long. */
+/*
+ * Writes a variable's initial value to `bytes`, which has the variable's size. All variables must
+ * be placed first.
+ */
 void ts_vgpu_module_initial(const struct ts_vgpu_module *module, size_t i, uint8_t *bytes);
 
-/* The parts, for their tests. The PTX texts of an image, to be freed by ts_vgpu_texts_free(). */
+/*
+ * Parts of the module loader, public for their tests. Returns the PTX texts of an image;
+ * ts_vgpu_texts_free() frees them.
+ */
 int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
 			char *message, size_t message_bytes);
 void ts_vgpu_texts_free(char **texts, size_t n);
-/* The PTX of a fatbin for the newest architecture up to cc, NUL-terminated, the caller's to free. */
+/*
+ * Returns the PTX of a fatbin for the newest architecture up to cc, NUL-terminated. The caller
+ * frees it.
+ */
 int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *message,
 		       size_t message_bytes);
 

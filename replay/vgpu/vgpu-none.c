@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In place of the virtual GPU's engine, where it is not built (-Dvgpu=disabled): what replay/check and replay/exec ask of code that the
- * engine runs. There is none then, and none of these is reached: an executor refuses the replay before (exec/vgpu/exec-vgpu-none.c).
+ * Replaces the virtual GPU's engine if it is not built (-Dvgpu=disabled). It defines the functions
+ * that replay/check and replay/exec call for code that the engine runs. No call reaches them:
+ * without the engine exec/vgpu/exec-vgpu-none.c refuses the replay first.
  */
 #include "replay/vgpu/ptx/observe.h"
 #include "replay/vgpu/vgpu-module.h"

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory pools, for stream-ordered allocation. A pool holds chunks of its device's memory, whole granules each, and gives out blocks of
- * them: a place in which one fits, else a new chunk. A block that is freed is the same stream's to have again at once, though
- * operations that were queued before may still work on it: until the stream has come to its release, what was allocated there
- * stays a range that kernels may touch, as far as nothing newer lies on it. Others may have it when the release has been carried out, or
- * when they wait for what was behind it. Chunks of which nothing is in use go back to the device when somebody waits and the
- * pool holds more than its threshold, when it is trimmed, and when the device has nothing else left.
+ * Memory pools, for stream-ordered allocation. The pool facade calls the public functions;
+ * vgpu-memory.c, vgpu-stream.c, release.c and worker.c call the others under the lock.
+ *
+ * A pool holds chunks of its device's memory, each of whole granules. It allocates blocks of a
+ * chunk: from a run that has room, else from a new chunk. A block has one of three states:
+ *
+ *     FREE --alloc--> USED --free_async--> FREED --release carried out--> FREE
+ *                     USED --free--> FREE
+ *
+ * The stream that frees a block may reuse the block at once, though earlier operations may still
+ * access it. Until the stream has reached the release, the old allocation stays a range that
+ * kernels may access, except where a newer allocation covers it. Other streams may reuse the block
+ * when its release has been carried out, or when they wait for an event behind it.
+ *
+ * An unused chunk returns to the device in three cases: a thread waits while the pool holds more
+ * than its threshold, the pool is trimmed, or the device has no other free memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,30 +30,36 @@ enum block_state {
 
 struct ts_vgpu_block {
 	struct ts_vgpu_chunk *chunk;
-	struct ts_vgpu_block *prev, *next; /* in its chunk, ascending */
+	struct ts_vgpu_block *prev, *next; /* links in its chunk, ascending */
 	uint64_t start, bytes;
 	enum block_state state;
-	/* FREED: the release; FREE: what it was before, where others may not have it yet; 0: anybody may. */
+	/*
+	 * FREED: stream and number of the release. FREE: the same values, if other streams may not
+	 * use the block yet; 0: all streams may use it.
+	 */
 	uint32_t stream_id;
 	uint64_t seq;
-	/* USED, FREED: what kernels reach there; NULL: that is gone */
+	/* USED, FREED: the range that kernels access; NULL: it is gone. */
 	struct ts_vgpu_range *range;
-	/* FREED: its own; USED: that of what lay there before, until which its range reaches to the block's end; NULL: none. */
+	/*
+	 * FREED: the block's own release. USED: the release of an earlier allocation at this place;
+	 * until it runs, the new range extends to the block's end. NULL: none.
+	 */
 	struct ts_vgpu_release *release;
-	/* More of that release; FREE, and not yet anybody's: more of the pool's. */
+	/* Links of blocks with the same release, or of FREE blocks in pool->kept. */
 	struct ts_vgpu_block *more, **more_prev;
 	uint64_t asked_bytes; /* USED */
-	/* The first and the last of a run: the other one. */
+	/* In the first and the last block of a run: the block at the other end. */
 	struct ts_vgpu_block *end;
-	/* The first of a run: others on its shelf. */
+	/* In the first block of a run: links of its shelf. */
 	struct ts_vgpu_block *beside, **beside_prev;
 };
 
-/* One that is queued. */
+/* A queued release. */
 struct ts_vgpu_release {
 	struct ts_vgpu_chunk *chunk;
-	struct ts_vgpu_release *next, **prev; /* the chunk's */
-	struct ts_vgpu_block *blocks;	      /* what changes when it has been carried out */
+	struct ts_vgpu_release *next, **prev; /* links of the chunk's releases */
+	struct ts_vgpu_block *blocks;	      /* blocks that change when it is carried out */
 };
 
 struct ts_vgpu_chunk {
@@ -51,18 +67,17 @@ struct ts_vgpu_chunk {
 	struct ts_vgpu_chunk *next, **prev;
 	struct ts_vgpu_chunk *unused_next, **unused_prev;
 	uint64_t start, bytes;
-	uint64_t idle_bytes; /* not used */
+	uint64_t idle_bytes; /* bytes that are not used */
 	struct ts_vgpu_block *blocks;
-	struct ts_vgpu_release
-		*releases; /* that have yet to come here, of what lies there or lay there */
+	struct ts_vgpu_release *releases; /* queued releases of present and former blocks */
 };
 
 /*
- * A run is blocks side by side that are not used, with used ones or the chunk's ends around it. Runs of at least 2^n bytes and
- * fewer than twice that lie on shelf n.
+ * A run is a sequence of adjacent unused blocks between used blocks or the chunk's ends. Shelf n
+ * holds runs of at least 2^n bytes and fewer than 2^(n+1).
  */
 #define N_SHELVES 64u
-/* So many blocks of a shelf are looked at before the pool rather grows. */
+/* Number of blocks of a shelf that a search examines before the pool grows. */
 #define MAX_LOOKS 64u
 
 struct ts_vgpu_pool {
@@ -72,11 +87,11 @@ struct ts_vgpu_pool {
 	struct ts_vgpu_chunk *chunks;
 	struct ts_vgpu_chunk *unused;
 	struct ts_vgpu_block *shelves[N_SHELVES];
-	struct ts_vgpu_block *kept; /* FREE, and not yet anybody's */
+	struct ts_vgpu_block *kept; /* FREE blocks that other streams may not use yet */
 	struct ts_vgpu_pool_rules rules;
 	struct ts_vgpu_pool_use use;
-	uint64_t n_used, n_pending; /* blocks; releases */
-	bool is_loose;		    /* something became free since somebody waited */
+	uint64_t n_used, n_pending; /* USED blocks; queued releases */
+	bool is_loose;		    /* memory became free since the last wait */
 	bool is_closing;
 };
 
@@ -176,7 +191,7 @@ void ts_vgpu_pools_deinit(struct ts_vgpu_device *device)
 		pool_delete(device->pools);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static bool is_idle(const struct ts_vgpu_block *block)
 {
@@ -215,7 +230,7 @@ static void run_remove(struct ts_vgpu_block *first)
 		first->beside->beside_prev = first->beside_prev;
 }
 
-/* The block, used so far, and the runs on both its sides are one. */
+/* Joins a block that stops being used with the runs on both sides. */
 static void run_join(struct ts_vgpu_block *block)
 {
 	struct ts_vgpu_block *first = block, *last = block;
@@ -237,7 +252,7 @@ static bool can_merge(const struct ts_vgpu_block *a, const struct ts_vgpu_block 
 	       a->stream_id == b->stream_id;
 }
 
-/* Two of a run are one block; its bytes stay what they are. */
+/* Merges two blocks of a run; the bytes do not change. */
 static void merge_next(struct ts_vgpu_block *block)
 {
 	struct ts_vgpu_block *next = block->next;
@@ -255,7 +270,7 @@ static void merge_next(struct ts_vgpu_block *block)
 	free(next);
 }
 
-/* What is free and lies side by side is one. */
+/* Merges a FREE block with its FREE neighbours of the same stream. */
 static void merge(struct ts_vgpu_block *block)
 {
 	if (can_merge(block, block->next))
@@ -264,9 +279,9 @@ static void merge(struct ts_vgpu_block *block)
 		merge_next(block->prev);
 }
 
-/* ---- giving back -------------------------------------------------------------------------------- */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
-/* Whether it may go back to the device may have changed. */
+/* Updates the list of unused chunks after a change of the chunk. */
 static void chunk_changed(struct ts_vgpu_chunk *chunk)
 {
 	bool is_unused = chunk->idle_bytes == chunk->bytes && !chunk->releases;
@@ -286,7 +301,10 @@ static void chunk_changed(struct ts_vgpu_chunk *chunk)
 	}
 }
 
-/* As long as it holds more than that: with `least` no chunk goes without which it would hold less. */
+/*
+ * Frees unused chunks while the pool holds more than keep_bytes. If `least` is true, the pool keeps
+ * at least keep_bytes.
+ */
 static void trim(struct ts_vgpu_pool *pool, uint64_t keep_bytes, bool least)
 {
 	struct ts_vgpu_chunk *chunk, *next;
@@ -357,17 +375,17 @@ int ts_vgpu_memory_take(struct ts_vgpu_device *device, uint64_t bytes, uint64_t 
 	int r = TS_VGPU_E_OUT_OF_MEMORY;
 
 	for (unsigned i = 0; i < 2 && r; i++) {
-		/* What pools hold and do not use is not missing elsewhere. */
+		/* If memory is short, the pools' unused chunks are freed first. */
 		if (i)
 			ts_vgpu_pools_trim(device);
-		/* Memory that has no address takes its part, too. */
+		/* Memory without an address (physical.c) also counts. */
 		if (bytes <= device->space_bytes - device->used_bytes)
 			r = ts_vgpu_hole_take(device, bytes, ret_start);
 	}
 	return r;
 }
 
-/* It is no allocation any more. */
+/* Ends the block's allocation. */
 static void unuse(struct ts_vgpu_block *block)
 {
 	struct ts_vgpu_chunk *chunk = block->chunk;
@@ -457,9 +475,9 @@ void ts_vgpu_pool_released(struct ts_vgpu_release *release)
 	close_if_idle(pool);
 }
 
-/* ---- giving out --------------------------------------------------------------------------------- */
+/* ---- giving out ------------------------------------------------------------------------------ */
 
-/* What the stream does next comes behind that operation. */
+/* True if the stream's next operation runs after the block's release. */
 static bool is_behind(const struct ts_vgpu_pool *pool, const struct ts_vgpu_stream *stream,
 		      const struct ts_vgpu_block *block)
 {
@@ -480,7 +498,9 @@ static bool is_usable(const struct ts_vgpu_pool *pool, const struct ts_vgpu_stre
 	return (block->state == BLOCK_FREE && !block->stream_id) || is_behind(pool, stream, block);
 }
 
-/* The first of blocks of the run, side by side, that have so many bytes and may be had; NULL: there are none. */
+/*
+ * Finds adjacent usable blocks of the run with enough bytes and returns the first one. NULL: none.
+ */
 static struct ts_vgpu_block *find_in(const struct ts_vgpu_pool *pool,
 				     const struct ts_vgpu_stream *stream, struct ts_vgpu_block *run,
 				     uint64_t bytes, uint64_t *looks)
@@ -529,7 +549,7 @@ static struct ts_vgpu_block *find(const struct ts_vgpu_pool *pool,
 	return NULL;
 }
 
-/* Another chunk, with room for so many bytes: one block. */
+/* Adds a chunk with enough bytes. The chunk is one block. */
 static int grow(struct ts_vgpu_pool *pool, uint64_t bytes, struct ts_vgpu_block **ret_block)
 {
 	uint64_t max = pool->rules.max_bytes, start;
@@ -567,7 +587,7 @@ static int grow(struct ts_vgpu_pool *pool, uint64_t bytes, struct ts_vgpu_block 
 	return 0;
 }
 
-/* Up to `to` something newer lies there now. */
+/* A newer allocation covers the block up to `to`: shortens the block's range. */
 static void uncover(struct ts_vgpu *vgpu, struct ts_vgpu_block *block, uint64_t to)
 {
 	struct ts_vgpu_range *range = block->range;
@@ -585,7 +605,10 @@ static void uncover(struct ts_vgpu *vgpu, struct ts_vgpu_block *block, uint64_t 
 	range->bytes -= cut;
 }
 
-/* What is left of a block from that place on is one of its own, on no list but its chunk's, and that of its release or of the pool. */
+/*
+ * Makes a block of the part from `from` on. The part joins the list of its release or of the pool,
+ * but no run yet.
+ */
 static void cut_off(struct ts_vgpu_block *block, uint64_t from, struct ts_vgpu_block *rest)
 {
 	*rest = *block;
@@ -601,7 +624,10 @@ static void cut_off(struct ts_vgpu_block *block, uint64_t from, struct ts_vgpu_b
 		more_add(&block->chunk->pool->kept, rest);
 }
 
-/* Makes one used block of what begins with `first` in the run; `rest` is for what is left of the last one, and used up. */
+/*
+ * Makes one used block of `bytes` bytes that starts with `first` in the run. Consumes `rest`, which
+ * stores the remainder of the last block.
+ */
 static void take(struct ts_vgpu_block *run, struct ts_vgpu_block *first, uint64_t bytes,
 		 struct ts_vgpu_block *rest)
 {
@@ -718,7 +744,7 @@ int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream,
 	return r;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,
 		      struct ts_vgpu_pool_use *ret_use)

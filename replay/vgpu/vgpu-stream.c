@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams as their users see them: making them, putting work in, waiting for it. A stream is a queue of operations
- * in order; the worker (worker.c) takes its head when what that depends on is known. An operation passes from queued
- * to in flight (carried out, its end known) to retired (the clock has passed the end, the observer has
- * been told); completion as the host sees it is retirement, so whoever waited finds everything reported.
+ * Streams: creation, queued work and waits. The stream facade, graph launches and replay/exec/vgpu
+ * call it; worker.c runs the operations.
+ *
+ * A stream is a queue of operations. The worker dispatches the head when the times of its
+ * dependencies are known. An operation passes three states:
+ *
+ *     queued --dispatched--> in flight --the clock passes its end--> retired
+ *
+ * In flight means that the operation has run and its end is known. Before it retires, the observer
+ * receives it. The host sees completion at retirement, so after a wait everything is reported.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +19,17 @@
 #include "proto/abi/grow.h"
 #include "replay/vgpu/vgpu-internal.h"
 
-/* Of a call that takes time, the part that is not slept. */
+/* The last part of a call's time is a busy wait, not a sleep. */
 #define SPIN_NS 100000u
-/* A thread that found a stream full goes on once there is room for some more, not for each. */
+/*
+ * A thread that waits for a full stream continues when this many operations fit, not after each
+ * one.
+ */
 #define PENDING_SPARE 64
-/* Pageable memory up to this size is copied aside, past it the caller waits. */
+/* Pageable memory up to this size is copied to staging memory; for more the caller waits. */
 #define STAGING_BYTES (64u << 10)
 
-/* Within the range; the device knows that there are priorities. */
+/* Clamps a priority and sets has_priorities if it is above the least. */
 static int take_priority(struct ts_vgpu_device *device, int priority)
 {
 	if (priority > TS_VGPU_PRIORITY_LEAST)
@@ -131,7 +140,9 @@ int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq)
 	return r;
 }
 
-/* Up to which operation a stream has to retire for all that came before the order to be done; 0: it has. */
+/*
+ * Number of the operation that must retire so that all work up to `order` is done; 0: it is done.
+ */
 static uint64_t drain_target(const struct ts_vgpu_stream *stream, uint64_t order)
 {
 	const struct ts_vgpu_op *oldest = stream->flight_head ? stream->flight_head : stream->head;
@@ -140,7 +151,7 @@ static uint64_t drain_target(const struct ts_vgpu_stream *stream, uint64_t order
 		return 0;
 	if (!oldest || oldest->order <= order)
 		return stream->n_queued;
-	/* Later work only, or earlier work that is just being reported. */
+	/* The stream holds only later work, or earlier work whose report is in progress. */
 	return oldest->seq - 1 > stream->n_retired ? oldest->seq - 1 : 0;
 }
 
@@ -158,7 +169,7 @@ void ts_vgpu_streams_drain(struct ts_vgpu_context *context)
 		}
 		if (ts_vgpu_stream_wait_seq(stream, seq))
 			return;
-		/* The list may have changed meanwhile. */
+		/* The wait released the lock: the list may have changed. */
 		stream = context->busy;
 	}
 }
@@ -168,7 +179,9 @@ void ts_vgpu_device_drain(struct ts_vgpu_device *device)
 	struct ts_vgpu_context *next;
 
 	for (struct ts_vgpu_context *c = device->contexts; c; c = next) {
-		/* The lock is let go inside; the pin keeps the context and its place in the list. */
+		/*
+		 * The wait releases the lock; the pin keeps the context and its place in the list.
+		 */
 		c->pins++;
 		ts_vgpu_streams_drain(c);
 		next = c->next;
@@ -250,7 +263,7 @@ int ts_vgpu_stream_begin(struct ts_vgpu_stream *stream, struct ts_vgpu_op **ret_
 	return 0;
 }
 
-/* Until when the call goes on that queued something last, by the thread. */
+/* End of the current call's modelled time, for a thread whose last call queued an operation. */
 static __thread uint64_t call_until_ns;
 
 void ts_vgpu_call_over(void)
@@ -262,7 +275,7 @@ void ts_vgpu_call_over(void)
 		struct timespec nap = {(time_t)((left_ns - SPIN_NS) / 1000000000),
 				       (long)((left_ns - SPIN_NS) % 1000000000)};
 
-		/* Sleeping is not exact: the last of it is waited out. */
+		/* nanosleep() is not exact, so a busy wait covers the rest. */
 		if (left_ns > SPIN_NS)
 			nanosleep(&nap, NULL);
 	}
@@ -344,7 +357,7 @@ int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *l
 	return 0;
 }
 
-/* One side of a copy: where its bytes are. The lock is held. */
+/* One side of a copy: the location of its bytes. The lock protects it. */
 struct side {
 	uint8_t *bytes;
 	enum ts_vgpu_memory_kind kind;
@@ -386,7 +399,7 @@ static int side_find(struct ts_vgpu_stream *stream, uint64_t address, uint64_t e
 	return 0;
 }
 
-/* How far a side reaches; false where that does not fit a size. */
+/* Computes the bytes from the first to the last one of a side; false if the number overflows. */
 static bool extent_of(const struct ts_vgpu_copy *copy, size_t pitch, size_t slice, uint64_t *ret)
 {
 	uint64_t rows, slices;
@@ -413,7 +426,7 @@ static enum ts_vgpu_copy_kind copy_kind(const struct side *src, const struct sid
 	return from_device ? TS_VGPU_COPY_D2H : TS_VGPU_COPY_H2H;
 }
 
-/* Sets pageable memory aside so that its owner may change it once the call returned. */
+/* Copies pageable memory to staging memory, so that its owner may change it after the call. */
 static int stage(struct ts_vgpu_op *op, uint64_t extent)
 {
 	op->u.copy.staging = malloc(extent);
@@ -433,7 +446,7 @@ static int copy_locked(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy 
 	bool wait;
 	int r;
 
-	/* First, because it may wait and let the lock go. */
+	/* begin() comes first: it may wait and release the lock. */
 	r = ts_vgpu_stream_begin(stream, &op);
 	if (r)
 		return r;
@@ -550,7 +563,7 @@ int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill)
 		op->u.fill.pitch = fill->pitch;
 		op->u.fill.element_bytes = fill->element_bytes;
 		ts_vgpu_stream_push(stream, op);
-		/* Host memory has to hold the value when a call that is not async returns. */
+		/* If the call is not async, host memory must hold the value when it returns. */
 		if (!fill->async && dst.kind != TS_VGPU_MEMORY_DEVICE)
 			r = ts_vgpu_stream_wait_seq(stream, op->seq);
 	}

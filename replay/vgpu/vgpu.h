@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual GPU: devices with memory, contexts, streams, events, copy engines and a compute engine,
- * in software. It knows nothing of CUDA's or HIP's binary interface: the facades in tools/vgpu put those in
- * front of it, and replay drives it directly.
+ * The virtual GPU: devices with memory, contexts, streams, events, copy engines and a compute
+ * engine, in software. It does not use CUDA's or HIP's binary interface. The facades in tools/vgpu
+ * implement those interfaces on it, and replay calls it directly.
  *
- * Ownership: a machine owns its devices; a device owns its contexts; a context owns its streams and what was
- * allocated in it. Events are their creator's. Every function may be called from any thread unless it
- * says otherwise; none is async-signal-safe. After fork() the child must not use a machine: ts_vgpu_forked()
- * tells, and every facade asks it first.
+ * Ownership: a machine owns its devices, a device owns its contexts, and a context owns its streams
+ * and allocations. The creator owns an event.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC: the device's clock is the host's. An operation's start and end come from
- * the cost model (cost.c, README.md) and it counts as complete once it was carried out and the clock has passed its end.
+ * Threads: any thread may call each function unless its comment limits that. No function is
+ * async-signal-safe. After fork() the child must not use a machine: each facade checks
+ * ts_vgpu_forked() first.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC: the device and the host share this clock. The cost
+ * model (cost.c, README.md) computes start and end of an operation. An operation is complete when
+ * it has run and the clock has passed its end.
  *
  * Errors: 0, -errno, or one of enum ts_vgpu_error.
  */
@@ -25,37 +28,40 @@ extern "C" {
 #endif
 
 enum ts_vgpu_error {
-	TS_VGPU_E_NOT_READY = 1, /* asked about work that is not complete */
-	TS_VGPU_E_ADDRESS, /* not an address the device may touch, or past the end of an allocation */
-	TS_VGPU_E_OUT_OF_MEMORY, /* the device's memory is spent */
+	TS_VGPU_E_NOT_READY = 1, /* the work is not complete */
+	/* not an address that the device may access, or past the end of an allocation */
+	TS_VGPU_E_ADDRESS,
+	TS_VGPU_E_OUT_OF_MEMORY, /* the device has too little free memory */
 	TS_VGPU_E_NOT_OWNER,	 /* not the start of an allocation of this kind */
 	TS_VGPU_E_REGISTERED,	 /* the host range is already registered */
-	TS_VGPU_E_FAULTED, /* the context is lost: an executor reported an error, see context_error */
-	TS_VGPU_E_NOT_RECORDED, /* the event has no record to measure */
+	TS_VGPU_E_FAULTED,	 /* the executor reported another error; see context_error */
+	TS_VGPU_E_NOT_RECORDED,	 /* the event has no record */
 
-	/* What a kernel did, and its context is lost for: answered by the call that finds it so and by all later ones. */
-	TS_VGPU_E_FAULT_ADDRESS, /* an access to what is not there, or not writable */
+	/*
+	 * Faults of kernels. The context is lost: the call that finds the fault and all later calls
+	 * return it.
+	 */
+	TS_VGPU_E_FAULT_ADDRESS, /* access to an unmapped or read-only address */
 	TS_VGPU_E_FAULT_MISALIGNED,
 	TS_VGPU_E_FAULT_ASSERT,
 	TS_VGPU_E_FAULT_TRAP,
-	TS_VGPU_E_FAULT_ILLEGAL, /* an instruction that cannot be carried out */
-	TS_VGPU_E_FAULT_PC,	 /* a call to no function */
+	TS_VGPU_E_FAULT_ILLEGAL, /* instruction that the engine cannot execute */
+	TS_VGPU_E_FAULT_PC,	 /* call to an address that is no function */
 	TS_VGPU_E_FAULT_STACK,
-	TS_VGPU_E_FAULT_TIMEOUT, /* it would never have ended */
+	TS_VGPU_E_FAULT_TIMEOUT, /* the kernel would never end */
 	TS_VGPU_E_FAULT_RESOURCES,
 };
 
-/* Most operations that a stream holds before the thread that adds one has to wait. */
+/* Maximum number of operations that a stream holds. If the stream is full, the next call waits. */
 #define TS_VGPU_MAX_PENDING 1024
 #define TS_VGPU_MAX_DEVICES 16
-#define TS_VGPU_MAX_SM	    1024u /* that a spec may give a device */
+#define TS_VGPU_MAX_SM	    1024u /* maximum that a spec may set */
 
-/* What a device looks like. Every figure enters the cost model or is what a query answers. */
+/* Properties of a device. The cost model uses them, or a device query returns them. */
 struct ts_vgpu_shape {
-	const char *key;  /* what TRACESMITH_VGPU names */
-	const char *name; /* what a device query answers */
-	const char *
-		host_clock_name; /* and with clock=host: the shim and readers know the clock by it */
+	const char *key;	     /* name in TRACESMITH_VGPU */
+	const char *name;	     /* name that a device query returns */
+	const char *host_clock_name; /* name with clock=host; the shim and readers recognize it */
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;
@@ -74,25 +80,25 @@ struct ts_vgpu_shape {
 	uint32_t max_concurrent_kernels;
 	uint64_t memory_bytes;
 	uint64_t memory_bytes_per_s;
-	uint64_t link_bytes_per_s; /* host to device, pinned, each way */
+	uint64_t link_bytes_per_s; /* host to device, pinned memory, in each direction */
 	uint64_t peer_bytes_per_s;
 	uint64_t launch_ns; /* fixed part of a kernel's duration */
 	uint64_t copy_ns;   /* fixed part of a copy's duration */
 	uint64_t block_cycles;
-	uint64_t warp_cycles;	  /* per resident warp, where nobody computes kernels */
+	uint64_t warp_cycles;	  /* per resident warp, without an executor */
 	uint32_t issue_per_cycle; /* warp instructions that a multiprocessor issues per cycle */
-	uint32_t insn_cycles;	  /* between two instructions of one warp */
+	uint32_t insn_cycles;	  /* cycles between two instructions of one warp */
 	uint32_t tensor_flops_per_cycle; /* per multiprocessor */
-	/* None has these unless a spec says so. */
-	uint64_t latency_ns; /* from when an operation was queued to its start */
-	uint64_t call_ns;    /* what a call that queues operations takes on the host */
+	/* 0 unless a spec sets them. */
+	uint64_t latency_ns; /* from the call that queues an operation to the earliest start */
+	uint64_t call_ns;    /* host time of a call that queues operations */
 };
 
 struct ts_vgpu_spec {
-	bool host_clock; /* operations take what carrying them out took here, and not what the model says */
+	bool host_clock; /* durations are measured on the host, not modelled */
 	/*
-	 * No workers: who waits for work does it, in his own thread. One thread at a time uses the machine then. Whoever does one thing
-	 * after the other is spared two changes of threads for each.
+	 * No workers: the thread that waits for work runs it. Only one thread at a time may use the
+	 * machine. A program with one thread saves two thread switches per operation.
 	 */
 	bool without_workers;
 	uint32_t n_devices;
@@ -100,14 +106,15 @@ struct ts_vgpu_spec {
 };
 
 /*
- * SHAPE[:COUNT][,...][,clock=model|host][,SETTING=VALUE...]; settings are every device's, `ts_vgpu_spec_help` lists them. NULL or ""
- * means TS_VGPU_SPEC_DEFAULT. -EINVAL with one line in message.
+ * Parses SHAPE[:COUNT][,...][,clock=model|host][,SETTING=VALUE...]. A setting applies to all
+ * devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns
+ * -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes);
 extern const char *const ts_vgpu_spec_help;
-/* The ready-made shapes; NULL past the last. */
+/* The built-in shapes in order; NULL past the last one. */
 const struct ts_vgpu_shape *ts_vgpu_shape_at(size_t i);
 
 struct ts_vgpu;
@@ -132,7 +139,7 @@ enum ts_vgpu_op_kind {
 };
 
 enum ts_vgpu_memory_kind {
-	TS_VGPU_MEMORY_PAGEABLE, /* host memory that nobody registered */
+	TS_VGPU_MEMORY_PAGEABLE, /* unregistered host memory */
 	TS_VGPU_MEMORY_PINNED,
 	TS_VGPU_MEMORY_DEVICE,
 	TS_VGPU_MEMORY_MANAGED,
@@ -147,49 +154,55 @@ enum ts_vgpu_copy_kind {
 };
 
 /*
- * What computes kernels; executor.h has the one that does. A machine without one accepts, times and reports launches and computes
- * nothing. run() is called by a thread of the device's without any lock held, in the order that streams and events
- * impose, and for several kernels at once where those fit on the device together; addresses are translated with
- * ts_vgpu_reach(). A non-zero answer makes the context's error and stops its later work.
+ * Computes kernels; executor.h implements it with the PTX engine. Without an executor a machine
+ * accepts, times and reports launches but computes nothing.
+ *
+ * A thread of the device calls run() without any lock, in the order that streams and events
+ * require. Several calls run at once if their kernels fit on the device together. ts_vgpu_reach()
+ * translates addresses. If run() returns non-zero, the value becomes the context's error and stops
+ * the later work of the context.
  */
 struct ts_vgpu_kernel_run {
 	struct ts_vgpu_context *context;
-	const void *kernel; /* as given to ts_vgpu_launch() */
+	const void *kernel; /* as passed to ts_vgpu_launch() */
 	struct ts_vgpu_dim3 grid, block;
 	uint32_t shared_bytes;
 	const void *params;
 	size_t params_bytes;
 	uint64_t stack_bytes;  /* per thread */
 	uint32_t max_resident; /* blocks that the device holds at once */
-	const void *cancel;    /* an _Atomic bool: the machine stops, give up */
+	const void *cancel;    /* an _Atomic bool: true if run() must stop */
 	bool cooperative;
 };
-/* What a kernel did, for the cost model. */
+/* Counts of a computed kernel, for the cost model. */
 struct ts_vgpu_kernel_work {
-	bool computed; /* the counts mean something */
+	bool computed; /* the counts are valid */
 	uint64_t warp_insns;
 	uint64_t memory_bytes;
 	uint64_t tensor_flops;
-	uint64_t least_ns; /* it takes this long at least */
+	uint64_t least_ns; /* minimum duration */
 };
 struct ts_vgpu_executor {
 	void *userdata;
 	int (*run)(void *userdata, const struct ts_vgpu_kernel_run *run,
 		   struct ts_vgpu_kernel_work *ret_work);
-	/* A thread of the program has waited for work, or is about to add a kernel: output is due. Or NULL. */
+	/*
+	 * Delivers pending output. Called when a thread of the program has waited for work or is
+	 * about to launch a kernel. NULL: none.
+	 */
 	void (*flush)(void *userdata);
-	uint32_t n_concurrent; /* kernels at once, at most; 0: TS_VGPU_MAX_CONCURRENT */
+	uint32_t n_concurrent; /* maximum number of kernels at once; 0: TS_VGPU_MAX_CONCURRENT */
 };
 #define TS_VGPU_MAX_CONCURRENT 8
 
-/* A finished operation. Pointers hold only during the call. */
+/* A finished operation. Its pointers are valid during the call only. */
 struct ts_vgpu_done {
 	enum ts_vgpu_op_kind kind;
 	uint32_t device;
 	uint32_t context_uid;
 	uint32_t stream_id;
-	uint64_t tag;	  /* the submitter's */
-	const void *user; /* the submitter's: a kernel, an event */
+	uint64_t tag;	  /* from the caller that queued it */
+	const void *user; /* from that caller: a kernel or an event */
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
 		struct {
@@ -217,8 +230,9 @@ struct ts_vgpu_done {
 };
 
 /*
- * Called by a device's worker thread, in order within a stream, no lock held. started() comes for operations that
- * are seen running, before done(); short ones go without it.
+ * A worker thread of the device calls it without any lock, in order within a stream. started()
+ * precedes done() for operations that the worker finds running; short operations have no started()
+ * call.
  */
 struct ts_vgpu_observer {
 	void *userdata;
@@ -227,22 +241,32 @@ struct ts_vgpu_observer {
 };
 
 /*
- * The machine. Workers, where it has any, start with a device's first context.
- * -ENOMEM: no address space for the devices' memory.
+ * Creates the machine. The first context of a device starts the device's workers, if the machine
+ * has workers. -ENOMEM: no address space for the devices' memory.
  */
 int ts_vgpu_new(const struct ts_vgpu_spec *spec, struct ts_vgpu **ret_vgpu);
 void ts_vgpu_free(struct ts_vgpu *vgpu);
-/* Stops the workers where they are, waiting at most a second for what they are at; for the end of a process. */
+/*
+ * Stops the workers at the end of a process. Waits at most one second for their current operations.
+ */
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
-/* Kernels that run, and all that are launched from now on, are given up: their contexts are lost, as by TS_VGPU_E_FAULT_TIMEOUT. */
+/*
+ * Stops running kernels and all later ones. Their contexts are lost, as by TS_VGPU_E_FAULT_TIMEOUT.
+ */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
-/* Whether a thread waits for work, and kernels that run are all that goes on: nothing is copied, and nothing else can begin. */
+/*
+ * True if a thread waits for work and only kernels run: no copy is in progress, and no other
+ * operation can begin.
+ */
 bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
-/* True in the child of a process that had a machine when it forked. */
+/* True in the child of a process that had a machine when it called fork(). */
 bool ts_vgpu_forked(void);
-/* NULL takes it away; returns only once no worker is inside the old one. Not from within done(). */
+/*
+ * NULL removes the observer. Returns when no worker is inside the old observer. Must not be called
+ * from done().
+ */
 void ts_vgpu_set_observer(struct ts_vgpu *vgpu, const struct ts_vgpu_observer *observer);
-/* Before the first launch. */
+/* Must be called before the first launch. */
 void ts_vgpu_set_executor(struct ts_vgpu *vgpu, const struct ts_vgpu_executor *executor);
 uint64_t ts_vgpu_now_ns(void);
 
@@ -252,17 +276,23 @@ const struct ts_vgpu_shape *ts_vgpu_device_shape(const struct ts_vgpu_device *de
 uint32_t ts_vgpu_device_index(const struct ts_vgpu_device *device);
 void ts_vgpu_device_memory(struct ts_vgpu_device *device, uint64_t *ret_free, uint64_t *ret_total);
 
-/* A context's legacy default stream exists with it. Freeing waits for its work and frees what was allocated in it. */
+/*
+ * The legacy default stream is created with its context. ts_vgpu_context_free() waits for the
+ * context's work and frees its allocations.
+ */
 int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **ret_context);
 void ts_vgpu_context_free(struct ts_vgpu_context *context);
 struct ts_vgpu_device *ts_vgpu_context_device(const struct ts_vgpu_context *context);
 uint32_t ts_vgpu_context_uid(const struct ts_vgpu_context *context);
 struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context);
-/* What the executor reported, 0 while all is well. */
+/* The error that the executor reported, or 0. */
 int ts_vgpu_context_error(const struct ts_vgpu_context *context);
-/* Devices whose memory the context's kernels may touch beside their own, a bit for each index. None at first. */
+/*
+ * Sets the peer devices whose memory the context's kernels may access, one bit per device index.
+ * None at first.
+ */
 void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers);
-/* What each thread of a kernel has for calls, and what kernels may allocate in all. */
+/* Stack bytes of each thread of a kernel, and the total bytes that kernels may allocate. */
 #define TS_VGPU_STACK_BYTES 1024u
 #define TS_VGPU_HEAP_BYTES  (8u << 20)
 void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
@@ -271,40 +301,55 @@ int ts_vgpu_context_synchronize(struct ts_vgpu_context *context);
 /* Waits for all work of all contexts of the device. */
 int ts_vgpu_device_synchronize(struct ts_vgpu_device *device);
 
-/* Streams. A non-blocking one takes no part in the legacy default stream's ordering. */
+/* Streams. The legacy default stream does not order work of a non-blocking stream. */
 #define TS_VGPU_STREAM_NON_BLOCKING 1u
-/* Kernels of a stream of higher priority, which is a lower number, start first where not all have room. Beyond the range means its end. */
+/*
+ * A lower number is a higher priority. If not all kernels have room, kernels of higher priority
+ * start first. Values outside the range are clamped.
+ */
 #define TS_VGPU_PRIORITY_LEAST	  0
 #define TS_VGPU_PRIORITY_GREATEST (-5)
 int ts_vgpu_stream_new(struct ts_vgpu_context *context, uint32_t flags, int priority,
 		       struct ts_vgpu_stream **ret_stream);
-/* Returns at once; the stream's work goes on and the stream is gone when it is done. */
+/* Returns at once. The stream's work continues, and the stream is freed when that work is done. */
 void ts_vgpu_stream_free(struct ts_vgpu_stream *stream);
 uint32_t ts_vgpu_stream_id(const struct ts_vgpu_stream *stream);
 uint32_t ts_vgpu_stream_flags(const struct ts_vgpu_stream *stream);
 int ts_vgpu_stream_priority(const struct ts_vgpu_stream *stream);
 struct ts_vgpu_context *ts_vgpu_stream_context(const struct ts_vgpu_stream *stream);
-/* 0 or TS_VGPU_E_NOT_READY. */
+/* Returns 0 or TS_VGPU_E_NOT_READY. */
 int ts_vgpu_stream_query(struct ts_vgpu_stream *stream);
 int ts_vgpu_stream_synchronize(struct ts_vgpu_stream *stream);
-/* A program's call is over: where its shape has a `call_ns` and this thread has queued something, it takes that long. */
+/*
+ * Ends a call of the program. If the shape has a `call_ns` and this thread has queued an operation,
+ * waits until that time has passed.
+ */
 void ts_vgpu_call_over(void);
 
-/* Events. Recording again forgets the earlier record; who already waits keeps waiting for what it was told. */
+/*
+ * Events. A new record replaces the earlier one. Threads and streams that already wait still wait
+ * for the earlier record.
+ */
 int ts_vgpu_event_new(struct ts_vgpu *vgpu, struct ts_vgpu_event **ret_event);
 void ts_vgpu_event_free(struct ts_vgpu_event *event);
 int ts_vgpu_event_record(struct ts_vgpu_event *event, struct ts_vgpu_stream *stream, uint64_t tag);
-/* A never-recorded event is complete. */
+/* Returns 0 if the event has no record. */
 int ts_vgpu_event_query(struct ts_vgpu_event *event);
 int ts_vgpu_event_synchronize(struct ts_vgpu_event *event);
-/* The time of the latest record. TS_VGPU_E_NOT_RECORDED, TS_VGPU_E_NOT_READY. */
+/* Returns the time of the latest record, TS_VGPU_E_NOT_RECORDED or TS_VGPU_E_NOT_READY. */
 int ts_vgpu_event_time(struct ts_vgpu_event *event, uint64_t *ret_ns);
-/* How often it was recorded. */
+/* Number of records so far. */
 uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event);
-/* The stream waits for the event's latest record as of now; a never-recorded event is no wait. */
+/*
+ * The stream waits for the record that is the latest at the time of this call. An event without a
+ * record causes no wait.
+ */
 int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *event, uint64_t tag);
 
-/* Work. What a call is given is copied before it returns, but for the memory that copies and kernels work on. */
+/*
+ * Work. Each call copies its arguments before it returns, except the memory that copies and kernels
+ * access.
+ */
 struct ts_vgpu_launch {
 	const void *kernel;
 	struct ts_vgpu_dim3 grid, block;
@@ -313,26 +358,27 @@ struct ts_vgpu_launch {
 	const void *params;
 	size_t params_bytes;
 	bool cooperative;
-	bool has_priority; /* its own, instead of the stream's */
+	bool has_priority; /* this launch's own priority replaces the stream's */
 	int priority;
 	uint64_t tag;
 };
 int ts_vgpu_launch(struct ts_vgpu_stream *stream, const struct ts_vgpu_launch *launch);
 
-/* Rows of width bytes, height of them, depth slices; pitches and slices in bytes. */
+/* depth slices of height rows of width bytes. Pitches and slices are in bytes. */
 struct ts_vgpu_copy {
 	uint64_t src, dst;
 	size_t width, height, depth;
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
-	bool deferred; /* pageable memory is read and written in the stream's order, nobody waits */
+	bool deferred; /* pageable memory is accessed in stream order; no wait */
 	uint64_t tag;
 };
 /*
- * Unless deferred, pageable host memory is read before this returns, and written before this returns, as hardware's drivers do; a
- * copy that is not async has finished when this returns (device to device ones excepted, which have only been queued).
- * TS_VGPU_E_ADDRESS: out of an allocation's bounds.
+ * Queues a copy. If the copy is not deferred, pageable host memory is read and written before the
+ * call returns, as in hardware drivers. A copy that is not async has finished when the call
+ * returns, except device-to-device copies, which are only queued. TS_VGPU_E_ADDRESS: outside an
+ * allocation.
  */
 int ts_vgpu_copy(struct ts_vgpu_stream *stream, const struct ts_vgpu_copy *copy);
 
@@ -347,28 +393,35 @@ struct ts_vgpu_fill {
 };
 int ts_vgpu_fill(struct ts_vgpu_stream *stream, const struct ts_vgpu_fill *fill);
 
-/* Called on a thread of the device's own once the stream's earlier work is complete. */
+/* Calls the function on the device's own host-function thread, after the stream's earlier work. */
 int ts_vgpu_host_function(struct ts_vgpu_stream *stream, void (*function)(void *), void *userdata,
 			  uint64_t tag);
 
-/* Memory: see vgpu-memory.c for the address space. */
+/* Memory: vgpu-memory.c explains the address space. */
 struct ts_vgpu_range {
 	uint64_t start;
 	uint64_t bytes;
 	enum ts_vgpu_memory_kind kind;
 	uint32_t device;		 /* index */
-	struct ts_vgpu_context *context; /* where it was allocated */
+	struct ts_vgpu_context *context; /* that allocated it */
 	uint64_t id;			 /* unique in the process */
-	uint32_t flags;			 /* the allocator's caller's */
-	void *host;			 /* what the host may touch: NULL for device memory */
-	uint8_t *backing; /* where the bytes of start lie, for the device's own use */
+	uint32_t flags;			 /* from the caller that allocated it */
+	void *host;			 /* host address; NULL: device memory */
+	uint8_t *backing;		 /* bytes at start, for the device's own use */
 	const void *user;
-	bool releasing;			   /* ts_vgpu_free_async() has been asked */
-	struct ts_vgpu_physical *physical; /* what was mapped here; NULL: allocated */
-	struct ts_vgpu_block *block;	   /* of the pool that gave it; NULL: none */
-	uint64_t asked_bytes; /* fewer than kernels may reach until a release came; 0: as many */
-	uint32_t access;      /* TS_VGPU_ACCESS_*: of any device */
-	/* Of what was mapped, and of what a pool gave: the devices that may, a bit each, whatever the peers. */
+	bool releasing;			   /* ts_vgpu_free_async() is queued */
+	struct ts_vgpu_physical *physical; /* mapped memory; NULL: allocated */
+	struct ts_vgpu_block *block;	   /* block of its pool; NULL: no pool */
+	/*
+	 * If not 0: the requested size. Until a queued release ends, kernels may access more:
+	 * `bytes`.
+	 */
+	uint64_t asked_bytes;
+	uint32_t access; /* TS_VGPU_ACCESS_*, over all devices */
+	/*
+	 * Devices with access, one bit each; peer access does not matter. For mapped and pool
+	 * memory.
+	 */
 	bool listed;
 	uint32_t readers, writers;
 };
@@ -376,8 +429,10 @@ struct ts_vgpu_range {
 int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags, const void *user,
 		  uint64_t *ret_address);
 /*
- * Device memory at an address that the caller chooses, below TS_VGPU_ADDRESS_END, as a recorded program had it: nothing of
- * this process lies there, the bytes are elsewhere. Freed as other device memory. TS_VGPU_E_ADDRESS: something is there already.
+ * Allocates device memory at an address that the caller chooses, below TS_VGPU_ADDRESS_END: replay
+ * uses the addresses of the recorded program. The address range holds no memory of this process;
+ * the bytes lie elsewhere. It is freed as other device memory. TS_VGPU_E_ADDRESS: the range
+ * overlaps another one.
  */
 #define TS_VGPU_ADDRESS_END (UINT64_C(1) << 48)
 int ts_vgpu_alloc_at(struct ts_vgpu_context *context, uint64_t address, size_t bytes);
@@ -385,100 +440,136 @@ int ts_vgpu_alloc_managed(struct ts_vgpu_context *context, size_t bytes, uint32_
 			  uint64_t *ret_address);
 int ts_vgpu_alloc_pinned(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			 void **ret_host);
-/* Frees device or managed memory at its start, waiting for the device first. */
+/*
+ * Waits for the device, then frees device or managed memory. The address is the start of an
+ * allocation.
+ */
 int ts_vgpu_free_memory(struct ts_vgpu_context *context, uint64_t address);
-/* Frees it in stream order. */
+/* Frees device memory in stream order. */
 int ts_vgpu_free_async(struct ts_vgpu_stream *stream, uint64_t address, uint64_t tag);
 int ts_vgpu_free_pinned(struct ts_vgpu_context *context, void *host);
 int ts_vgpu_register_host(struct ts_vgpu_context *context, void *host, size_t bytes,
 			  uint32_t flags);
 int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host);
-/* The allocation that holds the address. TS_VGPU_E_ADDRESS: none does. */
+/* Returns the allocation that contains the address. TS_VGPU_E_ADDRESS: there is none. */
 int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_range *ret_range);
 /*
- * The same for a kernel of the context: TS_VGPU_E_ADDRESS also for what it may not touch. `bytes` includes the padding up to the end
- * of the last 512-byte unit (README.md, "Where memory ends").
+ * Like ts_vgpu_range_of(), for a kernel of the context. TS_VGPU_E_ADDRESS also if the kernel may
+ * not access the address. `bytes` includes the padding up to the end of the last 512-byte unit
+ * (README.md, "Where memory ends").
  */
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range);
-/* The heap that kernels allocate from: lasts as long as the context, and the host cannot free it. */
+/*
+ * The heap of device-side malloc(). It lives as long as the context, and the host cannot free its
+ * memory.
+ */
 int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address);
 int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
-/* Frees what ts_vgpu_alloc() gave at once, for an executor: it knows that nothing works on it. */
+/*
+ * Frees memory of ts_vgpu_alloc() without waiting. An executor calls it when no work uses the
+ * memory.
+ */
 int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
 
 /*
- * Memory pools (vgpu-pool.c): a device's memory, held by whole granules and given out in stream order. ts_vgpu_free_async() gives back.
- * `user` is that of what it gives, for ts_vgpu_share_all().
+ * Memory pools (vgpu-pool.c): a pool holds device memory in whole granules and allocates it in
+ * stream order. ts_vgpu_free_async() returns memory to the pool. Each allocation of the pool gets
+ * the pool's `user`, for ts_vgpu_share_all().
  */
 struct ts_vgpu_pool;
 struct ts_vgpu_pool_rules {
-	uint64_t
-		threshold_bytes; /* what it holds beyond goes back when somebody waits, as far as nothing of it is used */
-	uint64_t max_bytes; /* it holds no more; 0: as the device has */
-	bool follow_events; /* what another stream freed is given to those that wait for an event behind that */
-	bool opportunistic; /* and to all, once its release was carried out; else once somebody waited */
+	uint64_t threshold_bytes; /* unused memory beyond this is freed at a wait */
+	uint64_t max_bytes;	  /* limit of held bytes; 0: the device's memory */
+	/*
+	 * A stream may reuse memory that another stream freed if it waits for an event behind the
+	 * free.
+	 */
+	bool follow_events;
+	/* All streams may reuse freed memory when its release has run; else after a wait. */
+	bool opportunistic;
 };
 struct ts_vgpu_pool_use {
 	uint64_t reserved_bytes, reserved_high_bytes;
-	uint64_t used_bytes, used_high_bytes; /* as was asked for */
+	uint64_t used_bytes, used_high_bytes; /* as requested */
 };
-/* Both policies hold at first. -ENOMEM. */
+/* Both policies are enabled at first. Returns -ENOMEM on failure. */
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
-/* The pool goes when its last memory has been freed; no other pool may have its user before that. NULL is fine. */
+/*
+ * The pool is freed when its last allocation is freed. Until then no other pool may have the same
+ * user. Accepts NULL.
+ */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
-/* The stream may be another device's. TS_VGPU_E_OUT_OF_MEMORY. */
+/*
+ * The stream may belong to another device. Returns TS_VGPU_E_OUT_OF_MEMORY if the pool has no room.
+ */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 		       uint64_t *ret_address);
-/* The same, waiting for what is on its way back to the device's pools. TS_VGPU_E_NOT_READY: it was for so long. */
+/*
+ * Like ts_vgpu_pool_alloc(), but waits up to max_ns for queued releases of the device's pools.
+ * TS_VGPU_E_NOT_READY: the releases took longer.
+ */
 int ts_vgpu_pool_alloc_wait(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 			    uint64_t max_ns, uint64_t *ret_address);
-/* Gives unused chunks back, as far as it holds so much then. */
+/* Frees unused chunks; the pool keeps at least keep_bytes. */
 void ts_vgpu_pool_trim(struct ts_vgpu_pool *pool, uint64_t keep_bytes);
 void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,
 		      struct ts_vgpu_pool_use *ret_use);
 void ts_vgpu_pool_rule(struct ts_vgpu_pool *pool, const struct ts_vgpu_pool_rules *rules);
-/* The most so far is what is now: of what is reserved, or used. */
+/* Resets the high-water mark of reserved or used bytes to the current value. */
 void ts_vgpu_pool_forget_high(struct ts_vgpu_pool *pool, bool reserved);
 
 /*
- * Virtual memory management (vgpu-map.c): addresses are reserved, memory is had, and the one is mapped to the other, by whole
- * granules. Neighbouring mappings of a reservation are as one to whoever copies across them.
+ * Virtual memory management (vgpu-map.c): the caller reserves addresses, creates physical memory,
+ * and maps the memory to the addresses in whole granules. Copies may cross neighbouring mappings of
+ * one reservation.
  */
 #define TS_VGPU_GRANULE_BYTES (2u << 20)
 #define TS_VGPU_ACCESS_READ   1u
 #define TS_VGPU_ACCESS_WRITE  2u
 /*
- * At `wanted`, where that is aligned and nothing is there; else anywhere. -EINVAL: not whole granules, or an alignment that is no
- * power of two.
+ * Reserves `wanted` if that address is aligned and free; else any address. -EINVAL: not whole
+ * granules, or the alignment is not a power of two.
  */
 int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t wanted,
 		    uint64_t *ret_address);
-/* TS_VGPU_E_NOT_OWNER: not a reservation of that size, or one with something mapped in it. */
+/* TS_VGPU_E_NOT_OWNER: not a reservation of that size, or it still holds a mapping. */
 int ts_vgpu_unreserve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
-/* Memory of a device, zeros. Its first reference is the caller's; each mapping holds one of its own. */
+/*
+ * Creates zeroed memory of a device. The caller owns the first reference; each mapping holds its
+ * own.
+ */
 int ts_vgpu_physical_new(struct ts_vgpu_device *device, size_t bytes,
 			 struct ts_vgpu_physical **ret_physical);
 void ts_vgpu_physical_unref(struct ts_vgpu_physical *physical);
 size_t ts_vgpu_physical_bytes(const struct ts_vgpu_physical *physical);
 struct ts_vgpu_device *ts_vgpu_physical_device(const struct ts_vgpu_physical *physical);
-/* A reference to what is mapped at an address. TS_VGPU_E_ADDRESS: nothing is. */
+/* Returns a reference to the memory mapped at an address. TS_VGPU_E_ADDRESS: there is none. */
 int ts_vgpu_physical_of(struct ts_vgpu *vgpu, uint64_t address,
 			struct ts_vgpu_physical **ret_physical);
-/* Without access until ts_vgpu_set_access(). TS_VGPU_E_ADDRESS: not reserved, or mapped already. */
+/*
+ * The mapping has no access until ts_vgpu_set_access(). TS_VGPU_E_ADDRESS: not reserved, or already
+ * mapped.
+ */
 int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t address, size_t bytes);
-/* Whole mappings only, waiting for all devices first. TS_VGPU_E_ADDRESS otherwise. */
+/*
+ * Waits for all devices, then unmaps whole mappings. TS_VGPU_E_ADDRESS: not whole mappings. Returns
+ * 0 if the range is reserved and nothing is mapped.
+ */
 int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
 int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t readers,
 		       uint32_t writers);
-/* Of one allocation; and of all that were had with this user. */
+/* Sets the access of one allocation, or of all allocations with this user. */
 void ts_vgpu_share(struct ts_vgpu *vgpu, uint64_t address, uint32_t readers, uint32_t writers);
 void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers, uint32_t writers);
-/* Where bytes of device-visible memory lie. TS_VGPU_E_ADDRESS: not inside one allocation. */
+/*
+ * Returns the host address of device-visible memory. TS_VGPU_E_ADDRESS: not inside one allocation
+ * or one run of neighbouring mappings.
+ */
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing);
 
-/* The cost model's parts that a query answers. */
+/* The part of the cost model that an occupancy query returns. */
 uint32_t ts_vgpu_blocks_per_sm(const struct ts_vgpu_shape *shape, uint32_t threads_per_block,
 			       uint32_t shared_bytes, uint32_t regs_per_thread);
 

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler. One thread per device at a time, the leader, takes the heads of its streams in the order in which they became
- * able to run, carries each out, lets the cost model say when it ran, and retires it when the clock has passed its end. A
- * leader that a kernel keeps is succeeded by another worker, so that copies and further kernels go on beside a long kernel.
+ * The scheduler. vgpu-stream.c queues operations and wakes it; it calls cost.c for times,
+ * vgpu-kernels.c for the order of kernels, the executor for kernels and the observer for reports.
+ * One worker thread per device leads at a time:
  *
- * The thread need not be punctual: an operation's times follow from when it was queued, what it depends on and when
- * its engine was free, never from when the thread came round to it. So it naps rather than be woken for each launch,
- * and looks ahead a little so that what is wanted next is known by the time somebody waits for it.
+ *     head of a stream --ready--> device heap --dispatch()--> in flight --retire()--> done
+ *                                     |                           ^
+ *                                     +--kernel waits for room----+ run_kernel()
+ *
+ * The leader dispatches stream heads in the order in which they become ready and runs each
+ * operation. The cost model computes its start and end, and the leader retires it when the clock
+ * has passed the end.
+ *
+ * A second worker, the deputy, follows the leader (follow()). If the leader stays inside one kernel
+ * for TAKEOVER_NS and other work exists, the deputy becomes the leader. Then copies and further
+ * kernels continue beside the long kernel.
+ *
+ * The thread need not be punctual. An operation's times follow from its queue time, its
+ * dependencies and its engine, never from the time at which the thread runs. So the thread naps
+ * instead of being woken for each launch. It looks ahead a little, so that a result is ready when a
+ * thread waits for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,17 +29,17 @@
 #include "proto/abi/heap.h"
 #include "replay/vgpu/vgpu-internal.h"
 
-/* Operations able to run within this time are dispatched now. */
+/* Operations that become ready within this time are dispatched now. */
 #define LOOKAHEAD_NS 50000u
-/* How long the worker naps while work keeps coming: nobody needs to wake it then. */
+/* Length of a nap while work keeps coming, so that no launch has to wake the worker. */
 #define NAP_NS 50000u
-/* So many naps without work and it sleeps until woken. */
+/* After this many naps without work the worker sleeps until it is woken. */
 #define IDLE_NAPS 20
-/* Work that nobody waits for is retired this late at most. */
+/* Without a waiting thread, an operation retires at most this late. */
 #define LAZY_NS 1000000u
-/* A kernel that takes longer has the lead taken from its worker, where there is other work. */
+/* If a kernel takes longer and other work exists, its worker loses the lead. */
 #define TAKEOVER_NS 1000000u
-/* Copies up to this size are made without letting the lock go. */
+/* Copies up to this size run under the lock. */
 #define SMALL_BYTES 2048u
 #define BATCH	    64
 
@@ -47,8 +60,9 @@ void ts_vgpu_worker_kick(struct ts_vgpu_device *device)
 }
 
 /*
- * The legacy default stream's rule, by the order in which operations entered the context: its operations come after
- * all earlier ones of blocking streams, and theirs after all its earlier ones.
+ * The legacy default stream's rule, by the order in which operations entered the context. An
+ * operation of the legacy stream runs after all earlier operations of blocking streams. An
+ * operation of a blocking stream runs after all earlier operations of the legacy stream.
  */
 static bool legacy_blocked(const struct ts_vgpu_stream *stream)
 {
@@ -106,14 +120,14 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 	}
 	op->ready_ns = ready;
 	stream->state = TS_VGPU_STREAM_READY;
-	/* The heap holds a stream once at most: ts_vgpu_stream_new() made room. */
+	/* The heap holds a stream at most once; ts_vgpu_stream_new() reserved the room. */
 	ready_push(device->heap, &device->n_heap, stream);
 	if (device->sleep_until_ns && device->sleep_until_ns > op->done.queued_ns + 2 * NAP_NS &&
 	    device->sleep_until_ns > ready)
 		pthread_cond_signal(&device->worker_cond);
 }
 
-/* A head has been carried out: into flight with it, and see who could not go on before. */
+/* The head has run: moves it into flight and updates the streams that waited for it. */
 static void finish(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 {
 	struct ts_vgpu_context *context = stream->context;
@@ -162,7 +176,7 @@ static void do_copy(const struct ts_vgpu_op *op)
 		const uint8_t *src = op->u.copy.src + z * op->u.copy.src_slice;
 		uint8_t *dst = op->u.copy.dst + z * op->u.copy.dst_slice;
 
-		/* Overlap is the caller's mistake, but no reason to do something undefined. */
+		/* Overlap is the caller's error, but memmove() keeps the behaviour defined. */
 		for (size_t y = 0; y < op->u.copy.height; y++)
 			memmove(dst + y * op->u.copy.dst_pitch, src + y * op->u.copy.src_pitch,
 				op->u.copy.width);
@@ -206,8 +220,9 @@ static void run_data(struct ts_vgpu *vgpu, struct ts_vgpu_op *op, uint64_t bytes
 }
 
 /*
- * Inside the executor, without the lock. A kernel may take long, or wait for what only a later operation gives it: the lead then
- * passes to another worker (follow()), and this thread finishes its operation as one that no longer leads.
+ * Runs a kernel in the executor, without the lock. The kernel may take long, or wait for data of a
+ * later operation. Then another worker becomes the leader (follow()), and this thread finishes its
+ * operation without the lead.
  */
 static void execute(struct ts_vgpu_device *device, struct ts_vgpu_op *op,
 		    struct ts_vgpu_kernel_work *work)
@@ -242,7 +257,10 @@ static void execute(struct ts_vgpu_device *device, struct ts_vgpu_op *op,
 	if (device->lead == lead)
 		device->kernel_since_ns = 0;
 	else
-		/* Whoever leads now does not know what this thread is about to add. */
+		/*
+		 * The new leader does not know about the operation that this thread adds to the
+		 * flight list.
+		 */
 		ts_vgpu_worker_kick(device);
 	if (r)
 		atomic_store_explicit(&context->error, r, memory_order_relaxed);
@@ -255,7 +273,7 @@ static uint32_t n_concurrent(const struct ts_vgpu *vgpu)
 	return n && n < TS_VGPU_MAX_CONCURRENT ? n : TS_VGPU_MAX_CONCURRENT;
 }
 
-/* The kernel that is the next one runs, and its stream goes on. */
+/* Runs the next kernel, and continues its stream. */
 static void run_kernel(struct ts_vgpu_device *device, uint64_t start_ns)
 {
 	struct ts_vgpu_stream *stream = ts_vgpu_kernels_take(device);
@@ -265,7 +283,7 @@ static void run_kernel(struct ts_vgpu_device *device, uint64_t start_ns)
 
 	stream->state = TS_VGPU_STREAM_RUNNING;
 	done->start_ns = start_ns;
-	/* What waited for room begins when it has it. */
+	/* With the host's clock, a kernel starts when it has room and a thread runs it. */
 	if (device->vgpu->host_clock && op->ready_ns >= start_ns)
 		done->start_ns = ts_vgpu_max(start_ns, ts_vgpu_now_ns());
 	ts_vgpu_cost_kernel_start(device, op->u.kernel.n_sm, done->start_ns);
@@ -283,7 +301,7 @@ static void schedule_mark(struct ts_vgpu_mark *mark, uint64_t time_ns)
 	for (stream = mark->waiters; stream; stream = next) {
 		next = stream->next_waiter;
 		ts_vgpu_head_update(stream);
-		/* Another device's worker has no nap to find this in. */
+		/* Another device's worker may sleep, so it must be woken. */
 		ts_vgpu_worker_kick(stream->device);
 	}
 	mark->waiters = NULL;
@@ -330,7 +348,7 @@ static void dispatch(struct ts_vgpu_device *device)
 	finish(stream, op);
 }
 
-/* Whether kernels that run are all that goes on on a device; *waits: a thread waits for a stream of it. */
+/* True if only kernels run on the device. Sets *waits if a thread waits for one of its streams. */
 static bool only_kernels_run(struct ts_vgpu_device *device, bool *waits)
 {
 	if (device->n_heap || device->flight ||
@@ -398,7 +416,10 @@ static void retire(struct ts_vgpu *vgpu, struct ts_vgpu_op *op)
 	}
 }
 
-/* Operations found running that the observer has not heard of. Only heads run, but for the moment between two. */
+/*
+ * Finds running operations that the observer has not received. Only the flight head of a stream
+ * runs, except for the moment between two operations.
+ */
 static size_t find_started(struct ts_vgpu_device *device, uint64_t now, struct ts_vgpu_op **batch)
 {
 	size_t n = 0;
@@ -436,7 +457,7 @@ static size_t find_ended(struct ts_vgpu_device *device, uint64_t now, struct ts_
 	return n;
 }
 
-/* Retires what has ended, up to a batch; true when there was any. */
+/* Retires a batch of ended operations; true if there was one. */
 static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 {
 	struct ts_vgpu *vgpu = device->vgpu;
@@ -461,7 +482,7 @@ static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 	return n_ended;
 }
 
-/* Kernels that another one may overtake are not decided on before it is time. */
+/* If priorities exist, another kernel may overtake, so a kernel is decided on only at its time. */
 static uint64_t lookahead_ns(const struct ts_vgpu_device *device, const struct ts_vgpu_op *op)
 {
 	return op->done.kind == TS_VGPU_OP_KERNEL && device->has_priorities ? 0 : LOOKAHEAD_NS;
@@ -474,14 +495,16 @@ static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)
 	if (!device->n_heap)
 		return false;
 	op = device->heap[0]->head;
-	/* A host function runs in real time: not before what precedes it has ended. */
+	/*
+	 * A host function runs in real time, so it waits until the operations before it have ended.
+	 */
 	return op->ready_ns <=
 	       now + (op->done.kind == TS_VGPU_OP_HOST ? 0 : lookahead_ns(device, op));
 }
 
 /*
- * Carries out what comes first in model time, as far as it is time for it; false: nothing is. What becomes ready by the instant at
- * which a kernel starts may go before that kernel, and so comes first.
+ * Runs the operation that is first in model time, if it is due; false: none is due. An operation
+ * that becomes ready up to a kernel's start may precede that kernel, so it runs first.
  */
 static bool step(struct ts_vgpu_device *device, uint64_t now)
 {
@@ -511,7 +534,10 @@ static uint64_t wake_time(struct ts_vgpu_device *device, uint64_t now, unsigned 
 		const struct ts_vgpu_op *op = device->heap[0]->head;
 		uint64_t at = op->ready_ns;
 
-		/* At least half a lookahead, so that a chain of short operations is not a wake-up each. */
+		/*
+		 * At least half a lookahead, so that a chain of short operations does not need one
+		 * wake-up each.
+		 */
 		if (op->done.kind != TS_VGPU_OP_HOST)
 			at = ts_vgpu_max(at - LOOKAHEAD_NS, now + LOOKAHEAD_NS / 2);
 		if (at < wake)
@@ -549,7 +575,7 @@ static void sleep_until(struct ts_vgpu_device *device, uint64_t wake)
 	device->sleep_until_ns = 0;
 }
 
-/* Threads of ours take no signals: those are the program's. */
+/* Threads of the device block all signals: the program's threads handle them. */
 static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
 {
 	sigset_t all, before;
@@ -576,7 +602,10 @@ static int worker_add(struct ts_vgpu_device *device)
 	return r;
 }
 
-/* Takes streams' heads and retires what has ended, until the machine stops or the lead is lost. */
+/*
+ * Dispatches stream heads and retires ended operations until the machine stops or this worker loses
+ * the lead.
+ */
 static void lead(struct ts_vgpu_device *device)
 {
 	struct ts_vgpu *vgpu = device->vgpu;
@@ -597,7 +626,7 @@ static void lead(struct ts_vgpu_device *device)
 			now = ts_vgpu_now_ns();
 		if (retire_some(device, now) || did) {
 			n_naps = 0;
-			/* Launching threads get their turn at the lock. */
+			/* Lets launching threads get the lock. */
 			ts_vgpu_unlock(vgpu);
 			ts_vgpu_lock(vgpu);
 			continue;
@@ -614,7 +643,7 @@ void ts_vgpu_work(struct ts_vgpu_device *device)
 	struct ts_vgpu *vgpu = device->vgpu;
 	bool did = false;
 
-	/* Records and copies that one device waits for are another's. */
+	/* A device may wait for records and copies of another device, so run them all. */
 	for (uint32_t i = 0; i < vgpu->n_devices; i++) {
 		struct ts_vgpu_device *each = &vgpu->devices[i];
 
@@ -637,8 +666,9 @@ static void deputy_sleep(struct ts_vgpu_device *device, uint64_t until)
 }
 
 /*
- * One worker looks after the leader: where that has been inside one kernel for a while and there is other work, it takes the
- * lead. While kernels come it looks by itself, so that a launch does not cost a wake-up.
+ * The deputy. If the leader has been inside one kernel for TAKEOVER_NS and there is other work, the
+ * deputy ends the lead and then leads itself. While kernels come, it polls, so that a launch needs
+ * no wake-up. Other workers wait as spares.
  */
 static void follow(struct ts_vgpu_device *device)
 {
@@ -673,7 +703,10 @@ static void follow(struct ts_vgpu_device *device)
 	if (device->n_spare)
 		pthread_cond_signal(&device->spare_cond);
 	else if (!vgpu->stopping)
-		/* Without another one the next long kernel is waited for: slower, not wrong. */
+		/*
+		 * If no worker can be added, the next long kernel delays other work; results stay
+		 * correct.
+		 */
 		worker_add(device);
 }
 
@@ -683,7 +716,7 @@ static void *worker_main(void *arg)
 	struct ts_vgpu *vgpu = device->vgpu;
 
 	prctl(PR_SET_NAME, "ts-vgpu");
-	/* The default of 50 us would double every short wait. */
+	/* The default slack of 50 us would double every short wait. */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	ts_vgpu_lock(vgpu);
 	while (!vgpu->stopping) {
@@ -739,7 +772,7 @@ int ts_vgpu_worker_start(struct ts_vgpu_device *device)
 {
 	int r = device->n_workers || device->vgpu->without_workers ? 0 : worker_add(device);
 
-	/* The second one matters only to an executor, but then at once. */
+	/* Only an executor needs the second worker, but it needs the worker at once. */
 	return r || device->n_workers != 1 ? r : worker_add(device);
 }
 
