@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoded form: what the decoder makes of a function and the executor runs.
+ * The decoded form of a function: the decoder creates it and the executor runs it.
  *
- * A register is a slot of 32 lanes in a frame: 32 words of 4 bytes for types of up to 32 bits, of 8 bytes for 64-bit
- * ones. A predicate is one 32-bit mask. Constants are slots too, in the image's pool, so an operand is
- * always "bank and offset" (ts_ptx_slot()) and no executor function asks what kind it has.
+ * A register is a slot of 32 lanes in a frame: 32 words of 4 bytes for types of up to 32 bits, of 8
+ * bytes for 64-bit types. A predicate is one 32-bit mask. Constants are slots, too, in the image's
+ * pool. So an operand is always "bank and offset" (ts_ptx_slot()), and no executor function checks
+ * its kind.
  */
 #pragma once
 
@@ -12,19 +13,19 @@
 
 struct ts_ptx_warp;
 struct ts_ptx_insn;
-/* Carries an instruction out for the lanes of mask. Non-zero: the warp's fault is noted. */
+/* Runs an instruction for the lanes of mask. Non-zero: a fault is recorded in the warp's worker. */
 typedef int (*ts_ptx_fn)(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask);
 
-/* An operand: offset into the frame, or into the pool where bit 0 is set. */
+/* An operand: an offset into the frame, or into the pool if bit 0 is set. */
 #define TS_PTX_POOL 1u
 #define TS_PTX_NONE UINT32_MAX
 
-/* Fixed places in every frame: the predicate that is always true, and the carry flags. */
+/* Fixed offsets in every frame: the predicate that is always true, and the carry flags. */
 #define TS_PTX_FRAME_TRUE  0u
 #define TS_PTX_FRAME_CC	   4u
 #define TS_PTX_FRAME_FIRST 8u
 
-/* Generic addresses of what is no device memory: above every address of the embedder's. */
+/* Generic addresses outside device memory: above every address of the embedder. */
 #define TS_PTX_WINDOW(i)       (UINT64_C(1) << 48 | (uint64_t)(i) << 32)
 #define TS_PTX_WINDOW_SHARED   TS_PTX_WINDOW(1)
 #define TS_PTX_WINDOW_LOCAL    TS_PTX_WINDOW(2)
@@ -33,8 +34,8 @@ typedef int (*ts_ptx_fn)(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 #define TS_PTX_FUNCTION_STRIDE 16u
 
 enum ts_ptx_insn_kind {
-	KIND_OP,	 /* fn does it all */
-	KIND_COLLECTIVE, /* fn, once all lanes of the member mask (operand c) are here */
+	KIND_OP,	 /* fn does all the work */
+	KIND_COLLECTIVE, /* fn runs when all lanes of the member mask (operand c) are here */
 	KIND_JOIN,	 /* diverged lanes may reconverge here */
 	KIND_BRA,
 	KIND_BRX,
@@ -49,14 +50,15 @@ enum ts_ptx_insn_kind {
 };
 
 enum {
-	INSN_A64 = 1,	      /* the address operand is 64 bits wide */
+	INSN_A64 = 1,	      /* address operand has 64 bits */
 	INSN_FRAME_LOCAL = 2, /* address is relative to the frame's local memory */
-	INSN_SYNC = 4, /* volatile, relaxed, acquire, release: others are watched, so spin gently */
+	/* volatile, relaxed, acquire or release: the thread may wait for another one */
+	INSN_SYNC = 4,
 	INSN_DST64 = 8,
 	INSN_SRC64 = 16,
 	INSN_CC = 32, /* writes the carry flags */
 	INSN_SAT = 64,
-	INSN_CONDITIONAL = 128, /* a branch that has a guard */
+	INSN_CONDITIONAL = 128, /* a branch with a guard */
 };
 
 struct ts_ptx_insn {
@@ -64,27 +66,29 @@ struct ts_ptx_insn {
 	uint32_t dst, a, b, c;
 	uint32_t guard, guard_xor;
 	uint8_t kind;
-	uint8_t space; /* of an access; of F_ROUND its modes */
+	uint8_t space; /* of an access; F_ROUND: its modes */
 	uint8_t flags;
 	uint8_t n;    /* elements of a vector access */
-	uint32_t aux; /* the function's own: sizes, modes, offset into the operand list */
+	uint32_t aux; /* data of fn: sizes, modes, offset into the operand list */
 	union {
 		uint64_t imm;
 		struct {
-			uint32_t target, reconverge; /* instructions; TS_PTX_NONE: no such place */
+			uint32_t target, reconverge; /* instruction index; TS_PTX_NONE: none */
 		};
 	};
-	ts_ptx_fn inner; /* what a wrapping function calls */
-	uint32_t index;	 /* in the function: copies of an instruction keep it */
+	ts_ptx_fn inner; /* called by a wrapping fn */
+	uint32_t index;	 /* index in the function; copies of an instruction keep it */
 };
 
-/* Where an instruction comes from, kept apart since only faults ask. */
+/* Origin of an instruction. It is a separate array, because only faults and tools read it. */
 struct ts_ptx_origin {
 	uint32_t line, source_line, source_file;
 	uint32_t releases; /* .release, .acq_rel or .sc */
 };
 
-/* A call's operand list has three words for each return and parameter: kind, slot or offset, bytes. */
+/*
+ * A call's operand list has three words for each return and parameter: kind, slot or offset, bytes.
+ */
 enum {
 	TS_PTX_PLACE_LOCAL,
 	TS_PTX_PLACE_REG32,
@@ -93,7 +97,7 @@ enum {
 
 struct ts_ptx_code_param {
 	uint32_t bytes, align, offset; /* offset in the frame's local memory */
-	uint32_t reg;		       /* slot of one in .reg space; TS_PTX_NONE */
+	uint32_t reg;		       /* slot of a parameter in .reg space; else TS_PTX_NONE */
 	bool is_64;
 };
 
@@ -105,42 +109,46 @@ enum ts_ptx_builtin {
 	BUILTIN_ASSERTFAIL,
 };
 
-/* A register by its name, in an image that a debugger looks at. */
+/* A register with its name, in an image for a debugger. */
 struct ts_ptx_named {
 	const char *name;
 	uint32_t number;
 	bool is_range;
-	uint8_t width; /* bytes of a lane; 0: a bit of a mask */
+	uint8_t width; /* bytes of a lane; 0: one bit of a mask */
 	enum ts_ptx_type type;
-	uint32_t slot;	      /* in the frame */
-	uint32_t first, last; /* twice the instructions between which it has a value; TS_PTX_NONE */
+	uint32_t slot; /* offset in the frame */
+	/*
+	 * Live range: twice the index of the first and last instruction with a value. TS_PTX_NONE:
+	 * none.
+	 */
+	uint32_t first, last;
 };
 
 struct ts_ptx_code {
 	const char *name;
 	struct ts_ptx_image *image;
-	struct ts_ptx_func *func; /* while linking */
+	struct ts_ptx_func *func; /* only while linking */
 	uint32_t module;
 	enum ts_ptx_builtin builtin;
 	struct ts_ptx_insn *insns;
 	struct ts_ptx_origin *origins;
 	uint32_t n_insns;
-	uint32_t *operands; /* lists too long for an instruction */
+	uint32_t *operands; /* operand lists too long for an instruction */
 	uint32_t n_operands;
-	uint32_t frame_bytes;  /* registers */
-	uint32_t local_bytes;  /* local memory of one thread's frame */
+	uint32_t frame_bytes;  /* bytes of registers */
+	uint32_t local_bytes;  /* local memory of one frame of a thread */
 	uint32_t shared_bytes; /* end of the shared memory that the function itself names */
 	uint32_t n_registers;
 	bool uses_dynamic_shared, uses_reserved_shared;
-	bool open_stack; /* calls by address, or takes from the stack as it goes */
+	bool open_stack; /* indirect calls or alloca: the stack size is not known */
 	struct ts_ptx_code_param *params;
 	uint32_t n_params, n_returns; /* returns come first in params */
 	uint32_t *callees;
 	uint32_t n_callees;
-	bool recursive; /* takes part in a cycle of calls */
+	bool recursive; /* part of a cycle of calls */
 	struct ts_ptx_file *files;
-	uint8_t *observed_bytes; /* observe.c: by instruction; NULL: nobody looks on */
-	uint32_t first_place;	 /* of its instructions, among the image's */
+	uint8_t *observed_bytes; /* observe.c, per instruction; NULL: the image is not observed */
+	uint32_t first_place;	 /* index of its first instruction in the image */
 	struct ts_ptx_named *named;
 	uint32_t n_named;
 };
@@ -153,17 +161,17 @@ struct ts_ptx_kernel {
 
 struct ts_ptx_image_variable {
 	struct ts_ptx_variable info;
-	struct ts_ptx_var *var; /* while linking */
+	struct ts_ptx_var *var; /* only while linking */
 	uint32_t module;
 	struct ts_ptx_image_init {
 		uint64_t offset, value, mask;
 		uint32_t bytes;
-		uint32_t variable, function; /* TS_PTX_NONE, or whose address value is added to */
+		uint32_t variable, function; /* TS_PTX_NONE, or the symbol whose address is added */
 	} * inits;
 	uint32_t n_inits;
 };
 
-/* A pool slot that holds a variable's address. */
+/* A pool slot with a variable's address. */
 struct ts_ptx_pool_address {
 	uint32_t slot, variable;
 	uint64_t addend;
@@ -171,8 +179,8 @@ struct ts_ptx_pool_address {
 
 struct ts_ptx_image {
 	struct ts_ptx_arena arena;
-	struct ts_ptx_map names;     /* while linking: struct ts_ptx_symbol of what is visible */
-	struct ts_ptx_map constants; /* while linking: value and class to place in the pool */
+	struct ts_ptx_map names;     /* only while linking: struct ts_ptx_symbol of visible names */
+	struct ts_ptx_map constants; /* only while linking: value and class to offset in the pool */
 	struct ts_ptx_image_variable *variables;
 	uint32_t n_variables;
 	struct ts_ptx_code *codes;
@@ -184,10 +192,10 @@ struct ts_ptx_image {
 	struct ts_ptx_pool_address *pool_addresses;
 	uint32_t n_pool_addresses, pool_addresses_capacity;
 	const struct ts_ptx_optable *ops;
-	const char *const *texts; /* one for each module; NULL: registers have no names */
+	const char *const *texts; /* one per module; NULL: registers have no names */
 };
 
-/* ptx-image.c: what a name means in a module; either answer may be NULL. */
+/* ptx-image.c: looks up a name in a module. Returns NULL if the module has no such symbol. */
 struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
 					  struct ts_ptx_module *module, const char *name);
 

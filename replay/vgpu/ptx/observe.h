@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looking on while kernels run: what each warp accesses in global and shared memory, and by what its threads are ordered. For
- * checks (replay/check); who does not look on pays nothing, since the instructions of an image are replaced for it.
+ * Observation of running kernels: accesses of each warp to global and shared memory, and
+ * synchronization of its threads. replay/check uses it. An observed image contains replaced
+ * instructions, so images without observation pay nothing.
  *
- * Order of use: ts_ptx_image_observe() once an image is linked, ts_ptx_engine_observe() before its kernels run. An engine that
- * is looked on at has one thread: what is told comes in an order in which it happened.
+ * Order of use: ts_ptx_image_observe() after the image is linked, ts_ptx_engine_observe() before
+ * its kernels run. An observed engine has one thread, so the reports come in an order in which the
+ * events happened.
  */
 #pragma once
 
@@ -15,61 +17,66 @@ extern "C" {
 #endif
 
 #define TS_PTX_OBSERVED_LANES 32
-#define TS_PTX_OBSERVED_BYTES 32 /* of a lane's access, at most */
+#define TS_PTX_OBSERVED_BYTES 32 /* maximum per lane */
 
 #define TS_PTX_ACCESS_READ    (1u << 0)
 #define TS_PTX_ACCESS_WRITE   (1u << 1)
 #define TS_PTX_ACCESS_STRONG  (1u << 2) /* atomic, volatile, relaxed or stronger */
-#define TS_PTX_ACCESS_RELEASE (1u << 3) /* what came before is published by it */
-#define TS_PTX_ACCESS_SHARED  (1u << 4) /* of shared memory; else global */
+#define TS_PTX_ACCESS_RELEASE (1u << 3) /* publishes earlier writes */
+#define TS_PTX_ACCESS_SHARED  (1u << 4) /* shared memory; else global */
 
-/* An instruction's access, before it is carried out. */
+/* An access of an instruction, before it runs. */
 struct ts_ptx_access {
 	uint32_t flags;
-	uint32_t place; /* the instruction: ts_ptx_image_site() */
-	uint32_t warp;	/* in the block */
+	uint32_t place; /* the instruction, for ts_ptx_image_site() */
+	uint32_t warp;	/* index in the block */
 	uint32_t lanes;
-	uint32_t bytes; /* of a lane; bulk copies have more than TS_PTX_OBSERVED_BYTES */
-	uint64_t address[TS_PTX_OBSERVED_LANES];    /* of shared memory offsets in the block's */
-	const uint8_t *host[TS_PTX_OBSERVED_LANES]; /* what is there */
-	/* What plain stores write; NULL: not known. */
+	uint32_t bytes; /* per lane; a bulk copy may have more than TS_PTX_OBSERVED_BYTES */
+	uint64_t address[TS_PTX_OBSERVED_LANES];    /* offset in the block's memory if shared */
+	const uint8_t *host[TS_PTX_OBSERVED_LANES]; /* the bytes at the address */
+	/* Bytes that a plain store writes; NULL: unknown. */
 	const uint8_t (*values)[TS_PTX_OBSERVED_BYTES];
 };
 
-/* `block` is what block_begin() answered. */
+/* `block` is the result of block_begin(). */
 struct ts_ptx_observer {
 	void *userdata;
 	void (*begin)(void *userdata, const struct ts_ptx_launch *launch);
-	/* NULL: it did not fault. */
+	/* fault is NULL if the kernel did not fault. */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
-	/* The last reserved_bytes of its shared memory are the system's, and zero. */
+	/*
+	 * The last reserved_bytes of the block's shared memory belong to the system and are zero.
+	 */
 	void *(*block_begin)(void *userdata, uint64_t index, uint32_t shared_bytes,
 			     uint32_t reserved_bytes);
 	void (*block_end)(void *userdata, void *block);
 	void (*access)(void *userdata, void *block, const struct ts_ptx_access *access);
 	void (*fence)(void *userdata, void *block, uint32_t warp, uint32_t lanes);
 	void (*warp_sync)(void *userdata, void *block, uint32_t warp, uint32_t lanes);
-	/* waits: until the barrier is complete. */
+	/* waits: the threads wait until the barrier is complete. */
 	void (*arrive)(void *userdata, void *block, uint32_t barrier, uint32_t warp, uint32_t lanes,
 		       bool waits);
-	/* all: of every thread of the block. */
+	/* all: the barrier includes every thread of the block. */
 	void (*complete)(void *userdata, void *block, uint32_t barrier, bool all);
 };
 
-/* Where an instruction comes from. The strings are the image's. */
+/* Origin of an instruction. The image owns the strings. */
 struct ts_ptx_site {
 	const char *function;
-	const char *source_file; /* NULL: not known */
-	uint32_t line;		 /* of the PTX text */
-	uint32_t source_line;	 /* 0: not known */
+	const char *source_file; /* NULL: unknown */
+	uint32_t line;		 /* line in the PTX text */
+	uint32_t source_line;	 /* 0: unknown */
 };
 
-/* For all runs of the image's kernels; those on engines that nobody looks on at go on as before. -ENOMEM. */
+/*
+ * Applies to all runs of the image's kernels; engines without an observer run as before. -ENOMEM:
+ * out of memory.
+ */
 int ts_ptx_image_observe(struct ts_ptx_image *image);
 void ts_ptx_image_site(const struct ts_ptx_image *image, uint32_t place,
 		       struct ts_ptx_site *ret_site);
 const struct ts_ptx_image *ts_ptx_kernel_image(const struct ts_ptx_kernel *kernel);
-/* The observer stays the caller's. -EINVAL: the engine has more than one thread. */
+/* The caller owns the observer. -EINVAL: the engine has more than one thread. */
 int ts_ptx_engine_observe(struct ts_ptx_engine *engine, const struct ts_ptx_observer *observer);
 
 #ifdef __cplusplus

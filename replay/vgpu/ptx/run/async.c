@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asynchronous copies and mbarriers. A copy is made where it is issued, which is one of the times that the ISA allows, so commits and
- * waits have nothing left to do. An mbarrier is a word in shared memory whose content PTX leaves open; here:
- * bits 0..19 the arrivals that a phase expects, 20..39 those still missing, 40..60 bytes still to come (two's complement), 63 the phase.
+ * Asynchronous copies and mbarriers, which the lane loop runs through the optable. A copy runs
+ * completely when it is issued, which the ISA allows, so commits and waits do nothing. An mbarrier
+ * is one word in shared memory with a layout that PTX leaves open. Here it is:
+ *
+ *     bits  0..19  arrivals that a phase expects
+ *     bits 20..39  pending arrivals
+ *     bits 40..60  pending bytes, in two's complement
+ *     bit  63      phase
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
@@ -33,7 +38,7 @@ static void mbarrier_settle(struct mbarrier *b)
 	b->pending = b->expected;
 }
 
-/* The value of an operand of 32 bits that may be missing. */
+/* The value of an optional 32-bit operand. */
 static uint32_t optional(const struct ts_ptx_warp *w, uint32_t ref, uint32_t lane,
 			 uint32_t otherwise)
 {
@@ -118,7 +123,7 @@ static int mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Each lane reads its source in one access, as hardware does: 4, 8 or 16 bytes, aligned. */
+/* Each lane reads its source in one access, as hardware does: 4, 8 or 16 aligned bytes. */
 static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	if (bytes == 4)
@@ -129,7 +134,10 @@ static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 		TS_PTX_MOVE(ts_ptx_v16, to, from);
 }
 
-/* a: shared target at imm's low half; b: global source; aux: bytes; c: bytes to read, the rest is zero. */
+/*
+ * a: shared target, with its offset in imm's low half; b: global source, with its offset in the
+ * high half; aux: bytes; c: bytes to read, the rest is zero.
+ */
 static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = in->aux;
@@ -165,7 +173,7 @@ static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Bytes of a bulk copy at one end, for one lane. */
+/* Host address of a bulk copy's source or target for one lane. NULL: a fault is recorded. */
 static uint8_t *bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
 			 uint32_t end, enum ts_ptx_space space, uint32_t bytes, bool write)
 {
@@ -180,7 +188,7 @@ static uint8_t *bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	return ts_ptx_addresses(w, &place, 1u << lane, bytes, write, host) ? NULL : host[lane];
 }
 
-/* To who looks on that is an access of its own: it publishes what the copy wrote. */
+/* An observer receives a separate access: it publishes the bytes that the copy wrote. */
 static int bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t observing = w->worker->observing;
@@ -195,7 +203,9 @@ static int bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	return r;
 }
 
-/* Made where it is issued, like the others; the mbarrier then learns that the bytes have come. */
+/*
+ * The bulk copy runs completely when it is issued. Then the mbarrier counts its bytes as complete.
+ */
 static int cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Atomics. Lanes take their turns in ascending order, from the one on that a scheduler chooses. A block runs on one thread at a
- * time, so atomics on its shared memory need no host atomics; on device memory every one is a sequentially consistent
- * compare-and-swap or better, which is at least what any .sem asks for, at any .scope.
+ * Atomics, which the lane loop runs through the optable. Lanes run in ascending order, starting at
+ * the lane that a scheduler chooses (schedule.c). A block runs on one host thread at a time, so
+ * atomics on its shared memory need no host atomics. In device memory every atomic is a
+ * sequentially consistent compare-and-swap, which satisfies any .sem at any .scope.
  */
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/run/ptx-exec.h"
@@ -27,7 +28,10 @@ static uint64_t atom_add(uint64_t old, uint64_t v, enum ts_ptx_type type)
 {
 	switch (type) {
 	case TY_F32: {
-		/* Atomic single precision sums in device memory flush denormals neither here nor, since Volta, there. */
+		/*
+		 * Atomic f32 additions keep denormals: in shared memory, and since Volta in device
+		 * memory.
+		 */
 		float sum = ts_ptx_float((uint32_t)old) + ts_ptx_float((uint32_t)v);
 
 		return ts_ptx_bits(ts_ptx_canonical(sum));
@@ -142,7 +146,7 @@ SWAP_LOOP(uint64_t)
 
 static bool is_shared(const struct ts_ptx_warp *w, const uint8_t *p)
 {
-	/* Numbers, since a block without shared memory has no pointer to compare with. */
+	/* Compare integers: a block without shared memory has no valid pointer. */
 	return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
 }
 
@@ -188,7 +192,7 @@ static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t
 	return 0;
 }
 
-/* b: what is expected, c: the new value. */
+/* b: expected value; c: new value. */
 static int atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
@@ -250,7 +254,10 @@ static int atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 
 __extension__ typedef unsigned __int128 ts_ptx_u128;
 
-/* On x86-64 by hand: compilers call a library for it unless built for processors that all have it, which ours all do. */
+/*
+ * x86-64 uses inline assembly: compilers call a library unless they build for CPUs with cmpxchg16b.
+ * All supported CPUs have cmpxchg16b.
+ */
 static ts_ptx_u128 cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
 {
 #ifdef __x86_64__

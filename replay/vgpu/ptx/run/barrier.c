@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Barriers of a block: bar and barrier, all numbers, with thread counts, arrival without waiting, and reductions. Threads are
- * counted one by one, as GPUs do since Volta; threads that have exited are not waited for.
+ * Barriers of a block: bar and barrier with all numbers, thread counts, arrival without waiting,
+ * and reductions. As on GPUs since Volta, each thread is counted separately. A barrier does not
+ * wait for threads that have exited. control-flow.c calls it for barrier instructions and for
+ * exits.
  */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 
@@ -72,8 +74,9 @@ void ts_ptx_barrier_exit(struct ts_ptx_block *block)
 }
 
 /*
- * The barrier of a cluster, which is one block: threads arrive without waiting, and wait later for the others. A phase that is over
- * has forgotten who arrived, which is how one that waits knows that it need not.
+ * The barrier of a cluster, which has one block: threads arrive without waiting, and wait later.
+ * When a phase completes, its arrivals are cleared. So a thread waits only if its own arrival is
+ * still recorded.
  */
 static int cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -129,7 +132,10 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	}
 	observe_arrival(w, number, m, in->aux != TS_PTX_BAR_ARRIVE);
 	b->arrived[w->index] |= m;
-	/* A warp whose threads all came counts in full, also where the block's last warp is short. */
+	/*
+	 * If all threads of a warp arrived, the warp counts as 32, even if the block's last warp
+	 * has fewer threads.
+	 */
 	b->n_arrived += m == w->live ? TS_PTX_LANES : lanes;
 	if (in->aux >= TS_PTX_BAR_POPC) {
 		uint32_t p = (*ts_ptx_pred(w, in->c) ^ (in->imm ? UINT32_MAX : 0)) & m;

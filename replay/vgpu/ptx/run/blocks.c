@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blocks of a kernel: the engine makes one resident, ends it, counts what it did, and stops the run when a limit is passed. engine.c
- * calls it for blocks in ascending order, schedule.c for those that a scheduler chooses.
+ * Blocks of a kernel: makes a block resident, ends it, counts its work, and stops the run when a
+ * limit is exceeded. engine.c calls it for blocks in ascending order, schedule.c for blocks in a
+ * chosen order.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A fault that is no instruction's: the run's limits. */
+/* Records a fault without an instruction: a limit of the run. */
 static void stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind, const char *why)
 {
 	struct ts_ptx_fault *f = &worker->fault;
@@ -68,7 +69,7 @@ static int block_reserve(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32
 	if (local > b->local_capacity) {
 		free(b->local);
 		b->local_capacity = 0;
-		/* Untouched pages cost nothing, so deep stacks need no second thought. */
+		/* calloc() maps untouched pages without cost, so deep stacks are cheap. */
 		b->local = calloc(1, local);
 		if (!b->local)
 			return -ENOMEM;
@@ -81,7 +82,10 @@ static int block_reserve(struct ts_ptx_engine *e, struct ts_ptx_block *b, uint32
 	return 0;
 }
 
-/* Where each thread is in its block. Blocks are taken again, mostly for others of the same shape. */
+/*
+ * Sets the tid of each thread. Blocks are reused, mostly with the same shape, so the values often
+ * remain valid.
+ */
 static void block_place(struct ts_ptx_block *b, const uint32_t shape[3])
 {
 	uint32_t x = 0, y = 0, z = 0;
@@ -123,7 +127,7 @@ static int block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uin
 	b->n_live = n_threads;
 	for (; b->barriers_used; b->barriers_used &= b->barriers_used - 1)
 		b->barriers[__builtin_ctz(b->barriers_used)] = (struct ts_ptx_barrier){0};
-	/* Cooperative groups keep barriers there and rely on zeros at first. */
+	/* Cooperative groups store barriers there and require zeros at first. */
 	if (worker->kernel->code->uses_reserved_shared)
 		memset(b->shared + b->shared_bytes - TS_PTX_RESERVED_SHARED, 0,
 		       TS_PTX_RESERVED_SHARED);
@@ -206,7 +210,7 @@ void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uin
 	worker->unreported += n_insns;
 }
 
-/* Counts this thread as one that only watches, or as active. */
+/* Counts this thread as only polling, or as active. */
 void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 {
 	struct ts_ptx_watch *watch = worker->launch->watch;
@@ -216,7 +220,7 @@ void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 	worker->only_watches = only_watches;
 }
 
-/* What writes nothing can only wait for what another writes: memory of its own threads is as it was. */
+/* A thread that writes nothing and polls can only wait for writes of other threads. */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {
 	const struct ts_ptx_launch *l = worker->launch;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The functions that device code calls and no module defines: vprintf, malloc, free and __assertfail. A format and its
- * arguments are device memory, read with the same checks as any access.
+ * Functions that device code calls and no module defines: vprintf, malloc, free and __assertfail.
+ * control-flow.c calls it for such a call. Formats and arguments lie in device memory; each read
+ * has the same checks as a load.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
 	t->n += n;
 }
 
-/* A place of the call's operand list, as its callee would see it. */
+/* Host address of operand k of the call, in the caller's memory or registers. */
 static uint8_t *call_place(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
 			   uint32_t lane)
 {
@@ -61,7 +62,7 @@ static void call_answer(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	memcpy(call_place(w, in, 0, lane), &v, bytes < 8 ? bytes : 8);
 }
 
-/* Adds the string at a device address; false: it is not all in memory. */
+/* Appends the string at a device address; false: the address is invalid. */
 static bool text_string(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 			struct ts_ptx_text *t)
 {
@@ -109,7 +110,10 @@ static void print_one(struct ts_ptx_text *t, const char *spec, char conversion, 
 	double d;
 	int n;
 
-	/* Width and precision are bounded, so the text is: room first, then print into it. */
+	/*
+	 * Width and precision are limited, so the text is, too. Reserve the room, then print into
+	 * it.
+	 */
 	if (!text_reserve(t, 2048))
 		return;
 	memcpy(&d, &v, sizeof(d));
@@ -161,7 +165,7 @@ static int number(const char **p, const char *end, struct ts_ptx_arguments *a)
 	return v < -1000 ? -1000 : v > 1000 ? 1000 : v;
 }
 
-/* One conversion, from behind its '%'; answers what follows it. */
+/* Prints one conversion. p points behind the '%'; returns the position behind the conversion. */
 static const char *print_conversion(const char *p, const char *end, struct ts_ptx_arguments *a,
 				    struct ts_ptx_text *t)
 {
@@ -192,7 +196,7 @@ static const char *print_conversion(const char *p, const char *end, struct ts_pt
 		return p + 1;
 	}
 	if (!strchr("diouxXcaAeEfFgGp", *p))
-		return p + 1; /* %n and what does not exist print nothing */
+		return p + 1; /* %n and unknown conversions print nothing */
 	is_8 = strchr("aAeEfFgGp", *p);
 	wide = longs && strchr("diouxX", *p);
 	if (precision >= 0)
@@ -283,7 +287,7 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 			break;
 		case BUILTIN_FREE:
 			v = call_value(w, in, 0, lane);
-			/* What was freed must not stay reachable through this worker's ranges. */
+			/* Clear the cached ranges, so that freed memory is not reachable. */
 			memset(w->worker->ranges, 0, sizeof(w->worker->ranges));
 			if (v && (!host->free || host->free(host->userdata, v)))
 				r = ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,

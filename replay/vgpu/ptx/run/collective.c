@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the lanes of a warp do together: shuffles, votes, matches, reductions and elections. control-flow.c has seen to it that
- * all members are here; lanes of several groups may execute one instruction together, each with its own member mask.
+ * Collective instructions of a warp: shuffles, votes, matches, reductions and elections.
+ * control-flow.c calls them when all members are here. Lanes of several groups may run one
+ * instruction together, each lane with its own member mask.
  */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 
@@ -21,7 +22,7 @@ static void put_pred(const struct ts_ptx_warp *w, uint32_t ref, uint32_t m, uint
 	*p = (*p & ~m) | (r & m);
 }
 
-/* b: lane or distance; reconverge: the slot of the clamp and segment mask; target: the predicate. */
+/* b: lane or distance; reconverge: slot of the clamp and segment mask; target: predicate. */
 static int shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *b = ts_ptx_slot(w, in->b), *c = ts_ptx_slot(w, in->reconverge);
@@ -61,7 +62,7 @@ static int shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* imm: whether the predicate is negated. */
+/* imm: non-zero if the predicate is negated. */
 static int vote(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t p = *ts_ptx_pred(w, in->a) ^ (in->imm ? UINT32_MAX : 0), r = 0;
@@ -144,7 +145,7 @@ static int redux(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m
 	return 0;
 }
 
-/* The lowest member leads. */
+/* The lowest member is the leader. */
 static int elect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t leaders = 0;

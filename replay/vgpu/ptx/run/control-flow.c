@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Control flow: divergence and reconvergence, calls and returns, exits, and the instructions for which lanes of a warp
- * wait for each other. ptx-exec.h says how splits and joins work.
+ * Control flow: divergence and reconvergence, calls and returns, exits, and instructions for which
+ * lanes of a warp wait for each other. The lane loop (lanes/exec-loop.c) calls ts_ptx_control()
+ * when control flow is not straight; blocks.c starts and drops warps. ptx-exec.h explains splits
+ * and joins.
  */
 #include <stdlib.h>
 
@@ -126,7 +128,7 @@ int ts_ptx_warp_start(struct ts_ptx_warp *w, const struct ts_ptx_code *code, uin
 	return 0;
 }
 
-/* Frees what a warp that was stopped still holds. */
+/* Frees the splits, joins and frames of a stopped warp. */
 void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 {
 	while (w->n_splits) {
@@ -134,7 +136,10 @@ void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 		struct ts_ptx_join *j = s->join;
 		uint32_t gone = s->mask;
 
-		/* Joins are shared: the last split under one takes it along, and the lanes that it held. */
+		/*
+		 * Splits share joins: the last split under a join frees the join and releases its
+		 * arrived lanes.
+		 */
 		while (j) {
 			struct ts_ptx_join *parent = j->parent;
 
@@ -173,7 +178,10 @@ static void copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct ts_ptx
 		memcpy(inner, outer, bytes);
 }
 
-/* Values between a call's places in the caller and the callee's parameters; returns come first in both. */
+/*
+ * Copies values between a call's operands in the caller and the callee's parameters. Returns come
+ * first in both.
+ */
 static void copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
 			const struct ts_ptx_frame *caller, const struct ts_ptx_frame *callee,
 			uint32_t lanes, bool back)
@@ -189,7 +197,7 @@ static void copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
 				   caller, places + 3 * k, back);
 }
 
-/* Goes up the chain and finishes each join that nobody is missing from any more. */
+/* Walks up the chain and finishes each join whose expected lanes have all arrived. */
 static void settle(struct ts_ptx_warp *w, struct ts_ptx_join *j, const struct ts_ptx_join *last)
 {
 	bool more = true;
@@ -233,7 +241,7 @@ bool ts_ptx_warp_break(struct ts_ptx_warp *w)
 	return any;
 }
 
-/* Lets waiting splits go once all members that still live are there. */
+/* Releases waiting splits when all live members have arrived. */
 static int sync_check(struct ts_ptx_warp *w)
 {
 	for (uint32_t i = 0; i < w->n_splits; i++) {
@@ -340,7 +348,10 @@ static int no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 				 "the host has no memory left"));
 }
 
-/* The join that lanes diverging here arrive at; NULL with *ret_failed unset: they meet nowhere. */
+/*
+ * Returns the join for lanes that diverge here. NULL without *ret_failed: the paths do not
+ * reconverge.
+ */
 static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, bool *ret_failed)
 {
 	struct ts_ptx_split *s = &w->splits[w->current];
@@ -359,7 +370,7 @@ static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, b
 	return j;
 }
 
-/* Sends lanes to a place: they arrive where it is the join's own, else become a split. */
+/* Sends lanes to a pc. If it is the join's pc, the lanes arrive there; else they become a split. */
 static void send_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
 		       struct ts_ptx_frame *frame, struct ts_ptx_join *j)
 {
@@ -419,7 +430,7 @@ static int branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	}
 	if (rest)
 		send_lanes(w, in + 1, rest, frame, j);
-	/* All in one place: nothing diverged after all, and the join has everybody. */
+	/* All lanes went to the join's pc: the join is complete. */
 	if (j && !j->callee && j->arrived == j->expected)
 		settle(w, j, j);
 	return CHOOSE(w);
@@ -449,7 +460,7 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	uint64_t local = (uint64_t)caller->local_base + caller->code->local_bytes;
 	struct ts_ptx_join *j;
 
-	/* Above what any lane has taken with alloca. */
+	/* The callee's frame starts above the alloca memory of all lanes. */
 	for (uint32_t left = in->b == TS_PTX_NONE ? 0 : w->act; left; left &= left - 1) {
 		uint32_t top = ((const uint32_t *)ts_ptx_slot(w, in->b))[__builtin_ctz(left)];
 
@@ -495,7 +506,7 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	return GO_ON;
 }
 
-/* By address: lanes with the same target call together. */
+/* Indirect call: lanes with the same target call together. */
 static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
@@ -519,7 +530,7 @@ static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 						 (unsigned long long)first));
 		return call_op(w, in, &image->codes[index]);
 	}
-	/* The decoder has put a join after the call. */
+	/* The decoder has inserted a join after the call. */
 	j = diverge(w, (uint32_t)(in + 1 - frame->code->insns), &failed);
 	if (failed)
 		return no_memory(w, in);
@@ -538,7 +549,10 @@ static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	return CHOOSE(w);
 }
 
-/* True if the lanes of act have lane `lane`'s mask and are in it. Constants are the same in all lanes. */
+/*
+ * True if all lanes of act have lane `lane`'s mask and belong to it. A constant is equal in all
+ * lanes.
+ */
 static bool one_group(const struct ts_ptx_insn *in, const uint32_t *masks, uint32_t act,
 		      uint32_t lane)
 {
@@ -582,7 +596,7 @@ static int collective(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 		atomic_thread_fence(memory_order_acq_rel);
 		return GO_ON;
 	}
-	if (others) { /* several groups: each waits for its own */
+	if (others) { /* several groups: each waits separately */
 		w->act &= ~others;
 		ts_ptx_split_store(w);
 		split_add(w, in, others, s->frame, s->join);
@@ -602,7 +616,7 @@ static int barrier_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 		w->pc++;
 		return GO_ON;
 	}
-	if (m != w->act) { /* under a guard: those that it excludes go on */
+	if (m != w->act) { /* a guard excludes some lanes: they continue */
 		struct ts_ptx_split *s = &w->splits[w->current];
 
 		split_add(w, in + 1, w->act & ~m, s->frame, s->join);

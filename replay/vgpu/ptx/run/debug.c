@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a debugger can look at, and change. Names of registers are kept by images that were linked for it; values lie where warps have them. */
+/*
+ * Implements debug.h: reads and writes of registers and memory for a debugger, such as tsctl's.
+ * engine.c calls ts_ptx_debug_turn(). Images from ts_ptx_link_named() contain register names; the
+ * values are read from the warps' frames.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +73,7 @@ static const struct ts_ptx_split *split_of(const struct ts_ptx_warp *w, uint32_t
 	return NULL;
 }
 
-/* The join that holds a lane which has arrived there. */
+/* The join where a lane has arrived and waits. */
 static const struct ts_ptx_join *join_of(const struct ts_ptx_warp *w, uint32_t lane)
 {
 	for (uint32_t i = 0; lane < TS_PTX_LANES && i < w->n_splits; i++)
@@ -93,7 +97,7 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 	return join_of(warp, lane) ? TS_PTX_LANE_JOINED : TS_PTX_LANE_EXITED;
 }
 
-/* A lane's call: the frame, and the instruction that it is at there. */
+/* The frame of a lane's call, and its current instruction. */
 static const struct ts_ptx_frame *frame_at(const struct ts_ptx_warp *w, uint32_t lane,
 					   uint32_t level, const struct ts_ptx_insn **ret_at)
 {
@@ -113,7 +117,7 @@ static const struct ts_ptx_frame *frame_at(const struct ts_ptx_warp *w, uint32_t
 		at = j->call;
 		j = j->parent;
 	}
-	/* What comes behind a barrier is what it waits at. */
+	/* The pc of a split at a barrier is already behind the barrier. */
 	if (s && s->state == SPLIT_BARRIER && at == s->pc && at > frame->code->insns)
 		at--;
 	*ret_at = at;
@@ -281,7 +285,10 @@ int ts_ptx_debug_write(struct ts_ptx_warp *warp, uint32_t lane, uint64_t address
 	return 0;
 }
 
-/* One after the other, each asked about: as many as the warp would carry out in its turn. */
+/*
+ * Runs instructions one at a time and calls the debugger before each one, up to the length of a
+ * normal turn.
+ */
 int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *))
 {
 	const struct ts_ptx_debugger *debugger = w->worker->debugger;

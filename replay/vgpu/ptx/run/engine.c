@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs kernels: an engine's workers take blocks in ascending order, keep a few resident at once, and give each warp of each
- * resident block its turn. A worker takes a further block only when those it has did not finish within their turn, so that
- * ordinary kernels run block after block in warm caches, and blocks that wait for others get company.
+ * Runs kernels. executor.c creates an engine and calls ts_ptx_run(); the engine calls blocks.c for
+ * blocks and the lane loop for warps. The engine's workers take blocks in ascending order, keep a
+ * few of them resident, and give each warp of each resident block a turn.
+ *
+ * A worker takes another block only when its blocks did not end within their turns. So ordinary
+ * kernels run block after block in warm caches, and blocks that wait for other blocks get them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 
 #define MAX_ENGINE_THREADS 256
 
-/* One turn of each warp. 0: go on; 1: the block is done; -1: it faulted. */
+/* Runs one turn of each warp. 0: continue; 1: the block is done; -1: it faulted. */
 static int block_pass(struct ts_ptx_block *b)
 {
 	int (*loop)(struct ts_ptx_warp *) = b->worker->image->ops->loop;
@@ -45,7 +48,7 @@ static int block_pass(struct ts_ptx_block *b)
 		left |= w->n_splits != 0;
 	}
 	if (left && !ran) {
-		/* Lanes that wait at joins may be the ones that the others wait for. */
+		/* Other lanes may wait for lanes at joins: release those. */
 		for (uint32_t k = 0; k < b->n_warps; k++)
 			ran |= ts_ptx_warp_break(&b->warps[k]);
 	}
@@ -67,7 +70,7 @@ static void work_in_order(struct ts_ptx_worker *worker)
 		struct ts_ptx_block *b = worker->blocks;
 		int r = 0;
 
-		/* All that are here had a turn and none ended: give them company. */
+		/* Each block had a turn and none ended: add a block. */
 		if (!b || turns >= worker->n_blocks) {
 			turns = 0;
 			if (!ts_ptx_take_block(worker, &end) && !b)
@@ -90,7 +93,7 @@ static void work_in_order(struct ts_ptx_worker *worker)
 			worker->stats.blocks++;
 			ts_ptx_block_end(worker, b);
 			turns = 0;
-			/* The next in line, for the one that went. */
+			/* Replace the block that ended. */
 			if (!worker->blocks || worker->n_blocks < 2)
 				(void)ts_ptx_take_block(worker, &end);
 		} else {
@@ -140,7 +143,10 @@ static void worker_run(struct ts_ptx_worker *worker)
 	worker->only_watches = true;
 	ts_ptx_set_only_watches(worker, false);
 #if defined(__SSE2__)
-	/* To nearest, denormals kept, nothing trapped: whatever the application runs with. */
+	/*
+	 * Set round-to-nearest, kept denormals and masked exceptions, whatever the application's
+	 * mode is.
+	 */
 	uint32_t mode = __builtin_ia32_stmxcsr();
 
 	__builtin_ia32_ldmxcsr(0x1f80);
@@ -365,7 +371,7 @@ static void start_helpers(struct ts_ptx_engine *e)
 	while (e->n_started < e->n_threads) {
 		uint32_t i = e->n_started;
 
-		/* Fewer helpers only mean a slower run. */
+		/* Fewer helpers only make the run slower. */
 		if (pthread_create(&e->threads[i], NULL, thread, &e->workers[i]))
 			break;
 		e->n_started++;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests of the engine to its embedder: memory, and a place for what kernels print. */
+/*
+ * The engine's requests to its embedder: memory, and output of kernels. builtin.c and ptx-memory.c
+ * call it.
+ */
 #include "replay/vgpu/ptx/run/engine.h"
 
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine)

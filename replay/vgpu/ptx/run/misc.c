@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Special registers, fences, hints that need no deed, and the choice of the table of lane functions. */
+/*
+ * Special registers, fences, hints without effect, and the selection of the optable. The lane loop
+ * runs the instructions; the linker calls ts_ptx_ops().
+ */
 #include <pthread.h>
 #include <time.h>
 
@@ -13,7 +16,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What all lanes read alike. */
+/* Special registers that are equal in all lanes. */
 static uint64_t sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg)
 {
 	const struct ts_ptx_launch *l = w->worker->launch;
@@ -108,7 +111,7 @@ static int sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	uint64_t v = by_lane ? 0 : sreg_uniform(w, sreg) + in->imm;
 
 	if (sreg >= SREG_CLOCK && sreg <= SREG_GLOBALTIMER_HI)
-		ts_ptx_watch(w); /* who reads clocks in a loop is waiting */
+		ts_ptx_watch(w); /* a loop that reads a clock is waiting */
 	if (m == UINT32_MAX && !(in->flags & INSN_DST64) && (!by_lane || sreg <= SREG_TID_Z)) {
 		uint32_t *result = ts_ptx_result(w, in);
 
@@ -199,7 +202,10 @@ void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 	t->fn[F_MAPA][TY_NONE] = mapa;
 }
 
-/* Filled once, then only read: the one mutable global, since every image shares them. By preference. */
+/*
+ * Written once, then only read. It is the only mutable global, because all images share it. Order:
+ * best table first.
+ */
 static struct ts_ptx_optable ts_ptx_tables[3];
 static uint32_t ts_ptx_n_tables;
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tells an observer of an access to memory that has been found: ptx-memory.c and the observed forms of instructions (observe.c) call it. */
+/*
+ * Reports a checked memory access to the observer. ptx-memory.c and the observed instructions
+ * (observe.c) call it.
+ */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
 static void observe_lanes(struct ts_ptx_warp *w, struct ts_ptx_access *access,
@@ -29,7 +32,7 @@ void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	};
 	uint64_t generic[TS_PTX_LANES];
 
-	/* An atomic one that writes has read, too. */
+	/* An atomic access that writes also reads. */
 	access.flags = flags | (write ? TS_PTX_ACCESS_WRITE : TS_PTX_ACCESS_READ);
 	if (w->worker->observed_atomic)
 		access.flags |= TS_PTX_ACCESS_READ;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Looking on at kernels: in an image that is looked on at, what accesses memory or orders threads is called through the functions
- * here, which tell the observer first. Other images have nothing of it.
+ * Observation of kernels (observe.h): in an observed image, instructions that access memory or
+ * order threads call the functions here. These functions report to the observer first and then call
+ * the original function. Other images contain no calls to this file. exec-vgpu-module.c in
+ * replay/exec observes an image.
  */
 #include <errno.h>
 
@@ -17,7 +19,7 @@ static const struct ts_ptx_observer *observer_of(const struct ts_ptx_warp *w)
 	return w->worker->observer;
 }
 
-/* What an access is, beside reading or writing. */
+/* Flags of an access besides read and write. */
 static uint32_t access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, bool strong)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
@@ -31,7 +33,7 @@ static uint32_t element_bytes_of(const struct ts_ptx_warp *w, const struct ts_pt
 	return ts_ptx_frame_of(w)->code->observed_bytes[in->index];
 }
 
-/* Elements that the program drops are not accessed, as far as an observer is concerned. */
+/* Elements that the program discards are not reported as accesses. */
 static void observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			     uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
 {
@@ -70,7 +72,7 @@ static int observe_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		observe_elements(w, in, m, element_bytes, host);
 		worker->observing = 0;
 	}
-	/* They are counted where they are carried out. */
+	/* The instruction itself counts the bytes later. */
 	worker->stats = stats;
 	return r ? r : in->inner(w, in, m);
 }
@@ -117,7 +119,7 @@ static int observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return r;
 }
 
-/* Copies and matrices: what they name is reached one end after the other. */
+/* Copies and matrices: the instruction reports each access itself. */
 static int observe_plain(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	return observe_with(w, in, m, 0, false);
@@ -128,7 +130,7 @@ static int observe_atomic(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	return observe_with(w, in, m, access_flags(w, in, true), true);
 }
 
-/* Arrivals and waits: release and acquire where PTX says nothing else. */
+/* Arrivals and waits have release and acquire semantics by default in PTX. */
 static int observe_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	bool first = in->aux == TS_PTX_MBARRIER_INIT;
@@ -166,7 +168,10 @@ static const struct ts_ptx_observed_family ts_ptx_families[] = {
 	{F_MBARRIER, F_MBARRIER, observe_mbarrier},
 };
 
-/* The size of what an instruction moves, and 16 where it lies in slots of 64 bits. */
+/*
+ * Replaces the instruction's function. *ret_bytes: size of an element, plus 16 if it lies in 64-bit
+ * slots.
+ */
 static void observe_insn(const struct ts_ptx_optable *ops, struct ts_ptx_insn *in,
 			 uint8_t *ret_bytes)
 {

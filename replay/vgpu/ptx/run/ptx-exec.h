@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor's state: workers run resident blocks, blocks have warps, a warp's lanes run in splits.
+ * The executor's state: workers run resident blocks, blocks have warps, and a warp's lanes run in
+ * splits.
  *
- * A split is a set of lanes at one instruction. Where a branch diverges, a join is made for the place where both ways
- * meet again (the branch's immediate post-dominator), and the split becomes two that owe it their arrival; a call makes one for
- * its return. Unlike a stack, this lets any split of a warp run: none waits for ever for one that waits for it, as the
- * thread scheduling of GPUs since Volta promises. Lanes
- * that have arrived at a join are let go on without the others when those only seem to wait (a lock's loop, say). At most 32 splits exist, since they are disjoint and not empty,
- * and at most 31 branch joins, since each has lanes that another has not; calls are bounded by the thread's stack.
+ * A split is a set of lanes at one instruction. When a branch diverges, a join is created for the
+ * instruction where both paths reconverge (the branch's immediate post-dominator). The split
+ * becomes two splits under this join. A call creates a join for its return.
+ *
+ *     split {0..31}  bra
+ *                     |-- split {0..15}  taken path ----.
+ *                     '-- split {16..31} other path ----+--> join: arrived == expected
+ *                                                             split {0..31} continues
+ *
+ * Unlike a stack, this scheme lets any split of a warp run. No split waits forever for a split that
+ * waits for it: the thread scheduling of GPUs since Volta guarantees this. If the other lanes only
+ * seem to wait, as in the loop of a lock, the lanes that have arrived at a join continue without
+ * them.
+ *
+ * A warp has at most 32 splits, because splits are disjoint and not empty. It has at most 31 branch
+ * joins, because each has lanes that no other has. The thread's stack limits calls.
  */
 #pragma once
 
@@ -22,15 +33,15 @@ enum {
 	TS_PTX_LANES = 32,
 	TS_PTX_MAX_WARPS = TS_PTX_MAX_THREADS / 32,
 	TS_PTX_MAX_CALL_DEPTH = 1024,
-	TS_PTX_N_BARRIERS = 16, /* that PTX can name; the cluster's comes behind them */
+	TS_PTX_N_BARRIERS = 16, /* numbers in PTX; the cluster's barrier is next */
 	TS_PTX_CLUSTER_BARRIER = TS_PTX_N_BARRIERS,
 	TS_PTX_RESERVED_SHARED = 1024,
 	TS_PTX_N_RANGES = 8,
-	TS_PTX_SLICE = 4096,	  /* warp instructions before another warp runs */
-	TS_PTX_BLOCK_PASSES = 16, /* over a block's warps before another block runs */
-	TS_PTX_SYNC_COST = 64,	  /* instructions that watching others counts for */
+	TS_PTX_SLICE = 4096,	  /* warp instructions of one turn */
+	TS_PTX_BLOCK_PASSES = 16, /* passes over a block's warps before another block runs */
+	TS_PTX_SYNC_COST = 64,	  /* instructions that one polling access counts as */
 	TS_PTX_SPINNING =
-		16, /* so many watching accesses in a slice may be a wait for a lane that waits at a join */
+		16, /* Polling accesses in a turn that may mean a wait for a lane at a join. */
 };
 
 struct ts_ptx_frame {
@@ -45,8 +56,8 @@ struct ts_ptx_frame {
 struct ts_ptx_join {
 	struct ts_ptx_join *parent;
 	const struct ts_ptx_insn *pc;
-	struct ts_ptx_frame *frame;  /* to go on in */
-	struct ts_ptx_frame *callee; /* a call's: freed when all have returned */
+	struct ts_ptx_frame *frame;  /* frame after the join */
+	struct ts_ptx_frame *callee; /* of a call; freed when all lanes have returned */
 	uint32_t expected, arrived;
 	const struct ts_ptx_insn *call;
 };
@@ -62,40 +73,40 @@ struct ts_ptx_split {
 	struct ts_ptx_frame *frame;
 	struct ts_ptx_join *join;
 	uint32_t mask;
-	uint32_t members; /* WARP_SYNC: who must come */
+	uint32_t members; /* WARP_SYNC: lanes that must arrive */
 	enum ts_ptx_split_state state;
 	uint32_t barrier;
 };
 
-/* Why loop() came back. */
+/* Reason for the return of loop(). */
 enum ts_ptx_stop {
-	STOP_SLICE, /* more to do */
+	STOP_SLICE, /* the turn is over */
 	STOP_SPLIT, /* the split ended or waits: choose another */
 	STOP_FAULT,
 };
 
 struct ts_ptx_warp {
-	/* What loop() works on: the current split, unpacked. */
+	/* Working state of loop(): the current split. */
 	uint8_t *bank[2];
 	const struct ts_ptx_insn *pc;
 	uint32_t act;
 	uint32_t current; /* index in splits */
 	int64_t slice;
-	uint32_t n_watched; /* accesses in this slice by which threads wait for each other */
+	uint32_t n_watched; /* polling accesses in this turn */
 	struct ts_ptx_block *block;
 	struct ts_ptx_worker *worker;
 	uint64_t n_warp_insns, n_thread_insns;
 	uint32_t live; /* lanes that have not exited */
 	uint32_t first_live;
-	struct ts_ptx_frame *base; /* the kernel's own frame */
-	uint32_t index;		   /* in the block */
+	struct ts_ptx_frame *base; /* the kernel's frame */
+	uint32_t index;		   /* index in the block */
 	uint32_t n_splits;
 	struct ts_ptx_split splits[TS_PTX_LANES];
 	uint32_t tid[3][TS_PTX_LANES];
 };
 
 struct ts_ptx_barrier {
-	uint32_t arrived[TS_PTX_MAX_WARPS]; /* lanes that wait or have arrived */
+	uint32_t arrived[TS_PTX_MAX_WARPS]; /* lanes that have arrived */
 	uint32_t n_arrived;
 	uint32_t n_needed; /* 0: all threads of the block */
 	uint32_t popc;
@@ -103,7 +114,10 @@ struct ts_ptx_barrier {
 	bool used;
 };
 
-/* A block may access its shared memory to the end of the last unit in which hardware allocates it (CC 7.0 and later: 128 bytes). */
+/*
+ * A block may access shared memory up to the end of the last allocation unit of hardware (128 bytes
+ * for CC 7.0 and later).
+ */
 #define TS_PTX_SHARED_REACH(bytes) (((bytes) + 127u) & ~127u)
 
 struct ts_ptx_block {
@@ -112,20 +126,24 @@ struct ts_ptx_block {
 	uint64_t index;
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
-	/* Of a launch whose order is chosen: whose turn it is, how many had one in a row, and how many of those only watched. */
+	/*
+	 * With a scheduler: the next warp, the turns in a row, and the number of those at the end
+	 * that only polled.
+	 */
 	uint32_t next_warp, n_turns, n_spun;
-	bool spins; /* all that ran of it in its last pass was watching others: it waits for another block */
-	uint8_t *shared; /* TS_PTX_SHARED_REACH() of the bytes */
+	bool spins; /* All its turns of the last pass only polled: it waits for another block. */
+	uint8_t *shared; /* TS_PTX_SHARED_REACH() bytes */
 	uint32_t shared_bytes, shared_capacity;
 	uint8_t *local;
 	size_t local_capacity;
-	uint32_t local_stride; /* bytes of one thread */
+	uint32_t local_stride; /* bytes per thread */
 	struct ts_ptx_barrier barriers[TS_PTX_N_BARRIERS + 1];
-	uint32_t barriers_used; /* bit by number, so that a new block clears few */
+	/* one bit per number, so that a new block clears only used barriers */
+	uint32_t barriers_used;
 	struct ts_ptx_warp *warps;
 	uint32_t warps_capacity;
-	uint32_t n_placed, placed_x, placed_y; /* so many warps have their `tid`, by that shape */
-	void *observed;			       /* the observer's own */
+	uint32_t n_placed, placed_x, placed_y; /* warps with a valid tid, for this shape */
+	void *observed;			       /* the observer's pointer */
 };
 
 struct ts_ptx_range {
@@ -143,7 +161,7 @@ struct ts_ptx_worker {
 	const struct ts_ptx_image *image;
 	const uint8_t *params;
 	uint32_t params_bytes;
-	uint32_t dynamic_offset; /* where extern shared arrays start */
+	uint32_t dynamic_offset; /* start of extern shared arrays */
 	uint32_t local_limit;	 /* bytes of one thread's local memory */
 	uint32_t index;
 	struct ts_ptx_range ranges[TS_PTX_N_RANGES];
@@ -154,17 +172,18 @@ struct ts_ptx_worker {
 	struct ts_ptx_join *free_joins;
 	struct ts_ptx_stats stats;
 	struct ts_ptx_fault fault;
-	const struct ts_ptx_observer *observer;	  /* NULL: nobody looks on */
-	const struct ts_ptx_scheduler *scheduler; /* NULL: nobody chooses */
-	const struct ts_ptx_debugger *debugger;	  /* NULL: there is none */
-	uint32_t
-		observing; /* TS_PTX_OBSERVING and TS_PTX_ACCESS_*: while what is looked on at runs */
+	const struct ts_ptx_observer *observer;	  /* NULL: none */
+	const struct ts_ptx_scheduler *scheduler; /* NULL: none */
+	const struct ts_ptx_debugger *debugger;	  /* NULL: none */
+	/* TS_PTX_OBSERVING and TS_PTX_ACCESS_* flags, while an observed instruction runs */
+	uint32_t observing;
 	bool observed_atomic;
 	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
-	uint64_t unreported; /* warp instructions since the budget was last charged */
-	uint64_t watching;   /* warp instructions since the last turn that did more than watch */
-	uint64_t done;	     /* what had been written and ended then */
-	bool only_watches; /* for max_watching_insns: it is not counted in launch->watch->n_active */
+	uint64_t unreported; /* warp instructions since the last charge */
+	uint64_t watching;   /* warp instructions since the last turn that did more than poll */
+	uint64_t done;	     /* count of writes and ended blocks at that turn */
+	/* For max_watching_insns: the thread is not counted in launch->watch->n_active. */
+	bool only_watches;
 };
 
 static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)
@@ -172,10 +191,10 @@ static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)
 	return w->bank[ref & 1] + (ref & ~1u);
 }
 
-/* Returns the operand; reads its first and its last lane where AddressSanitizer sees it. */
+/* Returns the operand. Reads its first and last lane, so that AddressSanitizer checks them. */
 void *ts_ptx_checked_lanes(void *operand, size_t lane_bytes);
 
-/* True if the operand lies in the pool of constants, which have one value in all lanes. */
+/* True if the operand is in the pool of constants, which are equal in all lanes. */
 static inline bool ts_ptx_is_constant(uint32_t ref)
 {
 	return ref & 1;
@@ -208,24 +227,30 @@ static inline const uint32_t *ts_ptx_operands(const struct ts_ptx_warp *w,
 	return ts_ptx_frame_of(w)->code->operands + in->aux;
 }
 
-/* ptx-fault.c: all answer STOP_FAULT. lane is of the warp. The first fault of a worker is kept. */
+/*
+ * ptx-fault.c: each function returns STOP_FAULT. lane is a lane of the warp. A worker keeps its
+ * first fault.
+ */
 int ts_ptx_fault(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
 		 enum ts_ptx_fault_kind kind, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 int ts_ptx_fault_access(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
 			enum ts_ptx_fault_kind kind, uint64_t address, uint32_t bytes, bool write);
 
-/* control-flow.c: what loop() calls where control flow is not straight. They answer 0 to go on, or enum ts_ptx_stop + 1. */
+/*
+ * control-flow.c: loop() calls it when control flow is not straight. Returns 0 to continue, or enum
+ * ts_ptx_stop + 1.
+ */
 int ts_ptx_control(struct ts_ptx_warp *w, const struct ts_ptx_insn *in);
 void ts_ptx_split_load(struct ts_ptx_warp *w, uint32_t i);
 void ts_ptx_split_store(struct ts_ptx_warp *w);
 int ts_ptx_warp_start(struct ts_ptx_warp *w, const struct ts_ptx_code *code, uint32_t lanes);
-/* Puts a ready split in front. False: none is. */
+/* Loads a ready split. False: there is none. */
 bool ts_ptx_warp_choose(struct ts_ptx_warp *w, bool rotate);
 void ts_ptx_warp_drop(struct ts_ptx_warp *w);
-/* Lets lanes go on that wait at joins for others. False: none did. */
+/* Releases lanes that wait at joins. False: there are none. */
 bool ts_ptx_warp_break(struct ts_ptx_warp *w);
-/* Takes from the slice what an access costs by which threads may be waiting for each other. */
+/* Charges the cost of an access that threads may use to wait for each other. */
 static inline void ts_ptx_watch(struct ts_ptx_warp *w)
 {
 	w->slice -= TS_PTX_SYNC_COST;
@@ -244,19 +269,25 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 			const struct ts_ptx_code *code);
 
 /* ptx-memory.c */
-/* Pointers to bytes of every lane of mask, checked. */
+/* Checks the addresses and returns the host pointers of every lane of mask. */
 int ts_ptx_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 		     uint32_t bytes, bool write, uint8_t *ret_host[TS_PTX_LANES]);
 const struct ts_ptx_range *ts_ptx_range_resolve(struct ts_ptx_worker *worker, uint64_t address);
-/* One generic address of one lane: where it lies and how many bytes follow. NULL: nowhere. */
+/*
+ * Returns the host pointer of a generic address of one lane and the number of bytes that follow.
+ * NULL: invalid address.
+ */
 uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 		       uint64_t *ret_bytes_left, bool *ret_read_only);
-/* observe-access.c: tells of an access; `address` as the instruction has them. */
+/* observe-access.c: reports an access; `address` as in the instruction. */
 #define TS_PTX_OBSERVING (1u << 31)
 void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
 		     uint8_t *const host[TS_PTX_LANES]);
-/* schedule.c: of an atomic, the lane whose turn is first; the others follow in ascending order, and around. */
+/*
+ * schedule.c: the lane that runs an atomic first. The others follow in ascending order, with
+ * wrap-around.
+ */
 uint32_t ts_ptx_first_lane(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			   uint8_t *const host[TS_PTX_LANES]);
 static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
@@ -264,7 +295,7 @@ static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
 	return (uint32_t)__builtin_ctz(left >> first ? left >> first << first : left);
 }
 
-/* debug.c: a warp's turn under a debugger. */
+/* debug.c: a warp's turn with a debugger. */
 int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
 /* host.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);

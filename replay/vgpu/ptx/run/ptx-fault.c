@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Faults: what a kernel did wrong, said with its place: kernel, function, block, thread, PTX and source line. */
+/*
+ * Records a fault of a kernel with its place: kernel, function, block, thread, PTX and source line.
+ * All instruction functions and the engine call it.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 

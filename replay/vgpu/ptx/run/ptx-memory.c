@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where device addresses lie on the host: ranges that the embedder answers for, cached by worker for the length of a run,
- * and the windows of shared, local and parameter memory. Every access passes here or through the quick form in mem.h; nothing
- * else turns an address into a pointer.
+ * Translates device addresses to host pointers: ranges of the embedder, cached per worker for one
+ * run, and the windows of shared, local and parameter memory. Every access goes through this file
+ * or the fast path in mem.h, which calls it. No other code turns an address into a pointer.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
@@ -18,7 +18,7 @@ const struct ts_ptx_range *ts_ptx_range_resolve(struct ts_ptx_worker *worker, ui
 	if (address >= TS_PTX_WINDOW(0) ||
 	    host->resolve(host->userdata, address, &base, &bytes, &bytes_at, &flags))
 		return NULL;
-	/* An embedder's mistake must not become a hole. */
+	/* Check the embedder's result, so that its errors do not allow invalid accesses. */
 	if (address < base || address - base >= bytes || bytes > TS_PTX_WINDOW(0))
 		return NULL;
 	r = &worker->ranges[worker->next_range];
@@ -69,7 +69,7 @@ uint8_t *ts_ptx_locate(struct ts_ptx_warp *w, uint32_t lane, uint64_t address,
 	return start + offset;
 }
 
-/* An address of a stated space as a generic one. */
+/* Converts an address of a state space to a generic address. */
 static uint64_t generic(unsigned space, uint64_t address)
 {
 	uint64_t window = space == SP_SHARED  ? TS_PTX_WINDOW_SHARED

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a launch in an order that somebody chooses. As many blocks as a window holds are resident from the start, so that there
- * is a choice among them. Left alone, the first block's warps take turns until it ends or only watches others; a choice gives
- * one turn, of some length, to another warp, and after it things go on where they were.
+ * Runs a launch in an order that a scheduler chooses (schedule.h). engine.c calls it instead of its
+ * own loop; blocks.c makes blocks resident. As many blocks as a window holds are resident from the
+ * start, so that the scheduler can choose among them.
+ *
+ * Without a choice, the warps of the first block take turns until the block ends or only polls. A
+ * choice gives one turn of some length to another warp. After that turn the default order
+ * continues.
  */
 #include "replay/vgpu/ptx/run/engine.h"
 
 enum {
-	WINDOW = 32, /* blocks resident though none waits for another */
+	WINDOW = 32, /* resident blocks, even if no block waits for another */
 	SLICE_BITS = 12,
 };
 
-/* What of a choice's number is for what. */
+/* Parts of a choice's number. */
 #define CHOSEN_BLOCK(v) ((uint32_t)(v)&0xffffu)
 #define CHOSEN_WARP(v)	((uint32_t)((v) >> 16) & 0xffffu)
 #define CHOSEN_SPLIT(v) ((uint32_t)((v) >> 32) & 0xffu)
@@ -20,7 +24,7 @@ enum {
 struct list {
 	struct ts_ptx_worker *worker;
 	struct ts_ptx_block **end;
-	uint32_t n_idle; /* blocks that had their turn, one behind the other, and did not end */
+	uint32_t n_idle; /* consecutive blocks that had their turns and did not end */
 };
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -34,7 +38,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Steps that have no divisor in common with the number of blocks come to each of them once. */
+/* A step without a common divisor with the number of blocks visits each block once. */
 static void choose_blocks(struct ts_ptx_engine *e)
 {
 	struct ts_ptx_choice choice = {.kind = TS_PTX_CHOICE_BLOCKS,
@@ -63,7 +67,7 @@ static bool is_ready(const struct ts_ptx_warp *w)
 	return false;
 }
 
-/* From one on, and around. NULL: no warp can run. */
+/* Returns the first ready warp from `first` on, with wrap-around. NULL: no warp can run. */
 static struct ts_ptx_warp *ready_from(struct ts_ptx_block *b, uint32_t first)
 {
 	for (uint32_t k = 0; k < b->n_warps; k++) {
@@ -75,7 +79,10 @@ static struct ts_ptx_warp *ready_from(struct ts_ptx_block *b, uint32_t first)
 	return NULL;
 }
 
-/* Lanes that wait at joins may be the ones that the others wait for. NULL: it is a deadlock. */
+/*
+ * If no warp is ready, releases lanes at joins, because other lanes may wait for them. NULL: it is
+ * a deadlock.
+ */
 static struct ts_ptx_warp *ready_or_freed(struct ts_ptx_block *b, uint32_t first)
 {
 	struct ts_ptx_warp *w = ready_from(b, first);
@@ -117,7 +124,7 @@ static void report_turn(const struct ts_ptx_worker *worker, const struct ts_ptx_
 	worker->scheduler->chosen(worker->scheduler->userdata, &choice);
 }
 
-/* Whether anybody else could have the turn. */
+/* True if another split or warp could have the turn. */
 static bool is_choice(const struct ts_ptx_worker *worker, const struct ts_ptx_warp *w)
 {
 	if (w->n_splits > 1 || worker->n_blocks > 1)
@@ -128,7 +135,7 @@ static bool is_choice(const struct ts_ptx_worker *worker, const struct ts_ptx_wa
 	return false;
 }
 
-/* Loads the warp that goes next. NULL: its block can never go on. */
+/* Loads the warp that runs next. NULL: its block is in a deadlock. */
 static struct ts_ptx_warp *choose_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 {
 	struct ts_ptx_warp *usual = ready_or_freed(*b, (*b)->next_warp), *w = usual;
@@ -156,7 +163,7 @@ static struct ts_ptx_warp *choose_turn(struct ts_ptx_worker *worker, struct ts_p
 	return w;
 }
 
-/* 0: go on; 1: the block is done; -1: it faulted. */
+/* 0: continue; 1: the block is done; -1: it faulted. */
 static int take_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 {
 	struct ts_ptx_warp *w = choose_turn(worker, b);
@@ -205,7 +212,7 @@ static void add_block(struct list *list, struct ts_ptx_block *b)
 	list->end = &b->next;
 }
 
-/* The first one's turns are over when it had many, or all of its warps wait for somebody else. */
+/* Moves the first block to the end after many turns, or if all its warps wait for other blocks. */
 static void pass_on(struct list *list)
 {
 	struct ts_ptx_block *b = list->worker->blocks;
@@ -218,7 +225,10 @@ static void pass_on(struct list *list)
 	list->n_idle++;
 }
 
-/* All there is room for; beyond the window where those there are did not end in their turns, or have to meet. */
+/*
+ * Takes blocks up to the window. Takes one more if no resident block ended in its turns, and all
+ * blocks of a cooperative launch.
+ */
 static void take_blocks(struct list *list)
 {
 	struct ts_ptx_worker *worker = list->worker;
