@@ -118,8 +118,7 @@ struct ts_ptx_named {
 	enum ts_ptx_type type;
 	uint32_t slot; /* offset in the frame */
 	/*
-	 * Live range: twice the index of the first and last instruction with a value. TS_PTX_NONE:
-	 * none.
+	 * Live range, as positions: 2 * instruction for a read, + 1 for a write. TS_PTX_NONE: none.
 	 */
 	uint32_t first, last;
 };

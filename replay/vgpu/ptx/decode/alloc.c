@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Gives registers their slots. PTX names a fresh register for every value, thousands in one kernel, and 32 lanes of each would
- * not stay in a cache: so values whose lives do not overlap share a slot, by liveness analysis and a linear
- * scan. Slots are lane-wise private, so that liveness along one lane's path is all that matters, however lanes diverge; slots of
- * 32 and 64 bits never mix, since lanes lie differently in them.
+ * Register allocation: gives virtual registers their slots in the frame. decode.c calls it after
+ * cfg.c. PTX uses a new register for every value, thousands in one kernel, and 32 lanes of each
+ * would not fit a cache. So values with disjoint lifetimes share a slot, by liveness analysis and a
+ * linear scan.
+ *
+ * A slot has private data of each lane. So only liveness along one lane's path matters, however
+ * lanes diverge. Slots of 32 and 64 bits never mix, because the lanes' positions differ in them.
  */
 #include <stdlib.h>
 
 #include "replay/vgpu/ptx/decode/cfg.h"
 
 #define MAX_FRAME_BYTES (16u << 20)
-/* Bits in one of the four tables; past it every register keeps a slot of its own. */
+/* Bits in one of the four tables. Beyond this limit every register keeps its own slot. */
 #define MAX_LIVENESS_BITS (UINT64_C(1) << 31)
 
 /* Called for each operand field that holds a virtual register. */
@@ -26,7 +29,7 @@ static void visit_insn(struct ts_ptx_decoder *d, uint32_t i, ts_ptx_visit visit,
 {
 	struct ts_ptx_insn *in = &d->insns[i];
 	const struct ts_ptx_note *note = &d->notes[i];
-	/* Under a guard the old value may live on. */
+	/* Under a guard the old value may survive. */
 	bool partial = TS_PTX_IS_VREG(in->guard);
 
 	visit_one(&in->guard, true, false, visit, ctx);
@@ -60,14 +63,14 @@ static void visit_insn(struct ts_ptx_decoder *d, uint32_t i, ts_ptx_visit visit,
 
 struct ts_ptx_allocator {
 	struct ts_ptx_decoder *d;
-	uint32_t *n_reads; /* by register */
+	uint32_t *n_reads; /* per register */
 	struct ts_ptx_blocks blocks;
 	size_t words;
-	uint64_t *use, *def, *in, *out; /* by block */
+	uint64_t *use, *def, *in, *out; /* per block */
 	uint32_t *first,
-		*last; /* by register: positions, 2 * instruction for reads, + 1 for writes */
+		*last; /* Per register: positions, 2 * instruction for a read, + 1 for a write. */
 	uint32_t *slot;
-	uint32_t at; /* the instruction or block that a visitor is at */
+	uint32_t at; /* current instruction or block of a visitor */
 	uint32_t n_slots[N_CLASSES];
 };
 
@@ -154,7 +157,9 @@ static void intervals(struct ts_ptx_allocator *a)
 				extend_to(a, id, 2 * b->start[k + 1] - 1);
 		}
 	}
-	/* Parameters and results in registers are written and read by calls, outside the function. */
+	/*
+	 * Calls write parameters in registers and read results in registers, outside the function.
+	 */
 	for (uint32_t k = 0; k < a->d->code->n_params; k++)
 		if (a->d->code->params[k].reg != TS_PTX_NONE) {
 			uint32_t id = TS_PTX_VREG_ID(a->d->code->params[k].reg);
@@ -173,8 +178,8 @@ static void visit_reads(void *ctx, uint32_t *field, bool read, bool written)
 }
 
 /*
- * Vector loads drop the elements that no instruction reads. Compilers load such elements where the load is cheaper with them; the
- * bytes may belong to no variable.
+ * Removes elements of vector loads that no instruction reads. Compilers load such elements if the
+ * load is cheaper with them. Their bytes may lie outside any variable.
  */
 static int drop_unread(struct ts_ptx_allocator *a)
 {
@@ -185,7 +190,7 @@ static int drop_unread(struct ts_ptx_allocator *a)
 		return -ENOMEM;
 	for (a->at = 0; a->at < d->n_insns; a->at++)
 		visit_insn(d, a->at, visit_reads, a);
-	/* Results are read by calls. */
+	/* Calls read the results. */
 	for (uint32_t k = 0; k < d->code->n_params; k++)
 		if (d->code->params[k].reg != TS_PTX_NONE)
 			a->n_reads[TS_PTX_VREG_ID(d->code->params[k].reg)]++;
@@ -202,7 +207,7 @@ static int drop_unread(struct ts_ptx_allocator *a)
 	return 0;
 }
 
-/* Registers in order of a position of theirs: a counting sort. */
+/* Sorts registers by a position, with a counting sort. */
 static uint32_t *sort_by(const struct ts_ptx_allocator *a, const uint32_t *key, uint32_t *ret_n)
 {
 	uint32_t n_keys = 2 * a->d->n_insns + 2, n = 0;
@@ -305,7 +310,10 @@ static int layout_frame(struct ts_ptx_allocator *a)
 	return 0;
 }
 
-/* Names of registers, for a debugger: each then has a slot of its own, so that what it had last is to be seen. */
+/*
+ * Keeps register names for a debugger. Each register gets its own slot, so that its last value
+ * remains visible.
+ */
 static int alloc_named(struct ts_ptx_allocator *a)
 {
 	struct ts_ptx_decoder *d = a->d;
@@ -324,7 +332,7 @@ static int alloc_named(struct ts_ptx_allocator *a)
 
 		if (!reg->name || d->classes[id] == CLASS_128)
 			continue;
-		/* One copy for a whole range. */
+		/* One copy for a range. */
 		if (n && id && d->func->regs[id - 1].name == reg->name) {
 			name = (char *)(uintptr_t)c->named[n - 1].name;
 		} else {
@@ -372,7 +380,7 @@ int ts_ptx_alloc(struct ts_ptx_decoder *d)
 
 	if (r)
 		return r;
-	/* A debugger shows every register. */
+	/* A debugger shows all registers. */
 	if (!d->image->texts)
 		r = drop_unread(&a);
 	a.first = malloc((d->n_vregs + 1u) * sizeof(uint32_t));

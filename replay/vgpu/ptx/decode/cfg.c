@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The control flow graph, and where diverged lanes reconverge: at the branch's immediate post-dominator. Ways that
- * only end (returns, traps) do not count, since lanes that take them are not waited for; otherwise one early return would
- * keep a warp apart to the end. For the same reason a branch to a bare return is made a return.
+ * The control flow graph of a function, and the points where diverged lanes reconverge: a branch's
+ * immediate post-dominator. decode.c and alloc.c call it. A path that only ends (return, trap) does
+ * not count, because no lane waits for lanes on that path. Otherwise one early return would keep a
+ * warp diverged to the end. For the same reason a branch to a bare return becomes a return.
  */
 #include <stdlib.h>
 
@@ -33,7 +34,10 @@ static void mark_leaders(const struct ts_ptx_decoder *d, uint8_t *leader)
 			leader[in->target] = 1;
 		for (uint32_t k = 0; in->kind == KIND_BRX && k < in->target; k++)
 			leader[d->operands[in->aux + k]] = 1;
-		/* Every place that a join stands at is one, so that a block's start tells whether lanes can meet there. */
+		/*
+		 * Every join starts a block, so a block's start shows whether lanes can reconverge
+		 * there.
+		 */
 		if (in->kind == KIND_JOIN)
 			leader[i] = 1;
 		if (ends_block(in) && i + 1 < d->n_insns)
@@ -102,7 +106,7 @@ void ts_ptx_blocks_deinit(struct ts_ptx_blocks *b)
 	*b = (struct ts_ptx_blocks){0};
 }
 
-/* Branches to a bare return become returns, under the branch's guard. */
+/* Replaces a branch to a bare return by a return with the branch's guard. */
 static void inline_returns(struct ts_ptx_decoder *d)
 {
 	for (uint32_t i = 0; i < d->n_insns; i++) {
@@ -125,9 +129,9 @@ static void inline_returns(struct ts_ptx_decoder *d)
 struct ts_ptx_postdom {
 	const struct ts_ptx_blocks *b;
 	uint32_t *pred_at, *pred;
-	uint32_t *order;  /* blocks by reverse postorder from the exit, backwards */
+	uint32_t *order;  /* blocks in postorder of the reversed graph */
 	uint32_t *number; /* postorder number within the current region */
-	uint32_t *region; /* which exit covers the block, from 1; 0: none yet */
+	uint32_t *region; /* the exit that covers the block, from 1; 0: none yet */
 	uint32_t *ipdom;
 	uint32_t *stack, *next;
 };
@@ -172,7 +176,7 @@ static void postdom_deinit(struct ts_ptx_postdom *p)
 	free(p->next);
 }
 
-/* Depth-first over predecessors from the exit: numbers its region in postorder. */
+/* Walks predecessors from the exit, depth first, and numbers its region in postorder. */
 static uint32_t postdom_walk(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
 {
 	uint32_t depth = 0, n = 0;
@@ -244,7 +248,10 @@ static void postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p
 	const struct ts_ptx_blocks *b = p->b;
 	uint32_t region = 0;
 
-	/* Returns from the last to the first, then traps: the main way out is the last in nearly all code. */
+	/*
+	 * Returns from last to first, then traps: in nearly all code the last return is the main
+	 * exit.
+	 */
 	for (int traps = 0; traps < 2; traps++) {
 		for (uint32_t k = b->n; k-- > 0;) {
 			const struct ts_ptx_insn *last = &d->insns[b->start[k + 1] - 1];
@@ -258,7 +265,10 @@ static void postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p
 	}
 }
 
-/* Lanes on a way that only ends do not come back, and are not waited for. */
+/*
+ * True if all successors except one only end: their lanes do not return, and no lane waits for
+ * them.
+ */
 static bool has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
 {
 	const struct ts_ptx_blocks *b = p->b;
@@ -291,7 +301,7 @@ static void set_reconvergence(struct ts_ptx_decoder *d, const struct ts_ptx_post
 	}
 }
 
-/* Takes out the joins that no branch leads to, and renumbers. */
+/* Removes the joins without a branch, and renumbers the instructions. */
 static int compact(struct ts_ptx_decoder *d)
 {
 	uint32_t *moved = calloc(d->n_insns + 1u, sizeof(*moved)), n = 0;

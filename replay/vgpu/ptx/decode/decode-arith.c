@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes arithmetic: integer with and without carries, float with rounding, flushing and saturation, and the approximations. */
+/*
+ * Decodes arithmetic: integers with and without carries, floats with rounding, flushing and
+ * saturation, and approximations. decode.c calls it through ts_ptx_mnemonics_arith; it calls
+ * emit.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -42,7 +46,10 @@ static struct ts_ptx_float_modes take_modes(struct ts_ptx_decoder *d)
 	return m;
 }
 
-/* The instruction with its modes: in the function itself for halves, around it for the wider formats. */
+/*
+ * Emits an instruction with its modes. The function of halves handles the modes itself; wider
+ * formats use a wrapper.
+ */
 static int emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_ptx_type type,
 		      struct ts_ptx_float_modes m, uint32_t n)
 {
@@ -73,7 +80,7 @@ static int emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_
 	return ts_ptx_emit(d, &sat, (struct ts_ptx_note){.roles = ROLE_DST_READ});
 }
 
-/* Two floats in 64 bits: taken apart, worked on one by one, put together again. */
+/* Two floats in 64 bits: unpacks them, computes each one, and packs the results. */
 static int float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
 {
 	struct ts_ptx_float_modes m = take_modes(d);
@@ -143,7 +150,7 @@ static int float_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts
 	return emit_float(d, &in, type, m, n);
 }
 
-/* Three sources at most, and the carry where one comes in. */
+/* At most three sources, and a carry if carry_in is set. */
 static int carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		    uint32_t n, bool carry_in, bool carry_out)
 {
@@ -152,7 +159,7 @@ static int carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts
 
 	in.aux = carry_in;
 	in.flags = carry_out ? INSN_CC : 0;
-	/* Always read, so it must be something. */
+	/* The function always reads c, so c must be valid. */
 	if (!r && in.c == TS_PTX_NONE)
 		in.c = in.a;
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
@@ -196,7 +203,7 @@ static int decode_subc(struct ts_ptx_decoder *d)
 	return carry_op(d, F_SUB_CARRY, ts_ptx_mod_type(d), 2, true, out);
 }
 
-/* mul.wide and mad.wide: results, and what is added, twice as wide. */
+/* mul.wide and mad.wide: the result and the addend are twice as wide. */
 static int wide(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		bool mad)
 {
@@ -346,7 +353,7 @@ static int decode_neg(struct ts_ptx_decoder *d)
 	return sign_op(d, F_NEG);
 }
 
-/* What comes out below zero becomes zero. */
+/* A negative result becomes zero. */
 static int minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type),
@@ -436,7 +443,7 @@ static int decode_rsqrt(struct ts_ptx_decoder *d)
 	return float_op(d, F_RSQRT_APPROX, type, 1);
 }
 
-/* Functions that flush by themselves. */
+/* Approximations whose functions flush denormals themselves. */
 static int approximation(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool approx = ts_ptx_mod(d, "approx"), ftz = ts_ptx_mod(d, "ftz");

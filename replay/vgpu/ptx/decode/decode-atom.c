@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes atomics and reductions: of one value, of vectors, of 128 bits. */
+/*
+ * Decodes atomics and reductions: of one value, of vectors, of 128 bits. decode.c calls it through
+ * ts_ptx_mnemonics_atom; it calls emit.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -26,7 +29,7 @@ static bool atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
 	}
 }
 
-/* Elements one by one, each atomic by itself, as the ISA has it. */
+/* Each element is a separate atomic operation, as in the ISA. */
 static int atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t op,
 			 enum ts_ptx_type type, uint32_t n, bool red, bool hint)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes logic, shifts, bit fields, comparison and selection. */
+/*
+ * Decodes logic, shifts, bit fields, comparison and selection. decode.c calls it through
+ * ts_ptx_mnemonics_bits; it calls emit.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -52,7 +55,7 @@ static int decode_cnot(struct ts_ptx_decoder *d)
 	return ts_ptx_simple(d, F_CNOT, ts_ptx_mod_type(d), 1);
 }
 
-/* Sources of types of their own, then the result's class. */
+/* Decodes sources of different types and a result of the given class. */
 static int mixed(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_ptx_class result,
 		 const enum ts_ptx_type *types, uint32_t n)
 {
@@ -252,7 +255,7 @@ static int take_comparison(struct ts_ptx_decoder *d, struct ts_ptx_comparison *c
 	return 0;
 }
 
-/* Sources and the predicate that is combined; dst and target are the caller's. */
+/* Decodes the sources and the predicate to combine. The caller sets dst and target. */
 static int comparison_insn(struct ts_ptx_decoder *d, const struct ts_ptx_comparison *c,
 			   enum ts_ptx_type type, struct ts_ptx_insn *in)
 {
@@ -332,7 +335,7 @@ static int decode_set(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &value, ts_ptx_plain);
 }
 
-/* Types of the same width as far as moving them goes. */
+/* The type with the same width for a move. */
 static enum ts_ptx_type by_width(enum ts_ptx_type type)
 {
 	switch (ts_ptx_types[type].bytes) {
@@ -376,7 +379,10 @@ static int decode_slct(struct ts_ptx_decoder *d)
 
 	if ((by != TY_F32 && by != TY_S32) || (ftz && by != TY_F32))
 		return ts_ptx_unsupported(d);
-	/* Flushing makes a denormal zero, which chooses as the zero of its sign does: -0 is not less than 0. */
+	/*
+	 * Flushing turns a denormal into a zero of its sign, and the selection is the same: -0 is
+	 * not less than 0.
+	 */
 	if (ftz) {
 		in.inner = in.fn;
 		in.fn = in.fn ? d->ops->fn[F_ROUND][TY_NONE] : NULL;

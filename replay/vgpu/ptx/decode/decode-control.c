@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes control flow, calls, barriers, and what the lanes of a warp do together. */
+/*
+ * Decodes control flow, calls, barriers, and collective instructions of a warp. decode.c calls it
+ * through ts_ptx_mnemonics_control; it calls emit.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -32,7 +35,7 @@ static int decode_bra(struct ts_ptx_decoder *d)
 		r = fix_later(d, O[0].name, d->n_insns, 0, d->stmt->scope);
 	if (!r)
 		r = ts_ptx_emit(d, &in, ts_ptx_plain);
-	/* Behind a loop's branch its lanes meet, though no label may stand there. */
+	/* Lanes reconverge behind a loop's branch, even if no label stands there. */
 	join.kind = KIND_JOIN;
 	join.guard = TS_PTX_NONE;
 	return r || !(in.flags & INSN_CONDITIONAL) ? r : ts_ptx_emit(d, &join, ts_ptx_plain);
@@ -122,11 +125,11 @@ static int decode_nop(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 
-	/* Dependent launches overlap grids; grids here run one after the other. */
+	/* griddepcontrol: dependent launches overlap grids; here grids run one after the other. */
 	(void)ts_ptx_mod(d, "wait");
 	(void)ts_ptx_mod(d, "launch_dependents");
 	(void)ts_ptx_mod(d, "mask");
-	/* Registers that warps hand each other: here every one has its own. */
+	/* setmaxnreg: warps exchange registers; here every warp has its own. */
 	if (ts_ptx_mod(d, "inc") || ts_ptx_mod(d, "dec")) {
 		(void)ts_ptx_mod(d, "sync");
 		(void)ts_ptx_mod(d, "aligned");
@@ -161,7 +164,10 @@ static int call_place(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, 
 		if (r)
 			return r;
 	} else if (!result && (o->kind == OPERAND_IMM || o->kind == OPERAND_FIMM)) {
-		/* The parameter's size is not known here: as many bytes as it wants of the 64. */
+		/*
+		 * The parameter's size is unknown here, so the call copies as many of the 64 bits
+		 * as the parameter has.
+		 */
 		r = ts_ptx_src(d, o, o->single ? TY_F32 : TY_B64, &ref);
 		if (r)
 			return r;
@@ -357,11 +363,14 @@ static int decode_bar(struct ts_ptx_decoder *d)
 		if (!r && n == 2)
 			r = ts_ptx_src(d, &O[1], TY_U32, &in.b);
 	}
-	/* What it writes it writes when others arrive, so the old value must stay apart. */
+	/* The result is written when other threads arrive, so the old value must keep its slot. */
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){.roles = ROLE_DST_READ});
 }
 
-/* Collectives. Under a guard they become a branch around one without, so that all who are there take part. */
+/*
+ * Collectives. With a guard they become a branch around an unguarded instruction, so that all lanes
+ * there take part.
+ */
 static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t bra,
 			   struct ts_ptx_note note)
 {
@@ -373,7 +382,7 @@ static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uin
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-/* d|p: the second result goes to target. */
+/* d|p: target receives the second result. */
 static int pair_result(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		       struct ts_ptx_insn *in)
 {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes loads, stores, fences, what else deals in addresses, and the hints about caches that an interpreter has no use for. */
+/*
+ * Decodes loads, stores, fences, other instructions with addresses, and cache hints, which have no
+ * effect here. decode.c calls it through ts_ptx_mnemonics_memory; decode-atom.c, decode-tensor.c
+ * and decode-wmma.c call ts_ptx_address().
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -34,7 +38,7 @@ static bool mod_any(struct ts_ptx_decoder *d, const char *const *names)
 	return any;
 }
 
-/* Cache operators and eviction priorities; true: there is a cache policy among the operands. */
+/* Consumes cache operators and eviction priorities. True: the operands include a cache policy. */
 static bool mod_hints(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"nc",
@@ -62,7 +66,7 @@ static bool mod_hints(struct ts_ptx_decoder *d)
 	return ts_ptx_mod(d, "L2::cache_hint");
 }
 
-/* Memory order and scope; every one is at most what order() and the fences give. */
+/* Consumes memory order and scope. The engine's order and fences are at least as strong. */
 bool ts_ptx_mod_sync(struct ts_ptx_decoder *d)
 {
 	static const char *const orders[] = {"volatile", "relaxed", "acquire", "mmio", NULL};
@@ -84,7 +88,7 @@ uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d)
 	return ts_ptx_mod(d, "v2") ? 2 : ts_ptx_mod(d, "v4") ? 4 : ts_ptx_mod(d, "v8") ? 8 : 1;
 }
 
-/* The base is a variable's name. */
+/* Decodes an address whose base is a variable's name. */
 static int address_of_var(struct ts_ptx_decoder *d, const struct ts_ptx_operand *base,
 			  const struct ts_ptx_var *v, enum ts_ptx_space space,
 			  struct ts_ptx_insn *in)
@@ -127,7 +131,7 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		in->imm = (uint64_t)base->off;
 		if (d->classes[base->reg] == CLASS_64)
 			in->flags |= INSN_A64;
-		/* A device function's parameters, by address, are local memory. */
+		/* A device function's parameters are local memory if it uses their addresses. */
 		if (space == SP_PARAM && !d->func->entry)
 			in->space = SP_LOCAL;
 		return 0;
@@ -149,7 +153,7 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	}
 }
 
-/* The values of a load or store: one field or a list. */
+/* Decodes the values of a load or store: one field or a list. */
 static int values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
 		  bool write, struct ts_ptx_insn *in, bool *ret_64)
 {
@@ -174,7 +178,7 @@ static int values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum
 		*ret_64 = is_64;
 		first = false;
 	}
-	/* Nothing is wanted of it, but it is a load all the same. */
+	/* No element is used, but the load must still run. */
 	if (first && write)
 		*ret_64 = ts_ptx_class_of(type) == CLASS_64;
 	if (in->n == 1) {
@@ -187,14 +191,14 @@ static int values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum
 	return r;
 }
 
-/* A kernel parameter at a known place, and all of it inside. */
+/* True if the address is a kernel parameter at a known offset. */
 static bool is_fixed_param(const struct ts_ptx_insn *in)
 {
 	return in->space == SP_PARAM && in->flags == 0 && (in->a & TS_PTX_POOL) &&
 	       in->a != TS_PTX_NONE;
 }
 
-/* 128 bits: a pair of 64, or where others look on, in one piece. */
+/* 128 bits: two 64-bit accesses, or one atomic access if the instruction has a memory order. */
 static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n, bool sync,
 		       bool store)
 {
@@ -225,7 +229,7 @@ static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32
 						    .n_list_write = store ? 0 : 2});
 }
 
-/* Halves are loaded and stored as bits: ld and st have no type for them. */
+/* ld and st move halves as bits: they have no types for halves. */
 static enum ts_ptx_type memory_type(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -263,7 +267,7 @@ static int decode_ld(struct ts_ptx_decoder *d)
 		return ts_ptx_bad(d, "a register of another size than the instruction's");
 	fixed = is_fixed_param(&in);
 	if (fixed) {
-		/* The pool's slot holds the offset. */
+		/* The pool's slot contains the offset. */
 		memcpy(&offset, d->image->pool + (in.a & ~1u), sizeof(offset));
 		if ((uint64_t)offset + ts_ptx_types[type].bytes * n > d->func->params_bytes)
 			return ts_ptx_bad(d, "reads past the parameters");
@@ -331,12 +335,12 @@ static int decode_fence(struct ts_ptx_decoder *d)
 
 	(void)ts_ptx_mod_sync(d);
 	(void)mod_any(d, names);
-	(void)ts_ptx_mod_space(d); /* fence.proxy.async.global */
+	(void)ts_ptx_mod_space(d); /* for fence.proxy.async.global */
 	r = ts_ptx_done(d, 0);
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* Advice to caches that are not there; what addresses it names is not looked at, as a prefetch faults nowhere. */
+/* Cache hints have no effect. Their addresses are not checked, because a prefetch never faults. */
 static int decode_hint(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"L1", "L2", NULL};
@@ -352,7 +356,7 @@ static int decode_hint(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* A policy is an opaque word that only hints use. */
+/* A policy is an opaque value that only hints use. */
 static int decode_createpolicy(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B64);
@@ -375,7 +379,7 @@ static int decode_createpolicy(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* Local memory behind the frame's own; it goes with the frame, or back to where stackrestore says. */
+/* Local memory above the frame. It is freed with the frame, or by stackrestore. */
 static int decode_alloca(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ALLOCA, TY_NONE);
@@ -406,14 +410,14 @@ static int stack_move(struct ts_ptx_decoder *d, bool restore)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
 	bool wide = type == TY_U64;
-	/* Between the 32 bits of the stack pointer and the register's. */
+	/* Converts between the 32-bit stack pointer and the operand's register. */
 	enum ts_ptx_family family = !wide     ? F_MOV
 				    : restore ? F_CVT_FAST_U32_U64
 					      : F_CVT_FAST_U64_U32;
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, wide ? TY_NONE : TY_B32);
 	int r = type == TY_U32 || wide ? ts_ptx_done(d, 1) : ts_ptx_unsupported(d);
 
-	/* Where nothing is ever taken there is nothing to keep or give back. */
+	/* Without alloca there is no stack pointer to save or restore. */
 	if (!r && d->stack_pointer == TS_PTX_NONE) {
 		in = ts_ptx_insn_of(d, restore ? F_NOP : F_MOV,
 				    restore ? TY_NONE
@@ -443,7 +447,7 @@ static int decode_stackrestore(struct ts_ptx_decoder *d)
 	return stack_move(d, true);
 }
 
-/* Another block's shared memory: of a cluster of one there is only one's own. */
+/* Address in another block's shared memory. A cluster of one has only its own block. */
 static int decode_mapa(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MAPA, TY_NONE);

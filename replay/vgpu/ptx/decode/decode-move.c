@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes what moves and converts values: mov with its packing forms, cvt, cvta, isspacep. */
+/*
+ * Decodes moves and conversions of values: mov with its packing forms, cvt, cvta, isspacep.
+ * decode.c calls it through ts_ptx_mnemonics_move; it calls emit.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -66,7 +69,7 @@ static int unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 						    .n_list_write = in.n});
 }
 
-/* Both halves are read before one is written: they may change places. */
+/* Read both halves before one is written: the operands may swap them. */
 static int mov_wide(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_operand to[2], from[2];
@@ -164,7 +167,7 @@ static uint32_t cvt_aux(const struct ts_ptx_cvt *c)
 	       (c->satfinite ? TS_PTX_CVT_SATFINITE : 0);
 }
 
-/* Rounding must be there exactly where the conversion needs one. */
+/* A rounding mode is required exactly if the conversion rounds. */
 static bool cvt_valid(const struct ts_ptx_cvt *c)
 {
 	bool from_float = ts_ptx_types[c->from].klass == 'f',
@@ -270,7 +273,7 @@ static bool is_fp8(enum ts_ptx_type t)
 	return t == TY_E4M3X2 || t == TY_E5M2X2;
 }
 
-/* Pairs: two floats to a packed register, or between packed ones. */
+/* Pairs: two floats to a packed register, or one packed register to another. */
 static int cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 {
 	bool halves = c->to == TY_F16X2 || c->to == TY_BF16X2;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes the moves of matrices, asynchronous copies and mbarriers. */
+/*
+ * Decodes matrix loads, stores and moves, asynchronous copies and mbarriers. decode.c calls it
+ * through ts_ptx_mnemonics_tensor; it calls emit.c, decode-memory.c and decode-wmma.c.
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -95,7 +98,7 @@ static int cp_async(struct ts_ptx_decoder *d)
 	r = ts_ptx_done(d, n);
 	if (!r && (O[2].kind != OPERAND_IMM || (O[2].imm != 4 && O[2].imm != 8 && O[2].imm != 16)))
 		r = ts_ptx_bad(d, "the size must be 4, 8 or 16");
-	if (!r && n == 4u + hint) /* a predicate here would mean to ignore the source */
+	if (!r && n == 4u + hint) /* a predicate here would mean: ignore the source */
 		r = ts_ptx_src(d, &O[3], TY_U32, &in.c);
 	if (!r)
 		r = ts_ptx_address(d, &O[0], SP_SHARED, &in);
@@ -110,7 +113,7 @@ static int cp_async(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* The address is the first operand or the second; value: what else it takes. */
+/* Emits an mbarrier operation. value: the second input, or NULL. */
 static int emit_mbarrier(struct ts_ptx_decoder *d, uint32_t op,
 			 const struct ts_ptx_operand *address, const struct ts_ptx_operand *value,
 			 enum ts_ptx_type type, enum ts_ptx_space space, struct ts_ptx_insn *in)
@@ -152,8 +155,7 @@ static int mbarrier_wait(struct ts_ptx_decoder *d)
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
 	bool parity = ts_ptx_mod(d, "parity");
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
-	uint32_t n =
-		d->stmt->n_operands; /* try_wait may have a time limit, which only bounds how long it sleeps */
+	uint32_t n = d->stmt->n_operands; /* A time limit of try_wait only bounds its sleep. */
 	int r;
 
 	if (ts_ptx_mod_type(d) != TY_B64 || n < 3 || n > 4)
@@ -205,8 +207,9 @@ static int decode_mbarrier(struct ts_ptx_decoder *d)
 }
 
 /*
- * cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The list: to, from, bytes and mbarrier, then the
- * addresses' offsets, then which of them are 64 bits wide.
+ * cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The operand list has to,
+ * from, bytes and mbarrier, then the three offsets, then flags for 64-bit addresses and global
+ * memory.
  */
 static int cp_bulk(struct ts_ptx_decoder *d)
 {
@@ -289,7 +292,9 @@ static int decode_cp(struct ts_ptx_decoder *d)
 		if (!arrive || ts_ptx_mod_type(d) != TY_B64)
 			return ts_ptx_unsupported(d);
 		r = ts_ptx_done(d, 1);
-		/* Counting one arrival more and making it at once comes to nothing. */
+		/*
+		 * Without noinc one expected arrival is added and made at once, so nothing changes.
+		 */
 		if (r || !noinc)
 			return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 		return emit_mbarrier(d, TS_PTX_MBARRIER_ARRIVE, &O[0], NULL, TY_U32, space, &in);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes the video instructions: scalar ones on whole registers and SIMD ones on all parts of theirs. Of the SIMD ones compilers emit
- * vabsdiff2 and vabsdiff4, the others come from inline assembly. Selectors (%r1.b0, %r1.h10) and masks are not PTX that this parses.
+ * Decodes video instructions: scalar instructions on whole registers, SIMD instructions on all
+ * parts of a register. Compilers emit only vabsdiff2 and vabsdiff4 of the SIMD instructions; inline
+ * assembly uses the others. The parser does not accept selectors (%r1.b0, %r1.h10) and masks.
+ * decode.c calls this file through ts_ptx_mnemonics_video.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 
@@ -49,7 +51,7 @@ static uint32_t mod_video_cmp(struct ts_ptx_decoder *d)
 	return i;
 }
 
-/* The second operation, with c. True: there is one. */
+/* Consumes the second operation, which uses c. True: there is one. */
 static bool mod_second(struct ts_ptx_decoder *d, uint32_t *aux)
 {
 	static const char *const names[] = {"add", "min", "max"};
@@ -105,7 +107,10 @@ static int decode_video(struct ts_ptx_decoder *d)
 		aux |= wrap ? TS_PTX_VIDEO_WRAP : 0;
 	}
 	second = mod_second(d, &aux);
-	/* SIMD ones only sum, and without a sum name a c to merge with, of which nothing stays. */
+	/*
+	 * SIMD instructions have only add as second operation. Without add, c is a merge operand
+	 * that has no effect.
+	 */
 	if (names[i].parts > 1) {
 		known &= !second || aux >> TS_PTX_VIDEO_SECOND_SHIFT == 1;
 		n = 3;
@@ -115,7 +120,10 @@ static int decode_video(struct ts_ptx_decoder *d)
 	return known ? video_emit(d, aux, n) : ts_ptx_unsupported(d);
 }
 
-/* vmad: a * b + c, shifted. The sum's own width is 64 bits and more; the result is the low word, or saturated. */
+/*
+ * vmad: a * b + c, shifted. The sum has more than 64 bits; the result is the low word, or
+ * saturated.
+ */
 static int decode_vmad(struct ts_ptx_decoder *d)
 {
 	bool known;

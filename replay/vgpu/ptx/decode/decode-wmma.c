@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes mma and the wmma family: which shapes exist for which types, and how many registers a fragment has. */
+/*
+ * Decodes mma and wmma: the valid shapes of each type, and the registers of a fragment. decode.c
+ * calls it through ts_ptx_mnemonics_matrix; decode-tensor.c calls ts_ptx_fragment() and
+ * ts_ptx_whole_warp().
+ */
 #include "replay/vgpu/ptx/decode/decode.h"
 
 #define O (d->stmt->operands)
@@ -10,7 +14,7 @@ struct ts_ptx_shape {
 	enum ts_ptx_type a[2];
 };
 
-/* Of compute capability 7.5 to 9.0. */
+/* Shapes of compute capability 7.5 to 9.0. */
 static const struct ts_ptx_shape ts_ptx_mma_shapes[] = {
 	{"m16n8k8", 16, 8, 8, {TY_F16, TY_BF16}},
 	{"m16n8k16", 16, 8, 16, {TY_F16, TY_BF16}},
@@ -46,7 +50,10 @@ static const struct ts_ptx_shape ts_ptx_wmma_shapes[] = {
 	{NULL},
 };
 
-/* The shape that the statement names and elements of type a have; TY_NONE: the first of that name. */
+/*
+ * Consumes the shape's name and returns the shape for elements of type a. TY_NONE: the first shape
+ * with that name.
+ */
 static const struct ts_ptx_shape *mod_shape(struct ts_ptx_decoder *d,
 					    const struct ts_ptx_shape *shapes, enum ts_ptx_type a)
 {
@@ -90,7 +97,7 @@ static bool mma_types(const enum ts_ptx_type types[4])
 	}
 }
 
-/* Adds the first n_used registers of a fragment that has n to the operand list. */
+/* Adds the first n_used of a fragment's n registers to the operand list. */
 static int fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
 			 uint32_t n_used, enum ts_ptx_type type, bool write)
 {
@@ -132,7 +139,9 @@ static enum ts_ptx_type register_type(enum ts_ptx_type type)
 	return type == TY_F64 ? TY_F64 : TY_B32;
 }
 
-/* A wmma fragment of halves has eight registers, however few hold all elements; others have what it takes. */
+/*
+ * A wmma fragment of halves always has eight registers; other fragments have as many as they need.
+ */
 static uint32_t wmma_registers(enum ts_ptx_type type, uint32_t n)
 {
 	return type == TY_F16 ? 8 : n;
@@ -171,7 +180,10 @@ static int emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_shape *s,
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-/* What integer and bit matrices may say besides: how far it is understood. */
+/*
+ * Consumes the other modifiers of integer and bit matrices. False: a modifier is missing or
+ * invalid.
+ */
 static bool mma_flags(struct ts_ptx_decoder *d, enum ts_ptx_type a, enum ts_ptx_type td,
 		      uint64_t *ret_flags)
 {
@@ -214,7 +226,7 @@ static int decode_mma(struct ts_ptx_decoder *d)
 	return r ? r : emit_mma(d, s, types, flags, false);
 }
 
-/* wmma.mma: of halves only the sums' types are named, which may differ. */
+/* wmma.mma: for halves, the statement names only the types of the sums, which may differ. */
 static int wmma_mma(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type types[4] = {TY_NONE}, named[4];
@@ -251,7 +263,7 @@ static int wmma_mma(struct ts_ptx_decoder *d)
 static bool is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 {
 	switch (s->a[0]) {
-	case TY_F16: /* one shape for both: bf16 sums in f32 only, which the mma checks */
+	case TY_F16: /* one shape for both; bf16 sums in f32 only, which mma checks */
 		return type == TY_F16 || type == TY_F32 || type == TY_S32;
 	case TY_TF32:
 		return type == TY_F32;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes a function: each statement's mnemonic and modifiers are looked up and taken apart, its operands become
- * registers or constants, and what is not understood to the last modifier is refused by name. Never a guess.
+ * Decodes a function: looks up each statement's mnemonic (decode-*.c), converts operands to
+ * registers or constants, then calls cfg.c and alloc.c. If a statement or one of its modifiers is
+ * unknown, decoding fails and names it; it never guesses. ptx-link.c calls ts_ptx_decode().
  */
 #include <stdlib.h>
 
@@ -59,7 +60,10 @@ static int statement(struct ts_ptx_decoder *d)
 	return ts_ptx_unsupported(d);
 }
 
-/* Places in local memory for the function's own variables, its formal parameters and its calls' arguments. */
+/*
+ * Lays out local memory: the function's variables, its formal parameters and the arguments of its
+ * calls.
+ */
 static int layout(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_func *f = d->func;
@@ -117,7 +121,7 @@ static int copy_regs(struct ts_ptx_decoder *d)
 	return r;
 }
 
-/* Where alloca takes from: a register of its own, behind the frame's local memory when the function starts. */
+/* alloca's stack pointer: a separate register that starts above the frame's local memory. */
 static int stack_pointer(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_LOCAL_ADDRESS, TY_NONE);

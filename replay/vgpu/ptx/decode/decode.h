@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the decoder's files share. While a function is decoded, an instruction's operand fields hold virtual registers, places of
- * the pool, or the frame's fixed places; alloc.c turns the first into slots once the whole function is known.
+ * Shared by the decoder's files. During decoding, an operand field of an instruction contains a
+ * virtual register, a pool offset, or a fixed offset of the frame. alloc.c replaces virtual
+ * registers by slots when the whole function is decoded.
  */
 #pragma once
 
@@ -19,35 +20,35 @@ enum ts_ptx_class {
 	CLASS_PRED,
 	CLASS_32,
 	CLASS_64,
-	CLASS_128, /* stands for two of 64 bits and is in no instruction itself */
+	CLASS_128, /* two 64-bit registers; no instruction uses it */
 	N_CLASSES
 };
 
-/* Which fields beyond dst (written) and a, b, c, guard (read) hold registers. */
+/* Fields with registers, besides dst (written) and a, b, c, guard (read). */
 enum {
-	ROLE_DST_READ = 1, /* the result's old value matters */
+	ROLE_DST_READ = 1, /* the old value of the result matters */
 	ROLE_TARGET_WRITE = 2,
 	ROLE_RECONVERGE_READ = 4,
 	ROLE_AUX_READ = 8,
-	ROLE_LIST_READ = 16, /* n at aux */
+	ROLE_LIST_READ = 16, /* n operands at aux */
 	ROLE_LIST_WRITE = 32,
-	ROLE_LIST_CALL = 64,   /* triples */
-	ROLE_LIST_TABLE = 128, /* target instructions at aux: not registers */
-	ROLE_LIST_DROPS = 256, /* of ROLE_LIST_WRITE: an element may be TS_PTX_NONE */
+	ROLE_LIST_CALL = 64,   /* a list of triples */
+	ROLE_LIST_TABLE = 128, /* target instructions at aux, no registers */
+	ROLE_LIST_DROPS = 256, /* with ROLE_LIST_WRITE: an element may be TS_PTX_NONE */
 };
 
 struct ts_ptx_note {
 	uint16_t roles;
-	uint8_t n_list;	      /* elements, for calls: returns and parameters */
-	uint8_t n_list_write; /* of those, from the start, written */
+	uint8_t n_list;	      /* elements; for calls: returns and parameters */
+	uint8_t n_list_write; /* written elements at the start of the list */
 	bool keep;	      /* a join that must stay */
 };
 
 struct ts_ptx_fixup {
 	const char *label;
 	uint32_t line, scope;
-	uint32_t insn;	  /* whose target it is; TS_PTX_NONE: operand's */
-	uint32_t operand; /* place in the operand list */
+	uint32_t insn;	  /* the instruction whose target is set; TS_PTX_NONE: operand */
+	uint32_t operand; /* index in the operand list */
 };
 
 struct ts_ptx_decoder {
@@ -58,7 +59,7 @@ struct ts_ptx_decoder {
 	struct ts_ptx_error *error;
 	const struct ts_ptx_optable *ops;
 	const struct ts_ptx_stmt *stmt;
-	const struct ts_ptx_stmt *releasing; /* the last one that releases */
+	const struct ts_ptx_stmt *releasing; /* the last statement with release semantics */
 	struct {
 		const char *text;
 		uint32_t n;
@@ -71,10 +72,10 @@ struct ts_ptx_decoder {
 	uint32_t n_insns, capacity;
 	uint32_t *operands;
 	uint32_t n_operands, operands_capacity;
-	uint8_t *classes; /* of virtual registers */
-	uint32_t *
-		halves; /* by register of 128 bits: the id of its low half, which the high one follows */
-	uint32_t stack_pointer; /* of a function that uses alloca; or TS_PTX_NONE */
+	uint8_t *classes; /* class of each virtual register */
+	/* Per 128-bit register: the id of its low half; the high half has the next id. */
+	uint32_t *halves;
+	uint32_t stack_pointer; /* with alloca; else TS_PTX_NONE */
 	uint32_t n_vregs, vregs_capacity;
 	struct ts_ptx_fixup *fixups;
 	uint32_t n_fixups, fixups_capacity;
@@ -93,24 +94,24 @@ extern const struct ts_ptx_mnemonic ts_ptx_mnemonics_arith[], ts_ptx_mnemonics_b
 	ts_ptx_mnemonics_atom[];
 
 /* decode.c */
-extern const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[]; /* ends with NULL */
+extern const struct ts_ptx_mnemonic *const ts_ptx_mnemonic_tables[]; /* NULL-terminated */
 
 /* emit.c */
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes);
 bool ts_ptx_mod(struct ts_ptx_decoder *d, const char *name);
 enum ts_ptx_type ts_ptx_mod_type(struct ts_ptx_decoder *d);
 enum ts_ptx_rounding ts_ptx_mod_rounding(struct ts_ptx_decoder *d);
-/* Every modifier was understood and there are so many operands, or an error. */
+/* Checks that every modifier is used and the number of operands is right. Returns 0 or an error. */
 int ts_ptx_done(struct ts_ptx_decoder *d, uint32_t n_operands);
 int ts_ptx_unsupported(struct ts_ptx_decoder *d);
 int ts_ptx_bad(struct ts_ptx_decoder *d, const char *why);
 enum ts_ptx_class ts_ptx_class_of(enum ts_ptx_type type);
 int ts_ptx_src(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
 	       uint32_t *ret_ref);
-/* Whatever width the register has. */
+/* Accepts a register of any width. */
 int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum ts_ptx_type type,
 		   uint32_t *ret_ref, bool *ret_64);
-/* A register of 128 bits, or a pair in braces: its halves. */
+/* Returns the halves of a 128-bit register or of a pair in braces. */
 int ts_ptx_pair_of(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		   struct ts_ptx_operand ret_halves[2]);
 int ts_ptx_src_pred(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t *ret_ref,
@@ -126,19 +127,19 @@ struct ts_ptx_insn ts_ptx_insn_of(const struct ts_ptx_decoder *d, enum ts_ptx_fa
 				  enum ts_ptx_type type);
 int ts_ptx_emit(struct ts_ptx_decoder *d, const struct ts_ptx_insn *in, struct ts_ptx_note note);
 int ts_ptx_list_add(struct ts_ptx_decoder *d, uint32_t value);
-/* A branch around what must not be guarded, and the place where it ends. */
+/* Emit a branch around an instruction that must not be guarded, and the join behind it. */
 int ts_ptx_guard_open(struct ts_ptx_decoder *d, uint32_t *ret_bra);
 int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra);
-/* d, a, b, ... of one type; n sources. */
+/* Decodes d, a, b, ... of one type, with n sources. */
 int ts_ptx_simple(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		  int n);
 
 /* decode-memory.c */
-/* [address]: fills a, imm, flags and, from the space, whatever the access needs. */
+/* Decodes [address]: sets a, imm, flags and the space. */
 int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		   enum ts_ptx_space space, struct ts_ptx_insn *in);
 enum ts_ptx_space ts_ptx_mod_space(struct ts_ptx_decoder *d);
-/* Memory order and scope; true: others are watched. */
+/* Consumes memory order and scope. True: the access is volatile, relaxed or stronger. */
 bool ts_ptx_mod_sync(struct ts_ptx_decoder *d);
 uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d);
 
@@ -146,13 +147,13 @@ uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d);
 /* Adds the registers of one fragment to the operand list. */
 int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
 		    enum ts_ptx_type type, bool write);
-/* Makes it an instruction that all 32 lanes carry out together. */
+/* Makes it an instruction that all 32 lanes run together. */
 int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra);
 
-/* cfg.c: blocks, reconvergence, and the removal of joins that nobody needs. */
+/* cfg.c: computes blocks and reconvergence, and removes unused joins. */
 int ts_ptx_cfg(struct ts_ptx_decoder *d);
-/* alloc.c: slots for virtual registers. */
+/* alloc.c: gives virtual registers their slots. */
 int ts_ptx_alloc(struct ts_ptx_decoder *d);
-/* Control flow after instruction i: successors, n_table of them in the operand list. */
+/* Control flow after instruction i: its successors, n_table of them in the operand list. */
 void ts_ptx_successors(const struct ts_ptx_decoder *d, uint32_t i, uint32_t *ret_next,
 		       uint32_t *ret_target, const uint32_t **ret_table, uint32_t *ret_n_table);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Shared by the decoders of instructions: modifiers are taken off the opcode, operands become registers or constants
- * of the image's pool, and instructions are added to the function. decode.c and the decode-*.c call it.
+ * Shared by the decoders of instructions: consumes modifiers of the opcode, converts operands to
+ * registers or constants of the image's pool, and adds instructions to the function. decode.c and
+ * decode-*.c call it.
  */
 #include <stdlib.h>
 
@@ -170,7 +171,7 @@ int ts_ptx_pool_value(struct ts_ptx_image *image, uint64_t value, enum ts_ptx_cl
 		    : -ENOMEM;
 }
 
-/* A variable's address, which is known once it is placed. */
+/* A pool slot for a variable's address, which is set when the variable is placed. */
 static int pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uint64_t addend,
 			 uint32_t *ret_ref)
 {
@@ -332,7 +333,7 @@ static int sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, uint64_
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-/* The address that a variable's name stands for, as a value. */
+/* The address of a variable's name, as a value. */
 static int var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int64_t off,
 		       enum ts_ptx_class class, uint32_t *ret_ref)
 {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What can be asked of an image: what a name of a module stands for; its kernels, its variables and their initial bytes. */
+/*
+ * Queries of an image: symbols of a module's names, kernels, variables and their initial bytes. The
+ * decoder resolves names with it; vgpu-module.c and replay/check read kernels and variables.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "replay/vgpu/ptx/code.h"
 
-/* The definition that a linked name stands for, or the declaration where nobody has one. */
+/* Returns the definition of a linked name, or its declaration if no module defines it. */
 struct ts_ptx_symbol *ts_ptx_resolve_name(const struct ts_ptx_image *image,
 					  struct ts_ptx_module *module, const char *name)
 {
 	struct ts_ptx_symbol *s = ts_ptx_map_get(&module->symbols, name, strlen(name), 0), *global;
 
-	/* An alias of an alias, and so on, must end. */
+	/* Limit chains of aliases. */
 	for (int hops = 0; s && s->func && s->func->alias && hops < 16; hops++)
 		s = ts_ptx_map_get(&module->symbols, s->func->alias, strlen(s->func->alias), 0);
 	if (!s)

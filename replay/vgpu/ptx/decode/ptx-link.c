@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Links modules into an image: decides which definition a name means, lays out variables and shared memory, has every
- * function decoded, and works out what a kernel needs with all that it calls.
+ * Links modules into an image: selects the definition of each name, lays out variables and shared
+ * memory, decodes every function with decode.c, and computes the resources of a kernel with all its
+ * callees. vgpu-module.c calls it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct ts_ptx_linker {
 	struct ts_ptx_module *const *modules;
 	size_t n_modules;
 	struct ts_ptx_error *error;
-	uint32_t shared_end; /* of what is no kernel's own */
+	uint32_t shared_end; /* end of shared memory that no kernel declares */
 	uint32_t codes_capacity, variables_capacity;
 };
 
@@ -42,7 +43,10 @@ static int link_name(struct ts_ptx_linker *l, size_t module, struct ts_ptx_symbo
 					   s->func ? s->func->line : s->var->line,
 					   "%s is defined in more than one module", name);
 		}
-		/* A strong definition beats a weak one, the larger of two common ones the smaller, else the first. */
+		/*
+		 * A strong definition wins over a weak one, the larger of two common ones wins,
+		 * else the first one.
+		 */
 		if (is_weak(linkage) && !(linkage == LINK_COMMON && other == LINK_COMMON &&
 					  s->var->bytes > old->var->bytes))
 			return 0;
@@ -63,7 +67,7 @@ static int link_names(struct ts_ptx_linker *l)
 	return r;
 }
 
-/* Whether this very definition is the one that its name stands for. */
+/* True if the linker selected this definition for its name. */
 static bool is_chosen(struct ts_ptx_linker *l, enum ts_ptx_linkage linkage, const char *name,
 		      const void *what)
 {
@@ -170,7 +174,9 @@ static int place_shared(struct ts_ptx_linker *l, struct ts_ptx_var *v, uint64_t 
 	return 0;
 }
 
-/* Variables of one list; shared ones are placed from *end on, or left where end is NULL. */
+/*
+ * Adds the variables of a list. Places shared variables from *end on, or not at all if end is NULL.
+ */
 static int add_list(struct ts_ptx_linker *l, size_t module, struct ts_ptx_var *list, bool global,
 		    uint64_t *end)
 {
@@ -217,7 +223,9 @@ static int add_variables(struct ts_ptx_linker *l)
 	return r;
 }
 
-/* How far the shared memory reaches that a kernel and what it calls name, its own apart. */
+/*
+ * End of the shared memory that a kernel and its callees name, without the kernel's own variables.
+ */
 struct ts_ptx_reach {
 	struct ts_ptx_linker *l;
 	uint8_t *seen;
@@ -235,7 +243,7 @@ static void reach_operand(struct ts_ptx_reach *x, struct ts_ptx_module *module, 
 	for (uint32_t i = 0; i < o->n_list; i++) {
 		const struct ts_ptx_operand *inner = &o->list[i];
 
-		/* Lists do not nest deeper than an address in a list. */
+		/* Lists nest no deeper than an address in a list. */
 		if (inner->n_list)
 			for (uint32_t k = 0; k < inner->n_list; k++)
 				reach_operand(x, module, code, &inner->list[k]);
@@ -280,7 +288,7 @@ static int reach_shared(struct ts_ptx_linker *l, uint32_t kernel, uint64_t *ret_
 		for (uint32_t i = 0; i < f->n_stmts; i++) {
 			const struct ts_ptx_stmt *s = &f->stmts[i];
 
-			/* Who knows whom a call by address reaches. */
+			/* An indirect call may reach any function. */
 			if (!strncmp(s->opcode, "call", 4) && s->n_operands &&
 			    (s->operands[0].kind == OPERAND_REG ||
 			     (s->n_operands > 1 && s->operands[1].kind == OPERAND_REG)))
@@ -390,13 +398,13 @@ static int copy_inits(struct ts_ptx_linker *l)
 	return 0;
 }
 
-/* What a kernel needs together with all that it calls: deepest stack, farthest shared memory. */
+/* Resources of a kernel with all its callees: the deepest stack, the largest shared memory. */
 struct ts_ptx_needs {
 	uint64_t local;
 	uint32_t shared;
 	uint32_t registers;
 	bool dynamic, reserved, recursive, indirect;
-	uint8_t state; /* 0 new, 1 on the way, 2 known */
+	uint8_t state; /* 0: new, 1: in progress, 2: known, 3: waits for callees */
 };
 
 static void need_callee(struct ts_ptx_needs *to, const struct ts_ptx_needs *from, uint64_t *deepest)
@@ -439,7 +447,7 @@ static void needs_of(const struct ts_ptx_image *image, struct ts_ptx_needs *need
 					break;
 				}
 			if (waits) {
-				n->state = 3; /* come back */
+				n->state = 3; /* visit it again */
 				continue;
 			}
 		} else if (n->state == 3) {
