@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The approximate functions that do not vectorise; exec-float.c has the others. PTX bounds their error; these evaluate in double,
- * or with a single precision libm of less than one ulp. README.md has the table. Inputs and results flush if the instruction has .ftz.
+ * Approximate functions that do not vectorise; exec-float.c has the others. PTX limits their
+ * errors. These functions compute in double, or with libm in single precision with an error below
+ * one ulp. README.md has the table. With .ftz, inputs and results are flushed. The lane loop calls
+ * them through the optable.
  */
 #include <math.h>
 
@@ -30,7 +32,7 @@ static int tanh_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* The seeds of double precision division and square root: only the upper word is computed. */
+/* Seeds of double precision division and square root: only the upper word is computed. */
 static int rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint64_t *a = ts_ptx_slot(w, in->a);
@@ -81,7 +83,7 @@ static int rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 		}                                                                        \
 		return 0;                                                                \
 	}
-/* The only form has .ftz. */
+/* ex2.bf16 exists only with .ftz. */
 static uint16_t to_bf16_ftz(float f)
 {
 	uint16_t h = ts_ptx_to_bf16(f);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Conversion between all of PTX's scalar types, one value at a time. Floats pass through double, which holds every narrower
- * one exactly, and are rounded once, by arithmetic on the significand, so that the host's modes do not matter.
+ * Converts one value between all scalar types of PTX. Floats pass through double, which represents
+ * every narrower float exactly. They are rounded once, by integer arithmetic on the significand, so
+ * the host's rounding mode does not matter. exec-cvt.c and mma.c call it.
  */
 #include <math.h>
 
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"
 
-/* Whether dropping `rest` of `half * 2` rounds the magnitude up. */
+/* True if dropping `rest` (half of the last place: `half`) rounds the magnitude up. */
 static bool round_up(uint64_t rest, uint64_t half, bool odd, bool negative,
 		     enum ts_ptx_rounding rounding)
 {
@@ -43,12 +44,12 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 				: out_sign | infinity;
 	if (exponent == -1023 && !fraction)
 		return out_sign;
-	if (exponent == -1023) /* a denormal double: below every other format's range */
+	if (exponent == -1023) /* a denormal double: below the range of every other format */
 		exponent = -1022;
 	else
 		fraction |= UINT64_C(1) << 52;
 	biased = exponent + bias;
-	if (biased < 1) { /* the result is denormal: more bits go */
+	if (biased < 1) { /* the result is denormal: drop more bits */
 		int64_t more = 1 - biased;
 
 		drop = more > 60 ? 63 : drop + (unsigned)more > 63 ? 63 : drop + (unsigned)more;
@@ -59,7 +60,7 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 	rest = drop ? fraction & ((UINT64_C(1) << drop) - 1) : 0;
 	if (drop && round_up(rest, half, kept & 1, sign, rounding))
 		kept++;
-	/* The implicit bit, and a carry out of the mantissa, count into the exponent. */
+	/* The implicit bit and a carry out of the mantissa increment the exponent. */
 	result = ((uint64_t)(biased - 1) << mantissa_bits) + kept;
 	if (result >= infinity) {
 		bool stays = rounding == ROUND_RZ || (rounding == ROUND_RM && !sign) ||
@@ -70,7 +71,10 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 	return out_sign | result;
 }
 
-/* e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. Beyond range: the largest, with satfinite; else NaN or infinity. */
+/*
+ * e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. A value beyond the range becomes
+ * the largest one with satfinite, else NaN or infinity.
+ */
 uint8_t ts_ptx_to_fp8(double x, bool e5m2, bool satfinite)
 {
 	uint8_t sign = signbit(x) ? 0x80 : 0;
@@ -85,8 +89,11 @@ uint8_t ts_ptx_to_fp8(double x, bool e5m2, bool satfinite)
 			r = sign | 0x7b;
 		return (uint8_t)r;
 	}
-	/* The top exponent holds numbers too: round with one exponent bit more, then move the bias. */
-	if (fabs(x) >= 464) /* halfway to what would follow */
+	/*
+	 * The top exponent also contains numbers: round with more exponent bits, then move the
+	 * bias.
+	 */
+	if (fabs(x) >= 464) /* halfway to the next value */
 		return satfinite ? sign | 0x7e : sign | 0x7f;
 	if (fabs(x) > limit)
 		return sign | 0x7e;
@@ -147,7 +154,7 @@ static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_roundin
 	}
 }
 
-/* An integer of up to 64 bits rounds to a float only once: by its own significand, not through double. */
+/* An integer of up to 64 bits is rounded only once: by its own significand, not through double. */
 static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
 			     enum ts_ptx_rounding rounding)
 {
@@ -168,7 +175,7 @@ static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type
 		x = ldexp((double)kept, (int)drop);
 		return ts_ptx_bits64(negative ? -x : x);
 	}
-	if (length > 53) { /* sticky: the last bit says that something was lost */
+	if (length > 53) { /* sticky bit: the last bit records lost bits */
 		drop = length - 53;
 		rest = magnitude & ((UINT64_C(1) << drop) - 1);
 		x = ldexp((double)(magnitude >> drop | (rest != 0)), (int)drop);
@@ -186,7 +193,10 @@ static uint64_t to_integer(double x, uint32_t aux)
 	double low = is_signed ? -ldexp(1, (int)width - 1) : 0;
 	double high = ldexp(1, (int)(is_signed ? width - 1 : width));
 
-	/* "Zero if source is not f64 and destination is not 64 bits wide, otherwise the top bit." */
+	/*
+	 * The ISA: "Zero if source is not f64 and destination is not 64 bits wide, otherwise the
+	 * top bit."
+	 */
 	if (x != x)
 		return from == TY_F64 || width == 64
 			       ? ts_ptx_convert(UINT64_C(1) << (width - 1),
@@ -253,7 +263,7 @@ static double flush_denormal(double x, enum ts_ptx_type type)
 	return type != TY_F64 && fabs(x) < least ? copysign(0, x) : x;
 }
 
-/* Hardware makes a narrow NaN of a double's sign and upper bits, and a quiet one. */
+/* Hardware keeps the sign and upper bits of a double's NaN and makes it quiet. */
 static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
 {
 	unsigned mantissa_bits = to == TY_F16 ? 10 : to == TY_BF16 ? 7 : 23;
@@ -265,7 +275,7 @@ static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
 	       (bits >> (52 - mantissa_bits) & (magnitude ^ infinity));
 }
 
-/* Whether a conversion has nothing that changes a NaN: what hardware then does is no arithmetic. */
+/* True if no modifier changes a NaN: hardware then copies its bits. */
 static bool keeps_nan(uint32_t aux)
 {
 	return !(aux & (TS_PTX_CVT_SAT | TS_PTX_CVT_RELU | TS_PTX_CVT_INTEGER));

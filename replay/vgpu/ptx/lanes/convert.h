@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cvt for one value: any type to any other, with every rounding mode. Exact, and slow beside the lane loops of exec-cvt.c. */
+/*
+ * cvt for one value: any type to any other, with every rounding mode. Exact, but slower than the
+ * lane loops of exec-cvt.c.
+ */
 #pragma once
 
 #include "replay/vgpu/ptx/lanes/ops.h"
 
-/* bits: the source's, in the low end. Answers the target's, zero- or sign-extended to 64 as its type says. */
+/*
+ * bits: the source in the low bits. Returns the target, zero- or sign-extended to 64 bits by its
+ * type.
+ */
 uint64_t ts_ptx_convert(uint64_t bits, uint32_t aux);
-/* Rounds to a format of so many exponent and mantissa bits (at most 11 and 52), by an integer significand. */
+/*
+ * Rounds to a format with the given exponent and mantissa bits (at most 11 and 52), by an integer
+ * significand.
+ */
 uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_bits,
 			    enum ts_ptx_rounding rounding);
 uint8_t ts_ptx_to_fp8(double x, bool e5m2, bool satfinite);

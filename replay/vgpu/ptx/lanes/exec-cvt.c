@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * cvt, and mov between words and their parts. The conversions that programs are full of are lane loops here, rounding to nearest
- * as the host does; everything else goes through convert.c, value by value.
+ * cvt, and mov between words and their parts. Frequent conversions are lane loops here and round to
+ * nearest as the host does. All others call convert.c for each value. The interpreter's loop calls
+ * them through the optable.
  */
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"
@@ -19,7 +20,7 @@ TS_PTX_OP1(u32_u64, uint32_t, uint32_t, uint64_t, uint64_t, a)
 TS_PTX_OP1(f32_f16, uint32_t, uint32_t, uint32_t, uint16_t,
 	   ts_ptx_bits(ts_ptx_canonical(ts_ptx_from_f16(a))))
 TS_PTX_OP1(f16_f32, uint32_t, uint32_t, float, float, ts_ptx_to_f16(a))
-/* All bits, also a NaN's. */
+/* All bits are kept, also of a NaN. */
 TS_PTX_OP1(f32_bf16, uint32_t, uint32_t, uint32_t, uint16_t, (uint32_t)a << 16)
 TS_PTX_OP1(bf16_f32, uint32_t, uint32_t, float, float, ts_ptx_to_bf16(a))
 
@@ -34,7 +35,10 @@ static inline int32_t truncate_s32(float a)
 
 TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
 
-/* Integers of any width to any: cut to the source's width, then to the target's, extended as each one's sign says. */
+/*
+ * Integers of any width: cut to the source's width, then to the target's, with zero or sign
+ * extension.
+ */
 static inline uint32_t cut32(uint32_t v, uint32_t mode)
 {
 	uint32_t shift = mode & 127, up = v << (shift & 31);
@@ -85,7 +89,7 @@ static int cvt(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* d = {a in the upper half, b in the lower one}: cvt to f16x2, bf16x2 and the 8-bit pairs. */
+/* d = {a in the upper half, b in the lower half}: cvt to f16x2, bf16x2 and the 8-bit pairs. */
 static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(in->aux);
@@ -137,7 +141,9 @@ static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	return 0;
 }
 
-/* d = c's low bits with a and b, saturated, below them; aux: the target's type, imm: its bits. */
+/*
+ * d = c's low bits, then a and b, saturated, below them. aux: the target is signed; imm: its bits.
+ */
 static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b);
@@ -159,7 +165,7 @@ static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return 0;
 }
 
-/* mov.bN d, {parts}: the list is in the operands, n parts of imm bits; flags of 64-bit slots in its high bits. */
+/* mov.bN d, {parts}: the operand list has n parts of imm bits. */
 static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -179,7 +185,7 @@ static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* mov.bN {parts}, a; a part that nobody wants has no slot. All of a is read before a part is written. */
+/* mov.bN {parts}, a. An unused part has no slot. a is read completely before a part is written. */
 static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -197,7 +203,7 @@ static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t 
 	return 0;
 }
 
-/* The common cases: 64 bits and their halves. */
+/* Common cases: 64 bits and their halves. */
 static int pack_2x32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -240,7 +246,7 @@ void TS_PTX_FILL(cvt)(struct ts_ptx_optable *t)
 	t->fn[F_CVT_FAST_F16_F32][TY_NONE] = f16_f32;
 	t->fn[F_CVT_FAST_F32_BF16][TY_NONE] = f32_bf16;
 	t->fn[F_CVT_FAST_BF16_F32][TY_NONE] = bf16_f32;
-	/* By the target's slot, then the source's. */
+	/* Index: width of the target's slot, then of the source's. */
 	t->fn[F_CVT_INT][TY_B32] = int_32_32;
 	t->fn[F_CVT_INT][TY_B64] = int_64_32;
 	t->fn[F_CVT_INT][TY_U32] = int_32_64;

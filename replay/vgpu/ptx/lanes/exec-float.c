@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Arithmetic on f32 and f64, rounded to nearest. The other rounding directions and flushing of denormals are the host's
- * own modes, set around the same functions by round_mode(). Single precision results that are NaN are
- * PTX's canonical one. Built without contraction: only fma fuses.
+ * Arithmetic on f32 and f64, rounded to nearest. Other rounding directions and flushing of
+ * denormals use the host's modes, which round_mode() sets around the same functions. NaN results in
+ * single precision are PTX's canonical NaN. The file is built without contraction: only fma fuses.
+ * The interpreter's loop calls these functions through the optable.
  */
 #include <math.h>
 #if !defined(__SSE2__)
@@ -37,7 +38,10 @@ TS_PTX_BINARY(copysign_f32, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7ffff
 TS_PTX_BINARY(copysign_f64, uint64_t, uint64_t,
 	      (a & UINT64_C(1) << 63) | (b & ~(UINT64_C(1) << 63)))
 
-/* Of two zeros the negative one is the smaller; a NaN loses against a number unless nan is asked for. */
+/*
+ * A negative zero is smaller than a positive one. If one operand is NaN, the result is the other
+ * one, unless nan is set.
+ */
 #define MINMAX(T, U, from, bits, canon)                                            \
 	static inline T min_##T(T a, T b, bool nan)                                \
 	{                                                                          \
@@ -56,7 +60,7 @@ TS_PTX_BINARY(copysign_f64, uint64_t, uint64_t,
 MINMAX(float, uint32_t, ts_ptx_float, ts_ptx_bits, TS_PTX_NAN_F32)
 MINMAX(double, uint64_t, ts_ptx_double, ts_ptx_bits64, UINT64_C(0x7fffffffffffffff))
 
-/* Flushes by hand: the host's mode does not reach what is only selected. */
+/* Flush explicitly: the host's mode does not affect a selection. */
 static inline float flush(float f, uint32_t mode)
 {
 	uint32_t u = ts_ptx_bits(f);
@@ -65,7 +69,7 @@ static inline float flush(float f, uint32_t mode)
 }
 
 #define FTZ (in->space & TS_PTX_MODE_FTZ)
-/* r with the exclusive or of the signs of a and b; a NaN has none. */
+/* r with the exclusive or of the signs of a and b; a NaN gets no sign. */
 static inline float signed_by(float a, float b, float r)
 {
 	uint32_t sign = (ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000;
@@ -86,7 +90,7 @@ TS_PTX_BINARY(max_f64, double, double, max_double(a, b, false))
 TS_PTX_UNARY(neg_ftz_f32, float, float, CANON(flush(-a, 1)))
 TS_PTX_UNARY(abs_ftz_f32, float, float, CANON(flush(fabsf(a), 1)))
 
-/* [0, 1], NaN to +0. */
+/* Clamps to [0, 1]; NaN becomes +0. */
 static int saturate_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	float *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -138,7 +142,7 @@ static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t
 	case 3:
 		return magnitude > infinity;
 	case 4:
-		/* A zero is normal, the ISA says. */
+		/* The ISA counts zero as normal. */
 		return !magnitude || (magnitude >= least && magnitude < infinity);
 	default:
 		return magnitude && magnitude < least;
@@ -160,7 +164,10 @@ static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t
 TESTP(testp_f32, uint32_t, 0x7f800000, 0x00800000)
 TESTP(testp_f64, uint64_t, UINT64_C(0x7ff) << 52, UINT64_C(1) << 52)
 
-/* Approximate, within the ISA's bounds because nearly exact. A huge divisor gives zero, as the ISA says. */
+/*
+ * Nearly exact, which is within the ISA's error bounds. A huge divisor gives zero, as the ISA
+ * requires.
+ */
 static inline float divide_approx(float a, float b)
 {
 	float q = a / b;
@@ -174,7 +181,7 @@ TS_PTX_BINARY(div_approx_f32, float, float, divide_approx(a, b))
 TS_PTX_UNARY(rsqrt_f32, float, float, CANON((float)(1.0 / __builtin_sqrt((double)a))))
 TS_PTX_UNARY(rsqrt_f64, double, double, 1.0 / __builtin_sqrt(a))
 
-/* Horner's scheme; coefficients from the highest power down. */
+/* Horner's scheme, with coefficients from the highest power down. */
 static inline double polynomial(const double *c, size_t n, double x)
 {
 	double p = c[0];
@@ -187,8 +194,9 @@ static inline double polynomial(const double *c, size_t n, double x)
 	polynomial(coefficients, sizeof(coefficients) / sizeof((coefficients)[0]), x)
 
 /*
- * 2^a, in double: 2^n times the Taylor series of 2^f, f in [-1/2, 1/2], to a relative error of 2^-37, and rounded once. Adding
- * 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits the result is 0 or infinity.
+ * 2^a in double: 2^n times the Taylor series of 2^f, with f in [-1/2, 1/2], to a relative error of
+ * 2^-37, rounded once. Adding 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits the result
+ * is 0 or infinity.
  */
 static inline float exp2_approx(float a)
 {
@@ -208,8 +216,8 @@ static inline float exp2_approx(float a)
 }
 
 /*
- * The binary logarithm, in double: a is 2^k z, z in [sqrt(1/2), sqrt(2)); that of z is the series of 2 / ln(2) * atanh(s) with
- * s = (z - 1) / (z + 1), to a relative error of 2^-39; and rounded once.
+ * Binary logarithm in double: a is 2^k z, with z in [sqrt(1/2), sqrt(2)). log2(z) is the series of
+ * 2 / ln(2) * atanh(s) with s = (z - 1) / (z + 1), to a relative error of 2^-39, rounded once.
  */
 static inline float log2_approx(float a)
 {
@@ -232,8 +240,9 @@ static inline float log2_approx(float a)
 }
 
 /*
- * sin(a + quarter * pi / 2), in double: a is n pi / 2 + r, r in [-pi / 4, pi / 4], and n chooses between the Taylor series of sin(r)
- * and cos(r), to a relative error of 2^-36; rounded once. n times the first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
+ * sin(a + quarter * pi / 2) in double: a is n pi / 2 + r, with r in [-pi / 4, pi / 4]. n selects
+ * the Taylor series of sin(r) or cos(r), to a relative error of 2^-36, rounded once. n times the
+ * first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
  */
 #define TRIG_LIMIT 0x1p19f
 static inline float sin_approx(float a, uint64_t quarter)
@@ -257,8 +266,8 @@ static inline float sin_approx(float a, uint64_t quarter)
 }
 
 /*
- * Beyond TRIG_LIMIT, and for what is not finite, libm computes. A denormal is flushed with or without .ftz: hardware
- * has no other sine.
+ * libm computes values beyond TRIG_LIMIT and values that are not finite. A denormal is flushed with
+ * or without .ftz: hardware has no other sine.
  */
 #define TRIG(name, quarter, libm)                                                                  \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
@@ -305,7 +314,7 @@ void TS_PTX_FILL(float)(struct ts_ptx_optable *t)
 	t->fn[F_ABS][TY_F32] = abs_f32;
 	t->fn[F_NEG][TY_F64] = neg_f64;
 	t->fn[F_ABS][TY_F64] = abs_f64;
-	/* The untyped column holds the flushing form. */
+	/* The untyped column contains the flushing form. */
 	t->fn[F_NEG][TY_NONE] = neg_ftz_f32;
 	t->fn[F_ABS][TY_NONE] = abs_ftz_f32;
 	t->fn[F_COPYSIGN][TY_F32] = copysign_f32;

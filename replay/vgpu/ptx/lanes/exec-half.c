@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Arithmetic on f16 and bf16, single and packed. Sums and products are exact enough in float for one rounding;
- * fma goes through rounding to odd. Packed forms do the same to both halves of a word.
+ * Arithmetic on f16 and bf16, single and packed. Sums and products are exact enough in float for
+ * one rounding; fma rounds to odd first (half.h). Packed forms compute both halves of a word. The
+ * interpreter's loop calls these functions through the optable.
  */
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
-/* FTZ and saturation of one f16 value: mode is the instruction's. */
+/* Flushing and saturation of one f16 value. mode: the instruction's modes. */
 static inline uint16_t flush16(uint16_t h, uint32_t mode)
 {
 	return (mode & TS_PTX_MODE_FTZ) && !(h & 0x7c00) ? h & 0x8000 : h;
@@ -14,9 +15,7 @@ static inline uint16_t flush16(uint16_t h, uint32_t mode)
 
 static inline uint16_t done16(uint16_t h, uint32_t mode)
 {
-	uint16_t clamped = h > 0x7c00	? 0
-			   : h > 0x3c00 ? 0x3c00
-					: h; /* negatives and NaN are above infinity */
+	uint16_t clamped = h > 0x7c00 ? 0 : h > 0x3c00 ? 0x3c00 : h; /* negative values and NaN */
 
 	h = flush16(h, mode);
 	return mode & TS_PTX_MODE_SAT ? clamped : h;
@@ -62,7 +61,7 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
 	{                                                                                         \
 		uint16_t r = fma1_##t(a, b, c, mode);                                             \
                                                                                                   \
-		/* Negative and NaN are above the canonical NaN's predecessor. */                 \
+		/* A NaN stays NaN, a negative result becomes zero. */                            \
 		return from(r) != from(r) ? nan_ : r & 0x8000 ? 0 : r;                            \
 	}                                                                                         \
 	static inline uint16_t min1_##t(uint16_t a, uint16_t b, uint32_t mode)                    \
@@ -111,7 +110,7 @@ static inline uint16_t keep16(uint16_t h, uint32_t mode)
                                                                                                   \
 		return r == nan_ ? nan_ : (r & 0x7fff) | sign;                                    \
 	}                                                                                         \
-	/* The sign of a difference finds a NaN: a comparison of halves costs twice as much. */   \
+	/* The sign of a difference detects a NaN: comparing halves costs twice as much. */       \
 	static inline uint16_t neg1_##t(uint16_t a, uint32_t mode)                                \
 	{                                                                                         \
 		uint32_t negative = in_(a ^ 0x8000, mode), nan = infinity - (a & 0x7fffu);        \

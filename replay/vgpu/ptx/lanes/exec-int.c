@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Integer and bit instructions. Values of 16 bits lie in 32-bit lanes whose upper half means nothing. Divisions by
- * zero, which PTX leaves open, answer all ones, as GPUs do, and so do their remainders.
+ * Integer and bit instructions. 16-bit values lie in 32-bit lanes with an undefined upper half. PTX
+ * leaves division by zero open; quotient and remainder are all ones here, as on GPUs. The
+ * interpreter's loop calls these functions through the optable.
  */
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
@@ -94,7 +95,10 @@ TS_PTX_BINARY(add_sat_s32, uint32_t, int32_t, clamp_s32((int64_t)a + b))
 TS_PTX_BINARY(sub_sat_s32, uint32_t, int32_t, clamp_s32((int64_t)a - b))
 TS_PTX_TERNARY(mad_hi_sat_s32, uint32_t, int32_t, clamp_s32(((int64_t)a * b >> 32) + c))
 
-/* Every 32-bit quotient is exact in doubles: the gap to the next integer is wider than half a last place. */
+/*
+ * A double gives every 32-bit quotient exactly: the gap to the next integer is wider than half a
+ * last place.
+ */
 TS_PTX_BINARY(div_u16, uint32_t, uint16_t, (b ? a / (b ? b : 1) : 0xffff))
 TS_PTX_BINARY(div_s16, uint32_t, int16_t, (b ? a / (b ? b : 1) : -1))
 TS_PTX_BINARY(div_u32, uint32_t, uint32_t,
@@ -116,7 +120,7 @@ TS_PTX_BINARY(rem_s32, uint32_t, int32_t,
 TS_PTX_BINARY(rem_u64, uint64_t, uint64_t, (b ? a % (b ? b : 1) : UINT64_MAX))
 TS_PTX_BINARY(rem_s64, uint64_t, int64_t, (b == -1 ? 0 : b ? a % (b ? b : 1) : -1))
 
-/* Shift counts are 32 bits wide and clamp at the width. */
+/* Shift counts have 32 bits and are clamped to the width. */
 TS_PTX_BINARY(shl_16, uint32_t, uint32_t, (b > 15 ? 0 : a << (b & 15)))
 TS_PTX_BINARY(shl_32, uint32_t, uint32_t, (b > 31 ? 0 : a << (b & 31)))
 TS_PTX_OP2(shl_64, uint64_t, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t,
@@ -189,15 +193,15 @@ TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
 /*
- * The position or the length of a bit field. The ISA allows 0 to 255. Beyond that, GPUs use the low byte for fields of
- * 32 bits, and all of the count for fields of 64 bits, for which they have no instruction of their own.
+ * Position or length of a bit field. The ISA allows 0 to 255. Beyond that, GPUs use the low byte
+ * for 32-bit fields. For 64-bit fields they have no instruction and use the complete count.
  */
 static inline uint32_t field_count(uint32_t count, unsigned width)
 {
 	return width == 32 || count < 255 ? count & 255 : 255;
 }
 
-/* Bits past the top take the sign, or zero. */
+/* Bits past the top are the sign, or zero. */
 static inline uint64_t extract(uint64_t a, uint32_t position, uint32_t length, unsigned width,
 			       bool is_signed)
 {
@@ -235,7 +239,7 @@ static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_
 	return (b & ~mask) | (a << pos & mask);
 }
 
-/* d = a's low bits put into b: four operands, the fourth in the operand list's place. */
+/* Inserts a's low bits into b. The fourth operand is in aux. */
 static int bfi_32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -284,7 +288,10 @@ TS_PTX_BINARY(bmsk, uint32_t, uint32_t, bit_mask(a, b, in->aux))
 TS_PTX_BINARY(szext_u32, uint32_t, uint32_t, size_extend(a, b, in->aux, false))
 TS_PTX_BINARY(szext_s32, uint32_t, uint32_t, size_extend(a, b, in->aux, true))
 
-/* The n-th set bit from base on, upwards for n > 0, downwards for n < 0; n = 0 asks for base itself. */
+/*
+ * The n-th set bit from base on, upwards for n > 0, downwards for n < 0. For n = 0 only base
+ * itself.
+ */
 static inline uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
 	int step = n < 0 ? -1 : 1, left = n < 0 ? -n : n;
@@ -366,7 +373,7 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
 TS_PTX_TERNARY(dp4a, uint32_t, uint32_t, dot4(a, b, c, in->aux))
 TS_PTX_TERNARY(dp2a, uint32_t, uint32_t, dot2(a, b, c, in->aux))
 
-/* By the truth table: minterm i is a, b, c in that order of weight. */
+/* Truth table: bit i of aux is the result for a, b, c as the bits of i, a highest. */
 static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -386,9 +393,9 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 }
 
 /*
- * Carries: one bit a lane, in the frame's carry mask. aux bit 0: a carry comes in. A subtraction is the sum with the
- * complement and a first carry of one, as in the hardware: its carry is set where it borrows not, which nvcc's 128-bit division
- * reads with addc.
+ * Carries: one bit per lane, in the frame's carry mask. aux bit 0: read a carry. A subtraction adds
+ * the complement with an initial carry of one, as hardware does. Its carry is set if it does not
+ * borrow; nvcc's 128-bit division reads this carry with addc.
  */
 #define CARRY(name, S, W, first, sum)                                                    \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \

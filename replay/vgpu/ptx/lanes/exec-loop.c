@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The interpreter's loop: fetches, guards and dispatches. Uniform branches stay here; the rest of control flow is control-flow.c. */
+/*
+ * The interpreter's loop: fetch, guard, dispatch. engine.c and schedule.c call it for each turn of
+ * a warp. Uniform branches run here; control-flow.c handles the rest of control flow.
+ */
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
 static int loop(struct ts_ptx_warp *w)

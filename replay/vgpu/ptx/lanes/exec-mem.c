@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loads and stores of every width, space and vector length, and what else deals in addresses. The decoder puts these functions
- * into instructions; they call mem.h for the pointers.
+ * Loads and stores of every width, space and vector length, and address instructions. The decoder
+ * stores these functions in instructions; they call mem.h for host pointers.
  *
- * One lane's access is one access of the host, also that of a vector, so volatile and relaxed accesses are the plain ones with a
- * fence where the instruction orders. PTX permits an access of a vector to be several (ISA 8.2.4), hardware makes naturally
- * aligned ones of up to 16 bytes in one, and CUB's look-back relies on it. x86-64 processors with AVX make aligned accesses
- * of 16 bytes in one, too. Vectors of 32 bytes are two accesses.
+ * One lane's access is one access of the host, also for a vector. So volatile and relaxed accesses
+ * are plain accesses, plus a fence if the instruction orders. PTX allows several accesses for a
+ * vector (ISA 8.2.4). Hardware makes naturally aligned accesses of up to 16 bytes in one, and CUB's
+ * look-back relies on that. x86-64 CPUs with AVX also make aligned 16-byte accesses in one. Vectors
+ * of 32 bytes are two accesses.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
-/* Watching others or being watched: what came before stays before, what follows stays after, and spinning is short. */
+/*
+ * For accesses that synchronize threads: orders earlier and later accesses, and shortens the slice
+ * of a polling loop.
+ */
 static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	if (!(in->flags & INSN_SYNC))
@@ -19,10 +23,10 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	atomic_thread_fence(memory_order_acq_rel);
 }
 
-/* A lane's vector on its way between memory, where it is one access, and the registers of its elements. */
+/* Size of a lane's vector in the buffer between memory and registers. */
 #define VECTOR_BYTES 32
 
-/* All lanes, or those of a mask. */
+/* Runs a statement for all lanes, or for the lanes of a mask. */
 #define EACH_LANE(m, statement)                                     \
 	if ((m) == UINT32_MAX) {                                    \
 		TS_PTX_FOR_LANES                                    \
@@ -37,7 +41,10 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 		}                                                   \
 	}
 
-/* Moves `bytes` of each lane, aligned to their size, between `lanes`, one after the other, and AT, lane i's place in memory. */
+/*
+ * Moves `bytes` of each lane, aligned to their size, between the array `lanes` and AT, lane i's
+ * place in memory.
+ */
 #define MOVE_TO(T, lanes, at)	TS_PTX_MOVE(T, lanes, at)
 #define MOVE_FROM(T, lanes, at) TS_PTX_MOVE(T, at, lanes)
 #define MOVE_LANES(MOVE, m, AT, lanes, bytes)                                 \
@@ -59,7 +66,7 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 			  MOVE(ts_ptx_v16, (lanes) + 32 * i + 16, (AT) + 16)) \
 	}
 
-/* A function that moves the vectors of an access between memory and `lanes`. */
+/* Defines a function that moves the vectors of an access between memory and `lanes`. */
 #define MOVE_VECTORS(name, MOVE, write)                                                      \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,     \
 			uint32_t bytes, uint8_t *lanes)                                      \
@@ -83,7 +90,10 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 MOVE_VECTORS(gather, MOVE_TO, false)
 MOVE_VECTORS(scatter, MOVE_FROM, true)
 
-/* The lanes' offsets into the stretch of their addresses, the stride included. False: one is outside, or not aligned. */
+/*
+ * Offsets of the lanes in one stretch, with the stride. False: an address is outside or not
+ * aligned.
+ */
 static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			      uint32_t bytes, bool write, uint64_t offset[TS_PTX_LANES],
 			      uint8_t **ret_start)
@@ -132,7 +142,7 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                \
 	}
 
-/* A load of lanes whose addresses have no order. */
+/* A load with unordered addresses. */
 #define LOAD_APART(name, D, T)                                                                     \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
 	{                                                                                          \
@@ -152,7 +162,7 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                          \
 	}
 
-/* A load of each lane at one offset in its local memory. */
+/* A load of all lanes at one offset in their local memory. */
 #define LOAD_OWN(name, apart, D, T)                                                      \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
 			uint64_t first)                                                  \
@@ -168,7 +178,7 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                \
 	}
 
-/* A load: of vectors, of lanes one after the other, of one place, of local memory, or of lanes apart. */
+/* A load: of vectors, consecutive lanes, one address, local memory, or unordered addresses. */
 #define LOAD(name, D, T)                                                                       \
 	LOAD_VECTOR(name##_vector, D, T)                                                       \
 	LOAD_APART(name##_apart, D, T)                                                         \
@@ -219,7 +229,7 @@ LOAD(ld_u32_64, uint64_t, uint32_t)
 LOAD(ld_s32_64, uint64_t, int32_t)
 LOAD(ld_u64, uint64_t, uint64_t)
 
-/* A store's value is operand b, or in the list where there are several. */
+/* The value of a store is operand b, or a list for vectors. */
 #define STORE_VECTOR(name, S, T)                                                         \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
@@ -242,7 +252,7 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return scatter(w, in, m, (uint32_t)sizeof(T) * n, lanes);                \
 	}
 
-/* A store of lanes whose addresses have no order. */
+/* A store with unordered addresses. */
 #define STORE_APART(name, S, T)                                                            \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
 	{                                                                                  \
@@ -260,7 +270,7 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return 0;                                                                  \
 	}
 
-/* A store of each lane at one offset in its local memory. */
+/* A store of all lanes at one offset in their local memory. */
 #define STORE_OWN(name, apart, S, T)                                                     \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
 			uint64_t first)                                                  \
@@ -276,7 +286,7 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return 0;                                                                \
 	}
 
-/* A store: of vectors, of lanes one after the other, of local memory, or of lanes apart. */
+/* A store: of vectors, consecutive lanes, local memory, or unordered addresses. */
 #define STORE(name, S, T)                                                                \
 	STORE_VECTOR(name##_vector, S, T)                                                \
 	STORE_APART(name##_apart, S, T)                                                  \
@@ -314,7 +324,7 @@ STORE(st_16_64, uint64_t, uint16_t)
 STORE(st_32_64, uint64_t, uint32_t)
 STORE(st_64, uint64_t, uint64_t)
 
-/* A kernel's parameter at a fixed place: the same for all lanes. The decoder has checked the bounds. */
+/* A kernel parameter at a fixed offset, equal in all lanes. The decoder has checked the bounds. */
 #define PARAM(name, D, T)                                                                   \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)    \
 	{                                                                                   \
@@ -361,10 +371,12 @@ static int local_address(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	return 0;
 }
 
-/* imm: the window's start, added on the way to generic, taken off on the way back. */
+/* imm: start of the window to add, or its negative for the way back. */
 TS_PTX_OP1(cvta, uint64_t, uint64_t, uint64_t, uint64_t, a + in->imm)
 
-/* Constant variables lie in device memory; what tells them apart is that kernels must not write there. */
+/*
+ * Constant variables lie in device memory that kernels must not write, so the range is read-only.
+ */
 static bool is_constant(struct ts_ptx_worker *worker, uint64_t address)
 {
 	const struct ts_ptx_range *r = ts_ptx_range_of(worker, address);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Comparison and selection: setp with all its comparisons, set, selp, slct, and the logic of predicates. */
+/*
+ * Comparison and selection: setp with all comparisons, set, selp, slct, and logic of predicates.
+ * The interpreter's loop calls these functions through the optable.
+ */
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
@@ -17,7 +20,7 @@ static inline uint32_t combine(uint32_t r, uint32_t c, uint32_t boolop)
 	}
 }
 
-/* target: the slot of the second result, which gets the comparison's opposite. */
+/* target: slot of the second result, which gets the opposite of the comparison. */
 static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			 uint32_t r, uint32_t opposite)
 {
@@ -88,7 +91,10 @@ CMP_INT(s64, uint64_t, int64_t)
 CMP_FLOAT(f32, float, float)
 CMP_FLOAT(f64, double, double)
 
-/* Halves compare as floats. Pairs compare both parts: the first result is the low part's, the second the high one's. */
+/*
+ * Halves compare as floats. Pairs compare both parts: the first result is for the low part, the
+ * second for the high part.
+ */
 static inline bool holds(enum ts_ptx_cmp cmp, float a, float b)
 {
 	switch (cmp) {
@@ -177,7 +183,7 @@ HALVES(geu, CMP_GEU)
 HALVES(num, CMP_NUM)
 HALVES(nan, CMP_NAN)
 
-/* Predicates as operands. */
+/* Selection by a predicate operand. */
 #define SELECT(name, S)                                                                  \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
@@ -201,7 +207,7 @@ TS_PTX_OP3(slct_f32_32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32
 TS_PTX_OP3(slct_f32_64, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, float, float,
 	   c >= 0 ? a : b)
 
-/* aux: the value that stands for true. */
+/* aux: the value for true. */
 static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -211,7 +217,7 @@ static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	return 0;
 }
 
-/* d gets its low part from a, its high part from b: set on pairs. */
+/* set on pairs: d's low part comes from a, its high part from b. */
 static int set_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -223,7 +229,7 @@ static int set_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* aux: bit 0 negates a, bit 1 b. */
+/* aux: bit 0 negates a, bit 1 negates b. */
 #define PREDICATE(name, expr)                                                            \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \

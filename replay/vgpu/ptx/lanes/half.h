@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small floating-point formats, in forms that vectorise: f16 and bf16 to float (exact) and from float (to nearest, ties to
- * even), with PTX's canonical NaNs. Rounding in other directions and other formats: convert.c.
+ * Small float formats, in forms that vectorise: f16 and bf16 to float (exact) and from float (to
+ * nearest, ties to even), with PTX's canonical NaNs. convert.c has other rounding directions and
+ * formats.
  */
 #pragma once
 
@@ -60,7 +61,7 @@ static inline float ts_ptx_canonical(float f)
 static inline float ts_ptx_from_f16(uint16_t h)
 {
 	uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
-	/* Moves the exponent's bias, denormals included; infinity and NaN keep their own exponent. */
+	/* Move the exponent's bias, also for denormals; infinity and NaN keep their exponent. */
 	float scaled = ts_ptx_float(magnitude) * 0x1p112f;
 	uint32_t bits = (h & 0x7c00) == 0x7c00 ? magnitude | 0x7f800000 : ts_ptx_bits(scaled);
 
@@ -70,7 +71,7 @@ static inline float ts_ptx_from_f16(uint16_t h)
 static inline uint16_t ts_ptx_to_f16(float f)
 {
 	uint32_t u = ts_ptx_bits(f), magnitude = u & 0x7fffffff, sign = u >> 16 & 0x8000;
-	/* Adding 0.5 aligns a denormal result's last place with the float's and rounds it. */
+	/* Adding 0.5 aligns the last place of a denormal result with the float's and rounds it. */
 	uint32_t small = ts_ptx_bits(ts_ptx_float(magnitude) + 0.5f) - 0x3f000000;
 	uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
 	uint32_t r = magnitude < 0x38800000 ? small : normal;
@@ -94,22 +95,26 @@ static inline uint16_t ts_ptx_to_bf16(float f)
 }
 
 /*
- * a * b + c of narrow formats, rounded to odd in double: rounding that to the narrow format is then one
- * rounding. The product is exact; what the sum loses tells whether its last bit must be set.
+ * a * b + c of narrow formats, rounded to odd in double, so that rounding to the narrow format is
+ * one rounding. The product is exact. The error of the sum decides whether its last bit must be
+ * set.
  */
 static inline double ts_ptx_fma_odd(float a, float b, float c)
 {
 	double p = (double)a * (double)b, x = (double)c;
 	double s = p + x, t = s - p, lost = (p - (s - t)) + (x - t);
 	uint64_t bits = ts_ptx_bits64(s);
-	/* Towards zero where the sum was rounded away from it, so that setting the last bit is rounding to odd. */
+	/*
+	 * If the sum was rounded away from zero, step back: setting the last bit is then rounding
+	 * to odd.
+	 */
 	uint64_t away = (lost < 0) == (s > 0);
 	uint64_t odd = (bits & 1) ? bits : away ? (bits - 1) | 1 : bits | 1;
 
 	return lost == 0 || s - s != 0 || lost != lost ? s : ts_ptx_double(odd);
 }
 
-/* Double to float, rounded to odd likewise. */
+/* Double to float, also rounded to odd. */
 static inline float ts_ptx_float_odd(double x)
 {
 	float f = (float)x;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane loops from which most instructions are made. Each comes twice, for all 32 lanes and under a mask, in a form
- * that compilers turn into vector code: every lane is computed, those outside the mask keep their old value.
- * An operand may lie in the very slot of the result, never overlap it otherwise, which is what IVDEP states.
+ * The lane loops of most instructions. Each loop exists twice, for all 32 lanes and with a mask, in
+ * a form that compilers vectorise. With a mask every lane is computed, and lanes outside the mask
+ * keep their old value. An operand may be the same slot as the result but must not overlap it
+ * otherwise; IVDEP states this.
  */
 #pragma once
 
@@ -23,8 +24,9 @@
 #define TS_PTX_FOR_LANES TS_PTX_IVDEP for (int i = 0; i < TS_PTX_LANES; i++)
 
 /*
- * An operand's lanes. Arithmetic is built without AddressSanitizer, under which one check of each lane makes the engine several
- * times slower; the first and the last lane are checked here instead: lanes lie one behind the other.
+ * An operand's lanes. Arithmetic is built without AddressSanitizer, because a check of each lane
+ * makes the engine several times slower. Instead the first and the last lane are checked here:
+ * lanes are consecutive in memory.
  */
 #ifdef TS_PTX_CHECK_LANES
 #define ts_ptx_lanes(operand, lane_bytes) ts_ptx_checked_lanes(operand, lane_bytes)
@@ -44,7 +46,7 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 #define TS_PTX_HAS(m, i, size) \
 	((size) == 8 ? ((uint64_t)(m)&ts_ptx_bit64[i]) != 0 : ((m)&ts_ptx_bit32[i]) != 0)
 
-/* Loops: load, then expr in terms of a, b, c; S* are what slots hold, T* what lanes are read as. */
+/* Loops: load, then expr of a, b, c. S*: types in slots; T*: types that lanes are read as. */
 #define TS_PTX_LOOP(m, SD, TD, load, expr)                                 \
 	if ((m) == UINT32_MAX) {                                           \
 		TS_PTX_FOR_LANES                                           \
@@ -91,12 +93,12 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 		return 0;                                                                          \
 	}
 
-/* All operands alike: S in slots, T as read. */
+/* All operands have the same type: S in slots, T as read. */
 #define TS_PTX_UNARY(name, S, T, expr)	 TS_PTX_OP1(name, S, T, S, T, expr)
 #define TS_PTX_BINARY(name, S, T, expr)	 TS_PTX_OP2(name, S, T, S, T, S, T, expr)
 #define TS_PTX_TERNARY(name, S, T, expr) TS_PTX_OP3(name, S, T, S, T, S, T, S, T, expr)
 
-/* The same functions for the types of a width. */
+/* One function for all types of a width. */
 #define TS_PTX_SET16(t, family, f) \
 	((t)->fn[family][TY_B16] = (t)->fn[family][TY_U16] = (t)->fn[family][TY_S16] = (f))
 #define TS_PTX_SET32(t, family, f) \
@@ -104,7 +106,7 @@ static const uint64_t ts_ptx_bit64[32] __attribute__((unused, aligned(64))) = TS
 #define TS_PTX_SET64(t, family, f) \
 	((t)->fn[family][TY_B64] = (t)->fn[family][TY_U64] = (t)->fn[family][TY_S64] = (f))
 
-/* Bits of lanes that are all ones or zero. */
+/* Packs lanes that are all ones or zero into bits. */
 static inline uint32_t ts_ptx_pack(const uint32_t lanes[TS_PTX_LANES])
 {
 #ifdef __SSE2__

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, and wmma.load and wmma.store, whose fragments PTX leaves to
- * the implementation: here they are mma.sync's (mma.c), which is also how hardware lays out the common ones.
+ * Moves matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma.load and
+ * wmma.store. PTX leaves wmma fragments to the implementation. Here they have the layout of
+ * mma.sync (mma.c), which hardware also uses for the common ones. The interpreter's loop calls
+ * these functions through the optable.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
-/* The rows' pointers: lanes 0 to 7 name matrix 0's, 8 to 15 matrix 1's, and so on. */
+/* Pointers to the rows: lanes 0 to 7 contain matrix 0's, lanes 8 to 15 matrix 1's, and so on. */
 static int matrix_rows(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 		       bool write, uint8_t *rows[TS_PTX_LANES])
 {
@@ -88,7 +90,7 @@ static int movmatrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	return 0;
 }
 
-/* Where a lane's word or element of a fragment lies in its matrix: mma.c says who holds what. */
+/* Position of a lane's word or element of a fragment in its matrix; mma.c explains the layout. */
 struct place {
 	uint32_t row, column;
 };
@@ -106,7 +108,7 @@ static struct place place_of(uint32_t what, uint32_t r, uint32_t e, uint32_t lan
 		blocks = rows / (4 * per);
 		return (struct place){t * per + e + r % blocks * 4 * per, g + 8 * (r / blocks)};
 	default:
-		/* Of C a register holds one element, or two halves. */
+		/* A register of C contains one element, or two halves. */
 		e += r * per;
 		blocks = rows / 8;
 		return (struct place){g + 8 * (e / 2 % blocks),
@@ -114,7 +116,7 @@ static struct place place_of(uint32_t what, uint32_t r, uint32_t e, uint32_t lan
 	}
 }
 
-/* The lanes' pointers to an element of register r: bytes from each. */
+/* Pointers of all lanes to element e of register r, `bytes` each. */
 static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t what,
 			  uint32_t r, uint32_t e, uint32_t bits, uint32_t bytes, bool write,
 			  uint8_t *host[TS_PTX_LANES])
@@ -141,21 +143,24 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	return 0;
 }
 
-/* Registers beyond what the matrix needs repeat the first ones, as those of f16 do. */
+/* Registers beyond the matrix repeat the first ones, as for f16. */
 static uint32_t distinct_registers(uint32_t what)
 {
 	return TS_PTX_WMMA_ROWS(what) * TS_PTX_WMMA_COLUMNS(what) / TS_PTX_LANES /
 	       ts_ptx_per_register(TS_PTX_WMMA_TYPE(what));
 }
 
-/* A matrix that lies in one stretch, with one address and one stride in all lanes, as PTX demands. */
+/* A matrix in one stretch, with one address and one stride in all lanes, as PTX requires. */
 struct whole_matrix {
 	uint8_t *host;
 	uint64_t stride;	       /* elements from line to line */
-	uint64_t offset[TS_PTX_LANES]; /* bytes from host to the first element of each lane */
+	uint64_t offset[TS_PTX_LANES]; /* bytes from host to each lane's first element */
 };
 
-/* Elements from host to element e of register r of lane 0; each lane's lies as far behind its own first. */
+/*
+ * Elements from host to element e of register r. Relative to each lane's first element, the
+ * distance is equal.
+ */
 static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t lane,
 			       uint64_t stride)
 {
@@ -165,7 +170,7 @@ static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t l
 					   : at.row * stride + at.column;
 }
 
-/* False: each access is looked at by itself, which also reports what is wrong. */
+/* False: the caller checks each access separately, which also reports faults. */
 static bool find_whole_matrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t what,
 			      uint32_t bits, bool write, struct whole_matrix *ret)
 {
@@ -242,13 +247,13 @@ static void store_elements(const struct whole_matrix *x, uint64_t offset, uint32
 	}
 }
 
-/* True if the elements of a register follow one another in memory. */
+/* True if the elements of a register are consecutive in memory. */
 static bool is_contiguous(uint32_t what)
 {
 	return TS_PTX_WMMA_BY_COLUMN(what) == (TS_PTX_WMMA_WHICH(what) == TS_PTX_MATRIX_B);
 }
 
-/* Moves register r, one lane's elements at once where they follow one another. */
+/* Moves register r, all elements of a lane at once if they are consecutive. */
 #define MOVE_REGISTER(move, x, what, r, per, bits, words)                                  \
 	if (is_contiguous(what)) {                                                         \
 		move(x, element_offset(what, r, 0, 0, (x)->stride) * ((bits) / 8),         \
@@ -265,7 +270,7 @@ static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	uint32_t what = list[in->n], n = distinct_registers(what);
 	enum ts_ptx_type type = TS_PTX_WMMA_TYPE(what);
 	uint32_t per = ts_ptx_per_register(type), bits = type == TY_F64 ? 64 : 32 / per;
-	/* What is smaller than a byte lies together in the direction of k. */
+	/* Elements smaller than a byte are consecutive along k. */
 	uint32_t steps = bits < 8 ? 1 : per, bytes = bits < 8 ? 4 : bits / 8;
 	uint64_t words[8][TS_PTX_LANES] = {{0}};
 	struct whole_matrix matrix;
@@ -290,7 +295,7 @@ static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 			}
 		}
 	}
-	/* Only now, since the address may lie in a register that is written. */
+	/* Write last: a written register may contain the address. */
 	for (uint32_t r = 0; r < in->n; r++) {
 		void *d = ts_ptx_slot(w, list[r]);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses to pointers, for a whole warp. The common cases (all lanes in one allocation, in shared or in local memory) are
- * checked with a few vector loops; whatever fails them goes lane by lane through ptx-memory.c, which tells what is wrong.
+ * Translates addresses of a whole warp to host pointers. A few vector loops check the common cases:
+ * all lanes in one allocation, in shared memory or in local memory. If a check fails, ptx-memory.c
+ * handles the lanes one by one and reports the fault. The exec-*.c files, matrix.c and run/ include
+ * it.
  */
 #pragma once
 
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
 /*
- * One access of the host for what is aligned to its size. The type asks for 8 bytes alone: parameters, which nobody writes, may lie
- * so; an aligned place is one access by the same instruction.
+ * One access of the host if the address is aligned to its size. The type requires only 8 bytes,
+ * because parameters, which are never written, may have this alignment. The same instruction makes
+ * an aligned access in one.
  */
 typedef long long ts_ptx_v16 __attribute__((vector_size(16), may_alias, aligned(8)));
 #define TS_PTX_MOVE(T, to, from) \
@@ -54,10 +57,13 @@ static inline void ts_ptx_lane_addresses(const struct ts_ptx_warp *w, const stru
 	}
 }
 
-/* Up to so many lanes one by one are faster than all 32 under a mask. */
+/* Up to this many lanes, a loop over the lanes is faster than all 32 with a mask. */
 #define TS_PTX_FEW_LANES 12
 
-/* Offsets from base into one stretch of `size` bytes: false where a lane's access leaves it or is not aligned. */
+/*
+ * Replaces addresses by offsets from base in one stretch of `size` bytes. False: a lane's access is
+ * outside or not aligned.
+ */
 static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uint64_t base,
 				 uint64_t size, uint32_t bytes, uint32_t align)
 {
@@ -95,14 +101,17 @@ static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uin
 	return !(bad >> 63) && !(low & (align - 1));
 }
 
-/* Memory that is one piece on the host. Each lane's own begins `stride` bytes after the one of the lane before. */
+/*
+ * Memory that is consecutive on the host. If stride is not 0, each lane's memory starts `stride`
+ * bytes after the previous lane's.
+ */
 struct ts_ptx_stretch {
 	uint8_t *start;
 	uint64_t base, size, stride; /* size 0: there is none */
-	uint64_t *counted;	     /* the statistic of its accesses; NULL: none */
+	uint64_t *counted;	     /* statistic of its accesses; NULL: none */
 };
 
-/* The stretch that an access at `first` means. */
+/* Returns the stretch of an access at `first`. */
 static inline struct ts_ptx_stretch ts_ptx_stretch_of(struct ts_ptx_warp *w,
 						      const struct ts_ptx_insn *in, uint64_t first,
 						      bool write)
@@ -149,12 +158,12 @@ static inline void ts_ptx_count(const struct ts_ptx_stretch *at, uint32_t bytes)
 		*at->counted += bytes;
 }
 
-/* How the accesses of a warp lie. */
+/* Pattern of a warp's addresses. */
 enum ts_ptx_shape {
 	TS_PTX_APART,
-	TS_PTX_FLAT, /* all 32 lanes', one after the other */
-	TS_PTX_SAME, /* all 32 lanes' at one place */
-	TS_PTX_OWN,  /* all 32 lanes' at one offset in the local memory of each */
+	TS_PTX_FLAT, /* 32 consecutive lanes */
+	TS_PTX_SAME, /* 32 lanes at one address */
+	TS_PTX_OWN,  /* 32 lanes at one offset of their local memory */
 };
 
 static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
@@ -196,7 +205,10 @@ static inline enum ts_ptx_shape ts_ptx_shape_of(const struct ts_ptx_warp *w,
 	}
 }
 
-/* `span` bytes at `first`, of which the lanes access `total`. NULL: not in one stretch, or not aligned; nothing is counted. */
+/*
+ * Returns `span` bytes at `first`; the lanes access `total` of them. NULL: not in one stretch, or
+ * not aligned; nothing is counted.
+ */
 static inline uint8_t *ts_ptx_span(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 				   uint64_t first, uint32_t span, uint32_t align, uint32_t total,
 				   bool write)
@@ -210,7 +222,10 @@ static inline uint8_t *ts_ptx_span(struct ts_ptx_warp *w, const struct ts_ptx_in
 	return at.start + (first - at.base);
 }
 
-/* The first lane's place of TS_PTX_OWN; the next one's is ret_stride bytes behind it. NULL as above. */
+/*
+ * Returns the first lane's place for TS_PTX_OWN; the next lane's is ret_stride bytes later. NULL as
+ * for ts_ptx_span().
+ */
 static inline uint8_t *ts_ptx_own(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 				  uint64_t first, uint32_t bytes, bool write, uint64_t *ret_stride)
 {
@@ -224,7 +239,7 @@ static inline uint8_t *ts_ptx_own(struct ts_ptx_warp *w, const struct ts_ptx_ins
 	return at.start + (first - at.base);
 }
 
-/* bytes is a lane's whole access; address is overwritten. */
+/* bytes: a lane's complete access. Overwrites address. */
 static inline int ts_ptx_resolve_at(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 				    uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,
 				    bool write, uint8_t *host[TS_PTX_LANES])

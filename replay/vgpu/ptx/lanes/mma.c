@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * mma.sync, and wmma.mma whose fragments are laid out as mma.sync's are. All shapes share one rule for which lane holds what. A
- * register holds E elements (of 32 bits together). With g the lane's group of four and t its place there, register r of
- * matrix A holds row g + 8 * (r mod M/8) and columns t * E.. + (r div M/8) * 4 * E; B's column g + 8 * (r div K/4E)
- * and rows t * E.. + (r mod K/4E) * 4 * E; elements i of C and D lie at row g + 8 * (i/2 mod M/8), column
- * 2 * t + i mod 2 + 8 * (i/2 div M/8). Products are exact, the sum of a row and its addend is formed in double precision and
- * rounded once, so results are at least as close as hardware's, whose order of summation and truncation NVIDIA does not state.
+ * mma.sync, and wmma.mma, whose fragments have the layout of mma.sync. The interpreter's loop calls
+ * it through the optable. One rule gives the layout of all shapes. A register contains E elements
+ * (32 bits together). g is the lane's group of four, t its position in the group:
+ *
+ *     A, register r:    row g + 8 * (r mod M/8), columns t * E.. + (r div M/8) * 4 * E
+ *     B, register r:    column g + 8 * (r div K/4E), rows t * E.. + (r mod K/4E) * 4 * E
+ *     C, D, element i:  row g + 8 * (i/2 mod M/8), column 2 * t + i mod 2 + 8 * (i/2 div M/8)
+ *
+ * Products are exact. The sum of a row and its addend is computed in double precision and rounded
+ * once. So results are at least as close as hardware's; NVIDIA does not document its order of
+ * summation and its truncation.
  */
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"
@@ -21,7 +26,7 @@ enum {
 
 typedef double v4 __attribute__((vector_size(32)));
 
-/* A row by row. B, C and D in blocks of 8 columns, one after the other, each row by row. */
+/* A: row by row. B, C and D: blocks of 8 columns, one after the other, each row by row. */
 struct matrices {
 	uint32_t m, n, k;
 	double a[MAX_MK] __attribute__((aligned(64)));
@@ -54,7 +59,7 @@ static double element(uint32_t word, uint32_t e, enum ts_ptx_type type)
 	}                                        \
 	break
 
-/* The elements of a register: lane 0's, lane 1's and so on, each lane's from its lowest bit on. */
+/* Elements of a register: lane 0's, lane 1's and so on, each lane from its lowest bit on. */
 static void unpack(const void *slot, enum ts_ptx_type type, double *out)
 {
 	uint32_t per = ts_ptx_per_register(type);
@@ -112,7 +117,7 @@ static void load_b(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type
 	}
 }
 
-/* Element i of lane 0; that of each next lane lies 2 behind it. */
+/* Element i of lane 0; each next lane's is 2 elements later. */
 static double *elements_of_c(struct matrices *x, uint32_t i)
 {
 	uint32_t blocks = x->m / 8;
@@ -130,7 +135,7 @@ static double *elements_of_c(struct matrices *x, uint32_t i)
 			statement;                                  \
 	}
 
-/* Two halves a register: the elements of an even i and of the next one. */
+/* Two halves per register: elements i and i + 1, for even i. */
 #define EACH_HALF_OF_C(statement)                                      \
 	for (uint32_t i = 0; i < x->m * x->n / TS_PTX_LANES; i += 2) { \
 		uint16_t *s = ts_ptx_slot(w, list[i / 2]);             \
@@ -168,14 +173,13 @@ static void store_d(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_typ
 		EACH_OF_C(uint32_t, s[lane] = ts_ptx_bits(ts_ptx_canonical((float)c[2 * lane])))
 	else if (type == TY_S32 && satfinite)
 		EACH_OF_C(int32_t, s[lane] = saturated(c[2 * lane]))
-	else if (type ==
-		 TY_S32) /* sums of so few small products and an addend are exact in double */
+	else if (type == TY_S32) /* such sums are exact in double */
 		EACH_OF_C(uint32_t, s[lane] = (uint32_t)(int64_t)c[2 * lane])
 	else
 		EACH_HALF_OF_C(s[e] = ts_ptx_to_f16(ts_ptx_float_odd(c[e])))
 }
 
-/* Four rows of a block, which stay in registers. Products are summed up in order of k. */
+/* Four rows of a block, which stay in CPU registers. Products are added in order of k. */
 static void multiply_rows(const double *a, uint32_t k, const double *b, double *c)
 {
 	v4 sum[4][2];
@@ -217,7 +221,7 @@ static void multiply(struct matrices *x, bool fused, bool exclusive)
 	}
 }
 
-/* imm: TS_PTX_MMA; the list: D, A, B, C. */
+/* imm: TS_PTX_MMA; the operand list: D, A, B, C. */
 static int mma(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor's functions, by family and type. The files of lane loops are compiled once for each instruction set of the
- * host (TS_PTX_ISA), each filling a table of its own; the best one that the CPU has is chosen at run time.
+ * The executor's functions, by family and type. The files of lane loops are compiled once per
+ * instruction set of the host (TS_PTX_ISA), and each copy fills its own table. The linker uses the
+ * best table that the CPU supports.
  */
 #pragma once
 
 #include "replay/vgpu/ptx/code.h"
 
 enum ts_ptx_family {
-	/* integers; also f* where the name is the same */
+	/* integers, and floats with the same name */
 	F_MOV, /* by width: b32, b64, pred */
 	F_ADD,
 	F_SUB,
@@ -41,7 +42,7 @@ enum ts_ptx_family {
 	F_ADD_SAT,
 	F_SUB_SAT,
 	F_MAD_HI_SAT,
-	F_ADD_CARRY, /* aux: whether carry comes in; flags: whether it goes out */
+	F_ADD_CARRY, /* aux: reads a carry; flags: writes one */
 	F_SUB_CARRY,
 	F_MAD_CARRY,
 	F_MAD_HI_CARRY,
@@ -60,15 +61,15 @@ enum ts_ptx_family {
 	F_BMSK, /* aux: wrap */
 	F_SZEXT,
 	F_FNS,
-	F_DP4A, /* aux: bit 0 a signed, bit 1 b signed */
-	F_DP2A, /* also bit 2: hi */
+	F_DP4A, /* aux: bit 0: a is signed, bit 1: b is signed */
+	F_DP2A, /* as F_DP4A; bit 2: hi */
 	/* comparisons, in the order of enum ts_ptx_cmp */
 	F_SETP,
 	F_SETP_LAST = F_SETP + 13,
-	F_SET,	    /* by the type written: its true or zero, as the predicate a says */
+	F_SET,	    /* by the type written: its true value or zero, by predicate a */
 	F_SLCT,	    /* by width of d; c as s32 */
 	F_SLCT_F32, /* c as f32 */
-	F_TESTP,    /* aux: which */
+	F_TESTP,    /* aux: the property */
 	/* float */
 	F_SQRT,
 	F_RCP,
@@ -84,10 +85,10 @@ enum ts_ptx_family {
 	F_COPYSIGN,
 	F_SATURATE,
 	F_FMA_RELU,
-	F_ROUND, /* wraps inner with the modes in space */
+	F_ROUND, /* calls inner with the modes in space */
 	/* conversions */
-	F_CVT,		    /* aux: source type, target type and modes */
-	F_CVT_FAST_F32_S32, /* rn; and so on */
+	F_CVT,		    /* aux: types and modes */
+	F_CVT_FAST_F32_S32, /* rn, also the next ones */
 	F_CVT_FAST_F32_U32,
 	F_CVT_FAST_S32_F32, /* rzi */
 	F_CVT_FAST_F64_F32,
@@ -101,29 +102,30 @@ enum ts_ptx_family {
 	F_CVT_FAST_F32_BF16,
 	F_CVT_FAST_BF16_F32,
 	F_CVT_INT,    /* by widths; aux: TS_PTX_CVT_INT_AUX */
-	F_CVT_PACK,   /* two floats to a pair; aux as F_CVT */
-	F_CVT_UNPACK, /* f16x2 from e4m3x2 and so on */
+	F_CVT_PACK,   /* two floats to a pair; aux as in F_CVT */
+	F_CVT_UNPACK, /* f16x2 from e4m3x2 or e5m2x2 */
 	F_CVT_PACK_INT,
 	F_PACK,	  /* mov.bN d, {a, b, ..} */
 	F_UNPACK, /* mov.bN {a, b, ..}, d */
 	/* memory */
-	F_LD, /* by type: b8..s64, into 32-bit slots; INSN_DST64: F_LD64 */
+	F_LD, /* by type b8..s64, into 32-bit slots; F_LD64: into 64-bit slots */
 	F_LD64,
 	F_LD_PARAM, /* a kernel's parameter at imm */
 	F_LD_PARAM64,
 	F_ST,
 	F_ST64,		 /* the value is in 64-bit slots */
 	F_LOCAL_ADDRESS, /* d = frame's local base + imm */
-	F_CVTA,		 /* aux: window to add, or to subtract */
+	F_CVTA,		 /* imm: the window to add, or its negative */
 	F_ISSPACEP,
 	F_SREG,
 	F_FENCE,
 	F_CP_ASYNC,
 	F_PREFETCH,
-	F_ATOM, /* aux: enum ts_ptx_atom; inner none */
+	F_ATOM, /* aux: TS_PTX_ATOM_OP and type */
 	F_ATOM_CAS,
-	F_ATOM128, /* n words in the list, as halves: result, value, new value; then enum ts_ptx_atom128 */
-	F_ATOM_VECTOR, /* n elements: the list has results, values, then what F_ATOM's aux says */
+	/* n words in the list, as halves: result, value, new value; then enum ts_ptx_atom128 */
+	F_ATOM128,
+	F_ATOM_VECTOR, /* n elements: the list has results, values, then a word as F_ATOM's aux */
 	F_ALLOCA,      /* a: bytes, b and target: the stack pointer, aux: alignment */
 	F_MAPA,	       /* b: rank */
 	F_CP_BULK,
@@ -170,7 +172,7 @@ enum ts_ptx_boolop {
 	BOOL_XOR
 };
 
-/* F_SETP's aux */
+/* aux of F_SETP */
 #define TS_PTX_SETP_AUX(boolop, negate_c) ((uint32_t)(boolop) | (uint32_t)(negate_c) << 4)
 
 enum ts_ptx_rounding {
@@ -182,26 +184,26 @@ enum ts_ptx_rounding {
 	ROUND_NONE
 };
 
-/* F_CVT's aux: types and modes */
+/* aux of F_CVT: types and modes */
 #define TS_PTX_CVT_TO(aux)    ((aux)&31)
 #define TS_PTX_CVT_FROM(aux)  ((aux) >> 5 & 31)
 #define TS_PTX_CVT_ROUND(aux) ((aux) >> 10 & 7)
-#define TS_PTX_CVT_INTEGER    (1u << 13) /* .rni and so on: round to an integer */
+#define TS_PTX_CVT_INTEGER    (1u << 13) /* .rni and others: round to an integer */
 #define TS_PTX_CVT_FTZ	      (1u << 14)
 #define TS_PTX_CVT_SAT	      (1u << 15)
 #define TS_PTX_CVT_RELU	      (1u << 16)
 #define TS_PTX_CVT_SATFINITE  (1u << 17)
 
-/* F_CVT_INT's: how far to shift up and down again, for source and target, and whether with the sign */
+/* aux of F_CVT_INT: shift left and back, for source and target, and sign extension */
 #define TS_PTX_CVT_INT_AUX(shift_a, signed_a, shift_d, signed_d)                      \
 	((uint32_t)(shift_a) | (uint32_t)(signed_a) << 7 | (uint32_t)(shift_d) << 8 | \
 	 (uint32_t)(signed_d) << 15)
 
-/* F_ROUND's modes: enum ts_ptx_rounding and these */
+/* modes of F_ROUND: enum ts_ptx_rounding and these */
 #define TS_PTX_MODE_FTZ (1u << 4)
 #define TS_PTX_MODE_SAT (1u << 5)
 
-/* aux of KIND_BARRIER; a: number, b: threads, c: predicate, imm: whether it is negated */
+/* aux of KIND_BARRIER; a: number, b: threads, c: predicate, imm: negates it */
 enum {
 	TS_PTX_BAR_SYNC,
 	TS_PTX_BAR_ARRIVE,
@@ -235,11 +237,11 @@ enum {
 	TS_PTX_REDUX_MAX_S,
 };
 
-/* F_ATOM's aux: operation and type. */
+/* aux of F_ATOM: operation and type. */
 #define TS_PTX_ATOM_OP(aux)   ((aux)&15)
 #define TS_PTX_ATOM_TYPE(aux) ((aux) >> 4)
 
-/* Elements of a matrix in one of its registers. */
+/* Number of elements in one register of a matrix. */
 static inline uint32_t ts_ptx_per_register(enum ts_ptx_type type)
 {
 	switch (type) {
@@ -253,7 +255,7 @@ static inline uint32_t ts_ptx_per_register(enum ts_ptx_type type)
 	}
 }
 
-/* F_MMA's imm: shape and the types of D, A, B and C. The insn's n is the shape's n. */
+/* imm of F_MMA: shape and the types of D, A, B and C. The instruction's n is the shape's n. */
 #define TS_PTX_MMA(m, k, td, ta, tb, tc)                                                        \
 	((uint64_t)(m) | (uint64_t)(k) / 4 << 8 | (uint64_t)(td) << 16 | (uint64_t)(ta) << 24 | \
 	 (uint64_t)(tb) << 32 | (uint64_t)(tc) << 40)
@@ -264,11 +266,11 @@ static inline uint32_t ts_ptx_per_register(enum ts_ptx_type type)
 #define TS_PTX_MMA_B(imm)    ((enum ts_ptx_type)((imm) >> 32 & 255))
 #define TS_PTX_MMA_C(imm)    ((enum ts_ptx_type)((imm) >> 40 & 255))
 #define TS_PTX_MMA_SATFINITE (UINT64_C(1) << 48)
-#define TS_PTX_MMA_XOR	     (UINT64_C(1) << 49) /* of bits; else they are multiplied */
+#define TS_PTX_MMA_XOR	     (UINT64_C(1) << 49) /* xor of bits; else and */
 
 /*
- * What F_WMMA_LOAD and F_WMMA_STORE move, in the word behind their registers in the operand list: which matrix, rows,
- * columns, whether columns are what lies together, the elements' type.
+ * Describes the matrix of F_WMMA_LOAD and F_WMMA_STORE, in the word behind the registers in the
+ * operand list: which matrix, rows, columns, column-major layout, type of the elements.
  */
 enum ts_ptx_matrix {
 	TS_PTX_MATRIX_A,
@@ -309,7 +311,7 @@ enum ts_ptx_atom {
 	ATOM_DEC,
 };
 
-/* In the word behind F_ATOM128's list. */
+/* The word behind F_ATOM128's list. */
 enum ts_ptx_atom128 {
 	TS_PTX_ATOM128_LOAD,
 	TS_PTX_ATOM128_STORE,
@@ -330,7 +332,7 @@ enum ts_ptx_video {
 	VIDEO_MAD,
 };
 
-/* F_VIDEO's aux. The second operation: 0 none, 1 add, 2 min, 3 max. */
+/* aux of F_VIDEO. The second operation: 0 none, 1 add, 2 min, 3 max. */
 #define TS_PTX_VIDEO_OP_MASK	  15u
 #define TS_PTX_VIDEO_PARTS_SHIFT  4
 #define TS_PTX_VIDEO_SIGNED_D	  (1u << 7)
@@ -345,17 +347,26 @@ enum ts_ptx_video {
 struct ts_ptx_optable {
 	const char *isa;
 	ts_ptx_fn fn[F_N][TY_N];
-	/* Runs the warp's current split until its slice ends, it stops, or faults: see ptx-exec.h. */
+	/*
+	 * Runs the warp's current split until its slice ends, it stops, or it faults; see
+	 * ptx-exec.h.
+	 */
 	int (*loop)(struct ts_ptx_warp *w);
 };
 
-/* The named instruction set's, or the best that the CPU has. NULL: the CPU has no such. */
+/*
+ * misc.c: returns the table of the named instruction set; NULL name: the best one. NULL: the CPU
+ * does not support it.
+ */
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa);
-/* ptx-link.c: ts_ptx_link() for an instruction set of one's choice, for tests. -EINVAL where the CPU lacks it. */
+/*
+ * ptx-link.c: ts_ptx_link() with a chosen instruction set, for tests. -EINVAL: the CPU does not
+ * support it.
+ */
 int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, const char *isa,
 		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 
-/* The instruction-set copies' fillers. */
+/* Fill functions, one per file and instruction set. */
 #define TS_PTX_DECLARE_ISA(isa)                                 \
 	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);    \
 	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);    \
@@ -370,7 +381,7 @@ TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)
 TS_PTX_DECLARE_ISA(v4)
 
-/* Compiled once. */
+/* Fill functions of files that are compiled once. */
 void ts_ptx_fill_approx(struct ts_ptx_optable *);
 void ts_ptx_fill_atom(struct ts_ptx_optable *);
 void ts_ptx_fill_collective(struct ts_ptx_optable *);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Carries out the video instructions, lane by lane: they are rare, and none is worth a loop of its own. */
+/*
+ * Video instructions, one lane at a time: they are rare, so none needs a vectorised loop. The
+ * interpreter's loop calls them through the optable.
+ */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 
 static int64_t video_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
@@ -17,7 +20,7 @@ static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* GPUs, which emulate these, clamp a whole word's unsigned sum or difference only from below. */
+/* GPUs emulate these instructions and clamp a 32-bit unsigned sum or difference only from below. */
 static int64_t video_saturate(int64_t v, uint32_t bits, uint32_t aux)
 {
 	uint32_t op = aux & TS_PTX_VIDEO_OP_MASK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Parts of files, headers of functions and bodies: words and numbers, declared names, registers, variables with their
- * initialisers. parse.c and parse-body.c call it.
+ * Parser of declarations: words and numbers, declared names, registers, variables with their
+ * initialisers. parse.c and parse-body.c call it; it calls lex.c for tokens.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int ts_ptx_take_name(struct ts_ptx_parser *p, const char **ret_name)
 	return 0;
 }
 
-/* Directives such as .loc and .target have no end but their line's. */
+/* Directives such as .loc and .target end with their line. */
 void ts_ptx_skip_line(struct ts_ptx_parser *p)
 {
 	uint32_t line = p->tok.line;
@@ -182,7 +182,10 @@ static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_
 	return 0;
 }
 
-/* name [dims]: sets bytes and unsized. dims[0] may be empty; ret_inner is the size of one element of it. */
+/*
+ * name [dims]: sets bytes and unsized. dims[0] may be empty; ret_inner is the size of one of its
+ * elements.
+ */
 static int parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t vector,
 			  uint64_t *ret_inner)
 {
@@ -297,7 +300,7 @@ static int init_element(struct ts_ptx_initialiser *in)
 	} else if (p->tok.kind == TOKEN_INTEGER || p->tok.kind == TOKEN_FLOAT) {
 		init->value = init_value(&p->tok, in->v->type, negative);
 		ts_ptx_next(p);
-		if (ts_ptx_accept(p, '(')) { /* 0xFF00(name): some bits of an address */
+		if (ts_ptx_accept(p, '(')) { /* 0xFF00(name): selected bits of an address */
 			init->mask = init->value;
 			if (!init->mask)
 				return ts_ptx_unexpected(p, "a mask that is not zero");
@@ -313,7 +316,10 @@ static int init_element(struct ts_ptx_initialiser *in)
 	return r;
 }
 
-/* level: the nesting; a closed inner list fills its row up, which is right for one dimension and for full rows. */
+/*
+ * level: nesting depth. A closed inner list fills its row up, which is right for one dimension and
+ * for full rows.
+ */
 static int init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsigned level)
 {
 	struct ts_ptx_parser *p = in->p;
@@ -366,7 +372,7 @@ int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_f
 	return ts_ptx_map_put(&p->module->symbols, name, strlen(name), 0, s);
 }
 
-/* A module's variable may be declared extern and then defined. */
+/* A module may declare a variable extern and then define it. */
 static int add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
 {
 	struct ts_ptx_symbol *old =

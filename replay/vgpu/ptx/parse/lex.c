@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Splits PTX text into tokens. An opcode with its modifiers ("ld.global.v4.u32", "fence.proxy.async::generic") is
- * one word, as is a register with a component ("%tid.x"); the parser takes them apart where it knows what they are.
+ * Splits PTX text into tokens for the parser. An opcode with its modifiers ("ld.global.v4.u32",
+ * "fence.proxy.async::generic") is one word, and so is a register with a component ("%tid.x"). The
+ * parser and the decoder split them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void skip_blank(struct ts_ptx_lexer *l)
 	}
 }
 
-/* 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX: the bits themselves. */
+/* 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX: the bits of a float or double. */
 static bool lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	const char *p = l->at;

@@ -9,7 +9,7 @@ enum ts_ptx_token_kind {
 	TOKEN_WORD,	 /* name, %name, opcode: letters, digits, '_', '$', '%', and inner dots */
 	TOKEN_DIRECTIVE, /* .name */
 	TOKEN_INTEGER,
-	TOKEN_FLOAT, /* value: bits of a double, of a float where single is set */
+	TOKEN_FLOAT, /* value: bits of a double, or of a float if single is set */
 	TOKEN_STRING,
 	TOKEN_PUNCT, /* text[0] */
 	TOKEN_BAD,

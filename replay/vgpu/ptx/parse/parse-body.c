@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads function bodies: declarations, labels and instructions with their operands. Names of registers and local
- * variables are resolved here, where they are in scope; labels, functions and the module's variables by the decoder.
+ * Parses function bodies: declarations, labels and instructions with their operands. It resolves
+ * names of registers and local variables, whose scope is known here. The decoder resolves labels,
+ * functions and the module's variables. parse.c calls it; it calls declare.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,10 @@ static struct ts_ptx_name *lookup(const struct ts_ptx_parser *p, const char *nam
 	}
 }
 
-/* A register by its name: as it stands, as one of a range (%r12 of %r<20>), or a vector's component (%v.x). */
+/*
+ * Finds a register by name: a single one, one of a range (%r12 of %r<20>), or a vector's component
+ * (%v.x).
+ */
 static bool lookup_reg(const struct ts_ptx_parser *p, const char *name, size_t n, uint32_t *ret_reg)
 {
 	const struct ts_ptx_name *found = lookup(p, name, n);
@@ -57,7 +61,7 @@ static bool lookup_reg(const struct ts_ptx_parser *p, const char *name, size_t n
 	while (digits < n && digits < 9 && name[n - 1 - digits] >= '0' &&
 	       name[n - 1 - digits] <= '9')
 		digits++;
-	/* Names themselves may end in digits: the shortest suffix that makes a range wins. */
+	/* A name may end in digits: the shortest suffix that selects a range wins. */
 	for (size_t take = 1; take <= digits; take++) {
 		uint64_t scale = 1;
 
@@ -335,7 +339,7 @@ static int parse_instruction(struct ts_ptx_parser *p)
 		if (r)
 			return r;
 		s.n_operands++;
-		/* "call (ret), f, (args), proto" and "mov.b32 a, b" alike */
+		/* "call (ret), f, (args), proto" and "mov.b32 a, b" */
 		if (!ts_ptx_accept(p, ',') && !ts_ptx_at(p, ';'))
 			return ts_ptx_unexpected(p, "',' or ';'");
 	}
@@ -396,7 +400,7 @@ static int parse_label(struct ts_ptx_parser *p)
 	r = ts_ptx_map_put(&p->func->labels, label->name, strlen(label->name), p->scope, label);
 	if (!r && ts_ptx_accept_word(p, ".branchtargets"))
 		return parse_targets(p, label);
-	/* What an indirect call may reach, and its prototype, the call itself tells well enough. */
+	/* Skip targets and prototypes of indirect calls: the call contains enough information. */
 	if (!r && (ts_ptx_at_word(p, ".callprototype") || ts_ptx_at_word(p, ".calltargets"))) {
 		while (p->tok.kind != TOKEN_END && !ts_ptx_at(p, ';'))
 			ts_ptx_next(p);
@@ -453,7 +457,7 @@ int ts_ptx_parse_body(struct ts_ptx_parser *p)
 	unsigned depth = 0;
 	int r;
 
-	/* Scope 0 is the header's with its parameters, the body's own is inside it. */
+	/* Scope 0 is the header's scope with the parameters; the body's scope is inside it. */
 	r = open_scope(p);
 	if (!r)
 		r = ts_ptx_expect(p, '{');

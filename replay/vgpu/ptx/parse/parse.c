@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads PTX modules: directives and the headers of functions. Variables are read by declare.c, bodies by parse-body.c. Nesting is bounded, sizes are checked, and what is not understood is an error that names it.
+ * Parses PTX modules: directives and headers of functions. declare.c parses variables, parse-body.c
+ * parses bodies. Nesting is limited and sizes are checked. An unknown construct is an error that
+ * names it. vgpu-module.c calls ts_ptx_module_parse().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -102,7 +104,7 @@ static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 	return r;
 }
 
-/* Kernel parameters lie in order, each aligned as it asks. */
+/* Kernel parameters lie in order, each with its own alignment. */
 static int layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint64_t at = 0;
@@ -166,7 +168,7 @@ static int parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool
 		r = parse_func_directives(p, f);
 	if (!r && ts_ptx_at(p, '{')) {
 		f->defined = true;
-		/* Known before its body is read, for recursion. */
+		/* Add it before its body is parsed, for recursion. */
 		r = add_func(p, f);
 		if (!r)
 			r = ts_ptx_parse_body(p);
@@ -176,7 +178,7 @@ static int parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool
 			r = add_func(p, f);
 	}
 	ts_ptx_map_deinit(&f->names);
-	/* A function that was not added is nobody's: what it holds outside the arena goes here. */
+	/* If the function is not in the module's list, free its memory outside the arena here. */
 	if (r) {
 		struct ts_ptx_func *g = p->module->funcs;
 
@@ -252,7 +254,7 @@ static int parse_header(struct ts_ptx_parser *p)
 	if (p->tok.kind == TOKEN_WORD && p->tok.n > 3 && !memcmp(p->tok.text, "sm_", 3))
 		p->module->sm = (uint32_t)strtoul(p->tok.text + 3, NULL, 10);
 	ts_ptx_skip_line(p);
-	/* PTX before 2.3 has no such directive: the compiler's option alone decided. */
+	/* PTX before 2.3 has no such directive: the compiler's option decided. */
 	if (p->module->version < 23 && !ts_ptx_at_word(p, ".address_size"))
 		return 0;
 	if (!ts_ptx_accept_word(p, ".address_size"))

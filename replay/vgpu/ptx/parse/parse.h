@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parser's parts share: files (parse.c), function bodies (parse-body.c), and below both declarations (declare.c). */
+/*
+ * Shared by the parser's files: parse.c (modules) and parse-body.c (bodies) call declare.c
+ * (declarations).
+ */
 #pragma once
 
 #include "replay/vgpu/ptx/parse/lex.h"
@@ -8,7 +11,7 @@ struct ts_ptx_parser {
 	struct ts_ptx_lexer lexer;
 	struct ts_ptx_token tok;
 	struct ts_ptx_module *module;
-	struct ts_ptx_func *func; /* whose body or header is being read */
+	struct ts_ptx_func *func; /* function whose header or body is parsed */
 	uint32_t scope;
 	uint32_t source_line, source_file;
 	struct ts_ptx_error *error;
@@ -53,10 +56,10 @@ int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_f
 		      struct ts_ptx_var *var);
 void ts_ptx_skip_line(struct ts_ptx_parser *p);
 
-/* A declaration in a space, past the space's directive, with its ';'. */
+/* Parses a declaration behind its space's directive, including ';'. */
 int ts_ptx_parse_vars(struct ts_ptx_parser *p, enum ts_ptx_space space,
 		      enum ts_ptx_linkage linkage);
-/* One formal parameter. */
+/* Parses one formal parameter. */
 int ts_ptx_parse_param(struct ts_ptx_parser *p, struct ts_ptx_var **ret_var);
 int ts_ptx_declare(struct ts_ptx_parser *p, const char *name, const struct ts_ptx_name *what);
 int ts_ptx_new_regs(struct ts_ptx_parser *p, enum ts_ptx_type type, const char *name, bool is_range,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A module as parsed: what the parser makes and the linker and decoder read. Everything lies in the module's
- * arena and goes with it.
+ * A parsed module: the parser creates it, the linker and the decoder read it. All its memory is in
+ * the module's arena except arrays and maps of functions.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ enum ts_ptx_type {
 	TY_S16X2,
 	TY_E4M3X2,
 	TY_E5M2X2,
-	/* only of matrices' elements */
+	/* only for elements of matrices */
 	TY_E4M3,
 	TY_E5M2,
 	TY_S4,
@@ -71,7 +71,9 @@ enum {
 	TS_PTX_MAX_DEPTH = 64, /* nested braces and lists */
 };
 
-/* Bump allocation: freed all at once. Answers NULL when memory is short; zeroed. */
+/*
+ * Bump allocator that frees all memory at once. Memory is zeroed. Returns NULL if memory is short.
+ */
 struct ts_ptx_arena {
 	struct ts_ptx_arena_chunk *chunks;
 	size_t used;
@@ -80,7 +82,10 @@ void *ts_ptx_arena_get(struct ts_ptx_arena *arena, size_t n_bytes);
 char *ts_ptx_arena_string(struct ts_ptx_arena *arena, const char *text, size_t n);
 void ts_ptx_arena_deinit(struct ts_ptx_arena *arena);
 
-/* Strings to pointers, in the order in which they came; the newest entry of a name hides the older ones. */
+/*
+ * Map from strings to pointers, in order of insertion. A new value replaces the old one of its key
+ * and scope.
+ */
 struct ts_ptx_map_entry {
 	const char *key;
 	uint32_t n, scope;
@@ -95,13 +100,13 @@ int ts_ptx_map_put(struct ts_ptx_map *map, const char *key, size_t n, uint32_t s
 void *ts_ptx_map_get(const struct ts_ptx_map *map, const char *key, size_t n, uint32_t scope);
 void ts_ptx_map_deinit(struct ts_ptx_map *map);
 
-/* What an initialiser puts at one place: bytes, or an address. */
+/* One element of an initialiser: bytes, or an address. */
 struct ts_ptx_init {
 	struct ts_ptx_init *next;
 	uint64_t offset;
 	uint32_t bytes; /* 1..8 */
-	uint64_t value; /* an addend where name is set */
-	uint64_t mask;	/* of the address, 0: all of it; what it selects is shifted down */
+	uint64_t value; /* the addend if name is set */
+	uint64_t mask;	/* selects bits of the address and shifts them down; 0: all */
 	const char *name;
 	uint32_t line;
 };
@@ -117,20 +122,21 @@ struct ts_ptx_var {
 	uint32_t line;
 	bool managed;
 	bool unsized;
-	uint64_t offset; /* params of kernels: in the parameter buffer. Others: the decoder's */
+	/* Kernel parameters: in the parameter buffer. Others: set by the decoder. */
+	uint64_t offset;
 	struct ts_ptx_init *inits;
-	int reg;     /* formal parameters in .reg space: register id, else -1 */
-	void *image; /* the linker's */
+	int reg;     /* parameter in .reg space: register id; else -1 */
+	void *image; /* set by the linker */
 };
 
 struct ts_ptx_reg {
 	enum ts_ptx_type type;
-	uint32_t number;  /* of a range, or a vector's component */
-	const char *name; /* of the range, where it is of one */
+	uint32_t number;  /* in a range, or component of a vector */
+	const char *name; /* of the range, if it is in one */
 	bool is_range;
 };
 
-/* A range of registers declared as name<count>; or one register (count 0). */
+/* A range of registers from name<count>, or one register (count 0). */
 struct ts_ptx_regs {
 	uint32_t first, count;
 	enum ts_ptx_type type;
@@ -140,8 +146,8 @@ struct ts_ptx_regs {
 enum ts_ptx_operand_kind {
 	OPERAND_REG,
 	OPERAND_IMM,  /* imm: 64-bit integer */
-	OPERAND_FIMM, /* imm: bits of a double; or of a float where single is set */
-	OPERAND_NAME, /* a variable, function, label or special register not yet told apart */
+	OPERAND_FIMM, /* imm: bits of a double, or of a float if single is set */
+	OPERAND_NAME, /* variable, function or label; not resolved yet */
 	OPERAND_VAR,  /* var [+ off] */
 	OPERAND_SREG, /* imm: enum ts_ptx_sreg */
 	OPERAND_ADDR, /* [list[0] + off] */
@@ -164,9 +170,9 @@ struct ts_ptx_operand {
 };
 
 struct ts_ptx_stmt {
-	const char *opcode; /* the whole: "add.rn.f32" */
+	const char *opcode; /* complete: "add.rn.f32" */
 	uint32_t line;
-	uint32_t scope; /* of labels */
+	uint32_t scope; /* for labels */
 	uint32_t source_line, source_file;
 	uint32_t guard; /* register id; UINT32_MAX: none */
 	bool guard_negated;
@@ -176,7 +182,7 @@ struct ts_ptx_stmt {
 
 struct ts_ptx_label {
 	const char *name;
-	uint32_t stmt; /* index of the statement that follows */
+	uint32_t stmt; /* index of the next statement */
 	/* .branchtargets */
 	bool is_table;
 	uint32_t n_targets, line, scope;
@@ -204,8 +210,8 @@ struct ts_ptx_func {
 	struct ts_ptx_scope *scopes;
 	uint32_t n_scopes, scopes_capacity;
 	struct ts_ptx_map labels;
-	struct ts_ptx_map names; /* while parsing */
-	void *image;		 /* the linker's */
+	struct ts_ptx_map names; /* only while parsing */
+	void *image;		 /* set by the linker */
 	const char *alias;	 /* .alias name, aliasee */
 };
 
@@ -234,7 +240,7 @@ struct ts_ptx_symbol {
 struct ts_ptx_type_info {
 	const char *name;
 	uint8_t bytes; /* pred: 0 */
-	char klass;    /* b, u, s, f, p; h: packed pairs; x: no register's */
+	char klass;    /* b, u, s, f, p; h: packed pairs; x: not in registers */
 };
 extern const struct ts_ptx_type_info ts_ptx_types[TY_N];
 enum ts_ptx_type ts_ptx_type_of(const char *name, size_t n);
@@ -275,16 +281,19 @@ enum ts_ptx_sreg {
 	SREG_AGGR_SMEM_SIZE,
 	SREG_ENVREG1,
 	SREG_ENVREG2,
-	SREG_ZERO, /* envreg0, 3.., clusterid, cluster_ctaid, cluster_ctarank: what a grid without clusters reads */
-	SREG_ONE, /* nclusterid.y.., cluster_nctaid, cluster_nctarank */
+	/*
+	 * Zero without clusters: envreg0, 3.., is_explicit_cluster, cluster_ctaid, cluster_ctarank.
+	 */
+	SREG_ZERO,
+	SREG_ONE, /* cluster_nctaid, cluster_nctarank */
 	SREG_CURRENT_GRAPH_EXEC,
-	SREG_RESERVED_SMEM, /* where what cooperative groups take lies: behind the kernel's own */
+	SREG_RESERVED_SMEM, /* shared memory of cooperative groups, behind the kernel's own */
 	SREG_RESERVED_SMEM_END,
 	SREG_RESERVED_SMEM_SIZE,
-	SREG_DYNAMIC_SMEM_OFFSET, /* ours: where extern shared arrays start */
+	SREG_DYNAMIC_SMEM_OFFSET, /* our own: start of extern shared arrays */
 };
 enum ts_ptx_sreg ts_ptx_sreg_of(const char *name, size_t n);
 bool ts_ptx_sreg_is_64(enum ts_ptx_sreg sreg);
-/* The first value is written, the following kept: the first error is the one reported. */
+/* Stores an error and returns code. If an error is already stored, keeps the first one. */
 int ts_ptx_fail(struct ts_ptx_error *error, int code, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The small things that parser, linker and decoder share: the names of types and special registers, the arena
- * that a module lies in, the map from names to what they stand for, and how an error is noted.
+ * Shared by parser, linker and decoder: names of types and special registers, the arena of a
+ * module, the map of names, and error messages.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -183,7 +183,7 @@ static const struct {
 	{"%reserved_smem_offset_1", SREG_RESERVED_SMEM},
 	{"%reserved_smem_offset_end", SREG_RESERVED_SMEM_END},
 	{"%reserved_smem_offset_cap", SREG_RESERVED_SMEM_SIZE},
-	/* A grid without clusters is one of clusters of a single block. */
+	/* A grid without clusters has clusters of one block. */
 	{"%is_explicit_cluster", SREG_ZERO},
 	{"%clusterid.x", SREG_CTAID_X},
 	{"%clusterid.y", SREG_CTAID_Y},
