@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The dispatcher between libcuda's facade and the one sink that libcupti attaches: correlation ids,
- * the nesting of calls, and the quiescence that makes attaching and detaching safe against threads
- * that are making calls. It is part of libcuda and exists so that libcuda, libcudart and libcupti
- * share one path and none of them holds another's lock.
+ * The dispatcher between libcuda's facade and the one sink that libcupti attaches. It assigns
+ * correlation ids, tracks nested calls, and makes attaching and detaching safe while other threads
+ * make calls. It is linked into libcuda; libcuda, libcudart and libcupti call it. So the three
+ * libraries share one path, and none holds another's lock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +14,9 @@
 
 /*
  * Sink calls in progress are counted like SRCU's readers: in one of two phases, spread over shards
- * so that threads do not share a line. A waiter flips the phase and waits for the old one to drain;
- * twice, because a thread may have read the phase before the flip and count itself after it.
+ * so that threads do not share a cache line. A waiting thread flips the phase and waits until the
+ * old phase has no calls. It does so twice, because a thread may read the phase before the flip and
+ * count itself after it.
  */
 #define N_SHARDS 64
 
@@ -28,25 +29,32 @@ static _Atomic uint32_t phase;
 static _Atomic uint32_t next_shard;
 static _Atomic(const struct ts_vgpu_sink *) current_sink;
 static _Atomic uint32_t last_correlation_id;
-static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER; /* attaching, detaching */
+/* held while attaching or detaching */
+static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t last_epoch;
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t n_draining[2]; /* of those inside, how many wait in drain() */
+static _Atomic uint32_t n_draining[2]; /* calls in progress whose thread waits in drain() */
 static const struct ts_vgpu_queries *the_queries;
 
 _Atomic uint32_t ts_vgpu_armed_epoch;
 
-/* Static: in a child that a thread without it forked, memory for it might have to be waited for, for ever. */
+/*
+ * Static TLS: in a child that was forked by a thread without dynamic TLS, allocating it might wait
+ * forever.
+ */
 static __thread struct {
 	struct ts_vgpu_api *call; /* innermost call in progress */
 	uint32_t shard_plus_one;
-	uint32_t n_inside[2]; /* this thread's own part of its shard */
+	uint32_t n_inside[2]; /* this thread's share of its shard */
 } self __attribute__((tls_model("initial-exec")));
 
 void ts_vgpu_section_leave(const struct ts_vgpu_section *section)
 {
 	self.n_inside[section->phase]--;
-	/* Release: what the sink did comes before the drain that set_sink and quiesce wait for. */
+	/*
+	 * Release, paired with the loads of drain() for set_sink and quiesce: the sink's work
+	 * happens before drain() returns.
+	 */
 	atomic_fetch_sub_explicit(&shards[self.shard_plus_one - 1].n_inside[section->phase], 1,
 				  memory_order_release);
 }
@@ -63,9 +71,9 @@ static bool section_enter(struct ts_vgpu_section *ret_section)
 			1;
 	section.phase = atomic_load_explicit(&phase, memory_order_relaxed) & 1;
 	/*
-	 * Sequentially consistent, against the stores and loads of drain(): either the waiter sees
-	 * this count, or this thread sees what the waiter stored before it looked (no sink, or a
-	 * sink that has let go).
+	 * Sequentially consistent, paired with the stores and loads of drain(). Either the waiting
+	 * thread sees this count, or this thread sees the stores that precede the wait (no sink, or
+	 * a sink that has let go).
 	 */
 	atomic_fetch_add_explicit(&shards[self.shard_plus_one - 1].n_inside[section.phase], 1,
 				  memory_order_seq_cst);
@@ -81,8 +89,8 @@ static bool section_enter(struct ts_vgpu_section *ret_section)
 }
 
 /*
- * Waits until nobody is inside but those that wait here themselves, in either phase. Two threads
- * that both detach from inside a callback would otherwise wait for each other.
+ * Waits until all sink calls have ended in both phases, except calls whose threads wait here.
+ * Without this exception two threads that both detach inside a callback would wait for each other.
  */
 static void drain(void)
 {
@@ -271,8 +279,8 @@ static struct ts_vgpu_hooks hooks = {
 };
 
 /*
- * A forked child has no device threads, and the sink's locks may have been held by threads that it
- * does not have: nobody listens there any more, and its calls must not wait for anything.
+ * A forked child has no device threads, and a thread that it lacks may have held the sink's locks.
+ * So the child has no sink, and its calls must not wait.
  */
 static void disarm_child(void)
 {

@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The private interface between the three facades of the virtual GPU: libcuda.so.1 (which holds the
- * device), libcudart.so.13 (whose calls end in libcuda) and libcupti.so.13 (which watches both).
+ * The private interface between the three facades of the virtual GPU: libcuda.so.1, which owns the
+ * device, libcudart.so.13, whose calls end in libcuda, and libcupti.so.13, which observes both.
  *
- * libcuda answers cuGetExportTable(ts_vgpu_hooks_uuid) with a struct ts_vgpu_hooks. NVIDIA's
- * libcuda does not know that UUID, so our libcupti finds out at once that it sits over the wrong
- * driver, and says so.
+ * libcuda returns a struct ts_vgpu_hooks from cuGetExportTable(ts_vgpu_hooks_uuid). NVIDIA's
+ * libcuda rejects that UUID, so our libcupti detects the wrong driver and reports it.
  *
- * What flows where: the facades report calls, resources, operations, allocations and waits;
- * hooks.c, which is part of libcuda, hands them to the one sink that libcupti has attached. With no
- * sink attached each report costs one relaxed load (ts_vgpu_armed()).
+ * Data flow: the facades report calls, resources, operations, allocations and waits. hooks.c, which
+ * is part of libcuda, forwards them to the one sink that libcupti has attached. Without a sink each
+ * report costs one relaxed load (ts_vgpu_armed()).
+ *
+ *     program -> libcudart --\
+ *     program -> libcuda -----> hooks.c (in libcuda) -> sink (libcupti) -> client
+ *     device threads --------/
  *
  * Attaching and detaching are safe while threads make calls. Every call into the sink is counted,
- * per thread and by phase; set_sink(NULL) returns when no other thread is inside the sink any more,
- * and none gets in afterwards, so that libcupti may then free everything or be unloaded. A thread
- * that detaches from inside a sink call (the documented way to leave CUPTI is from an API callback)
- * does not wait for itself. An epoch, different for each attachment, travels in the call frame and
- * in the operation: an exit or a completion is only reported to the sink that saw its beginning.
- * Nobody may detach while holding a lock that the sink's functions take.
+ * per thread and by phase. set_sink(NULL) returns when no other thread is inside the sink, and no
+ * thread enters afterwards. Then libcupti may free everything or be unloaded. A thread that
+ * detaches inside a sink call does not wait for itself: CUPTI documents leaving from an API
+ * callback. An epoch, different for each attachment, is stored in the call frame and in the
+ * operation. An exit or a completion is reported only to the sink that received its beginning. A
+ * thread must not detach while it holds a lock that the sink's functions take.
  *
- * A forked child starts with no sink and gets none: neither the device's threads nor the sink's
- * cross a fork, and a child of a traced process must be able to fail its CUDA calls without hanging
- * in them.
+ * A forked child starts without a sink and cannot attach one. Neither the device's threads nor the
+ * sink's threads exist after a fork. A child of a traced process must fail its CUDA calls without
+ * hanging.
  *
- * Clocks: every *_ns here is the device's clock, CLOCK_MONOTONIC in nanoseconds. Converting it into
- * what CUPTI's client expects is libcupti's business.
+ * Clocks: every *_ns here is the device's clock, CLOCK_MONOTONIC in nanoseconds. libcupti converts
+ * it to the clock of its client.
  *
  * Ids: devices count from 0, contexts from 1. Stream ids are unique in the process, and a context's
- * null stream has one too: 7 in the first context, as with NVIDIA's. 0 is no id of either.
- * Correlation ids come from one 32-bit counter: each outermost call gets the next one, and calls
- * nested in it (the driver calls that a runtime call makes) share it.
+ * null stream has one, too: 7 in the first context, as with NVIDIA's driver. 0 is not an id of a
+ * context or stream. Correlation ids come from one 32-bit counter: each outermost call gets the
+ * next one. Nested calls (the driver calls of a runtime call) share it.
  */
 #pragma once
 
@@ -47,31 +50,31 @@
 static const struct ts_cu_uuid ts_vgpu_hooks_uuid = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
 
 /*
- * A public call in progress: lives on the stack of the facade's function, from enter to exit. The
+ * A public call in progress. It lies on the stack of the facade's function from enter to exit. The
  * facade fills the first group before enter; hooks.c fills the rest.
  */
 struct ts_vgpu_api {
 	uint32_t domain; /* TS_CUPTI_CB_DOMAIN_DRIVER_API or _RUNTIME_API */
-	uint32_t cbid;	 /* of that domain; 0 where CUPTI has none: then nothing is reported */
+	uint32_t cbid;	 /* id in that domain; 0: CUPTI has none, so nothing is reported */
 	const char *function_name; /* a literal: the exported symbol's name */
-	const void *params; /* the structure of cuda_{driver,runtime}_params.h for cbid, or NULL */
-	void *return_value; /* to the result; valid at exit only */
+	/* parameter struct for cbid from cuda_{driver,runtime}_params.h, or NULL */
+	const void *params;
+	void *return_value;	 /* points to the result; valid at exit only */
 	const char *symbol_name; /* launches: the kernel's mangled name; NULL otherwise */
 
-	void *context;	      /* current to the thread, or NULL; looked up anew at exit */
+	void *context;	      /* current context of the thread, or NULL; read again at exit */
 	uint32_t context_uid; /* its id, or 0 */
 	uint32_t correlation_id;
-	uint64_t correlation_data; /* the subscriber's word, kept from enter to exit; 0 at enter */
-	uint64_t sink_word;	   /* the sink's own, from enter to exit; 0 at enter */
-	struct ts_vgpu_api *outer; /* the call this one is nested in, or NULL */
+	uint64_t correlation_data; /* word of the subscriber, kept from enter to exit; 0 at enter */
+	uint64_t sink_word;	   /* word of the sink, kept from enter to exit; 0 at enter */
+	struct ts_vgpu_api *outer; /* the enclosing call, or NULL */
 	uint32_t epoch;
 };
 
 /*
- * One thing for the device to do. Submitted by the thread that makes the call, between its enter
- * and exit; started and completed by whichever thread runs the device. Submission, start and
- * completion of one operation never run at the same time. The structure stays at its address until
- * completion.
+ * One operation of the device. The calling thread submits it between its enter and exit; a device
+ * thread reports its start and completion. Submission, start and completion of one operation never
+ * overlap. The struct keeps its address until completion.
  *
  * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices) or MEMSET.
  */
@@ -81,16 +84,16 @@ struct ts_vgpu_operation {
 	uint32_t context_id;
 	uint32_t stream_id;
 	uint32_t correlation_id; /* ts_vgpu_correlation_id() of the submitting thread */
-	uint32_t graph_id;	 /* 0 unless launched by a graph */
+	uint32_t graph_id;	 /* 0 without a graph */
 	uint64_t graph_node_id;
 	uint32_t channel_id;
 	uint32_t channel_type; /* TS_CUPTI_CHANNEL_TYPE_* */
 	bool async;	       /* the call may return before the operation is done */
 
-	uint64_t queued_ns;    /* submission: the call handed it to the driver */
-	uint64_t submitted_ns; /* start: the driver handed it to the device */
-	uint64_t start_ns;     /* start */
-	uint64_t end_ns;       /* completion; 0 if it never ran */
+	uint64_t queued_ns;    /* the call handed it to the driver */
+	uint64_t submitted_ns; /* the driver handed it to the device */
+	uint64_t start_ns;     /* - */
+	uint64_t end_ns;       /* 0 if it never ran */
 
 	union {
 		struct {
@@ -100,7 +103,7 @@ struct ts_vgpu_operation {
 			uint32_t cluster[3]; /* 0 without clusters */
 			uint32_t static_shared_bytes;
 			uint32_t dynamic_shared_bytes;
-			uint32_t shared_executed_bytes; /* set aside per multiprocessor */
+			uint32_t shared_executed_bytes; /* reserved per multiprocessor */
 			uint32_t local_bytes_per_thread;
 			uint32_t local_bytes;
 			uint16_t registers_per_thread;
@@ -110,11 +113,11 @@ struct ts_vgpu_operation {
 		} kernel;
 		struct {
 			uint64_t bytes;
-			uint64_t n_copies; /* copies behind the one call: 1 */
+			uint64_t n_copies; /* copies of this one call: 1 */
 			uint8_t copy_kind; /* TS_CUPTI_ACTIVITY_MEMCPY_KIND_* */
 			uint8_t src_kind;  /* TS_CUPTI_ACTIVITY_MEMORY_KIND_* */
 			uint8_t dst_kind;
-			uint32_t src_device_id; /* the rest: MEMCPY2 only */
+			uint32_t src_device_id; /* these four: MEMCPY2 only */
 			uint32_t src_context_id;
 			uint32_t dst_device_id;
 			uint32_t dst_context_id;
@@ -127,16 +130,15 @@ struct ts_vgpu_operation {
 	};
 
 	/*
-	 * hooks.c and the sink's, set at submission and not to be touched after it. An operation
-	 * whose sink_buffer stays NULL is of no interest: its start and completion are not
-	 * reported.
+	 * hooks.c and the sink set these at submission; no other code changes them. If sink_buffer
+	 * stays NULL, start and completion of the operation are not reported.
 	 */
 	uint32_t epoch;
 	uint32_t sink_offset;
 	void *sink_buffer;
 };
 
-/* Memory had or given up; reported by the calling thread inside the call. */
+/* Memory that was allocated or freed. The calling thread reports it inside the call. */
 struct ts_vgpu_memory_event {
 	uint32_t operation;   /* TS_CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_* */
 	uint32_t memory_kind; /* TS_CUPTI_ACTIVITY_MEMORY_KIND_* */
@@ -146,10 +148,10 @@ struct ts_vgpu_memory_event {
 	uint64_t pc; /* the application's return address, or 0 */
 	uint32_t device_id;
 	uint32_t context_id;
-	uint32_t stream_id; /* TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE where no stream takes part */
+	uint32_t stream_id; /* TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE: no stream */
 	bool async;
-	const char *name; /* of a variable in a module, or NULL; interned */
-	/* Stream-ordered allocations: their pool. pool_type 0 otherwise. */
+	const char *name; /* name of a module's variable, or NULL; interned */
+	/* Pool of a stream-ordered allocation; pool_type 0: none. */
 	uint32_t pool_type; /* TS_CUPTI_ACTIVITY_MEMORY_POOL_TYPE_* */
 	uint64_t pool_address;
 	uint64_t pool_release_threshold;
@@ -158,18 +160,19 @@ struct ts_vgpu_memory_event {
 };
 
 /*
- * A wait that is over; reported by the thread that waited (or made a stream wait), inside the call.
+ * A wait that has ended. The thread that waited, or that made a stream wait, reports it inside the
+ * call.
  */
 struct ts_vgpu_wait_event {
 	uint32_t type; /* TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_* */
 	uint32_t context_id;
-	uint32_t stream_id; /* TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE where it was for no stream */
-	uint32_t event_id;  /* likewise for no event */
+	uint32_t stream_id; /* TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE: no stream */
+	uint32_t event_id;  /* TS_CUPTI_SYNCHRONIZATION_INVALID_VALUE: no event */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t return_value; /* the call's result */
 	void *context;
-	void *stream; /* handle; NULL for the null stream or where none takes part */
+	void *stream; /* handle; NULL: the null stream or none */
 };
 
 struct ts_vgpu_device_info {
@@ -215,23 +218,23 @@ struct ts_vgpu_stream_info {
 };
 
 /*
- * Something came to be or is about to go; cbid is TS_CUPTI_CBID_RESOURCE_*. CONTEXT_CREATED and
- * STREAM_CREATED are reported after, *_DESTROY_STARTING and MODULE_UNLOAD_STARTING before the fact.
- * Only the members that the cbid is about are set.
+ * A resource was created or is about to be destroyed; cbid is TS_CUPTI_CBID_RESOURCE_*.
+ * CONTEXT_CREATED and STREAM_CREATED are reported after the event, *_DESTROY_STARTING and
+ * MODULE_UNLOAD_STARTING before it. Only the members for this cbid are set.
  */
 struct ts_vgpu_resource_event {
 	uint32_t cbid;
 	uint32_t correlation_id;
 	struct ts_vgpu_context_info context;
 	struct ts_vgpu_stream_info stream;
-	struct ts_cupti_module_data module; /* the image as it was loaded: PTX text or a cubin */
+	struct ts_cupti_module_data module; /* the image as loaded: PTX text or a cubin */
 	struct ts_cupti_graph_data graph;
 };
 
 /*
- * What libcupti implements. Every function is called with no lock of libcuda's held that a CUDA
- * call would take, and may be called by several threads at once. operation_* other than submit, for
- * an operation, by the device's threads.
+ * Implemented by libcupti. libcuda calls each function without any lock that a CUDA call takes.
+ * Several threads may call at once. The device's threads call operation_started and
+ * operation_completed.
  */
 struct ts_vgpu_sink {
 	size_t size;
@@ -247,8 +250,8 @@ struct ts_vgpu_sink {
 };
 
 /*
- * What libcuda answers for libcupti. Errors: -ENOENT for a handle that names nothing living,
- * -ENOTSUP for what this device does not have. None of them may be NULL.
+ * Queries of libcupti, implemented by libcuda. -ENOENT: the handle is invalid. -ENOTSUP: this
+ * device lacks the feature. No member may be NULL.
  */
 struct ts_vgpu_queries {
 	uint64_t (*now_ns)(void);
@@ -264,17 +267,17 @@ struct ts_vgpu_queries {
 	int (*graph_exec_id)(void *graph_exec, uint32_t *ret_id);
 	int (*graph_node_id)(void *node, uint64_t *ret_id);
 	/*
-	 * Calls fn for each one living, in order of id, no lock held; stops at fn's first non-zero
-	 * answer.
+	 * Call fn for each existing object in order of id, without any lock. Stop when fn returns
+	 * non-zero.
 	 */
 	int (*each_context)(int (*fn)(const struct ts_vgpu_context_info *info, void *arg),
 			    void *arg);
 	int (*each_stream)(int (*fn)(const struct ts_vgpu_stream_info *info, void *arg), void *arg);
-	/* Returns when all that was submitted before the call is done, on every device. */
+	/* Returns when all work submitted before the call is done, on every device. */
 	void (*drain)(void);
 };
 
-/* A stretch of code in which a sink stays: detaching waits for its end. */
+/* A section of code inside a sink. Detaching waits for its end. */
 struct ts_vgpu_section {
 	const struct ts_vgpu_sink *sink;
 	uint32_t epoch;
@@ -288,15 +291,16 @@ struct ts_vgpu_hooks {
 	const _Atomic uint32_t *armed; /* the epoch while a sink is attached, else 0 */
 	const struct ts_vgpu_queries *queries;
 	/*
-	 * Attaches (-EBUSY when one is), or with NULL detaches as said above (-ENOENT when none
-	 * is).
+	 * Attaches a sink (-EBUSY: one is attached). NULL detaches as described above (-ENOENT:
+	 * none is attached).
 	 */
 	int (*set_sink)(const struct ts_vgpu_sink *sink);
 	/*
-	 * Returns when every sink call in progress elsewhere at the time of the call has returned.
+	 * Returns when all sink calls of other threads that were in progress at the call have
+	 * returned.
 	 */
 	void (*quiesce)(void);
-	/* For libcudart's calls; libcuda uses the functions below. */
+	/* For libcudart's calls; libcuda calls the functions below. */
 	bool (*api_enter)(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
 	bool (*api_exit)(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
 	void (*section_leave)(const struct ts_vgpu_section *section);
@@ -304,8 +308,8 @@ struct ts_vgpu_hooks {
 };
 
 /*
- * The dispatcher, tools/vgpu/hooks.c, linked into libcuda. libcuda calls ts_vgpu_hooks_init() once,
- * before it reports anything, and reports through the rest.
+ * The dispatcher, tools/vgpu/hooks.c, linked into libcuda. libcuda calls ts_vgpu_hooks_init() once
+ * before its first report, and reports through the other functions.
  */
 const struct ts_vgpu_hooks *ts_vgpu_hooks_init(const struct ts_vgpu_queries *queries);
 
@@ -314,8 +318,8 @@ extern _Atomic uint32_t ts_vgpu_armed_epoch __attribute__((visibility("hidden"))
 static inline bool ts_vgpu_armed(void)
 {
 	/*
-	 * Relaxed: a call that races with attaching may go either way; what counts is decided
-	 * inside.
+	 * Relaxed, without a pair: a call that races with attaching may go either way.
+	 * section_enter() decides.
 	 */
 	return __builtin_expect(atomic_load_explicit(&ts_vgpu_armed_epoch, memory_order_relaxed) !=
 					0,
@@ -323,9 +327,12 @@ static inline bool ts_vgpu_armed(void)
 }
 
 /*
- * Runs a public call's work between its enter and its exit, and is its result. The last argument initializes the struct ts_vgpu_api
- * but for return_value; it is evaluated only if `armed` is true. api_enter, api_exit and leave: the functions of that name below, or
- * those of struct ts_vgpu_hooks. The macro calls the sink itself: the public function's frame is then the innermost one outside of
+ * Runs a public call's work between its enter and its exit, and returns its result. The last
+ * argument initializes the struct ts_vgpu_api except return_value; it is evaluated only if `armed`
+ * is true. api_enter, api_exit and leave: the functions of that name below, or those of struct
+ * ts_vgpu_hooks.
+ *
+ * The macro calls the sink itself. So the public function's frame is the innermost one outside
  * CUPTI, and call stacks begin with the function that the program called.
  */
 #define TS_VGPU_CALL(type, armed, api_enter, api_exit, leave, work, ...)                          \
@@ -352,15 +359,15 @@ static inline bool ts_vgpu_armed(void)
 		(leave)(section);                      \
 	} while (0)
 
-/* Both return true if the sink has to be called in the section, which has to be left after that. */
+/* True: the caller must call the sink in the section and then leave the section. */
 bool ts_vgpu_api_enter(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
 bool ts_vgpu_api_exit(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
 void ts_vgpu_section_leave(const struct ts_vgpu_section *section);
 
-/* The id of the call this thread is in, or 0 where no sink was attached when it began. */
+/* The id of this thread's current call; 0: no sink was attached when the call began. */
 uint32_t ts_vgpu_correlation_id(void);
 
-/* Each does nothing where no sink is attached; callers on hot paths ask ts_vgpu_armed() first. */
+/* Without a sink each does nothing; callers on hot paths check ts_vgpu_armed() first. */
 void ts_vgpu_report_resource(const struct ts_vgpu_resource_event *event);
 void ts_vgpu_report_memory(const struct ts_vgpu_memory_event *event);
 void ts_vgpu_report_wait(const struct ts_vgpu_wait_event *event);

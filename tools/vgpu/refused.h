@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines by which the facades report what the virtual GPU does not serve: each once, with the remedy. */
+/*
+ * Lines on stderr about features that the virtual GPU lacks. Each line is printed once and contains
+ * the remedy. The refused calls of all facades use it.
+ */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-/* On stderr, the first time that said is handed over. Any thread. */
+/* Prints the line if `said` is still false. Any thread. */
 static inline void ts_vgpu_say_refused(const char *name, atomic_bool *said)
 {
 	if (!atomic_exchange(said, true))
@@ -14,7 +17,7 @@ static inline void ts_vgpu_say_refused(const char *name, atomic_bool *said)
 			name);
 }
 
-/* The same for a use of a function that it has otherwise. */
+/* Like ts_vgpu_say_refused(), for an unsupported use of a supported function. */
 static inline void ts_vgpu_say_not_served(const char *what, const char *remedy, atomic_bool *said)
 {
 	if (!atomic_exchange(said, true))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program can ask about the driver and its devices. Answers come from the device's shape; what the virtual GPU
- * does not have it says it has not, so that programs take their other path.
+ * Queries of the driver and its devices. Results come from the device's shape. A feature that the
+ * virtual GPU lacks is reported as unsupported, so that programs use their other code path.
+ * Programs call it through the functions of generated-cuda-device.h.
  */
 #include <stdio.h>
 
@@ -73,7 +74,7 @@ static int get_count(int32_t *count)
 	return 0;
 }
 
-/* The shape of a device, or what is wrong with asking. */
+/* Returns a device's shape, or the error of the query. */
 static int shape_get(int32_t dev, const struct ts_vgpu_shape **ret_shape)
 {
 	int r = check_ready();
@@ -220,7 +221,7 @@ static int64_t attribute_of(const struct ts_vgpu_shape *shape, int32_t attrib, i
 	case TS_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
 		return 1;
 	default:
-		/* All the rest is had not, or is 0 in a virtual device's PCI address. */
+		/* All other features are absent, or are 0 in a virtual device's PCI address. */
 		return 0;
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting the driver, and contexts: primary ones and others, and the calls that change the stack of current ones, which is in
- * driver.c. No other file calls this one.
+ * Starts the driver, creates primary and other contexts, and changes the stack of current contexts,
+ * which is in driver.c. Programs call it through the functions of generated-cuda-context.h; no
+ * other file calls it. It creates the machine and the executor of replay/vgpu.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 #include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
-/* What CUDA_INJECTION64_PATH names is loaded and entered once, as NVIDIA's driver does; failing is nobody's business. */
+/*
+ * Loads the library of CUDA_INJECTION64_PATH once and calls its entry, as NVIDIA's driver does.
+ * Errors are ignored.
+ */
 static void inject(void)
 {
 	const char *path = secure_getenv("CUDA_INJECTION64_PATH");
@@ -25,7 +29,7 @@ static void inject(void)
 		initialize();
 }
 
-/* Printed through the program's own stdout, so that it stands where the program's lines around it say. */
+/* Uses the program's stdout, so that kernel output keeps its order with the program's lines. */
 static void print_output(void *userdata, const char *text, size_t n_bytes)
 {
 	fwrite(text, 1, n_bytes, stdout);
@@ -73,7 +77,7 @@ static int start(void)
 	r = start_executor();
 	if (r)
 		return r;
-	/* A setting is every device's. */
+	/* A setting applies to all devices. */
 	calls_take_time = spec.shapes[0].call_ns;
 	report_hooks();
 	report_init();
@@ -91,10 +95,13 @@ static int init(uint32_t flags)
 	if (ts_vgpu_forked())
 		return TS_CU_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&driver.lock);
-	/* Another thread is at it; the injected library's own calls come by here too and must not wait for themselves. */
+	/*
+	 * Another thread starts the driver: wait. The injected library calls this function from the
+	 * starting thread, which must not wait for itself.
+	 */
 	while (driver.starting && !pthread_equal(driver.starter, pthread_self()))
 		pthread_cond_wait(&driver.initialised, &driver.lock);
-	/* Once, whatever comes of it: the reason is said once too. */
+	/* Try once, whatever the result: then the reason is also printed once. */
 	if (!driver.tried) {
 		driver.tried = true;
 		driver.starting = true;
@@ -103,7 +110,10 @@ static int init(uint32_t flags)
 		pthread_mutex_unlock(&driver.lock);
 		if (!driver.result) {
 			inject();
-			/* A profiler that attached before or just now learns of the devices by this. */
+			/*
+			 * This event reports the devices to a profiler that attached before or
+			 * during the injection.
+			 */
 			ts_vgpu_report_resource(&finished);
 		}
 		pthread_mutex_lock(&driver.lock);
@@ -115,7 +125,10 @@ static int init(uint32_t flags)
 	return r;
 }
 
-/* The program ends: what is in the workers' hands is finished or left, so that nothing runs in unloaded code. */
+/*
+ * At the program's end the workers finish or abandon their work, so that nothing runs in unloaded
+ * code.
+ */
 __attribute__((destructor)) static void shut_down(void)
 {
 	if (atomic_exchange(&driver.ready, false) && !ts_vgpu_forked()) {
@@ -128,7 +141,7 @@ static bool flags_valid(uint32_t flags)
 {
 	uint32_t schedule = flags & TS_CU_CTX_SCHED_MASK;
 
-	/* One way of waiting, or none said. */
+	/* At most one way of waiting. */
 	return !(flags & ~(uint32_t)TS_CU_CTX_FLAGS_MASK) && !(schedule & (schedule - 1));
 }
 
@@ -215,7 +228,7 @@ static int primary_retain(void **pctx, int32_t dev)
 	return r;
 }
 
-/* Drops a retain, or with reset all of them. */
+/* Drops one retain, or all of them with reset. */
 static int primary_drop(int32_t dev, bool reset)
 {
 	struct context *context;
@@ -244,7 +257,7 @@ static int primary_release(int32_t dev)
 	return primary_drop(dev, false);
 }
 
-/* The old form returns success for a release too many. */
+/* The v1 function returns success for one release too many. */
 static int primary_release_v1(int32_t dev)
 {
 	int r = primary_release(dev);
@@ -371,8 +384,8 @@ static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 }
 
 /*
- * As CUctxCreateParams, which ask for contexts for a part of a device, or for graphics. Whoever writes cuCtxCreate over
- * CUDA 13's headers hands them over, and mostly leaves them empty.
+ * Layout of CUctxCreateParams, which request a context for a part of a device, or for graphics.
+ * cuCtxCreate with CUDA 13's headers passes them, mostly empty.
  */
 struct ctx_create_params {
 	void *exec_affinity_params;
@@ -405,7 +418,7 @@ static int ctx_destroy(void *ctx)
 	return 0;
 }
 
-/* The old form rejects a context that lies on the stack under another one. */
+/* The v1 function rejects a context that is on the stack below another one. */
 static int ctx_destroy_v1(void *ctx)
 {
 	int r = check_ready();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies. The device finds out from the addresses what kind of memory each side is; a call that names its sides
- * is held to what it says.
+ * Copies. The device determines the kind of memory of each side from its address. If a call states
+ * the kinds, they must match. Programs call it through the functions of generated-cuda-copy.h,
+ * graphs call copy_run(); it calls ts_vgpu_copy().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static bool is_device(const struct ts_vgpu_range *range)
 	return range->kind >= TS_VGPU_MEMORY_DEVICE;
 }
 
-/* The allocation an address lies in; one that nobody knows is the host's. */
+/* Returns the allocation of an address; an unknown address is host memory. */
 static void side_of(uint64_t address, uint32_t device, struct ts_vgpu_range *ret_range)
 {
 	if (ts_vgpu_range_of(driver.vgpu, address, ret_range))
@@ -74,7 +75,10 @@ static bool side_is(uint64_t address, enum said said)
 
 	if (said == SAID_ANY)
 		return true;
-	/* Host memory that the device can reach is a device address too; only the other way round there is a mistake. */
+	/*
+	 * Host memory that the device can access is also a device address. Only device memory in
+	 * place of host memory is an error.
+	 */
 	if (ts_vgpu_range_of(driver.vgpu, address, &range))
 		return said == SAID_HOST;
 	return said == SAID_DEVICE || range.host;
@@ -201,7 +205,7 @@ static int copy_peer_async(uint64_t dst, void *dst_context, uint64_t src, void *
 	return copy_peer_with(dst, dst_context, src, src_context, byte_count, stream, true);
 }
 
-/* One side of a pitched copy as the driver's structures have it. */
+/* One side of a pitched copy, from the driver's structs. */
 struct pitched {
 	int32_t type;
 	const void *host;
@@ -367,7 +371,10 @@ static int copy_3d_peer_with(const struct ts_cu_memcpy_3d_peer *c, void *stream,
 	if (!handle_is(c->src_context, HANDLE_CONTEXT) ||
 	    !handle_is(c->dst_context, HANDLE_CONTEXT))
 		return TS_CU_ERROR_INVALID_CONTEXT;
-	/* The same but for where one names contexts and the other nothing; addresses say enough. */
+	/*
+	 * Both structs have one layout, except for the contexts, which the addresses determine
+	 * anyway.
+	 */
 	_Static_assert(sizeof(plain) == sizeof(*c), "one layout");
 	memcpy(&plain, c, sizeof(plain));
 	return copy_3d_with(&plain, stream, async);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How programs find functions: cuGetProcAddress, by name and version; cuGetExportTable, which serves the virtual GPU's own
- * libraries only.
+ * Lookup of functions: cuGetProcAddress by name and version, cuGetExportTable for the virtual GPU's
+ * own libraries only. Programs call it through the functions of generated-cuda-entry.h.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "tools/vgpu/cuda/driver.h"
 
-/* Where a name's newest form is not what a program built for an older CUDA means: form by version, newest first. */
+/* Names whose newest form differs from the form of an older CUDA: form by version, newest first. */
 static const struct {
 	const char *name, *symbol;
 	int32_t version;
@@ -67,7 +67,7 @@ static const struct {
 	{"cuCtxSynchronize", "cuCtxSynchronize", 2000},
 };
 
-/* This library, looked into as dlsym does: the address of any of its functions leads to it. */
+/* Opens this library for dlsym(): the address of any symbol in it gives its path. */
 static void *own_library(void)
 {
 	Dl_info info;
@@ -80,7 +80,7 @@ static void *own_library(void)
 static void *look_up(void *library, const char *name, bool own_stream)
 {
 	static const char *const suffixes[] = {"_ptsz", "_ptds"};
-	char form[144]; /* find()'s and a suffix */
+	char form[144]; /* find()'s form and a suffix */
 	void *found;
 
 	if (is_refused(name))
@@ -129,7 +129,7 @@ static int get_proc_address(const char *symbol, void **pfn, int32_t cuda_version
 	    flags & ~(uint64_t)(TS_CU_GET_PROC_ADDRESS_LEGACY_STREAM |
 				TS_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Only public functions have such a name; the linker's view of this library has more. */
+	/* Only public functions have such names; this library's symbol table has more. */
 	found = strncmp(symbol, "cu", 2) || strlen(symbol) > 100
 			? NULL
 			: find(symbol, cuda_version,
@@ -146,11 +146,14 @@ static int get_proc_address_v1(const char *symbol, void **pfn, int32_t cuda_vers
 {
 	int r = get_proc_address(symbol, pfn, cuda_version, flags, NULL);
 
-	/* Without a status, a function that is not found is an error. */
+	/* Without a status, a missing function is an error. */
 	return r || *pfn ? r : TS_CU_ERROR_NOT_FOUND;
 }
 
-/* The library that calls; NULL: it is none of NVIDIA's closed ones, which cannot be linked anew. */
+/*
+ * Name of the calling library if it is one of NVIDIA's closed libraries, which cannot be relinked;
+ * else NULL.
+ */
 static const char *closed_library(const void *caller)
 {
 	static const char *const prefixes[] = {
@@ -191,7 +194,9 @@ static void say_no_table(const void *caller, bool runtime)
 static int get_export_table(const void **pp_export_table, const struct ts_cu_uuid *export_table_id,
 			    const void *caller)
 {
-	/* Tables that a runtime needs. NVIDIA's compiler asks for another one and lives without it. */
+	/*
+	 * Tables that a runtime needs. NVIDIA's compiler requests another one and works without it.
+	 */
 	static const struct ts_cu_uuid runtimes[] = {
 		{"\xf8\xcf\xf9\x51\x21\x46\x8b\x4e\xb9\xe2\xfb\x46\x9e\x7c\x0d\xd9"},
 		{"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9"},
@@ -204,7 +209,7 @@ static int get_export_table(const void **pp_export_table, const struct ts_cu_uui
 		*pp_export_table = report_hooks();
 		return 0;
 	}
-	/* Asked by a runtime that is NVIDIA's own: linked into the program, or in its libcudart. */
+	/* NVIDIA's own runtime requests these: linked into the program, or in its libcudart. */
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		runtime |= !memcmp(export_table_id, &runtimes[i], sizeof(runtimes[i]));
 	say_no_table(caller, runtime);
@@ -212,7 +217,7 @@ static int get_export_table(const void **pp_export_table, const struct ts_cu_uui
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
-/* Programs that are watched say what is of interest; nobody here waits for that. */
+/* cuProfilerStart and cuProfilerStop mark a range for a profiler; they have no other effect. */
 static int profiler(void)
 {
 	struct context *context;

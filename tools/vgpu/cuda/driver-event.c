@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: recorded in streams, waited for by streams and threads, and the time between two of them. */
+/*
+ * Events: records in streams, waits of streams and threads, and the time between two events.
+ * Programs call it through the functions of generated-cuda-event.h; it calls vgpu-event.c.
+ */
 #include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"
 
@@ -177,7 +180,7 @@ static int stream_wait_event(void *stream, void *event, uint32_t flags)
 	r = stream_capture_wait(stream, context, capturing, e, flags, &captured);
 	if (r)
 		return r;
-	/* One that goes into a graph is reported as others are. */
+	/* A wait that goes into a graph is also reported. */
 	if (!captured)
 		r = result_of(ts_vgpu_stream_wait(vstream, e->vevent, 0));
 	report_wait(TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, context,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel launches: what was asked for is checked against the device and the kernel's declaration, its arguments are
- * copied byte for byte at the call (they lie on the caller's stack), and the device is given the rest. Then
- * what a program can ask about occupancy.
+ * Kernel launches: checks the launch against the device and the kernel's declaration, copies the
+ * arguments at the call (they lie on the caller's stack), and queues the launch. Also occupancy
+ * queries. Programs call it through the functions of generated-cuda-launch.h, graphs call
+ * launch_run(); it calls ts_vgpu_launch().
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/vgpu/cuda/work.h"
 
-/* Arguments of more bytes than this are gathered on the heap. */
+/* Larger arguments are copied to the heap. */
 #define PARAMS_ON_STACK 4096
 
 int launch_check(const struct function *f, const struct launch *l)
@@ -41,7 +42,7 @@ int launch_check(const struct function *f, const struct launch *l)
 	return 0;
 }
 
-/* The packed arguments of cuLaunchKernel's "extra" list. */
+/* Reads the packed arguments of cuLaunchKernel's "extra" list. */
 static int from_extra(void **extra, const struct ts_vgpu_kernel *decl, void *buffer)
 {
 	const void *packed = NULL;
@@ -202,7 +203,7 @@ static int launch_cooperative_kernel(void *func, uint32_t grid_dim_x, uint32_t g
 	return submit(func, &l, stream, kernel_params, NULL);
 }
 
-/* Attributes that ask for what the device has not are refused; those that only hint are taken. */
+/* Rejects attributes that require an unsupported feature; ignores hints. */
 static int read_attributes(const struct ts_cu_launch_config *config, struct launch *l)
 {
 	for (uint32_t i = 0; i < config->num_attrs; i++) {
@@ -230,7 +231,9 @@ static int read_attributes(const struct ts_cu_launch_config *config, struct laun
 				"launches with events of their own, or that kernels update",
 				ON_A_REAL_GPU);
 		case TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-			/* The kernel may start early; starting after its predecessor is allowed. */
+			/*
+			 * The kernel may start early, but it may also start after its predecessor.
+			 */
 		case TS_CU_LAUNCH_ATTRIBUTE_IGNORE:
 		case TS_CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 		case TS_CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
@@ -268,7 +271,7 @@ static int launch_kernel_ex(const struct ts_cu_launch_config *config, void *func
 		      extra);
 }
 
-/* Occupancy questions concern a function, or a kernel in the current context. */
+/* Returns the function of an occupancy query: a function, or a kernel in the current context. */
 static int subject(void *func, struct function **ret_function,
 		   const struct ts_vgpu_shape **ret_shape)
 {
@@ -330,7 +333,7 @@ static int max_potential_block_size(int32_t *min_grid_size, int32_t *block_size,
 					       : shape->max_threads_per_block);
 	if (block_size_limit && block_size_limit < limit)
 		limit = block_size_limit;
-	/* The largest block that keeps the most threads resident, by whole warps. */
+	/* The largest block with the most resident threads, in whole warps. */
 	for (int32_t size = limit; size > 0; size = size % 32 ? size / 32 * 32 : size - 32) {
 		int32_t blocks;
 

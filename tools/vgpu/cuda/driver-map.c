@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual memory management: addresses reserved, memory created, one mapped to the other. A handle for memory is an object
- * of its own, also where it is asked for again by an address. Sharing any of it with other processes is refused.
+ * Virtual memory management: reserves addresses, creates memory, maps memory to addresses. Each
+ * handle of memory is a separate object, also a handle that the program requests by address.
+ * Sharing with other processes is rejected. Programs call it through the functions of
+ * generated-cuda-map.h; it calls vgpu-map.c and physical.c.
  */
 #include "tools/vgpu/cuda/work.h"
 
-/* What processes hand one another. */
+/* Handle that one process passes to another. */
 struct ipc_handle {
 	char bytes[64];
 };
@@ -25,7 +27,7 @@ static int allocation_get(uint64_t handle, struct allocation **ret_allocation)
 	return handle_is(*ret_allocation, HANDLE_ALLOCATION) ? 0 : TS_CU_ERROR_INVALID_VALUE;
 }
 
-/* Takes the reference. */
+/* Consumes the reference. */
 static int allocation_new(struct ts_vgpu_physical *physical, uint64_t *ret_handle)
 {
 	struct allocation *made = handle_new(HANDLE_ALLOCATION, sizeof(*made));
@@ -39,7 +41,7 @@ static int allocation_new(struct ts_vgpu_physical *physical, uint64_t *ret_handl
 	return 0;
 }
 
-/* A range that is none of a kind the call can mean is the caller's mistake, whatever is wrong with it. */
+/* A range of the wrong kind is an invalid value, whatever the device's error. */
 static int map_result(int r)
 {
 	return r == TS_VGPU_E_ADDRESS || r == TS_VGPU_E_NOT_OWNER ? TS_CU_ERROR_INVALID_VALUE
@@ -55,7 +57,7 @@ static int address_reserve(uint64_t *ptr, size_t size, size_t alignment, uint64_
 		return r;
 	if (!ptr || flags)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Where the program would like it is a hint, as the vendor has it. */
+	/* The address is a hint, as in NVIDIA's driver. */
 	return map_result(ts_vgpu_reserve(driver.vgpu, size, alignment, addr, ptr));
 }
 
@@ -127,8 +129,8 @@ static int mem_unmap(uint64_t ptr, size_t size)
 }
 
 /*
- * Access is kept per mapping, not per device: every device reaches all memory here, as with plain allocations. What counts
- * is the most that any is given.
+ * Adds a description to the access of a range. Access has one bit per device, for reading and for
+ * writing.
  */
 int access_read(const struct ts_cu_mem_access_desc *desc, struct access *access)
 {
@@ -166,7 +168,7 @@ static int mem_set_access(uint64_t ptr, size_t size, const struct ts_cu_mem_acce
 		return r;
 	if (!desc || !count)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Devices that are not named keep what they have. */
+	/* Other devices keep their access. */
 	if (!ts_vgpu_range_of(driver.vgpu, ptr, &range))
 		access = (struct access){range.readers, range.writers};
 	for (size_t i = 0; i < count && !r; i++)
@@ -243,7 +245,7 @@ static int retain_handle(uint64_t *handle, void *addr)
 	return r ? r : allocation_new(physical, handle);
 }
 
-/* Other processes, arrays. */
+/* For functions about other processes or arrays. */
 static int refuse(const char *name)
 {
 	static atomic_bool said;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory: device, pinned, managed, and what a program can ask about an address. Stream-ordered allocation is in driver-pool.c.
+ * Memory: device, pinned and managed memory, and queries of an address. driver-pool.c has
+ * stream-ordered allocation. Programs call it through the functions of generated-cuda-memory.h; it
+ * calls vgpu-memory.c.
  */
 #include <string.h>
 
 #include "tools/vgpu/cuda/work.h"
 
-/* Rows of pitched memory begin at multiples of this. */
+/* Alignment of rows in pitched memory. */
 #define PITCH_BYTES 512u
 
 static int get_info(size_t *free, size_t *total)
@@ -36,7 +38,7 @@ static int mem_alloc(uint64_t *dev_ptr, size_t byte_size)
 		return r;
 	if (!dev_ptr)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* NVIDIA's driver sets the address as well. */
+	/* NVIDIA's driver also sets the address. */
 	if (!byte_size) {
 		*dev_ptr = 0;
 		return TS_CU_ERROR_INVALID_VALUE;
@@ -100,7 +102,7 @@ static int mem_get_address_range(uint64_t *pbase, size_t *psize, uint64_t dev_pt
 
 	if (r)
 		return r;
-	/* NVIDIA's driver does not look for an address of which nothing is asked. */
+	/* NVIDIA's driver does not check the address if the call requests nothing. */
 	if (!pbase && !psize)
 		return 0;
 	if (ts_vgpu_range_of(driver.vgpu, dev_ptr, &range))
@@ -123,7 +125,7 @@ static int mem_host_alloc(void **pp, size_t byte_size, uint32_t flags)
 		return r;
 	if (!pp)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* NVIDIA's driver sets the pointer also when it returns an error. */
+	/* NVIDIA's driver sets the pointer even if it returns an error. */
 	*pp = NULL;
 	if (flags & ~(uint32_t)(TS_CU_MEMHOSTALLOC_PORTABLE | TS_CU_MEMHOSTALLOC_DEVICEMAP |
 				TS_CU_MEMHOSTALLOC_WRITECOMBINED))
@@ -191,7 +193,7 @@ static int mem_host_get_flags(uint32_t *flags, void *p)
 	if (!flags || ts_vgpu_range_of(driver.vgpu, (uint64_t)(uintptr_t)p, &range) ||
 	    range.kind != TS_VGPU_MEMORY_PINNED)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* With unified addresses all of it is mapped. */
+	/* With unified addresses all pinned memory is mapped. */
 	*flags = range.flags | TS_CU_MEMHOSTALLOC_DEVICEMAP;
 	return 0;
 }
@@ -259,7 +261,7 @@ static int mem_prefetch(uint64_t dev_ptr, size_t count, struct ts_cu_mem_locatio
 		return TS_CU_ERROR_INVALID_VALUE;
 	if (location.type == TS_CU_MEM_LOCATION_TYPE_DEVICE && !device_get(location.id))
 		return TS_CU_ERROR_INVALID_DEVICE;
-	/* Host and device share the pages: there is nowhere to move them. */
+	/* Host and device share the pages, so nothing moves. */
 	return 0;
 }
 
@@ -277,7 +279,7 @@ static int mem_advise(uint64_t dev_ptr, size_t count, int32_t advice,
 	    ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) ||
 	    range.kind != TS_VGPU_MEMORY_MANAGED || count > range.bytes - (dev_ptr - range.start))
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Some advice is about no device. */
+	/* Some advice does not concern a device. */
 	if (advice >= TS_CU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
 	    advice != TS_CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION &&
 	    location.type == TS_CU_MEM_LOCATION_TYPE_DEVICE && !device_get(location.id))
@@ -324,7 +326,7 @@ static int attribute_of(const struct ts_vgpu_range *range, uint64_t ptr, int32_t
 	case TS_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		*(uint64_t *)data = range->start;
 		return 0;
-	case 12: /* the range's size: the vendor's list skips no number */
+	case 12: /* the range's size; the vendor's list skips no number */
 		*(size_t *)data = range->bytes;
 		return 0;
 	case TS_CU_POINTER_ATTRIBUTE_MAPPED:
@@ -364,7 +366,7 @@ static int pointer_get_attribute(void *data, int32_t attribute, uint64_t ptr)
 	return attribute_of(&range, ptr, attribute, data);
 }
 
-/* How many bytes an attribute's answer has. */
+/* Size of an attribute's value. */
 static size_t attribute_bytes(int32_t attribute)
 {
 	switch (attribute) {
@@ -383,7 +385,7 @@ static size_t attribute_bytes(int32_t attribute)
 	}
 }
 
-/* Unlike the single question, this one answers zeros for memory that nobody registered. */
+/* Unlike cuPointerGetAttribute(), this call returns zeros for unregistered memory. */
 static int pointer_get_attributes(uint32_t num_attributes, int32_t *attributes, void **data,
 				  uint64_t ptr)
 {
@@ -417,7 +419,7 @@ static int pointer_set_attribute(const void *value, int32_t attribute, uint64_t 
 	if (!value || ts_vgpu_range_of(driver.vgpu, ptr, &range) ||
 	    attribute != TS_CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Every synchronous operation here does synchronise. */
+	/* Every synchronous operation already synchronises. */
 	return 0;
 }
 

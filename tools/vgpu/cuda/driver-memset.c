@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting memory, by bytes, halves and words, in rows or not. */
+/*
+ * Fills memory with bytes, 16-bit or 32-bit values, in one or more rows. Programs call it through
+ * the functions of generated-cuda-set.h, graphs call set_run(); it calls ts_vgpu_fill().
+ */
 #include "tools/vgpu/cuda/work.h"
 
 static struct ts_vgpu_operation *describe(const struct context *context,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: code that a context loads, its kernels, and its variables in the device's memory. library.c has libraries, which
- * the process knows; the first use of one of their kernels in a context loads it there as a module.
+ * Modules: code that a context loads, its kernels, and its variables in device memory. library.c
+ * has libraries, which belong to the process. The first use of a library's kernel in a context
+ * calls module_new() for that context. Programs call it through the functions of
+ * generated-cuda-module.h; it calls vgpu-module.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 #include "tools/vgpu/cuda/driver.h"
 
-/* Larger than any module anybody has built. */
+/* Larger than any real module. */
 #define FILE_MAX (1ll << 30)
 
 static unsigned context_cc(const struct context *context)
@@ -25,7 +27,7 @@ static unsigned context_cc(const struct context *context)
 	return shape->cc_major * 10 + shape->cc_minor;
 }
 
-/* One line on stderr: what is wrong with which module, and where that comes from. */
+/* Prints one line on stderr: the module, its file and the error. */
 static void complain(const void *image, const char *message)
 {
 	Dl_info info;
@@ -80,7 +82,10 @@ static int variable_write(struct module *module, size_t i)
 	return r;
 }
 
-/* Makes the variables in the context's memory and gives them their first values, which may be each other's addresses. */
+/*
+ * Allocates the variables in the context's memory and writes their initial values, which may be
+ * addresses of variables.
+ */
 static int variables_make(struct module *module)
 {
 	struct context *context = module->context;
@@ -88,7 +93,7 @@ static int variables_make(struct module *module)
 
 	for (size_t i = 0; !r && i < module->code->n_variables; i++) {
 		const struct ts_vgpu_variable *v = &module->code->variables[i];
-		/* Even one without a size has an address. */
+		/* A variable without a size also has an address. */
 		uint64_t bytes = v->bytes ? v->bytes : 1;
 
 		r = v->managed
@@ -111,7 +116,7 @@ static int variables_make(struct module *module)
 	return result_of(r);
 }
 
-/* The kernel's function goes: it is no longer to be had by its kernel. */
+/* Removes the function from its kernel's cache. */
 static void kernel_forget(struct function *function)
 {
 	struct function *expected = function;
@@ -140,7 +145,10 @@ static void module_free(struct module *module)
 	handle_free(module, sizeof(*module));
 }
 
-/* A library's code serves the first context that loads it; addresses differ in others, which have their own. */
+/*
+ * The first context that loads a library uses the library's code. Addresses differ in other
+ * contexts, so they compile their own code.
+ */
 static int module_code(struct module *module, const void *image)
 {
 	struct library *library = module->library;
@@ -171,7 +179,7 @@ int module_new(struct context *context, const void *image, struct library *libra
 		handle_free(module, sizeof(*module));
 		return r;
 	}
-	/* Never NULL, so that a module without any looks like one with. */
+	/* Never NULL, so that a module without kernels or variables needs no special case. */
 	module->functions = calloc(module->code->n_kernels + 1, sizeof(*module->functions));
 	module->addresses = calloc(module->code->n_variables + 1, sizeof(*module->addresses));
 	if (!module->functions || !module->addresses) {
@@ -218,7 +226,7 @@ void module_destroy(struct module *module)
 {
 	struct context *context = module->context;
 
-	/* Work that is queued refers to the code. */
+	/* Queued work refers to the code. */
 	ts_vgpu_context_synchronize(context->vctx);
 	report_module(TS_CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, context, module->id,
 		      module->image, module->image_bytes);
@@ -286,7 +294,7 @@ static int load_data(void **module, const void *image)
 	return r;
 }
 
-/* Options of a compiler that is not there: what they ask to be written is written empty. */
+/* There is no JIT compiler: its options are ignored, and its log buffers are reported as empty. */
 static int load_data_ex(void **module, const void *image, uint32_t num_options, int32_t *options,
 			void **option_values)
 {
@@ -323,7 +331,7 @@ static int unload(void *module)
 		return r;
 	if (!handle_is(m, HANDLE_MODULE))
 		return TS_CU_ERROR_INVALID_HANDLE;
-	/* A library's goes with the library. */
+	/* A library's module is unloaded with the library. */
 	if (m->library)
 		return TS_CU_ERROR_NOT_PERMITTED;
 	module_destroy(m);

@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stream-ordered allocation, from the device's pools. An allocation is made at the call, so that its address can be returned, and
- * given back when the stream comes to its release.
+ * Stream-ordered allocation from the device's pools. The allocation happens at the call, so that
+ * its address can be returned. The memory is freed when the stream reaches the release. Programs
+ * call it through the functions of generated-cuda-pool.h; it calls vgpu-pool.c.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/vgpu/cuda/work.h"
 
-/* The program itself may hold the stream in which something is freed: then it would wait for ever. */
+/*
+ * Limit of a wait: the program itself may block the stream that frees memory, and the wait would
+ * never end.
+ */
 #define MAX_WAIT_NS UINT64_C(10000000000)
 
 struct pool {
 	struct handle handle;
 	uint32_t device;
 	bool is_default;
-	int32_t reuse_internal; /* where nothing else is left, the host waits for what is freed */
+	int32_t reuse_internal; /* if no other memory is left, the host waits for releases */
 	struct ts_vgpu_pool *vpool;
 	struct access access;
-	struct pool *next; /* destroyed one */
+	struct pool *next; /* list of destroyed pools */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	struct pool *defaults[TS_VGPU_MAX_DEVICES];
 	struct pool *current[TS_VGPU_MAX_DEVICES];
-	struct pool *destroyed; /* while memory was in use, whose attribute is still the handle */
+	/*
+	 * Pools destroyed while memory was in use; the handle is still an attribute of that memory.
+	 */
+	struct pool *destroyed;
 } pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct pool *pool_new(uint32_t device)
@@ -113,7 +120,7 @@ static int pool_create(void **pool, const struct ts_cu_mem_pool_props *pool_prop
 	if (!made)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	ts_vgpu_pool_ask(made->vpool, &rules, NULL);
-	/* What it holds is whole granules. */
+	/* A pool holds whole granules. */
 	rules.max_bytes = pool_props->max_size;
 	if (rules.max_bytes && rules.max_bytes < UINT64_MAX - TS_VGPU_GRANULE_BYTES)
 		rules.max_bytes +=
@@ -147,7 +154,10 @@ static int pool_destroy(void *pool)
 	pthread_mutex_lock(&pools.lock);
 	if (pools.current[p->device] == p)
 		pools.current[p->device] = NULL;
-	/* Memory may name its pool for as long as it is used: no later pool has this one's handle, which is kept to the end. */
+	/*
+	 * Memory may refer to its pool while it is used. So the handle is kept until the process
+	 * ends, and no later pool gets it.
+	 */
 	p->handle.kind = 0;
 	p->next = pools.destroyed;
 	pools.destroyed = p;
@@ -166,7 +176,7 @@ static int pool_trim_to(void *pool, size_t min_bytes_to_keep)
 	return r;
 }
 
-/* The lock is held: of two that set different ones none is lost. */
+/* The caller holds the lock, so that concurrent changes of different attributes are all kept. */
 static int attribute_set(struct pool *p, int32_t attr, const void *value)
 {
 	struct ts_vgpu_pool_rules rules;
@@ -268,7 +278,7 @@ static int pool_set_access(void *pool, const struct ts_cu_mem_access_desc *map, 
 	access = p->access;
 	for (size_t i = 0; i < count && !r; i++)
 		r = access_read(&map[i], &access);
-	/* Its own device cannot be shut out. */
+	/* A pool's own device always has access. */
 	if (!r && !(access.writers & 1u << p->device))
 		r = TS_CU_ERROR_INVALID_VALUE;
 	if (r)
@@ -308,7 +318,7 @@ static void report_pool_operation(uint32_t operation, const struct context *cont
 	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
 }
 
-/* In a capture, memory in stream order is a node of the graph. */
+/* In a capture, stream-ordered memory would be a node of the graph. */
 static int stream_of_memory(void *stream, struct context **ret_context,
 			    struct ts_vgpu_stream **ret_stream)
 {
@@ -329,7 +339,7 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 	if (!dev_ptr || !bytes)
 		return TS_CU_ERROR_INVALID_VALUE;
 	r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
-	/* What is on its way to be released counts as free to who allocates in order. */
+	/* An allocation in stream order may use memory whose release is queued. */
 	if (r == TS_VGPU_E_OUT_OF_MEMORY && pool->reuse_internal)
 		r = ts_vgpu_pool_alloc_wait(pool->vpool, vstream, bytes, MAX_WAIT_NS, dev_ptr);
 	if (r == TS_VGPU_E_NOT_READY) {

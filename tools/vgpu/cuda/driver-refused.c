@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the driver has and the virtual GPU has not. Programs link against these names, so they exist; calling one fails with
- * the vendor's error and, the first time, says on stderr what was asked for. Asked for by name (cuGetProcAddress) they are not
- * found, as in a driver that is too old: programs that ask so have another way.
+ * Functions that the driver has and the virtual GPU lacks. Programs link against these names, so
+ * they exist. A call fails with the vendor's error and prints one line on stderr the first time.
+ * cuGetProcAddress does not find them, as in an old driver: programs that use it have an
+ * alternative. driver-entry.c calls is_refused().
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int refuse(const char *name, atomic_bool *said)
 	return TS_CU_ERROR_NOT_SUPPORTED;
 }
 
-/* Whatever the arguments are, the C calling convention lets a function ignore them. */
+/* The C calling convention lets a function ignore its arguments. */
 #define REFUSE(name)                         \
 	API int name(void)                   \
 	{                                    \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls for streams and host functions. The objects behind the handles are in stream-object.c.
+ * Calls for streams and host functions. stream-object.c has the objects behind the handles.
+ * Programs call this file through the functions of generated-cuda-stream.h; it calls vgpu-stream.c.
  */
 #include <stdlib.h>
 
@@ -153,7 +154,7 @@ static int stream_attach_mem(void *stream, uint64_t dev_ptr, size_t length, uint
 	     flags != TS_CU_MEM_ATTACH_SINGLE) ||
 	    ts_vgpu_range_of(driver.vgpu, dev_ptr, &range) || range.kind != TS_VGPU_MEMORY_MANAGED)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* Managed memory is host memory here: everybody sees it whatever it is attached to. */
+	/* Managed memory is host memory here: every stream sees it, whatever its attachment is. */
 	return 0;
 }
 
@@ -175,7 +176,7 @@ static int launch_host_func(void *stream, void *fn, void *user_data)
 	return result_of(ts_vgpu_host_function(vstream, function, user_data, 0));
 }
 
-/* cuStreamAddCallback's function takes the stream and a result besides. */
+/* cuStreamAddCallback's function also has a stream and a result as parameters. */
 struct callback {
 	void (*function)(void *stream, int status, void *user_data);
 	void *stream, *user_data;

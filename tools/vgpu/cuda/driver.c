@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver's state that all other files ask for: its devices, result codes, and the stack of current
- * contexts that each thread has. driver-context.c fills the driver in and changes the stack.
+ * The driver's global state: devices, result codes, and each thread's stack of current contexts.
+ * All other files of libcuda call it. driver-context.c starts the driver and changes the stack.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "tools/vgpu/cuda/driver.h"
 
-/* How deep a thread may push contexts; NVIDIA's driver states no bound. */
+/* Maximum depth of a thread's stack; NVIDIA's driver documents no limit. */
 #define STACK_MAX 64
 
 struct driver driver = {

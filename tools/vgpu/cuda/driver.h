@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of libcuda share: the objects behind the API's handles, the current context, and the one
- * pattern in which the build makes public functions from proto/abi/vendor/cuda_driver.calls:
+ * Shared by the files of libcuda: the objects behind the API's handles, the current context, and
+ * the pattern of the public functions. The build generates these functions from
+ * proto/abi/vendor/cuda_driver.calls:
  *
- *	API int cuMemAlloc_v2(uint64_t *dev_ptr, size_t byte_size)
- *	{
- *		struct ts_cu_mem_alloc_params params = {dev_ptr, byte_size};
+ *     API int cuMemAlloc_v2(uint64_t *dev_ptr, size_t byte_size)
+ *     {
+ *             struct ts_cu_mem_alloc_params params = {dev_ptr, byte_size};
  *
- *		return CALL(cuMemAlloc_v2, &params, mem_alloc(dev_ptr, byte_size));
- *	}
+ *             return CALL(cuMemAlloc_v2, &params, mem_alloc(dev_ptr, byte_size));
+ *     }
  *
- * CALL tells a profiler before and after, with the vendor's callback id, name and parameters; the function
- * it wraps does the work and answers with an enum ts_cu_result.
+ * CALL reports the call to a profiler before and after, with the vendor's callback id, name and
+ * parameters. The wrapped function does the work and returns an enum ts_cu_result. Each .c file
+ * includes the generated functions of its section at its end.
  */
 #pragma once
 
@@ -32,7 +34,10 @@
 
 #define API __attribute__((visibility("default")))
 
-/* What a handle's first word says it is; a destroyed object keeps its memory and loses this. */
+/*
+ * Kind of an object, in the first word of a handle. A destroyed object keeps its memory but loses
+ * its kind.
+ */
 enum handle_kind {
 	HANDLE_CONTEXT = 0x54534378,
 	HANDLE_STREAM = 0x54535374,
@@ -52,7 +57,7 @@ struct handle {
 	uint32_t kind;
 };
 
-/* Nodes of a graph, in the order in which they were put in. */
+/* Nodes of a graph, in order of insertion. */
 struct node_list {
 	struct graph_node **at;
 	size_t n, capacity;
@@ -60,14 +65,14 @@ struct node_list {
 
 struct context {
 	struct handle handle;
-	struct context *next; /* the driver's list */
+	struct context *next; /* list of the driver */
 	struct ts_vgpu_context *vctx;
 	uint32_t device;
 	uint32_t uid;
 	uint32_t flags;
 	bool primary;
-	unsigned refs;	/* of a primary one: retains; of others: attaches */
-	uint32_t peers; /* devices it may reach, a bit each */
+	unsigned refs;	/* primary: retains; else: attaches */
+	uint32_t peers; /* devices with peer access, one bit each */
 	int32_t cache_config;
 	size_t limits[8];
 	struct module *modules;
@@ -79,24 +84,24 @@ struct stream {
 	struct handle handle;
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
-	struct stream *next, **prev; /* the context's */
+	struct stream *next, **prev; /* list of the context */
 	bool per_thread;
 
-	/* While it is being captured; all under the lock of graphs. */
+	/* State of a stream capture; under graph_lock. */
 	struct stream_capture *stream_capture;
-	struct stream *stream_capture_next;   /* the capture's */
-	struct node_list stream_capture_deps; /* what the next node depends on */
+	struct stream *stream_capture_next;   /* list of the capture */
+	struct node_list stream_capture_deps; /* dependencies of the next node */
 };
 
 struct event {
 	struct handle handle;
 	struct context *context;
 	struct ts_vgpu_event *vevent;
-	struct event *next, **prev; /* the context's */
+	struct event *next, **prev; /* list of the context */
 	uint32_t flags;
 	uint32_t id;
-	_Atomic uint64_t stream_capture_id;   /* where its latest record was captured, else 0 */
-	struct node_list stream_capture_deps; /* what that record stands for */
+	_Atomic uint64_t stream_capture_id;   /* capture of its latest record, else 0 */
+	struct node_list stream_capture_deps; /* nodes of that record */
 };
 
 struct function {
@@ -104,7 +109,7 @@ struct function {
 	struct module *module;
 	const struct ts_vgpu_kernel *decl;
 	const char *name;      /* interned */
-	struct kernel *kernel; /* where it came from a library */
+	struct kernel *kernel; /* NULL: not from a library */
 	uint32_t max_dynamic_shared_bytes;
 	int32_t carveout;
 	int32_t cache_config;
@@ -114,10 +119,10 @@ struct module {
 	struct handle handle;
 	struct context *context;
 	struct ts_vgpu_module *code;
-	struct function *functions; /* as many as code has kernels */
-	uint64_t *addresses;	    /* as many as code has variables */
-	bool borrowed;		    /* code is the library's */
-	struct library *library;    /* NULL: loaded by itself */
+	struct function *functions; /* one per kernel of code */
+	uint64_t *addresses;	    /* one per variable of code */
+	bool borrowed;		    /* code belongs to the library */
+	struct library *library;    /* NULL: loaded as a module */
 	uint32_t id;
 	const void *image;
 	size_t image_bytes;
@@ -129,16 +134,16 @@ struct kernel {
 	struct library *library;
 	size_t index;			   /* in the library's code */
 	const char *name;		   /* interned */
-	_Atomic(struct function *) cached; /* in the context that asked first */
+	_Atomic(struct function *) cached; /* the first context that requested it */
 };
 
 struct library {
 	struct handle handle;
 	struct ts_vgpu_module *code;
-	char *image; /* a copy where the caller's may go */
+	char *image; /* copy of the image, if the caller's may be freed */
 	const void *data;
 	struct kernel *kernels;
-	unsigned cc;	   /* the code is for */
+	unsigned cc;	   /* compute capability of the code */
 	_Atomic bool lent; /* a module uses the code */
 	struct library *next;
 };
@@ -148,7 +153,7 @@ struct driver {
 	pthread_cond_t initialised;
 	_Atomic bool ready;
 	bool tried, starting;
-	int result; /* of trying */
+	int result; /* of the attempt to start */
 	pthread_t starter;
 	struct ts_vgpu *vgpu;
 	struct ts_vgpu_ptx_executor *executor;
@@ -160,7 +165,7 @@ struct driver {
 };
 extern struct driver driver;
 
-/* CUDA_ERROR_NOT_SUPPORTED, with a line on stderr the first time that the program comes here. */
+/* Returns CUDA_ERROR_NOT_SUPPORTED. The first call prints one line on stderr. */
 #define NOT_SERVED(what, remedy)                              \
 	({                                                    \
 		static atomic_bool said_;                     \
@@ -178,48 +183,57 @@ static inline int check_ready(void)
 	return 0;
 }
 
-/* An object for a handle, zeroed but for its kind; from memory that is never given back, see handle.c. */
+/*
+ * Returns an object for a handle: zeroed except its kind. Its memory is never returned to the
+ * system, see handle.c. NULL: out of memory.
+ */
 void *handle_new(enum handle_kind kind, size_t bytes);
 void handle_free(void *object, size_t bytes);
 static inline bool handle_is(const void *object, enum handle_kind kind)
 {
-	/* The small numbers are streams with a meaning of their own, or mistakes. */
+	/* Small numbers are special streams, or errors of the program. */
 	return (uintptr_t)object > 4096 && ((uintptr_t)object & 7) == 0 &&
 	       ((const struct handle *)object)->kind == (uint32_t)kind;
 }
 
-/* A function that is there to be refused. */
+/* True if the function is exported only to be refused. */
 bool is_refused(const char *symbol);
 
-/* The one copy of a text that lives as long as the process. */
+/* Returns the only copy of a text. The copy lives as long as the process. NULL: out of memory. */
 const char *intern(const char *text);
 
-/* A device's answer as the driver's. */
+/* Converts a result of the device to the driver's. */
 int result_of(int r);
 int result_of_context(const struct context *context);
 
-/* The current context; TS_CU_ERROR_INVALID_CONTEXT where there is none, or what befell it. */
+/*
+ * Returns the current context. TS_CU_ERROR_INVALID_CONTEXT: there is none. Also returns the
+ * context's error.
+ */
 int context_current(struct context **ret_context);
 struct context *context_current_or_null(void);
-/* The current context while it lives. */
+/* The current context, or NULL if there is none or it was destroyed. */
 struct context *context_current_alive(void);
-/* The calling thread's stack of current contexts. Push only if there is room; pop returns NULL if it is empty. */
+/*
+ * The calling thread's stack of current contexts. Call push only if there is room; pop returns NULL
+ * if the stack is empty.
+ */
 bool context_may_push(void);
 void context_push(struct context *context);
 struct context *context_pop(void);
-/* True if the context lies on the thread's stack and another one is current. */
+/* True if the context is on the thread's stack and another one is current. */
 bool context_is_hidden(const struct context *context);
 struct context *context_of_vctx(const struct ts_vgpu_context *vctx);
-/* The context a handle means, NULL meaning the current one. */
+/* Returns the context of a handle; NULL means the current context. */
 int context_get(void *handle, struct context **ret_context);
 struct ts_vgpu_device *device_get(int32_t device);
 void device_uuid(int32_t dev, struct ts_cu_uuid *ret_uuid);
 
-/* The stream a handle means. */
+/* Returns the stream of a handle. */
 int stream_get(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream);
-/* The calling thread's own default stream of a context. */
+/* Returns the calling thread's own default stream of a context. */
 int stream_own(struct context *context, struct stream **ret_stream);
-/* A stream in the context's list; own: a thread's own default stream. */
+/* Creates a stream in the context's list. own: a thread's own default stream. */
 int stream_new(struct context *context, uint32_t flags, int32_t priority, bool own,
 	       struct stream **ret_stream);
 void stream_delete(struct stream *stream);
@@ -232,25 +246,28 @@ static inline void *per_thread(void *stream)
 int event_get(void *handle, struct event **ret_event);
 void events_destroy(struct context *context);
 
-/* A kernel's function in a context, loaded there when first asked for. */
+/* Returns a kernel's function in a context. The first call loads the library there. */
 int kernel_function(struct context *context, struct kernel *kernel, struct function **ret_function);
-/* The function a CUfunction or CUkernel means in a context. */
+/* Returns the function of a CUfunction or CUkernel in a context. */
 int function_get(struct context *context, void *handle, struct function **ret_function);
-/* The name of either, for a profiler. */
+/* Name of a CUfunction or CUkernel, for a profiler. */
 const char *function_name(const void *handle);
-/* Registers per thread: PTX does not say, so an estimate. */
+/* Estimated registers per thread: PTX does not contain the number. */
 static inline uint32_t function_regs(const struct function *function)
 {
 	return function->decl->regs;
 }
-/* Reads an image for a compute capability, saying on stderr what the result code cannot say. */
+/*
+ * Loads an image for a compute capability. Prints on stderr the details that the result code cannot
+ * contain.
+ */
 int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code);
 int module_new(struct context *context, const void *image, struct library *library,
 	       struct module **ret_module);
-/* A variable of a module; managed ones and others have a lookup each. */
+/* Finds a variable of a module. Managed and other variables have separate lookups. */
 int variable_find(struct module *m, const char *name, bool managed, uint64_t *dev_ptr,
 		  size_t *bytes);
-/* A file's bytes and a NUL, the caller's to free. */
+/* Reads a file and appends a NUL. The caller frees the bytes. */
 int read_file(const char *path, char **ret_bytes);
 void module_destroy(struct module *module);
 void modules_destroy(struct context *context);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be asked of and set on a kernel: attributes, parameters, whether it is loaded. Most questions take a
- * function or a kernel; a kernel means its function in the current context, or in the one of a device.
+ * Queries and settings of a kernel: attributes, parameters, whether it is loaded. Most calls accept
+ * a function or a kernel. A kernel stands for its function in the current context, or in a device's
+ * context. Programs call this file through the functions of generated-cuda-function.h; it calls
+ * library.c.
  */
 #include "tools/vgpu/cuda/driver.h"
 
@@ -41,7 +43,10 @@ static int func_is_loaded(int32_t *state, void *function)
 	return 0;
 }
 
-/* The context that a call about a kernel on a device means: the device's primary one. */
+/*
+ * Context of a call about a kernel on a device: the current one if it is on the device, else the
+ * device's primary one.
+ */
 static int context_of_device(int32_t dev, struct context **ret_context)
 {
 	struct context *context;
@@ -96,7 +101,7 @@ static int attribute_of(const struct function *f, int32_t attrib, int32_t *pi)
 		*pi = f->carveout;
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-		/* Of the whole module: a function's own share is the machine code's business. */
+		/* Total of the module: only machine code determines a function's own share. */
 		*pi = (int32_t)f->module->code->constant_bytes;
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
@@ -142,7 +147,7 @@ static int attribute_set(struct function *f, int32_t attrib, int32_t value)
 	}
 }
 
-/* A function or kernel handle in the current context. */
+/* Returns the function of a function or kernel handle in the current context. */
 static int func_get(void *func, struct function **ret_function)
 {
 	struct context *context = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects behind handles. Programs do use handles after destroying them, and have to be told CUDA_ERROR_INVALID_HANDLE
- * rather than be handed undefined behaviour: objects come from memory that only ever holds objects of their
- * size, so that looking at a stale one is safe and finds its kind erased.
+ * Objects behind handles. Programs use handles after destroying them and must get
+ * CUDA_ERROR_INVALID_HANDLE, not undefined behaviour. So an object's memory is only reused for
+ * objects of the same size. Reading a stale object is safe and finds its kind erased. All files of
+ * libcuda call it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "proto/abi/map.h"
 #include "tools/vgpu/cuda/driver.h"
 
-/* Objects by size in steps of 16 bytes: all are smaller than the last. */
+/* Free objects by size in steps of 16 bytes; all objects are smaller than the last step. */
 #define N_SIZES 32
 
 struct free_object {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Libraries and kernels: code loaded once for the process, whatever the context. A kernel's function in a context
- * comes to be when first asked for.
+ * Libraries and kernels: code loaded once for the process, independent of contexts. The first
+ * request of a kernel's function in a context creates it there. Programs call this file through the
+ * functions of generated-cuda-library.h; the launch and function files call kernel_function() and
+ * function_get().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ static void library_free(struct library *library)
 	handle_free(library, sizeof(*library));
 }
 
-/* Takes the image over where there is one. */
+/* Consumes the image, if there is one. */
 static int library_new(const void *data, char *image, struct library **ret_library)
 {
 	struct library *library = handle_new(HANDLE_LIBRARY, sizeof(*library));
@@ -33,7 +35,10 @@ static int library_new(const void *data, char *image, struct library **ret_libra
 	}
 	library->image = image;
 	library->data = data;
-	/* What any device could run is a kernel of the library; loading it there may still fail. */
+	/*
+	 * The library contains each kernel that some device can run; loading it on another device
+	 * may still fail.
+	 */
 	for (uint32_t i = 0; i < ts_vgpu_n_devices(driver.vgpu); i++) {
 		shape = ts_vgpu_device_shape(ts_vgpu_device_at(driver.vgpu, i));
 		if (shape->cc_major * 10 + shape->cc_minor > cc)
@@ -65,7 +70,7 @@ static int library_new(const void *data, char *image, struct library **ret_libra
 	return 0;
 }
 
-/* The library as a module of the context, loaded now where it was not. */
+/* Returns the library as a module of the context, and loads it first if necessary. */
 static int library_module(struct context *context, struct library *library,
 			  struct module **ret_module)
 {
@@ -101,7 +106,7 @@ int kernel_function(struct context *context, struct kernel *kernel, struct funct
 	struct module *module;
 	int r;
 
-	/* What launches ask every time. */
+	/* Fast path of launches. Acquire, paired with the release store below. */
 	function = atomic_load_explicit(&kernel->cached, memory_order_acquire);
 	if (function && function->module->context == context) {
 		*ret_function = function;
@@ -180,7 +185,7 @@ static int load_from_file(void **library, const char *file_name, int32_t *jit_op
 	return r;
 }
 
-/* A module made of the library, in any context; NULL when none is left. */
+/* A module of the library in any context; NULL: there is none. */
 static struct module *any_module_of(const struct library *library)
 {
 	struct module *module = NULL;

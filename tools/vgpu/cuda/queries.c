@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to a profiler's questions: see tools/vgpu/hooks.h. driver-context.c makes the hooks when the driver
- * starts, driver-entry.c hands them out, and libcupti calls the functions in them.
+ * Implements a profiler's queries: see tools/vgpu/hooks.h. driver-context.c creates the hooks when
+ * the driver starts, driver-entry.c returns them, and libcupti calls the functions in them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -118,7 +118,9 @@ static int query_graph_node_id(void *node, uint64_t *ret_id)
 	return 0;
 }
 
-/* Enough for a process; what is past it is left out of a listing rather than allocated for in it. */
+/*
+ * Enough for a process. Objects beyond it are omitted, so that a listing does not grow its array.
+ */
 #define MAX_LISTED 1024
 
 static int query_each_context(int (*fn)(const struct ts_vgpu_context_info *info, void *arg),
@@ -199,7 +201,9 @@ static void make_hooks(void)
 	hooks = ts_vgpu_hooks_init(&queries);
 }
 
-/* A profiler may ask before cuInit, and the calls it watches may come before it asks. */
+/*
+ * A profiler may request the hooks before cuInit, and the observed calls may precede its request.
+ */
 const struct ts_vgpu_hooks *report_hooks(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libcuda tells a profiler besides its calls: see tools/vgpu/hooks.h. An operation's record
- * is made when it is submitted and travels through the device as its tag.
+ * libcuda's reports to a profiler besides its calls: see tools/vgpu/hooks.h. All files of libcuda
+ * that create objects or queue work call it. An operation's record is created at submission; its
+ * address is the tag of the device's operation.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 #define POOL_BLOCK 64
 
-/* Records not in use. Threads that submit take, devices' threads give back. */
+/* Free records. Submitting threads allocate them, the device's threads free them. */
 static struct {
 	pthread_mutex_t lock;
 	union free_operation {
@@ -33,7 +34,7 @@ struct ts_vgpu_operation *report_operation(const struct context *context, uint32
 		taken = malloc(POOL_BLOCK * sizeof(*taken));
 		if (!taken)
 			return NULL;
-		/* Kept for the life of the process; as many as were ever pending at once. */
+		/* Never returned to the system: as many records as were ever pending at once. */
 		pthread_mutex_lock(&operations.lock);
 		for (size_t i = 1; i < POOL_BLOCK; i++) {
 			taken[i].next = operations.free;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Telling a profiler. Every public function passes through CALL; with nobody listening that costs one relaxed load.
- * What happens inside a call (memory, waits, operations) is told through the functions below, which do nothing with
- * nobody listening either.
+ * Reports to a profiler. Every public function runs inside CALL; without a sink that costs one
+ * relaxed load. The functions below report events inside a call (memory, waits, operations).
+ * Without a sink they do nothing.
  */
 #pragma once
 
@@ -12,16 +12,19 @@
 struct context;
 struct stream;
 
-extern bool calls_take_time; /* the spec says how long, of those that queue something */
+extern bool calls_take_time; /* call_ns of the spec is not 0 */
 
-/* name: the exported symbol, which is the vendor's callback id too. params: the vendor's structure, or NULL. */
+/*
+ * name: the exported symbol, which is also the vendor's callback id. params: the vendor's struct,
+ * or NULL.
+ */
 #define CALL(name, params_, work) CALL_NAMED(name, params_, NULL, work)
 
-/* For launches: the kernel's name besides. Before cuInit, what is asked for is not even looked at. */
+/* For launches: with the kernel's name. Before cuInit the work is not evaluated. */
 #define CALL_NAMED(name, params_, symbol, work) \
 	CALL_REPORTED(name, params_, symbol, __builtin_expect(check_ready(), 0) ?: (work))
 
-/* What may be called before cuInit. */
+/* For functions that may be called before cuInit. */
 #define CALL_ANYTIME(name, params_, work) CALL_REPORTED(name, params_, NULL, work)
 
 #define CALL_REPORTED(name, params_, symbol, work)                                                 \
@@ -35,22 +38,27 @@ extern bool calls_take_time; /* the spec says how long, of those that queue some
 		     .domain = TS_CUPTI_CB_DOMAIN_DRIVER_API, .cbid = TS_CUPTI_DRIVER_CBID_##name, \
 		     .function_name = #name, .params = (params_), .symbol_name = (symbol))
 
-/* Made once, when the machine is. */
+/* Called once, when the machine is created. */
 void report_init(void);
-/* queries.c: what answers a profiler. */
+/* queries.c: the hooks with the query functions. */
 const struct ts_vgpu_hooks *report_hooks(void);
 /* report.c */
-/* A context as a profiler is told of it, and a stream; NULL: the context's legacy default stream. */
+/*
+ * Describes a context or a stream for a profiler. Stream NULL: the context's legacy default stream.
+ */
 struct ts_vgpu_context_info report_context_info(const struct context *context);
 struct ts_vgpu_stream_info report_stream_info(const struct context *context,
 					      const struct stream *stream);
 
-/* A new operation record for what is about to be submitted, or NULL with nobody listening; its address is the tag. */
+/*
+ * Returns a new operation record, or NULL without a sink. The record's address is the tag of the
+ * operation.
+ */
 struct ts_vgpu_operation *report_operation(const struct context *context, uint32_t stream_id);
-/* It is a node's of an executable graph, or with NULL no graph's. */
+/* Sets the node and graph of the operation; NULL: no graph. */
 struct work_place;
 void report_place(struct ts_vgpu_operation *op, const struct work_place *place);
-/* It is submitted now, or was not to be. */
+/* submit: the operation is submitted now. cancel: it was not submitted. */
 void report_submit(struct ts_vgpu_operation *op);
 void report_cancel(struct ts_vgpu_operation *op);
 
@@ -58,12 +66,12 @@ void report_context(uint32_t cbid, const struct context *context);
 void report_stream(uint32_t cbid, const struct context *context, const struct stream *stream);
 void report_module(uint32_t cbid, const struct context *context, uint32_t module_id,
 		   const void *image, size_t image_bytes);
-/* Of a graph; the members that the cbid is about. */
+/* Reports a graph; only the members for the cbid are set. */
 void report_graph(uint32_t cbid, const struct ts_cupti_graph_data *graph);
-/* operation, kind: the record's. */
+/* operation and kind: values of the record. */
 void report_memory(uint32_t operation, uint32_t kind, const struct context *context,
 		   uint64_t address, uint64_t bytes);
-/* Memory of a pool, had or given up in stream order. */
+/* State of the pool of a stream-ordered allocation or release. */
 struct report_pool {
 	uint64_t address, threshold, size, used;
 };

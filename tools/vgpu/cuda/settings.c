@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program can set on a context and ask about it: limits, caches, priorities, which devices it reaches. */
+/*
+ * Settings and queries of a context: limits, caches, priorities, peer access. Programs call it
+ * through the functions of generated-cuda-settings.h.
+ */
 #include "tools/vgpu/cuda/driver.h"
 
-/* A context keeps the vendor's limits up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE. */
+/* A context stores the vendor's limits up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE. */
 #define N_LIMITS 7
 
-/* A limit that the vendor knows and the virtual GPU lacks is unsupported; a number that is no limit is invalid. */
+/* A limit that only the virtual GPU lacks is unsupported; an unknown number is invalid. */
 static int check_limit(int32_t limit)
 {
 	if (limit < 0 || limit > TS_CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED)
@@ -13,7 +16,7 @@ static int check_limit(int32_t limit)
 	return limit >= N_LIMITS ? TS_CU_ERROR_UNSUPPORTED_LIMIT : 0;
 }
 
-/* Stack and heap limits bind kernels; the others are kept, and answered as they were set. */
+/* Stack and heap limits apply to kernels; the other limits are only stored and returned. */
 static int ctx_set_limit(int32_t limit, size_t value)
 {
 	struct context *context;
@@ -23,7 +26,7 @@ static int ctx_set_limit(int32_t limit, size_t value)
 		r = check_limit(limit);
 	if (r)
 		return r;
-	/* Stacks: no block has room for more, whatever the device's memory. */
+	/* Stack: no block has room for more, whatever the device's memory. */
 	if (!limit && value > TS_PTX_MAX_LOCAL_BYTES)
 		return TS_CU_ERROR_INVALID_VALUE;
 	context->limits[limit] = value;
@@ -35,7 +38,10 @@ static int ctx_set_limit(int32_t limit, size_t value)
 
 static int ctx_get_limit(size_t *pvalue, int32_t limit)
 {
-	/* Stack, printf and malloc heap sizes, nesting, pending launches, fetch granularity, persisting L2. */
+	/*
+	 * Sizes of stack, printf buffer and malloc heap, nesting, pending launches, fetch
+	 * granularity, persisting L2.
+	 */
 	static const size_t defaults[N_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 	struct context *context;
 	int r = context_current(&context);
@@ -104,7 +110,10 @@ static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *great
 	return 0;
 }
 
-/* Every device reaches every other; what a program has enabled is noted so that its mistakes show. */
+/*
+ * Each device can access every other. The enabled peers are stored, so that kernels fault without
+ * them.
+ */
 static int device_can_access_peer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
 {
 	int r = check_ready();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects behind handles of streams. A stream handle may be an object, or 0 and 1 for the legacy
- * default stream, 2 for the calling thread's own; the forms of calls that end in _ptsz take 0 for the
- * thread's own. driver-stream.c and the files of captures call it. It calls stream-captures.c when a stream goes.
+ * The objects behind stream handles. A stream handle is an object, 0 or 1 for the legacy default
+ * stream, or 2 for the calling thread's own stream. The functions that end in _ptsz use 0 for the
+ * thread's own stream. driver-stream.c and the capture files call it. It calls stream-captures.c
+ * when a stream is destroyed.
  */
 #include <stdlib.h>
 
 #include "tools/vgpu/cuda/work.h"
 
-/* The calling thread's default streams, one per context it used that way. */
+/* The calling thread's own default streams, one per context. */
 struct own_stream {
 	struct stream *stream;
 	uint32_t context_uid;
@@ -37,7 +38,7 @@ static void own_free(void *arg)
 
 	for (; own; own = next) {
 		next = own->next;
-		/* A context that went took its streams with it. */
+		/* A destroyed context has already destroyed its streams. */
 		if (check_ready() == 0 && handle_is(own->stream, HANDLE_STREAM) &&
 		    own->stream->per_thread && own->stream->context->uid == own->context_uid)
 			stream_delete(own->stream);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work as calls and graphs share it. A call checks its arguments, and then either runs what it was asked for or, in a
- * stream that is being captured, puts it into a graph; a graph runs the same work later. So each kind of
- * work has a part that reads arguments and one that runs (driver-launch.c, driver-copy.c, driver-memset.c), and graph/stream-capture.c says which it is.
+ * Work that calls and graphs share. A call checks its arguments. Then it either runs the work or,
+ * if the stream is being captured, adds the work to a graph. A graph runs the same work later.
+ *
+ *     call -> check -> stream_work() --not captured--> *_run() -> device
+ *                           |                              ^
+ *                           +--captured--> graph node -----+ (graph launch)
+ *
+ * So each kind of work has a function that reads arguments and one that runs the work
+ * (driver-launch.c, driver-copy.c, driver-memset.c). graph/stream-capture.c decides between both.
  */
 #pragma once
 
 #include "tools/vgpu/cuda/driver.h"
 
-/* The node that work is run for; NULL: a call's own. */
+/* The node that runs the work; NULL: a direct call. */
 struct work_place {
-	uint32_t graph_id; /* the executable graph's */
+	uint32_t graph_id; /* of the executable graph */
 	uint64_t node_id;
 	int32_t priority; /* of kernels */
 };
@@ -20,17 +26,20 @@ struct launch {
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
 	bool cooperative;
-	bool has_priority; /* else the stream's; in graphs the node or the launch says it */
+	bool has_priority; /* replaces the stream's; set by a graph node or a launch attribute */
 	int32_t priority;
 };
 int launch_check(const struct function *f, const struct launch *l);
-/* Copies a call's arguments into a buffer of the declaration's params_bytes. */
+/* Copies a call's arguments to a buffer of decl->params_bytes bytes. */
 int launch_gather(const struct ts_vgpu_kernel *decl, void **kernel_params, void **extra,
 		  uint8_t *buffer);
 int launch_run(const struct function *f, const struct launch *l, const uint8_t *params,
 	       struct ts_vgpu_stream *vstream, const struct work_place *place);
 
-/* driver-copy.c. What a call says about one side: the device finds out what memory it is, and it is held to that. */
+/*
+ * driver-copy.c. The kind of memory that a call states for one side. The device determines the real
+ * kind, and the call fails if both differ.
+ */
 enum said {
 	SAID_ANY,
 	SAID_HOST,
@@ -44,7 +53,10 @@ int copy_read(const struct ts_cu_memcpy_3d *c, struct said_copy *ret_copy);
 int copy_run(struct context *context, struct ts_vgpu_stream *vstream, struct said_copy *copy,
 	     const struct work_place *place);
 
-/* driver-map.c. The devices that may read and write memory, a bit each; one description's part put into it. */
+/*
+ * driver-map.c. Devices that may read and write memory, one bit each. access_read() adds one
+ * description.
+ */
 struct access {
 	uint32_t readers, writers;
 };
@@ -56,12 +68,13 @@ int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_v
 	    const struct work_place *place);
 
 /*
- * graph/stream-capture.c. As stream_get(), for work: *ret_capturing is the stream where it is being captured, so that the work goes into
- * a graph, else NULL. TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED, TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
+ * graph/stream-capture.c. Like stream_get(), for calls that queue work. If the stream is being
+ * captured, *ret_capturing is the stream and the work goes into a graph; else it is NULL.
+ * TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED, TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
  */
 int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream,
 		struct stream **ret_capturing);
-/* As stream_work(), for calls that are refused in a stream that is being captured. */
+/* Like stream_work(), for calls that a captured stream rejects. */
 int stream_uncaptured(void *handle, struct context **ret_context,
 		      struct ts_vgpu_stream **ret_stream);
 int stream_capture_launch(struct stream *stream, const struct function *f, const struct launch *l,
@@ -74,19 +87,25 @@ int stream_capture_host(struct stream *stream, void *fn, void *user_data);
 struct graph;
 int stream_capture_graph(struct stream *stream, const struct graph *graph);
 int stream_capture_record(struct stream *stream, struct event *event, bool external);
-/* The stream waits for an event; *ret_captured: it was seen to here. */
+/* The stream waits for an event. *ret_captured: the capture has handled the wait. */
 int stream_capture_wait(void *handle, struct context *context, struct stream *capturing,
 			struct event *event, bool external, bool *ret_captured);
 
-/* stream-captures.c. What cannot be captured: spoils the capture and answers TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
+/*
+ * stream-captures.c. Handles work that cannot be captured: invalidates the capture and returns
+ * TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+ */
 int stream_capture_refuse(struct stream *stream);
-/* The event was recorded outside of any capture. */
+/* The event was recorded outside a capture. */
 void stream_capture_forget_event(struct event *event);
-/* Asking for the state of an event that was recorded in a capture. */
+/* Checks a query of an event that was recorded in a capture. */
 int stream_capture_ask_event(struct event *event);
-/* Asking for the state of a whole context, some of whose streams may be captured. */
+/* Checks a query of a context, whose streams may be captured. */
 int stream_capture_ask_context(const struct context *context);
-/* Calls that act at once where a capture would have them in the graph: refused by the thread's capture mode. */
+/*
+ * Checks calls that act at once and cannot go into a graph: the thread's capture mode may reject
+ * them.
+ */
 int stream_capture_unsafe(void);
-/* The stream goes. */
+/* The stream is destroyed. */
 void stream_capture_forget_stream(struct stream *stream);
