@@ -90,10 +90,10 @@ struct ts_vgpu_operation {
 	uint32_t channel_type; /* TS_CUPTI_CHANNEL_TYPE_* */
 	bool async;	       /* the call may return before the operation is done */
 
-	uint64_t queued_ns;    /* the call handed it to the driver */
-	uint64_t submitted_ns; /* the driver handed it to the device */
-	uint64_t start_ns;     /* - */
-	uint64_t end_ns;       /* 0 if it never ran */
+	uint64_t queued_ns;    /* set at submission: the call handed it to the driver */
+	uint64_t submitted_ns; /* set at start: the driver handed it to the device */
+	uint64_t start_ns;     /* set at start */
+	uint64_t end_ns;       /* set at completion; 0 if it never ran */
 
 	union {
 		struct {

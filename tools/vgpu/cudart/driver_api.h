@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's functions, which the runtime calls under the names that libcuda exports: made from the table of calls. */
+/*
+ * Declares the driver's functions under the names that libcuda exports, generated from the table of
+ * calls. The runtime calls them.
+ */
 #pragma once
 
 #include "tools/vgpu/generated-cuda-functions.h"

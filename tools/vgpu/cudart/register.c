@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that nvcc puts into programs. Constructors announce fatbins, and which host function and host variable stands
- * for which kernel and device variable; loading waits for the first use, so that a program which never
- * touches a GPU never starts one. Stubs then ask for kernels by the host function's address.
+ * Registers code that nvcc embeds in programs. Constructors of the program register fatbins, and
+ * the kernel or device variable of each host function or host variable. A fatbin is loaded at its
+ * first use, so a program that never uses a GPU starts no driver. Launch stubs request a kernel by
+ * its host function's address. runtime-launch.c and the copy files look up kernels and variables
+ * here.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,27 +15,27 @@
 
 struct fatbin {
 	const void *wrapper;
-	void *library; /* NULL until first used */
-	int error;     /* what came of loading it */
+	void *library; /* NULL before the first use */
+	int error;     /* result of loading it */
 	bool loaded;
 	struct symbol *symbols; /* linked by `next` */
 	struct fatbin *next;
 };
 
-/* What stands for something on the device: a host function, a host variable, a kernel handle. */
+/* A key for a device object: a host function, a host variable, or a kernel handle. */
 struct symbol {
 	const void *key;
 	struct fatbin *fatbin;
-	const char *name; /* the program's, or the driver's for a kernel handle */
+	const char *name; /* from the program; of a kernel handle from the driver */
 	void *kernel;
-	void **managed; /* where the program's pointer to a managed variable is kept */
+	void **managed; /* the program's pointer to a managed variable */
 	struct symbol *next;
-	struct symbol *older; /* of the same key */
+	struct symbol *older; /* older symbol with the same key */
 };
 
 static struct {
 	pthread_rwlock_t lock;
-	struct ts_map newest; /* symbol by key */
+	struct ts_map newest; /* symbols by key */
 	struct fatbin *fatbins;
 } registered = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -52,7 +54,10 @@ static void add(struct fatbin *fatbin, const void *key, const char *name, void *
 {
 	struct symbol *symbol = fatbin ? malloc(sizeof(*symbol)) : NULL;
 
-	/* Called by constructors, that have no way to fail: its use will, naming no such function. */
+	/*
+	 * Constructors call this function and cannot handle an error. A later use fails: invalid
+	 * device function.
+	 */
 	if (!symbol)
 		return;
 	*symbol = (struct symbol){
@@ -68,7 +73,7 @@ static void add(struct fatbin *fatbin, const void *key, const char *name, void *
 	pthread_rwlock_unlock(&registered.lock);
 }
 
-/* Called with the lock held. */
+/* The caller holds the lock. */
 static void remove_symbol(const struct symbol *symbol)
 {
 	struct symbol *newest = ts_map_get_pointer(&registered.newest, address(symbol->key));
@@ -99,7 +104,7 @@ API void **__cudaRegisterFatBinary(void *wrapper)
 
 API void __cudaRegisterFatBinaryEnd(void **handle)
 {
-	/* Loading is lazy: nothing waits for the end. */
+	/* Loading is lazy, so there is nothing to do. */
 }
 
 API void __cudaUnregisterFatBinary(void **handle)
@@ -121,7 +126,7 @@ API void __cudaUnregisterFatBinary(void **handle)
 			break;
 		}
 	pthread_rwlock_unlock(&registered.lock);
-	/* At exit the vendor's driver is gone by then: there is nothing to unload from. */
+	/* At exit the vendor's driver is already unloaded, so there is no unload call. */
 	if (fatbin->library && !exiting())
 		cuLibraryUnload(fatbin->library);
 	free(fatbin);
@@ -149,10 +154,10 @@ API void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *devi
 
 API void __cudaRegisterHostVar(void **handle, const char *name, char *host_variable, size_t bytes)
 {
-	/* Host memory that device code names: nothing of it is needed before device code runs. */
+	/* Host memory that device code uses: nothing is needed before device code runs. */
 }
 
-/* Fills the program's pointers to the fatbin's managed variables. The library is loaded. */
+/* Sets the program's pointers to the fatbin's managed variables. The library is loaded. */
 static void set_managed(struct fatbin *fatbin)
 {
 	uint64_t where;
@@ -199,7 +204,7 @@ static int symbol_kernel(struct symbol *symbol, void **ret_kernel)
 		if (r)
 			return r == TS_CU_ERROR_NOT_FOUND ? TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION
 							  : r;
-		/* Its handle leads to its name, too. */
+		/* The kernel's handle also finds its name. */
 		if (!find(kernel))
 			add(symbol->fatbin, kernel, symbol->name, kernel, NULL);
 		__atomic_store_n(&symbol->kernel, kernel, __ATOMIC_RELEASE);
@@ -216,7 +221,7 @@ int kernel_of(const void *func, void **ret_kernel)
 		return TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
 	if (symbol)
 		return symbol_kernel(symbol, ret_kernel);
-	/* A kernel handle from cudaLibraryGetKernel; the driver knows its own. */
+	/* A kernel handle from cudaLibraryGetKernel; the driver checks it. */
 	*ret_kernel = (void *)(uintptr_t)func;
 	return 0;
 }
@@ -228,7 +233,10 @@ const char *symbol_name(const void *func)
 
 	if (!symbol)
 		return NULL;
-	/* Its code is loaded before the launch is reported, as the vendor's runtime does: by calls of their own. */
+	/*
+	 * Load the code before the launch is reported, in separate calls, as the vendor's runtime
+	 * does.
+	 */
 	if (!ready())
 		(void)kernel_of(func, &kernel);
 	return symbol->name;
@@ -262,7 +270,7 @@ static int get_kernel(void **kernel_ptr, const void *entry_func_addr)
 	if (!kernel_ptr)
 		return TS_CUDA_ERROR_INVALID_VALUE;
 	r = kernel_of(entry_func_addr, &kernel);
-	/* What nobody registered may be a kernel's handle itself. */
+	/* An unregistered key may be a kernel's handle. */
 	if (!r && kernel == entry_func_addr && cuKernelGetName(&name, kernel))
 		r = TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION;
 	if (!r)
@@ -271,8 +279,8 @@ static int get_kernel(void **kernel_ptr, const void *entry_func_addr)
 }
 
 /*
- * What launch stubs call, once, keeping what they get: not reported itself. Where there is no kernel to be had, the stub is
- * given the host function back, so that its launches fail by the reason.
+ * Launch stubs call this function once and store the result; it is not reported. If there is no
+ * kernel, the stub gets the host function, so that its launches fail with the reason.
  */
 API int __cudaGetKernel(void **kernel, const void *host_function)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime's own state: starting the driver, the device each thread has chosen, the error it has not asked for yet;
- * and what can be asked about errors and devices.
+ * State of the runtime: start of the driver, each thread's device and last error. Also queries of
+ * errors and devices. All files of libcudart call start() and ready(); programs call the functions
+ * of generated-cudart-context.h.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void find_hooks(void)
 		hooks = table;
 }
 
-/* Early, so that the first call is reported like every other. Over NVIDIA's driver there is nothing to find. */
+/* Early, so that the first call is reported, too. NVIDIA's driver has no such hooks. */
 __attribute__((constructor)) static void on_load(void)
 {
 	pthread_once(&find_once, find_hooks);
@@ -36,12 +37,15 @@ __attribute__((constructor)) static void on_load(void)
 
 void error_keep(int error)
 {
-	/* cudaErrorNotReady is an answer: NVIDIA's runtime keeps the error before it. */
+	/* cudaErrorNotReady is a normal result: NVIDIA's runtime keeps the previous error. */
 	if (error != TS_CUDA_ERROR_NOT_READY)
 		self.error = error;
 }
 
-/* Set at exit before what programs' constructors left for it: they ran before the driver was started. */
+/*
+ * Set at exit before the handlers that the program's constructors registered: those registered
+ * before the driver started.
+ */
 static atomic_bool ends;
 
 static void on_exit_begun(void)
@@ -56,7 +60,7 @@ bool exiting(void)
 
 static void follow_exit(void)
 {
-	/* If this fails, libraries are unloaded at exit as they are before. */
+	/* If atexit() fails, libraries are unloaded at exit as usual. */
 	(void)atexit(on_exit_begun);
 }
 
@@ -78,7 +82,8 @@ int start(void)
 }
 
 /*
- * The device's primary context. The runtime retains each once, whichever thread came first, and anew after a reset.
+ * Returns the device's primary context. The runtime retains each one once, whichever thread comes
+ * first, and again after a reset.
  */
 int primary_of(int32_t device, void **ret_context)
 {
@@ -247,7 +252,7 @@ static int get_device_flags(uint32_t *flags)
 	if (!flags)
 		return TS_CUDA_ERROR_INVALID_VALUE;
 	r = cuDevicePrimaryCtxGetState(self.device, flags, &active);
-	/* What the flag asks for is always so. */
+	/* This flag is always in effect. */
 	if (!r)
 		*flags |= TS_CUDA_DEVICE_MAP_HOST;
 	return r;
@@ -281,7 +286,7 @@ static int init_device(int32_t device, uint32_t device_flags, uint32_t flags)
 	hooks->queries->current_context(&context, &uid);
 	r = use_device(device);
 	hooks->queries->current_context(&after, &uid);
-	/* It makes the context, it does not choose the device. */
+	/* The call creates the context; it does not choose the device. */
 	if (!r && after != context)
 		r = cuCtxSetCurrent(context);
 	return r;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and sets: the driver's call for the direction that the program named, or that the addresses say. */
+/*
+ * Copies and memsets: calls the driver's function for the direction that the program states, or
+ * that the addresses imply. Programs call it through the functions of generated-cudart-copy.h;
+ * runtime-graph-node.c calls copy_fill_*().
+ */
 #include "tools/vgpu/cudart/runtime.h"
 
 static bool kind_is_known(int32_t kind)
@@ -57,7 +61,7 @@ static int copy_async(void *dst, const void *src, size_t count, int32_t kind, vo
 	}
 }
 
-/* Part of a device variable. */
+/* Returns the address of a part of a device variable. */
 int symbol_part(const void *symbol, size_t count, size_t offset, void **ret_address)
 {
 	uint64_t where;
@@ -126,7 +130,7 @@ static int copy_from_symbol_async(void *dst, const void *symbol, size_t count, s
 	return copy_async(dst, src, count, kind, stream, own);
 }
 
-/* What a direction says about its sides. */
+/* Kinds of memory that a direction implies. */
 static int32_t src_type(int32_t kind)
 {
 	switch (kind) {
@@ -265,7 +269,7 @@ static int copy_3d_async(const struct ts_cuda_memcpy_3d_parms *p, void *stream, 
 	return r ? r : (own ? cuMemcpy3DAsync_v2_ptsz : cuMemcpy3DAsync_v2)(&c, stream);
 }
 
-/* The primary contexts that two devices' memory belongs to. */
+/* Returns the primary contexts of two devices. */
 static int peers(int32_t dst_device, int32_t src_device, void **ret_dst, void **ret_src)
 {
 	int r = ready();
@@ -392,7 +396,7 @@ static int set_2d_async(void *dev_ptr, size_t pitch, int32_t value, size_t width
 								  stream);
 }
 
-/* Slices that leave no row out are one stretch of rows, others are set one by one. */
+/* If slices have no gaps, all rows are one memset; else each slice is one. */
 static int set_3d_with(struct ts_cuda_pitched_ptr p, int32_t value, struct ts_cuda_extent extent,
 		       void *stream, bool async, bool own)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Driver functions by name, and the calls for what the virtual GPU does not have, that programs make to find out.
+ * Lookup of driver functions by name, and calls for features that the virtual GPU lacks: programs
+ * make them to detect the feature. Programs call it through the functions of
+ * generated-cudart-entry.h.
  */
 #include <string.h>
 
@@ -50,7 +52,7 @@ static int refuse(const char *name)
 	return TS_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Tables between NVIDIA's libraries; nothing of theirs works over this runtime. */
+/* Tables between NVIDIA's libraries: none of these libraries works with this runtime. */
 API int cudaGetExportTable(const void **table, const struct ts_cu_uuid *id)
 {
 	if (table)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes of graphs, where the runtime's words for what they do differ from the driver's: kernels are named by host functions,
- * copies by pitched pointers.
+ * Graph nodes whose parameters differ from the driver's: kernels are named by host functions,
+ * copies use pitched pointers. Programs call it through the functions of
+ * generated-cudart-graph-node.h; it calls the driver's functions for nodes.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct kernel_node_params {
 	void **extra;
 };
 
-/* The driver's has the same fields in the same places. */
+/* The driver's struct has the same layout. */
 struct memset_node_params {
 	void *dst;
 	size_t pitch;
@@ -74,7 +75,7 @@ static int add_kernel(void **graph_node, void *graph, const void **dependencies,
 							 num_dependencies, &p));
 }
 
-/* The function is answered as a kernel's handle, which every call that takes a function takes. */
+/* Returns the function as a kernel handle, which each call with a function accepts. */
 static int kernel_get(void *node, struct kernel_node_params *node_params)
 {
 	struct ts_cu_kernel_node_params p;
@@ -213,7 +214,10 @@ static int memcpy_get(void *node, struct ts_cuda_memcpy_3d_parms *node_params)
 	return 0;
 }
 
-/* A copy that was read, into a node of a graph or, where there is one, of an executable graph. */
+/*
+ * Sets a copy in a node of a graph, or of an executable graph if there is one. r: result of reading
+ * the copy.
+ */
 static int set_copy(int r, void *graph_exec, void *node, const struct ts_cu_memcpy_3d *copy)
 {
 	if (r)
@@ -257,7 +261,10 @@ static int set_from_symbol(void *graph_exec, void *node, void *dst, const void *
 	return set_copy(r, graph_exec, node, &c);
 }
 
-/* cudaGraphAddNode: what a node does, by kind; the driver's differs in kernels, copies and contexts. */
+/*
+ * Parameters of cudaGraphAddNode, by kind. The driver's struct differs in kernels, copies and
+ * contexts.
+ */
 struct any_params {
 	int32_t type;
 	int32_t reserved0[3];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs and stream capture: each call is the driver's of the same name. Nodes are in runtime-graph-node.c. */
+/*
+ * Graphs and stream capture: the generated functions call the driver's function of the same name.
+ * runtime-graph-node.c has the nodes.
+ */
 #include "tools/vgpu/cudart/runtime.h"
 
 #include "tools/vgpu/generated-cudart-graph.h"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches, as stubs make them and as programs do; what can be asked of and set on a kernel; occupancy. */
+/*
+ * Launches, by stubs and by programs; attributes of kernels; occupancy. Programs call it through
+ * the functions of generated-cudart-launch.h; it calls register.c to find kernels.
+ */
 #include "tools/vgpu/cudart/runtime.h"
 
-/* How deep <<<>>> may stand in arguments of <<<>>>. */
+/* Maximum nesting of <<<>>> in arguments of <<<>>>. */
 #define CONFIGURATIONS_MAX 32
 
 static __thread struct {
@@ -43,10 +46,13 @@ API int __cudaPopCallConfiguration(struct ts_cuda_dim3 *grid, struct ts_cuda_dim
 	return 0;
 }
 
-/* Where the driver only says that an argument is wrong, the runtime has words for which. */
+/*
+ * The driver returns only "invalid value"; the runtime returns "invalid configuration" for a wrong
+ * shape.
+ */
 static int launch_result(int r, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block)
 {
-	/* A grid without blocks is but an invalid value. */
+	/* A grid without blocks is an invalid value. */
 	if (r == TS_CU_ERROR_INVALID_VALUE &&
 	    (!block.x || !block.y || !block.z || block.z > 64 || grid.x > INT32_MAX ||
 	     grid.y > 65535 || grid.z > 65535 || block.x > 1024 || block.y > 1024 ||
@@ -79,7 +85,7 @@ static int launch_kernel(const void *func, struct ts_cuda_dim3 grid, struct ts_c
 	return r ? r : launch(kernel, grid, block, args, shared_mem, stream, own);
 }
 
-/* A stub's kernel needs no looking up, unless it is none: see __cudaGetKernel(). */
+/* A stub's kernel needs no lookup, unless it is a host function: see __cudaGetKernel(). */
 static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
 			 void **args, size_t shared_mem, void *stream, bool own)
 {
@@ -174,8 +180,8 @@ static int launch_host_func(void *stream, void *fn, void *user_data, bool own)
 }
 
 /*
- * A kernel in the current context. A function that nobody registered goes to the driver as if it were a kernel's handle, as with
- * NVIDIA's runtime: the error is the driver's, TS_CUDA_ERROR_INVALID_RESOURCE_HANDLE.
+ * Returns a kernel in the current context. An unregistered function goes to the driver as a kernel
+ * handle, as in NVIDIA's runtime. The driver returns TS_CUDA_ERROR_INVALID_RESOURCE_HANDLE.
  */
 static int subject(const void *func, void **ret_kernel)
 {

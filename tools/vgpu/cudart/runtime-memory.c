@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of every kind, pools, and what can be asked about an address. */
+/*
+ * Memory of all kinds, pools, and queries of an address. Programs call it through the functions of
+ * generated-cudart-memory.h; it calls the driver's functions.
+ */
 #include "tools/vgpu/cudart/runtime.h"
 
 static int malloc_device(void **dev_ptr, size_t size)
@@ -10,7 +13,7 @@ static int malloc_device(void **dev_ptr, size_t size)
 		return r;
 	if (!dev_ptr)
 		return TS_CUDA_ERROR_INVALID_VALUE;
-	/* Nothing asked for is no mistake here, unlike in the driver. */
+	/* Size 0 is valid here, unlike in the driver. */
 	if (!size) {
 		*dev_ptr = NULL;
 		return 0;
@@ -81,7 +84,7 @@ static int free_device(void *dev_ptr)
 {
 	int r = ready();
 
-	/* Freeing nothing is how programs start the runtime. */
+	/* Programs call cudaFree(NULL) to start the runtime. */
 	if (r || !dev_ptr)
 		return r;
 	return cuMemFree_v2(address(dev_ptr));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runtime has and the virtual GPU has not. Programs link against these names, so they exist; calling one fails with
- * the vendor's error and, the first time, says on stderr what was asked for.
+ * Functions that the runtime has and the virtual GPU lacks. Programs link against these names, so
+ * they exist. A call fails with the vendor's error and prints one line on stderr the first time.
  */
 #include "tools/vgpu/cudart/runtime.h"
 #include "tools/vgpu/generated-cudart-refused.h"
@@ -14,7 +14,7 @@ static int refuse(const char *name, atomic_bool *said)
 	return TS_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Whatever the arguments are, the C calling convention lets a function ignore them. */
+/* The C calling convention lets a function ignore its arguments. */
 #define REFUSE(name)                         \
 	API int name(void)                   \
 	{                                    \
@@ -23,7 +23,7 @@ static int refuse(const char *name, atomic_bool *said)
 	}
 TS_CUDA_REFUSED(REFUSE)
 
-/* A description alone needs no array: programs make one before they find that there are none. */
+/* A descriptor needs no array: programs create one before they find that arrays are unsupported. */
 API struct ts_cuda_channel_format_desc cudaCreateChannelDesc(int32_t x, int32_t y, int32_t z,
 							     int32_t w, int32_t f)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams and events: each call is the driver's of the same name. */
+/*
+ * Streams and events: each call is the driver's of the same name. Programs call it through the
+ * functions of generated-cudart-stream.h.
+ */
 #include "tools/vgpu/cudart/runtime.h"
 
 static int stream_create(void **stream)

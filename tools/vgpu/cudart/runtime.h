@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of libcudart share. The runtime is a thin layer over libcuda's public functions, as NVIDIA's is: a
- * profiler sees the runtime's call and the driver's call nested in it. The build makes the public functions from
- * proto/abi/vendor/cuda_runtime.calls, in one pattern:
+ * Shared by the files of libcudart. Like NVIDIA's, the runtime is a thin layer over libcuda's
+ * public functions: a profiler sees the runtime's call and the nested driver's call. The build
+ * generates the public functions from proto/abi/vendor/cuda_runtime.calls:
  *
- *	API int cudaMalloc(void **dev_ptr, size_t size)
- *	{
- *		struct ts_cuda_malloc_params params = {dev_ptr, size};
+ *     API int cudaMalloc(void **dev_ptr, size_t size)
+ *     {
+ *             struct ts_cuda_malloc_params params = {dev_ptr, size};
  *
- *		return RT(cudaMalloc_v3020, "cudaMalloc", &params, malloc_device(dev_ptr, size));
- *	}
+ *             return RT(cudaMalloc_v3020, "cudaMalloc", &params, malloc_device(dev_ptr, size));
+ *     }
  *
- * RT tells a profiler before and after, and keeps an error for cudaGetLastError. The functions it wraps answer
- * with an enum ts_cuda_error, which has the driver's numbers wherever both have a word for something. Where a call has
- * a form for per-thread default streams (_ptsz, _ptds), both call one function that is told which (own).
+ * RT reports the call to a profiler before and after, and stores an error for cudaGetLastError. The
+ * wrapped functions return an enum ts_cuda_error, which has the driver's number wherever both
+ * define the error. If a call has a form for per-thread default streams (_ptsz, _ptds), both forms
+ * call one function with a parameter `own`.
  */
 #pragma once
 
@@ -38,7 +39,7 @@ static inline bool armed(void)
 				0);
 }
 
-/* cbid_: the vendor's callback name, version included. name: the exported symbol's without _ptsz. */
+/* cbid_: the vendor's callback name with version. name: the exported symbol without _ptsz. */
 #define RT(cbid_, name, params_, work) RT_NAMED(cbid_, name, params_, NULL, work)
 
 #define RT_NAMED(cbid_, name, params_, symbol, work)                                   \
@@ -55,21 +56,24 @@ static inline bool armed(void)
 		     .cbid = TS_CUPTI_RUNTIME_CBID_##cbid_, .function_name = name,                 \
 		     .params = (params_), .symbol_name = (symbol))
 
-/* For cudaGetLastError. */
+/* Stores an error for cudaGetLastError. */
 void error_keep(int error);
 
-/* The driver started; and a context current: the thread's device's primary one where there is none. */
+/*
+ * start: starts the driver. ready: also makes a context current: the primary one of the thread's
+ * device if there is none.
+ */
 int start(void);
-/* Whether the process ends, and the vendor's driver would be gone. */
+/* True if the process ends, when the vendor's driver would be unloaded. */
 bool exiting(void);
 int ready(void);
-/* The driver's answer, once there is a context. */
+/* The result of a driver call, after ready(). */
 #define READY(call)                       \
 	({                                \
 		int ready_ = ready();     \
 		ready_ ? ready_ : (call); \
 	})
-/* The device of the current context, or the one that would be. */
+/* Returns the device of the current context, or the device that ready() would use. */
 int device_current(int32_t *ret_device);
 
 int primary_of(int32_t device, void **ret_context);
@@ -79,15 +83,21 @@ static inline uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* The kernel that a host function or a cudaKernel_t means; TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION. */
+/*
+ * Returns the kernel of a host function or a cudaKernel_t. TS_CUDA_ERROR_INVALID_DEVICE_FUNCTION:
+ * there is none.
+ */
 int kernel_of(const void *func, void **ret_kernel);
-/* Its name, or NULL. */
+/* Returns the kernel's name, or NULL. */
 const char *symbol_name(const void *func);
-/* Where a device variable lies in the current context; TS_CUDA_ERROR_INVALID_SYMBOL. */
+/*
+ * Returns the address of a device variable in the current context. TS_CUDA_ERROR_INVALID_SYMBOL:
+ * there is none.
+ */
 int variable_of(const void *symbol, uint64_t *ret_address, size_t *ret_bytes);
 
-/* Copies in the driver's words, for nodes of graphs. */
+/* Convert a copy to the driver's struct, for graph nodes. */
 int copy_fill_1d(struct ts_cu_memcpy_3d *c, void *dst, const void *src, size_t count, int32_t kind);
 int copy_fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_parms *p);
-/* Part of a device variable. */
+/* Returns the address of a part of a device variable. */
 int symbol_part(const void *symbol, size_t count, size_t offset, void **ret_address);

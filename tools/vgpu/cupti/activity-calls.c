@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The activity API's calls after which the sink may be wanted or no longer wanted: kinds and calls are switched (kinds.c), buffers are flushed
- * (cupti-buffer.c), and the attachment follows.
+ * Calls of the activity API that may change whether the sink is needed. They switch kinds and calls
+ * (kinds.c) and flush buffers (cupti-buffer.c), then update the attachment (attach.c). Clients call
+ * it through api.h.
  */
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/cupti-internal.h"
@@ -65,7 +66,7 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 	if (!ts_cupti_hooks())
 		return ts_cupti_result(TS_CUPTI_ERROR_NOT_INITIALIZED);
 	result = ts_cupti_buffers_flush(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	/* What kept the sink attached may just have gone. */
+	/* The flush may have delivered the last pending record that kept the sink attached. */
 	if (!result && !ts_cupti_subscribed() && !ts_cupti_any_kind_enabled())
 		result = ts_cupti_update_attachment();
 	return ts_cupti_result(result);

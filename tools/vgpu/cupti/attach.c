@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Attaching to the virtual GPU's libcuda, and leaving it. The sink is attached while a subscriber or an activity
- * kind wants it and taken away when nothing does, so that a process which no longer traces pays one
- * relaxed load per call again. While operations are under way it stays, because their records are
- * still owed.
+ * Attaches to and detaches from the virtual GPU's libcuda. The sink is attached while a subscriber
+ * or an activity kind needs it. When nothing needs it, it is detached, so that a process without
+ * tracing pays one relaxed load per call. While operations are in progress the sink stays attached,
+ * because their records are not complete. subscribe.c and activity-calls.c call it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -25,7 +25,7 @@ uint32_t ts_cupti_update_attachment(void)
 	pthread_mutex_lock(&config_lock);
 	if (ts_cupti_subscribed() || ts_cupti_any_kind_enabled()) {
 		/*
-		 * Busy is a detaching thread that has let go of the lock but not yet of the sink.
+		 * -EBUSY: another thread detaches. It has released the lock, but not yet the sink.
 		 */
 		while (!attached && (r = hooks->set_sink(&ts_cupti_sink)) == -EBUSY)
 			sched_yield();
@@ -36,7 +36,8 @@ uint32_t ts_cupti_update_attachment(void)
 	}
 	pthread_mutex_unlock(&config_lock);
 	if (detach)
-		hooks->set_sink(NULL); /* waits for callbacks in progress, hence without the lock */
+		/* waits for callbacks in progress, so the lock is released first */
+		hooks->set_sink(NULL);
 	return r == 0 ? TS_CUPTI_SUCCESS : TS_CUPTI_ERROR_NOT_COMPATIBLE;
 }
 
@@ -52,7 +53,7 @@ uint32_t cuptiFinalize(void)
 	ts_cupti_activity_reset();
 	if (ts_cupti_subscribed())
 		ts_cupti_unsubscribe_all();
-	/* As the real one does: what is under way ends first, so that its records are whole. */
+	/* Like CUPTI, let operations in progress end first, so that their records are complete. */
 	hooks->queries->drain();
 	result = ts_cupti_update_attachment();
 	ts_cupti_buffers_reset();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The callback API: one subscriber, the ids enabled for it, and calling it. A second subscriber is
- * told who the first is, as CUPTI does. The subscriber is published by its callback pointer;
- * unsubscribing takes that away and then waits until no thread is inside a callback any more.
+ * The callback API: one subscriber, its enabled ids, and its calls. Like CUPTI, a second subscriber
+ * receives the name of the first one. The callback pointer publishes the subscriber. Unsubscribing
+ * clears the pointer and then waits until no thread is inside a callback. cupti-record.c and
+ * subscribe.c call it.
  */
 #include <stdio.h>
 
@@ -17,8 +18,9 @@ static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_DRIVER_API, TS_CUPTI_CB_DO
 #define N_DOMAINS (sizeof(domains) / sizeof(domains[0]))
 
 static struct {
-	pthread_mutex_t lock;			/* subscribing, unsubscribing, the name */
-	_Atomic(ts_cupti_callback_fn) callback; /* NULL: nobody subscribed */
+	/* held while subscribing, unsubscribing, or using the name */
+	pthread_mutex_t lock;
+	_Atomic(ts_cupti_callback_fn) callback; /* NULL: no subscriber */
 	void *userdata;
 	char name[SUBSCRIBER_NAME_BYTES];
 	struct ts_cupti_set enabled[TS_CUPTI_CB_DOMAIN_STATE + 1];
@@ -82,7 +84,7 @@ uint32_t ts_cupti_subscriber_put(ts_cupti_callback_fn callback, void *userdata,
 		snprintf(subscriber.name, sizeof(subscriber.name), "%s",
 			 params && params->subscriber_name ? params->subscriber_name : "");
 		/*
-		 * Release: pairs with the acquire in call_subscriber(), which then sees userdata.
+		 * Release, paired with the acquire in call_subscriber(), which then sees userdata.
 		 */
 		atomic_store_explicit(&subscriber.callback, callback, memory_order_release);
 	}
@@ -107,10 +109,7 @@ void ts_cupti_unsubscribe_all(void)
 		ts_cupti_set_fill(&subscriber.enabled[i], false);
 	atomic_store_explicit(&subscriber.callback, NULL, memory_order_seq_cst);
 	pthread_mutex_unlock(&subscriber.lock);
-	/*
-	 * What a late thread may still find is gone; what an early one is doing ends before this
-	 * returns.
-	 */
+	/* Later calls find no subscriber. quiesce() waits for callbacks in progress. */
 	ts_cupti_hooks()->quiesce();
 }
 
@@ -129,7 +128,9 @@ uint32_t cuptiEnableCallback(uint32_t enable, void *handle, uint32_t domain, uin
 
 uint32_t cuptiEnableDomain(uint32_t enable, void *handle, uint32_t domain)
 {
-	/* The NVTX domain exists but nothing here speaks NVTX: enabling it gives no callbacks. */
+	/*
+	 * The NVTX domain exists, but the virtual GPU has no NVTX: enabling it gives no callbacks.
+	 */
 	if (!ts_cupti_is_subscriber(handle) ||
 	    (!ts_cupti_domain_size(domain) && domain != TS_CUPTI_CB_DOMAIN_NVTX))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
@@ -172,13 +173,13 @@ uint32_t cuptiSupportedDomains(size_t *ret_n_domains, uint32_t **ret_domains)
 	if (!ret_n_domains || !ret_domains)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	*ret_n_domains = N_DOMAINS;
-	*ret_domains = (uint32_t *)(uintptr_t)domains; /* CUPTI's signature lacks the const */
+	*ret_domains = (uint32_t *)(uintptr_t)domains; /* CUPTI's signature has no const */
 	return TS_CUPTI_SUCCESS;
 }
 
 static void call_subscriber(uint32_t domain, uint32_t cbid, const void *data)
 {
-	/* Acquire: pairs with the release in ts_cupti_subscriber_put(). */
+	/* Acquire, paired with the release in ts_cupti_subscriber_put(). */
 	ts_cupti_callback_fn callback =
 		atomic_load_explicit(&subscriber.callback, memory_order_acquire);
 
@@ -226,7 +227,7 @@ void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event)
 		if (event->cbid >= TS_CUPTI_CBID_RESOURCE_GRAPH_CREATED)
 			data.resource_descriptor = (void *)(uintptr_t)&event->graph;
 	}
-	/* Trap for subscribers: that the driver is initialised comes without data. */
+	/* Trap for subscribers: the event that the driver is initialised has no data. */
 	call_subscriber(TS_CUPTI_CB_DOMAIN_RESOURCE, event->cbid,
 			event->cbid == TS_CUPTI_CBID_RESOURCE_CU_INIT_FINISHED ? NULL : &data);
 }

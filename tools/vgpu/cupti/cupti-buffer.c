@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The client's buffers. A record is reserved by the thread that makes the call, which is also the
- * thread that asks the client for a buffer when it needs one; a record of an operation is completed
- * later by the device. A buffer goes back to the client when it is full and all its records are
- * complete (by the worker), when all are complete (by a flush), or at once (by a forced flush:
- * operations still running then stay without an end in what the client gets, and are never
- * delivered again).
+ * The client's buffers. cupti-record.c reserves and completes records; clients register, flush and
+ * read through api.h. The thread that makes a call reserves its record, and requests a buffer from
+ * the client if it needs one. The device completes a record of an operation later.
  *
- * Who holds a buffer: the list of those not delivered, the thread that fills it, and each pending
- * operation. The client's memory is not touched once `delivered` is set, under the buffer's lock.
+ *     requested --> filled --> full, all records complete --> delivered (by the worker)
+ *                      |------> all records complete --------> delivered (by a flush)
+ *                      '-------------------------------------> delivered (by a forced flush)
+ *
+ * After a forced flush the records of running operations stay without an end. They are never
+ * delivered again.
+ *
+ * A buffer has three kinds of references: the list of undelivered buffers, the thread that fills
+ * it, and each pending operation. After `delivered` is set, under the buffer's lock, the client's
+ * memory is not accessed.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -42,12 +47,12 @@ enum which {
 };
 
 static struct {
-	pthread_mutex_t
-		delivery_lock; /* held while buffers are handed to the client: one at a time */
+	/* Held while buffers are delivered to the client: one thread at a time. */
+	pthread_mutex_t delivery_lock;
 	pthread_mutex_t list_lock;
 	struct ts_cupti_buffer *first;
 	struct ts_cupti_buffer *orphans; /* delivered by force, with operations still to complete */
-	struct ts_cupti_buffer *shared;	 /* being filled by all threads, unless per thread */
+	struct ts_cupti_buffer *shared;	 /* filled by all threads, if not per thread */
 
 	_Atomic(ts_cupti_buffer_requested_fn) requested;
 	_Atomic(ts_cupti_buffer_completed_fn) completed;
@@ -59,7 +64,7 @@ static struct {
 	bool worker_runs;
 	bool worker_stop;
 	bool worker_wanted;
-	uint32_t period_ms; /* 0: woken when there is something to deliver */
+	uint32_t period_ms; /* 0: woken when a buffer is ready */
 } state = {
 	.delivery_lock = PTHREAD_MUTEX_INITIALIZER,
 	.list_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -74,7 +79,10 @@ static __thread bool delivering;
 
 static void unref(struct ts_cupti_buffer *buffer)
 {
-	/* Acquire and release: whoever frees sees what the others did. */
+	/*
+	 * Acquire and release, paired with the same operation of other threads: the thread that
+	 * frees the buffer sees their writes.
+	 */
 	if (!buffer || atomic_fetch_sub_explicit(&buffer->n_refs, 1, memory_order_acq_rel) != 1)
 		return;
 	pthread_mutex_destroy(&buffer->lock);
@@ -90,7 +98,7 @@ static void wake_worker(void)
 	pthread_mutex_unlock(&state.worker_lock);
 }
 
-/* Nobody fills it any more. The caller's reference goes with it. */
+/* No thread fills the buffer any more. Consumes the caller's reference. */
 static void retire(struct ts_cupti_buffer *buffer)
 {
 	bool ready;
@@ -115,7 +123,7 @@ static void make_key(void)
 	pthread_key_create(&key, thread_ends);
 }
 
-/* The buffer this thread fills, with a reference for the caller, or NULL. */
+/* Returns the buffer that this thread fills, with a reference for the caller, or NULL. */
 static struct ts_cupti_buffer *current(void)
 {
 	struct ts_cupti_buffer *buffer;
@@ -134,7 +142,7 @@ static struct ts_cupti_buffer *current(void)
 	return buffer;
 }
 
-/* No longer the one to fill; where another thread was faster nothing is to do. */
+/* Stops filling the buffer. If another thread was faster, does nothing. */
 static void let_go(struct ts_cupti_buffer *buffer)
 {
 	bool was_shared = false;
@@ -178,7 +186,7 @@ static void adopt(struct ts_cupti_buffer *buffer)
 		retire(other);
 }
 
-/* What asking the client cost is a record of its own, and the first in what the client gave. */
+/* The cost of the client's callback is a record of its own, the first one in the new buffer. */
 static void note_request(struct ts_cupti_buffer *buffer, uint64_t start, uint64_t end)
 {
 	struct ts_cupti_activity_overhead *record = (void *)buffer->data;
@@ -199,7 +207,7 @@ static void note_request(struct ts_cupti_buffer *buffer, uint64_t start, uint64_
 	buffer->n_records = 1;
 }
 
-/* A new buffer from the client, to be filled; false where it gave none that can hold a record. */
+/* Gets a new buffer from the client. False: the client returned none that can hold a record. */
 static bool request(size_t n_bytes)
 {
 	ts_cupti_buffer_requested_fn requested = atomic_load(&state.requested);
@@ -219,13 +227,13 @@ static bool request(size_t n_bytes)
 	if (!data || size < n_bytes || (uintptr_t)data % RECORD_ALIGNMENT) {
 		free(buffer);
 		if (data)
-			completed(NULL, 0, data, size, 0); /* it is the client's to free */
+			completed(NULL, 0, data, size, 0); /* the client frees it */
 		return false;
 	}
 	if (!ts_cupti_buffers_come_zeroed())
 		memset(data, 0, size);
 	pthread_mutex_init(&buffer->lock, NULL);
-	atomic_init(&buffer->n_refs, 2); /* the list's and the filler's */
+	atomic_init(&buffer->n_refs, 2); /* the list's and the filling thread's */
 	buffer->data = data;
 	buffer->size = size;
 	buffer->max_records = max_records;
@@ -237,10 +245,7 @@ static bool request(size_t n_bytes)
 
 bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot)
 {
-	/*
-	 * A buffer from the client may be delivered or filled by others before this thread gets to
-	 * it.
-	 */
+	/* Other threads may fill or deliver a new buffer before this thread uses it. */
 	for (unsigned int attempt = 0; attempt < 8; attempt++) {
 		struct ts_cupti_buffer *buffer = current();
 
@@ -336,7 +341,10 @@ bool ts_cupti_buffers_pending(void)
 	return pending;
 }
 
-/* After the client has it back. The list's reference goes with it, or on to the orphans. */
+/*
+ * Called after the client has the buffer back. Frees the list's reference or moves it to the
+ * orphans.
+ */
 static void forget(struct ts_cupti_buffer *buffer)
 {
 	if (!has_pending(buffer)) {
@@ -349,7 +357,7 @@ static void forget(struct ts_cupti_buffer *buffer)
 	pthread_mutex_unlock(&state.list_lock);
 }
 
-/* Takes what may go out of the list and out of everybody's hands. */
+/* Removes deliverable buffers from the list and marks them as delivered. */
 static struct ts_cupti_buffer *claim(enum which which)
 {
 	struct ts_cupti_buffer **link, *claimed = NULL, **last = &claimed;
@@ -383,7 +391,7 @@ static void deliver(enum which which)
 	ts_cupti_buffer_completed_fn completed = atomic_load(&state.completed);
 	struct ts_cupti_buffer *buffer;
 
-	/* One at a time: a flush that returns has seen the worker's deliveries through as well. */
+	/* One at a time: when a flush returns, the worker's deliveries are also complete. */
 	pthread_mutex_lock(&state.delivery_lock);
 	delivering = true;
 	buffer = claim(which);
@@ -430,7 +438,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* The application's signals are not for the worker. */
+/* The worker blocks all signals: the application's threads handle them. */
 static int start_worker(void)
 {
 	sigset_t all, old;
@@ -477,7 +485,7 @@ uint32_t ts_cupti_buffers_flush(bool forced)
 {
 	if (!ts_cupti_buffers_registered())
 		return TS_CUPTI_ERROR_INVALID_OPERATION;
-	/* From the client's own completion callback it would wait for itself. */
+	/* In the client's completion callback a flush would wait for itself. */
 	if (delivering)
 		return TS_CUPTI_ERROR_INVALID_OPERATION;
 	deliver(forced ? ALL : COMPLETE);

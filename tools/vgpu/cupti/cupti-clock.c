@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The device's clock in the client's terms. Records carry CLOCK_REALTIME or whatever the client's
- * timestamp callback returns; the device counts nanoseconds of CLOCK_MONOTONIC. As CUPTI does,
- * pairs of both are taken while operations complete, and device times are interpolated linearly
- * between them: a client's clock may tick at any rate, and CLOCK_REALTIME may be stepped.
+ * Converts the device's clock to the client's. Records contain CLOCK_REALTIME or the values of the
+ * client's timestamp callback. The device's clock is CLOCK_MONOTONIC in nanoseconds. Like CUPTI,
+ * the facade reads pairs of both clocks while operations complete, and interpolates device times
+ * linearly between them. So a client's clock may tick at any rate, and CLOCK_REALTIME may be
+ * stepped. cupti-record.c and cupti-buffer.c call it.
  */
 #include <time.h>
 
 #include "tools/vgpu/cupti/cupti-internal.h"
 
 #define N_PAIRS		 64
-#define PAIR_INTERVAL_NS 10000000 /* a new pair at most this often */
+#define PAIR_INTERVAL_NS 10000000 /* minimum interval between pairs */
 #define STEADY_NS	 1000
-#define FIRST_SPAN_NS	 1000000 /* between the first two: the rate until there are more */
+/* between the first two pairs: gives the rate until there are more */
+#define FIRST_SPAN_NS 1000000
 
 struct pair {
 	uint64_t device_ns;
@@ -42,7 +44,10 @@ uint64_t ts_cupti_clock_now(void)
 	return callback ? callback() : clock_ns(CLOCK_REALTIME);
 }
 
-/* The client's clock read between two readings of the device's; the narrowest of a few tries. */
+/*
+ * Reads the client's clock between two readings of the device's; keeps the narrowest of a few
+ * tries.
+ */
 static struct pair take_pair(void)
 {
 	struct pair best = {0, 0};
@@ -66,8 +71,8 @@ static void add_pair(void)
 	struct pair pair = take_pair();
 
 	/*
-	 * REALTIME ticks as MONOTONIC does unless it is being set: what differs by less than a
-	 * reading's error is that error, and following it would make durations wobble.
+	 * REALTIME ticks as MONOTONIC does unless it is being set. A difference below a reading's
+	 * error is this error, and following it would make durations vary.
 	 */
 	if (state.n_pairs && !atomic_load_explicit(&the_callback, memory_order_relaxed)) {
 		const struct pair *last = &state.pairs[state.n_pairs - 1];
@@ -78,7 +83,8 @@ static void add_pair(void)
 	}
 	if (state.n_pairs == N_PAIRS) {
 		/*
-		 * Keep the first half's even pairs: far times need less precision than near ones.
+		 * Keep the even pairs of the first half: distant times need less precision than
+		 * recent ones.
 		 */
 		for (size_t i = 0; i < N_PAIRS / 2; i++)
 			state.pairs[i] = state.pairs[2 * i];
@@ -89,7 +95,7 @@ static void add_pair(void)
 	state.pairs[state.n_pairs++] = pair;
 }
 
-/* Sees to it that the pairs reach to newest_ns, or to now where that lies in the future. */
+/* Makes the pairs reach newest_ns, or the current time if newest_ns is in the future. */
 static void refresh(uint64_t newest_ns)
 {
 	if (state.n_pairs) {
@@ -102,7 +108,7 @@ static void refresh(uint64_t newest_ns)
 	if (state.n_pairs == 1) {
 		struct timespec pause = {.tv_nsec = FIRST_SPAN_NS};
 
-		/* Once per clock: REALTIME's rate is known, a callback's is not. */
+		/* Once per clock: REALTIME's rate is known, a callback's rate is not. */
 		if (atomic_load_explicit(&the_callback, memory_order_relaxed))
 			nanosleep(&pause, NULL);
 		else
@@ -121,8 +127,8 @@ static uint64_t convert(uint64_t device_ns)
 	size_t high = state.n_pairs - 1;
 
 	/*
-	 * Most times lie after the last pair or just before it. Times outside the pairs
-	 * extrapolate.
+	 * Most times are after the last pair or just before it. Times outside the pairs are
+	 * extrapolated.
 	 */
 	while (high > 1 && state.pairs[high - 1].device_ns > device_ns)
 		high--;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds the hooks of the virtual GPU's libcuda, once; a forked child has none. All of the facade calls it. */
+/*
+ * Finds the hooks of the virtual GPU's libcuda once; a forked child has none. All files of the
+ * facade call it.
+ */
 #include "tools/vgpu/cupti/cupti-internal.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct ts_vgpu_hooks *the_hooks;
 
 /*
- * In a forked child there is nobody to attach to, and any lock here may have been held by a thread
- * that did not come along. Without hooks every function that takes one returns before it does.
+ * A forked child cannot attach, and a thread that it lacks may hold any lock here. Without hooks,
+ * each function that takes a lock returns before it does.
  */
 static void forget_in_child(void)
 {

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the modules of the CUPTI facade share. The facade has one state, because CUPTI has: a
- * process has one subscriber, one set of enabled kinds, one pair of buffer callbacks.
+ * Shared by the modules of the CUPTI facade. The facade has one state, as CUPTI has: a process has
+ * one subscriber, one set of enabled kinds, and one pair of buffer callbacks.
  *
- *	api.h       the exported functions
- *	cupti-hooks.c  finding libcuda's hooks
- *	attach.c    attaching the sink while something is wanted
- *	subscribe.c subscribing and unsubscribing, and the attachment that follows
- *	callback.c  the subscriber, what is enabled for it, calling it
- *	activity-calls.c  switching what is recorded, flushing, and the attachment that follows
- *	kinds.c     which kinds are recorded, attributes, external correlation ids
- *	cupti-record.c  the sink's reports turned into records
- *	cupti-buffer.c  the client's buffers: reserving, completing, delivering
- *	cupti-clock.c  the device's clock in the client's terms
- *	ident.c     version, names, ids
- *	cupti-refused.c  exported, and refused by name
- *	find-libcuda.c  the copy of libcuda that the process has
+ *     api.h             the exported functions
+ *     cupti-hooks.c     finds libcuda's hooks
+ *     attach.c          attaches the sink while it is needed
+ *     subscribe.c       subscribes and unsubscribes, then updates the attachment
+ *     callback.c        the subscriber, its enabled ids, its calls
+ *     activity-calls.c  enables kinds, flushes, then updates the attachment
+ *     kinds.c           recorded kinds, attributes, external correlation ids
+ *     cupti-record.c    converts the sink's reports to records
+ *     cupti-buffer.c    the client's buffers: reserve, complete, deliver
+ *     cupti-clock.c     converts the device's clock to the client's
+ *     ident.c           version, names, ids
+ *     cupti-refused.c   exported functions that are refused by name
+ *     find-libcuda.c    finds the process's copy of libcuda
  *
- * Locks, outermost first: delivery (cupti-buffer.c), the list of buffers, one buffer. config_lock and the
- * clock's stand alone. None is held while the client is called, except delivery in its completion
- * callback and the clock's in its timestamp callback; none is held while draining.
+ * Locks, outermost first: delivery (cupti-buffer.c), the list of buffers, one buffer. config_lock
+ * and the clock's lock are never nested with others. No lock is held while the client is called,
+ * with two exceptions: delivery in its completion callback, and the clock's lock in its timestamp
+ * callback. No lock is held while draining.
  */
 #pragma once
 
@@ -34,12 +35,15 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "tools/vgpu/hooks.h"
 
-/* Every failing export returns through this: cuptiGetLastError asks for it, per thread. */
+/*
+ * Every failing export returns through this function, which stores the thread's error for
+ * cuptiGetLastError.
+ */
 uint32_t ts_cupti_result(uint32_t result);
 
 /*
- * Sets of callback ids, read on every call without a lock; relaxed, since a change may take effect
- * late.
+ * Sets of callback ids, read on every call without a lock. Relaxed, without a pair: a change may
+ * take effect late.
  */
 #define TS_CUPTI_SET_WORDS ((TS_CUPTI_DRIVER_CBID_SIZE + 63) / 64)
 
@@ -56,20 +60,20 @@ static inline bool ts_cupti_set_has(const struct ts_cupti_set *set, uint32_t id)
 void ts_cupti_set_put(struct ts_cupti_set *set, uint32_t id, bool present);
 void ts_cupti_set_fill(struct ts_cupti_set *set, bool present);
 
-/* How many ids a domain has; 0 for a domain that has none. */
+/* Number of ids in a domain; 0 for a domain without ids. */
 uint32_t ts_cupti_domain_size(uint32_t domain);
 
 /* cupti-hooks.c */
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(
 	void);					  /* find-libcuda.c; the unit test has its own */
-const struct ts_vgpu_hooks *ts_cupti_hooks(void); /* NULL where there is no virtual GPU */
+const struct ts_vgpu_hooks *ts_cupti_hooks(void); /* NULL: no virtual GPU */
 
 /* attach.c */
-uint32_t ts_cupti_update_attachment(void); /* after anything was enabled or disabled */
+uint32_t ts_cupti_update_attachment(void); /* call it after any change of enabled ids */
 
 /* callback.c */
 bool ts_cupti_subscribed(void);
-/* The only subscriber from now on, or an error: there is one, whose name goes to `params`. */
+/* Sets the only subscriber. Fails if there is one; its name is copied to `params`. */
 uint32_t ts_cupti_subscriber_put(ts_cupti_callback_fn callback, void *userdata,
 				 const struct ts_cupti_subscriber_params *params);
 void ts_cupti_subscriber_clear(void);
@@ -81,7 +85,7 @@ void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event);
 void ts_cupti_callback_wait(const struct ts_vgpu_wait_event *event);
 
 /* kinds.c */
-/* An error of CUPTI's, or the switch is set; the attachment is the caller's to update. */
+/* Each returns CUPTI's error or sets the switch. The caller updates the attachment. */
 uint32_t ts_cupti_switch_kind(uint32_t kind, bool enable);
 uint32_t ts_cupti_switch_context(void *context, uint32_t kind, bool enable);
 uint32_t ts_cupti_switch_api(uint32_t domain, uint32_t cbid, bool enable);
@@ -92,7 +96,7 @@ bool ts_cupti_latency_timestamps(void);
 bool ts_cupti_buffers_come_zeroed(void);
 bool ts_cupti_buffer_per_thread(void);
 void ts_cupti_activity_reset(void);
-/* Calls fn for each external correlation id on top of the calling thread's stacks. */
+/* Calls fn for the top id of each of the calling thread's external correlation stacks. */
 void ts_cupti_each_external_id(void (*fn)(uint32_t kind, uint64_t id, uint32_t correlation_id),
 			       uint32_t correlation_id);
 
@@ -107,34 +111,35 @@ struct ts_cupti_buffer;
 
 struct ts_cupti_slot {
 	struct ts_cupti_buffer *buffer;
-	void *record;	 /* zeroed, or as the client gave it where it promises zeros */
-	uint32_t offset; /* of the record, for ts_cupti_buffer_finish() */
+	void *record;	 /* zeroed, or from the client if the client promises zeros */
+	uint32_t offset; /* offset of the record, for ts_cupti_buffer_finish() */
 };
 
 bool ts_cupti_buffers_registered(void);
 /*
- * On true the buffer is locked until committed: fill the record, no more. On false a drop was
- * counted.
+ * True: the buffer is locked until commit; the caller may only fill the record. False: a dropped
+ * record was counted.
  */
 bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot);
-/*
- * pending: the record gets its times later, through finish; the buffer then stays until that is
- * done.
- */
+/* pending: the record gets its times later, through finish. The buffer stays until then. */
 void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending);
-/* Locks a pending record for writing; NULL where the buffer has been delivered under it. */
+/* Locks a pending record for writing. NULL: the buffer was already delivered. */
 void *ts_cupti_buffer_open(struct ts_cupti_buffer *buffer, uint32_t offset);
 void ts_cupti_buffer_close(struct ts_cupti_buffer *buffer);
-/* Instead of close: the record is complete. Ends the caller's use of the buffer either way. */
+/*
+ * Call it instead of close when the record is complete. Ends the caller's use of the buffer in any
+ * case.
+ */
 void ts_cupti_buffer_finish(struct ts_cupti_buffer *buffer);
 bool ts_cupti_buffers_pending(void);
-bool ts_cupti_buffers_delivering(void); /* is this thread inside the client's completion callback */
+/* True inside the client's completion callback of this thread. */
+bool ts_cupti_buffers_delivering(void);
 uint32_t ts_cupti_buffers_flush(bool forced);
 void ts_cupti_buffers_reset(void);
 
 /* cupti-clock.c */
 uint64_t ts_cupti_clock_now(void);
-/* From the device's clock; zeros stay zeros. */
+/* Converts times of the device's clock; zeros stay zeros. */
 void ts_cupti_clock_convert(uint64_t *times_ns, size_t n);
 void ts_cupti_clock_set(ts_cupti_timestamp_fn callback); /* NULL: CLOCK_REALTIME */
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sink: libcuda's reports turned into activity records and callbacks. Calls, waits, allocations
- * and resources are recorded by the thread that reports them. An operation's record is made when it
- * is submitted, by the thread that submits it, and gets its times when the device has done it; that
- * is how the real thing fills its buffers, and why a flush has to wait for some of them.
+ * The sink: converts libcuda's reports to activity records and callbacks. hooks.c calls it through
+ * ts_cupti_sink. The reporting thread records calls, waits, allocations and resources. The
+ * submitting thread creates an operation's record; the record gets its times when the device has
+ * completed the operation. CUPTI fills its buffers in the same way, so a flush may have to wait for
+ * some of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,8 @@ static void api(uint32_t site, struct ts_vgpu_api *call)
 {
 	if (site == TS_CUPTI_API_ENTER && ts_cupti_api_recorded(call->domain, call->cbid)) {
 		/*
-		 * External ids precede the call's own record, and nested calls share the outer
-		 * one's.
+		 * External ids precede the call's record, and nested calls share the outer call's
+		 * ids.
 		 */
 		if (ts_cupti_kind_enabled(TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, 0) &&
 		    (!call->outer || !call->outer->sink_word))
@@ -68,8 +69,8 @@ static void api(uint32_t site, struct ts_vgpu_api *call)
 #define N_DEVICES 64
 
 /*
- * Records point to a device's name for as long as the client likes, so it is kept once and for
- * good.
+ * A record points to a device's name as long as the client keeps the record, so the name is never
+ * freed.
  */
 static const char *device_name(const struct ts_vgpu_device_info *info)
 {
@@ -189,14 +190,15 @@ static void record_stream(const struct ts_vgpu_stream_info *info, uint32_t corre
 #define FIRST_NULL_STREAM 7u
 
 /*
- * A context brings its default stream and others that are the driver's own, as they were seen on an H200 with driver 580: of their ids
- * the default stream's is the second, and the first that an application makes comes after them.
+ * A context has a default stream and further streams of the driver, as observed on an H200 with
+ * driver 580. The default stream has the second of their ids. The application's first stream has
+ * the next id after them.
  */
 static void record_streams_of_context(const struct ts_vgpu_stream_info *null_stream,
 				      uint32_t correlation_id)
 {
 	static const struct {
-		int32_t from_null; /* its id, from the default stream's */
+		int32_t from_null; /* id relative to the default stream's */
 		uint32_t flag;
 		int32_t priority;
 	} own[] = {
@@ -209,7 +211,10 @@ static void record_streams_of_context(const struct ts_vgpu_stream_info *null_str
 		{5, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT, -5},
 	};
 
-	/* A second context's were not seen: the ids around its default stream are those of others. */
+	/*
+	 * Streams of a second context were not observed: the ids around its default stream belong
+	 * to other streams.
+	 */
 	if (null_stream->stream_id != FIRST_NULL_STREAM) {
 		record_stream(null_stream, correlation_id);
 		return;
@@ -418,7 +423,7 @@ static void operation_submitted(struct ts_vgpu_operation *op)
 	uint32_t kind = op->kind;
 
 	if (!ts_cupti_kind_enabled(kind, op->context_id)) {
-		/* Kernels are recorded under whichever of their two kinds is enabled. */
+		/* A kernel is recorded under the one of its two kinds that is enabled. */
 		if (kind != TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
 		    !ts_cupti_kind_enabled(TS_CUPTI_ACTIVITY_KIND_KERNEL, op->context_id))
 			return;
@@ -440,7 +445,7 @@ static void operation_submitted(struct ts_vgpu_operation *op)
 	ts_cupti_buffer_commit(&slot, true);
 }
 
-/* start and end in a record of the operation's kind. */
+/* Returns start and end in a record of the operation's kind. */
 static uint64_t *times_of(void *record, uint32_t kind, uint64_t **ret_end)
 {
 	if (kind == TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
@@ -459,7 +464,7 @@ static uint64_t *times_of(void *record, uint32_t kind, uint64_t **ret_end)
 	return &((struct ts_cupti_activity_memset *)record)->start;
 }
 
-/* Writes start and end, and for a kernel queued and submitted, into the record; 0: not known. */
+/* Writes start and end into the record, for a kernel also queued and submitted; 0: unknown. */
 static void fill_times(struct ts_vgpu_operation *op, uint64_t times[4])
 {
 	struct ts_cupti_activity_kernel *kernel;
@@ -485,7 +490,7 @@ static void operation_started(struct ts_vgpu_operation *op)
 {
 	uint64_t times[4] = {op->start_ns};
 
-	/* A forced flush may take the record before its end is known. */
+	/* A forced flush may deliver the record before its end is known. */
 	if (!op->sink_buffer)
 		return;
 	fill_times(op, times);

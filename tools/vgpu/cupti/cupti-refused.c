@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What CUPTI has and the virtual GPU has not: hardware counters, sampling, SASS metrics, and
- * activities that nothing here produces. Programs link against these names, so they exist; calling
- * one fails with CUPTI's own error and, the first time, says on stderr what was asked for.
+ * Functions that CUPTI has and the virtual GPU lacks: hardware counters, sampling, SASS metrics,
+ * and activities that this device never produces. Programs link against these names, so they exist.
+ * A call fails with CUPTI's error and prints one line on stderr the first time.
  */
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/cupti-internal.h"
@@ -14,7 +14,7 @@ static uint32_t refuse(const char *name, atomic_bool *said)
 	return ts_cupti_result(TS_CUPTI_ERROR_NOT_SUPPORTED);
 }
 
-/* Whatever the arguments are, the C calling convention lets a function ignore them. */
+/* The C calling convention lets a function ignore its arguments. */
 #define REFUSE(name)                         \
 	TS_CUPTI_EXPORT uint32_t name(void); \
 	uint32_t name(void)                  \

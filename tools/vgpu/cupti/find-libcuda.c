@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finding the virtual GPU's libcuda: the copy that the process has, else the one the loader finds.
- * Apart from attach.c so that the unit test can stand in for it.
+ * Finds the virtual GPU's libcuda: the process's copy, else the one that the loader finds.
+ * cupti-hooks.c calls it. It is a separate file so that the unit test can replace it.
  */
 #include <dlfcn.h>
 #include <stdio.h>

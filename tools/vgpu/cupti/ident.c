@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Version, names, ids, the last error: what CUPTI answers without recording anything. The version
- * is CUDA 13.0's, because the records are.
+ * Version, names, ids and the last error: queries that need no record. The version is CUDA 13.0's,
+ * because the records have its layout. Clients call it through api.h; the other files call
+ * ts_cupti_result() and the id functions.
  */
 #include <unistd.h>
 
@@ -9,9 +10,9 @@
 #include "tools/vgpu/cupti/cupti-internal.h"
 
 static __thread uint32_t last_error;
-/* Static, for forked children: see cupti-hooks.c. */
+/* Static TLS, for forked children: see cupti-hooks.c. */
 static __thread uint32_t system_thread_id __attribute__((tls_model("initial-exec")));
-static _Atomic uint32_t process_id; /* 0: not asked yet */
+static _Atomic uint32_t process_id; /* 0: not read yet */
 static _Atomic uint32_t thread_id_type = TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
 static const char *const runtime_names[TS_CUPTI_RUNTIME_CBID_SIZE] = {
@@ -43,7 +44,7 @@ uint32_t cuptiGetLastError(void)
 	return result;
 }
 
-/* NULL for domains whose ids have no names, and for calls that cupti_cbid.h does not list. */
+/* Returns NULL for domains without names, and for calls that cupti_cbid.h does not list. */
 const char *ts_cupti_callback_name(uint32_t domain, uint32_t cbid)
 {
 	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API && cbid < TS_CUPTI_RUNTIME_CBID_SIZE)
@@ -87,10 +88,7 @@ uint32_t cuptiGetErrorMessage(uint32_t result, const char **ret_string)
 
 	if (r)
 		return r;
-	/*
-	 * As with the real one most messages are the name; these are the ones a user of this device
-	 * meets.
-	 */
+	/* As in CUPTI, most messages are the name. These errors occur with this device. */
 	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		*ret_string = "another tool is subscribed to CUPTI in this process";
 	else if (result == TS_CUPTI_ERROR_NOT_INITIALIZED)
@@ -210,7 +208,7 @@ uint32_t ts_cupti_process_id(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint32_t id = atomic_load_explicit(&process_id, memory_order_relaxed);
 
-	/* Asking the kernel each time would be the dearest part of a record. */
+	/* A system call each time would be the most expensive part of a record. */
 	if (!id) {
 		pthread_once(&once, watch_forks);
 		id = (uint32_t)getpid();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The activity API's switches: which kinds are recorded, everywhere or in one context, which calls,
- * the attributes, and the external correlation ids that a thread has pushed. Read without locks by
- * the threads that make calls. Kinds that this device cannot record are refused, not accepted and
- * left empty.
+ * Switches of the activity API: recorded kinds, global or of one context, recorded calls,
+ * attributes, and each thread's external correlation ids. Threads that make calls read them without
+ * locks. A kind that this device cannot record is rejected, not accepted and left empty.
+ * activity-calls.c, cupti-record.c and clients call it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +22,18 @@
 	 BIT(TS_CUPTI_ACTIVITY_KIND_DEVICE) | BIT(TS_CUPTI_ACTIVITY_KIND_CONTEXT) |           \
 	 BIT(TS_CUPTI_ACTIVITY_KIND_STREAM) | BIT(TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
 
-/* Contexts whose settings differ from the global ones; contexts are few and their ids small. */
+/* Contexts with their own settings; contexts are few and their ids small. */
 #define N_CONTEXTS 256
 
-/* External ids: a stack per kind and thread. */
+/* External ids: one stack per kind and thread. */
 #define N_EXTERNAL_KINDS (TS_CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1)
 #define EXTERNAL_DEPTH	 128
 
 static struct {
 	_Atomic uint64_t kinds;
 	struct {
-		_Atomic uint64_t decided; /* kinds that this context decides for itself */
-		_Atomic uint64_t enabled; /* of those, the enabled ones */
+		_Atomic uint64_t decided; /* kinds with a setting of this context */
+		_Atomic uint64_t enabled; /* enabled ones among them */
 	} contexts[N_CONTEXTS];
 	struct ts_cupti_set runtime;
 	struct ts_cupti_set driver;
@@ -44,8 +44,8 @@ static struct {
 	_Atomic uint64_t sizes[TS_CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1];
 } state = {
 	/*
-	 * CUPTI 13.0's defaults. The sizes concern memory that this device does not need: kept, not
-	 * used.
+	 * Defaults of CUPTI 13.0. The sizes are for memory that this device does not need: stored,
+	 * not used.
 	 */
 	.per_thread = true,
 	.sizes = {[TS_CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
@@ -132,7 +132,7 @@ uint32_t ts_cupti_switch_kind(uint32_t kind, bool enable)
 		atomic_fetch_or(&state.kinds, BIT(kind));
 	else
 		atomic_fetch_and(&state.kinds, ~BIT(kind));
-	/* These two overrule what was said of single calls before. */
+	/* These two kinds override earlier settings of single calls. */
 	if (kind == TS_CUPTI_ACTIVITY_KIND_RUNTIME)
 		ts_cupti_set_fill(&state.runtime, enable);
 	if (kind == TS_CUPTI_ACTIVITY_KIND_DRIVER)
@@ -149,9 +149,7 @@ uint32_t ts_cupti_switch_context(void *context, uint32_t kind, bool enable)
 		return result;
 	if (!ts_cupti_hooks())
 		return TS_CUPTI_ERROR_NOT_INITIALIZED;
-	/*
-	 * Calls belong to threads; which context is current when one is made does not select them.
-	 */
+	/* Calls belong to threads; the current context of a call does not select it. */
 	if (kind == TS_CUPTI_ACTIVITY_KIND_RUNTIME || kind == TS_CUPTI_ACTIVITY_KIND_DRIVER)
 		return TS_CUPTI_ERROR_NOT_COMPATIBLE;
 	if (ts_cupti_hooks()->queries->context(context, &info))
@@ -185,7 +183,7 @@ uint32_t cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 
 uint32_t cuptiActivityEnableAllSyncRecords(uint8_t enable)
 {
-	/* Queries make no synchronization records here, so there are none to leave out. */
+	/* Queries create no synchronization records here, so there are none to omit. */
 	return TS_CUPTI_SUCCESS;
 }
 
@@ -199,7 +197,7 @@ uint32_t cuptiActivityRegisterTimestampCallback(ts_cupti_timestamp_fn callback)
 	return TS_CUPTI_SUCCESS;
 }
 
-/* The attributes that are flags, one byte wide; the others are size_t. */
+/* Attributes that are flags of one byte; the others are size_t. */
 static _Atomic bool *flag_attribute(uint32_t attribute)
 {
 	switch (attribute) {
@@ -221,7 +219,7 @@ static uint32_t check_attribute(uint32_t attribute, const size_t *value_size, co
 	if (!value_size || !value ||
 	    attribute > TS_CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS)
 		return TS_CUPTI_ERROR_INVALID_PARAMETER;
-	/* The semaphore pools went with CUDA 12.3. */
+	/* CUDA 12.3 removed the semaphore pools. */
 	if (attribute == TS_CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_SIZE ||
 	    attribute == TS_CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_POOL_LIMIT ||
 	    attribute == TS_CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_PRE_ALLOCATE_VALUE)

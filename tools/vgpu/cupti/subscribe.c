@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The callback API's calls after which the sink is wanted or no longer wanted: subscribing and unsubscribing (callback.c). */
+/*
+ * Calls of the callback API that may change whether the sink is needed: subscribe and unsubscribe
+ * (callback.c), then update the attachment (attach.c). Clients call it through api.h.
+ */
 #include <string.h>
 
 #include "tools/vgpu/cupti/api.h"

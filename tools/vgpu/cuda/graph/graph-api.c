@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public functions for nodes, by kind: putting one into a graph, asking what it does, changing that in the graph or in an
- * executable graph made of it.
+ * Calls for nodes, by kind: add a node to a graph, get its work, set its work in the graph or in an
+ * executable graph. Programs call it through the functions of generated-cuda-graph-api.h; it calls
+ * graph-node.c, graph-update.c and graph.c.
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 
-/* CUDA 10's and 11's form has no kernel and no context. */
+/* The struct of CUDA 10 and 11 has no kernel and no context. */
 struct kernel_params_v1 {
 	void *func;
 	uint32_t grid[3], block[3];
@@ -31,7 +32,7 @@ static void kernel_params_from_v1(const struct kernel_params_v1 *v1,
 	};
 }
 
-/* A node for work that was read: r is reading's result. */
+/* Adds a node for work. r: result of reading the work. */
 static int add(int r, void **graph_node, void *graph, const void **dependencies,
 	       size_t n_dependencies, struct node_work *work)
 {
@@ -53,7 +54,7 @@ static int add(int r, void **graph_node, void *graph, const void **dependencies,
 	return r;
 }
 
-/* A node of a type; what is asked of another is a mistake. */
+/* Returns a node of a type; a node of another type is an error. */
 static int typed(void *node, int32_t type, struct graph_node **ret_node)
 {
 	int r = node_get(node, ret_node);
@@ -156,7 +157,7 @@ static int kernel_get_v1(void *node, struct kernel_params_v1 *node_params)
 	return 0;
 }
 
-/* What a kernel node is given by attributes stays when its parameters change. */
+/* A change of a kernel node's parameters keeps its attributes. */
 static int reread_kernel(const struct graph_node *was,
 			 const struct ts_cu_kernel_node_params *node_params,
 			 struct node_work *ret_work)
@@ -468,7 +469,7 @@ static int add_any(void **graph_node, void *graph, const void **dependencies,
 	if (!r)
 		r = work_any(node_params, &work);
 	r = add(r, graph_node, graph, dependencies, num_dependencies, &work);
-	/* The graph that the node owns is answered in the place of the one it was made from. */
+	/* Return the graph that the node owns in place of the original. */
 	if (!r && node_params->type == TS_CU_GRAPH_NODE_TYPE_GRAPH)
 		node_params->child.graph = ((struct graph_node *)*graph_node)->work.child;
 	return r;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be asked about a graph: its nodes, edges and roots, what a node is and what became of it in a copy. */
+/*
+ * Queries of a graph: its nodes, edges and roots, the type of a node, and a node's copy in a cloned
+ * graph. Programs call it through the functions of generated-cuda-graph-ask.h.
+ */
 #include <string.h>
 
 #include "tools/vgpu/cuda/graph/graph.h"
@@ -37,7 +40,7 @@ static int node_get_type(void *node, int32_t *type)
 	return 0;
 }
 
-/* Lists are answered as far as there is room; what is left of the room is cleared. */
+/* A list is returned up to its capacity; the rest of the array is cleared. */
 struct answer {
 	void **at, **also;
 	size_t capacity, n;

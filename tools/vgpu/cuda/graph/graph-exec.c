@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executable graphs. An executable graph owns a copy of its graph and a plan: the nodes of it and of the graphs in its nodes, in
- * an order in which each comes after what it depends on, laid out on lanes. Lane 0 is the stream it is launched
- * into; what can run beside that gets a stream of the graph's own, waits for the launch's beginning, and is waited for
- * at its end. A node goes on the lane of a predecessor that is the last there, so that a chain costs no events.
+ * Executable graphs. An executable graph owns a copy of its graph and a plan. The plan contains the
+ * nodes of the graph and of its child graphs in an order where each follows its dependencies,
+ * placed on lanes:
+ *
+ *     lane 0 (launching stream)  begin --> A --> B ------> D --> end
+ *                                     \              ^        ^
+ *     lane 1 (own stream)              '--> C -------'        |
+ *     lane 2 (own stream)              '--> E ----------------'
+ *
+ * Lane 0 is the launching stream. Nodes that can run beside it use a stream of the graph. Each such
+ * stream waits for the launch's beginning, and the launching stream waits for its end. If a
+ * predecessor is the last node on its lane, a node uses that lane, so that a chain needs no events.
+ *
+ * Programs call it through the functions of generated-cuda-graph-exec.h; it calls graph-node.c to
+ * run work.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +22,16 @@
 #include "proto/abi/grow.h"
 #include "tools/vgpu/cuda/graph/graph.h"
 
-/* Past this, nodes that could run beside others follow one another. */
+/* Beyond this number, nodes that could run in parallel run in sequence. */
 #define MAX_LANES 16u
 #define NO_STEP	  UINT32_MAX
 
 struct step {
-	struct graph_node *node; /* NULL: the beginning or end of a graph in a node */
+	struct graph_node *node; /* NULL: beginning or end of a child graph */
 	uint32_t lane;
 	uint32_t *waits; /* steps on other lanes */
 	size_t n_waits;
-	struct ts_vgpu_event *event; /* where steps on other lanes wait for this one */
+	struct ts_vgpu_event *event; /* NULL: no step on another lane waits for this one */
 	uint32_t *deps;
 	size_t n_deps;
 };
@@ -30,11 +41,11 @@ struct lane {
 	struct ts_vgpu_stream *vstream; /* NULL: the launching stream */
 	struct ts_vgpu_event *end;
 	uint32_t last;
-	bool begun; /* in the launch being made */
+	bool begun; /* in the current launch */
 };
 
 struct plan {
-	struct context *context; /* of the stream it was made for */
+	struct context *context; /* context of the launching stream */
 	struct step *steps;
 	size_t n_steps, capacity;
 	struct lane lanes[MAX_LANES];
@@ -96,7 +107,7 @@ static void step_dep(struct plan *plan, uint32_t step, uint32_t dep)
 
 static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry);
 
-/* A graph in a node: a step to begin it, its nodes, a step that all of them lead to. */
+/* A child graph: a beginning step, its nodes, and an end step that depends on all of them. */
 static int lay_out_child_locked(struct plan *plan, struct graph *child, uint32_t entry,
 				uint32_t *ret_last)
 {
@@ -115,7 +126,7 @@ static int lay_out_child_locked(struct plan *plan, struct graph *child, uint32_t
 	return 0;
 }
 
-/* Leaves in each node's visit the step that is its end. */
+/* Stores the last step of each node in its visit. */
 static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry)
 {
 	struct graph_node **order;
@@ -186,7 +197,7 @@ static int choose_lane(struct plan *plan, const struct step *step, struct contex
 		if (oldest == NO_STEP || plan->lanes[i].last < plan->lanes[oldest].last)
 			oldest = i;
 	}
-	/* Half of them are kept for contexts that have none yet. */
+	/* Half of the lanes are reserved for contexts without a lane. */
 	if (plan->n_lanes < MAX_LANES && (oldest == NO_STEP || plan->n_lanes < MAX_LANES / 2))
 		return lane_new(plan, context, ret_lane);
 	*ret_lane = oldest;
@@ -254,7 +265,7 @@ static int plan_for(struct graph_exec *exec, struct context *context)
 	return 0;
 }
 
-/* The stream's that it is launched in, unless the graph was instantiated to use its nodes'. */
+/* Priority of the launching stream, or of the node if the graph was instantiated for it. */
 static int32_t step_priority(const struct graph_exec *exec, const struct graph_node *node,
 			     const struct ts_vgpu_stream *launching)
 {
@@ -297,7 +308,7 @@ static int launch_locked(struct graph_exec *exec, struct context *context,
 	if (r)
 		return r;
 	plan = exec->plan;
-	/* It does not run beside itself. */
+	/* Launches of one executable graph run in sequence. */
 	r = ts_vgpu_stream_wait(vstream, exec->done, 0);
 	if (!r && plan->n_lanes > 1)
 		r = ts_vgpu_event_record(plan->begin, vstream, 0);
@@ -306,7 +317,7 @@ static int launch_locked(struct graph_exec *exec, struct context *context,
 		plan->lanes[i].begun = false;
 	for (size_t i = 0; !r && i < plan->n_steps; i++)
 		r = run_step(exec, &plan->steps[i], vstream);
-	/* Also where it broke off: what follows in the stream comes after what was begun. */
+	/* Also after an error: later work of the stream follows all work that was queued. */
 	for (size_t i = 1; !joined && i < plan->n_lanes; i++) {
 		if (!plan->lanes[i].begun)
 			continue;
@@ -372,7 +383,7 @@ static void exec_free(struct graph_exec *exec)
 	handle_free(exec, sizeof(*exec));
 }
 
-/* A copy of the graph that is found to be one without cycles, also in its nodes. */
+/* Copies the graph and checks that it has no cycle, also in its child graphs. */
 static int exec_fill_locked(struct graph_exec *exec, const struct graph *graph)
 {
 	struct plan probe = {.n_lanes = 0};
@@ -448,7 +459,7 @@ static int instantiate_with_flags(void **graph_exec, void *graph, uint64_t flags
 	return instantiate(graph_exec, graph, flags);
 }
 
-/* CUDA 10's and 11's form: what went wrong in words, where there is room. */
+/* The function of CUDA 10 and 11, with a log buffer. */
 static int instantiate_with_log(void **graph_exec, void *graph, void **error_node, char *log_buffer,
 				size_t buffer_size)
 {
@@ -459,12 +470,16 @@ static int instantiate_with_log(void **graph_exec, void *graph, void **error_nod
 	return instantiate(graph_exec, graph, 0);
 }
 
-/* What cuGraphInstantiateWithParams takes and answers. */
+/* Input and output of cuGraphInstantiateWithParams. */
 struct instantiate_params {
 	uint64_t flags;
 	void *upload_stream;
 	void *error_node;
-	int32_t result; /* 0: done; 1: failed, see the result code; 2: a cycle; 3: a node that cannot be launched so */
+	/*
+	 * 0: success; 1: failure, see the result code; 2: a cycle; 3: a node that cannot be
+	 * launched so
+	 */
+	int32_t result;
 };
 
 static int instantiate_with_params(void **graph_exec, void *graph, void *instantiate_params,
@@ -493,7 +508,7 @@ static int exec_destroy(void *graph_exec)
 	if (r)
 		return r;
 	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &graph_data);
-	/* Launches that are queued hold all that they need. */
+	/* Queued launches own everything that they need. */
 	exec_free(exec);
 	return 0;
 }
@@ -507,7 +522,7 @@ static int exec_get_flags(void *graph_exec, uint64_t *flags)
 		return r;
 	if (!flags)
 		return TS_CU_ERROR_INVALID_VALUE;
-	/* NVIDIA's driver does not return this one. */
+	/* NVIDIA's driver does not return this flag. */
 	*flags = exec->flags & ~(uint64_t)TS_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node of a graph does. Work is read from a call once, with what can be checked then; it is run
- * by the same functions as a call's own, with memory looked at when it runs and not before. graph-store.c
- * has it in between.
+ * Work of graph nodes. A call's parameters are read and checked once. The work runs through the
+ * same functions as a direct call's work, and its memory is checked when it runs. graph-api.c and
+ * the capture files create work, graph-store.c stores it, graph-exec.c runs it.
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 
-/* The context a node is bound to; NULL means the current one. */
+/* Returns the context of a node; NULL means the current one. */
 static int bound_context(void *handle, struct context **ret_context)
 {
 	return context_get(handle, ret_context);
@@ -51,7 +51,9 @@ void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_par
 	struct function *f = work->kernel.function;
 
 	*ret_params = (struct ts_cu_kernel_node_params){
-		/* A library's kernel comes with its function, as the vendor's driver gives both. */
+		/*
+		 * A library's kernel is returned with its function: NVIDIA's driver returns both.
+		 */
 		.func = f,
 		.grid_dim_x = l->grid[0],
 		.grid_dim_y = l->grid[1],
@@ -147,7 +149,7 @@ int work_any(const struct node_params *params, struct node_work *ret_work)
 	case TS_CU_GRAPH_NODE_TYPE_HOST:
 		return work_host(&params->host, ret_work);
 	case TS_CU_GRAPH_NODE_TYPE_GRAPH:
-		/* Moving a graph into a node rather than copying it: for nodes that are not served here. */
+		/* Moving a graph into its node is for kinds of nodes that are unsupported here. */
 		if (params->child.ownership)
 			return NOT_SERVED("child graphs that are moved into their node",
 					  "let the node copy the graph (ownership 0)");
@@ -198,7 +200,7 @@ static int run_copy(const struct node_work *work, struct context *context,
 
 	if (r)
 		return r;
-	/* Nodes before it may have yet to write what it reads. */
+	/* Earlier nodes may still write the memory that this copy reads. */
 	copy.copy.deferred = true;
 	return copy_run(context, vstream, &copy, place);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graph nodes that are not served: those that allocate and those that decide. Programs may ask, so the functions are
- * there and refuse by the vendor's code.
+ * Unsupported graph nodes: memory nodes and conditional nodes. Programs may call their functions,
+ * which return the vendor's error. Programs call it through the functions of
+ * generated-cuda-graph-refuse.h.
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 

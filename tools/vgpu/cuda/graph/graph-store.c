@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs as data: nodes with their work, and edges between them. A node's work can be a graph itself,
- * so both are made, copied and freed here. The other files of graphs and captures call it.
+ * Graphs as data: nodes with their work, and edges between them. A node's work may be a graph, so
+ * this file creates, copies and frees both. The other graph and capture files call it.
  */
 #include <stdlib.h>
 #include <string.h>

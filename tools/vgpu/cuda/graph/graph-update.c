@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changing executable graphs: one node's work, or all of it for that of another graph of the same shape. The plan stays, and
- * so do the copies of the nodes that it refers to.
+ * Changes of executable graphs: the work of one node, or of all nodes from another graph of the
+ * same shape. The plan and the copied nodes that it refers to stay. Programs call it through the
+ * functions of generated-cuda-graph-update.h; graph-api.c calls exec_node() and exec_set().
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 
@@ -30,8 +31,8 @@ int exec_node(struct graph_exec *exec, void *node, struct graph_node **ret_node)
 }
 
 /*
- * Whether nodes may take the place of others, and what cuGraphExecUpdate says where not. Contexts stay, so that the plan
- * does.
+ * Returns the error of cuGraphExecUpdate if one node's work cannot replace another's. The context
+ * must stay equal, because the plan stays.
  */
 static int32_t compare_work(const struct node_work *was, const struct node_work *is)
 {
@@ -132,7 +133,7 @@ static int exec_update(void *graph_exec, void *graph, void *result_info)
 	return result ? TS_CU_ERROR_GRAPH_EXEC_UPDATE_FAILURE : r;
 }
 
-/* CUDA 10's and 11's form. */
+/* The function of CUDA 10 and 11. */
 static int exec_update_v1(void *graph_exec, void *graph, void **error_node, int32_t *update_result)
 {
 	struct update_result info = {.result = TS_CU_GRAPH_EXEC_UPDATE_ERROR};
@@ -140,7 +141,7 @@ static int exec_update_v1(void *graph_exec, void *graph, void **error_node, int3
 
 	if (error_node)
 		*error_node = info.error_node;
-	/* Another shape is "not supported" in this form, as an H200's driver answers. */
+	/* A different shape is "not supported" in this function, as an H200's driver returns. */
 	if (info.result == TS_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED)
 		info.result = TS_CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
 	if (update_result)
@@ -159,7 +160,10 @@ int exec_set(struct graph_exec *exec, struct graph_node *node, struct node_work 
 	if (!result && work->type == TS_CU_GRAPH_NODE_TYPE_GRAPH) {
 		int r = 0;
 
-		/* The steps of the plan are of the nodes that it has: those take the new work. */
+		/*
+		 * The plan refers to the existing nodes of the child graph, so those nodes get the
+		 * new work.
+		 */
 		result = compare_locked(node->work.child, work->child, &at, &from);
 		if (!result)
 			r = adopt_locked(node->work.child, work->child);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that make and change graphs, their nodes and edges, and reports of them. A node knows what it
- * depends on and what depends on it; a graph knows its nodes in the order in which they came, which is
- * the order in which everything lists them.
+ * Calls that create and change graphs, nodes and edges, and their reports to a profiler. A node
+ * stores its dependencies and dependents. A graph stores its nodes in order of creation, and every
+ * listing uses this order. Programs call it through the functions of generated-cuda-graph.h; it
+ * calls graph-store.c.
  */
 #include <string.h>
 
@@ -86,7 +87,7 @@ void graph_report_node(const struct graph_node *node)
 
 	if (!ts_vgpu_armed())
 		return;
-	/* Its type is told when its making begins, and only then. */
+	/* A node's type is reported only at the beginning of its creation. */
 	data.node_type = 0;
 	for (size_t i = 0; i < node->deps.n; i++) {
 		data.dependency = node->deps.at[i];
@@ -159,7 +160,7 @@ static int graph_destroy(void *graph)
 
 	if (r)
 		return r;
-	/* A node's own goes with its node. */
+	/* The graph of a node is freed with the node. */
 	if (g->owner || g->executable || g->n_stream_captures)
 		return TS_CU_ERROR_INVALID_VALUE;
 	report_graph(TS_CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, &graph_data);

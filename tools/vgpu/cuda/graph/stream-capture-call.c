@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures as the program sees them: beginning one, ending it with a graph or the reason why there is none, asking about it. */
+/*
+ * Calls for captures: begin, end with a graph or an error, and query. Programs call it through the
+ * functions of generated-cuda-stream-capture-call.h; it calls stream-captures.c.
+ */
 #include <stdlib.h>
 
 #include "tools/vgpu/cuda/graph/stream-capture.h"
 
-/* Nodes given as what a capture goes on from. */
+/* Reads the nodes from which a capture continues. */
 static int deps_read_locked(const struct graph *graph, const void **dependencies, size_t n,
 			    struct node_list *deps)
 {
@@ -84,7 +87,7 @@ static int begin_stream_capture(void *stream, int32_t mode)
 	return begin_with(stream, NULL, NULL, 0, mode);
 }
 
-/* CUDA 10.0's form. */
+/* The function of CUDA 10.0. */
 static int begin_stream_capture_v1(void *stream)
 {
 	return begin_with(stream, NULL, NULL, 0, TS_CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -106,7 +109,7 @@ static int begin_stream_capture_to_graph(void *stream, void *graph, const void *
 	return begin_with(stream, g, dependencies, num_dependencies, mode);
 }
 
-/* Whether everything that other streams put in leads to where the origin has come. */
+/* True if all nodes of other streams lead to the origin's current nodes. */
 static bool is_joined_locked(struct stream_capture *stream_capture)
 {
 	struct node_list reached = {.at = NULL};
@@ -252,7 +255,7 @@ static int update_dependencies(void *handle, const void **dependencies, const vo
 		return r;
 	if (!stream)
 		return TS_CU_ERROR_ILLEGAL_STATE;
-	/* 0 adds to what the stream has come to, 1 takes its place. */
+	/* 0 adds to the stream's dependencies, 1 replaces them. */
 	if (flags > 1)
 		return TS_CU_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&graph_lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams being captured: what is put into one becomes a node of a graph, which depends on what came
- * before it in the stream. Calls that put work into streams call it. stream-captures.c has the captures.
+ * Captured streams: work that a call puts into one becomes a node of the capture's graph. The node
+ * depends on the stream's previous nodes. All calls that queue work call this file;
+ * stream-captures.c has the captures.
  */
 #include "tools/vgpu/cuda/graph/stream-capture.h"
 
@@ -47,7 +48,7 @@ int stream_uncaptured(void *handle, struct context **ret_context,
 	return !r && capturing ? stream_capture_refuse(capturing) : r;
 }
 
-/* Puts a node behind what the stream has in the graph. Takes the work. */
+/* Adds a node after the stream's nodes in the graph. Consumes the work. */
 static int add(struct stream *stream, struct node_work *work)
 {
 	struct ts_cupti_graph_data graph_data = {.node_type = work->type};
@@ -103,7 +104,7 @@ int stream_capture_copy(struct stream *stream, struct context *context,
 	const struct ts_vgpu_copy *c = &copy->copy;
 	struct node_work work = {.type = TS_CU_GRAPH_NODE_TYPE_MEMCPY};
 
-	/* Nothing to copy leaves no node. */
+	/* An empty copy adds no node. */
 	if (!c->width || !c->height || !c->depth)
 		return 0;
 	work.copy.context = context;
@@ -211,7 +212,7 @@ int stream_capture_wait(void *handle, struct context *context, struct stream *ca
 	if (event->stream_capture_id) {
 		r = stream_capture_wait_locked(stream, event);
 	} else {
-		/* The graph cannot wait for what is outside of it, unless it is told to. */
+		/* The graph cannot wait for work outside it, except by an external wait. */
 		if (capturing->stream_capture)
 			capturing->stream_capture->spoiled = true;
 		r = TS_CU_ERROR_STREAM_CAPTURE_ISOLATION;

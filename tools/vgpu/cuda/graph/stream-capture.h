@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files about captures share: stream-captures.c, those under way, stream-capture.c, what goes into one, and
- * stream-capture-call.c, beginning, ending, asking.
+ * Shared by the capture files: stream-captures.c has the active captures, stream-capture.c adds
+ * work to one, and stream-capture-call.c has the calls that begin, end and query one.
  */
 #pragma once
 
@@ -10,37 +10,48 @@
 struct stream_capture {
 	uint64_t id;
 	struct graph *graph;
-	bool given; /* the graph was there before */
+	bool given; /* the graph existed before the capture */
 	bool spoiled;
 	int32_t mode;
 	uint64_t thread;
 	struct stream *origin;
-	struct stream *streams; /* by stream_capture_next; the origin among them */
+	struct stream *streams; /* linked by stream_capture_next; includes the origin */
 	struct stream_capture *next;
 };
 
-/* How many there are: read without graph_lock, so that nobody pays for what is not going on. */
+/*
+ * Number of active captures. Read without graph_lock, so that calls without a capture pay nothing.
+ */
 extern _Atomic uint32_t n_stream_captures;
 
 static inline bool stream_capture_any(void)
 {
-	/* Relaxed: a call that races with the beginning of a capture in another thread may go either way. */
+	/*
+	 * Relaxed, without a pair: a call that races with the beginning of a capture in another
+	 * thread may go either way.
+	 */
 	return __builtin_expect(atomic_load_explicit(&n_stream_captures, memory_order_relaxed) != 0,
 				0);
 }
 
-/* stream-captures.c. Under graph_lock, as all captures are. */
+/* stream-captures.c. Under graph_lock, as all captures. */
 void stream_capture_add_locked(struct stream_capture *stream_capture, struct stream *origin);
-/* The capture is over; the graph is kept where it is the program's now. */
+/* Ends the capture. keep: the program gets the graph. */
 void stream_capture_free_locked(struct stream_capture *stream_capture, bool keep);
-/* Brings the stream into the capture that the event was recorded in. */
+/* Adds the stream to the capture of the event's record. */
 int stream_capture_wait_locked(struct stream *stream, const struct event *event);
-/* The legacy default stream encompasses the blocking ones, which must not be waited for while they are captured. */
+/*
+ * The legacy default stream waits for blocking streams, which must not happen while one is
+ * captured.
+ */
 int stream_capture_check_legacy_locked(const struct context *context, bool spoil);
-/* Threads in the order in which they first asked: handles of dead ones may come again. */
+/*
+ * Number of the calling thread, in order of the first request. A handle of an ended thread may be
+ * reused, a number is not.
+ */
 uint64_t stream_capture_this_thread(void);
-/* The calling thread's mode; returns the one before. */
+/* Sets the calling thread's mode and returns the previous one. */
 int32_t stream_capture_exchange_mode(int32_t mode);
 
-/* stream-capture.c: the stream object behind a handle; NULL: the legacy default stream. */
+/* stream-capture.c: returns the stream object of a handle; NULL: the legacy default stream. */
 int stream_capture_object_of(void *handle, struct context *context, struct stream **ret_stream);

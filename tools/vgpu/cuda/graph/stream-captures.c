@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The captures under way and the streams in them. Waiting for an event that was recorded in a capture
- * brings the waiting stream into it; at the end all have to have come back to the stream where it began.
- * What a graph could not repeat is refused, and spoils the capture, so that nobody launches a graph that
- * lacks it. Calls that query, wait or delete call it, and so do the other files of captures.
+ * The active captures and their streams. A stream that waits for an event of a capture joins the
+ * capture. At the end all streams must lead back to the origin stream:
+ *
+ *     begin(s1) -> s1: A -> record e1 -----------> wait e2 -> end(s1)
+ *                               |                     ^
+ *                  s2:          '-> wait e1 -> B -> record e2
+ *
+ * Work that a graph cannot repeat is rejected and invalidates the capture, so that no program
+ * launches a graph without that work. Calls that query, wait or destroy call this file, and so do
+ * the other capture files.
  */
 #include <stdlib.h>
 
@@ -132,7 +138,7 @@ int stream_capture_wait_locked(struct stream *stream, const struct event *event)
 		stream_capture_of_id_locked(event->stream_capture_id);
 	int r = 0;
 
-	/* A capture that is over has no part in another. */
+	/* An event of an ended capture cannot join another capture. */
 	if (!stream_capture) {
 		if (stream && stream->stream_capture)
 			stream->stream_capture->spoiled = true;
@@ -190,7 +196,10 @@ int stream_capture_ask_context(const struct context *context)
 	return r;
 }
 
-/* See cuThreadExchangeStreamCaptureMode: whose captures forbid what depends on the asking thread's mode, too. */
+/*
+ * True if this capture forbids unsafe calls to the calling thread, see
+ * cuThreadExchangeStreamCaptureMode.
+ */
 static bool forbids(const struct stream_capture *stream_capture)
 {
 	if (stream_capture->thread == stream_capture_this_thread())
