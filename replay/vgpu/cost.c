@@ -3,8 +3,8 @@
  * The cost model: computes when an operation starts and how long it runs. All times of the virtual
  * GPU are decided in this file; README.md explains them in words. Durations follow from the
  * device's shape and the work done, so equal work gives an equal timeline except for submission
- * times. worker.c and vgpu-kernels.c call it; the launch facade calls ts_vgpu_blocks_per_sm() for
- * occupancy queries.
+ * times. worker.c and vgpu-kernels.c call this file; the launch facade calls
+ * ts_vgpu_blocks_per_sm() for occupancy queries.
  */
 #include <string.h>
 

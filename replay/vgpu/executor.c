@@ -2,7 +2,7 @@
 /*
  * Runs the PTX engine as the machine's executor. Each running kernel gets an engine, the device's
  * memory, heap and output. Engine faults become errors of the machine, and engine counts go to the
- * cost model. The context facade and replay/exec/vgpu create the executor; worker.c calls it
+ * cost model. The context facade and replay/exec/vgpu create the executor; worker.c calls this file
  * through struct ts_vgpu_executor.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of all allocations, in ascending order: finds the range at an address. The memory
- * files, vgpu-stream.c and release.c call it under the lock.
+ * files, vgpu-stream.c and release.c call this file under the lock.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Releases a range and its memory, for each kind of memory. worker.c calls it when a stream reaches
- * a release. vgpu-memory.c and vgpu-map.c call it after all work that may use the memory has ended.
+ * Releases a range and its memory, for each kind of memory. worker.c calls this file when a stream
+ * reaches a release. vgpu-memory.c and vgpu-map.c call this file after all work that may use the
+ * memory has ended.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

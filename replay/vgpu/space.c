@@ -2,7 +2,7 @@
 /*
  * A device's address space and its bytes: two mappings and a list of holes, which are the free
  * address ranges. vgpu-memory.c explains how addresses and bytes correspond. The memory files,
- * vgpu-machine.c and release.c call it under the lock.
+ * vgpu-machine.c and release.c call this file under the lock.
  */
 #include <errno.h>
 #include <stdlib.h>

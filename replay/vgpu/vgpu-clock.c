@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host's monotonic clock, and condition variables that use it. All files of the device and the
- * facades call it.
+ * facades call this file.
  */
 #include <pthread.h>
 #include <time.h>

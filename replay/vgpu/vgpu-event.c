@@ -2,8 +2,8 @@
 /*
  * Events. An event refers to its latest record. A wait, query or time concerns the record that is
  * the latest at the time of the call. Therefore each record creates a mark, which outlives a newer
- * record. The event facade, graph launches and replay/exec/vgpu call it; it queues operations
- * through vgpu-stream.c.
+ * record. The event facade, graph launches and replay/exec/vgpu call this file; this file queues
+ * operations through vgpu-stream.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -376,7 +376,7 @@ void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
-/* remove: takes the range out of the table. forget: also frees the range, but not its memory. */
+/* remove: removes the range from the table. forget: also frees the range, but not its memory. */
 void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range);
 void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 /* True if the address range overlaps a range of the table. */
@@ -388,7 +388,7 @@ uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 			     uint64_t address, uint32_t access);
 
 /* release.c; all under the lock */
-/* `user` of a range at a caller's address. Its bytes have a mapping of their own. */
+/* `user` of a range at a caller's address. The bytes of such a range have their own mapping. */
 extern const char ts_vgpu_placed;
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range);
 void ts_vgpu_unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses which kernel starts next, and when. A ready kernel joins the waiting kernels. The most
- * urgent kernel is the one of the highest priority, then the one that became ready first. It starts
- * as soon as it has room. A running kernel is not interrupted. A less urgent kernel does not
- * overtake a more urgent one, even if only the less urgent one has room. The result depends on when
- * kernels become ready and end, not on when worker.c, the caller, asks. cost.c reports the room.
+ * Chooses which kernel starts next, and when. worker.c calls this file; cost.c reports the room on
+ * the device.
+ *
+ * A ready kernel joins the waiting kernels. The most urgent kernel is the one of the highest
+ * priority, then the one that became ready first. The most urgent kernel starts as soon as it has
+ * room. A running kernel is not interrupted. A less urgent kernel does not overtake a more urgent
+ * one, even if only the less urgent one has room. The result depends on when kernels become ready
+ * and end, not on when worker.c requests it.
  */
 #include "replay/vgpu/vgpu-internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * Virtual memory management: maps physical memory to reserved addresses (physical.c) and sets which
  * devices may access it. The addresses fault on the host, as with all device memory. The map and
- * pool facades and replay/exec/vgpu call it.
+ * pool facades and replay/exec/vgpu call this file.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * Modules: the PTX engine compiles and links the texts of an image (fatbin.c). This file lists the
  * result for the device: kernels with parameters and resources, variables with sizes. The module
- * and library facades and replay/exec call it.
+ * and library facades and replay/exec call this file.
  */
 #include <errno.h>
 #include <stdio.h>

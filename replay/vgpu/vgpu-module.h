@@ -32,8 +32,8 @@ struct ts_vgpu_param {
 };
 
 /*
- * The name belongs to the image. ts_vgpu_launch() takes this struct as the kernel if the executor
- * is from ts_vgpu_executor_new().
+ * The name belongs to the image. If the executor is from ts_vgpu_executor_new(), ts_vgpu_launch()
+ * requires this struct as the kernel.
  */
 struct ts_vgpu_kernel {
 	const char *name;

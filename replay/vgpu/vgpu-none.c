@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces the virtual GPU's engine if it is not built (-Dvgpu=disabled). It defines the functions
- * that replay/check and replay/exec call for code that the engine runs. No call reaches them:
- * without the engine exec/vgpu/exec-vgpu-none.c refuses the replay first.
+ * Replaces the virtual GPU's engine if the engine is not built (-Dvgpu=disabled). Defines the
+ * functions that replay/check and replay/exec call for code that the engine runs. No call reaches
+ * them: without the engine exec/vgpu/exec-vgpu-none.c refuses the replay first.
  */
 #include "replay/vgpu/ptx/observe.h"
 #include "replay/vgpu/vgpu-module.h"

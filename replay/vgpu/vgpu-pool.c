@@ -3,7 +3,7 @@
  * Memory pools, for stream-ordered allocation. The pool facade calls the public functions;
  * vgpu-memory.c, vgpu-stream.c, release.c and worker.c call the others under the lock.
  *
- * A pool holds chunks of its device's memory, each of whole granules. It allocates blocks of a
+ * A pool holds chunks of its device's memory, each of whole granules. A pool allocates blocks of a
  * chunk: from a run that has room, else from a new chunk. A block has one of three states:
  *
  *     FREE --alloc--> USED --free_async--> FREED --release carried out--> FREE

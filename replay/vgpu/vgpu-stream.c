@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams: creation, queued work and waits. The stream facade, graph launches and replay/exec/vgpu
- * call it; worker.c runs the operations.
+ * call this file; worker.c runs the operations.
  *
  * A stream is a queue of operations. The worker dispatches the head when the times of its
  * dependencies are known. An operation passes three states:
  *
  *     queued --dispatched--> in flight --the clock passes its end--> retired
  *
- * In flight means that the operation has run and its end is known. Before it retires, the observer
- * receives it. The host sees completion at retirement, so after a wait everything is reported.
+ * In flight means that the operation has run and its end is known. The observer receives an
+ * operation before the operation retires. The host sees completion at retirement, so after a wait
+ * everything is reported.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The virtual GPU: devices with memory, contexts, streams, events, copy engines and a compute
- * engine, in software. It does not use CUDA's or HIP's binary interface. The facades in tools/vgpu
- * implement those interfaces on it, and replay calls it directly.
+ * engine, in software. The device itself does not use CUDA's or HIP's binary interface. The facades
+ * in tools/vgpu implement those interfaces on it, and replay calls it directly.
  *
  * Ownership: a machine owns its devices, a device owns its contexts, and a context owns its streams
  * and allocations. The creator owns an event.
@@ -195,7 +195,7 @@ struct ts_vgpu_executor {
 };
 #define TS_VGPU_MAX_CONCURRENT 8
 
-/* A finished operation. Its pointers are valid during the call only. */
+/* A finished operation. The pointers in it are valid during the call only. */
 struct ts_vgpu_done {
 	enum ts_vgpu_op_kind kind;
 	uint32_t device;
@@ -251,7 +251,8 @@ void ts_vgpu_free(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
 /*
- * Stops running kernels and all later ones. Their contexts are lost, as by TS_VGPU_E_FAULT_TIMEOUT.
+ * Stops running kernels and all later ones. The contexts of these kernels are lost, as by
+ * TS_VGPU_E_FAULT_TIMEOUT.
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
 /*
@@ -431,7 +432,7 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 /*
  * Allocates device memory at an address that the caller chooses, below TS_VGPU_ADDRESS_END: replay
  * uses the addresses of the recorded program. The address range holds no memory of this process;
- * the bytes lie elsewhere. It is freed as other device memory. TS_VGPU_E_ADDRESS: the range
+ * the bytes lie elsewhere. The memory is freed as other device memory. TS_VGPU_E_ADDRESS: the range
  * overlaps another one.
  */
 #define TS_VGPU_ADDRESS_END (UINT64_C(1) << 48)
@@ -461,8 +462,8 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range);
 /*
- * The heap of device-side malloc(). It lives as long as the context, and the host cannot free its
- * memory.
+ * The heap of device-side malloc(). The heap lives as long as the context, and the host cannot free
+ * its memory.
  */
 int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address);
 int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);

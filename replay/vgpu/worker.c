@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler. vgpu-stream.c queues operations and wakes it; it calls cost.c for times,
- * vgpu-kernels.c for the order of kernels, the executor for kernels and the observer for reports.
- * One worker thread per device leads at a time:
+ * The scheduler. vgpu-stream.c queues operations and wakes the worker; this file calls cost.c for
+ * times, vgpu-kernels.c for the order of kernels, the executor for kernels and the observer for
+ * reports. One worker thread per device leads at a time:
  *
  *     head of a stream --ready--> device heap --dispatch()--> in flight --retire()--> done
  *                                     |                           ^
  *                                     +--kernel waits for room----+ run_kernel()
  *
  * The leader dispatches stream heads in the order in which they become ready and runs each
- * operation. The cost model computes its start and end, and the leader retires it when the clock
- * has passed the end.
+ * operation. The cost model computes the operation's start and end, and the leader retires it when
+ * the clock has passed the end.
  *
  * A second worker, the deputy, follows the leader (follow()). If the leader stays inside one kernel
  * for TAKEOVER_NS and other work exists, the deputy becomes the leader. Then copies and further
@@ -18,8 +18,8 @@
  *
  * The thread need not be punctual. An operation's times follow from its queue time, its
  * dependencies and its engine, never from the time at which the thread runs. So the thread naps
- * instead of being woken for each launch. It looks ahead a little, so that a result is ready when a
- * thread waits for it.
+ * instead of being woken for each launch. The thread looks ahead a little, so that a result is
+ * ready when a thread waits for it.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The dispatcher between libcuda's facade and the one sink that libcupti attaches. It assigns
- * correlation ids, tracks nested calls, and makes attaching and detaching safe while other threads
- * make calls. It is linked into libcuda; libcuda, libcudart and libcupti call it. So the three
- * libraries share one path, and none holds another's lock.
+ * The dispatcher between libcuda's facade and the one sink that libcupti attaches. The dispatcher
+ * assigns correlation ids, tracks nested calls, and makes attaching and detaching safe while other
+ * threads make calls. The dispatcher is linked into libcuda; libcuda, libcudart and libcupti call
+ * this file. So the three libraries share one path, and none holds another's lock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +15,8 @@
 /*
  * Sink calls in progress are counted like SRCU's readers: in one of two phases, spread over shards
  * so that threads do not share a cache line. A waiting thread flips the phase and waits until the
- * old phase has no calls. It does so twice, because a thread may read the phase before the flip and
- * count itself after it.
+ * old phase has no calls. The thread flips and waits twice, because another thread may read the
+ * phase before the flip and count itself after the flip.
  */
 #define N_SHARDS 64
 

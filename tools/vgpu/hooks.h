@@ -50,8 +50,8 @@
 static const struct ts_cu_uuid ts_vgpu_hooks_uuid = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
 
 /*
- * A public call in progress. It lies on the stack of the facade's function from enter to exit. The
- * facade fills the first group before enter; hooks.c fills the rest.
+ * A public call in progress. The struct lies on the stack of the facade's function from enter to
+ * exit. The facade fills the first group before enter; hooks.c fills the rest.
  */
 struct ts_vgpu_api {
 	uint32_t domain; /* TS_CUPTI_CB_DOMAIN_DRIVER_API or _RUNTIME_API */

@@ -2,7 +2,7 @@
 /*
  * The decoded form of a function: the decoder creates it and the executor runs it.
  *
- * A register is a slot of 32 lanes in a frame: 32 words of 4 bytes for types of up to 32 bits, of 8
+ * A register is a slot of 32 lanes in a frame. A lane has 4 bytes for types of up to 32 bits, and 8
  * bytes for 64-bit types. A predicate is one 32-bit mask. Constants are slots, too, in the image's
  * pool. So an operand is always "bank and offset" (ts_ptx_slot()), and no executor function checks
  * its kind.
@@ -80,7 +80,7 @@ struct ts_ptx_insn {
 	uint32_t index;	 /* index in the function; copies of an instruction keep it */
 };
 
-/* Origin of an instruction. It is a separate array, because only faults and tools read it. */
+/* Origin of an instruction. Only faults and tools read origins, so they are a separate array. */
 struct ts_ptx_origin {
 	uint32_t line, source_line, source_file;
 	uint32_t releases; /* .release, .acq_rel or .sc */

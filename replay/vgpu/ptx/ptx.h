@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The PTX engine: parses PTX text, links modules into an image, and runs the image's kernels on the
- * CPU, warp by warp. It does not use CUDA's ABI: the embedder provides memory, output and
+ * CPU, warp by warp. The engine does not use CUDA's ABI: the embedder provides memory, output and
  * device-side malloc.
  *
  * Order of use: ts_ptx_module_parse() each text, ts_ptx_link() them, place every variable and write

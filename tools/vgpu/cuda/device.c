@@ -2,7 +2,7 @@
 /*
  * Queries of the driver and its devices. Results come from the device's shape. A feature that the
  * virtual GPU lacks is reported as unsupported, so that programs use their other code path.
- * Programs call it through the functions of generated-cuda-device.h.
+ * Programs call this file through the functions of generated-cuda-device.h.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts the driver, creates primary and other contexts, and changes the stack of current contexts,
- * which is in driver.c. Programs call it through the functions of generated-cuda-context.h; no
- * other file calls it. It creates the machine and the executor of replay/vgpu.
+ * which is in driver.c. Programs call this file through the functions of generated-cuda-context.h;
+ * no other file calls this file. This file creates the machine and the executor of replay/vgpu.
  */
 #include <dlfcn.h>
 #include <stdio.h>

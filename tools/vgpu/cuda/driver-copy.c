@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies. The device determines the kind of memory of each side from its address. If a call states
- * the kinds, they must match. Programs call it through the functions of generated-cuda-copy.h,
- * graphs call copy_run(); it calls ts_vgpu_copy().
+ * the kinds, they must match. Programs call this file through the functions of
+ * generated-cuda-copy.h, graphs call copy_run(); this file calls ts_vgpu_copy().
  */
 #include <stdlib.h>
 #include <string.h>

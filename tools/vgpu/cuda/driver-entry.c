@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookup of functions: cuGetProcAddress by name and version, cuGetExportTable for the virtual GPU's
- * own libraries only. Programs call it through the functions of generated-cuda-entry.h.
+ * own libraries only. Programs call this file through the functions of generated-cuda-entry.h.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events: records in streams, waits of streams and threads, and the time between two events.
- * Programs call it through the functions of generated-cuda-event.h; it calls vgpu-event.c.
+ * Programs call this file through the functions of generated-cuda-event.h; this file calls
+ * vgpu-event.c.
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 #include "tools/vgpu/cuda/work.h"

@@ -2,8 +2,8 @@
 /*
  * Kernel launches: checks the launch against the device and the kernel's declaration, copies the
  * arguments at the call (they lie on the caller's stack), and queues the launch. Also occupancy
- * queries. Programs call it through the functions of generated-cuda-launch.h, graphs call
- * launch_run(); it calls ts_vgpu_launch().
+ * queries. Programs call this file through the functions of generated-cuda-launch.h, graphs call
+ * launch_run(); this file calls ts_vgpu_launch().
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /*
  * Virtual memory management: reserves addresses, creates memory, maps memory to addresses. Each
  * handle of memory is a separate object, also a handle that the program requests by address.
- * Sharing with other processes is rejected. Programs call it through the functions of
- * generated-cuda-map.h; it calls vgpu-map.c and physical.c.
+ * Sharing with other processes is rejected. Programs call this file through the functions of
+ * generated-cuda-map.h; this file calls vgpu-map.c and physical.c.
  */
 #include "tools/vgpu/cuda/work.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory: device, pinned and managed memory, and queries of an address. driver-pool.c has
- * stream-ordered allocation. Programs call it through the functions of generated-cuda-memory.h; it
- * calls vgpu-memory.c.
+ * stream-ordered allocation. Programs call this file through the functions of
+ * generated-cuda-memory.h; this file calls vgpu-memory.c.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills memory with bytes, 16-bit or 32-bit values, in one or more rows. Programs call it through
- * the functions of generated-cuda-set.h, graphs call set_run(); it calls ts_vgpu_fill().
+ * Fills memory with bytes, 16-bit or 32-bit values, in one or more rows. Programs call this file
+ * through the functions of generated-cuda-set.h, graphs call set_run(); this file calls
+ * ts_vgpu_fill().
  */
 #include "tools/vgpu/cuda/work.h"
 

@@ -2,8 +2,8 @@
 /*
  * Modules: code that a context loads, its kernels, and its variables in device memory. library.c
  * has libraries, which belong to the process. The first use of a library's kernel in a context
- * calls module_new() for that context. Programs call it through the functions of
- * generated-cuda-module.h; it calls vgpu-module.c.
+ * calls module_new() for that context. Programs call this file through the functions of
+ * generated-cuda-module.h; this file calls vgpu-module.c.
  */
 #include <dlfcn.h>
 #include <errno.h>

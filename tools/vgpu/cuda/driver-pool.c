@@ -2,7 +2,7 @@
 /*
  * Stream-ordered allocation from the device's pools. The allocation happens at the call, so that
  * its address can be returned. The memory is freed when the stream reaches the release. Programs
- * call it through the functions of generated-cuda-pool.h; it calls vgpu-pool.c.
+ * call this file through the functions of generated-cuda-pool.h; this file calls vgpu-pool.c.
  */
 #include <stdio.h>
 #include <string.h>

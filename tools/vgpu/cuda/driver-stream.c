@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls for streams and host functions. stream-object.c has the objects behind the handles.
- * Programs call this file through the functions of generated-cuda-stream.h; it calls vgpu-stream.c.
+ * Programs call this file through the functions of generated-cuda-stream.h; this file calls
+ * vgpu-stream.c.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver's global state: devices, result codes, and each thread's stack of current contexts.
- * All other files of libcuda call it. driver-context.c starts the driver and changes the stack.
+ * All other files of libcuda call this file. driver-context.c starts the driver and changes the
+ * stack.
  */
 #include <errno.h>
 #include <string.h>

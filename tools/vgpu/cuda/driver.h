@@ -184,8 +184,8 @@ static inline int check_ready(void)
 }
 
 /*
- * Returns an object for a handle: zeroed except its kind. Its memory is never returned to the
- * system, see handle.c. NULL: out of memory.
+ * Returns an object for a handle: zeroed except its kind. The object's memory is never returned to
+ * the system, see handle.c. NULL: out of memory.
  */
 void *handle_new(enum handle_kind kind, size_t bytes);
 void handle_free(void *object, size_t bytes);

@@ -2,8 +2,8 @@
 /*
  * Queries and settings of a kernel: attributes, parameters, whether it is loaded. Most calls accept
  * a function or a kernel. A kernel stands for its function in the current context, or in a device's
- * context. Programs call this file through the functions of generated-cuda-function.h; it calls
- * library.c.
+ * context. Programs call this file through the functions of generated-cuda-function.h; this file
+ * calls library.c.
  */
 #include "tools/vgpu/cuda/driver.h"
 

@@ -3,7 +3,7 @@
  * Objects behind handles. Programs use handles after destroying them and must get
  * CUDA_ERROR_INVALID_HANDLE, not undefined behaviour. So an object's memory is only reused for
  * objects of the same size. Reading a stale object is safe and finds its kind erased. All files of
- * libcuda call it.
+ * libcuda call this file.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcuda's reports to a profiler besides its calls: see tools/vgpu/hooks.h. All files of libcuda
- * that create objects or queue work call it. An operation's record is created at submission; its
- * address is the tag of the device's operation.
+ * that create objects or queue work call this file. An operation's record is created at submission;
+ * its address is the tag of the device's operation.
  */
 #include <stdlib.h>
 

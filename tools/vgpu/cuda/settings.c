@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings and queries of a context: limits, caches, priorities, peer access. Programs call it
- * through the functions of generated-cuda-settings.h.
+ * Settings and queries of a context: limits, caches, priorities, peer access. Programs call this
+ * file through the functions of generated-cuda-settings.h.
  */
 #include "tools/vgpu/cuda/driver.h"
 

@@ -2,8 +2,8 @@
 /*
  * The objects behind stream handles. A stream handle is an object, 0 or 1 for the legacy default
  * stream, or 2 for the calling thread's own stream. The functions that end in _ptsz use 0 for the
- * thread's own stream. driver-stream.c and the capture files call it. It calls stream-captures.c
- * when a stream is destroyed.
+ * thread's own stream. driver-stream.c and the capture files call this file. This file calls
+ * stream-captures.c when a stream is destroyed.
  */
 #include <stdlib.h>
 

@@ -43,8 +43,8 @@ void error_keep(int error)
 }
 
 /*
- * Set at exit before the handlers that the program's constructors registered: those registered
- * before the driver started.
+ * Set at exit before handlers run that the program's constructors registered: constructors run
+ * before the driver starts, and exit handlers run in reverse order.
  */
 static atomic_bool ends;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies and memsets: calls the driver's function for the direction that the program states, or
- * that the addresses imply. Programs call it through the functions of generated-cudart-copy.h;
- * runtime-graph-node.c calls copy_fill_*().
+ * that the addresses imply. Programs call this file through the functions of
+ * generated-cudart-copy.h; runtime-graph-node.c calls copy_fill_*().
  */
 #include "tools/vgpu/cudart/runtime.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lookup of driver functions by name, and calls for features that the virtual GPU lacks: programs
- * make them to detect the feature. Programs call it through the functions of
+ * make them to detect the feature. Programs call this file through the functions of
  * generated-cudart-entry.h.
  */
 #include <string.h>

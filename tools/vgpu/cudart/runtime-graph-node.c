@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graph nodes whose parameters differ from the driver's: kernels are named by host functions,
- * copies use pitched pointers. Programs call it through the functions of
- * generated-cudart-graph-node.h; it calls the driver's functions for nodes.
+ * copies use pitched pointers. Programs call this file through the functions of
+ * generated-cudart-graph-node.h; this file calls the driver's functions for nodes.
  */
 #include <string.h>
 

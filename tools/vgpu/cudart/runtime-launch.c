@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches, by stubs and by programs; attributes of kernels; occupancy. Programs call it through
- * the functions of generated-cudart-launch.h; it calls register.c to find kernels.
+ * Launches, by stubs and by programs; attributes of kernels; occupancy. Programs call this file
+ * through the functions of generated-cudart-launch.h; this file calls register.c to find kernels.
  */
 #include "tools/vgpu/cudart/runtime.h"
 

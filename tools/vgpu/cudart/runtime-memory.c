@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of all kinds, pools, and queries of an address. Programs call it through the functions of
- * generated-cudart-memory.h; it calls the driver's functions.
+ * Memory of all kinds, pools, and queries of an address. Programs call this file through the
+ * functions of generated-cudart-memory.h; this file calls the driver's functions.
  */
 #include "tools/vgpu/cudart/runtime.h"
 

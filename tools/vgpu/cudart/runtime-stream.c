@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and events: each call is the driver's of the same name. Programs call it through the
- * functions of generated-cudart-stream.h.
+ * Streams and events: each call is the driver's of the same name. Programs call this file through
+ * the functions of generated-cudart-stream.h.
  */
 #include "tools/vgpu/cudart/runtime.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls of the activity API that may change whether the sink is needed. They switch kinds and calls
- * (kinds.c) and flush buffers (cupti-buffer.c), then update the attachment (attach.c). Clients call
- * it through api.h.
+ * Calls of the activity API that may change whether the sink is needed. These calls switch kinds
+ * and calls (kinds.c) and flush buffers (cupti-buffer.c), then update the attachment (attach.c).
+ * Clients call this file through api.h.
  */
 #include "tools/vgpu/cupti/api.h"
 #include "tools/vgpu/cupti/cupti-internal.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Attaches to and detaches from the virtual GPU's libcuda. The sink is attached while a subscriber
- * or an activity kind needs it. When nothing needs it, it is detached, so that a process without
- * tracing pays one relaxed load per call. While operations are in progress the sink stays attached,
- * because their records are not complete. subscribe.c and activity-calls.c call it.
+ * or an activity kind needs it. When nothing needs the sink, the sink is detached, so that a
+ * process without tracing pays one relaxed load per call. While operations are in progress the sink
+ * stays attached, because their records are not complete. subscribe.c and activity-calls.c call
+ * this file.
  */
 #include <errno.h>
 #include <sched.h>
@@ -25,7 +26,8 @@ uint32_t ts_cupti_update_attachment(void)
 	pthread_mutex_lock(&config_lock);
 	if (ts_cupti_subscribed() || ts_cupti_any_kind_enabled()) {
 		/*
-		 * -EBUSY: another thread detaches. It has released the lock, but not yet the sink.
+		 * -EBUSY: another thread detaches. That thread has released the lock, but not yet
+		 * the sink.
 		 */
 		while (!attached && (r = hooks->set_sink(&ts_cupti_sink)) == -EBUSY)
 			sched_yield();

@@ -3,7 +3,7 @@
  * The callback API: one subscriber, its enabled ids, and its calls. Like CUPTI, a second subscriber
  * receives the name of the first one. The callback pointer publishes the subscriber. Unsubscribing
  * clears the pointer and then waits until no thread is inside a callback. cupti-record.c and
- * subscribe.c call it.
+ * subscribe.c call this file.
  */
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
  *                      |------> all records complete --------> delivered (by a flush)
  *                      '-------------------------------------> delivered (by a forced flush)
  *
- * After a forced flush the records of running operations stay without an end. They are never
- * delivered again.
+ * After a forced flush the records of running operations stay without an end. These records are
+ * never delivered again.
  *
  * A buffer has three kinds of references: the list of undelivered buffers, the thread that fills
  * it, and each pending operation. After `delivered` is set, under the buffer's lock, the client's

@@ -4,7 +4,7 @@
  * client's timestamp callback. The device's clock is CLOCK_MONOTONIC in nanoseconds. Like CUPTI,
  * the facade reads pairs of both clocks while operations complete, and interpolates device times
  * linearly between them. So a client's clock may tick at any rate, and CLOCK_REALTIME may be
- * stepped. cupti-record.c and cupti-buffer.c call it.
+ * stepped. cupti-record.c and cupti-buffer.c call this file.
  */
 #include <time.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Finds the hooks of the virtual GPU's libcuda once; a forked child has none. All files of the
- * facade call it.
+ * facade call this file.
  */
 #include "tools/vgpu/cupti/cupti-internal.h"
 

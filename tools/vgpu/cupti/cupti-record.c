@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sink: converts libcuda's reports to activity records and callbacks. hooks.c calls it through
- * ts_cupti_sink. The reporting thread records calls, waits, allocations and resources. The
+ * The sink: converts libcuda's reports to activity records and callbacks. hooks.c calls this file
+ * through ts_cupti_sink. The reporting thread records calls, waits, allocations and resources. The
  * submitting thread creates an operation's record; the record gets its times when the device has
  * completed the operation. CUPTI fills its buffers in the same way, so a flush may have to wait for
  * some of them.

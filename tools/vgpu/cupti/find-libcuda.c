@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Finds the virtual GPU's libcuda: the process's copy, else the one that the loader finds.
- * cupti-hooks.c calls it. It is a separate file so that the unit test can replace it.
+ * cupti-hooks.c calls this file. The unit test replaces this file, so the function is not in
+ * attach.c.
  */
 #include <dlfcn.h>
 #include <stdio.h>

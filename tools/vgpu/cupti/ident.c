@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Version, names, ids and the last error: queries that need no record. The version is CUDA 13.0's,
- * because the records have its layout. Clients call it through api.h; the other files call
+ * because the records have its layout. Clients call this file through api.h; the other files call
  * ts_cupti_result() and the id functions.
  */
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Switches of the activity API: recorded kinds, global or of one context, recorded calls,
- * attributes, and each thread's external correlation ids. Threads that make calls read them without
- * locks. A kind that this device cannot record is rejected, not accepted and left empty.
- * activity-calls.c, cupti-record.c and clients call it.
+ * attributes, and each thread's external correlation ids. Threads that make calls read these
+ * switches without locks. A kind that this device cannot record is rejected, not accepted and left
+ * empty. activity-calls.c, cupti-record.c and clients call this file.
  */
 #include <stdlib.h>
 #include <string.h>

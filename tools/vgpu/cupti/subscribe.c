@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Calls of the callback API that may change whether the sink is needed: subscribe and unsubscribe
- * (callback.c), then update the attachment (attach.c). Clients call it through api.h.
+ * (callback.c), then update the attachment (attach.c). Clients call this file through api.h.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Register allocation: gives virtual registers their slots in the frame. decode.c calls it after
- * cfg.c. PTX uses a new register for every value, thousands in one kernel, and 32 lanes of each
- * would not fit a cache. So values with disjoint lifetimes share a slot, by liveness analysis and a
- * linear scan.
+ * Register allocation: gives virtual registers their slots in the frame. decode.c calls this file
+ * after cfg.c. PTX uses a new register for every value, thousands in one kernel, and 32 lanes of
+ * each would not fit a cache. So values with disjoint lifetimes share a slot, by liveness analysis
+ * and a linear scan.
  *
  * A slot has private data of each lane. So only liveness along one lane's path matters, however
  * lanes diverge. Slots of 32 and 64 bits never mix, because the lanes' positions differ in them.
@@ -179,7 +179,7 @@ static void visit_reads(void *ctx, uint32_t *field, bool read, bool written)
 
 /*
  * Removes elements of vector loads that no instruction reads. Compilers load such elements if the
- * load is cheaper with them. Their bytes may lie outside any variable.
+ * load is cheaper with them. The bytes of such an element may lie outside any variable.
  */
 static int drop_unread(struct ts_ptx_allocator *a)
 {

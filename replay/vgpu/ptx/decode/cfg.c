@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The control flow graph of a function, and the points where diverged lanes reconverge: a branch's
- * immediate post-dominator. decode.c and alloc.c call it. A path that only ends (return, trap) does
- * not count, because no lane waits for lanes on that path. Otherwise one early return would keep a
- * warp diverged to the end. For the same reason a branch to a bare return becomes a return.
+ * immediate post-dominator. decode.c and alloc.c call this file. A path that only ends (return,
+ * trap) does not count, because no lane waits for lanes on that path. Otherwise one early return
+ * would keep a warp diverged to the end. For the same reason a branch to a bare return becomes a
+ * return.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Decodes arithmetic: integers with and without carries, floats with rounding, flushing and
- * saturation, and approximations. decode.c calls it through ts_ptx_mnemonics_arith; it calls
- * emit.c.
+ * saturation, and approximations. decode.c calls this file through ts_ptx_mnemonics_arith; this
+ * file calls emit.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes atomics and reductions: of one value, of vectors, of 128 bits. decode.c calls it through
- * ts_ptx_mnemonics_atom; it calls emit.c.
+ * Decodes atomics and reductions: of one value, of vectors, of 128 bits. decode.c calls this file
+ * through ts_ptx_mnemonics_atom; this file calls emit.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

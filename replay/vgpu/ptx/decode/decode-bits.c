@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes logic, shifts, bit fields, comparison and selection. decode.c calls it through
- * ts_ptx_mnemonics_bits; it calls emit.c.
+ * Decodes logic, shifts, bit fields, comparison and selection. decode.c calls this file through
+ * ts_ptx_mnemonics_bits; this file calls emit.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

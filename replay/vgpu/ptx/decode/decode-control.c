@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes control flow, calls, barriers, and collective instructions of a warp. decode.c calls it
- * through ts_ptx_mnemonics_control; it calls emit.c.
+ * Decodes control flow, calls, barriers, and collective instructions of a warp. decode.c calls this
+ * file through ts_ptx_mnemonics_control; this file calls emit.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Decodes loads, stores, fences, other instructions with addresses, and cache hints, which have no
- * effect here. decode.c calls it through ts_ptx_mnemonics_memory; decode-atom.c, decode-tensor.c
- * and decode-wmma.c call ts_ptx_address().
+ * effect here. decode.c calls this file through ts_ptx_mnemonics_memory; decode-atom.c,
+ * decode-tensor.c and decode-wmma.c call ts_ptx_address().
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 
@@ -340,7 +340,10 @@ static int decode_fence(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* Cache hints have no effect. Their addresses are not checked, because a prefetch never faults. */
+/*
+ * Cache hints have no effect. The addresses of a hint are not checked, because a prefetch never
+ * faults.
+ */
 static int decode_hint(struct ts_ptx_decoder *d)
 {
 	static const char *const names[] = {"L1", "L2", NULL};
@@ -379,7 +382,7 @@ static int decode_createpolicy(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* Local memory above the frame. It is freed with the frame, or by stackrestore. */
+/* alloca: local memory above the frame. The memory is freed with the frame, or by stackrestore. */
 static int decode_alloca(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ALLOCA, TY_NONE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Decodes moves and conversions of values: mov with its packing forms, cvt, cvta, isspacep.
- * decode.c calls it through ts_ptx_mnemonics_move; it calls emit.c.
+ * decode.c calls this file through ts_ptx_mnemonics_move; this file calls emit.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decodes matrix loads, stores and moves, asynchronous copies and mbarriers. decode.c calls it
- * through ts_ptx_mnemonics_tensor; it calls emit.c, decode-memory.c and decode-wmma.c.
+ * Decodes matrix loads, stores and moves, asynchronous copies and mbarriers. decode.c calls this
+ * file through ts_ptx_mnemonics_tensor; this file calls emit.c, decode-memory.c and decode-wmma.c.
  */
 #include "replay/vgpu/ptx/decode/decode.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Decodes mma and wmma: the valid shapes of each type, and the registers of a fragment. decode.c
- * calls it through ts_ptx_mnemonics_matrix; decode-tensor.c calls ts_ptx_fragment() and
+ * calls this file through ts_ptx_mnemonics_matrix; decode-tensor.c calls ts_ptx_fragment() and
  * ts_ptx_whole_warp().
  */
 #include "replay/vgpu/ptx/decode/decode.h"

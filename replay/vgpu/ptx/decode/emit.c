@@ -2,7 +2,7 @@
 /*
  * Shared by the decoders of instructions: consumes modifiers of the opcode, converts operands to
  * registers or constants of the image's pool, and adds instructions to the function. decode.c and
- * decode-*.c call it.
+ * decode-*.c call this file.
  */
 #include <stdlib.h>
 

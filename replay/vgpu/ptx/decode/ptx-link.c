@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Links modules into an image: selects the definition of each name, lays out variables and shared
- * memory, decodes every function with decode.c, and computes the resources of a kernel with all its
- * callees. vgpu-module.c calls it.
+ * memory, and decodes every function with decode.c. Also computes the resources of a kernel with
+ * all its callees. vgpu-module.c calls this file.
  */
 #include <errno.h>
 #include <stdlib.h>

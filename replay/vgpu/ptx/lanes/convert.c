@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Converts one value between all scalar types of PTX. Floats pass through double, which represents
- * every narrower float exactly. They are rounded once, by integer arithmetic on the significand, so
- * the host's rounding mode does not matter. exec-cvt.c and mma.c call it.
+ * every narrower float exactly. Each float is rounded once, by integer arithmetic on the
+ * significand, so the host's rounding mode does not matter. exec-cvt.c and mma.c call this file.
  */
 #include <math.h>
 

@@ -217,7 +217,8 @@ static inline float exp2_approx(float a)
 
 /*
  * Binary logarithm in double: a is 2^k z, with z in [sqrt(1/2), sqrt(2)). log2(z) is the series of
- * 2 / ln(2) * atanh(s) with s = (z - 1) / (z + 1), to a relative error of 2^-39, rounded once.
+ * 2 / ln(2) * atanh(s) with s = (z - 1) / (z + 1). The relative error is 2^-39; the result is
+ * rounded once.
  */
 static inline float log2_approx(float a)
 {

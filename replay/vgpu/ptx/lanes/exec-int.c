@@ -394,8 +394,8 @@ static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 
 /*
  * Carries: one bit per lane, in the frame's carry mask. aux bit 0: read a carry. A subtraction adds
- * the complement with an initial carry of one, as hardware does. Its carry is set if it does not
- * borrow; nvcc's 128-bit division reads this carry with addc.
+ * the complement with an initial carry of one, as hardware does. If the subtraction does not
+ * borrow, its carry is set; nvcc's 128-bit division reads this carry with addc.
  */
 #define CARRY(name, S, W, first, sum)                                                    \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \

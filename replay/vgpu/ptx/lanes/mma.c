@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * mma.sync, and wmma.mma, whose fragments have the layout of mma.sync. The interpreter's loop calls
- * it through the optable. One rule gives the layout of all shapes. A register contains E elements
- * (32 bits together). g is the lane's group of four, t its position in the group:
+ * this file through the optable. One rule gives the layout of all shapes. A register contains E
+ * elements (32 bits together). g is the lane's group of four, t its position in the group:
  *
  *     A, register r:    row g + 8 * (r mod M/8), columns t * E.. + (r div M/8) * 4 * E
  *     B, register r:    column g + 8 * (r div K/4E), rows t * E.. + (r mod K/4E) * 4 * E

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Parser of declarations: words and numbers, declared names, registers, variables with their
- * initialisers. parse.c and parse-body.c call it; it calls lex.c for tokens.
+ * initialisers. parse.c and parse-body.c call this file; this file calls lex.c for tokens.
  */
 #include <errno.h>
 #include <stdlib.h>

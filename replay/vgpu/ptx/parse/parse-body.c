@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Parses function bodies: declarations, labels and instructions with their operands. It resolves
- * names of registers and local variables, whose scope is known here. The decoder resolves labels,
- * functions and the module's variables. parse.c calls it; it calls declare.c.
+ * Parses function bodies: declarations, labels and instructions with their operands. This file
+ * resolves names of registers and local variables, whose scope is known here. The decoder resolves
+ * labels, functions and the module's variables. parse.c calls this file; this file calls declare.c.
  */
 #include <errno.h>
 #include <stdlib.h>

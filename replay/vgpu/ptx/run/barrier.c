@@ -2,8 +2,8 @@
 /*
  * Barriers of a block: bar and barrier with all numbers, thread counts, arrival without waiting,
  * and reductions. As on GPUs since Volta, each thread is counted separately. A barrier does not
- * wait for threads that have exited. control-flow.c calls it for barrier instructions and for
- * exits.
+ * wait for threads that have exited. control-flow.c calls this file for barrier instructions and
+ * for exits.
  */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Blocks of a kernel: makes a block resident, ends it, counts its work, and stops the run when a
- * limit is exceeded. engine.c calls it for blocks in ascending order, schedule.c for blocks in a
- * chosen order.
+ * limit is exceeded. engine.c calls this file for blocks in ascending order, schedule.c for blocks
+ * in a chosen order.
  */
 #include <errno.h>
 #include <stdio.h>

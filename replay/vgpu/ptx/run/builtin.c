@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Functions that device code calls and no module defines: vprintf, malloc, free and __assertfail.
- * control-flow.c calls it for such a call. Formats and arguments lie in device memory; each read
- * has the same checks as a load.
+ * control-flow.c calls this file for such a call. Formats and arguments lie in device memory; each
+ * read has the same checks as a load.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -48,7 +48,7 @@ static int block_pass(struct ts_ptx_block *b)
 		left |= w->n_splits != 0;
 	}
 	if (left && !ran) {
-		/* Other lanes may wait for lanes at joins: release those. */
+		/* Lanes that run may wait for lanes at joins: release the lanes at joins. */
 		for (uint32_t k = 0; k < b->n_warps; k++)
 			ran |= ts_ptx_warp_break(&b->warps[k]);
 	}

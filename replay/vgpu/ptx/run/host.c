@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The engine's requests to its embedder: memory, and output of kernels. builtin.c and ptx-memory.c
- * call it.
+ * call this file.
  */
 #include "replay/vgpu/ptx/run/engine.h"
 

@@ -203,8 +203,8 @@ void ts_ptx_fill_misc(struct ts_ptx_optable *t)
 }
 
 /*
- * Written once, then only read. It is the only mutable global, because all images share it. Order:
- * best table first.
+ * The optables, best first. Written once, then only read. These are the only mutable global data of
+ * the engine, because all images share them.
  */
 static struct ts_ptx_optable ts_ptx_tables[3];
 static uint32_t ts_ptx_n_tables;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reports a checked memory access to the observer. ptx-memory.c and the observed instructions
- * (observe.c) call it.
+ * Reports a checked memory access to the observer. ptx-memory.c, matrix.c and the observed
+ * instructions (observe.c) call this file.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 

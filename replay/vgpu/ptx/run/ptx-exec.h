@@ -17,8 +17,9 @@
  * seem to wait, as in the loop of a lock, the lanes that have arrived at a join continue without
  * them.
  *
- * A warp has at most 32 splits, because splits are disjoint and not empty. It has at most 31 branch
- * joins, because each has lanes that no other has. The thread's stack limits calls.
+ * A warp has at most 32 splits, because splits are disjoint and not empty. A warp has at most 31
+ * branch joins, because each join has lanes that no other join has. The thread's stack limits
+ * calls.
  */
 #pragma once
 
@@ -127,8 +128,8 @@ struct ts_ptx_block {
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
 	/*
-	 * With a scheduler: the next warp, the turns in a row, and the number of those at the end
-	 * that only polled.
+	 * With a scheduler: the next warp, the turns in a row, and how many turns at the end only
+	 * polled.
 	 */
 	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* All its turns of the last pass only polled: it waits for another block. */

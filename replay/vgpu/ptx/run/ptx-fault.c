@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Records a fault of a kernel with its place: kernel, function, block, thread, PTX and source line.
- * All instruction functions and the engine call it.
+ * All instruction functions and the engine call this file.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Translates device addresses to host pointers: ranges of the embedder, cached per worker for one
  * run, and the windows of shared, local and parameter memory. Every access goes through this file
- * or the fast path in mem.h, which calls it. No other code turns an address into a pointer.
+ * or the fast path in mem.h, which calls this file. No other code turns an address into a pointer.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 

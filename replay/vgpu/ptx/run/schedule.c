@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a launch in an order that a scheduler chooses (schedule.h). engine.c calls it instead of its
- * own loop; blocks.c makes blocks resident. As many blocks as a window holds are resident from the
- * start, so that the scheduler can choose among them.
+ * Runs a launch in an order that a scheduler chooses (schedule.h). engine.c calls this file instead
+ * of its own loop; blocks.c makes blocks resident. As many blocks as a window holds are resident
+ * from the start, so that the scheduler can choose among them.
  *
  * Without a choice, the warps of the first block take turns until the block ends or only polls. A
  * choice gives one turn of some length to another warp. After that turn the default order

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls for nodes, by kind: add a node to a graph, get its work, set its work in the graph or in an
- * executable graph. Programs call it through the functions of generated-cuda-graph-api.h; it calls
- * graph-node.c, graph-update.c and graph.c.
+ * executable graph. Programs call this file through the functions of generated-cuda-graph-api.h;
+ * this file calls graph-node.c, graph-update.c and graph.c.
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queries of a graph: its nodes, edges and roots, the type of a node, and a node's copy in a cloned
- * graph. Programs call it through the functions of generated-cuda-graph-ask.h.
+ * graph. Programs call this file through the functions of generated-cuda-graph-ask.h.
  */
 #include <string.h>
 

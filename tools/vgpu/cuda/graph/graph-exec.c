@@ -13,8 +13,8 @@
  * stream waits for the launch's beginning, and the launching stream waits for its end. If a
  * predecessor is the last node on its lane, a node uses that lane, so that a chain needs no events.
  *
- * Programs call it through the functions of generated-cuda-graph-exec.h; it calls graph-node.c to
- * run work.
+ * Programs call this file through the functions of generated-cuda-graph-exec.h; this file calls
+ * graph-node.c to run work.
  */
 #include <stdlib.h>
 #include <string.h>

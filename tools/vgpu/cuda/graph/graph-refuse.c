@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unsupported graph nodes: memory nodes and conditional nodes. Programs may call their functions,
- * which return the vendor's error. Programs call it through the functions of
+ * which return the vendor's error. Programs call this file through the functions of
  * generated-cuda-graph-refuse.h.
  */
 #include "tools/vgpu/cuda/graph/graph.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs as data: nodes with their work, and edges between them. A node's work may be a graph, so
- * this file creates, copies and frees both. The other graph and capture files call it.
+ * this file creates, copies and frees both. The other graph and capture files call this file.
  */
 #include <stdlib.h>
 #include <string.h>

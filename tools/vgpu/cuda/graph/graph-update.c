@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of executable graphs: the work of one node, or of all nodes from another graph of the
- * same shape. The plan and the copied nodes that it refers to stay. Programs call it through the
- * functions of generated-cuda-graph-update.h; graph-api.c calls exec_node() and exec_set().
+ * same shape. The plan and the copied nodes that it refers to stay. Programs call this file through
+ * the functions of generated-cuda-graph-update.h; graph-api.c calls exec_node() and exec_set().
  */
 #include "tools/vgpu/cuda/graph/graph.h"
 

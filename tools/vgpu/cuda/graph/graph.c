@@ -2,8 +2,8 @@
 /*
  * Calls that create and change graphs, nodes and edges, and their reports to a profiler. A node
  * stores its dependencies and dependents. A graph stores its nodes in order of creation, and every
- * listing uses this order. Programs call it through the functions of generated-cuda-graph.h; it
- * calls graph-store.c.
+ * listing uses this order. Programs call this file through the functions of generated-cuda-graph.h;
+ * this file calls graph-store.c.
  */
 #include <string.h>
 

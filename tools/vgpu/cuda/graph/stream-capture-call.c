@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls for captures: begin, end with a graph or an error, and query. Programs call it through the
- * functions of generated-cuda-stream-capture-call.h; it calls stream-captures.c.
+ * Calls for captures: begin, end with a graph or an error, and query. Programs call this file
+ * through the functions of generated-cuda-stream-capture-call.h; this file calls stream-captures.c.
  */
 #include <stdlib.h>
 
