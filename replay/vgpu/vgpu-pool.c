@@ -6,8 +6,8 @@
  * A pool holds chunks of its device's memory, each of whole granules. A pool allocates blocks of a
  * chunk: from a run that has room, else from a new chunk. A block has one of three states:
  *
- *     FREE --alloc--> USED --free_async--> FREED --release carried out--> FREE
- *                     USED --free--> FREE
+ *     FREE  --alloc--> USED         USED --free--> FREE
+ *     FREED --alloc--> USED         USED --free_async--> FREED --release carried out--> FREE
  *
  * The stream that frees a block may reuse the block at once, though earlier operations may still
  * access it. Until the stream has reached the release, the old allocation stays a range that

@@ -14,7 +14,8 @@
  *
  * A second worker, the deputy, follows the leader (follow()). If the leader stays inside one kernel
  * for TAKEOVER_NS and other work exists, the deputy becomes the leader. Then copies and further
- * kernels continue beside the long kernel.
+ * kernels continue beside the long kernel. Without workers, each waiting thread runs ts_vgpu_work()
+ * instead.
  *
  * The thread need not be punctual. An operation's times follow from its queue time, its
  * dependencies and its engine, never from the time at which the thread runs. So the thread naps

@@ -73,8 +73,9 @@ struct ts_vgpu_api {
 
 /*
  * One operation of the device. The calling thread submits it between its enter and exit; a device
- * thread reports its start and completion. Submission, start and completion of one operation never
- * overlap. The struct keeps its address until completion.
+ * thread reports its start and completion. If the submission fails, the calling thread reports the
+ * completion. Submission, start and completion of one operation never overlap. The struct keeps its
+ * address until completion.
  *
  * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices) or MEMSET.
  */
@@ -234,7 +235,7 @@ struct ts_vgpu_resource_event {
 /*
  * Implemented by libcupti. libcuda calls each function without any lock that a CUDA call takes.
  * Several threads may call at once. The device's threads call operation_started and
- * operation_completed.
+ * operation_completed; after a failed submission the calling thread calls operation_completed.
  */
 struct ts_vgpu_sink {
 	size_t size;

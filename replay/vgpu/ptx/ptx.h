@@ -6,12 +6,15 @@
  *
  * Order of use: ts_ptx_module_parse() each text, ts_ptx_link() them, place every variable and write
  * its initial bytes, then ts_ptx_run() kernels on an engine. ts_ptx_link() decodes every
- * instruction. If one is not implemented, it fails and names the instruction, function and line.
+ * instruction. If an instruction is not implemented, ts_ptx_link() fails and names the instruction,
+ * function and line.
  *
  * Ownership: an image keeps nothing of its modules. A returned string lives as long as the object
- * that returned it. Threads: a finished image (all variables placed) is read-only and may run in
- * several engines at once. An engine runs one kernel at a time and must not be shared. No function
- * is async-signal-safe. After fork() the child must not call any function.
+ * that returned it.
+ *
+ * Threads: a finished image (all variables placed) is read-only and may run in several engines at
+ * once. An engine runs one kernel at a time and must not be shared. No function is
+ * async-signal-safe. After fork() the child must not call any function.
  *
  * A kernel gets the guarantees of a GPU and no others. Blocks become resident in ascending order.
  * Every resident block makes progress, and so does every diverged thread of a warp.

@@ -17,10 +17,10 @@
  *     cupti-refused.c   exported functions that are refused by name
  *     find-libcuda.c    finds the process's copy of libcuda
  *
- * Locks, outermost first: delivery (cupti-buffer.c), the list of buffers, one buffer. config_lock
- * and the clock's lock are never nested with others. No lock is held while the client is called,
- * with two exceptions: delivery in its completion callback, and the clock's lock in its timestamp
- * callback. No lock is held while draining.
+ * Locks, outermost first: config_lock (attach.c) or delivery (cupti-buffer.c), the list of buffers,
+ * one buffer. The clock's lock is never nested with others. No lock is held while the client is
+ * called, with two exceptions: delivery in its completion callback, and the clock's lock in its
+ * timestamp callback. No lock is held while draining.
  */
 #pragma once
 

@@ -5,7 +5,8 @@
  * few of them resident, and give each warp of each resident block a turn.
  *
  * A worker takes another block only when its blocks did not end within their turns. So ordinary
- * kernels run block after block in warm caches, and blocks that wait for other blocks get them.
+ * kernels run block after block in warm caches. If blocks wait for other blocks, further blocks
+ * become resident.
  */
 #include <errno.h>
 #include <stdlib.h>
