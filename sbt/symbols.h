@@ -46,8 +46,8 @@ const struct ts_row_image *ts_symbols_image(const struct ts_symbols *symbols,
  * Returns the frames of an address, innermost first; *ret_n is their number, 0 if unknown. `module`
  * is the module mapped at the address. If `module` is NULL, the perf maps and JIT dumps of the
  * session are searched. `address` is the process's, from ts_symbols_call(). If `ret_image` is not
- * NULL, *ret_image is the image of the frames, or the module's image (NULL: none). Without module
- * and frames, *ret_image is undefined. The rows belong to *symbols.
+ * NULL, *ret_image is the image of the frames, or the module's image; NULL if there is none. The
+ * rows belong to *symbols.
  */
 const struct ts_row_symbol *ts_symbols_find(const struct ts_symbols *symbols, uint32_t session,
 					    const struct ts_row_module *module, uint64_t address,

@@ -204,6 +204,6 @@ const struct ts_row_symbol *ts_symbols_find(const struct ts_symbols *symbols, ui
 			found = find_in(symbols, image->image, address, ret_n);
 	}
 	if (ret_image)
-		*ret_image = image;
+		*ret_image = found || module ? image : NULL;
 	return found;
 }

@@ -154,6 +154,3 @@ int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t
 int ts_ptx_cfg(struct ts_ptx_decoder *d);
 /* alloc.c: gives virtual registers their slots. */
 int ts_ptx_alloc(struct ts_ptx_decoder *d);
-/* Control flow after instruction i: its successors, n_table of them in the operand list. */
-void ts_ptx_successors(const struct ts_ptx_decoder *d, uint32_t i, uint32_t *ret_next,
-		       uint32_t *ret_target, const uint32_t **ret_table, uint32_t *ret_n_table);
