@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state at an instant, from the nearest checkpoint (checkpoint/) or, without one, from the start (state.c). */
+/*
+ * Computes the state at an instant. ts_state_at() starts from the nearest checkpoint (checkpoint/).
+ * If no checkpoint is usable, it reads the trace from the start with a builder (state.c). The
+ * answers of replay/report call it.
+ */
 #include "replay/state/checkpoint/checkpoint.h"
 #include "replay/state/state-builder.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doubts about a trace, added up: see doubts.h. */
+/*
+ * Counts doubts about a trace: see doubts.h. The readers of the state machine (overview/, gaps/,
+ * graph/, compare/) call it. It reads the counters of state-machine.c.
+ */
 #include "replay/state/doubts.h"
 
 bool ts_doubts_is_backwards(const struct ts_state_op *op)

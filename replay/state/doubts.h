@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trace does not say, or says though it cannot be so: counted over the operations that an answer was made of, so that who reads it
- * knows how far to trust it. The state machine finds it out (TS_STATE_UNSURE_*), this adds it up.
+ * Counts, over the operations of an answer, the facts that a trace lacks and the facts that cannot
+ * be true. The counts show a reader how far to trust the answer. The state machine finds each doubt
+ * (TS_STATE_UNSURE_*). This module adds the doubts up.
  */
 #pragma once
 
@@ -11,22 +12,20 @@
 extern "C" {
 #endif
 
-/* 146 years. Whatever a trace says to be later is not so. */
+/* 146 years. A later time in a trace is wrong. */
 #define TS_DOUBTS_NEVER_NS (UINT64_C(1) << 62)
 
-/* All zero to begin with. */
+/* Start with all fields zero. */
 struct ts_doubts {
-	uint64_t n_ops;	      /* looked at; of these: */
-	uint64_t n_no_call;   /* their call was not recorded, or began after them */
-	uint64_t n_overlaps;  /* they began before what they had to wait for was over */
-	uint64_t n_backwards; /* they ended before they began: taken as of no length */
-	uint64_t
-		n_unknown; /* not all that they waited for is known, or not of what kind their stream is */
-	uint64_t
-		n_never; /* they ended when no clock that counts from its host's start can be by now */
-	uint64_t n_unanswered; /* calls whose device rows are missing */
-	uint64_t
-		n_twice; /* calls that have the id of another shortly before them: what the device did may be the other's */
+	uint64_t n_ops;	       /* operations that were added */
+	uint64_t n_no_call;    /* call not recorded, or call began after the device row */
+	uint64_t n_overlaps;   /* began before a dependency ended */
+	uint64_t n_backwards;  /* ended before the start; counted with length 0 */
+	uint64_t n_unknown;    /* dependencies incomplete, or kind of stream unknown */
+	uint64_t n_never;      /* end at or after TS_DOUBTS_NEVER_NS */
+	uint64_t n_unanswered; /* calls without device rows */
+	/* Calls that repeat the id of a recent call. The device row may belong to either call. */
+	uint64_t n_twice;
 };
 
 bool ts_doubts_is_backwards(const struct ts_state_op *op);
@@ -38,16 +37,16 @@ static inline void ts_doubts_add(struct ts_doubts *doubts, const struct ts_state
 	doubts->n_overlaps += !!(op->unsure & TS_STATE_UNSURE_OVERLAP);
 	doubts->n_unknown += !!(op->unsure & (TS_STATE_UNSURE_DEPENDENCY | TS_STATE_UNSURE_STREAM));
 	doubts->n_never += op->end_ns >= TS_DOUBTS_NEVER_NS;
-	/* One that ended before it began is of no length. */
+	/* The machine sets end_ns to start_ns if a row ends before its start. */
 	if (op->end_ns == op->start_ns)
 		doubts->n_backwards += ts_doubts_is_backwards(op);
 }
 
-/* When all rows were fed. */
+/* Call it after the last row. */
 void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *machine);
-/* Of a window: what lies outside of it is no doubt. */
+/* For a window: drops the counts of halves that lie outside of the window. */
 void ts_doubts_cut(struct ts_doubts *doubts);
-/* Whether there is any. */
+/* True if a count is not 0. */
 bool ts_doubts_any(const struct ts_doubts *doubts);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits in words: see limit.h. */
+/* Texts for limits: see limit.h. */
 #include "replay/state/limit.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The most that a trace may hold, for functions that keep something of each stream, thread or
- * allocation in memory. A function that meets a limit returns its code, and ts_limit_text() names the
- * limit in words. Codes differ from those of sbt/error.h and of replay/report/query.h. Thread-safe.
+ * Limits on the contents of a trace, for functions that keep an entry in memory for each stream,
+ * thread or allocation. If a function meets a limit, it returns the limit's code; ts_limit_text()
+ * writes the limit in words. The codes differ from those of sbt/error.h and of
+ * replay/report/query.h. Thread-safe.
  */
 #pragma once
 
@@ -28,9 +29,10 @@ extern "C" {
 #define TS_MAX_CHECKPOINT_ROWS (1u << 20)
 
 enum ts_limit {
-	TS_E_STREAMS = 200, /* TS_MAX_STREAMS, of all sessions that are read */
+	TS_E_STREAMS = 200, /* TS_MAX_STREAMS, summed over all sessions that are read */
 	TS_E_THREADS,	    /* TS_MAX_THREADS */
-	TS_E_LIVE, /* TS_MAX_LIVE: allocations, events, calls or operations that are alive at once */
+	/* TS_MAX_LIVE: allocations, events, calls or operations that are alive at once */
+	TS_E_LIVE,
 	TS_E_POOLS,	   /* TS_MAX_POOLS */
 	TS_E_GROUPS,	   /* TS_MAX_MEMORY_GROUPS */
 	TS_E_PARTS,	   /* TS_MAX_TIMELINE_PARTS: streams times parts of a timeline */
@@ -38,15 +40,15 @@ enum ts_limit {
 	TS_E_GRAPH_NODES,  /* TS_MAX_GRAPH_NODES */
 	TS_E_GRAPH_EDGES,  /* TS_MAX_GRAPH_EDGES */
 	TS_E_DIFF_NAMES,   /* TS_MAX_DIFF_NAMES */
-	TS_E_LIMIT_UNKNOWN /* the first that is none */
+	TS_E_LIMIT_UNKNOWN /* first number that is no limit */
 };
 
 #define TS_LIMIT_TEXT_BYTES 320u
 
 /*
- * Writes the message behind a trace's name: "holds more than 262,144 streams ...; `tsctl cut` ...".
- * `r` is one of the above, or TS_SBT_E_LIMIT with its details in `error` (NULL: none). Returns false
- * and writes nothing for any other `r`.
+ * Writes the part of a message that follows the trace's name: "holds more than 262,144 streams ...;
+ * `tsctl cut` ...". `r` is a code from above, or TS_SBT_E_LIMIT with its details in `error` (NULL:
+ * none). Returns false and writes nothing for any other `r`.
  */
 bool ts_limit_text(int r, const struct ts_sbt_error *error, char ret_text[TS_LIMIT_TEXT_BYTES]);
 

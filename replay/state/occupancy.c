@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule is a few divisions, but launches come by the million: of each kernel its last configuration is kept with what came out of it.
+ * Computes the theoretical occupancy of launches and sums it by kernel name and by device.
+ * replay/report and state-engines.c call it; it reads rows through sbt. A trace may hold millions
+ * of launches. For each kernel name the module keeps the last configuration and its result, and
+ * computes again only if the configuration changes.
  */
 #include "replay/state/occupancy.h"
 
@@ -14,7 +17,7 @@
 /* Since compute capability 3.0. */
 #define REGISTER_UNIT 256u
 #define MAX_THREADS   1024u
-/* Since 8.0 the system takes that much of a block's shared memory. */
+/* Since compute capability 8.0, the system reserves this much shared memory per block. */
 #define RESERVED_SHARED	   1024u
 #define SHARED_UNIT	   128u
 #define SHARED_UNIT_BEFORE 256u
@@ -44,7 +47,10 @@ static uint64_t by_registers(const struct ts_row_device *device, const struct ts
 	uint64_t each = round_up((uint64_t)kernel->registers_per_thread * device->threads_per_warp,
 				 REGISTER_UNIT);
 
-	/* Each part of a multiprocessor has registers of its own, and warps do not straddle. */
+	/*
+	 * Each partition of a multiprocessor has its own registers, and a warp stays in one
+	 * partition.
+	 */
 	return each ? device->max_registers_per_multiprocessor / parts / each * parts / warps
 		    : UINT32_MAX;
 }
@@ -95,7 +101,7 @@ bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_ker
 		if (limits[i] < limits[limit])
 			limit = i;
 	fits = limits[limit];
-	/* It ran: where it could not have, a number is wrong. */
+	/* The kernel did run. If no block fits, a recorded number is wrong. */
 	if (!fits)
 		return false;
 	ret_occupancy->blocks = (uint32_t)fits;
@@ -113,7 +119,7 @@ bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_ker
 	return true;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 struct group {
 	struct ts_occupancy_sum sum;
@@ -156,7 +162,7 @@ void ts_occupancies_free(struct ts_occupancies *occupancies)
 	free(occupancies);
 }
 
-/* NULL in *ret_group: there are too many. */
+/* *ret_group is NULL if there are already TS_OCCUPANCY_MAX_SUMS groups. */
 static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 		      struct group **ret_group)
 {
@@ -192,7 +198,7 @@ static bool is_configured_alike(const struct ts_row_kernel *a, const struct ts_r
 static void add(struct ts_occupancy_sum *sum, const struct ts_occupancy *occupancy, bool is_known,
 		uint64_t ns)
 {
-	/* What took no time that the clock could tell counts for the least that it can. */
+	/* A kernel of length 0 has weight 1, the smallest time that the clock resolves. */
 	double weight = ns ? (double)ns : 1;
 
 	sum->count++;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How full a kernel can make the multiprocessors: the warps that fit there at once, of those that the hardware can hold, by the
- * kernel's registers, shared memory and block and the device's limits, as "CUDA C++ Programming Guide", appendix "Compute Capabilities",
- * and the vendor's cuda_occupancy.h count them. An upper bound, not a measurement: how the caches' share of shared memory was
- * set, clusters and what else runs are left aside. Nothing is said of a launch where the limits or the configuration are
- * not recorded, or cannot be.
+ * Theoretical occupancy: the number of a kernel's warps that fit on a multiprocessor at once,
+ * divided by the maximum. The inputs are the kernel's registers, shared memory and block size, and
+ * the limits of the device. The rules follow "CUDA C++ Programming Guide", appendix "Compute
+ * Capabilities", and the vendor's cuda_occupancy.h.
+ *
+ * The result is an upper bound and not a measurement. It ignores the split between cache and shared
+ * memory, clusters, and concurrent kernels. If limits or configuration are missing or impossible,
+ * the occupancy is unknown.
  */
 #pragma once
 
@@ -14,15 +17,18 @@
 extern "C" {
 #endif
 
-/* What keeps more from fitting; of several the first. */
+/*
+ * The resource that limits occupancy. If several resources limit equally, the first one is
+ * reported.
+ */
 enum ts_occupancy_limit {
 	TS_OCCUPANCY_UNKNOWN,
-	TS_OCCUPANCY_FULL,	/* nothing: all that there is room for */
+	TS_OCCUPANCY_FULL,	/* no limit: all warps are occupied */
 	TS_OCCUPANCY_REGISTERS, /* per thread */
-	TS_OCCUPANCY_SHARED,	/* memory, per block */
-	TS_OCCUPANCY_WARPS,	/* blocks of a size that leaves a rest */
-	TS_OCCUPANCY_BLOCKS,	/* blocks so small that the most of them are too few */
-	TS_OCCUPANCY_GRID,	/* there are not so many blocks */
+	TS_OCCUPANCY_SHARED,	/* shared memory, per block */
+	TS_OCCUPANCY_WARPS,	/* block size does not divide the warps */
+	TS_OCCUPANCY_BLOCKS,	/* maximum number of blocks; blocks are too small */
+	TS_OCCUPANCY_GRID,	/* the grid has too few blocks */
 	TS_OCCUPANCY_LIMITS
 };
 
@@ -30,41 +36,52 @@ enum ts_occupancy_limit {
 const char *ts_occupancy_limit_name(uint32_t limit);
 
 struct ts_occupancy {
-	double share; /* of a multiprocessor's warps: those that fit; with GRID of all multiprocessors' */
-	double waves;	 /* blocks of the grid over those that fit on the device at once */
-	uint32_t blocks; /* that fit on a multiprocessor */
-	uint32_t warps;	 /* so many */
+	/*
+	 * Resident warps divided by the maximum, per multiprocessor. With TS_OCCUPANCY_GRID, over
+	 * all multiprocessors.
+	 */
+	double share;
+	double waves;	 /* blocks of the grid / blocks that fit on the device */
+	uint32_t blocks; /* resident blocks per multiprocessor */
+	uint32_t warps;	 /* resident warps per multiprocessor */
 	uint32_t limit;	 /* enum ts_occupancy_limit */
 	uint32_t reserved;
 };
 
-/* False, and UNKNOWN, where nothing can be said. Thread-safe. */
+/* Returns false and limit UNKNOWN if the occupancy is unknown. Thread-safe. */
 bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_kernel *kernel,
 		     struct ts_occupancy *ret_occupancy);
 
-/* Of all launches of a kernel, or on a device, weighted by how long they ran. */
+/*
+ * Sums over all launches of one kernel name, or of one device. The weight of a launch is its
+ * duration.
+ */
 struct ts_occupancy_sum {
-	uint32_t name;		  /* of a kernel: string; of a device: 0 */
-	uint32_t session, device; /* of a device; of a kernel 0 */
-	uint32_t limit;		  /* that most of the time is owed to */
+	uint32_t name;		  /* kernel: string id; device: 0 */
+	uint32_t session, device; /* device: its ids; kernel: 0 */
+	uint32_t limit;		  /* the limit with the largest weight */
 	uint64_t count, ns;
-	uint64_t known_count, known_ns; /* of these, those of which something can be said */
-	double share, waves;		/* means over these */
+	uint64_t known_count, known_ns; /* launches whose occupancy is known */
+	double share, waves;		/* weighted means over known launches */
 	double share_min, share_max;
-	double limit_ns[TS_OCCUPANCY_LIMITS]; /* within */
+	double limit_ns[TS_OCCUPANCY_LIMITS]; /* weight of launches with each limit */
 };
 
 struct ts_occupancies {
-	struct ts_occupancy_sum *kernels; /* by name, the longest first */
+	struct ts_occupancy_sum *kernels; /* one per name, longest time first */
 	size_t n_kernels;
 	struct ts_occupancy_sum *devices; /* by session, device */
 	size_t n_devices;
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	bool is_damaged; /* damaged blocks were left out */
 };
 
 #define TS_OCCUPANCY_MAX_SUMS (1u << 20)
 
-/* Kernels that began within the window (to_ns 0: to the end). Errors: -ENOMEM, those of sbt/reader.h; more names than that count in no sum. */
+/*
+ * Sums the kernels that began within the window. to_ns 0 means the end of the trace. Returns
+ * -ENOMEM or the errors of sbt/reader.h. Kernels beyond TS_OCCUPANCY_MAX_SUMS names are left out of
+ * all sums.
+ */
 int ts_occupancies_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
 			uint64_t to_ns, struct ts_occupancies **ret_occupancies);
 void ts_occupancies_free(struct ts_occupancies *occupancies); /* NULL is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing arrays of the states: another item, zeroed, at the end. */
+/* Appends one zeroed item to a growing array. state.c, state-engines.c and checkpoint/ call it. */
 #include "replay/state/state-builder.h"
 
 #include "proto/abi/grow.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls on their way: see state-calls.h. */
+/*
+ * Keeps the calls that may still get device rows: see state-calls.h. state-machine.c calls it; it
+ * uses state-map.h.
+ */
 #include "replay/state/state-calls.h"
 
 #include "replay/state/state-machine.h"
@@ -50,7 +53,7 @@ static int name_id(struct ts_state_calls *calls, uint64_t number, uint32_t sessi
 	return 0;
 }
 
-/* It is found by its ids from now on. */
+/* Makes a call findable by both of its ids. */
 static int name(struct ts_state_calls *calls, uint64_t number)
 {
 	const struct ts_call *call = ts_state_calls_at(calls, number);
@@ -65,7 +68,7 @@ static void forget_id(struct ts_state_calls *calls, uint32_t session, uint64_t o
 {
 	uint32_t slot = (uint32_t)(calls->first & (calls->n_slots - 1));
 
-	/* An id that lies may have come twice. */
+	/* A malformed trace may repeat an id. Remove the entry only if it refers to this slot. */
 	if (ts_state_map_find(&calls->crowded, session, op_id) == slot)
 		ts_state_map_remove(&calls->crowded, session, op_id);
 }
@@ -94,7 +97,9 @@ static int grow(struct ts_state_calls *calls)
 	free(old.at);
 	free(old.by_op);
 	ts_state_map_deinit(&calls->crowded);
-	/* Told of one after the other, so that none is thought to be there before it is. */
+	/*
+	 * `next` grows with each name, so that a lookup finds no call before the loop reaches it.
+	 */
 	calls->next = calls->first;
 	for (; !r && calls->next < old.next; calls->next++)
 		r = name(calls, calls->next);

@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls that device rows are still to come for, in the order in which they were fed, found by operation id. One that was
- * answered lingers, as a launch of a graph or a copy in pieces has several rows. Within replay/state; one thread.
+ * The calls that may still get device rows, in feeding order, found by operation id. An answered
+ * call stays for a while, because a graph launch or a chunked copy has several rows. Private to
+ * replay/state; one thread.
  *
- * The vendor counts ids as calls are entered, so that those of the calls at hand lie close together: an id's lower bits say
- * where to look, without a hash. Ids that lie meet there; all but the first of them go to a map.
+ * The vendor counts ids as calls are entered, so the ids of pending calls are close together. The
+ * lower bits of an id give its place without a hash. Ids of a malformed trace may collide there.
+ * The first one keeps the place, and the others go to a map.
  */
 #pragma once
 
 #include "replay/state/state-map.h"
 
-/* Calls that are kept although they were answered, or expect no answer. */
+/* Number of calls that stay although they are answered or expect no device row. */
 #define TS_STATE_CALLS_LINGER 2048u
 
 struct ts_call {
-	uint64_t op_id, nested_op_id; /* the same where nothing was nested */
+	uint64_t op_id, nested_op_id; /* equal if no call was nested */
 	uint64_t start_ns, end_ns;
 	uint32_t session, thread, stack, context;
 	uint16_t domain, cbid;
 	bool is_awaited;
-	bool may_begin_early; /* its kernel, before the one in front of it in its stream is over */
+	bool may_begin_early; /* its kernel may begin before its predecessor in the stream ends */
 };
 
 struct ts_state_calls {
-	struct ts_call *at; /* a ring, by number */
-	uint32_t *by_op; /* twice as long: the number's lower half, or one of a call that is gone */
-	uint32_t n_slots;     /* of the ring: a power of two */
-	uint64_t first, next; /* numbers, from 1 */
+	struct ts_call *at; /* a ring, indexed by call number */
+	/* Twice as long as the ring: the lower half of a call number. The call may be gone. */
+	uint32_t *by_op;
+	uint32_t n_slots;     /* of the ring; a power of two */
+	uint64_t first, next; /* call numbers, from 1 */
 	uint64_t n_awaited, n_given_up;
-	uint64_t n_twice;	     /* that have another's id */
-	struct ts_call given_up;     /* the last of those */
-	struct ts_state_map crowded; /* ids whose place in by_op was taken */
+	uint64_t n_twice;	     /* calls that repeat the id of another call */
+	struct ts_call given_up;     /* the last call that was given up */
+	struct ts_state_map crowded; /* ids whose place in by_op is occupied */
 };
 
 int ts_state_calls_init(struct ts_state_calls *calls); /* -ENOMEM */
 void ts_state_calls_deinit(struct ts_state_calls *calls);
-/* Its number is calls->next - 1 then. -ENOMEM. */
+/* The number of the new call is calls->next - 1. Returns 0 or -ENOMEM. */
 int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call);
-/* The first one is not needed any more. */
+/* Drops the oldest call. */
 void ts_state_calls_drop_first(struct ts_state_calls *calls);
 
 static inline struct ts_call *ts_state_calls_at(const struct ts_state_calls *calls, uint64_t number)
@@ -57,7 +60,7 @@ static inline bool ts_state_calls_has_id(const struct ts_call *call, uint32_t se
 	return (call->op_id == op_id || call->nested_op_id == op_id) && call->session == session;
 }
 
-/* The call that a place in by_op tells of; 0: none that is still here. */
+/* The number of the call at a place in by_op; 0 if the place refers to no pending call. */
 static inline uint64_t ts_state_calls_at_place(const struct ts_state_calls *calls,
 					       const uint32_t *place)
 {
@@ -66,7 +69,10 @@ static inline uint64_t ts_state_calls_at_place(const struct ts_state_calls *call
 	return number >= calls->first && number < calls->next ? number : 0;
 }
 
-/* The number of the call of that id, the last one where ids lie; 0: there is none. */
+/*
+ * The number of the call with this id; 0 if there is none. If an id repeats, the last call is
+ * returned.
+ */
 static inline uint64_t ts_state_calls_find(const struct ts_state_calls *calls, uint32_t session,
 					   uint64_t op_id)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's own bound is the writer's; a device's adds that of the widest pair of the vendor's clock and the host's. Of two
- * sessions both bounds count.
+ * Computes the error bounds of times in a trace: see state-clocks.h. replay/report, compare/diff.c,
+ * graph/state-graph.c and tsctl call it; it reads clock rows through sbt.
+ *
+ * The bound of a session's host times is the writer's. The bound of its device times adds the error
+ * of the widest pair of vendor clock and host clock. Between two sessions the two bounds add up.
  */
 #include "replay/state/state-clocks.h"
 
@@ -15,7 +18,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
 }
 
-/* Of each session, the widest pair; the sessions' numbers count from 1. */
+/* Finds the widest pair of each session. Session numbers count from 1. */
 static int read_pairs(struct ts_sbt_reader *reader, uint32_t session, uint64_t *widest, size_t n,
 		      bool *ret_damaged)
 {
@@ -54,7 +57,7 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
 	for (size_t i = 0; i < n; i++)
 		if (ts_sbt_reader_session_at(reader, i)->session >= n_numbers)
 			n_numbers = (size_t)ts_sbt_reader_session_at(reader, i)->session + 1;
-	/* Numbers count up from 1: others are a stranger's. */
+	/* Numbers count from 1 without gaps. A larger number is malformed and is ignored. */
 	n_numbers = n_numbers > n + 1 ? n + 1 : n_numbers;
 	widest = calloc(n_numbers, sizeof(*widest));
 	if (!widest)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that ran at the instant or began after it is kept until it is over for long. Just before an operation begins where another ended, or
- * just before it begins, the device is as empty as it was since the one before began: the most room since the instant is known by looking then.
+ * Infers waits for engines: see state-engines.h. state.c calls it; it uses occupancy.c.
+ *
+ * The module keeps each operation that ran at the instant or began later, until SLACK_NS after its
+ * end. The free share of a device grows only when an operation ends. The free share is therefore
+ * largest just before the next operation begins. The module samples it there, and keeps the largest
+ * sample since the instant.
  */
 #include "replay/state/state-engines.h"
 
@@ -11,26 +15,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* It began when another operation was over: how near counts as "when". */
+/* An operation that begins at most SLACK_NS after another one ends counts as its successor. */
 #define SLACK_NS    5000u
 #define MAX_TICK_NS 1000u
 #define MAX_USERS   1024u
 
-/* Of a device, by parts of a million. */
+/* The share of a whole device, in millionths. */
 #define ALL 1000000u
 
 struct ts_state_engine_user {
 	uint64_t start_ns, end_ns;
-	uint64_t root_op_id,
-		root_ns; /* what ran at the instant, that this came after; 0: nothing */
+	/*
+	 * The operation that ran at the instant and that this one came after, and its start. 0:
+	 * none.
+	 */
+	uint64_t root_op_id, root_ns;
 	uint32_t session, type, device, copy_kind;
-	uint32_t share; /* that it takes of the device; where it is not known, all */
-	uint32_t block; /* and one block of it */
+	uint32_t share; /* share of the device; ALL if unknown */
+	uint32_t block; /* share of one block */
 };
 
 struct ts_state_engine_device {
 	struct ts_row_device row;
-	uint32_t free_share; /* the most since the instant */
+	uint32_t free_share; /* largest since the instant */
 };
 
 void ts_state_engines_deinit(struct ts_state_engines *engines)
@@ -99,7 +106,10 @@ static bool is_same_engine(const struct ts_state_engine_user *a,
 	       a->copy_kind == b->copy_kind;
 }
 
-/* Times of devices are converted, each on its own: those of two operations, one behind the other, may overlap by as much. */
+/*
+ * Each device time is converted separately, so the times of two consecutive operations may overlap
+ * by the conversion error.
+ */
 static bool is_over_at(const struct ts_state_engine_user *user, uint64_t at_ns)
 {
 	uint64_t tick_ns = (user->end_ns - user->start_ns) / 8;
@@ -123,7 +133,10 @@ static int add_user(struct ts_state_engines *engines, const struct ts_state_engi
 	return 0;
 }
 
-/* Just before `last` was over or, where that is NULL, before `user` begins. */
+/*
+ * Samples the free share just before `last` ends. If `last` is NULL, it samples before `user`
+ * begins.
+ */
 static void find_free_share(struct ts_state_engines *engines,
 			    const struct ts_state_engine_user *user,
 			    const struct ts_state_engine_user *last)
@@ -158,7 +171,7 @@ void ts_state_engines_begun(struct ts_state_engines *engines)
 	for (size_t i = 0; i < engines->n_users; i++) {
 		struct ts_state_engine_user now = engines->users[i];
 
-		now.start_ns = 0; /* all of them run */
+		now.start_ns = 0; /* at the instant all users run */
 		find_free_share(engines, &now, NULL);
 	}
 }

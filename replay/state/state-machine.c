@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins calls and device rows: state-calls.c keeps those that rows are still to come for, state-order.c says what an operation waited for.
+ * Joins calls and device rows into operations: see state-machine.h. state.c, overview/, gaps/,
+ * graph/ and compare/ feed it rows. state-calls.c keeps the calls that may still get rows.
+ * state-order.c finds the dependencies of an operation. The pack functions are for checkpoint/.
  */
 #include "proto/abi/grow.h"
 #include "replay/state/state-calls.h"
@@ -11,15 +13,18 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Device rows that came before their call: at most so many are remembered. */
+/* Limit on remembered device rows that came before their call. */
 #define MAX_EARLY 65536u
 
 struct ts_state_machine {
 	struct ts_state_order order;
 	struct ts_state_calls calls;
-	uint64_t n_ops;		   /* numbers that were given */
-	struct ts_state_map early; /* device rows whose call had not come */
-	/* For checkpoints: awaited calls from before the window, and how far was looked for them. */
+	uint64_t n_ops;		   /* device rows so far */
+	struct ts_state_map early; /* device rows that came before their call */
+	/*
+	 * For checkpoints: numbers of awaited calls from before the window, and the number up to
+	 * which calls were searched for them.
+	 */
 	uint64_t *overdue, looked_to;
 	size_t n_overdue, n_overdue_allocated;
 };
@@ -96,7 +101,7 @@ int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_rea
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		     const struct ts_row_api *row)
@@ -116,7 +121,7 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		.may_begin_early = row->flags & TS_API_MAY_BEGIN_EARLY,
 	};
 
-	/* A clock that stepped back: the answer came first. */
+	/* A clock stepped back: the device row came before the call. */
 	if (call.is_awaited &&
 	    ts_state_map_find(&machine->early, session, row->op_id) != TS_STATE_MAP_NONE) {
 		ts_state_map_remove(&machine->early, session, row->op_id);
@@ -157,9 +162,9 @@ int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_stat
 	return 0;
 }
 
-/* ---- device rows -------------------------------------------------------------------------------- */
+/* ---- device rows ----------------------------------------------------------------------------- */
 
-/* Rows of what a device did begin alike. */
+/* The first fields that the rows of all device operations share. */
 struct placed {
 	uint64_t start_ns, end_ns, op_id;
 	uint32_t device, context, stream, graph;
@@ -192,7 +197,10 @@ void ts_state_place(struct ts_state_op *op)
 	place(op, (const void *)&op->row);
 }
 
-/* Copied whole: an operation outlives its row. What was just written is not read again, which would have to wait. */
+/*
+ * Copies the whole row, because an operation outlives its row. `place` gets the source row: reading
+ * the copy would wait for the stores.
+ */
 static void copy_row(struct ts_state_op *op, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_KERNEL)
@@ -277,11 +285,12 @@ bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struc
 	return number && ts_state_calls_at(&machine->calls, number)->is_awaited;
 }
 
-/* ---- checkpoints -------------------------------------------------------------------------------- */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 /*
- * Of the calls that linger a checkpoint says only which are awaited: they are read again. Where that begins must be told by time:
- * no call before it began at the same instant.
+ * A checkpoint stores no lingering calls. It stores only which of them are awaited, and the restore
+ * reads the calls again from the trace. A time marks the start of that window. The window therefore
+ * begins at a call whose predecessor began at a different time.
  */
 static uint64_t find_window(const struct ts_state_calls *calls)
 {
@@ -307,7 +316,7 @@ uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine)
 	return n < calls->next ? ts_state_calls_at(calls, n)->start_ns : UINT64_MAX;
 }
 
-/* Beside a call's domain, which has 16 bits. */
+/* A call's domain has 16 bits; this is the next bit. */
 #define PACKED_EARLY (1u << 16)
 
 static void pack_call(struct ts_pack *pack, const struct ts_call *call)
@@ -324,7 +333,10 @@ static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 	ts_pack_u(pack, call->cbid);
 }
 
-/* Where one call is never answered, those behind it are as many as can be: only what is new is looked at. */
+/*
+ * If one call is never answered, up to TS_STATE_MAX_CALLS calls queue behind it. The search covers
+ * only the calls since the last search.
+ */
 static int find_overdue(struct ts_state_machine *machine, uint64_t window)
 {
 	const struct ts_state_calls *calls = &machine->calls;
@@ -362,7 +374,10 @@ void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pac
 	for (size_t i = 0; i < machine->n_overdue; i++)
 		pack_call(pack, ts_state_calls_at(calls, machine->overdue[i]));
 	ts_state_order_pack(&machine->order, pack);
-	/* The rest is for when the calls were read again: runs of such that are not awaited and such that are, in turn. */
+	/*
+	 * ts_state_machine_resume() reads the rest after the calls were fed again. The rest holds
+	 * the lengths of runs, alternately of calls that are not awaited and calls that are.
+	 */
 	ts_pack_u(pack, calls->next - window);
 	for (uint64_t n = window; n < calls->next; n++) {
 		if (ts_state_calls_at(calls, n)->is_awaited != is_awaited) {
@@ -387,7 +402,10 @@ int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *
 	machine->n_ops = ts_unpack_u(unpack);
 	window = ts_unpack_u(unpack);
 	n = ts_unpack_count(unpack);
-	/* Calls that linger have the numbers that they had; those that are overdue, the ones right before. */
+	/*
+	 * Lingering calls keep their numbers. Overdue calls get the numbers directly before the
+	 * window.
+	 */
 	if (window <= n || window > UINT64_MAX / 2)
 		return TS_SBT_E_CORRUPT;
 	calls->first = calls->next = window - n;

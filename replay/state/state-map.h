@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by
- * address, events by handle. Below it is the table of proto/abi/map.h, with its seeds against keys
- * of a trace that was made so that they collide. No limit but memory: callers bound the keys. One
- * thread.
+ * A hash table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by
+ * address, events by handle. It uses the table of proto/abi/map.h, whose random seeds defeat a
+ * trace made of colliding keys. Callers bound the number of keys; the table has no limit but
+ * memory. One thread.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ struct ts_state_map_slot {
 	uint32_t place; /* the value + 1; 0: a free slot */
 };
 
-/* All zero is an empty one. */
+/* Start with all bytes zero. */
 struct ts_state_map {
 	struct ts_slots slots;
 };
 
-/* Keys of one session that differ have sums that differ. */
+/* Different keys of one session have different hashes. */
 TS_SLOTS_INLINE uint64_t ts_state_map_hash(const struct ts_slots *slots, uint32_t session,
 					   uint64_t key)
 {
@@ -47,7 +47,7 @@ TS_SLOTS_OUTLINE int ts_state_map_grow(struct ts_state_map *map)
 			     1);
 }
 
-/* The slot of a key, or the free one where the key would go. There are slots. */
+/* Returns the slot of the key, or the free slot for it. The table must have slots. */
 TS_SLOTS_INLINE struct ts_state_map_slot *ts_state_map_search(const struct ts_state_map *map,
 							      uint32_t session, uint64_t key)
 {
@@ -59,7 +59,7 @@ TS_SLOTS_INLINE struct ts_state_map_slot *ts_state_map_search(const struct ts_st
 	return &all[i];
 }
 
-/* TS_STATE_MAP_NONE: not there. */
+/* Returns TS_STATE_MAP_NONE if the key is absent. */
 static inline uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session,
 					 uint64_t key)
 {
@@ -69,8 +69,8 @@ static inline uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_
 }
 
 /*
- * Adds a key or replaces its value. 0 or -ENOMEM, for value TS_STATE_MAP_NONE as well. Replacing does
- * not fail, and leaves all keys in their slots.
+ * Adds a key or replaces its value. Returns 0 or -ENOMEM, and -ENOMEM for the value
+ * TS_STATE_MAP_NONE. Replacing a value does not fail and moves no key.
  */
 TS_SLOTS_OUTLINE int ts_state_map_set(struct ts_state_map *map, uint32_t session, uint64_t key,
 				      uint32_t value)
@@ -94,7 +94,7 @@ TS_SLOTS_OUTLINE int ts_state_map_set(struct ts_state_map *map, uint32_t session
 	return 0;
 }
 
-/* Nothing where it is not there. */
+/* Does nothing if the key is absent. */
 TS_SLOTS_OUTLINE void ts_state_map_remove(struct ts_state_map *map, uint32_t session, uint64_t key)
 {
 	struct ts_state_map_slot *slot;
@@ -117,7 +117,9 @@ static inline void ts_state_map_deinit(struct ts_state_map *map)
 	ts_slots_deinit(&map->slots);
 }
 
-/* The first taken slot after `slot`, or the first one of all for NULL. NULL: there is none. */
+/*
+ * Returns the next occupied slot after `slot`, or the first one if `slot` is NULL. NULL: the end.
+ */
 static inline const struct ts_state_map_slot *ts_state_map_next(
 	const struct ts_state_map *map, const struct ts_state_map_slot *slot)
 {
@@ -130,7 +132,7 @@ static inline const struct ts_state_map_slot *ts_state_map_next(
 	return NULL;
 }
 
-/* Visits each key once, in an order that differs from run to run. Its value is slot->place - 1. */
+/* Visits each key once, in an order that differs from run to run. The value is slot->place - 1. */
 #define TS_STATE_MAP_EACH(map, slot)                                                      \
 	for (const struct ts_state_map_slot *slot = ts_state_map_next((map), NULL); slot; \
 	     slot = ts_state_map_next((map), slot))

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams are followed by what ran in them, in the order in which it began, which is the order in which a stream runs. A wait is kept
- * until an operation stands behind it; a version of an event until something came behind its record and nobody refers
- * to it any more. When an operation begins, all that it waited for has begun, so what a point of a stream stands for can be
- * looked up by operation ids.
+ * Finds the dependencies of an operation by the rules of stream order: see state-order.h.
+ * state-machine.c calls it; it uses replay/streams and state-map.h.
+ *
+ * Each stream keeps its last groups in the order in which they began, which is the order in which a
+ * stream runs. A wait is kept until an operation stands behind it. A marker (one version of an
+ * event) is kept until an operation behind its record began and no wait refers to it. When an
+ * operation begins, all its dependencies have begun. So operation ids are enough to resolve a point
+ * of a stream.
  */
 #include "replay/state/state-order.h"
 
@@ -16,13 +20,16 @@
 
 #define NONE TS_STATE_MAP_NONE
 
-/* Waits of one stream that nothing stands behind; of more the oldest is dropped. */
+/* Limit on waits of one stream that no operation stands behind. Beyond it the oldest is dropped. */
 #define MAX_WAITS 4096u
-/* Versions of events in one stream that nothing came behind: of more the oldest stands for what is known then, unsure. */
+/*
+ * Limit on unsettled markers of one stream. Beyond it the oldest is settled with what is known, as
+ * unsure.
+ */
 #define MAX_UNSETTLED 4096u
-/* Points looked at for one operation, through waits for events that stand behind waits. */
+/* Limit on points visited for one operation, through waits for events that stand behind waits. */
 #define MAX_VISITS  4096u
-#define MAX_LOOKS   16384u /* waits, those too that are for nothing that is known */
+#define MAX_LOOKS   16384u /* waits, including waits for unknown events */
 #define MAX_DEPTH   16u
 #define MAX_MARKERS (1u << 20)
 
@@ -45,7 +52,7 @@ void ts_state_order_deinit(struct ts_state_order *order)
 	ts_state_map_deinit(&order->launch_by_op);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static int get_context(struct ts_state_order *order, uint32_t session, uint32_t id,
 		       uint32_t *ret_context)
@@ -114,7 +121,7 @@ static int get_stream(struct ts_state_order *order, uint32_t session, uint32_t c
 	return 0;
 }
 
-/* The same, where it was asked for not long ago. */
+/* As get_stream(), but tries the recent streams first. */
 static inline int recall_stream(struct ts_state_order *order, uint32_t session, uint32_t context,
 				uint32_t id, uint32_t *ret_stream)
 {
@@ -143,11 +150,11 @@ int ts_state_order_stream(struct ts_state_order *order, uint32_t session, uint32
 	return 0;
 }
 
-/* ---- points ------------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static void put_marker(struct ts_state_order *order, uint32_t marker)
 {
-	/* There is room: as many as there are markers was reserved when they were made. */
+	/* The array has room: new_marker() reserves a place for each marker. */
 	if (marker < TS_STATE_ORDER_HOST && !--order->markers[marker].n_refs)
 		order->free_markers[order->n_free_markers++] = marker;
 }
@@ -182,7 +189,10 @@ static void add_host(struct ts_state_order_found *found, uint64_t op_id, uint64_
 	found->host_over_ns = over_ns;
 }
 
-/* Waits for the host before `op_id` that something stands behind by now: whoever stands behind that point waited for them, too. */
+/*
+ * Adds the host waits before `op_id` that an operation already stands behind. Each operation behind
+ * `op_id` waited for them too.
+ */
 static void find_passed(const struct ts_state_order_stream *stream, uint64_t op_id,
 			struct ts_state_order_found *found)
 {
@@ -200,7 +210,7 @@ static void find_passed(const struct ts_state_order_stream *stream, uint64_t op_
 	}
 }
 
-/* The last group of the stream that was issued before `op_id`. */
+/* Adds the last group of the stream that was issued before `op_id`. */
 static void find_before(const struct ts_state_order_stream *stream, uint64_t op_id,
 			const struct ts_state_dependency *as, struct ts_state_order_found *found)
 {
@@ -227,15 +237,20 @@ static void find_before(const struct ts_state_order_stream *stream, uint64_t op_
 
 struct visit {
 	struct ts_state_order *order;
-	uint64_t
-		began_ns; /* something that stands behind all that is visited began; UINT64_MAX: that is not so */
+	/*
+	 * When an operation that stands behind all visited points began. UINT64_MAX: there is none.
+	 */
+	uint64_t began_ns;
 	unsigned int n_visits, n_looks, depth;
 };
 
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_state_order_found *found);
 
-/* Waited for by something that began: from now on that is known. */
+/*
+ * Adds a wait for the host. An operation behind it began at visit->began_ns, so the wait was over
+ * then.
+ */
 static void visit_host(const struct visit *visit, uint64_t op_id, uint64_t *over_ns,
 		       struct ts_state_order_found *found)
 {
@@ -291,7 +306,10 @@ static void find_waits(struct visit *visit, struct ts_state_order_stream *stream
 	}
 }
 
-/* The last record or wait of the stream before `op_id` that no operation stands behind; 0: none. */
+/*
+ * The last record or wait of the stream before `op_id`, if no operation stands behind it; otherwise
+ * 0.
+ */
 static uint64_t last_point(const struct ts_state_order_stream *stream, uint64_t op_id)
 {
 	uint64_t n_points =
@@ -312,7 +330,7 @@ static uint64_t last_point(const struct ts_state_order_stream *stream, uint64_t 
 	return point;
 }
 
-/* What a point of the legacy stream stands behind in all others. */
+/* Adds what a point of the legacy stream waits for in all other streams. */
 static void find_blocking(struct visit *visit, const struct ts_state_order_context *context,
 			  uint64_t op_id, const struct ts_state_dependency *as,
 			  struct ts_state_order_found *found)
@@ -333,7 +351,7 @@ static void find_blocking(struct visit *visit, const struct ts_state_order_conte
 	}
 }
 
-/* All that stands before the point `op_id` of a stream. */
+/* Adds all that stands before the point `op_id` of a stream. */
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_state_order_found *found)
 {
@@ -354,7 +372,10 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		find_blocking(visit, context, op_id, &legacy, found);
 	if (context->legacy == NONE || !ts_stream_is_tied_to_legacy(&stream->kind))
 		return;
-	/* Records and waits are points of the legacy stream too: it does not reach them before the others have. */
+	/*
+	 * Records and waits are points of the legacy stream too. The stream reaches them only after
+	 * the other streams have reached their own points.
+	 */
 	its = &visit->order->streams[context->legacy];
 	find_before(its, op_id, &legacy, found);
 	find_waits(visit, its, op_id, &legacy, found);
@@ -363,7 +384,7 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		find_blocking(visit, context, point, &legacy, found);
 }
 
-/* began_ns: as a struct visit's. */
+/* began_ns: as in struct visit. */
 static void settle(struct ts_state_order *order, struct ts_state_order_marker *marker,
 		   uint64_t began_ns)
 {
@@ -381,7 +402,7 @@ static void settle(struct ts_state_order *order, struct ts_state_order_marker *m
 	marker->is_settled = true;
 }
 
-/* What points of the stream stand for is certain once something issued behind them began. */
+/* When an operation behind a point began, the meaning of the point is final. */
 static void settle_before(struct ts_state_order *order, struct ts_state_order_stream *stream,
 			  uint64_t op_id, uint64_t began_ns)
 {
@@ -413,7 +434,7 @@ static void settle_oldest(struct ts_state_order *order, struct ts_state_order_st
 	memmove(stream->markers, stream->markers + 1, stream->n_markers * sizeof(*stream->markers));
 }
 
-/* TS_SBT_E_LIMIT: there are too many. */
+/* Returns TS_SBT_E_LIMIT if there are MAX_MARKERS markers. */
 static int new_marker(struct ts_state_order *order, uint32_t *ret_marker)
 {
 	int r;
@@ -448,7 +469,7 @@ int ts_state_order_record(struct ts_state_order *order, uint32_t session,
 	int r = new_marker(order, &index);
 
 	if (r == TS_SBT_E_LIMIT) {
-		/* Who waits for it from now on says that it does not know for what. */
+		/* From now on, waits for this event are marked as unsure. */
 		ts_state_map_remove(&order->marker_by_event, session, row->event);
 		put_marker(order, old);
 		return 0;
@@ -467,7 +488,10 @@ int ts_state_order_record(struct ts_state_order *order, uint32_t session,
 		if (!r) {
 			stream = &order->streams[at];
 			add_point(stream, row->op_id);
-			/* Events recorded again and again in a stream that does nothing: forget the old ones. */
+			/*
+			 * An event may be recorded again and again in an idle stream. Drop its old
+			 * markers.
+			 */
 			if (stream->n_markers == stream->n_markers_allocated)
 				settle_before(order, stream, 0, UINT64_MAX);
 			if (stream->n_markers == MAX_UNSETTLED)
@@ -528,9 +552,12 @@ int ts_state_order_wait(struct ts_state_order *order, uint32_t session,
 	return 0;
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
-/* `number`: of an operation of that id, over at end_ns; something of that id began at start_ns. */
+/*
+ * Puts the group `op_id` at the end of its stream. `number` is the row that ends at end_ns;
+ * start_ns is when a row of that id began.
+ */
 static void stand(struct ts_state_order *order, struct ts_state_order_stream *stream,
 		  uint64_t op_id, uint64_t number, uint64_t start_ns, uint64_t end_ns)
 {
@@ -565,7 +592,10 @@ static void stand(struct ts_state_order *order, struct ts_state_order_stream *st
 	}
 }
 
-/* The group that ran before in the stream, whatever its id: where threads share one, ids may lie the other way round. */
+/*
+ * Adds the previous group in the stream, whatever its id. If threads share a stream, ids may be out
+ * of order.
+ */
 static void find_previous(const struct ts_state_order_stream *stream, uint64_t op_id,
 			  struct ts_state_order_found *found)
 {
@@ -585,7 +615,7 @@ static void find_previous(const struct ts_state_order_stream *stream, uint64_t o
 	add_found(found, &dependency);
 }
 
-/* All that whatever is issued as `op_id` to the stream waits for, now that it begins: at began_ns. */
+/* Adds all dependencies of `op_id` in the stream, which begins at began_ns. */
 static void find_all(struct ts_state_order *order, uint32_t index, uint64_t op_id,
 		     uint64_t began_ns, struct ts_state_order_found *found)
 {
@@ -657,7 +687,7 @@ int ts_state_order_launch(struct ts_state_order *order, uint32_t session,
 	if (r)
 		return r;
 	launch->stream = index;
-	/* Told of when the call returns: nodes may have begun before. */
+	/* The row comes when the call returns. Nodes may have begun before. */
 	if (!launch->end_ns)
 		return 0;
 	find_for_launch(order, launch, row->start_ns);
@@ -697,7 +727,10 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	op->n_dependencies = launch->n_found;
 	op->unsure |= launch->unsure;
 	op->host_op_id = launch->host_op_id;
-	/* Its first node has begun, unless this is it: what held the launch back was over then. */
+	/*
+	 * A node before this one may have begun, which ended the launch's wait for the host. This
+	 * node's own start bounds the wait only for later nodes.
+	 */
 	op->host_over_ns = launch->host_over_ns;
 	if (launch->host_op_id && op->start_ns < launch->host_over_ns)
 		launch->host_over_ns = op->start_ns;
@@ -707,8 +740,9 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 }
 
 /*
- * The usual case: what was issued before ran before, and nothing but that is to be waited for. False: it is not so simple. Says
- * what find_all() would, and stands there.
+ * The fast path: the stream's previous group has a lower id and is the only dependency. Returns
+ * false if the case is not that simple. Otherwise it finds the same dependency as find_all() and
+ * puts the group at the end of the stream.
  */
 static inline bool order_plain(const struct ts_state_order *order,
 			       struct ts_state_order_stream *stream, struct ts_state_op *op)
@@ -769,7 +803,9 @@ int ts_state_order_op(struct ts_state_order *order, struct ts_state_op *op)
 		if (end_ns > op->start_ns &&
 		    !(op->may_begin_early && op->dependencies[i].kind == TS_STATE_BY_STREAM))
 			op->unsure |= TS_STATE_UNSURE_OVERLAP;
-		/* What it waits for longer tells more than the host does. */
+		/*
+		 * If a dependency ends after the host's wait, the wait did not delay the operation.
+		 */
 		if (end_ns >= op->host_over_ns)
 			op->host_op_id = 0;
 	}

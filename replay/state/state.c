@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant. Up to it every row is looked at; behind it only what devices did, until all that had been called
- * for by then was answered: only then it is known which stream an operation stood in, and behind whom.
+ * Builds the state at an instant: see state.h. at.c and checkpoint/ call it; it feeds rows to
+ * state-machine.c and state-engines.c.
+ *
+ * Before the instant the builder uses every row. After the instant it uses device rows,
+ * synchronizations and graph launches, until every call from before the instant is answered. Only
+ * then are the stream and the dependencies of each operation known.
  */
 #include "replay/state/state-builder.h"
 
@@ -80,7 +84,7 @@ struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *build
 	return builder->machine;
 }
 
-/* ---- for all instants at once ------------------------------------------------------------------- */
+/* ---- for all instants at once ---------------------------------------------------------------- */
 
 static int note_call(struct ts_state_open *open, const struct ts_sbt_row *row)
 {
@@ -117,9 +121,9 @@ static int note_op(struct ts_state_open *open, const struct ts_state_op *op)
 	return 0;
 }
 
-/* ---- what the host did -------------------------------------------------------------------------- */
+/* ---- what the host did ----------------------------------------------------------------------- */
 
-/* The row of the synchronisation came before that of its call. */
+/* The row of the synchronization came before the row of its call. */
 static int keep_early_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	struct ts_row_sync *sync;
@@ -189,7 +193,7 @@ static int feed_alloc(struct ts_state_builder *builder, const struct ts_sbt_row 
 					row->memory->address);
 
 	if (at != NONE) {
-		/* Its end was not recorded. */
+		/* The free of the previous allocation was not recorded. */
 		state->allocations[at].row = *row->memory;
 		return 0;
 	}
@@ -252,13 +256,13 @@ static int feed_event(struct ts_state_builder *builder, const struct ts_sbt_row 
 	return 0;
 }
 
-/* ---- launches of graphs ------------------------------------------------------------------------- */
+/* ---- launches of graphs ---------------------------------------------------------------------- */
 
 static int feed_launch(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	struct ts_state_launch *launch;
 
-	/* Of one stream only the last matters. */
+	/* Only the last launch of each stream matters. */
 	for (size_t i = 0; i < builder->n_launches; i++) {
 		launch = &builder->launches[i];
 		if (launch->session == row->session &&
@@ -315,7 +319,7 @@ static void pass_launches(struct ts_state_builder *builder, const struct ts_stat
 	}
 }
 
-/* A node of a launch that is waited for. */
+/* True for a node of a launch that is still waited for. */
 static bool is_launched(const struct ts_state_builder *builder, const struct ts_state_op *op)
 {
 	for (size_t i = 0; i < builder->n_launches && op->unsure & TS_STATE_UNSURE_GRAPH; i++)
@@ -325,7 +329,7 @@ static bool is_launched(const struct ts_state_builder *builder, const struct ts_
 	return false;
 }
 
-/* When events are reached, as far as is known now. */
+/* Computes when each event is reached, as far as is known now. */
 static void find_due(struct ts_state_builder *builder)
 {
 	struct ts_state *state = builder->state;
@@ -344,7 +348,10 @@ static void find_due(struct ts_state_builder *builder)
 			event->due_ns = found[j].end_ns;
 			event->by_op_id = found[j].op_id;
 		}
-		/* Over by then, or what it stands behind is known to have been over later. */
+		/*
+		 * The host wait was over by the instant, or it ended before the operations that the
+		 * event waits for.
+		 */
 		if (host_over_ns <= state->at_ns || host_over_ns <= event->due_ns)
 			event->host_op_id = 0;
 		if (event->host_op_id && event->due_ns <= state->at_ns) {
@@ -355,13 +362,13 @@ static void find_due(struct ts_state_builder *builder)
 	builder->is_due_known = true;
 }
 
-/* Certainly, or perhaps. */
+/* The event is not reached, or it is unknown whether it is. */
 static bool is_outstanding(const struct ts_state_event *event, uint64_t at_ns)
 {
 	return event->due_ns > at_ns || event->host_op_id;
 }
 
-/* Those that were reached before the instant, and will not be reached after it, are no news any more. */
+/* Drops the events that were reached before the instant and that later rows cannot change. */
 static void drop_reached(struct ts_state_builder *builder)
 {
 	struct ts_state *state = builder->state;
@@ -375,7 +382,7 @@ static void drop_reached(struct ts_state_builder *builder)
 	state->n_events = n;
 }
 
-/* ---- engines --------------------------------------------------------------------------------------- */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
 			    const struct ts_row_device *row)
@@ -396,7 +403,7 @@ int ts_state_builder_devices(struct ts_state_builder *builder, struct ts_sbt_rea
 	return r;
 }
 
-/* Those that run at the instant have engines. */
+/* Registers the operations that run at the instant as users of engines. */
 static int take_engines(struct ts_state_builder *builder)
 {
 	const struct ts_state *state = builder->state;
@@ -412,7 +419,10 @@ static int take_engines(struct ts_state_builder *builder)
 	return r;
 }
 
-/* An operation that began after the instant; `current`: and was called for before. */
+/*
+ * Passes an operation that began after the instant. `current` is its entry if its call came before
+ * the instant; otherwise NULL.
+ */
 static int pass_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
 		       struct ts_state_current *current)
 {
@@ -427,7 +437,7 @@ static int pass_engine(struct ts_state_builder *builder, const struct ts_state_o
 	return 0;
 }
 
-/* ---- feeding ------------------------------------------------------------------------------------ */
+/* ---- feeding --------------------------------------------------------------------------------- */
 
 int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op)
 {
@@ -474,7 +484,7 @@ static bool is_device(const struct ts_sbt_row *row)
 	       row->type == TS_ROW_MEMSET;
 }
 
-/* To the machine; an operation that it completes is kept. */
+/* Feeds a row to the machine and keeps the operation that it completes. */
 static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	uint64_t n_awaited = ts_state_machine_n_awaited(builder->machine);
@@ -491,7 +501,10 @@ static int feed_machine(struct ts_state_builder *builder, const struct ts_sbt_ro
 	if (!r && builder->is_behind)
 		r = pass_engine(builder, &op,
 				builder->state->n_ops > n_ops ? &builder->state->ops[n_ops] : NULL);
-	/* What follows the last of those that were waited for is not told: how far one reads must not matter. */
+	/*
+	 * Operations after the last awaited one are not reported: the answer must not depend on how
+	 * far the reader reads.
+	 */
 	if (is_launched(builder, &op) || builder->n_launches < n_launches ||
 	    ts_state_machine_n_awaited(builder->machine) < n_awaited) {
 		builder->n_reported = builder->state->n_ops;
@@ -533,14 +546,20 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 	builder->state->n_rows++;
 	if (row->type == TS_ROW_SYNC)
 		wait_launches(builder, row);
-	/* Where one does not know whether anything that is waited for is still to come, all that is told is told as of the last. */
+	/*
+	 * If it is unknown whether awaited rows are still to come, due times are those after the
+	 * last awaited row. Compute them before the next row.
+	 */
 	if ((!builder->never || builder->n_launches) && !builder->is_due_known &&
 	    !ts_state_machine_awaits(builder->machine, row))
 		find_due(builder);
 	if (is_device(row))
 		return feed_machine(builder, row);
 	r = 0;
-	/* Told of when a call returned that had begun by then: its first nodes may have begun before. */
+	/*
+	 * The launch row comes when the call returns. The call was in progress at the instant, and
+	 * its first nodes may have begun before.
+	 */
 	if (row->type == TS_ROW_GRAPH_LAUNCH &&
 	    ts_state_map_find(&builder->thread_by_call, row->session, row->graph_launch->op_id) !=
 		    NONE)
@@ -548,9 +567,12 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 	return r;
 }
 
-/* ---- the answer --------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
-/* By its stream for as long as that holds it, then by what holds it longest. */
+/*
+ * The stream is the cause as long as it holds the operation. Otherwise the dependency that ends
+ * last is the cause.
+ */
 static void classify(struct ts_state_current *current, uint64_t at_ns)
 {
 	const struct ts_state_op *op = &current->op;
@@ -607,10 +629,13 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 	current->by_event = by->event;
 }
 
-/* Looked at for all threads together: a trace that lies may have many of both. */
+/*
+ * Limit on pairs of thread and operation, for all threads together: a malformed trace may hold many
+ * of both.
+ */
 #define MAX_LOOKS (UINT64_C(1) << 26)
 
-/* Whether the return of the call waits for the operation. */
+/* True if the call returns only after the operation. */
 static bool is_waited_for(const struct ts_state_machine *machine,
 			  const struct ts_state_thread *thread, const struct ts_state_op *op)
 {
@@ -618,7 +643,7 @@ static bool is_waited_for(const struct ts_state_machine *machine,
 
 	if (thread->session != op->session)
 		return false;
-	/* A launch does not wait, though what it launched may be over before it returns. */
+	/* A launch does not wait, even if the launched operation ends before the launch returns. */
 	if (!sync->start_ns)
 		return op->type == TS_ROW_MEMCPY &&
 		       (op->op_id == thread->call.op_id ||
@@ -630,7 +655,10 @@ static bool is_waited_for(const struct ts_state_machine *machine,
 		ts_state_machine_home(machine, op) == sync->stream);
 }
 
-/* A call that did not return before what it asked for was over, waited for that. */
+/*
+ * For each thread in a call, finds the operation that ends last among those that the call waits
+ * for.
+ */
 static void find_waited_for(const struct ts_state_machine *machine, struct ts_state *state)
 {
 	uint64_t n_looks = 0;

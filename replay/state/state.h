@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a GPU was doing at an instant: every operation that had been called for and was not over, every stream, every
- * thread in a call, every live allocation, every event that somebody could still wait for.
+ * The state of a GPU at an instant: every operation whose call came and that is not over, every
+ * thread in a call, every live allocation, and every event that is not reached.
  *
- * An operation is, in this order:
- *   dispatch_pending  called for, and nothing that the trace knows of holds it back: it is on its way to the device
+ * Phases of an operation, in order:
+ *   dispatch_pending  called, and no recorded dependency holds it back: on its way to the device
  *   queued            behind others in its stream
- *   waiting           first in its stream, held back by an event, the legacy default stream's rule, the host, or, as far as can be
- *                     told from what ran then and what came after it, by an engine that was taken, as by a full device
- *   running
+ *   waiting           first in its stream, held back by an event, the legacy default stream's rule,
+ *                     the host or an engine; the engine is inferred from the operations around it
+ *   running           on the device
  *
- * A trace is read from its start to the instant, and on until everything that was under way has been told of. Memory is
- * bounded by what was under way. One thread at a time; nothing is printed.
+ * The builder reads a trace from its start to the instant, and then until all work in progress is
+ * answered. Memory is bounded by the work in progress. One thread at a time; nothing is printed.
  */
 #pragma once
 
@@ -31,97 +31,119 @@ enum ts_state_phase {
 
 enum ts_state_cause {
 	TS_STATE_CAUSE_NONE = 0,
-	TS_STATE_CAUSE_STREAM = 1, /* what is before it in its stream */
+	TS_STATE_CAUSE_STREAM = 1, /* an operation before it in its stream */
 	TS_STATE_CAUSE_EVENT = 2,
 	TS_STATE_CAUSE_LEGACY = 3, /* the legacy default stream's rule */
-	TS_STATE_CAUSE_ENGINE =
-		4, /* inferred (UNSURE_ENGINE): another operation had the engine, and it began when that was over, or what came between the two */
-	TS_STATE_CAUSE_HOST =
-		5, /* what the host does within the stream: a function, a word to be written */
+	/*
+	 * Inferred (UNSURE_ENGINE): another operation had the engine. This one began when that
+	 * operation, or the last of its successors, ended.
+	 */
+	TS_STATE_CAUSE_ENGINE = 4,
+	/* A host function or a wait for a value in memory, within the stream. */
+	TS_STATE_CAUSE_HOST = 5,
 };
 
 struct ts_state_current {
 	struct ts_state_op op;
 	uint32_t phase;	   /* enum ts_state_phase */
 	uint32_t cause;	   /* enum ts_state_cause */
-	uint64_t by_op_id; /* what it waits for; 0: nothing */
+	uint64_t by_op_id; /* the operation that it waits for; 0: none */
 	uint64_t by_event; /* CAUSE_EVENT: the handle */
-	uint64_t since_ns; /* in this phase, held back by this */
-	/* Whatever its phase: what ran at the instant and had its engine, itself or by who came after it, and since when; 0: none. */
+	uint64_t since_ns; /* start of this phase with this cause */
+	/*
+	 * In any phase: the operation that ran at the instant and had the engine, directly or
+	 * through its successors, and its start. 0: none.
+	 */
 	uint64_t engine_op_id, engine_ns;
-	bool is_engine_unsure; /* some of it had room, or too much ran to follow: it may not have waited */
+	bool is_engine_unsure; /* a block had room, or users were lost */
 };
 
 struct ts_state_thread {
 	uint32_t session, thread;
-	struct ts_row_api call;	 /* that it is in; start_ns 0: in none */
-	struct ts_row_sync sync; /* that it waits in; start_ns 0: in none */
-	/* Of what it waits for, the operation that is over last; 0: none is known (of an event it is not recorded which). */
+	struct ts_row_api call;	 /* the current call; start_ns 0: none */
+	struct ts_row_sync sync; /* the current wait; start_ns 0: none */
+	/*
+	 * The operation that ends last among those that the call waits for. 0: unknown. The trace
+	 * does not record which event a call waits for.
+	 */
 	uint64_t by_op_id;
 };
 
 struct ts_state_allocation {
 	uint32_t session;
-	struct ts_row_memory row; /* TS_ROW_ALLOC's */
+	struct ts_row_memory row; /* the row of TS_ROW_ALLOC */
 };
 
 struct ts_state_event {
 	uint32_t session, stream;
 	uint64_t event; /* the handle */
 	uint64_t recorded_ns;
-	uint64_t
-		by_op_id; /* the operation that it stands behind and that is over last; or else what host_op_id says */
-	uint64_t
-		due_ns; /* when that was over; 0: all that is known of was, but for what the host does */
+	/* The operation before the event's record that ends last, or else host_op_id. */
+	uint64_t by_op_id;
+	/* End of that operation. 0: all known operations were over, except for the host wait. */
+	uint64_t due_ns;
 	/*
-	 * The call by which it stands behind what the host does in its stream, and nothing behind that had begun: when it is reached is
-	 * in no trace, so that it may have been. 0: none.
+	 * The call by which the event waits for the host, if no operation behind it had begun. The
+	 * trace does not record when the event is reached, so it may have been reached. 0: none.
 	 */
 	uint64_t host_op_id;
 };
 
 struct ts_state {
 	uint64_t at_ns;
-	struct ts_state_current *ops; /* running ones first, then by session, stream, start */
+	struct ts_state_current *ops; /* running first; then session, device, ... */
 	size_t n_ops;
 	struct ts_state_thread *threads; /* in a call; by session, thread */
 	size_t n_threads;
 	struct ts_state_allocation *allocations; /* by session, address */
 	size_t n_allocations;
-	struct ts_state_event *events; /* recorded, not reached yet; by session, time */
+	struct ts_state_event *events; /* recorded, not reached; by session, time */
 	size_t n_events;
 	uint64_t n_rows; /* read */
-	uint64_t
-		n_bad_frees; /* of what was not allocated, as far as the trace knows; earlier ones */
-	bool is_checkpoint_bad; /* there were checkpoints, and they could not be used: all was read */
-	bool is_damaged;	/* blocks were left out: what they held is missing here */
-	bool is_cut; /* the trace ends before everything under way was over, or it was too much to follow */
+	/* Frees of unknown addresses before the instant. */
+	uint64_t n_bad_frees;
+	bool is_checkpoint_bad; /* no checkpoint was usable: all rows were read */
+	bool is_damaged;	/* damaged blocks were left out */
+	/*
+	 * The trace ends before all work in progress was answered, or there was too much to follow.
+	 */
+	bool is_cut;
 };
 
-/* Live allocations and threads that are kept at most; of more the answer is TS_E_LIVE. */
+/* Limit on live allocations, threads, events and operations. Beyond it the answer is TS_E_LIVE. */
 #define TS_STATE_MAX_LIVE TS_MAX_LIVE
 
-/* `session` 0: all. Errors: -ENOMEM, and those of sbt/reader.h. */
+/*
+ * `session` 0: all. Returns -ENOMEM, TS_E_LIVE, TS_E_STREAMS, or the errors of sbt/reader.h. The
+ * caller frees *ret_state.
+ */
 int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 		struct ts_state **ret_state);
 void ts_state_free(struct ts_state *state); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_state *, ts_state_freep, ts_state_free)
 
 /*
- * The same from rows that the caller feeds, in the order of their start: until it says that it is done, or there
- * are no more. What a test uses, and who reads a trace for several purposes at once.
+ * Builds a state from rows that the caller feeds in the order of their start. Feed rows until
+ * ts_state_builder_feed() returns TS_SBT_E_END or no rows are left. Tests use it, and callers that
+ * read a trace once for several purposes.
  */
 struct ts_state_builder;
 int ts_state_builder_new(uint64_t at_ns, struct ts_state_builder **ret_builder);
 void ts_state_builder_free(struct ts_state_builder *builder);
 TS_DEFINE_CLEANUP(struct ts_state_builder *, ts_state_builder_freep, ts_state_builder_free)
 struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *builder);
-/* The limits of a device, before rows: of others it is not known whether they were full. -ENOMEM. */
+/*
+ * Adds the limits of a device; call it before the first row. If a device is missing, its occupancy
+ * is unknown. Returns 0 or -ENOMEM.
+ */
 int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
 			    const struct ts_row_device *row);
-/* TS_SBT_E_END: nothing that follows can change the answer. Also 0, -ENOMEM, TS_E_LIVE, TS_E_STREAMS. */
+/*
+ * TS_SBT_E_END: no further row can change the answer. Otherwise 0, -ENOMEM, TS_E_LIVE or
+ * TS_E_STREAMS.
+ */
 int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row);
-/* The builder can be freed afterwards, and only that. */
+/* Returns the state, which the caller frees. Afterwards, only free the builder. */
 int ts_state_builder_finish(struct ts_state_builder *builder, struct ts_state **ret_state);
 
 const char *ts_state_phase_name(unsigned phase); /* "running" */
