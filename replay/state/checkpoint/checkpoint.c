@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A checkpoint is taken before a row that begins later than the one before it, and holds what all rows until then left: the
- * machine, live memory, events, and what was under way. The last calls are not in it but read again from the trace, which has them
- * already. Beside it stands which blocks had rows left, so that no other block that began before is looked at.
+ * Writes checkpoints into a trace and resumes from them: see checkpoint.h. `tsctl index` and at.c
+ * call it. It feeds the builder of state.c and stores bytes through sbt.
  *
- * The head says what is known of the trace as a whole: a fingerprint of the blocks that were read, and the calls that nothing ever
- * answers, which nobody has to wait for then.
+ * A checkpoint is taken before a row that begins later than the row before it. It holds the state
+ * after all earlier rows: the machine, live memory, events, and work in progress. It leaves out the
+ * last calls, because the trace has them and a resume reads them again. It lists the blocks with
+ * unread rows, so that a resume skips all other blocks that began before.
+ *
+ * The head describes the whole trace: a fingerprint of its blocks, and the calls that never get a
+ * device row. A resume does not wait for those calls.
  */
 #include "replay/state/checkpoint/checkpoint.h"
 
@@ -18,11 +22,11 @@
 
 #define VERSION	  3u
 #define MAX_NEVER (1u << 20)
-/* What is under way is tidied up when there is this much of it, and twice as much as was left. */
+/* Work in progress is tidied when it exceeds twice what the last pass left, plus this. */
 #define MIN_TIDY   256u
-#define MAX_BLOCKS 65536u /* with rows left */
+#define MAX_BLOCKS 65536u /* blocks with unread rows */
 
-/* A block of which rows came: how many, and when the last one began. */
+/* A block of which rows were read: their number, and the start of the last one. */
 struct seen {
 	uint64_t block, last_ns;
 	uint32_t n_rows;
@@ -37,17 +41,17 @@ struct maker {
 	struct ts_state_open open;
 	struct seen *seen;
 	size_t n_seen, n_seen_allocated;
-	uint32_t hints[N_HINTS]; /* where a block may stand among those seen */
+	uint32_t hints[N_HINTS]; /* guesses: index in `seen`, by block */
 	size_t tidy_calls, tidy_syncs, tidy_ops;
 	uint64_t last_ns, rows_since, every, next;
 	struct ts_pack pack;
-	struct ts_pack never; /* calls that nothing answers: session, operation id */
+	struct ts_pack never; /* calls without device rows: session, operation id */
 	struct ts_state_checkpoints made;
 };
 
-/* ---- which trace -------------------------------------------------------------------------------- */
+/* ---- which trace ----------------------------------------------------------------------------- */
 
-/* Of all blocks that a state is told from: their places, sizes and times. */
+/* A checksum over place, size and times of all blocks that a state is computed from. */
 static uint32_t fingerprint(const struct ts_sbt_reader *reader)
 {
 	uint32_t sum = 0;
@@ -70,7 +74,7 @@ static uint32_t fingerprint(const struct ts_sbt_reader *reader)
 	return sum;
 }
 
-/* ---- making ------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void tidy_open(struct maker *maker, uint64_t now_ns)
 {
@@ -126,7 +130,7 @@ static int compare_seen(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/* Those that have rows left, or calls that will be read again. */
+/* Packs the blocks that have unread rows, or calls that a resume reads again. */
 static void pack_blocks(struct maker *maker, uint64_t window_ns)
 {
 	uint64_t last = 0;
@@ -171,7 +175,7 @@ static void pack_op(struct ts_pack *pack, const struct ts_state_op *op)
 	ts_pack_row(pack, ts_row_schema(op->type), &op->row);
 }
 
-/* Calls that are read again need not be here. */
+/* Leaves out the calls that a resume reads again. */
 static void pack_open(struct maker *maker, uint64_t window_ns)
 {
 	const struct ts_state_open *open = &maker->open;
@@ -197,7 +201,7 @@ static void pack_open(struct maker *maker, uint64_t window_ns)
 		pack_op(pack, &open->ops[i]);
 }
 
-/* Events that may still be due later. */
+/* True for an event that may be reached after now_ns. */
 static bool may_be_due(struct ts_state_builder *builder, const struct ts_state_event *event,
 		       uint64_t now_ns)
 {
@@ -303,7 +307,7 @@ static int pass(struct maker *maker, const struct ts_sbt_row *row)
 	int r = ts_state_builder_pass(maker->builder, row);
 	uint32_t session;
 
-	/* A call brings about one at most. */
+	/* A row gives up one call at most. */
 	if (r || ts_state_machine_n_given_up(machine) == n_given_up)
 		return r;
 	ts_state_machine_given_up(machine, &session, &op_id);
@@ -378,7 +382,10 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 
 	if (!r) {
 		maker.builder = builder;
-		/* The first one before the first row: it, too, knows what is never answered. */
+		/*
+		 * The first checkpoint comes before the first row: it too is used with the list of
+		 * calls that are never answered.
+		 */
 		maker.rows_since = maker.next = maker.every;
 		builder->open = &maker.open;
 		r = ts_state_machine_prepare(builder->machine, maker.reader, 0);
@@ -397,9 +404,9 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 	return r;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------ */
+/* ---- finding --------------------------------------------------------------------------------- */
 
-/* One item, all of its block's bytes being held. */
+/* One item, and the bytes of its block, which the struct owns. */
 struct item {
 	void *bytes;
 	uint32_t *lengths;
@@ -413,7 +420,7 @@ static void item_deinit(struct item *item)
 	free(item->lengths);
 }
 
-/* The last item of block i that says a time of at_ns or before. */
+/* Finds the last item of block i whose time is at most at_ns. */
 static int find_item(struct ts_sbt_reader *reader, size_t i, uint64_t at_ns, struct item *ret_item)
 {
 	struct item item = {0};
@@ -438,7 +445,10 @@ static int find_item(struct ts_sbt_reader *reader, size_t i, uint64_t at_ns, str
 	return item.at ? 0 : TS_SBT_E_CORRUPT;
 }
 
-/* The head that fits the trace; *never, where not NULL, is filled with calls that nothing answers. */
+/*
+ * Reads the head that matches the trace. If `never` is not NULL, adds the calls that never get a
+ * device row.
+ */
 static int read_head(struct ts_sbt_reader *reader, size_t *ret_block,
 		     struct ts_state_checkpoints *ret, struct ts_state_map *never)
 {
@@ -455,7 +465,7 @@ static int read_head(struct ts_sbt_reader *reader, size_t *ret_block,
 	if (r)
 		return r;
 	unpack = (struct ts_unpack){.at = item.at, .end = item.at + item.n};
-	/* Of another version, or of other blocks: as if it were not there. */
+	/* A head of another version or of other blocks does not count. */
 	if (ts_unpack_u(&unpack) != VERSION || ts_unpack_u(&unpack) != fingerprint(reader))
 		return unpack.bad ? TS_SBT_E_CORRUPT : TS_SBT_E_NOT_FOUND;
 	ret->n = ts_unpack_u(&unpack);
@@ -483,7 +493,7 @@ int ts_state_checkpoints_find(struct ts_sbt_reader *reader, struct ts_state_chec
 	return r;
 }
 
-/* ---- going on ----------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 struct resuming {
 	struct ts_state_builder *builder;
@@ -608,7 +618,10 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	size_t n;
 	int r = unpack_rows(resuming, TS_ROW_API);
 
-	/* Of threads that may be in calls that are yet to be read again: later. */
+	/*
+	 * A synchronization's call may be among those that are read again. Unpack the
+	 * synchronizations later.
+	 */
 	*ret_syncs = *unpack;
 	n = ts_unpack_count(unpack);
 	for (size_t i = 0; !unpack->bad && i < n; i++) {
@@ -621,7 +634,7 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	return r;
 }
 
-/* The calls that linger: those of the trace between two instants. */
+/* Reads the lingering calls again: those from the start of the window to the checkpoint. */
 static int read_window(struct resuming *resuming, struct ts_sbt_cursor *cursor,
 		       struct ts_sbt_row *row)
 {
@@ -699,7 +712,10 @@ static int resume(struct ts_sbt_reader *reader, const struct item *item, uint64_
 		r = TS_SBT_E_CORRUPT;
 	r = r ? r : go_on(&resuming, reader, never);
 	free(resuming.begun);
-	/* A trace that is not damaged ends, or there is nothing to wait for any more. */
+	/*
+	 * An undamaged trace reaches its end, or the builder stops early because nothing is
+	 * awaited.
+	 */
 	return r == TS_SBT_E_END ? ts_state_builder_finish(builder, ret_state) : r;
 }
 
@@ -712,13 +728,13 @@ int ts_state_from_checkpoint(struct ts_sbt_reader *reader, uint32_t session, uin
 	size_t i;
 	int r;
 
-	/* They are of all sessions together. */
+	/* A checkpoint covers all sessions together. */
 	if (session && ts_sbt_reader_n_sessions(reader) > 1)
 		return TS_SBT_E_NOT_FOUND;
 	r = read_head(reader, &i, &head, &never);
 	if (r)
 		return r;
-	/* What the head speaks of lies right before it. */
+	/* The checkpoints of a head lie directly before it. */
 	while (i && ts_sbt_reader_block(reader, i - 1)->type == TS_ROW_STATE &&
 	       ts_sbt_reader_block(reader, i - 1)->earliest_ns > at_ns)
 		i--;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams, events and launches as bytes, and back: the part of a checkpoint that says who has to wait for whom. Markers are
- * numbered anew, those that nobody refers to left out; how often one is referred to is counted when it is read. What
- * comes back may have been made up: every index is looked at.
+ * Packs and unpacks the stream order (streams, events, graph launches) of state-order.c. It is the
+ * part of a checkpoint that holds dependencies. state-machine.c calls it.
+ *
+ * Markers without references are left out, and the others get new numbers. Unpacking counts the
+ * references again. The bytes are untrusted: every index is checked.
  */
 #include "replay/state/state-order.h"
 
@@ -21,7 +23,7 @@ enum {
 	STREAM_DROPPED_WAIT = 8,
 };
 
-/* What a wait is for: a marker is its number and the last of these. */
+/* Targets of a wait. A marker is packed as its number + WAIT_MARKER. */
 enum {
 	WAIT_UNKNOWN = 0,
 	WAIT_HOST = 1,
@@ -80,9 +82,9 @@ uint32_t ts_state_order_unpack_found(struct ts_unpack *unpack,
 	return (uint32_t)n;
 }
 
-/* ---- to bytes ----------------------------------------------------------------------------------- */
+/* ---- to bytes -------------------------------------------------------------------------------- */
 
-/* The keys of a map whose values are 0, 1, 2, ...: an array of them, to be free()d. */
+/* Returns the keys of a map whose values are 0, 1, 2, ... as an array. The caller frees it. */
 static struct ts_state_map_slot *keys_of(const struct ts_state_map *map, size_t n)
 {
 	struct ts_state_map_slot *keys = calloc(n ? n : 1, sizeof(*keys));
@@ -136,7 +138,7 @@ static void pack_marker(struct ts_pack *pack, const struct ts_state_order_marker
 	pack_host(pack, marker->host_op_id, marker->host_over_ns);
 }
 
-/* Those that are referred to; *ret_numbers: of each the number that it gets. */
+/* Packs the markers with references. *ret_numbers maps old numbers to new ones. */
 static void pack_markers(struct ts_pack *pack, const struct ts_state_order *order,
 			 uint32_t **ret_numbers)
 {
@@ -278,9 +280,12 @@ void ts_state_order_pack(const struct ts_state_order *order, struct ts_pack *pac
 	free(numbers);
 }
 
-/* ---- from bytes --------------------------------------------------------------------------------- */
+/* ---- from bytes ------------------------------------------------------------------------------ */
 
-/* An array for n items, zeroed. Fails as bad bytes do where there is no memory: the answer is had without them. */
+/*
+ * Returns a zeroed array of n items. If memory is short, the bytes count as bad, because the answer
+ * is available without them.
+ */
 static void *array(struct ts_unpack *unpack, size_t n, size_t bytes)
 {
 	void *items = calloc(n ? n : 1, bytes);
@@ -302,7 +307,7 @@ static void unpack_contexts(struct ts_unpack *unpack, struct ts_state_order *ord
 		order->contexts[i] =
 			(struct ts_state_order_context){.legacy = (uint32_t)(legacy - 1),
 							.unsure = ts_unpack_u(unpack)};
-		/* NONE is as large as it can be. */
+		/* NONE is the largest valid value. */
 		unpack->bad |= !legacy || legacy - 1 > NONE ||
 			       ts_state_map_set(&order->context_by_id, session, id, (uint32_t)i);
 	}
@@ -338,7 +343,7 @@ static void unpack_markers(struct ts_unpack *unpack, struct ts_state_order *orde
 	}
 }
 
-/* Another that refers to it. NONE: there is no such one. */
+/* Adds a reference to a marker. Returns NONE if there is no such marker. */
 static uint32_t refer(struct ts_unpack *unpack, struct ts_state_order *order, uint64_t marker)
 {
 	if (marker >= order->n_markers) {
@@ -380,7 +385,7 @@ static void unpack_waiting(struct ts_unpack *unpack, struct ts_state_order *orde
 	stream->n_markers = stream->n_markers_allocated = unpack->bad ? 0 : n;
 	for (size_t i = 0; i < stream->n_markers; i++) {
 		stream->markers[i] = refer(unpack, order, ts_unpack_u(unpack));
-		/* What stands in a stream knows in which. */
+		/* A marker in a stream's list must name its stream. */
 		unpack->bad |= unpack->bad || order->markers[stream->markers[i]].stream == NONE;
 	}
 }
@@ -414,7 +419,7 @@ static void unpack_stream(struct ts_unpack *unpack, struct ts_state_order *order
 	unpack_waiting(unpack, order, stream);
 }
 
-/* As each came to be known: in its context, and by its id. */
+/* Registers a stream in its context and by its id. */
 static void place_stream(struct ts_unpack *unpack, struct ts_state_order *order, uint32_t i,
 			 const struct ts_state_map_slot *contexts)
 {
@@ -474,7 +479,7 @@ static void unpack_events(struct ts_unpack *unpack, struct ts_state_order *order
 			unpack->bad |= ts_state_map_set(&order->marker_by_event, session, key,
 							marker) != 0;
 	}
-	/* One that nobody refers to would be freed once too often. */
+	/* A marker without references would be freed once too often. */
 	for (size_t i = 0; i < order->n_markers; i++)
 		unpack->bad |= !order->markers[i].n_refs;
 	unpack->bad |= ts_state_map_count(&order->marker_by_event) != n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as bytes: by their type's columns, in the order of the schema, times from the checkpoint's.
+ * Packs rows for checkpoint.c, column by column in the order of the schema. Times are relative to
+ * the checkpoint's time.
  */
 #include "replay/state/checkpoint/pack.h"
 

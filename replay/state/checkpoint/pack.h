@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as bytes, and back: what checkpoints are made of. A varint is LEB128, as in FORMAT.md. A reader of bytes that lie
- * ends up `bad`, and gives zeros from there on: whoever reads looks once, at the end of each part.
+ * Packs numbers into bytes and unpacks them, for checkpoints. A varint is LEB128, as in FORMAT.md.
+ * If the bytes are malformed, unpacking sets `bad` and returns zeros from there on. A reader
+ * therefore checks `bad` once after each part.
  */
 #pragma once
 
@@ -10,8 +11,8 @@
 
 struct ts_pack {
 	struct ts_buffer buffer;
-	uint64_t base_ns; /* times are told from it */
-	bool failed;	  /* no memory */
+	uint64_t base_ns; /* times are relative to it */
+	bool failed;	  /* out of memory */
 };
 
 struct ts_unpack {
@@ -31,7 +32,7 @@ static inline void ts_pack_u(struct ts_pack *pack, uint64_t value)
 		pack->failed = true;
 }
 
-/* The distance from one number to another, either way round. */
+/* Packs a signed difference in zigzag form. */
 static inline void ts_pack_from(struct ts_pack *pack, uint64_t value, uint64_t from)
 {
 	uint64_t d = value - from;
@@ -80,7 +81,10 @@ static inline uint64_t ts_unpack_ns(struct ts_unpack *unpack)
 	return ts_unpack_from(unpack, unpack->base_ns);
 }
 
-/* How many follow, each at least a byte; 0 where that cannot be. */
+/*
+ * Reads the number of following items, each at least one byte. Returns 0 and sets `bad` if they do
+ * not fit.
+ */
 static inline size_t ts_unpack_count(struct ts_unpack *unpack)
 {
 	uint64_t n = ts_unpack_u(unpack);
@@ -91,6 +95,6 @@ static inline size_t ts_unpack_count(struct ts_unpack *unpack)
 	return 0;
 }
 
-/* A row, column by column. */
+/* Packs or unpacks a row, column by column. */
 void ts_pack_row(struct ts_pack *pack, const struct ts_row_schema *schema, const void *row);
 void ts_unpack_row(struct ts_unpack *unpack, const struct ts_row_schema *schema, void *row);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of the same program differ little and far between, so the search starts where the sequences part and looks at what is
- * nearest first. It is quadratic in how far it has to look, hence the bounds.
+ * Aligns two sequences: see align.h. diff.c calls it. Runs of one program differ little and rarely,
+ * so the search starts at the point of difference and tries the nearest pairs first. Its cost is
+ * quadratic in the distance; hence the bounds.
  */
 #include "replay/state/compare/align.h"
 
@@ -13,7 +14,7 @@ struct sides {
 	uint64_t *budget;
 };
 
-/* Whether they go on alike from there: for so many, or to the end of both. */
+/* True if the next n_wanted names agree, or all names up to the end of both sequences. */
 static bool agree(const struct sides *sides, size_t i, size_t j, unsigned n_wanted)
 {
 	for (unsigned n = 0; n < n_wanted; n++, i++, j++) {
@@ -25,7 +26,7 @@ static bool agree(const struct sides *sides, size_t i, size_t j, unsigned n_want
 	return true;
 }
 
-/* The nearest place at which they agree again: i and j away from here. */
+/* Finds the nearest place where the sequences agree again: *ret_i and *ret_j names ahead. */
 static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, size_t *ret_j)
 {
 	size_t left_a = sides->n_a - i, left_b = sides->n_b - j;
@@ -51,7 +52,7 @@ static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, s
 			return true;
 		}
 	}
-	/* What is left is short, and nothing of it agrees. */
+	/* The rest is short, and no part of it agrees. */
 	*ret_i = left_a;
 	*ret_j = left_b;
 	return left_a + left_b <= TS_ALIGN_REACH;

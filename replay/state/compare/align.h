@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sequences of names laid beside each other: which agree, and what is in one alone. Within replay/state.
+ * Aligns two sequences of names: pairs that agree, and names in one sequence only. Private to
+ * replay/state.
  *
- * Where they differ, the nearest place is taken at which TS_ALIGN_RUN in a row agree again, at most TS_ALIGN_REACH away in
- * both together; sooner than one that is further than 2 away, one name is taken to be in the place of another. Without
- * either, or once *budget comparisons are spent, the rest of both is not aligned.
+ * If the sequences differ, the search finds the nearest place where TS_ALIGN_RUN names in a row
+ * agree again. It skips at most TS_ALIGN_REACH names in both sequences together. If that place is
+ * more than 2 names away, one name may count as a replacement of another. If there is no such
+ * place, or after *budget comparisons, the rest is not aligned.
  */
 #pragma once
 
@@ -16,11 +18,12 @@
 
 enum ts_align_step {
 	TS_ALIGN_PAIR, /* a[i] and b[j] agree */
-	TS_ALIGN_ALONE, /* a[i .. i + n_a) and b[j .. j + n_b) have no counterpart; one of them may be empty */
-	TS_ALIGN_GIVEN_UP, /* likewise the rest: not looked at */
+	/* a[i .. i + n_a) and b[j .. j + n_b) have no counterpart. One of the two may be empty. */
+	TS_ALIGN_ALONE,
+	TS_ALIGN_GIVEN_UP, /* the rest of both was not aligned */
 };
 
-/* Called in order of both. */
+/* Called in the order of both sequences. */
 typedef void ts_align_fn(void *data, enum ts_align_step step, size_t i, size_t n_a, size_t j,
 			 size_t n_b);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All pairs of a session's streams are candidates, the best are taken first. In how many names two agree is counted by
- * walking both their sorted tallies.
+ * Pairs the streams of two traces: see counterparts.h. diff.c calls it. All pairs of streams of a
+ * session are candidates, and the best pairs are chosen first. Each stream has a sorted list of
+ * names with counts. A walk over two lists counts the names in common.
  */
 #include "replay/state/compare/counterparts.h"
 
@@ -14,13 +15,13 @@
 
 #define NONE TS_COUNTERPARTS_NONE
 
-/* How often a stream has a name. */
+/* Number of operations with a name in a stream. */
 struct tally {
 	uint32_t name;
 	size_t n;
 };
 
-/* A stream in the order in which those of its session were given work. */
+/* A stream; sorted by session and by first operation. */
 struct ranked {
 	uint32_t session, index;
 	uint64_t first_op_id;
@@ -131,7 +132,7 @@ static size_t in_common(const struct ranked *a, const struct ranked *b)
 	return n;
 }
 
-/* Steps that comparing all takes, in a bound. */
+/* True if comparing all pairs stays within TS_COUNTERPARTS_STEPS. */
 static bool is_affordable(const struct ranked *a, size_t n_a, const struct ranked *b, size_t n_b)
 {
 	uint64_t of_a = 1, of_b = 1;
@@ -140,12 +141,12 @@ static bool is_affordable(const struct ranked *a, size_t n_a, const struct ranke
 		of_a += a[i].n_tallies + 1;
 	for (size_t i = 0; i < n_b; i++)
 		of_b += b[i].n_tallies + 1;
-	/* Both are at most 2^32: there are fewer streams than that, and names. */
+	/* Both sums are at most 2^32, because there are fewer streams and names than that. */
 	return of_a <= TS_COUNTERPARTS_STEPS / (n_b + 1) &&
 	       of_b <= TS_COUNTERPARTS_STEPS / (n_a + 1);
 }
 
-/* One session of each. */
+/* Pairs the streams of one session. */
 static int pair(const struct ranked *a, size_t n_a, const struct ranked *b, size_t n_b,
 		uint32_t *ret_of_a)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which stream of a trace is which of another trace of the same program. Within replay/state.
+ * Finds the corresponding streams in two traces of one program. Private to replay/state.
  *
- * Handles, the vendor's numbers and the times at which devices began differ from run to run. What a stream did does not: the
- * two that have the most operations of equal names in common belong together, then of those left the next two. Of equal
- * ones the n-th that was given work is the other's n-th: by operation ids, which count calls, not starts. Streams that share
- * nothing are put together likewise. In a session with so many streams and names that comparing all would take more than
+ * Handles, the vendor's stream numbers and start times differ from run to run. The work of a stream
+ * does not. The pair of streams with the most operations of equal names is chosen first, then the
+ * next best pair of the rest. If pairs are equal, the n-th stream with work corresponds to the n-th
+ * of the other trace. That order uses operation ids, which count calls and not starts. Streams
+ * without common names are paired by the same order. If a session would take more than
  * TS_COUNTERPARTS_STEPS, the order alone decides.
  */
 #pragma once
@@ -17,12 +18,16 @@
 #define TS_COUNTERPARTS_STEPS (UINT64_C(1) << 26)
 
 struct ts_counterparts_stream {
-	uint32_t session;     /* 0, 1, ...: counterparts are of the session of the same number */
-	uint64_t first_op_id; /* the least of its operations' */
+	/* 0, 1, ...: streams pair with streams of the session with the same number. */
+	uint32_t session;
+	uint64_t first_op_id; /* smallest id of its operations */
 	const uint32_t *names;
 	size_t n;
 };
 
-/* For each of `a` the index of its counterpart in `b`, or TS_COUNTERPARTS_NONE; no two have the same. -ENOMEM. */
+/*
+ * Writes, for each stream of `a`, the index of its counterpart in `b`, or TS_COUNTERPARTS_NONE. No
+ * two streams share a counterpart. Returns 0 or -ENOMEM.
+ */
 int ts_counterparts(const struct ts_counterparts_stream *a, size_t n_a,
 		    const struct ts_counterparts_stream *b, size_t n_b, uint32_t *ret_of_a);

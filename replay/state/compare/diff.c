@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each trace is read once: durations are gathered by name, operations of devices by stream. What is known of both is put
- * together at the end.
+ * Compares the traces of two sides: see diff.h. `tsctl diff` calls it. It uses the state machine
+ * for doubts, and align.c, counterparts.c, ranks.c and spread.c for the comparison. It reads each
+ * trace once and collects durations by name and device operations by stream. The comparison follows
+ * at the end.
  */
 #include "replay/state/compare/diff.h"
 
@@ -29,26 +31,26 @@ struct samples {
 	uint32_t n, n_allocated;
 };
 
-#define MAX_CONFIGS 8u /* of a kernel, that are told apart */
+#define MAX_CONFIGS 8u /* distinct configurations per kernel */
 
 struct configs {
 	struct ts_diff_config at[MAX_CONFIGS];
 	uint64_t counts[MAX_CONFIGS];
-	size_t n_runs[MAX_CONFIGS];   /* that have it */
-	size_t last_run[MAX_CONFIGS]; /* of those */
+	size_t n_runs[MAX_CONFIGS];   /* runs with this configuration */
+	size_t last_run[MAX_CONFIGS]; /* the last of those runs */
 	unsigned n;
-	bool is_full; /* there were more: nothing can be said */
+	bool is_full; /* there were more: no verdict possible */
 };
 
-/* What the runs of a side have in common. */
+/* Extremes over the runs of a side. */
 struct extremes {
 	uint64_t least_count, most_count;
-	struct ts_spread medians; /* of the runs that have it */
+	struct ts_spread medians; /* of the runs that have the name */
 };
 
 struct name {
-	struct samples samples[2]; /* of all runs before this one */
-	struct samples run;	   /* of this one */
+	struct samples samples[2]; /* of all finished runs */
+	struct samples run;	   /* of the current run */
 	uint64_t n_in_run;
 	struct extremes extremes[2];
 	struct configs *configs[2]; /* NULL: none */
@@ -69,15 +71,15 @@ struct op {
 
 struct stream {
 	uint32_t session, stream; /* as in the trace */
-	uint32_t session_at;	  /* the n-th session with operations */
-	uint64_t first_op_id;	  /* the least */
-	size_t first, n;	  /* operations, once sorted by stream */
+	uint32_t session_at;	  /* number among sessions with operations */
+	uint64_t first_op_id;	  /* smallest */
+	size_t first, n;	  /* operations, after sorting by stream */
 };
 
 struct side {
-	struct ts_state_map kernels; /* by the id of the string */
+	struct ts_state_map kernels; /* by string id */
 	struct ts_state_map by_stream;
-	struct ts_state_map by_session; /* to which it is of those with operations */
+	struct ts_state_map by_session; /* number among sessions with operations */
 	uint32_t n_sessions;
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
@@ -86,9 +88,9 @@ struct side {
 	uint64_t first_ns; /* of the first run */
 };
 
-/* What is known of a run while it is read. */
+/* The current run while it is read. */
 struct run {
-	size_t at; /* the n-th of its side */
+	size_t at; /* number of the run in its side */
 	uint64_t n_ops, first_ns, last_ns, ops_ns, busy_ns;
 	struct device devices[MAX_DEVICES];
 	unsigned n_devices;
@@ -97,13 +99,13 @@ struct run {
 struct diffing {
 	struct ts_diff *diff;
 	const struct ts_diff_options *options;
-	struct name *names; /* beside diff->names */
+	struct name *names; /* parallel to diff->names */
 	size_t n_names_allocated[2];
 	struct ts_intern texts;
-	struct ts_state_map by_key; /* session: the type */
+	struct ts_state_map by_key; /* the map's session is the row type */
 	struct side sides[2];
 	struct run run;
-	/* While two streams are aligned. */
+	/* Valid while two streams are aligned. */
 	const struct stream *pair[2];
 	uint64_t budget;
 	uint64_t first_ns; /* of diff->first */
@@ -154,7 +156,7 @@ static void diffing_deinit(struct diffing *diffing)
 	}
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int add_name(struct diffing *diffing, const struct ts_diff_name *what, uint32_t *ret_name)
 {
@@ -243,7 +245,7 @@ static int find_name(struct diffing *diffing, struct side *side, struct ts_sbt_r
 	}
 }
 
-/* The same for the same trace: splitmix64 of how many there were. */
+/* splitmix64 of the number of samples: equal for equal traces. */
 static uint64_t random_of(uint64_t n)
 {
 	n = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -257,7 +259,7 @@ static int add_sample(struct samples *samples, uint64_t n_before, uint64_t value
 	uint64_t at = samples->n;
 
 	if (samples->n == TS_DIFF_MAX_SAMPLES) {
-		/* Each of all so far is kept with the same probability. */
+		/* Reservoir sampling: each sample so far is kept with equal probability. */
 		at = random_of(n_before) % (n_before + 1);
 		if (at < TS_DIFF_MAX_SAMPLES)
 			samples->at[at] = value;
@@ -293,7 +295,7 @@ static int compare_values(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A run is over: its samples join those of the runs before. */
+/* At the end of a run, its samples join those of earlier runs. */
 static int close_run_of(struct name *name, unsigned side, size_t run)
 {
 	struct extremes *extremes = &name->extremes[side];
@@ -362,7 +364,7 @@ static int add_config(struct diffing *diffing, unsigned side, uint32_t name,
 	return 0;
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int find_session(struct side *side, uint32_t session, uint32_t *ret_at)
 {
@@ -399,7 +401,7 @@ static unsigned kind_of(uint32_t type)
 	return type == TS_ROW_KERNEL ? 0 : type == TS_ROW_MEMCPY ? 1 : 2;
 }
 
-/* Rows come in the order of their start, so what a device has done before is one time. */
+/* Rows come ordered by start, so one time per device is enough to find its overlap. */
 static void add_busy(struct run *run, uint32_t session, uint32_t device, uint64_t start_ns,
 		     uint64_t end_ns)
 {
@@ -424,7 +426,7 @@ static void add_busy(struct run *run, uint32_t session, uint32_t device, uint64_
 static int add_op(struct diffing *diffing, unsigned at, const struct ts_sbt_row *row, uint32_t name,
 		  uint64_t ns)
 {
-	/* The three types begin alike (sbt/schema.h). */
+	/* The three row types share their first fields (sbt/schema.h). */
 	const struct ts_row_kernel *common = row->kernel;
 	struct ts_diff_total *total = &diffing->diff->totals[at];
 	struct side *side = &diffing->sides[at];
@@ -498,7 +500,7 @@ static int close_run(struct diffing *diffing, unsigned at, size_t i_run)
 	return r;
 }
 
-/* Strings are numbered by their file. */
+/* String ids are per file, so the map by string id starts empty for each run. */
 static void open_run(struct diffing *diffing, unsigned at, size_t i_run)
 {
 	diffing->run = (struct run){.at = i_run};
@@ -544,7 +546,7 @@ static int read_run(struct diffing *diffing, unsigned at, size_t i_run,
 	return close_run(diffing, at, i_run);
 }
 
-/* ---- what changed, by name -------------------------------------------------------------------- */
+/* ---- what changed, by name ------------------------------------------------------------------- */
 
 static double change_of(const struct ts_diff_name *name)
 {
@@ -567,7 +569,9 @@ static bool has_config(const struct configs *configs, const struct ts_diff_confi
 	return false;
 }
 
-/* The most frequent one that all runs of a side have, and none of the other. */
+/*
+ * Finds the most frequent configuration that all runs of one side have and no run of the other has.
+ */
 static void judge_configs(const struct ts_diff *diff, const struct name *name,
 			  struct ts_diff_name *ret_name)
 {
@@ -588,7 +592,7 @@ static void judge_configs(const struct ts_diff *diff, const struct name *name,
 	}
 }
 
-/* 1: slower, -1: faster, 0: neither is proven. */
+/* Returns 1: slower, -1: faster, 0: no change is significant. */
 static int judge_time(const struct diffing *diffing, const struct name *of,
 		      const struct ts_diff_name *name)
 {
@@ -632,10 +636,10 @@ static void judge_overlap(struct ts_diff *diff)
 	const struct ts_diff_total *before = &diff->totals[0], *after = &diff->totals[1];
 
 	bool few = before->n_runs < TS_SPREAD_MIN_RUNS || after->n_runs < TS_SPREAD_MIN_RUNS;
-	/* How much overlaps depends on when the host launches. */
+	/* Overlap depends on the times of the host's launches. */
 	int moved = ts_spread_host_moved(&before->overlap, &after->overlap);
 
-	/* On the host's clock it depends on when the threads of the virtual GPU run, too. */
+	/* With clock=host it also depends on the scheduling of the virtual GPU's threads. */
 	if (diff->has_host_clock && few)
 		return;
 	diff->lost_overlap =
@@ -682,9 +686,9 @@ static int judge_names(struct diffing *diffing)
 	return r;
 }
 
-/* ---- operation by operation ------------------------------------------------------------------- */
+/* ---- operation by operation ------------------------------------------------------------------ */
 
-/* By stream; in each they are in the order of time already. */
+/* Sorts by stream. Operations of one stream are in time order already. */
 static int sort_ops(struct side *side)
 {
 	struct op *sorted = calloc(side->n_ops + 1, sizeof(*sorted));
@@ -769,7 +773,9 @@ static void keep_slower(struct diffing *diffing, size_t i, size_t j)
 	diff->slower[at] = op;
 }
 
-/* Of all streams, where the first trace, or else the second, is the earliest. */
+/*
+ * Keeps the earliest difference of all streams, by time in the first trace, or else in the second.
+ */
 static void keep_first(struct diffing *diffing, size_t i, size_t j)
 {
 	const struct op *a = op_of(diffing, 0, i), *b = op_of(diffing, 1, j);
@@ -803,7 +809,7 @@ static void on_step(void *data, enum ts_align_step step, size_t i, size_t n_a, s
 	}
 }
 
-/* What all streams did, one after the other: of each its part. */
+/* Writes the names of all operations, and for each stream its slice of them. */
 static int describe_streams(const struct side *side, uint32_t **ret_names,
 			    struct ts_counterparts_stream **ret_streams)
 {
@@ -869,7 +875,7 @@ static int align_streams(struct diffing *diffing)
 	return r;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static uint64_t total_change(const struct ts_diff *diff, const struct ts_diff_name *name)
 {
@@ -879,7 +885,7 @@ static uint64_t total_change(const struct ts_diff *diff, const struct ts_diff_na
 	return a < b ? b - a : a - b;
 }
 
-/* Work of devices that changed, calls that did, all others. */
+/* 0: changed device work, 1: changed calls, 2: the rest. */
 static unsigned group_of(const struct ts_diff_name *name)
 {
 	if (name->verdict == TS_DIFF_SAME || name->verdict == TS_DIFF_FEW)
@@ -905,7 +911,7 @@ static int compare_names(const void *a, const void *b)
 	return x->before < y->before ? -1 : x->before > y->before;
 }
 
-/* Operations name them by index, so that goes along. */
+/* Sorts the names, and updates the operations, which refer to names by index. */
 static int sort_names(struct ts_diff *diff)
 {
 	struct sorted *sorted = calloc(diff->n_names + 1, sizeof(*sorted));
@@ -961,7 +967,7 @@ int ts_diff_read(const struct ts_diff_runs runs[2], const struct ts_diff_options
 	r = r ? r : judge_names(&diffing);
 	if (!r)
 		judge_overlap(diff);
-	/* Sorted once nothing lies beside the names any more. */
+	/* Names are sorted last, because the arrays parallel to them are then gone. */
 	diffing_deinit(&diffing);
 	r = r ? r : sort_names(diff);
 	if (!r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The normal approximation, which from five values on is good to a few percent of p; equal values share their ranks, and the
- * variance says so.
+ * The Mann-Whitney test by the normal approximation, for diff.c. With five or more values the error
+ * of p is a few percent. Equal values share their ranks, and the variance accounts for ties.
  */
 #include "replay/state/compare/ranks.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How many of the values from i on are equal to `value`. */
+/* Counts the values from i on that equal `value`. */
 static size_t run(const uint64_t *values, size_t n, size_t i, uint64_t value)
 {
 	size_t from = i;
@@ -26,7 +26,10 @@ double ts_ranks_test(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_
 	double greater = 0, ties = 0, variance, distance;
 	size_t i = 0, j = 0;
 
-	/* Value by value: b's there are greater than all of a's before, and equal to a's here. */
+	/*
+	 * For each value: each b is greater than all earlier a's, and ties with the a's of the same
+	 * value.
+	 */
 	while (i < n_a || j < n_b) {
 		uint64_t value = i == n_a ? b[j] : j == n_b || a[i] < b[j] ? a[i] : b[j];
 		size_t of_a = run(a, n_a, i, value), of_b = run(b, n_b, j, value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Mann-Whitney test: whether values of one sample tend to be greater than those of another. Within replay/state; pure
- * functions.
+ * The Mann-Whitney test: do values of one sample tend to be greater than those of another? Private
+ * to replay/state; pure functions.
  */
 #pragma once
 
@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Both sorted, neither empty. *ret_share: of all pairs, those in which b's is greater, ties by half. Returns p, two-sided. */
+/*
+ * Both arrays are sorted and not empty. *ret_share is the share of pairs in which b's value is
+ * greater; ties count half. Returns p, two-sided.
+ */
 double ts_ranks_test(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
 		     double *ret_share);
 
-/* Holm's correction, in place: of each p, as they stand. -ENOMEM. */
+/* Applies Holm's correction to the n values in place. Returns 0 or -ENOMEM. */
 int ts_ranks_correct(double *p, size_t n);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measured on a busy machine: of two sets of three runs of one program, the host's times of one name or another lay apart in 4 to 9 of
- * 100 pairs of sets; of two sets of five in 2 of 1000, of eight in none of 4000. Single runs differed by up to 6 times.
+ * Compares the ranges of a figure over runs, for diff.c: see spread.h. The thresholds come from a
+ * measurement on a busy machine with identical runs. Host times of some name were separated by
+ * chance in 4 to 9 of 100 pairs of sets of three runs. With sets of five runs it was 2 of 1000, and
+ * with eight none of 4000. Single runs differed by up to a factor of 6.
  */
 #include "replay/state/compare/spread.h"
 

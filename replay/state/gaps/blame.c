@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goes through what was recorded of threads once, in the order of time. Of each thread it is known what it is in: a call of the
- * vendor's, a system call, a page fault, freeing memory, an interval off its CPU, of each the last. Time up to the thread's next row goes
- * to the innermost of them, in every window that is open on the thread: of each gap there is one before its call, one in it,
- * and, on the threads that woke another one, one for as long as that was blocked.
+ * Explains gaps by the activity of threads: the second pass of gaps.h. gaps.c calls it; it sums
+ * time with parts.c.
+ *
+ * The module reads the rows of threads once, in time order. For each thread it keeps the last
+ * activity of each kind: a call of the vendor's API, a system call, a page fault, a memory reclaim,
+ * an interval off its CPU. The time up to the thread's next row goes to the innermost activity, in
+ * each window that is open on the thread.
+ *
+ * Each gap has two windows on the calling thread: one before its call and one inside. If a thread
+ * was blocked and another thread woke it, the waker gets a window for the blocked time.
  */
 #include "replay/state/gaps/blame.h"
 
@@ -13,13 +19,13 @@
 #include "proto/abi/grow.h"
 #include "replay/state/state-map.h"
 
-#define MAX_DEPTH   8u	   /* who woke who woke ... */
-#define MAX_WINDOWS 65536u /* that are open on a thread because it woke others */
+#define MAX_DEPTH   8u	   /* length of a chain of wakers */
+#define MAX_WINDOWS 65536u /* open on a thread because it woke others */
 #define MAX_LOSSES  65536u
-#define MAX_IN_HAND 256u /* requests of a thread that are not over */
+#define MAX_IN_HAND 256u /* open requests of a thread */
 #define ALWAYS	    UINT64_MAX
 
-/* What a thread can be in, the innermost last. */
+/* Kinds of a thread's activity, innermost last. */
 enum activity_kind {
 	IN_CALL,
 	IN_SYSCALL,
@@ -31,8 +37,8 @@ enum activity_kind {
 
 struct activity {
 	uint64_t end_ns;
-	uint64_t runnable_ns; /* OFF_CPU: from then on it could have run */
-	uint64_t row;	      /* which one; 0: its own code */
+	uint64_t runnable_ns; /* OFF_CPU: runnable from this time on */
+	uint64_t row;	      /* number of the row; 0: own code */
 	struct ts_gap_key key;
 };
 
@@ -41,10 +47,10 @@ struct window {
 	uint32_t gap;
 	uint32_t thread;
 	uint32_t depth;
-	uint32_t listed_parent, total_parent; /* parts that it explains */
+	uint32_t listed_parent, total_parent; /* the parts that it explains */
 };
 
-/* What a thread gave a disk to do. */
+/* A thread's request to a disk. */
 struct request {
 	uint64_t end_ns, issued_ns, row;
 	uint32_t disk, operation;
@@ -52,12 +58,12 @@ struct request {
 
 struct thread {
 	uint32_t session, tid;
-	uint64_t now_ns; /* up to then all is told */
+	uint64_t now_ns; /* accounted up to this time */
 	struct activity in[N_KINDS];
-	size_t next, end;      /* of the gaps' windows: those that open later */
-	struct window *opened; /* or to open, for those that it woke */
+	size_t next, end;      /* windows of gaps that open later */
+	struct window *opened; /* open windows, and later ones as a waker */
 	size_t n_opened, n_allocated;
-	struct request *requests; /* NULL: it had none yet; else there is room for MAX_IN_HAND */
+	struct request *requests; /* NULL, or room for MAX_IN_HAND */
 	size_t n_requests;
 };
 
@@ -72,7 +78,7 @@ struct blamer {
 	struct thread *threads;
 	size_t n_threads;
 	struct ts_state_map thread_by_id, thread_by_tid, session_by_pid, sched_by_session;
-	uint64_t *sched_ns;	/* since when scheduling is known, of each session */
+	uint64_t *sched_ns;	/* per session: start of scheduling events */
 	struct window *windows; /* of the gaps, by thread, then time */
 	size_t n_windows;
 	struct loss *losses;
@@ -81,7 +87,7 @@ struct blamer {
 	uint64_t n_rows;
 };
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64_t row, uint64_t ns,
 		    uint64_t waiting_ns)
@@ -98,7 +104,7 @@ static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64
 		entry->part.queued_ns += waiting_ns;
 	else
 		entry->part.runnable_ns += waiting_ns;
-	/* Its own code is no row: it has as many pieces as something else came between. */
+	/* Own code has no row: other activities split it into many pieces. */
 	if (row && entry->last_row != row) {
 		entry->last_row = row;
 		entry->part.count++;
@@ -125,7 +131,7 @@ static int add_to_window(struct blamer *blamer, const struct window *window,
 	return r ? r : add_part(&blamer->blame->total, &own, row, ns, waiting_ns);
 }
 
-/* ---- time of a thread --------------------------------------------------------------------------- */
+/* ---- time of a thread ------------------------------------------------------------------------ */
 
 static uint64_t sched_since(const struct blamer *blamer, uint32_t session)
 {
@@ -134,7 +140,7 @@ static uint64_t sched_since(const struct blamer *blamer, uint32_t session)
 	return i == TS_STATE_MAP_NONE ? ALWAYS : blamer->sched_ns[i];
 }
 
-/* What `kind` is now, with what it is in. */
+/* Returns the key of activity `kind`, with the call and the file that the thread is in. */
 static struct ts_gap_key key_now(const struct thread *thread, unsigned kind)
 {
 	struct ts_gap_key key = thread->in[kind].key;
@@ -148,7 +154,9 @@ static struct ts_gap_key key_now(const struct thread *thread, unsigned kind)
 	return key;
 }
 
-/* Adds [now, to) of the thread to every window that is open then; no window opens or closes in it. */
+/*
+ * Adds [now, to) of the thread to each window that is open. No window opens or closes in between.
+ */
 static int add_to_windows(struct blamer *blamer, struct thread *thread, uint64_t to_ns,
 			  const struct ts_gap_key *key, const struct activity *activity)
 {
@@ -174,7 +182,10 @@ static int open_window(struct thread *thread, const struct window *window)
 	return 0;
 }
 
-/* Opens and closes windows as of now. *ret_until: no other does so before; *ret_any: one is open. */
+/*
+ * Opens and closes windows at the current time. *ret_until: the next change at the earliest.
+ * *ret_any: a window is open.
+ */
 static int update_windows(struct blamer *blamer, struct thread *thread, uint64_t *ret_until,
 			  bool *ret_any)
 {
@@ -243,7 +254,7 @@ static int add_now(struct blamer *blamer, struct thread *thread, uint64_t *until
 	return add_to_windows(blamer, thread, *until_ns, &key, NULL);
 }
 
-/* All rows of the thread that begin before `to_ns` are known. */
+/* Accounts for time up to `to_ns`. All rows of the thread that begin before are known. */
 static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 {
 	while (thread->now_ns < to_ns) {
@@ -260,11 +271,12 @@ static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 	return 0;
 }
 
-/* ---- wakers ------------------------------------------------------------------------------------- */
+/* ---- wakers ---------------------------------------------------------------------------------- */
 
 /*
- * The kernel's numbers of threads are those of the first pid namespace; a process in another one told of its threads by
- * its own. It is in none if its first thread is known by the number that the kernel knows the process by.
+ * The kernel numbers threads in the first pid namespace. A process in another namespace records its
+ * own numbers for its threads. If the process's first thread has the kernel's number of the
+ * process, the numbers agree.
  */
 static struct thread *find_waker(struct blamer *blamer, uint32_t pid, uint32_t tid)
 {
@@ -286,7 +298,10 @@ static void cut_parts(struct blamer *blamer, const struct window *window)
 		blamer->blame->parts[listed].is_cut = true;
 }
 
-/* The part of a window, up to a time, in which something else explains the thread's interval off its CPU. */
+/*
+ * Finds the part of a window, up to until_ns, in which other activity explains the thread's
+ * interval off its CPU.
+ */
 static int window_below(struct blamer *blamer, const struct thread *thread,
 			const struct window *window, uint64_t until_ns, struct window *ret_below)
 {
@@ -320,7 +335,7 @@ static int window_below(struct blamer *blamer, const struct thread *thread,
 	return r;
 }
 
-/* What the waker did within a window of the thread that it woke is told below that thread's interval. */
+/* Gives the waker a window below the interval of the thread that it woke. */
 static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
 		  struct thread *waker, uint64_t woken_ns)
 {
@@ -355,7 +370,7 @@ static int follow_waker(struct blamer *blamer, struct thread *thread,
 	return r;
 }
 
-/* ---- disks -------------------------------------------------------------------------------------- */
+/* ---- disks ----------------------------------------------------------------------------------- */
 
 static int note_request(struct blamer *blamer, struct thread *thread,
 			const struct ts_row_block_io *row)
@@ -372,7 +387,7 @@ static int note_request(struct blamer *blamer, struct thread *thread,
 	for (size_t i = 1; i < n; i++)
 		if (thread->requests[i].end_ns < thread->requests[first].end_ns)
 			first = i;
-	/* Where there are too many, that goes which is over first. */
+	/* If there is no room, the request that ends first is replaced. */
 	thread->requests[n < MAX_IN_HAND ? n++ : first] =
 		(struct request){.end_ns = row->end_ns,
 				 .issued_ns = row->issued_ns,
@@ -408,8 +423,9 @@ static int follow_request(struct blamer *blamer, const struct thread *thread,
 }
 
 /*
- * A thread that the kernel has waiting for I/O waited for that of its own requests which was over last before it was woken. In a
- * page fault the kernel does not say what it waits for: there it must have been an interrupt that woke it.
+ * Explains a wait for I/O by the disk. The thread waited for that of its requests that ended last
+ * before the thread was woken. In a page fault the kernel does not record the reason of a wait.
+ * There the waker must be an interrupt.
  */
 static int follow_disk(struct blamer *blamer, const struct thread *thread,
 		       const struct ts_row_off_cpu *row)
@@ -435,7 +451,7 @@ static int follow_disk(struct blamer *blamer, const struct thread *thread,
 	return r;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t parent,
 			uint64_t period_ns)
@@ -452,7 +468,10 @@ static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t
 	return 0;
 }
 
-/* A sample says which code the thread's own code is then, and nothing of calls, of the system or the vendor. */
+/*
+ * A sample names the thread's own code. It does not count while the thread is in a call, a fault or
+ * off its CPU.
+ */
 static int feed_sample(struct blamer *blamer, struct thread *thread, const struct ts_sbt_row *row)
 {
 	const struct ts_row_sample *sample = row->sample;
@@ -486,7 +505,7 @@ static int feed_sample(struct blamer *blamer, struct thread *thread, const struc
 	return r;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static uint32_t thread_of(const struct ts_sbt_row *row)
 {
@@ -516,7 +535,7 @@ static void set_off_cpu(struct activity *activity, const struct ts_row_off_cpu *
 	activity->key.reason = row->reason;
 	activity->key.syscall = row->syscall;
 	activity->key.waker_context = could_run ? TS_WAKER_NONE : row->waker_context;
-	/* Whom an interrupt interrupted has nothing to do with it. */
+	/* An interrupted thread did not cause the wake-up. */
 	if (could_run) {
 		activity->key.waker_tid = row->next_tid;
 		activity->key.waker = row->next;
@@ -579,7 +598,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 
 	if (row->type == TS_ROW_LOSS)
 		return note_loss(blamer, row->session, row->loss);
-	/* Nothing that the thread did, and the last that it did. */
+	/* An OOM kill is not an activity of the thread, and it ends the thread. */
 	if (row->type == TS_ROW_PRESSURE && row->pressure->kind == TS_PRESSURE_OOM_KILL)
 		return 0;
 	i = ts_state_map_find(&blamer->thread_by_id, row->session, thread_of(row));
@@ -599,7 +618,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	if (r)
 		return r;
 	thread->in[kind] = activity;
-	/* No time, but it counts. */
+	/* An activity of length 0 has no time, but it is counted. */
 	if (activity.end_ns <= thread->now_ns) {
 		uint64_t until_ns = ALWAYS;
 		bool any;
@@ -615,7 +634,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	return r ? r : follow_disk(blamer, thread, row->off_cpu);
 }
 
-/* ---- what is known before ----------------------------------------------------------------------- */
+/* ---- what is known before -------------------------------------------------------------------- */
 
 static int compare_windows(const void *a, const void *b)
 {
@@ -663,7 +682,7 @@ static void add_window(struct blamer *blamer, uint32_t thread, uint32_t gap, uin
 					.total_parent = TS_PARTS_NONE};
 }
 
-/* What is no thread's doing is told at once. */
+/* Adds the parts of a gap that no thread explains, and its two windows. */
 static int begin_gap(struct blamer *blamer, uint32_t i)
 {
 	const struct ts_blame_gap *gap = &blamer->blame->gaps[i];
@@ -706,7 +725,7 @@ static int begin_gaps(struct blamer *blamer)
 	return r;
 }
 
-/* Lives of one number that come after each other are one thread here: they do not overlap. */
+/* If the system reuses a thread number, both threads are one here; their rows do not overlap. */
 static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
 {
 	uint32_t i = known->row.tid ? ts_state_map_find(&blamer->thread_by_tid, known->session,
@@ -724,7 +743,7 @@ static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
 		 : ts_state_map_set(&blamer->thread_by_id, known->session, known->row.thread, i);
 }
 
-/* Scheduling is known since the session's first interval. */
+/* Scheduling is known from the session's first off-CPU interval on. */
 static int know_sched(struct blamer *blamer)
 {
 	const char *recorded = ts_sbt_reader_metadata(blamer->reader, TS_METADATA_KERNEL_EVENTS);
@@ -773,7 +792,7 @@ static int begin(struct blamer *blamer)
 	return r ? r : begin_gaps(blamer);
 }
 
-/* ---- the pass ----------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static int read_rows(struct blamer *blamer, uint32_t session)
 {
@@ -797,7 +816,7 @@ static int read_rows(struct blamer *blamer, uint32_t session)
 		if (gap->end_ns > options.to_ns)
 			options.to_ns = gap->end_ns;
 	}
-	/* To 0 would be without end. */
+	/* to_ns 0 means no end. */
 	if (!options.to_ns)
 		return 0;
 	r = ts_sbt_cursor_new(blamer->reader, &options, &cursor);
@@ -813,7 +832,7 @@ static int read_rows(struct blamer *blamer, uint32_t session)
 	if (r != TS_SBT_E_END)
 		return r;
 	r = 0;
-	/* A waker's windows may outlast the gap that they are for by nothing. */
+	/* Accounts for the remaining time. No window ends after its gap. */
 	for (size_t i = 0; i < blamer->n_threads && !r; i++)
 		r = advance(blamer, &blamer->threads[i], options.to_ns);
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds gaps as operations begin (the state machine tells them so), and for each until when which cause can hold. Then
- * blame.c goes through what threads did.
+ * Finds the gaps between operations of a stream: see gaps.h. `tsctl gaps` and replay/report call
+ * it. The state machine reports operations; this module cuts each gap by the times up to which each
+ * cause can hold. blame.c then explains the remaining time by the activity of threads.
  */
 #include "replay/state/gaps/gaps.h"
 
@@ -12,9 +13,9 @@
 #include "replay/state/gaps/blame.h"
 #include "replay/state/state-map.h"
 
-/* It began when another one was over: how near counts as "when". */
+/* An operation that begins at most this long after another one ends counts as its successor. */
 #define ENGINE_SLACK_NS 5000u
-/* Of operations that were over last, how many are looked at for that. */
+/* Number of recent operations that are candidates for it. */
 #define RECENT 64u
 
 static const char *const cause_names[TS_GAP_CAUSES] = {
@@ -32,7 +33,7 @@ struct recent {
 	uint32_t session, device, context, stream, type, copy_kind;
 };
 
-/* What of a stream is known beside its sums. */
+/* Last operation of a stream, beside its sums. */
 struct last {
 	uint64_t op_id, end_ns;
 };
@@ -41,17 +42,17 @@ struct finder {
 	const struct ts_gaps_options *options;
 	struct ts_gaps *gaps;
 	struct ts_state_map stream_by_id;
-	struct last *lasts; /* as gaps->streams */
+	struct last *lasts; /* parallel to gaps->streams */
 	size_t n_streams_allocated, n_lasts_allocated;
 	struct recent recent[RECENT];
 	uint64_t n_recent;
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
 	uint64_t n_ids;
-	uint64_t *ids; /* of gaps->longest, which is a heap: the shortest first */
+	uint64_t *ids; /* of gaps->longest, a heap, shortest first */
 };
 
-/* ---- the longest -------------------------------------------------------------------------------- */
+/* ---- the longest ----------------------------------------------------------------------------- */
 
 static uint64_t length_of(const struct ts_gap *gap)
 {
@@ -105,7 +106,7 @@ static void keep_longest(struct finder *finder, const struct ts_gap *gap, uint64
 	}
 }
 
-/* ---- gaps --------------------------------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
 static int compare_lengths(const void *a, const void *b)
 {
@@ -115,7 +116,7 @@ static int compare_lengths(const void *a, const void *b)
 	return s != t ? (s > t ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Room for one more: the shorter half goes where there are too many. */
+/* Makes room for one more gap. If there are TS_GAPS_MAX, the shorter half is dropped. */
 static int reserve_gap(struct finder *finder)
 {
 	if (finder->n_found == TS_GAPS_MAX) {
@@ -149,7 +150,10 @@ static void find_dependency(const struct ts_state_op *op, struct ts_blame_gap *g
 	}
 }
 
-/* Nothing else may explain it: what had the engine outlasted the call and what was waited for. */
+/*
+ * Finds a busy engine. It counts only if it was busy after the call ended and after the
+ * dependencies ended.
+ */
 static void find_engine(const struct finder *finder, const struct ts_state_op *op,
 			struct ts_blame_gap *gap)
 {
@@ -187,7 +191,7 @@ static int add_gap(struct finder *finder, const struct ts_state_op *op, uint32_t
 	if (r)
 		return r;
 	if (op->unsure & TS_STATE_UNSURE_CALL) {
-		/* When it was asked for is not known: nor what held it back from then on. */
+		/* The time of the call is unknown, so its causes are unknown too. */
 		gap.thread = 0;
 		gap.call_ns = gap.depends_ns = gap.device_ns = gap.call_end_ns = gap.end_ns;
 	} else {
@@ -272,7 +276,7 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 	return r;
 }
 
-/* ---- the passes --------------------------------------------------------------------------------- */
+/* ---- the passes ------------------------------------------------------------------------------ */
 
 static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 {
@@ -304,7 +308,7 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* Each of the longest knows its gap: listed by id. */
+/* Links a gap to its entry in `longest`, by id. */
 struct listed {
 	uint64_t id;
 	uint32_t index;

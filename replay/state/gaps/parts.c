@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts found by keys without padding. Parts are only ever added, so their numbers hold. */
+/*
+ * Sums time by key: see parts.h. blame.c and gaps.c call it. Keys have no padding, so they compare
+ * as bytes. Parts are never removed, so their indices stay valid.
+ */
 #include "replay/state/gaps/parts.h"
 
 #include "proto/abi/grow.h"
@@ -18,7 +21,7 @@ static uint64_t hash_of(struct ts_parts *parts, const struct ts_gap_key *key)
 	return ts_hash_seeded_bytes(ts_hashindex_seed(&parts->index), key, sizeof(*key));
 }
 
-/* The index of the part of that key; TS_PARTS_NONE: there is none. */
+/* Returns the index of the part with this key, or TS_PARTS_NONE. */
 static uint32_t find(const struct ts_parts *parts, const struct ts_gap_key *key, uint64_t hash)
 {
 	TS_HASHINDEX_EACH (&parts->index, hash, at)
@@ -35,7 +38,7 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 
 	if (i == TS_PARTS_NONE && parts->n >= parts->max) {
 		parts->is_cut = true;
-		/* At most one of each cause below each part. */
+		/* Beyond `max`, at most one part per cause below each part. */
 		key = &coarse;
 		hash = hash_of(parts, key);
 		i = find(parts, key, hash);
@@ -51,15 +54,18 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 	return 0;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* The samples of one part's time. */
 struct samples {
-	uint64_t n, sampled_ns; /* that they stand for */
+	uint64_t n, sampled_ns; /* the time that they stand for */
 	uint64_t whole_ns, named_ns, given_ns, n_given;
 };
 
-/* The index of the part whose time this one's samples are of; TS_PARTS_NONE: there are none, or there is no such part. */
+/*
+ * Returns the index of the part whose time these samples divide. TS_PARTS_NONE: no samples, or no
+ * such part.
+ */
 static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *entry)
 {
 	struct ts_gap_key key = entry->part.key;
@@ -70,7 +76,7 @@ static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *en
 	return find(parts, &key, hash_of(parts, &key));
 }
 
-/* All of the time, unless it is too long for so few samples by chance: see gaps.h. */
+/* Returns all of the time, unless it is too long for the number of samples: see gaps.h. */
 static uint64_t time_of(const struct samples *samples)
 {
 	double period_ns = (double)samples->sampled_ns / (double)samples->n;
@@ -82,7 +88,10 @@ static uint64_t time_of(const struct samples *samples)
 	return samples->sampled_ns;
 }
 
-/* The part's share. What all have is `named_ns` to the nanosecond: each gets what it adds to those before it. */
+/*
+ * Returns the part's share of `named_ns`. The shares add up exactly, because each share is the
+ * difference of two rounded running sums.
+ */
 static uint64_t share_of(struct samples *samples, const struct ts_gap_part *part)
 {
 	uint64_t before_ns = samples->given_ns;
@@ -124,15 +133,15 @@ int ts_parts_split(struct ts_parts *parts)
 	return 0;
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
-/* Own code, all of which has gone to others. */
+/* True for own code whose time went to parts with a code. */
 static bool is_empty(const struct ts_gap_part *part)
 {
 	return (part->key.cause == TS_GAP_RUNNING || part->key.cause == TS_GAP_HOST) && !part->ns;
 }
 
-/* By parent, the longest first; then in the order in which they came. */
+/* By parent, longest first, then by index. */
 static int compare(const void *a, const void *b)
 {
 	const struct ts_parts_entry *x = *(const struct ts_parts_entry *const *)a;
@@ -145,7 +154,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The first of those that explain `parent`; n where there is none. */
+/* Returns the first part that explains `parent`, or n. */
 static size_t first_below(struct ts_parts_entry *const *sorted, size_t n, uint32_t parent)
 {
 	size_t low = 0, high = n;
@@ -179,7 +188,7 @@ int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
 			sorted[n_sorted++] = &parts->entries[i];
 	qsort(sorted, n_sorted, sizeof(struct ts_parts_entry *), compare);
 	i = first_below(sorted, n_sorted, TS_PARTS_NONE);
-	/* Depth first: of each depth the stack knows which comes next. */
+	/* Depth first. The stack holds the next part of each depth. */
 	while (true) {
 		const struct ts_parts_entry *entry = i < n_sorted ? sorted[i] : NULL;
 		size_t below;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time summed by what it went to: parts of a gap, found by their key. Within replay/state; one thread.
+ * Sums time in parts, found by key. blame.c and gaps.c use it. Private to replay/state; one thread.
  */
 #pragma once
 
 #include "proto/abi/map.h"
 #include "replay/state/gaps/gaps.h"
 
-/* A part as it grows. */
+/* A part while it grows. */
 struct ts_parts_entry {
 	struct ts_gap_part part;
-	uint64_t last_row;   /* that it counted: one that spans several windows counts once */
-	uint64_t sampled_ns; /* that its samples stand for */
+	uint64_t last_row;   /* last counted row: a row in several windows counts once */
+	uint64_t sampled_ns; /* time that its samples stand for */
 };
 
-/* All zero but for `max` is an empty one. */
+/* Start with all fields zero except `max`. */
 struct ts_parts {
 	struct ts_parts_entry *entries;
 	struct ts_hashindex index; /* by key */
@@ -26,11 +26,17 @@ struct ts_parts {
 
 void ts_parts_deinit(struct ts_parts *parts);
 /*
- * The part of that key, made where there is none. Past `max` parts it is the one of the key's cause, session and thread, or
- * of its cause alone. -ENOMEM.
+ * Finds the part of that key, or adds it. Beyond `max` parts, the part has only the key's cause and
+ * parent. Returns 0 or -ENOMEM.
  */
 int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index);
-/* Divides each thread's time in its own code (`code` 0) among the parts that differ from it by their code, by their samples. -ENOMEM. */
+/*
+ * Divides each thread's time in own code (`code` 0) among the parts that differ only in `code`, by
+ * their samples. Returns 0 or -ENOMEM.
+ */
 int ts_parts_split(struct ts_parts *parts);
-/* Hands them out in order, each followed by those that explain it. The table is empty afterwards. -ENOMEM. */
+/*
+ * Moves the parts to *ret_parts in order, each followed by the parts that explain it. The table is
+ * empty afterwards. Returns 0 or -ENOMEM.
+ */
 int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts);
