@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are put in the order of when they could go on: operations and calls when they began, returns when they returned. Whatever
- * leads backwards in it is a lie of some clock or id and is dropped; what is left has no cycle.
+ * Orders the graph and finds slack and critical path: see graphpath.h. state-graph.c calls it.
+ *
+ * Nodes are sorted by the time at which each could go on: the start of an operation or a call, the
+ * end of a return. An edge that leads backwards in this order comes from a wrong time or id and is
+ * dropped. The remaining graph has no cycle.
  */
 #include "replay/state/graph/graphpath.h"
 
@@ -30,7 +33,7 @@ static int compare_places(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Their edges are as they were. *ret_now_at is where each of them went. */
+/* Sorts the nodes and leaves their edges unchanged. *ret_now_at maps old indices to new ones. */
 static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 {
 	struct place *places = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*places));
@@ -59,7 +62,7 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 	return 0;
 }
 
-/* By the node that they lead to, within it as they were found. */
+/* Sorts the edges by target node; within a node their order stays. */
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
 	const struct ts_graph_edge *edges = graph->edges;
@@ -94,7 +97,7 @@ static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 				sorted[graph->n_edges++].from = from;
 				ts_graph_bind(graph, node);
 			} else if (node->kind == TS_GRAPH_RETURN && its[e].kind == TS_GRAPH_HOST) {
-				/* Of a call that took no time; then its return tells nothing of it. */
+				/* The call took no time, so its return gives no information. */
 				graph->nodes[from].has_return = 0;
 			}
 		}
@@ -117,15 +120,17 @@ static int sort(struct ts_graph *graph)
 	return r;
 }
 
-/* ---- the path ----------------------------------------------------------------------------------- */
+/* ---- the path -------------------------------------------------------------------------------- */
 
-/* From where it ends back to where it begins. */
+/* The state of a walk from the end of the path back to its start. */
 struct walk {
 	struct ts_graph *graph;
-	struct ts_graph_step *first; /* that is known */
-	uint32_t node;	  /* that it comes to next; NONE: its end is not known yet, or it is told */
-	bool is_over;	  /* it goes on at that node's end, not at its beginning */
-	uint64_t time_ns; /* all behind it is told */
+	struct ts_graph_step *first; /* earliest step so far */
+	/* The next node of the path. NONE: the end is not found yet, or the path is complete. */
+	uint32_t node;
+	/* True if the path goes on at the node's end, false if at its start. */
+	bool is_over;
+	uint64_t time_ns; /* the path is complete after this time */
 };
 
 static void step(struct walk *walk, uint32_t node, enum ts_graph_part part, uint64_t from_ns)
@@ -138,7 +143,7 @@ static void step(struct walk *walk, uint32_t node, enum ts_graph_part part, uint
 	walk->time_ns = from_ns;
 }
 
-/* What the time between the release by `edge` and the beginning of `node` was. */
+/* Returns the part for the time between the release by `edge` and the start of `node`. */
 static enum ts_graph_part part_between(const struct ts_graph_node *node,
 				       const struct ts_graph_edge *edge)
 {
@@ -159,7 +164,7 @@ static enum ts_graph_part part_of(const struct ts_graph_node *node)
 	return node->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE;
 }
 
-/* Through the node that it came to, and to what held that up. */
+/* Adds the steps of the current node, and moves to the node that held it up. */
 static void pass_node(struct walk *walk)
 {
 	struct ts_graph *graph = walk->graph;
@@ -177,7 +182,10 @@ static void pass_node(struct walk *walk)
 		return;
 	}
 	from = &graph->nodes[edge->from];
-	/* What began with a call goes on from where that began: until then nothing was on its way. */
+	/*
+	 * A launched operation, or a return, goes on from the start of its call. Before that,
+	 * nothing was on the way.
+	 */
 	walk->is_over = edge->kind != TS_GRAPH_LAUNCH &&
 			!(edge->kind == TS_GRAPH_HOST && at->kind == TS_GRAPH_RETURN);
 	step(walk, at->kind == TS_GRAPH_OP && edge->kind == TS_GRAPH_LAUNCH ? edge->from : node,
@@ -185,14 +193,14 @@ static void pass_node(struct walk *walk)
 	walk->node = edge->from;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* By how much what holds a node up could be later; the node's own is known. */
+/* Lowers the slack of the nodes before node i, whose own slack is known. */
 static void pass_slack(struct ts_graph *graph, size_t i)
 {
 	const struct ts_graph_node *node = &graph->nodes[i];
@@ -209,8 +217,9 @@ static void pass_slack(struct ts_graph *graph, size_t i)
 }
 
 /*
- * Nodes behind a node come after it, so that theirs is known, and the path comes to them in turn. It ends at the node that
- * was over last: of several the one that began last, for what is shorter is nearer to the cause.
+ * Visits nodes backwards, so the slack of all later nodes is known and the path meets its nodes in
+ * turn. The path ends at the node with the latest end. If several have it, the one that began last
+ * is chosen, because a shorter node is closer to the cause.
  */
 static void go_back(struct ts_graph *graph, struct walk *walk)
 {
@@ -219,7 +228,7 @@ static void go_back(struct ts_graph *graph, struct walk *walk)
 	for (size_t i = graph->n_nodes; i--;) {
 		const struct ts_graph_node *node = &graph->nodes[i];
 
-		/* When a call that waits is over is its return's to say. */
+		/* If a call has a return node, that node carries the slack of the call's end. */
 		if (!node->has_return)
 			graph->slack_ns[i] = less(graph->slack_ns[i], graph->to_ns - node->end_ns);
 		pass_slack(graph, i);
@@ -250,7 +259,7 @@ uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge)
 
 int ts_graph_solve(struct ts_graph *graph, bool is_ordered)
 {
-	/* A node adds two steps at most. What of it is not used takes no memory. */
+	/* A node adds two steps at most. Unused pages of the buffer take no memory. */
 	size_t max_steps = 2 * graph->n_nodes + 1;
 	struct walk walk = {.graph = graph, .node = NONE, .is_over = true, .time_ns = graph->to_ns};
 	int r = is_ordered ? 0 : sort(graph);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Within state-graph.h: from nodes and edges as they were found to the graph, in order, with slack and critical path. */
+/*
+ * Turns collected nodes and edges into an ordered graph with slack and critical path. Private to
+ * state-graph.c and graphpath.c.
+ */
 #pragma once
 
 #include "replay/state/graph/state-graph.h"
 
-/* Of what happens at one instant: a return, the next call, what it launches. */
+/* Order of nodes at the same instant: a return, the next call, the operation that it launches. */
 static inline uint32_t ts_graph_rank(const struct ts_graph_node *node)
 {
 	return node->kind == TS_GRAPH_RETURN ? 0 : node->kind == TS_GRAPH_CALL ? 1 : 2;
@@ -16,7 +19,10 @@ static inline bool ts_graph_is_before(const struct ts_graph_node *a, const struc
 					  : ts_graph_rank(a) < ts_graph_rank(b);
 }
 
-/* The last edge that there is leads to the node, as those before it do from its first one on. Binding is the one released last. */
+/*
+ * Counts the last edge of the graph as an edge into the node, and updates the binding edge: the one
+ * released last. All edges of a node must be adjacent.
+ */
 static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_node *node)
 {
 	const struct ts_graph_edge *edges = &graph->edges[node->first_edge];
@@ -27,7 +33,7 @@ static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_n
 }
 
 /*
- * Sorts nodes and edges where nodes are not in order already, drops edges that do not lead forward, and fills the rest of
- * the graph. -ENOMEM.
+ * Sorts nodes and edges if `is_ordered` is false, drops edges that do not lead forward, and fills
+ * the rest of the graph. Returns 0 or -ENOMEM.
  */
 int ts_graph_solve(struct ts_graph *graph, bool is_ordered);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory in large pages: see largearray.h. */
+/*
+ * Allocates arrays in huge pages: see largearray.h. state-graph.c, graphpath.c, replay/emulate and
+ * tools/export call it.
+ */
 #include "replay/state/graph/largearray.h"
 
 #include <errno.h>

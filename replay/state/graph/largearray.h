@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for arrays of all that a window has: in large pages where it is much, as faults for many small ones cost more than
- * what is put there. free() gives it back. One thread.
+ * Allocates large arrays in huge pages. For an array of all rows of a window, page faults of small
+ * pages cost more than filling the array. Free an array with free(). One thread.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* Room for n items; NULL: there is none. */
+/* Returns room for n items, or NULL if memory is short. */
 void *ts_largearray_alloc(size_t n, size_t bytes);
 void *ts_largearray_alloc_zeroed(size_t n, size_t bytes);
 /*
- * `items`: a pointer to the pointer of an array. It is to hold so many, no fewer than before; twice as many; one more than n.
- * -ENOMEM: it is as it was.
+ * `items` points to the pointer of an array. _resize() sets its capacity to n_wanted, at least the
+ * old one; _double() doubles it; _grow() makes room for item n. -ENOMEM: the array is unchanged.
  */
 int ts_largearray_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes);
 int ts_largearray_double(void *items, size_t *n_allocated, size_t bytes);

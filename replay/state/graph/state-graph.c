@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass in the order of time: calls, joined operations from the state machine, and what the vendor tells of waiting. A call
- * that waits returns when the pass comes to its end, by when all that it can have waited for has begun: so nodes lie in the order of
- * time as they are added, each with all its edges.
+ * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
+ * call it. It feeds the state machine and ends with graphpath.c.
+ *
+ * One pass in time order reads calls, joined operations from the state machine, and
+ * synchronizations. A waiting call gets a return node when the pass reaches its end. By then all
+ * operations that it may have waited for have begun. So nodes are added in time order, each
+ * together with all its edges.
  */
 #include "replay/state/graph/state-graph.h"
 
@@ -19,21 +23,21 @@
 
 #define NONE	  TS_GRAPH_NONE
 #define NEAR_NS	  UINT64_C(5000)
-#define N_ENGINES 8u  /* operations of a kind and device that are remembered */
-#define RECENT	  16u /* threads that are looked for first, by their ids' lower bits */
+#define N_ENGINES 8u  /* remembered operations per kind and device */
+#define RECENT	  16u /* cache of threads, by lower bits of the id */
 
-/* The operations of one stream, in the order in which they began. */
+/* A stream with its operations, in the order in which they began. */
 struct stream {
 	uint32_t session, context;
 	uint32_t *nodes;
 	size_t n, n_allocated;
-	/* Of its last operation: */
+	/* Engine of its last operation. */
 	uint32_t kind, device, engine;
 };
 
 struct thread {
 	uint32_t session, thread;
-	uint32_t last; /* its call, or the return of that */
+	uint32_t last; /* its last call, or that call's return */
 };
 
 struct wait {
@@ -42,22 +46,23 @@ struct wait {
 	uint32_t context, stream;
 };
 
-/* A return that the pass has not come to. */
+/* A return that the pass has not reached. */
 struct coming {
 	uint64_t end_ns;
-	uint64_t number; /* in the order in which they were known of */
-	uint32_t copy;	 /* that is known to hold it up; NONE: what the wait says */
+	uint64_t number; /* order of discovery */
+	/* The copy that the call waits for. NONE: see `wait`. */
+	uint32_t copy;
 	struct wait wait;
 };
 
-/* What ran last of one kind on one device. */
+/* The last operations of one kind on one device. */
 struct engine {
 	struct {
 		uint64_t end_ns;
 		uint32_t node, stream;
 	} last[N_ENGINES];
 	uint64_t n;
-	uint64_t n_same; /* of them the last ones that ran in one stream: */
+	uint64_t n_same; /* length of the last run in one stream: */
 	uint32_t stream;
 };
 
@@ -66,8 +71,8 @@ struct builder {
 	const struct ts_graph_options *options;
 	struct ts_state_machine *machine;
 	size_t max_nodes, n_nodes_allocated, n_edges_allocated, n_events_allocated;
-	struct ts_graph_node *node; /* that was added last */
-	bool is_unordered;	    /* nodes do not lie in the order of time */
+	struct ts_graph_node *node; /* added last */
+	bool is_unordered;	    /* nodes are not in time order */
 	struct ts_state_ids call_by_op;
 	struct ts_state_map thread_by_id, stream_by_id, engine_by_id;
 	struct thread *threads;
@@ -75,9 +80,9 @@ struct builder {
 	uint32_t recent[RECENT]; /* threads */
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
-	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
+	uint32_t *streams_by_number; /* by the machine's number: index + 1 */
 	size_t n_numbers_allocated;
-	/* By the machine's number, less 1. */
+	/* By the machine's number - 1. */
 	uint32_t *nodes_of_ops, *nodes_of_calls;
 	size_t n_ops_allocated, n_calls, n_calls_allocated;
 	struct coming *coming; /* a heap, by end and number */
@@ -141,7 +146,7 @@ void ts_graph_free(struct ts_graph *graph)
 	free(graph);
 }
 
-/* Room for a node, which is to be filled in and added. */
+/* Makes room for a node. The caller fills it in and calls add_node(). */
 static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 {
 	struct ts_graph *graph = builder->graph;
@@ -155,7 +160,7 @@ static int make_node(struct builder *builder, struct ts_graph_node **ret_node)
 	return r;
 }
 
-/* Edges that are added next lead to it. */
+/* Adds the node. The edges that are added next lead to it. */
 static uint32_t add_node(struct builder *builder, struct ts_graph_node *node)
 {
 	struct ts_graph *graph = builder->graph;
@@ -189,7 +194,7 @@ static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint6
 	return 0;
 }
 
-/* Of the edge that was added last. */
+/* For the edge that was added last. */
 static int add_event(struct builder *builder, uint64_t event)
 {
 	struct ts_graph *graph = builder->graph;
@@ -203,9 +208,9 @@ static int add_event(struct builder *builder, uint64_t event)
 	return r;
 }
 
-/* ---- the host ----------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
-/* NULL: no memory. */
+/* Returns NULL if memory is short. */
 static struct thread *look_for_thread(struct builder *builder, uint32_t session, uint32_t thread)
 {
 	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
@@ -243,7 +248,10 @@ static int follow_thread(struct builder *builder, uint32_t session, uint32_t id,
 		return -ENOMEM;
 	if (thread->last != NONE) {
 		last = &builder->graph->nodes[thread->last];
-		/* One whose return is to come was not over: some clock lies. */
+		/*
+		 * If the return of the last call is still to come, that call was not over: a clock
+		 * is wrong.
+		 */
 		if (last->kind != TS_GRAPH_CALL || !last->has_return)
 			r = add_edge(builder, TS_GRAPH_HOST, thread->last, last->end_ns, false);
 	}
@@ -297,7 +305,7 @@ static inline bool is_sooner(const struct coming *a, const struct coming *b)
 
 TS_HEAP_DEFINE(coming, struct coming, is_sooner)
 
-/* The call goes on when what it waited for is over: its return is a node of its own, behind which its thread goes on. */
+/* Makes the call's return a node of its own. The thread goes on behind it. */
 static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
 {
 	const struct coming coming = {.end_ns = builder->graph->nodes[wait->call].end_ns,
@@ -314,7 +322,10 @@ static int expect_return(struct builder *builder, const struct wait *wait, uint3
 	return 0;
 }
 
-/* The last operation of the stream that was issued before the call and was over when it returned. */
+/*
+ * Returns the stream's last operation that was issued before the call and that ended before the
+ * call returned.
+ */
 static uint32_t last_before(const struct builder *builder, const struct stream *stream,
 			    const struct ts_graph_node *call)
 {
@@ -329,14 +340,17 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 		else
 			high = middle;
 	}
-	/* Issued behind it and over before it: by another thread, or the ids lie. */
+	/*
+	 * Skip operations that were issued later and ended before: another thread issued them, or
+	 * ids are wrong.
+	 */
 	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
 		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)
 			return stream->nodes[low - 1];
 	return NONE;
 }
 
-/* `call`: whose return was added last. */
+/* `call` is the call whose return was added last. */
 static int resolve_wait(struct builder *builder, const struct wait *wait,
 			const struct ts_graph_node *call)
 {
@@ -364,7 +378,7 @@ static int resolve_wait(struct builder *builder, const struct wait *wait,
 		last = op;
 		over_ns = builder->graph->nodes[op].end_ns;
 	}
-	/* What was over before the call began did not make it wait. */
+	/* An operation that ended before the call began did not make it wait. */
 	if (last == NONE || over_ns < call->start_ns)
 		return 0;
 	return add_edge(builder, TS_GRAPH_SYNC, last, over_ns, is_event);
@@ -400,7 +414,7 @@ static int add_return(struct builder *builder, const struct coming *coming)
 			builder->graph->nodes[coming->copy].end_ns, false);
 }
 
-/* All that returned by then. */
+/* Adds all returns up to until_ns. */
 static int add_returns(struct builder *builder, uint64_t until_ns)
 {
 	int r = 0;
@@ -421,14 +435,14 @@ static int feed_sync(struct builder *builder, uint32_t session, const struct ts_
 				  .context = row->context,
 				  .stream = row->stream};
 
-	/* That which a stream waits for is an edge of the operation behind it. */
+	/* A stream's wait is an edge of the operation behind it. */
 	if (wait.call == NONE ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
 	return expect_return(builder, &wait, NONE);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------ */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static int new_stream(struct builder *builder, const struct ts_state_op *op)
 {
@@ -479,7 +493,7 @@ static int add_dependencies(struct builder *builder, const struct ts_state_op *o
 		const struct ts_state_dependency *dependency = &op->dependencies[i];
 		uint64_t over_ns = dependency->end_ns;
 
-		/* One that was not over yet held nothing up. */
+		/* An unfinished operation held nothing up. */
 		if (over_ns > op->start_ns)
 			over_ns = op->start_ns;
 		r = add_edge(builder, dependency->kind,
@@ -499,8 +513,9 @@ static int add_launch(struct builder *builder, const struct ts_state_op *op)
 }
 
 /*
- * That nothing else held it up for as long as another operation had the engine is a sign that it waited for that. Copies
- * in one direction share an engine; kernels may run side by side, and a full device looks the same.
+ * Finds the engine of an operation. If another operation had the engine, and nothing else held this
+ * one up that long, this one probably waited for the engine. Copies in one direction share an
+ * engine. Kernels may run side by side; a full device looks the same.
  */
 static int find_engine(struct builder *builder, const struct ts_state_op *op, struct stream *stream,
 		       struct engine **ret_engine)
@@ -530,7 +545,7 @@ static int find_engine(struct builder *builder, const struct ts_state_op *op, st
 	return 0;
 }
 
-/* Of those that had the engine last in another stream the one that may have held it up; NONE: there is none. */
+/* Returns the recent operation of another stream that may have held the engine, or NONE. */
 static uint32_t find_holder(const struct engine *engine, const struct ts_state_op *op,
 			    uint64_t *ret_over_ns)
 {
@@ -580,7 +595,7 @@ static int add_engine(struct builder *builder, const struct ts_state_op *op, str
 	return add_edge(builder, TS_GRAPH_ENGINE, holder, over_ns, true);
 }
 
-/* A copy that is not asynchronous: its call returns when it is over. */
+/* Handles a synchronous copy: its call returns when the copy is over. */
 static int add_blocking_copy(struct builder *builder, const struct ts_state_op *op, uint32_t node)
 {
 	struct wait wait = {0};
@@ -641,7 +656,7 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 	return r ? r : add_blocking_copy(builder, op, at);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int feed(struct builder *builder, const struct ts_sbt_row *row)
 {
@@ -666,7 +681,10 @@ static bool is_wanted(const struct ts_graph_options *options, const struct ts_sb
 	       (!options->to_ns || block->earliest_ns <= options->to_ns);
 }
 
-/* Room for what the blocks say that there is, as moving what grows takes time. Of no consequence where there is none. */
+/*
+ * Allocates room for the number of rows that the blocks announce, because moving a growing array
+ * costs time. A failure does not matter.
+ */
 static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
 {
 	struct ts_graph *graph = builder->graph;
@@ -685,7 +703,10 @@ static void reserve(struct builder *builder, struct ts_sbt_reader *reader)
 		return;
 	(void)ts_largearray_resize(&graph->nodes, n_nodes, &builder->n_nodes_allocated,
 				   sizeof(*graph->nodes));
-	/* Of a call its thread's order; of an operation its launch, what is before it, and an engine or an event. */
+	/*
+	 * Edges: one per call for the order of its thread; per operation its launch, its
+	 * predecessor, and one engine or event.
+	 */
 	(void)ts_largearray_resize(&graph->edges, n_nodes + 2 * n_ops + n_returns,
 				   &builder->n_edges_allocated, sizeof(*graph->edges));
 	(void)ts_largearray_resize(&builder->nodes_of_ops, n_ops, &builder->n_ops_allocated,

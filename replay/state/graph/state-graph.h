@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dependency graph of a window of a trace, and its critical path: what the last thing that happened had to wait for, and
- * that in turn, back to the beginning.
+ * The dependency graph of a window of a trace, and its critical path: the node that ends last, the
+ * node that held it up, and so on back to the start.
  *
- * Nodes are operations of devices, calls of the host, and the returns of calls that waited for a device. An edge says that its
- * `to` could not go on before its `from` was so far, at `release_ns`:
- *   STREAM, EVENT, LEGACY   an operation before that of the same kind's number in state-machine.h: at its end
- *   LAUNCH                  a call before what it launched: when the call returned; or began, if that had started by then
- *   HOST                    a call before the next one of its thread, at its end; a call before its own return, at its start
- *   SYNC                    an operation before the return of a call that waited for it: at its end
- *   ENGINE                  an operation of the same kind on the same device in another stream, that was over just before
- *                           (within 5 us) what had nothing else to wait for. Inferred
- * Of the edges into a node the one released last is binding: what held it up. From the end that was latest the path follows the
- * binding edges; its steps leave no time out. What is not recorded ends it (UNKNOWN), and is not guessed. A call that waits for an
- * event names no operation that could be told (state/README.md): the one that was over last before it returned is taken, and
- * its edge is marked as inferred, as ENGINE's are.
+ * Nodes are device operations, calls of the host, and returns of calls that waited for a device. An
+ * edge states that node `to` could not go on before `release_ns`, a time of node `from`:
+ *   STREAM, EVENT, LEGACY   the dependency of that kind in state-machine.h; released at its end
+ *   LAUNCH                  a call and its operation; released when the call returned, or when the
+ *                           call began if the operation had started by then
+ *   HOST                    a call and the next call of its thread; released at its end.
+ *                           A call and its own return; released at its start
+ *   SYNC                    an operation and the return of a call that waited for it; at its end
+ *   ENGINE                  an operation of the same kind on the same device in another stream. It
+ *                           ended at most 5 us before the start of a node that had nothing else to
+ *                           wait for. Inferred
+ * The binding edge of a node is the edge released last: it held the node up. The critical path
+ * starts at the latest end and follows binding edges; its steps cover all the time. If a cause is
+ * not recorded, the path ends there (UNKNOWN). A call that waits for an event does not record the
+ * operation (state/README.md). The graph uses the operation that ended last before the call
+ * returned, and marks the edge as inferred, as for ENGINE.
  *
- * Slack is by how much later a node could have been over without anything on the way to the latest end being later, all else
- * taking as long as it took. On the critical path it is 0.
+ * Slack is the delay that a node could have without moving the latest end, if all else takes as
+ * long as it took. It is 0 on the critical path.
  *
- * Memory: about 120 bytes a node. One thread; nothing is printed; ids and times that lie make no cycle.
+ * Memory: about 120 bytes per node. One thread; nothing is printed. Wrong ids and times make no
+ * cycle.
  */
 #pragma once
 
@@ -47,15 +52,15 @@ enum ts_graph_edge_kind {
 	TS_GRAPH_EDGE_KINDS
 };
 
-/* What a step of the critical path is. */
+/* Kinds of steps of the critical path. */
 enum ts_graph_part {
-	TS_GRAPH_UNKNOWN = 0,  /* before what is known began */
+	TS_GRAPH_UNKNOWN = 0,  /* before the first known cause */
 	TS_GRAPH_COMPUTE = 1,  /* a kernel or set ran */
 	TS_GRAPH_COPY = 2,     /* a copy ran */
-	TS_GRAPH_LATENCY = 3,  /* from a call to the start of what it launched */
-	TS_GRAPH_WAIT = 4,     /* from the end of what an operation waited for to its start */
-	TS_GRAPH_IN_CALL = 5,  /* the host was in a call, not waiting */
-	TS_GRAPH_HOST_GAP = 6, /* the host did something else between two calls */
+	TS_GRAPH_LATENCY = 3,  /* from a call to the start of its operation */
+	TS_GRAPH_WAIT = 4,     /* from the end of a dependency to the start */
+	TS_GRAPH_IN_CALL = 5,  /* the host was in a call and did not wait */
+	TS_GRAPH_HOST_GAP = 6, /* the host was between two calls */
 	TS_GRAPH_PARTS
 };
 
@@ -67,30 +72,31 @@ const char *ts_graph_part_name(uint32_t part);
 
 struct ts_graph_node {
 	uint64_t op_id;
-	uint64_t start_ns, end_ns; /* RETURN: both when the call returned */
+	uint64_t start_ns, end_ns; /* RETURN: both are the call's return */
 	uint32_t session;
-	uint32_t name;	 /* kernel: string; copy: its kind; a call: domain << 16 | cbid */
-	uint32_t thread; /* 0: not known, as the next */
+	/* Kernel: string. Copy: its kind. Call: domain << 16 | cbid. */
+	uint32_t name;
+	uint32_t thread; /* this and the next: 0: unknown */
 	uint32_t stack;
-	uint32_t device, context, stream; /* of operations; TS_NO_DEVICE */
-	uint32_t first_edge;		  /* of those into it */
+	uint32_t device, context, stream; /* operations; else TS_NO_DEVICE */
+	uint32_t first_edge;		  /* first edge into it */
 	uint16_t unsure;		  /* TS_STATE_UNSURE_* */
 	uint8_t kind;			  /* enum ts_graph_node_kind */
 	uint8_t type;			  /* TS_ROW_KERNEL, ...; TS_ROW_API */
 	uint8_t n_edges;
-	uint8_t binding; /* which of its edges, where it has any */
+	uint8_t binding; /* its binding edge, if it has edges */
 	uint8_t is_critical;
-	uint8_t has_return; /* CALL: its return is a node of its own */
+	uint8_t has_return; /* CALL: its return is a separate node */
 };
 
 struct ts_graph_edge {
 	uint64_t release_ns;
-	uint32_t from; /* a node before the one that it leads to */
+	uint32_t from; /* index, less than the target's */
 	uint16_t kind; /* enum ts_graph_edge_kind */
 	uint16_t is_inferred;
 };
 
-/* Of an edge of kind EVENT: the handle. */
+/* The event handle of an edge of kind EVENT. */
 struct ts_graph_event {
 	uint64_t event;
 	uint32_t edge;
@@ -98,50 +104,56 @@ struct ts_graph_event {
 };
 
 struct ts_graph_step {
-	uint32_t node; /* whose time it is, or that waited */
+	uint32_t node; /* the node that ran or waited */
 	uint32_t part; /* enum ts_graph_part */
 	uint64_t from_ns, to_ns;
 };
 
 struct ts_graph {
-	struct ts_graph_node *nodes; /* each behind all that it waited for */
+	struct ts_graph_node *nodes; /* each node follows its dependencies */
 	size_t n_nodes;
-	uint64_t *slack_ns;	     /* of each node */
-	struct ts_graph_edge *edges; /* by the node that they lead to */
+	uint64_t *slack_ns;	     /* one per node */
+	struct ts_graph_edge *edges; /* by target node */
 	size_t n_edges;
 	struct ts_graph_event *events; /* by edge */
 	size_t n_events;
-	struct ts_graph_step *path_buffer; /* within */
-	struct ts_graph_step *path; /* in the order of time, each from where the last one ended */
+	struct ts_graph_step *path_buffer; /* owns `path` */
+	struct ts_graph_step *path;	   /* in time order, without gaps */
 	size_t n_path;
-	uint64_t parts_ns[TS_GRAPH_PARTS]; /* of the path */
+	uint64_t parts_ns[TS_GRAPH_PARTS]; /* sums over the path */
 	uint64_t from_ns, to_ns;	   /* earliest start, latest end */
-	uint64_t n_unsure;		   /* operations whose dependencies are not all known */
-	bool is_damaged;  /* blocks were left out: what they held is missing here */
-	bool is_modelled; /* of ts_clocks_are_modelled() */
-	struct ts_doubts
-		doubts; /* of its operations; of a window, but for calls, which may lie before it */
+	uint64_t n_unsure;		   /* operations with incomplete dependencies */
+	bool is_damaged;		   /* damaged blocks were left out */
+	bool is_modelled;		   /* as in ts_clocks_are_modelled() */
+	/*
+	 * Doubts on its operations. For a window, without doubts on calls, which may lie before it.
+	 */
+	struct ts_doubts doubts;
 };
 
 struct ts_graph_options {
 	uint32_t session; /* 0: all */
 	uint32_t reserved;
-	uint64_t from_ns, to_ns; /* absolute; rows that touch it. 0: no limit */
-	size_t max_nodes;	 /* 0: TS_GRAPH_MAX_NODES */
+	/* Absolute times; rows that touch the window are read. 0: no limit. */
+	uint64_t from_ns, to_ns;
+	size_t max_nodes; /* 0: TS_GRAPH_MAX_NODES */
 };
 
 #define TS_GRAPH_MAX_NODES ((size_t)TS_MAX_GRAPH_NODES)
 
-/* What held the node up; TS_GRAPH_NONE: nothing that is known. */
+/* The edge that held the node up, or TS_GRAPH_NONE. */
 static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 {
 	return node->n_edges ? node->first_edge + node->binding : TS_GRAPH_NONE;
 }
 
-/* The handle of the event that an edge is of; 0: of none. */
+/* The event handle of an edge, or 0. */
 uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
-/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_GRAPH_NODES (more than max_nodes), TS_E_GRAPH_EDGES, TS_E_STREAMS. */
+/*
+ * Returns -ENOMEM, TS_E_GRAPH_NODES (more than max_nodes), TS_E_GRAPH_EDGES, TS_E_STREAMS, or the
+ * errors of sbt/reader.h. The caller frees *ret_graph.
+ */
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,
 		  struct ts_graph **ret_graph);
 void ts_graph_free(struct ts_graph *graph); /* NULL is fine */

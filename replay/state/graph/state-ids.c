@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids by sixteens: see state-ids.h. */
+/* Maps operation ids to numbers in pages of 16: see state-ids.h. state-graph.c calls it. */
 #include "replay/state/graph/state-ids.h"
 
 #include "proto/abi/grow.h"
@@ -33,7 +33,7 @@ static int add_page(struct ts_state_ids *ids, uint32_t session, uint64_t key)
 	r = ts_state_map_set(&ids->page_by_id, session, key, (uint32_t)ids->n_pages);
 	if (r)
 		return r;
-	/* Of ones, TS_STATE_MAP_NONE is made. */
+	/* All bytes 0xff are TS_STATE_MAP_NONE. */
 	memset(ids->pages[ids->n_pages++], 0xff, sizeof(*ids->pages));
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table from operation ids to numbers, as state-map.h's, for those of a whole window: ids come nearly in order, so that they are
- * kept by sixteens, which a map finds, and the sixteen at hand is found at once. Nothing is ever removed. Ids that are not in
- * order cost 64 bytes each and a place in the map. One thread.
+ * A table from operation ids to numbers, as in state-map.h, for all ids of a window. Ids come
+ * almost in order. Pages of 16 ids are found by a map, and the last page without it. Entries are
+ * never removed. An id out of order costs 64 bytes and a place in the map. One thread.
  */
 #pragma once
 
@@ -10,22 +10,22 @@
 
 #define TS_STATE_IDS_PAGE 16u
 
-/* All zero is an empty one. */
+/* Start with all fields zero. */
 struct ts_state_ids {
 	uint32_t (*pages)[TS_STATE_IDS_PAGE];
 	size_t n_pages, n_pages_allocated;
-	struct ts_state_map page_by_id; /* by the id's upper bits */
-	uint64_t last_key;		/* the sixteen at hand, where there is any page */
+	struct ts_state_map page_by_id; /* by id / 16 */
+	uint64_t last_key;		/* the last page; valid if n_pages is not 0 */
 	uint32_t last_session, last;
 };
 
 void ts_state_ids_deinit(struct ts_state_ids *ids);
-/* TS_STATE_MAP_NONE: not there. */
+/* Returns TS_STATE_MAP_NONE if the id is absent. */
 uint32_t ts_state_ids_find(const struct ts_state_ids *ids, uint32_t session, uint64_t id);
-/* Within ts_state_ids_set(): makes the id's sixteen the one at hand. -ENOMEM. */
+/* For ts_state_ids_set(): makes the id's page the last page. Returns 0 or -ENOMEM. */
 int ts_state_ids_select(struct ts_state_ids *ids, uint32_t session, uint64_t id);
 
-/* Adds or replaces. `value` is less than TS_STATE_MAP_NONE. -ENOMEM. */
+/* Adds the id or replaces its value, which is less than TS_STATE_MAP_NONE. Returns 0 or -ENOMEM. */
 static inline int ts_state_ids_set(struct ts_state_ids *ids, uint32_t session, uint64_t id,
 				   uint32_t value)
 {

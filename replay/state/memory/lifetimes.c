@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First the allocations that covered the address, then the kernels, each held against all of them: they are few. */
+/*
+ * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls it.
+ * The first pass collects the allocations that cover the address. The second pass compares each
+ * kernel with all of them, because they are few.
+ */
 #include "replay/state/memory/lifetimes.h"
 
 #include "proto/abi/grow.h"
@@ -9,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Names of one allocation that are told apart. */
+/* Limit on kernel names per allocation. */
 #define MAX_NAMES 65536u
 
 struct pass {
@@ -56,7 +60,7 @@ static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 	}
 	if (pass->address < memory->address || pass->address - memory->address >= memory->bytes)
 		return 0;
-	/* Its end was not recorded: there are no two at one place. */
+	/* The free of the previous allocation was not recorded: allocations do not overlap. */
 	end_last(pass, row, false);
 	lifetimes->n_all++;
 	if (lifetimes->n_allocations == TS_LIFETIMES_MAX)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels ran while an allocation was alive: of all that covered an address, one after the other, the kernels of the same
- * process and device (of memory of the host, any device) that ran between the calls that allocated and that freed, by name. Of
- * memory in a stream's order also those that were launched before it was freed and ran later.
+ * Finds the kernels that ran while an allocation was alive. For each allocation that covered an
+ * address, it sums the kernels by name that ran between the allocating and the freeing call. The
+ * kernels are those of the same process and device; for host memory, of any device. For
+ * stream-ordered memory, kernels that were launched before the free and ran later count too.
  *
- * Not said: that they used it; what kernels are given is not recorded. Two passes over a trace; memory follows from names. One
- * thread; nothing is printed.
+ * The result does not show that a kernel used the memory, because kernel arguments are not
+ * recorded. Two passes over the trace; memory is bounded by the number of names. One thread;
+ * nothing is printed.
  */
 #pragma once
 
@@ -15,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Allocations of one address that are told of: the first ones. */
+/* Limit on listed allocations of one address: the first ones. */
 #define TS_LIFETIMES_MAX 64u
 
 struct ts_lifetimes_kernel {
@@ -25,22 +27,24 @@ struct ts_lifetimes_kernel {
 
 struct ts_lifetimes_allocation {
 	uint32_t session;
-	struct ts_row_memory row; /* TS_ROW_ALLOC's */
-	uint64_t end_ns;	  /* it was freed; UINT64_MAX: it was not */
+	struct ts_row_memory row; /* the row of TS_ROW_ALLOC */
+	uint64_t end_ns;	  /* time of the free; UINT64_MAX: not freed */
 	uint64_t free_op_id;
-	struct ts_lifetimes_kernel *kernels; /* the longest first */
+	struct ts_lifetimes_kernel *kernels; /* longest time first */
 	size_t n_kernels;
-	uint64_t count, ns; /* of all */
+	uint64_t count, ns; /* over all kernels */
 };
 
 struct ts_lifetimes {
 	struct ts_lifetimes_allocation *allocations; /* by time */
 	size_t n_allocations;
-	uint64_t n_all;	 /* with those that are not told of */
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	uint64_t n_all;	 /* including allocations that are not listed */
+	bool is_damaged; /* damaged blocks were left out */
 };
 
-/* `session` 0: all. Errors: -ENOMEM and those of sbt/reader.h. */
+/*
+ * `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_lifetimes.
+ */
 int ts_lifetimes_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t address,
 		      struct ts_lifetimes **ret_lifetimes);
 void ts_lifetimes_free(struct ts_lifetimes *lifetimes); /* NULL is fine */

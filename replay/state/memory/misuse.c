@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes: the first, over what was allocated, freed and named, finds what may be wrong; the second, over the calls and device
- * rows of those alone, says whether it is. The first goes by operation ids where it can: rows of CUPTI's and of the host's are a
- * little out of order, their ids are not.
+ * Finds uses of freed memory: see misuse.h. replay/report calls it; it uses spans.c and pools.c.
+ *
+ * The first pass reads allocations, frees and accesses, and collects candidates. The second pass
+ * reads the calls and device rows of the candidates and decides. The first pass orders rows by
+ * operation id if it can: rows of CUPTI and of the host are slightly out of order, and their ids
+ * are not.
  */
 #include "replay/state/memory/misuse.h"
 
@@ -17,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By how much rows of one instant may be apart. */
+/* Maximum error of the order of rows. */
 #define SLACK_NS UINT64_C(10000000)
 #define MAX_LATE 1024u
-/* Losses that can have hidden an allocation. */
+/* Kinds of loss that may hide an allocation. */
 #define HIDING_LOSSES                                                                        \
 	(1u << TS_LOSS_RING_FULL | 1u << TS_LOSS_NO_SHARD | 1u << TS_LOSS_CUPTI_DROPPED |    \
 	 1u << TS_LOSS_NO_BUFFER | 1u << TS_LOSS_BAD_RECORD | 1u << TS_LOSS_UNKNOWN_RECORD | \
@@ -34,7 +37,7 @@ enum proof {
 	PROOF_HOST
 };
 
-/* Of a call. */
+/* Roles of a call in a finding. */
 enum role {
 	ROLE_USE,
 	ROLE_FREED,
@@ -44,30 +47,30 @@ enum role {
 
 struct candidate {
 	struct ts_misuse misuse;
-	uint32_t proof; /* what its device row says */
+	uint32_t proof; /* result of its device row */
 	uint32_t access;
 	bool dropped;
 };
 
 struct session {
 	uint32_t session;
-	uint64_t trusted_ns; /* what was freed before may have been allocated since */
+	uint64_t trusted_ns; /* earlier frees may be followed by a hidden allocation */
 	bool is_untrusted;
 };
 
-/* Memory that was mapped by the application's own means. */
+/* The application mapped memory by its own calls. */
 struct mapping {
 	uint32_t session;
 	uint64_t ns;
 };
 
-/* Which candidates a call of the second pass belongs to. */
+/* A call that the second pass looks for. */
 struct want {
 	uint64_t op_id;
 	uint32_t session;
 	uint32_t candidate;
-	uint32_t role; /* of it: the use, the free, the allocation */
-	bool is_found; /* of several rows of one id the first counts */
+	uint32_t role; /* enum role */
+	bool is_found; /* the first row of an id counts */
 };
 
 struct pass {
@@ -114,9 +117,9 @@ const char *ts_misuse_kind_name(uint32_t kind)
 	return kind < TS_ARRAY_LEN(names) ? names[kind] : NULL;
 }
 
-/* ---- what may be wrong -------------------------------------------------------------------------- */
+/* ---- what may be wrong ----------------------------------------------------------------------- */
 
-/* NULL: nothing was ever hidden in it. */
+/* Returns NULL if the session never had a hidden period. */
 static struct session *find_session(struct pass *pass, uint32_t session)
 {
 	for (size_t i = 0; i < pass->n_sessions; i++)
@@ -125,7 +128,7 @@ static struct session *find_session(struct pass *pass, uint32_t session)
 	return NULL;
 }
 
-/* Until `ns` something may have been allocated of which nothing is known; 0: at any time. */
+/* Up to `ns`, an allocation may be unrecorded. 0: at any time. */
 static int distrust(struct pass *pass, uint32_t session, uint64_t ns)
 {
 	struct session *found = find_session(pass, session);
@@ -176,7 +179,7 @@ static int add_candidate(struct pass *pass, uint32_t kind, uint32_t access, uint
 	return 0;
 }
 
-/* What seemed to be wrong was not, if the allocation came first and its row alone was late. */
+/* Drops candidates if the allocation came first and only its row was late. */
 static void drop_reallocated(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
 {
 	for (size_t i = pass->n_candidates, n = 0; i-- && n < MAX_LATE; n++) {
@@ -208,7 +211,7 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 	if (r)
 		return r;
 	drop_reallocated(pass, session, row);
-	/* Addresses that wrap, or nothing: a row that lies. */
+	/* An empty or wrapping range is malformed. */
 	r = ts_spans_add(&pass->spans, &span);
 	return r == -EINVAL ? 0 : r;
 }
@@ -236,13 +239,13 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 	    span->freed.op_id < row->op_id && ts_memory_is_device(span->kind))
 		r = add_candidate(pass, TS_MISUSE_DOUBLE_FREE, TS_ACCESS_FREE, row->op_id, span,
 				  row->address, 0, row->start_ns);
-	/* Of what was allocated before the recording began, that it was freed is known all the same. */
+	/* The allocation came before the recording. The free is recorded all the same. */
 	if (!r && !span)
 		r = ts_spans_add(&pass->spans, &unknown);
 	return r == -EINVAL ? 0 : r;
 }
 
-/* One side of a copy, or what a set writes. */
+/* Checks one side of a copy, or the target of a set. */
 static int feed_side(struct pass *pass, uint32_t session, const struct ts_row_access *row,
 		     uint32_t kind, uint64_t address, uint64_t bytes)
 {
@@ -265,7 +268,7 @@ static int feed_access(struct pass *pass, uint32_t session, const struct ts_row_
 	struct ts_span *span;
 	int r;
 
-	/* What failed to be allocated names no memory; what did not has rows that say more. */
+	/* A failed allocation names no memory. A successful one has rows with more information. */
 	if (row->access >= TS_ACCESS_ALLOC)
 		return 0;
 	pass->misuses->n_accesses++;
@@ -332,9 +335,9 @@ static int read_uses(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* ---- whether it is ------------------------------------------------------------------------------ */
+/* ---- whether it is --------------------------------------------------------------------------- */
 
-/* Such calls make memory of which no row tells. */
+/* True for a call that creates memory without a row. */
 static bool maps_memory(const struct ts_row_api *call)
 {
 	if (call->domain == TS_API_CUDA_RUNTIME)
@@ -354,7 +357,7 @@ static int compare_wanted(const void *a, const void *b)
 	return x->op_id < y->op_id ? -1 : x->op_id > y->op_id;
 }
 
-/* The first that wants an operation, of n_wanted one after the last. */
+/* Returns the first entry for the operation, or n_wanted. */
 static size_t find_wanted(const struct pass *pass, uint32_t session, uint64_t op_id)
 {
 	const struct want key = {.session = session, .op_id = op_id};
@@ -483,7 +486,7 @@ static int read_calls(struct pass *pass, struct ts_sbt_reader *reader, uint32_t 
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* Whether it is told of at all; marks what is not sure. */
+/* Decides whether a candidate is reported, and sets its unsure flags. */
 static bool holds(const struct pass *pass, struct candidate *candidate)
 {
 	struct ts_misuse *misuse = &candidate->misuse;
@@ -495,7 +498,7 @@ static bool holds(const struct pass *pass, struct candidate *candidate)
 		misuse->unsure |= TS_MISUSE_UNSURE_CALL;
 	else if (freed->end_ns > use->start_ns && (!use->thread || use->thread != freed->thread))
 		return false;
-	/* One that failed found no memory there, and so it is nobody's. */
+	/* A failed copy found no memory there, so the memory is nobody's. */
 	if (candidate->access == TS_ACCESS_COPY && candidate->proof == PROOF_NONE &&
 	    !(use->end_ns && use->result))
 		misuse->unsure |= TS_MISUSE_UNSURE_DEVICE;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that was named after it had been freed, and how full pools were, as far as records prove it.
+ * Finds uses of freed memory, and how full pools were, as far as rows prove it.
  *
- * Copies, sets and frees that fail say which memory they name (TS_ROW_ACCESS); what kernels and the nodes of graphs are given is not
- * recorded, so that what they touch is not judged. A call is told of where
- *   - what it names has been freed by a call that had returned before it began, or that came before it on the same thread, and has
- *     not been allocated since, as far as is recorded. In streams order makes no difference: what is issued after a
- *     stream-ordered free cannot be ordered before it;
- *   - and it was the device's memory that it named: it failed, or its device row says so. Addresses of the host may be anybody's by
- *     then, and are not judged.
- * Nothing is judged across a pause, a yield or a loss that may have hidden an allocation. Where a half is missing the finding is
- * marked (TS_MISUSE_UNSURE_*).
+ * Copies, sets and failed frees record the memory that they name (TS_ROW_ACCESS). Arguments of
+ * kernels and graph nodes are not recorded, so their accesses are not judged. A call is reported if
+ * both conditions hold:
+ * - The memory was freed before, and was not allocated since, as far as recorded. The freeing call
+ *   returned before the use began, or came before it on the same thread. Streams do not matter:
+ *   work that is issued after a stream-ordered free cannot be ordered before it.
+ * - The memory was the device's: the call failed, or its device row states the kind. A host address
+ *   may belong to anyone by then and is not judged.
  *
- * Pools are the stream-ordered allocator's. Holes are memory that was allocated from a pool, has been freed, and was not allocated
- * again; neighbours count as one.
+ * Nothing is judged across a pause, a yield or a loss that may hide an allocation. If a half is
+ * missing, the finding is marked (TS_MISUSE_UNSURE_*).
  *
- * Memory is bounded by the addresses that were ever used. One thread at a time; nothing is printed.
+ * Pools are those of the stream-ordered allocator. A hole is memory that a pool allocated, freed,
+ * and did not allocate again; adjacent holes count as one.
+ *
+ * Memory is bounded by the number of addresses in use over time. One thread at a time; nothing is
+ * printed.
  */
 #pragma once
 
@@ -26,7 +29,7 @@ extern "C" {
 #endif
 
 enum ts_misuse_kind {
-	TS_MISUSE_READ = 1, /* after it was freed */
+	TS_MISUSE_READ = 1, /* of freed memory */
 	TS_MISUSE_WRITE = 2,
 	TS_MISUSE_DOUBLE_FREE = 3,
 };
@@ -35,19 +38,19 @@ enum ts_misuse_kind {
 const char *ts_misuse_kind_name(uint32_t kind);
 
 #define TS_MISUSE_UNSURE_CALL \
-	(1u << 0) /* one of the calls was not recorded: their order is that of their ids */
+	(1u << 0) /* a call was not recorded: the order is the order of the ids */
 #define TS_MISUSE_UNSURE_DEVICE \
 	(1u                     \
-	 << 1) /* it succeeded, and no device row says whose memory it was: it may be the host's by now */
+	 << 1) /* it succeeded, but no device row has the memory kind: it may be the host's now */
 #define TS_MISUSE_UNSURE_MAPPED \
 	(1u                     \
-	 << 2) /* the application maps memory itself, or opens another process's: it may lie there */
-#define TS_MISUSE_UNSURE_LOST (1u << 3) /* something was lost, and when is not known */
+	 << 2) /* the application maps memory or opens another process's: the block may be there */
+#define TS_MISUSE_UNSURE_LOST (1u << 3) /* data was lost at an unknown time */
 
 struct ts_misuse_call {
 	uint64_t op_id;
-	uint64_t start_ns, end_ns; /* 0: it was not recorded */
-	uint32_t thread, stack;	   /* 0: not known */
+	uint64_t start_ns, end_ns; /* 0: not recorded */
+	uint32_t thread, stack;	   /* 0: unknown */
 	int32_t result;
 	uint16_t domain, cbid;
 };
@@ -59,41 +62,45 @@ struct ts_misuse {
 	uint32_t memory_kind;
 	uint32_t device;
 	uint32_t reserved;
-	uint64_t address, bytes;     /* what was named; of a free 0 bytes */
-	uint64_t block, block_bytes; /* what was allocated there; 0 bytes: not recorded */
+	uint64_t address, bytes;     /* named by the call; bytes of a free: 0 */
+	uint64_t block, block_bytes; /* the allocation there; bytes 0: not recorded */
 	struct ts_misuse_call use, freed, allocated;
 };
 
-/* A pool, when it had to grow although what it held was not all in use, and that was the most; and in all. */
+/* A pool: its growths, and its state at the growth with the most unused memory. */
 struct ts_pool_use {
 	uint32_t session, device;
 	uint64_t pool;
-	uint64_t peak_bytes, peak_ns; /* that it held of the device's memory */
+	uint64_t peak_bytes, peak_ns; /* the most device memory that it held */
 	uint64_t peak_used_bytes;
-	uint64_t n_growths,
-		n_growths_with_room; /* with room: what was not in use would have been enough in one piece */
-	uint64_t wasted_ns;	     /* of the largest such growth; 0: there was none */
-	uint64_t wasted_bytes;				  /* held and not used before it */
-	uint64_t asked_bytes;				  /* for what it had to grow */
-	uint64_t n_holes, hole_bytes, largest_hole_bytes; /* then */
+	/* Growths, and growths for which the pool had enough unused memory in total. */
+	uint64_t n_growths, n_growths_with_room;
+	uint64_t wasted_ns;    /* time of the growth with most unused memory; 0: none */
+	uint64_t wasted_bytes; /* held and unused just before it */
+	uint64_t asked_bytes;  /* the request that made it grow */
+	uint64_t n_holes, hole_bytes, largest_hole_bytes; /* holes at that time */
 };
 
 struct ts_misuses {
-	struct ts_misuse *list; /* in the order of time; at most as many as asked for */
+	struct ts_misuse *list; /* in time order; at most max_listed */
 	size_t n_listed;
 	uint64_t n;
 	struct ts_pool_use *pools; /* by session, pool */
 	size_t n_pools;
-	uint64_t n_accesses; /* that were looked at: 0 in a file whose recorder did not tell them */
-	uint64_t
-		n_unknown_frees; /* that failed: of what is neither allocated nor freed, as far as is recorded */
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	/* Accesses that were checked. 0 in a file of a recorder without access rows. */
+	uint64_t n_accesses;
+	/* Failed frees of memory that was neither allocated nor freed, as far as recorded. */
+	uint64_t n_unknown_frees;
+	bool is_damaged; /* damaged blocks were left out */
 };
 
-/* Findings that are examined at most; later ones are not. */
+/* Limit on candidates; later ones are not examined. */
 #define TS_MISUSE_MAX 65536u
 
-/* `session` 0: all. Errors: -ENOMEM, those of sbt/reader.h, TS_E_POOLS. */
+/*
+ * `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the errors of sbt/reader.h. The caller frees
+ * *ret_misuses.
+ */
 int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		    struct ts_misuses **ret_misuses);
 void ts_misuses_free(struct ts_misuses *misuses); /* NULL is fine */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool that grows while more than what is asked for lies unused in it is in pieces, or holds memory that another stream has yet to
- * let go. Its holes are counted when that was worst so far, at most MAX_LOOKS times: each look goes over the spans of all pools,
- * MAX_VISITS at most.
+ * Measures how full pools are: see pools.h. misuse.c calls it; it reads the spans of spans.c.
+ *
+ * If a pool grows although it has more unused memory than the request, its memory is fragmented, or
+ * another stream has not released it yet. The module counts the holes at each new maximum of unused
+ * memory, at most MAX_LOOKS times per pool. Each count visits the spans of all pools, at most
+ * MAX_VISITS in total.
  */
 #include "replay/state/memory/pools.h"
 
@@ -12,7 +15,7 @@
 #include <stdlib.h>
 
 #define MAX_LOOKS  256u
-#define MAX_VISITS (UINT64_C(1) << 26) /* of spans, by the looks at all pools */
+#define MAX_VISITS (UINT64_C(1) << 26) /* visits of spans, over all pools */
 
 void ts_pools_deinit(struct ts_pools *pools)
 {
@@ -102,7 +105,7 @@ int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t sessi
 	struct ts_pool_state *state;
 	int r;
 
-	/* A file of an older recorder does not say how large pools are. */
+	/* Files of older recorders lack the sizes of pools. */
 	if (!row->pool || !row->pool_bytes)
 		return 0;
 	r = find(pools, session, row, &state);

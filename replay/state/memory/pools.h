@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within: how full pools are, from their allocations and frees in the order of time.
+ * How full pools are, from their allocations and frees in time order. Private to
+ * replay/state/memory; misuse.c uses it.
  */
 #pragma once
 
@@ -15,24 +16,24 @@ extern "C" {
 
 struct ts_pool_state {
 	struct ts_pool_use use;
-	uint64_t bytes, used_bytes; /* as last told */
-	uint64_t shrunk_ns;	    /* what was freed before may be the device's again; 0: never */
-	uint32_t n_looks;	    /* that were taken at its holes */
+	uint64_t bytes, used_bytes; /* from the last row */
+	uint64_t shrunk_ns;	    /* memory freed before may be the device's again; 0: never */
+	uint32_t n_looks;	    /* counts of its holes */
 };
 
-/* All zero is an empty one. */
+/* Start with all fields zero. */
 struct ts_pools {
 	struct ts_pool_state *pools;
 	size_t n, n_allocated;
 	struct ts_state_map by_pool;
-	uint64_t n_visits; /* of spans, while looking at holes */
+	uint64_t n_visits; /* visited spans, while counting holes */
 };
 
 void ts_pools_deinit(struct ts_pools *pools);
-/* Before `spans` are told of the row. -ENOMEM, TS_E_POOLS. */
+/* Feeds a row; call it before `spans` gets the row. Returns 0, -ENOMEM or TS_E_POOLS. */
 int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
 		  const struct ts_row_memory *row);
-/* By session and pool, the caller's to free. -ENOMEM. */
+/* Returns the pools by session and pool. The caller frees *ret_uses. Returns 0 or -ENOMEM. */
 int ts_pools_take(struct ts_pools *pools, struct ts_pool_use **ret_uses, size_t *ret_n);
 
 #ifdef __cplusplus

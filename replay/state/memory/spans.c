@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One node a range, on as many levels as a coin says. What is cut in two by a newer range becomes two.
+ * A skip list of address ranges: see spans.h. misuse.c and pools.c call it. Each range is a node
+ * with a random number of levels. If a newer range lies inside an older one, the older one becomes
+ * two nodes.
  */
 #include "replay/state/memory/spans.h"
 
@@ -10,7 +12,7 @@
 #define MAX_LEVELS 24u
 
 struct ts_span_node {
-	struct ts_span span; /* first: a span is its node */
+	struct ts_span span; /* first field: a span is its node */
 	unsigned n_levels;
 	struct ts_span_node *next[];
 };
@@ -35,7 +37,7 @@ void ts_spans_deinit(struct ts_spans *spans)
 	*spans = (struct ts_spans){0};
 }
 
-/* One in four goes a level up. */
+/* A node reaches each next level with probability 1/4. */
 static unsigned toss(struct ts_spans *spans)
 {
 	uint64_t x = spans->random ? spans->random : UINT64_C(0x9e3779b97f4a7c15);
@@ -52,7 +54,7 @@ static bool is_before(const struct ts_span *span, uint32_t session, uint64_t sta
 	return span->session != session ? span->session < session : span->start < start;
 }
 
-/* The last node of each level that is before; the head where none is. */
+/* Finds the last node before the address on each level, or the head. */
 static void find_before(struct ts_spans *spans, uint32_t session, uint64_t start,
 			struct ts_span_node *ret[MAX_LEVELS])
 {

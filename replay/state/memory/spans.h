@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within: what addresses were last used for, as ranges that do not overlap, in the order of session and address. A skip list: its
- * shape does not follow from what a trace holds, and nothing recurses.
+ * Records the last use of each address as ranges without overlap, by session and address. A skip
+ * list, because its shape does not depend on the contents of a trace, and no function recurses.
+ * Private to replay/state/memory.
  */
 #pragma once
 
@@ -13,18 +14,18 @@
 extern "C" {
 #endif
 
-/* Who allocated, or freed. */
+/* The call that allocated or freed. */
 struct ts_span_call {
-	uint64_t op_id; /* 0: not told */
+	uint64_t op_id; /* 0: unknown */
 	uint64_t ns;
 };
 
 struct ts_span {
 	uint64_t start, end; /* addresses */
-	uint64_t block;	     /* what was allocated: start of it, ... */
-	uint64_t bytes;	     /* ... and how much; of what was freed, parts may be gone */
+	uint64_t block;	     /* the allocation: its start, ... */
+	uint64_t bytes;	     /* ... and its size; a freed range may have lost parts */
 	uint64_t pool;	     /* 0: none */
-	struct ts_span_call allocated, freed; /* freed.ns 0: it is live */
+	struct ts_span_call allocated, freed; /* freed.ns 0: live */
 	uint32_t session;
 	uint32_t device;
 	uint32_t kind; /* CUpti_ActivityMemoryKind */
@@ -33,7 +34,7 @@ struct ts_span {
 
 struct ts_span_node;
 
-/* All zero is an empty one. */
+/* Start with all fields zero. */
 struct ts_spans {
 	struct ts_span_node *head;
 	uint64_t random;
@@ -41,11 +42,17 @@ struct ts_spans {
 };
 
 void ts_spans_deinit(struct ts_spans *spans);
-/* The first that has any of [from, to); NULL: none. It may be changed, but for where it lies. */
+/*
+ * Returns the first range that overlaps [from, to), or NULL. The caller may change the range,
+ * except its place.
+ */
 struct ts_span *ts_spans_over(struct ts_spans *spans, uint32_t session, uint64_t from, uint64_t to);
 struct ts_span *ts_spans_first(struct ts_spans *spans);
 struct ts_span *ts_spans_next(struct ts_span *span);
-/* What it overlaps is cut off, or, where it is live, removed. -ENOMEM; -EINVAL: it is empty. */
+/*
+ * Adds a range. Freed ranges below it lose the overlap; live ones are removed. Returns 0, -ENOMEM,
+ * or -EINVAL for an empty range.
+ */
 int ts_spans_add(struct ts_spans *spans, const struct ts_span *span);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first pass keeps what is live and finds the peak; the second goes to the peak again and stops there, so that who held it
- * need not be remembered for every peak that is passed on the way.
+ * Computes memory use over a trace: see state-memory.h. replay/report and `tsctl watch` call it.
+ * The first pass tracks live memory and finds the peak. The second pass stops at the peak and lists
+ * its holders, so the first pass need not save holders at each new maximum.
  */
 #include "replay/state/memory/state-memory.h"
 
@@ -14,13 +15,14 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Times of host and vendor are never that far apart. */
+/* Times of host and vendor differ by less than this. */
 #define MAX_CLOCK_ERROR_NS UINT64_C(1000000)
 
 struct live {
 	struct ts_memory_holder holder;
 	uint32_t group;
-	bool is_of_call; /* its call is known alone: the vendor's row may come yet */
+	/* Only its call is known; the vendor's row may follow. */
+	bool is_of_call;
 };
 
 struct pass {
@@ -30,14 +32,14 @@ struct pass {
 	struct ts_state_map by_address;
 	struct ts_memory_group *groups;
 	size_t n_groups, n_groups_allocated;
-	struct ts_state_map by_stream, by_pool, by_group; /* numbers of what a group is told by */
-	struct ts_state_map
-		freed; /* by address: the call that freed it is known, its row not yet */
+	struct ts_state_map by_stream, by_pool, by_group; /* map parts of a key to numbers */
+	/* By address: the freeing call is known, its row is not. */
+	struct ts_state_map freed;
 	struct ts_sbt_reader *reader;
 	uint32_t last_group;
 	uint64_t device_bytes;
 	uint64_t until_ns; /* 0: to the end */
-	bool to_peak;	   /* and no further than the peak */
+	bool to_peak;	   /* stop at the peak */
 };
 
 static void pass_deinit(struct pass *pass)
@@ -75,7 +77,7 @@ static bool is_of(const struct ts_memory_group *group, uint32_t session,
 	       group->pool == row->pool;
 }
 
-/* Numbers keys in the order in which they come, so that several parts of a key become one. */
+/* Numbers keys in order of arrival, so that several parts of a key become one. */
 static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32_t *ret_number)
 {
 	*ret_number = ts_state_map_find(map, of, key);
@@ -85,7 +87,7 @@ static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32
 	return ts_state_map_set(map, of, key, *ret_number);
 }
 
-/* The last one found is the likeliest. */
+/* Tries the last group first. */
 static int find_group(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
 		      uint32_t *ret_group)
 {
@@ -123,7 +125,7 @@ static int find_group(struct pass *pass, uint32_t session, const struct ts_row_m
 	return 0;
 }
 
-/* The part of the trace that a time lies in. */
+/* Returns the point for a time: the trace is divided into equal parts. */
 static uint64_t *point_of(struct ts_memory *memory, uint64_t ns)
 {
 	uint64_t part_ns = (memory->to_ns - memory->from_ns) / TS_MEMORY_POINTS + 1, i;
@@ -144,7 +146,7 @@ static void note_peak(struct pass *pass, uint64_t ns)
 	pass->memory->peak_ns = ns;
 }
 
-/* From `from_ns` on, parts in which nothing changed have what was live all the same. */
+/* From `from_ns` on, parts without a change keep the current level. */
 static void note_level(struct pass *pass, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t *last = point_of(pass->memory, to_ns);
@@ -171,7 +173,7 @@ static int drop(struct pass *pass, uint32_t at, bool is_freed)
 				pass->live[at].holder.row.address, at);
 }
 
-/* Counts of an allocation, without those of live ones. */
+/* Removes an allocation from the totals, except from live counts. */
 static void forget(struct pass *pass, uint32_t at)
 {
 	struct ts_memory_group *group = &pass->groups[pass->live[at].group];
@@ -180,7 +182,10 @@ static void forget(struct pass *pass, uint32_t at)
 	group->total_bytes -= pass->live[at].holder.row.bytes;
 }
 
-/* The call came before its row: the clocks of host and vendor differ. The row may have the id of a call within. */
+/*
+ * True if the row belongs to a call that came before it, because the clocks of host and vendor
+ * differ. The row may carry the id of a nested call.
+ */
 static bool is_of_same_call(const struct live *live, const struct ts_row_memory *row)
 {
 	const struct ts_row_memory *call = &live->holder.row;
@@ -200,7 +205,7 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 		forget(pass, at);
 		r = drop(pass, at, false);
 	} else if (at != NONE) {
-		/* That it was freed was not recorded. */
+		/* The free of the previous allocation was not recorded. */
 		r = drop(pass, at, false);
 		pass->memory->n_lost_frees += !pass->until_ns;
 	}
@@ -245,7 +250,7 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 	return 0;
 }
 
-/* The device of a session that has one: a call does not name it. */
+/* Returns the session's device if it has only one, because a call does not name its device. */
 static uint32_t only_device(const struct ts_sbt_reader *reader, uint32_t session)
 {
 	uint32_t device = TS_NO_DEVICE;
@@ -263,8 +268,9 @@ static uint32_t only_device(const struct ts_sbt_reader *reader, uint32_t session
 }
 
 /*
- * A call that allocated or freed. The vendor's row of it lies before, for it is made within the call, and then nothing is left to do.
- * It is missing if the program was killed before it was delivered.
+ * Feeds a call that allocated or freed. The vendor's row normally comes first, because it is made
+ * inside the call; then there is nothing to do. The row is missing if the program was killed before
+ * delivery.
  */
 static int feed_call(struct pass *pass, uint32_t session, const struct ts_row_access *call)
 {
@@ -283,7 +289,7 @@ static int feed_call(struct pass *pass, uint32_t session, const struct ts_row_ac
 	int r;
 
 	if (call->access == TS_ACCESS_FREED) {
-		/* The address was allocated anew. */
+		/* The address was allocated again. */
 		if (at == NONE || pass->live[at].holder.row.op_id > call->op_id)
 			return 0;
 		r = drop(pass, at, true);
@@ -312,7 +318,7 @@ static int feed(struct pass *pass, const struct ts_sbt_row *row)
 	}
 }
 
-/* One pass over what was allocated and freed, up to until_ns with the allocation that made the peak. */
+/* Reads allocations and frees, up to until_ns, or up to the allocation that makes the peak. */
 static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_ALLOC) |
@@ -347,7 +353,7 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* ---- who held it -------------------------------------------------------------------------------- */
+/* ---- who held it ----------------------------------------------------------------------------- */
 
 static int compare_live(const void *a, const void *b)
 {
@@ -361,7 +367,7 @@ static int compare_live(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The module frees its variables, not the program. */
+/* False for variables of modules, which the module frees and not the program. */
 static bool is_programs_own(uint32_t kind)
 {
 	return kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC &&
@@ -390,11 +396,11 @@ static int list_holders(struct pass *pass, bool (*is_listed)(uint32_t kind), siz
 	return 0;
 }
 
-/* Holders by the operation that allocated them, each the first of a list that `next` continues. */
+/* Holders by allocating operation: the first of a list that `next` continues. */
 struct wanted {
 	struct ts_memory_holders *holders;
 	struct ts_state_map by_op;
-	uint32_t *next; /* NONE: the last */
+	uint32_t *next; /* NONE: the end */
 };
 
 static void wanted_deinit(struct wanted *wanted)
@@ -480,7 +486,7 @@ static int compare_groups(const void *a, const void *b)
 	return 0;
 }
 
-/* Those of calls alone, whose rows came after all and were of other groups. */
+/* Removes groups of calls whose rows came later and belong to other groups. */
 static void remove_empty_groups(struct pass *pass)
 {
 	size_t n = 0;

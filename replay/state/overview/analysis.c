@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings are looked for as operations and waits are told; what they have in common is counted by stack. */
+/*
+ * Finds common problems in a trace: see analysis.h. `tsctl analyze` calls it. It feeds the state
+ * machine and checks each operation and synchronization as it comes. Findings are summed by stack.
+ */
 #include "replay/state/overview/analysis.h"
 
 #include "proto/abi/grow.h"
@@ -11,7 +14,7 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Calls that are remembered until what the vendor tells of their waiting comes. */
+/* Number of calls that wait for their synchronization row. */
 #define N_CALLS 4096u
 
 struct recent_call {
@@ -19,7 +22,7 @@ struct recent_call {
 	uint32_t session, stack;
 };
 
-/* What a device did last: the operation that is over last, and the last of those of other streams. */
+/* The operation of a device that ends last, and the one that ends last among other streams. */
 struct last {
 	uint64_t start_ns, end_ns;
 	uint32_t stream;
@@ -35,7 +38,7 @@ struct pass {
 	struct ts_state_map group_by_key[TS_ANALYSIS_FINDINGS + 1];
 	size_t n_groups_allocated;
 	struct recent_call calls[N_CALLS];
-	uint64_t over_ns; /* the latest end of what began */
+	uint64_t over_ns; /* latest end of a begun operation */
 	struct ts_state_map device_by_id;
 	struct device *devices;
 	size_t n_devices, n_devices_allocated;
@@ -147,7 +150,7 @@ static int find_device(struct pass *pass, const struct ts_state_op *op, struct d
 	return 0;
 }
 
-/* Until when what came before it in its stream held it, as far as is known. */
+/* Time until which the call or its stream held the operation, as far as known. */
 static uint64_t ready_ns(const struct ts_state_op *op)
 {
 	uint64_t ns = op->call_ns;
@@ -175,7 +178,10 @@ static int take_serialised(struct pass *pass, const struct ts_state_op *op)
 	if (r)
 		return r;
 	by = device->first.stream == op->stream_number ? &device->other : &device->first;
-	/* Nodes of a graph have streams of their own; of what was not called for it is not known when it could have begun. */
+	/*
+	 * Graph nodes have streams of their own. If the call is unknown, the earliest start is
+	 * unknown.
+	 */
 	if (!(op->unsure & (TS_STATE_UNSURE_GRAPH | TS_STATE_UNSURE_CALL)) && by->end_ns > ready &&
 	    by->end_ns <= op->start_ns) {
 		ns = by->end_ns - (ready > by->start_ns ? ready : by->start_ns);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What in a trace is worth changing: the names that took the most of the GPU's time, and findings, each with how often, how long and
- * from which stacks.
+ * Finds the parts of a trace that are worth changing: the kernels with the most time, and findings
+ * with count, time and stacks.
  *
- *   TINY_COPY       a copy between host and device of less than TS_ANALYSIS_TINY_BYTES: what it costs is the call
- *   PAGEABLE_COPY   a copy from or to pageable memory: through a buffer of the driver's, and its call waits
- *   REDUNDANT_SYNC  a call that waits for a device when all that had been asked for was over, and so returned within
- *                   TS_ANALYSIS_REDUNDANT_NS: what took longer did wait for something. Where something else of the session was
- *                   still to run nothing is said, though the call may not have waited for that
- *   LEGACY_STREAM   an operation in the legacy default stream that waited for, or held up, another stream by its rule
- *   SERIALISED      an operation that could have begun while its device was at work in another stream, and began only when that was
- *                   over: what made it wait, a rule, an event or the engine, is not asked. Worth a word where a device is never
- *                   at work in two streams at once
+ *   TINY_COPY       a copy between host and device of less than TS_ANALYSIS_TINY_BYTES: the call
+ *                   costs more than the copy
+ *   PAGEABLE_COPY   a copy from or to pageable memory: it uses a driver buffer, and its call waits
+ *   REDUNDANT_SYNC  a call that waits for a device although all requested work was over; it returns
+ *                   within TS_ANALYSIS_REDUNDANT_NS; a longer wait had a reason. If any work of the
+ *                   session was still to run, there is no finding, even if the call waits for
+ *                   other work
+ *   LEGACY_STREAM   an operation that waited by the rule of the legacy default stream
+ *   SERIALISED      an operation that was ready while its device worked in another stream, and that
+ *                   began only after that. The reason may be a rule, an event or the engine. The
+ *                   finding matters if a device never works in two streams at once
  *
- * One pass; memory follows from names and stacks, of which at most TS_ANALYSIS_MAX_GROUPS are told apart: the rest counts in sums.
- * One thread; nothing is printed.
+ * One pass. Memory is bounded by names and stacks; beyond TS_ANALYSIS_MAX_GROUPS of them only the
+ * sums count. One thread; nothing is printed.
  */
 #pragma once
 
@@ -42,27 +44,27 @@ const char *ts_analysis_finding_name(uint32_t finding);
 
 struct ts_analysis_sum {
 	uint64_t count, bytes;
-	uint64_t ns; /* of the operations; of REDUNDANT_SYNC and SERIALISED of the waits */
+	uint64_t ns; /* of operations; of waits for REDUNDANT_SYNC and SERIALISED */
 };
 
 struct ts_analysis_group {
 	uint32_t finding; /* TS_ANALYSIS_FINDINGS: a kernel */
 	uint32_t session;
-	uint32_t stack;	  /* of the calls, 0: not known; of a kernel its name, a string */
-	uint32_t device;  /* SERIALISED alone; else 0 */
-	uint64_t time_ns; /* of the first */
+	uint32_t stack;	  /* of the calls, 0: unknown; kernel: its name, a string */
+	uint32_t device;  /* SERIALISED only; else 0 */
+	uint64_t time_ns; /* of the first one */
 	struct ts_analysis_sum sum;
 };
 
 struct ts_analysis {
 	struct ts_analysis_sum findings[TS_ANALYSIS_FINDINGS];
 	struct ts_analysis_sum kernels, copies, syncs;
-	struct ts_analysis_group *groups; /* by finding, the longest first; kernels come last */
+	struct ts_analysis_group *groups; /* by finding, longest first; kernels last */
 	size_t n_groups;
-	bool is_damaged; /* blocks were left out: what they held is missing here */
+	bool is_damaged; /* damaged blocks were left out */
 };
 
-/* Errors: -ENOMEM and those of sbt/reader.h. */
+/* Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_analysis. */
 int ts_analysis_read(struct ts_sbt_reader *reader, uint32_t session,
 		     struct ts_analysis **ret_analysis);
 void ts_analysis_free(struct ts_analysis *analysis); /* NULL is fine */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls in their order. Launches since the last wait lie in a ring for each session that has any.
+ * Collects calls that failed: see errors.h. replay/report calls it. It reads calls in order. Each
+ * session has a ring of its launches since the last wait.
  */
 #include "replay/state/overview/errors.h"
 
@@ -12,20 +13,20 @@
 
 #define NONE TS_STATE_MAP_NONE
 
-/* CUDA_ERROR_NOT_READY, cudaErrorNotReady, hipErrorNotReady: what a query of an event answers. */
+/* CUDA_ERROR_NOT_READY, cudaErrorNotReady, hipErrorNotReady: a query's answer. */
 #define NOT_READY 600
 
-/* Launches since the last wait, of one session. */
+/* Launches of one session since its last wait. */
 struct since {
 	struct ts_error_suspect at[TS_ERRORS_MAX_SUSPECTS];
 	uint64_t n;
-	bool is_reported; /* its first error of this kind is */
+	bool is_reported; /* the first error of a kernel is reported */
 };
 
 struct reading {
 	struct ts_call_errors *errors;
-	struct ts_state_map by_call;  /* group by hash: session and what the call was */
-	struct ts_state_map asked;    /* group by the operation that is the first of it */
+	struct ts_state_map by_call;  /* group by hash of session and call */
+	struct ts_state_map asked;    /* group by the operation that began it */
 	struct ts_state_map sessions; /* index into `since` */
 	struct since *since;
 	size_t n_since;
@@ -36,7 +37,7 @@ bool ts_call_failed(int32_t result)
 	return result && result != NOT_READY;
 }
 
-/* The numbers of the driver and of the runtime are the same for these, and HIP's, too. */
+/* The driver, the runtime and HIP use the same numbers for these errors. */
 static bool is_of_kernel(int32_t result)
 {
 	static const int32_t results[] = {
@@ -127,7 +128,7 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 	if (!since)
 		return -ENOMEM;
 	errors->n_calls++;
-	/* Two that have one key are one group: the first of them. */
+	/* If two calls share a hash, the first one keeps the group. */
 	at = ts_state_map_find(&reading->by_call, session, key);
 	if (at != NONE && is_same(&errors->at[at], session, api)) {
 		errors->at[at].count++;
@@ -192,7 +193,7 @@ static int take_row(struct reading *reading, const struct ts_sbt_row *row)
 		take_access(reading, row->session, row->access);
 		return 0;
 	}
-	/* A wait that failed cleared nothing. */
+	/* A failed wait does not clear the launches. */
 	at = ts_state_map_find(&reading->sessions, row->session, 0);
 	if (at != NONE &&
 	    ts_state_map_find(&reading->asked, row->session, row->sync->op_id) == NONE)
@@ -225,11 +226,11 @@ static int take_first(void *data, const struct ts_sbt_row *row)
 	return take_row(data, row);
 }
 
-/* What came of the suspects. */
+/* Adds the device rows of the suspects. */
 static int take_device_row(void *data, const struct ts_sbt_row *row)
 {
 	struct ts_call_errors *errors = data;
-	/* The three types begin alike (sbt/schema.h). */
+	/* The three row types share their first fields (sbt/schema.h). */
 	uint64_t op_id = row->kernel->op_id;
 
 	for (size_t i = 0; i < errors->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices by UUID: see samedevice.h. */
+/* Finds equal devices by UUID: see samedevice.h. timeline.c and replay/emulate/read.c call it. */
 #include "replay/state/overview/samedevice.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions number devices each for itself; devices of one UUID are the same one. The first session that saw a device stands for all. One
- * thread.
+ * Each session numbers its devices itself. Devices with the same UUID are one device, and the first
+ * session that saw it stands for all. One thread.
  */
 #pragma once
 
@@ -12,18 +12,21 @@
 extern "C" {
 #endif
 
-/* All zero is an empty one. */
+/* Start with all fields zero. */
 struct ts_same_devices {
-	struct ts_state_map by_first_half; /* the UUID's first eight bytes: a number */
-	struct ts_state_map
-		by_second_half; /* the number and the other eight: the reader's device */
+	struct ts_state_map by_first_half; /* first eight bytes of the UUID: a number */
+	/* That number and the other eight bytes: the reader's device. */
+	struct ts_state_map by_second_half;
 };
 
-/* Reads the reader's devices. -ENOMEM. */
+/* Reads the reader's devices. Returns 0 or -ENOMEM. */
 int ts_same_devices_read(struct ts_same_devices *same, const struct ts_sbt_reader *reader);
 void ts_same_devices_deinit(struct ts_same_devices *same);
 
-/* Replaces a device by the first of its UUID. A device without a UUID, or of which the trace holds no row, stays as it is. */
+/*
+ * Replaces a device by the first one with its UUID. A device without a UUID or without a row stays
+ * unchanged.
+ */
 void ts_same_devices_first(const struct ts_same_devices *same, const struct ts_sbt_reader *reader,
 			   uint32_t *session, uint32_t *device);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations come in the order of their start, so that the time that several cover together is the sum of what each adds
- * behind the latest end before it.
+ * Sums the work of streams and devices over time: see timeline.h. replay/report, `tsctl analyze`
+ * and `tsctl watch` call it; it feeds the state machine. Operations come ordered by start. So the
+ * time covered by several operations is the sum of each one's time behind the latest end before.
  */
 #include "replay/state/overview/timeline.h"
 
@@ -21,7 +22,7 @@ struct pass {
 	struct ts_sbt_reader *reader;
 	struct ts_same_devices same;
 	struct ts_state_map device_by_id;
-	uint32_t *streams_by_number; /* by the machine's: the index, plus 1 */
+	uint32_t *streams_by_number; /* by the machine's number: index + 1 */
 	size_t n_streams_allocated, n_devices_allocated, n_numbers_allocated;
 };
 
@@ -49,7 +50,7 @@ void ts_timeline_free(struct ts_timeline *timeline)
 	free(timeline);
 }
 
-/* ---- devices and streams ------------------------------------------------------------------------ */
+/* ---- devices and streams --------------------------------------------------------------------- */
 
 static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_t *ret_device)
 {
@@ -76,7 +77,7 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 	return r ? r : ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
 }
 
-/* Each stream costs as much memory as it has parts. */
+/* Each stream takes memory for all its parts. */
 static int check_limits(const struct ts_timeline *timeline)
 {
 	if (timeline->n_streams == TS_MAX_STREAMS)
@@ -133,7 +134,7 @@ static int find_stream(struct pass *pass, const struct ts_state_op *op,
 	return r;
 }
 
-/* ---- what an operation adds --------------------------------------------------------------------- */
+/* ---- what an operation adds ------------------------------------------------------------------ */
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
@@ -145,7 +146,7 @@ static uint64_t more(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* How much of [start, end) lies behind what was covered, which then reaches to its end. */
+/* Returns the length of [start, end) behind *until_ns, and moves *until_ns to its end. */
 static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t from_ns = more(start_ns, *until_ns);
@@ -154,7 +155,7 @@ static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
 	return end_ns > from_ns ? end_ns - from_ns : 0;
 }
 
-/* Makes the part that the time is in the one at hand; they are many to a part, so that this is seldom. */
+/* Selects the part that contains a time. A part holds many operations, so this is rare. */
 static void select_part(const struct ts_timeline *timeline, struct ts_timeline_stream *stream,
 			uint64_t at_ns)
 {
@@ -175,7 +176,10 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 			select_part(timeline, stream, start_ns);
 		if (stream->part == timeline->n_parts)
 			break;
-		/* Of the part that there is left: where the last one ends there may be no such time. */
+		/*
+		 * Compute the length of the rest first: the end of the last part may exceed 64
+		 * bits.
+		 */
 		until_ns = timeline->part_ns - (start_ns - stream->part_from_ns);
 		until_ns = start_ns + less(until_ns, end_ns - start_ns);
 		stream->parts[stream->part].ns[work] += until_ns - start_ns;
@@ -183,7 +187,7 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 	}
 }
 
-/* The idle time up to the operation's start: each cause takes what it reaches to. */
+/* Splits the idle time before the operation: each cause gets the time up to its own end. */
 static void add_idle(struct ts_timeline_device *device, const struct ts_state_op *op,
 		     uint64_t start_ns)
 {
@@ -231,7 +235,7 @@ static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uin
 
 	while (device->n_ends && device->ends[0] <= start_ns)
 		(void)ends_pop(device->ends, &device->n_ends);
-	/* What takes no time runs beside nothing. */
+	/* An operation of length 0 overlaps nothing. */
 	if (end_ns <= start_ns)
 		return 0;
 	r = TS_GROW(device->ends, device->n_ends_allocated, device->n_ends + 1);
@@ -276,14 +280,14 @@ static int take_op(struct pass *pass, const struct ts_state_op *op)
 	return add_at_once(device, start_ns, end_ns);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool is_device_row(unsigned int type)
 {
 	return type == TS_ROW_KERNEL || type == TS_ROW_MEMCPY || type == TS_ROW_MEMSET;
 }
 
-/* The blocks say when their rows began and ended. */
+/* Blocks record the earliest and latest time of their rows. */
 static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reader,
 		       const struct ts_timeline_options *options)
 {
@@ -304,7 +308,10 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->to_ns = options->to_ns ? options->to_ns : to_ns;
 	timeline->to_ns = more(timeline->to_ns, timeline->from_ns);
 	timeline->n_parts = options->n_parts;
-	/* The last one may reach beyond the window, and none is of no length; one of all time that there is reaches far enough. */
+	/*
+	 * The last part may end behind the window. No part has length 0. If the window is all of
+	 * time, one part covers it.
+	 */
 	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts;
 	timeline->part_ns += timeline->part_ns < UINT64_MAX;
 }
@@ -312,7 +319,10 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 static int read_rows(struct pass *pass, struct ts_state_machine *machine,
 		     const struct ts_timeline_options *options)
 {
-	/* From the beginning, for what an operation waited for may lie before the window; to the end, where that is the window's. */
+	/*
+	 * Read from the start, because dependencies may lie before the window. Read to the end if
+	 * the window has no end.
+	 */
 	const struct ts_sbt_cursor_options rows = {.types = TS_STATE_MACHINE_ROWS,
 						   .session = options->session,
 						   .to_ns = options->to_ns};
@@ -367,7 +377,7 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		r = read_rows(&pass, machine, options);
 	if (!r)
 		ts_doubts_finish(&timeline->doubts, machine);
-	/* What was called for in a window may be answered behind it. */
+	/* A call in a window may be answered behind it. */
 	if (!r && options->to_ns)
 		timeline->doubts.n_unanswered = 0;
 	free(pass.streams_by_number);
@@ -380,7 +390,7 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 
 		if (timeline->to_ns > device->any_until_ns)
 			device->idle_ns[TS_TIMELINE_END] += timeline->to_ns - device->any_until_ns;
-		/* What both covered, twice, and all of it, once. */
+		/* Both kinds of work, minus their union. */
 		device->overlap_ns = device->ns[TS_TIMELINE_COMPUTE] +
 				     device->ns[TS_TIMELINE_COPY] - device->busy_ns;
 	}

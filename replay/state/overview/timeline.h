@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A timeline as numbers: in each of as many equal parts of a window as are asked for, how long each stream worked; and of each
- * device how much of the window it worked, at what, how much at once, and why it stood still when it did.
+ * A timeline in numbers. It divides a window into equal parts and sums the work of each stream in
+ * each part. For each device it sums the time at work, by kind and by overlap, and the causes of
+ * idle time.
  *
- * A device's idle time is what no operation covers. Up to an operation's start it has one cause, the first of these that holds:
- *   HOST        before its call began: nothing was asked for
- *   DEPENDENCY  up to the latest end of what it had to wait for, which was on another device, or was over by then
+ * A device is idle while no operation covers the time. The idle time before an operation is split
+ * among these causes, in order:
+ *   HOST        before its call began: no work was requested
+ *   DEPENDENCY  until its dependencies ended: on another device, or over before the idle time
  *   CALL        until its call returned
- *   DISPATCH    the rest: on its way to the device
- *   UNKNOWN     its call is not recorded
- * and after the last operation of the window END. What the host did instead, gaps.h tells by stream.
+ *   DISPATCH    the rest: on the way to the device
+ *   UNKNOWN     all of it, if the call is not recorded
+ * The time after the last operation of the window is END. gaps.h explains the activity of the host,
+ * by stream.
  *
- * One pass; memory follows from streams and parts. One thread; nothing is printed. A device is told by its UUID, so that all
- * processes' work on it counts.
+ * One pass; memory is bounded by streams and parts. One thread; nothing is printed. A device is
+ * identified by its UUID, so the work of all processes on it counts.
  */
 #pragma once
 
@@ -43,34 +46,33 @@ enum ts_timeline_idle {
 const char *ts_timeline_idle_name(uint32_t idle);
 
 struct ts_timeline_part {
-	uint64_t ns[TS_TIMELINE_WORKS]; /* in which it was at that */
+	uint64_t ns[TS_TIMELINE_WORKS]; /* time at work of each kind */
 };
 
 struct ts_timeline_stream {
 	uint32_t session, device, context, stream;
-	uint32_t in;   /* which of the devices */
-	uint32_t part; /* within, as the next: the one at hand */
+	uint32_t in;   /* index of its device */
+	uint32_t part; /* internal, as the next: the current part */
 	uint64_t part_from_ns;
 	uint64_t n_ops;
-	uint64_t busy_ns;				    /* in which an operation ran in it */
-	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* within */
+	uint64_t busy_ns;				    /* time with at least one operation */
+	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* internal */
 	struct ts_timeline_part *parts;
 };
 
 struct ts_timeline_device {
-	uint32_t session, device; /* of the first who used it */
+	uint32_t session, device; /* of the first session that used it */
 	uint64_t n_ops;
-	uint64_t busy_ns; /* in which it was at anything */
-	uint64_t ns
-		[TS_TIMELINE_WORKS]; /* in which it was at that; more than busy_ns where at both */
-	uint64_t overlap_ns;	     /* in which it was at both */
-	uint64_t sum_ns; /* of the operations' times: over busy_ns, how many ran at once */
+	uint64_t busy_ns;		/* time with at least one operation */
+	uint64_t ns[TS_TIMELINE_WORKS]; /* time at work of each kind */
+	uint64_t overlap_ns;		/* time at work of both kinds */
+	uint64_t sum_ns;		/* sum of durations; divided by busy_ns: mean concurrency */
 	uint64_t idle_ns[TS_TIMELINE_IDLES];
 	uint32_t max_at_once;
 	uint32_t reserved;
-	uint64_t max_ns;				    /* when so many first ran at once */
-	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* within */
-	uint64_t *ends;					    /* within: of what runs, a heap */
+	uint64_t max_ns;				    /* when max_at_once was first reached */
+	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* internal */
+	uint64_t *ends; /* internal: a heap of ends of running operations */
 	size_t n_ends, n_ends_allocated;
 };
 
@@ -82,19 +84,23 @@ struct ts_timeline {
 	uint64_t from_ns, to_ns; /* the window */
 	uint64_t part_ns;
 	uint32_t n_parts;
-	bool is_damaged;	 /* blocks were left out: what they held is missing here */
-	struct ts_doubts doubts; /* of the operations in the window */
+	bool is_damaged;	 /* damaged blocks were left out */
+	struct ts_doubts doubts; /* of operations in the window */
 };
 
 struct ts_timeline_options {
-	uint32_t session;	 /* 0: all */
-	uint32_t n_parts;	 /* 1 to TS_TIMELINE_MAX_PARTS */
-	uint64_t from_ns, to_ns; /* absolute; 0: from the first operation, to the end of the last */
+	uint32_t session; /* 0: all */
+	uint32_t n_parts; /* 1 to TS_TIMELINE_MAX_PARTS */
+	/* Absolute times. 0: from the first operation, or to the end of the last one. */
+	uint64_t from_ns, to_ns;
 };
 
 #define TS_TIMELINE_MAX_PARTS 65536u
 
-/* Errors: -ENOMEM, those of sbt/reader.h, TS_E_STREAMS, TS_E_PARTS. */
+/*
+ * Returns -ENOMEM, TS_E_STREAMS, TS_E_PARTS, or the errors of sbt/reader.h. The caller frees
+ * *ret_timeline.
+ */
 int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 		     struct ts_timeline **ret_timeline);
 void ts_timeline_free(struct ts_timeline *timeline); /* NULL is fine */
