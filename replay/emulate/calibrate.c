@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From recorded times to what the simulation needs: for each operation by how much it follows what holds it up, for each call what
- * it takes itself and how fast it wakes up. The calls are gone through as they were made, so that streams hold what they held.
+ * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
+ * emulate-layout.c calls it. For each operation it finds the delay behind what held it up; for each
+ * call, its own cost and its wake-up time. It visits calls in the order in which they were made, so
+ * that streams hold the items that they held in the trace.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -10,13 +12,13 @@
 #include <string.h>
 
 #define NONE TS_EMULATE_NONE
-/* Held up by nothing that is known for longer: something is missing. */
+/* A longer delay without a known cause is counted as unexplained. */
 #define UNEXPLAINED_NS UINT64_C(1000000)
-/* Operations of an engine that are remembered. */
+/* Number of remembered operations per engine. */
 #define ENGINE_RING 16u
 #define N_TYPES	    3u
 
-/* Values of which the middle one is wanted; of very many, some. */
+/* Limits on samples per median, and on operations that are examined for samples. */
 #define MAX_SAMPLES   65536u
 #define MAX_LOOKED_AT (UINT64_C(1) << 20)
 
@@ -37,21 +39,21 @@ enum wait_samples {
 struct calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
-	uint64_t over_ns;		    /* of what is visited, the latest end */
-	const struct ts_emulate_item *item; /* that visits; or the call */
+	uint64_t over_ns;		    /* latest end of the visited items */
+	const struct ts_emulate_item *item; /* the visiting item, or the call */
 	const struct ts_emulate_call *call;
-	bool is_found;	     /* anything was visited */
-	bool is_loose;	     /* and something that was over too late */
-	uint64_t *waited_ns; /* of each call: when what it waited for was over; 0: nothing */
+	bool is_found;	     /* an item was visited */
+	bool is_loose;	     /* a visited item ended too late */
+	uint64_t *waited_ns; /* per call: end of what it waited for; 0: nothing */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
-	uint32_t *eventful; /* calls that record an event, or wait for one */
+	uint32_t *eventful; /* calls that record an event or wait for one */
 	size_t n_eventful, n_eventful_allocated;
-	int error; /* of what is sampled on the way */
+	int error; /* set while sampling */
 	struct {
 		uint32_t at[ENGINE_RING];
 		uint64_t n;
-	} * rings; /* of each engine */
+	} * rings; /* one per engine */
 };
 
 static void calibration_deinit(struct calibration *calibration)
@@ -72,7 +74,7 @@ static void calibration_deinit(struct calibration *calibration)
 	free(calibration->kernel.at);
 }
 
-/* ---- medians ------------------------------------------------------------------------------------ */
+/* ---- medians --------------------------------------------------------------------------------- */
 
 static void sample(struct calibration *calibration, struct samples *samples, uint64_t ns)
 {
@@ -88,7 +90,7 @@ static void sample(struct calibration *calibration, struct samples *samples, uin
 		samples->at[samples->n++] = ns;
 }
 
-/* The value that would be in the middle: byte by byte, those that share its upper ones. */
+/* Finds the median by bytes: in each round it counts the values that share the upper bytes. */
 static void find_median(struct samples *samples)
 {
 	size_t wanted = samples->n / 2;
@@ -131,7 +133,7 @@ static unsigned int wait_of(const struct ts_emulate_call *call)
 	}
 }
 
-/* ---- what stood behind what --------------------------------------------------------------------- */
+/* ---- what stood behind what ------------------------------------------------------------------ */
 
 static void take_end(void *user, uint32_t before)
 {
@@ -150,7 +152,7 @@ static void take_end(void *user, uint32_t before)
 	calibration->over_ns = ts_emulate_more(calibration->over_ns, other->end_ns);
 }
 
-/* Whether an event is recorded among them. */
+/* Returns true if the call records an event. */
 static bool follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -176,7 +178,7 @@ static bool follow_items(struct calibration *calibration, const struct ts_emulat
 		}
 		if (!(item->flags & TS_EMULATE_ITEM_NODE))
 			calibration->tails[item->stream] = i;
-		/* What calls take that launch something, and graphs. */
+		/* Sample the cost of launches and of graph launches. */
 		if (item->kind == TS_EMULATE_OPEN)
 			sample(calibration, &calibration->graph, call->end_ns - call->start_ns);
 		else if (item->kind == TS_EMULATE_OP && !call->wait &&
@@ -246,7 +248,7 @@ static int follow(struct calibration *calibration)
 	return r;
 }
 
-/* Once it is known when all records were over. */
+/* Runs after the ends of all records are known. */
 static int follow_events(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -258,9 +260,12 @@ static int follow_events(struct calibration *calibration)
 	return r;
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
-/* When the engine became free that had no room for the operation; 0: it had. *ret_full_ns: since when it had none. */
+/*
+ * Returns when the busy engine became free for the operation; 0: it had room. *ret_full_ns: since
+ * when it had no room.
+ */
 static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
 			       uint64_t *ret_full_ns)
 {
@@ -289,7 +294,7 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* By what an operation can have been held up at all; false: nothing is to be learned from it. */
+/* False if the operation cannot show what held it up. */
 static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
 {
 	const struct ts_emulate_call *call = &program->calls[item->call];
@@ -299,7 +304,7 @@ static bool is_plain(const struct ts_emulate_program *program, const struct ts_e
 	       item->engine_ns <= ts_emulate_more(item->lag_ns, call->start_ns);
 }
 
-/* And from its call to its start, where nothing else can have held it up. */
+/* Finds engine waits, and samples the launch latency of operations that nothing else held up. */
 static void follow_engines(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -308,7 +313,7 @@ static void follow_engines(struct calibration *calibration)
 		struct ts_emulate_item *item = &program->items[program->by_start[i]];
 		const struct ts_emulate_call *call = &program->calls[item->call];
 
-		/* Until it is known by what it was held up, these say when. */
+		/* Until the cause is known, these fields hold times and not delays. */
 		item->launch_ns = 0;
 		item->engine_ns = engine_free_ns(calibration, item, &item->launch_ns);
 		calibration->rings[item->engine]
@@ -322,7 +327,7 @@ static void follow_engines(struct calibration *calibration)
 		find_median(&calibration->launch[i]);
 }
 
-/* Once that is known: operations that only what they stood behind can have held up. */
+/* Samples the lag of operations that only earlier items can have held up. */
 static void sample_lags(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -344,8 +349,8 @@ static void sample_lags(struct calibration *calibration)
 }
 
 /*
- * What held it up in the trace gets the time that passed from there; the others the median, but no more than would have let it
- * start when it did.
+ * The cause in the trace gets the delay from that cause. All other causes get the median, limited
+ * so that the operation could start when it did.
  */
 static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
 {
@@ -366,7 +371,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 			start_ns = ts_emulate_more(start_ns, over_ns);
 	}
 	if (item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN) && is_bound) {
-		/* Behind its own kind alone: of its launch, or of its stream. */
+		/* It stands only behind its launch or its stream. */
 		item->lag_ns = start_ns - over_ns;
 		item->launch_ns = 0;
 		item->engine_ns = 0;
@@ -381,7 +386,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 	if (by_engine_ns > by_launch_ns && by_engine_ns > by_other_ns) {
 		item->engine_ns = start_ns - free_ns;
 		item->flags |= TS_EMULATE_ITEM_BOUND;
-		/* It did not come before what had the engine. */
+		/* The operation came after the operation that had the engine. */
 		full_ns = ts_emulate_less(full_ns + 1, free_ns);
 		if (by_other_ns > by_launch_ns && by_other_ns < full_ns)
 			item->lag_ns = full_ns - over_ns;
@@ -399,7 +404,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 		program->doubts.n_unexplained++;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
 		     uint64_t over_ns)
@@ -436,7 +441,7 @@ static void find_medians(struct calibration *calibration)
 	}
 	find_median(&calibration->graph);
 	find_median(&calibration->kernel);
-	/* Where there are no graphs, as much. */
+	/* If there are no graphs, a graph launch costs the same. */
 	program->launch_cost_ns = calibration->kernel.median_ns;
 	program->graph_cost_ns =
 		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;

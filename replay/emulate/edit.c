@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What-if edits: from text, and onto a program. An edit changes what the program is made of, durations, who waits, which stream;
- * what follows from that is the simulation's to find.
+ * Parses what-if edits and applies them to a program: see emulate.h. emulate.c and replay/report
+ * call it. An edit changes durations, waits or streams of the program; the simulation finds the
+ * consequences.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -43,9 +44,9 @@ static int say(char *ret_message, const char *format, ...)
 	return -EINVAL;
 }
 
-/* ---- from text ---------------------------------------------------------------------------------- */
+/* ---- from text ------------------------------------------------------------------------------- */
 
-/* "2x": so many times faster; or a time. */
+/* "2x" means 2 times faster; otherwise a time. */
 static int parse_change(const char *text, struct ts_emulate_edit *edit)
 {
 	static const struct {
@@ -109,7 +110,7 @@ static int parse_rate(const char *text, double *ret_bytes_per_s)
 	return -EINVAL;
 }
 
-/* Ways in which the text behind an edit's word is read. */
+/* Syntax of the text behind an edit's word. */
 enum form {
 	FORM_CHANGE,	   /* =2x */
 	FORM_NAMED_CHANGE, /* NAME=2x */
@@ -153,7 +154,7 @@ static int copy_pattern(struct ts_emulate_edit *edit, const char *text, size_t n
 
 static int parse_named_change(const char *text, struct ts_emulate_edit *edit)
 {
-	/* Names may hold an = themselves. */
+	/* Names may contain an = themselves. */
 	const char *equals = strrchr(text, '=');
 
 	if (!equals || copy_pattern(edit, text, (size_t)(equals - text)))
@@ -226,9 +227,9 @@ int ts_emulate_edit_parse(const char *text, struct ts_emulate_edit *ret_edit, ch
 	return say(ret_message, "`%.*s` is no edit", (int)(n < 40 ? n : 40), text);
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* `*` is any text, `?` any one byte. */
+/* `*` matches any text, `?` any one byte. */
 static bool fits(const char *pattern, const char *text, size_t n)
 {
 	const char *star = NULL, *end = text + n, *again = NULL;
@@ -252,7 +253,7 @@ static bool fits(const char *pattern, const char *text, size_t n)
 	return !*pattern;
 }
 
-/* The whole name, or without its parameters. */
+/* Matches the whole name, the name without parameters, or without template arguments. */
 static bool fits_name(const char *pattern, const char *name)
 {
 	return name &&
@@ -264,7 +265,7 @@ struct edit {
 	struct ts_emulate_program *program;
 	const struct ts_emulate_edit *edit;
 	const struct ts_emulate_names *names;
-	struct ts_state_map known; /* whether names fit, by number */
+	struct ts_state_map known; /* by number: does the name match */
 	uint64_t n_edited;
 	char *message;
 };
@@ -275,7 +276,7 @@ static bool fits_known(struct edit *e, uint32_t name, const char *(*find)(void *
 
 	if (known == NONE) {
 		known = e->names && find && fits_name(e->edit->pattern, find(e->names->user, name));
-		/* Where that fails it is looked up again. */
+		/* If the insertion fails, the name is looked up again next time. */
 		(void)!ts_state_map_set(&e->known, 0, name, known);
 	}
 	return known;
@@ -293,7 +294,7 @@ static bool fits_call(struct edit *e, const struct ts_emulate_call *call)
 	       fits_known(e, call->name, e->names ? e->names->function : NULL);
 }
 
-/* ---- durations ---------------------------------------------------------------------------------- */
+/* ---- durations ------------------------------------------------------------------------------- */
 
 static uint64_t changed(const struct ts_emulate_edit *edit, uint64_t ns)
 {
@@ -374,9 +375,9 @@ static int edit_launch(struct edit *e)
 	return 0;
 }
 
-/* ---- who waits ---------------------------------------------------------------------------------- */
+/* ---- who waits ------------------------------------------------------------------------------- */
 
-/* One that only waits is not made at all; another one returns as one that launches does. */
+/* A call that only waits is removed. Another call then costs as much as a launch. */
 static int edit_sync(struct edit *e)
 {
 	for (size_t i = 0; i < e->program->n_calls; i++) {
@@ -411,7 +412,10 @@ static bool is_launch(const struct ts_emulate_program *program, const struct ts_
 	return true;
 }
 
-/* What is between launches goes with them: the first one's call issues all, and takes what a graph's takes. */
+/*
+ * The calls in between belong to the group. The last call costs as much as a graph launch, the
+ * others nothing.
+ */
 static void group(struct edit *e, uint32_t first, uint32_t n)
 {
 	struct ts_emulate_program *program = e->program;
@@ -457,7 +461,7 @@ static int edit_graph(struct edit *e)
 				 "graph: no thread launched two things without waiting between");
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static void move_stream(struct ts_emulate_program *program, uint32_t from, uint32_t to,
 			uint64_t *n_edited)
@@ -520,7 +524,10 @@ static uint64_t kind_of(const struct ts_emulate_item *item)
 	return (uint64_t)item->type << 32 | item->name;
 }
 
-/* The kind of operation that the stream does most often; of those the first: what it does over and over begins with it. */
+/*
+ * Finds the most frequent kind of operation in the stream; ties go to the first. An iteration
+ * begins with it.
+ */
 static int find_iteration(const struct ts_emulate_program *program, uint32_t queue,
 			  uint64_t *ret_kind)
 {
@@ -587,12 +594,12 @@ static int edit_split(struct edit *e)
 			     (unsigned long long)e->edit->first);
 }
 
-/* ---- copies and devices ------------------------------------------------------------------------- */
+/* ---- copies and devices ---------------------------------------------------------------------- */
 
 #define N_COPY_KINDS 16u
 #define N_SIZES	     256u
 
-/* A pinned copy for each kind and size: four sizes between one power of two and the next. */
+/* One pinned copy per kind and size class; four classes per power of two. */
 struct pinned {
 	struct {
 		uint64_t bytes, ns;
@@ -618,7 +625,10 @@ static void learn_pinned(const struct ts_emulate_program *program, struct pinned
 	}
 }
 
-/* What a pinned copy of the same kind takes, by the one whose size is nearest. False: there is none. */
+/*
+ * Computes the duration of a pinned copy of the same kind from the nearest size. Returns false if
+ * there is none.
+ */
 static bool pinned_ns(const struct pinned *pinned, const struct ts_emulate_item *item,
 		      uint64_t *ret_ns)
 {
@@ -673,7 +683,7 @@ static int edit_pinned(struct edit *e)
 	return e->n_edited ? 0 : say(e->message, "pinned: no copy from or to pageable memory");
 }
 
-/* An engine for one kind of copy alone. */
+/* Makes a separate engine for one kind of copy. */
 static int part_engine(struct ts_emulate_program *program, uint32_t engine, uint32_t kind)
 {
 	struct ts_emulate_engine own = program->engines[engine];
@@ -713,7 +723,7 @@ static int edit_engines(struct edit *e)
 		if (!(program->engines[i].kinds & 1u << kind))
 			continue;
 		if (program->engines[i].kinds != 1u << kind) {
-			/* The new one comes up later in this loop. */
+			/* The loop reaches the new engine later. */
 			r = part_engine(program, i, kind);
 			continue;
 		}
@@ -729,8 +739,9 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 }
 
 /*
- * How long a kernel takes on so many multiprocessors, as a number to compare: where what one holds keeps it busy, by the blocks that
- * each has to do; else a wave of them takes as long, however few they are.
+ * A number proportional to a kernel's duration on n multiprocessors. If its blocks are dense, it is
+ * the blocks per multiprocessor. Otherwise it is the number of waves, as a wave takes equally long
+ * with fewer blocks.
  */
 static uint64_t load_of(const struct ts_emulate_item *item, uint64_t n)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within replay/emulate: a program while it is made. read.c collects rows, emulate-layout.c puts them in order.
+ * A program while it is made. Private to replay/emulate: read.c collects rows, and emulate-layout.c
+ * puts them in order.
  */
 #pragma once
 
@@ -11,7 +12,10 @@ struct ts_emulate_waited {
 	uint32_t call, type, context, stream, session, event;
 };
 
-/* Calls by operation id. Ids that follow one another are the rule: a page holds so many, and costs no more where they do not. */
+/*
+ * Calls by operation id, in pages. Most ids follow one another and share a page. Other ids cost a
+ * page each.
+ */
 #define TS_EMULATE_PAGE_IDS   16u
 #define TS_EMULATE_PAGES_KEPT 64u
 
@@ -26,12 +30,12 @@ struct ts_emulate_ids {
 	struct {
 		uint64_t number;
 		uint32_t session;
-		uint32_t page; /* and one; 0: none */
+		uint32_t page; /* index + 1; 0: none */
 	} kept[TS_EMULATE_PAGES_KEPT];
 };
 
 void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
-/* TS_EMULATE_NONE: not there. */
+/* Returns TS_EMULATE_NONE if the id is absent. */
 uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
 int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
 
@@ -42,19 +46,19 @@ struct ts_emulate_builder {
 	struct ts_same_devices same;
 	struct ts_emulate_ids call_by_op;
 	struct ts_state_map queue_by_id, context_by_id, thread_by_id, engine_by_id;
-	struct ts_emulate_item
-		*raws; /* before their place is known; `other`: the next of the call */
+	/* Items before their place is known. `other` links the items of one call. */
+	struct ts_emulate_item *raws;
 	size_t n_raws, n_raws_allocated, n_opens;
-	uint64_t base_ns, end_ns; /* of all calls and operations */
+	uint64_t base_ns, end_ns; /* over all calls and operations */
 	uint64_t last_op_ns;
-	bool has_late_calls, has_late_ops; /* that began before what came before them did */
+	bool has_late_calls, has_late_ops; /* began before an earlier entry */
 	struct ts_emulate_waited *waits;
 	size_t n_waits, n_waits_allocated;
-	uint32_t *last_calls; /* of each queue; NONE */
+	uint32_t *last_calls; /* one per queue; NONE */
 	size_t n_last_allocated;
 };
 
-/* Calls by when they began. */
+/* Orders calls by start, then by id. */
 static inline int ts_emulate_compare_calls(const struct ts_emulate_call *a,
 					   const struct ts_emulate_call *b)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What engines a device has, from what it did: how many operations of a kind ran at once, and which kinds never did although one
- * waited for the other. Nothing of it is recorded; a vendor's figures are taken for multiprocessors alone.
+ * Infers the engines of a device from its operations: see ts_emulate_find_engines(). calibrate.c
+ * calls it. It finds how many operations of a kind ran at once, and which kinds share an engine
+ * because they never ran at once although one waited for the other. A trace records no engines;
+ * only the number of multiprocessors comes from the vendor.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -12,9 +14,12 @@
 #include <string.h>
 
 #define TICK_NS TS_EMULATE_TICK_NS
-/* An operation that was ready this long before another one of the device ended, and began this soon behind it. */
+/*
+ * Maximum distance for "waited for": ready this long before the other's end, and begun this soon
+ * after it.
+ */
 #define NEAR_NS UINT64_C(5000)
-/* So often, before it is believed. */
+/* Number of such waits that prove a shared engine. */
 #define ENOUGH 3u
 
 struct running {
@@ -22,7 +27,7 @@ struct running {
 	uint32_t demand;
 };
 
-/* The operations of an engine that run, the one that ends first on top. */
+/* The running operations of an engine, earliest end on top. */
 struct crowd {
 	struct running *heap;
 	size_t n, n_allocated;
@@ -68,7 +73,7 @@ static int find_capacities(struct ts_emulate_program *program)
 		struct ts_emulate_engine *engine = &program->engines[i];
 		uint64_t peak = ts_emulate_less(crowds[i].peak, UINT32_MAX);
 
-		/* Of a device that is not told, any number of kernels may run. */
+		/* If the device is unknown, any number of kernels may run. */
 		if (engine->kind != TS_EMULATE_COMPUTE || engine->capacity)
 			engine->capacity = (uint32_t)ts_emulate_more(engine->capacity, peak);
 	}
@@ -78,25 +83,28 @@ static int find_capacities(struct ts_emulate_program *program)
 	return r;
 }
 
-/* ---- engines that are one ----------------------------------------------------------------------- */
+/* ---- engines that are one -------------------------------------------------------------------- */
 
 static bool is_copier(const struct ts_emulate_engine *engine)
 {
 	return engine->kind != TS_EMULATE_COMPUTE && engine->capacity == 1 && engine->n_ops;
 }
 
-/* An engine, or an operation of an engine that may be one with another; `place` is where it stands among all of them. */
+/*
+ * An engine, or an operation of an engine that may be shared. `place` is its rank among all of
+ * them.
+ */
 struct of_device {
 	uint32_t device, place, what;
 };
 
-/* The state of one device; operations in the order of their start. */
+/* One device; operations are ordered by start. */
 struct device {
 	const struct of_device *engines, *copies;
 	size_t n_engines, n_copies;
 };
 
-/* Whether what ran on two engines never ran at once, and one of them kept the other waiting. */
+/* True if operations of two engines never ran at once, and one engine made the other wait. */
 static bool is_one(const struct ts_emulate_program *program, const struct device *device,
 		   uint32_t a, uint32_t b)
 {
@@ -118,7 +126,7 @@ static bool is_one(const struct ts_emulate_program *program, const struct device
 		if (other->end_ns >
 		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
 			return false;
-		/* `lag_ns` is still when what it stood behind was over. */
+		/* Here `lag_ns` still holds the end of what the operation stood behind. */
 		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
 		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
 			    item->start_ns <= other->end_ns + NEAR_NS;
@@ -126,7 +134,7 @@ static bool is_one(const struct ts_emulate_program *program, const struct device
 	return n_waited >= ENOUGH;
 }
 
-/* Makes engine b a part of engine a. */
+/* Merges engine b into engine a. */
 static void unite(struct ts_emulate_program *program, const struct device *device, uint32_t a,
 		  uint32_t b)
 {
@@ -162,7 +170,7 @@ static int compare_devices(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Engines by device. */
+/* Lists the engines by device. */
 static int list_engines(const struct ts_emulate_program *program, struct of_device *engines)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map numbers = {0};
@@ -181,7 +189,7 @@ static int list_engines(const struct ts_emulate_program *program, struct of_devi
 	return r;
 }
 
-/* The operations of engines that may be one with another, by device. `engines` are not sorted yet. */
+/* Lists the operations of engines that may be shared, by device. `engines` is not sorted yet. */
 static int list_copies(const struct ts_emulate_program *program, const struct of_device *engines,
 		       struct of_device **ret_copies, size_t *ret_n)
 {
@@ -208,7 +216,7 @@ static int list_copies(const struct ts_emulate_program *program, const struct of
 	return 0;
 }
 
-/* How many from the first on are of the given device. */
+/* Counts the leading entries of the device. */
 static size_t count_of(const struct of_device *all, size_t n, uint32_t device)
 {
 	size_t i = 0;

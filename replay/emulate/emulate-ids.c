@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls by operation id. A table of every id would be a miss of the cache for each row; ids that follow one another share a page here, and
- * the pages that were asked for lately are found without the table.
+ * Maps operation ids to calls: see emulate-builder.h. read.c calls it. A hash table of all ids
+ * would miss the cache on each row. Consecutive ids share a page, and recent pages are found
+ * without the table.
  */
 #include "replay/emulate/emulate-builder.h"
 
@@ -15,7 +16,7 @@ void ts_emulate_ids_deinit(struct ts_emulate_ids *ids)
 	free(ids->pages);
 }
 
-/* The page that an id lies in; NONE. */
+/* Returns the page of an id, or NONE. */
 static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
 {
 	size_t slot = number % TS_EMULATE_PAGES_KEPT;

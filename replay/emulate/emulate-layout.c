@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was collected of a trace, in order: items behind one another as their calls were made, launches of graphs with their ends,
- * waits with what they waited for, threads with those that they began and waited for.
+ * Puts the collected rows in order. read.c calls it through ts_emulate_builder_finish(). It
+ * arranges items by call, graph launches between OPEN and CLOSE, waits with their targets, and
+ * threads with inferred starts and joins. It ends with calibrate.c.
  */
 #include "replay/emulate/emulate-builder.h"
 
@@ -12,20 +13,23 @@
 #include <string.h>
 
 #define NONE TS_EMULATE_NONE
-/* Nodes of a launch that are looked at for what one stood behind. */
+/* Number of earlier nodes of a launch that are candidates for a node's dependency. */
 #define NODES_BACK 64u
 #define IS_TIED	   (1u << 31)
-/* Calls of one thread that are looked at for the last one that was over. */
+/* Number of calls of a thread that are examined for the last one that was over. */
 #define MAX_LOOKS 256u
 
-/* ---- layout ------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 static uint64_t since_base(const struct ts_emulate_program *program, uint64_t time_ns)
 {
 	return ts_emulate_less(time_ns - program->base_ns, TS_EMULATE_MAX_NS);
 }
 
-/* A raw in its place. placed: where each operation came to lie, and whether it began when the one that came before it did. */
+/*
+ * Copies a raw item to its place. placed[raw] receives the place + 1, and IS_TIED if the operation
+ * began together with the previous one.
+ */
 static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_t raw,
 				     uint32_t *placed)
 {
@@ -48,8 +52,8 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
 }
 
 /*
- * What a node of a graph stood behind is not recorded. It is taken to stand behind what ran before it in its stream, and what
- * was over last before it began, of the same launch.
+ * The dependencies of a graph node are not recorded. The node is assumed to stand behind two nodes
+ * of its launch: the previous one of its stream, and the one that ended last before it began.
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {
@@ -127,7 +131,7 @@ static int compare_starts(const void *a, const void *b)
 	return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-/* Of a trace that is not in order. */
+/* For a trace that is out of order. */
 static int sort_ops(struct ts_emulate_program *program)
 {
 	uint64_t(*starts)[2] = calloc(program->n_ops + 1, sizeof(*starts));
@@ -154,7 +158,7 @@ static int compare_items(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Operations came in the order in which they began; those that began at once are in the order of their calls. */
+/* Operations come ordered by start. Sort those with equal starts by call. */
 static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
@@ -181,7 +185,7 @@ static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 	return 0;
 }
 
-/* ---- host --------------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------ */
 
 static int compare_calls(const void *a, const void *b)
 {
@@ -207,13 +211,16 @@ static void chain_call(struct ts_emulate_program *program, uint32_t i)
 	thread->last_call = i;
 }
 
-/* The calls of one thread, in the order in which they began. */
+/* The calls of one thread, ordered by start. */
 struct thread_calls {
 	uint32_t *calls;
 	size_t n;
 };
 
-/* The thread's call with the latest end that is not behind `time_ns`; NONE. Its calls lie one behind the other, unless the trace lies. */
+/*
+ * Returns the thread's call with the latest end at or before `time_ns`, or NONE. Calls of a thread
+ * do not overlap, unless the trace is malformed.
+ */
 static uint32_t over_before(const struct ts_emulate_program *program, const struct thread_calls *of,
 			    uint64_t time_ns)
 {
@@ -233,7 +240,7 @@ static uint32_t over_before(const struct ts_emulate_program *program, const stru
 	return NONE;
 }
 
-/* A thread's begin and end: see emulate.h. */
+/* Infers the start and the join of a thread: see emulate.h. */
 static void join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
 			uint32_t thread)
 {
@@ -269,7 +276,7 @@ static bool begins_with_call(const struct ts_emulate_program *program, uint32_t 
 	return first != NONE && !(program->calls[first].flags & TS_EMULATE_CALL_PSEUDO);
 }
 
-/* Which thread of its session began first, for each thread; threads are in the order in which they began. */
+/* Finds, for each thread, the first thread of its session. Threads are ordered by start. */
 static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_mains)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map main_by_session = {0};
@@ -287,7 +294,7 @@ static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_ma
 	return r;
 }
 
-/* The calls of each thread that is its session's first, in one array. */
+/* Lists the calls of each session's first thread in one array. */
 static void list_calls(const struct ts_emulate_program *program, const uint32_t *mains,
 		       struct thread_calls *of, uint32_t *calls)
 {
@@ -336,7 +343,7 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 
 	call->flags |= TS_EMULATE_CALL_SYNC;
 	if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) {
-		/* Which item it is, is found once it is known when they were over. */
+		/* The item is found later, when the ends of all records are known. */
 		call->wait = TS_EMULATE_WAIT_ITEM;
 		call->wait_of = waited->event;
 	} else if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
@@ -350,7 +357,9 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 	}
 }
 
-/* A copy that is not asynchronous, or that the driver had to take aside: its call returned when it was over. */
+/*
+ * Finds synchronous copies, and copies that the driver staged: the call returns when the copy ends.
+ */
 static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
 {
 	for (uint32_t i = call->first_item; i < call->first_item + call->n_items && !call->wait;
@@ -381,7 +390,7 @@ static void count(struct ts_emulate_program *program, struct ts_emulate_call *ca
 	program->doubts.n_calls++;
 }
 
-/* Events by handle are told apart by version: the record before the wait. */
+/* Finds the version of an event: the last record before the wait. */
 static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
 			const struct ts_emulate_call *call)
 {
@@ -402,7 +411,7 @@ static int find_records(struct ts_emulate_program *program, struct ts_state_map 
 	return r;
 }
 
-/* Calls in order, each with all that follows from it and what came before: so that it is at hand. */
+/* Lays out the calls in order. All steps of a call run together, while its data is in the cache. */
 static int lay_out(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
@@ -411,7 +420,7 @@ static int lay_out(struct ts_emulate_builder *builder)
 		ts_largearray_alloc_zeroed(builder->n_raws + 1, sizeof(*placed));
 	int r = 0;
 
-	/* A graph's launch is one row that becomes two items. */
+	/* A graph launch is one row and becomes two items. */
 	program->items = ts_largearray_alloc(builder->n_raws + builder->n_opens + 1,
 					     sizeof(*program->items));
 	if (!placed || !program->items)
@@ -437,7 +446,10 @@ static int lay_out(struct ts_emulate_builder *builder)
 	return r;
 }
 
-/* Calls that began later may have been added before: those without a call of their own. Items refer to calls. */
+/*
+ * Sorts calls by start and updates the items, which refer to calls. Calls may be out of order,
+ * because a pseudo call is added late.
+ */
 static int sort_calls(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
@@ -447,7 +459,7 @@ static int sort_calls(struct ts_emulate_builder *builder)
 	ts_cleanup(ts_freep) uint32_t *now_at = calloc(program->n_calls, sizeof(*now_at));
 	if (!now_at)
 		return -ENOMEM;
-	/* `next` is not in use yet: it keeps where a call was. */
+	/* `next` is not in use yet and keeps the old index. */
 	for (size_t i = 0; i < program->n_calls; i++)
 		program->calls[i].next = (uint32_t)i;
 	qsort(program->calls, program->n_calls, sizeof(*program->calls), compare_calls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within replay/emulate: a program as it is in memory. Calls are in the order in which they began, items in that of their calls: the
- * order in which they are issued. Times are relative to the program's start.
+ * A program in memory. Private to replay/emulate. Calls are ordered by start, and items by their
+ * calls, which is issue order. Times are relative to the program's start.
  */
 #pragma once
 
@@ -12,82 +12,85 @@
 #include "replay/streams/stream-kind.h"
 
 #define TS_EMULATE_NONE UINT32_MAX
-/* No time is longer: sums of two of them do not overflow. */
+/* Upper bound of all times: a sum of two does not overflow. */
 #define TS_EMULATE_MAX_NS (UINT64_C(1) << 59)
 
 enum ts_emulate_item_kind {
 	TS_EMULATE_OP = 1,
-	TS_EMULATE_RECORD, /* of an event; like all points it takes no time */
-	TS_EMULATE_WAIT,   /* of a stream for an event */
-	TS_EMULATE_OPEN,   /* stands in the stream before the nodes of a graph, */
-	TS_EMULATE_CLOSE,  /* and behind them */
+	TS_EMULATE_RECORD, /* an event record; like all points it takes no time */
+	TS_EMULATE_WAIT,   /* a stream's wait for an event */
+	TS_EMULATE_OPEN,   /* in the launch's stream, before the nodes of a graph */
+	TS_EMULATE_CLOSE,  /* in the launch's stream, behind them */
 };
 
 #define TS_EMULATE_ITEM_PAGEABLE (1u << 0)
-#define TS_EMULATE_ITEM_NODE	 (1u << 1) /* of a graph: stands behind `other` and `inner` alone */
-#define TS_EMULATE_ITEM_ORPHAN	 (1u << 2) /* its call is not known */
+#define TS_EMULATE_ITEM_NODE	 (1u << 1) /* graph node: stands only behind `other` and `inner` */
+#define TS_EMULATE_ITEM_ORPHAN	 (1u << 2) /* call unknown */
 #define TS_EMULATE_ITEM_ASYNC	 (1u << 3)
-#define TS_EMULATE_ITEM_BOUND	 (1u << 4) /* was held up by another operation, in the trace */
+#define TS_EMULATE_ITEM_BOUND	 (1u << 4) /* another operation held it up in the trace */
 #define TS_EMULATE_ITEM_LOOSE \
-	(1u << 5) /* began before some of what it should stand behind was over */
+	(1u << 5) /* began before some of the items that it stands behind ended */
 
 #define TS_EMULATE_ITEM_TIED \
-	(1u << 6) /* began when the operation did that came before; while the program is made */
+	(1u << 6) /* began together with the previous operation; only while the program is made */
 
-/* A kernel whose blocks, where many are on a multiprocessor, keep it busy: they share its throughput. */
+/* A kernel whose blocks keep a full multiprocessor busy: its blocks share the throughput. */
 #define TS_EMULATE_ITEM_DENSE (1u << 7)
 
-/* Something that is put into a stream. */
+/* An entry of a stream. */
 struct ts_emulate_item {
-	uint64_t start_ns, end_ns; /* recorded; of points found: when all before them was over */
+	/* Recorded. For points computed: the end of all items before them. */
+	uint64_t start_ns, end_ns;
 	uint64_t duration_ns;
-	uint64_t launch_ns; /* from its call's beginning to its start, at least */
+	uint64_t launch_ns; /* minimum from its call's start to its start */
 	uint64_t lag_ns;    /* from the end of what it stood behind to its start */
-	uint64_t engine_ns; /* from when its engine was free to its start */
+	uint64_t engine_ns; /* from the release of its engine to its start */
 	uint64_t op_id;
-	uint64_t bytes; /* points: the event's handle */
+	uint64_t bytes; /* points: the event handle */
 	uint32_t call;
-	uint32_t stream; /* index, as the next */
+	uint32_t stream; /* index, as is the next */
 	uint32_t engine;
-	uint32_t demand; /* what it takes of the engine */
-	uint32_t
-		other; /* WAIT: the record's item; CLOSE: its OPEN; nodes: an item of the launch, OPEN or node */
-	uint32_t inner; /* nodes: another of them */
+	uint32_t demand; /* units of the engine that it occupies */
+	/* WAIT: the record's item. CLOSE: its OPEN. Nodes: an item of the launch, OPEN or node. */
+	uint32_t other;
+	uint32_t inner; /* nodes: a second such item */
 	uint32_t name;
-	uint32_t blocks,
-		blocks_each; /* kernels: blocks of the grid; that fit on a multiprocessor; 0: not known */
+	/* Kernels: blocks of the grid, and blocks that fit on a multiprocessor. 0: unknown. */
+	uint32_t blocks, blocks_each;
 	uint8_t kind, type, copy_kind, flags;
 };
 
 enum ts_emulate_wait_kind {
 	TS_EMULATE_WAIT_NONE = 0,
 	TS_EMULATE_WAIT_OWN,	 /* for its own operations */
-	TS_EMULATE_WAIT_STREAM,	 /* for what is in the stream `wait_of` by then */
-	TS_EMULATE_WAIT_CONTEXT, /* for what is in all streams of the context `wait_of` */
-	TS_EMULATE_WAIT_ITEM,	 /* for the item `wait_of` */
+	TS_EMULATE_WAIT_STREAM,	 /* for the items in stream `wait_of` */
+	TS_EMULATE_WAIT_CONTEXT, /* for the items in all streams of context `wait_of` */
+	TS_EMULATE_WAIT_ITEM,	 /* for item `wait_of` */
 };
 
-#define TS_EMULATE_CALL_AWAITED (1u << 0) /* it made a device work */
-#define TS_EMULATE_CALL_SYNC	(1u << 1) /* does nothing but wait */
-#define TS_EMULATE_CALL_PSEUDO	(1u << 2) /* issues what has no call; takes no time */
-#define TS_EMULATE_CALL_WAITED	(1u << 3) /* what it waits for was not over when it began */
-#define TS_EMULATE_CALL_SKIPPED (1u << 4) /* an edit: it is not made */
-#define TS_EMULATE_CALL_GUESSED (1u << 5) /* that it waits is not in the trace */
+#define TS_EMULATE_CALL_AWAITED (1u << 0) /* starts device work */
+#define TS_EMULATE_CALL_SYNC	(1u << 1) /* only waits */
+#define TS_EMULATE_CALL_PSEUDO	(1u << 2) /* issues items without a call; takes no time */
+#define TS_EMULATE_CALL_WAITED	(1u << 3) /* what it waits for was not over at its start */
+#define TS_EMULATE_CALL_SKIPPED (1u << 4) /* removed by an edit */
+#define TS_EMULATE_CALL_GUESSED (1u << 5) /* the wait is assumed, not recorded */
 #define TS_EMULATE_CALL_LOOSE \
-	(1u << 6) /* returned before some of what it should wait for was over */
+	(1u << 6) /* returned before some of the operations that it waits for ended */
 
 struct ts_emulate_call {
 	uint64_t start_ns, end_ns; /* recorded */
-	uint64_t
-		gap_ns; /* from the end of the thread's call before; the first: from the program's start */
-	uint64_t after_gap_ns; /* from the end of the call `after` */
-	uint64_t cost_ns;      /* what it takes at least */
+	/*
+	 * From the end of the thread's previous call. For the first call: from the program's start.
+	 */
+	uint64_t gap_ns;
+	uint64_t after_gap_ns; /* from the end of call `after` */
+	uint64_t cost_ns;      /* minimum duration */
 	uint64_t wake_ns;      /* from the end of what it waited for to its return */
 	uint64_t op_id;
 	uint32_t thread; /* index */
-	uint32_t next;	 /* of its thread */
+	uint32_t next;	 /* next call of its thread */
 	uint32_t first_item, n_items;
-	uint32_t after; /* a call of another thread that has to be over */
+	uint32_t after; /* a call of another thread that must be over */
 	uint32_t wait_of;
 	uint32_t name; /* domain << 16 | cbid */
 	uint8_t wait, flags;
@@ -95,16 +98,17 @@ struct ts_emulate_call {
 
 struct ts_emulate_queue {
 	uint32_t session, device, context_id, stream;
-	uint32_t context;   /* index */
-	uint32_t next_part; /* of a stream that an edit split: another part; NONE */
-	int32_t priority;   /* the lower goes first where a device is full */
+	uint32_t context; /* index */
+	/* Next part of a stream that an edit split; NONE. */
+	uint32_t next_part;
+	int32_t priority; /* lower goes first on a full device */
 	struct ts_stream_kind kind;
 };
 
 struct ts_emulate_context {
 	uint32_t session;
-	uint32_t legacy;   /* the stream's index */
-	uint32_t *streams; /* its streams' indices; the legacy one too */
+	uint32_t legacy;   /* stream index */
+	uint32_t *streams; /* stream indices, including the legacy one */
 	uint32_t n_streams, n_allocated;
 };
 
@@ -128,11 +132,11 @@ struct ts_emulate_program {
 	size_t n_threads, n_threads_allocated;
 	struct ts_emulate_engine *engines;
 	size_t n_engines, n_engines_allocated;
-	uint32_t *by_start; /* operations, in the order of their recorded start */
+	uint32_t *by_start; /* operations by recorded start */
 	size_t n_ops;
-	uint64_t graph_cost_ns, launch_cost_ns; /* of calls that launch a graph, anything else */
+	uint64_t graph_cost_ns, launch_cost_ns; /* of a graph launch; of any other launch */
 	struct ts_emulate_doubts doubts;
-	int (*step)(void *data, uint64_t done, uint64_t all); /* as the options have it */
+	int (*step)(void *data, uint64_t done, uint64_t all); /* from the options */
 	void *step_data;
 };
 
@@ -153,7 +157,7 @@ static inline uint64_t ts_emulate_more(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* enum ts_emulate_engine_kind. */
+/* Returns enum ts_emulate_engine_kind. */
 static inline uint32_t ts_emulate_engine_of(uint32_t type, uint32_t copy_kind)
 {
 	if (type == TS_ROW_KERNEL)
@@ -174,12 +178,12 @@ static inline uint32_t ts_emulate_engine_of(uint32_t type, uint32_t copy_kind)
 	}
 }
 
-/* Clocks of devices tick: two operations may overlap by so much that were one behind the other. */
+/* Resolution of device clocks: two consecutive operations may overlap by this much. */
 #define TS_EMULATE_TICK_NS UINT64_C(1000)
 
 /*
- * Threads that make calls at once put things into streams in an order that is not recorded. What the trace shows to have been the
- * other way round is not waited for.
+ * If several threads make calls at once, the order of their items in a stream is not recorded. The
+ * emulation does not wait for an item that the trace shows in the other order.
  */
 static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 					const struct ts_emulate_item *before)
@@ -188,25 +192,27 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 }
 
 /*
- * read.c made the program of rows; this fills in what only follows from all of it. -ENOMEM. Engines are found on the way, once
- * `lag_ns` of each operation says when what it stood behind was over.
+ * Fills in the values that depend on the whole program, which read.c made of rows. Engines are
+ * found in between, when `lag_ns` of each operation holds the end of what it stood behind. Return 0
+ * or -ENOMEM.
  */
 int ts_emulate_calibrate(struct ts_emulate_program *program);
 int ts_emulate_find_engines(struct ts_emulate_program *program);
 /*
- * Of calls that wait for an item: from the vendor's number for the event in `wait_of` to its record. `calls` are those that record an event
- * or wait for one, in order. -ENOMEM.
+ * Resolves calls that wait for an item: replaces the vendor's event number in `wait_of` by the
+ * record's item. `calls` lists, in order, the calls that record an event or wait for one. Returns 0
+ * or -ENOMEM.
  */
 int ts_emulate_find_events(struct ts_emulate_program *program, const uint32_t *calls,
 			   size_t n_calls);
 
-/* Of a copy of the program. As ts_emulate_run(). */
+/* Applies an edit to a copy of the program. Errors as in ts_emulate_run(). */
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,
 		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message);
 
 /*
- * What stands where in the streams while calls are made one after the other: `tails` has the last item of each stream. `visit` is
- * called for each item that the one given stands behind.
+ * Visits the items that `item` stands behind. `tails` holds the last item of each stream while
+ * calls are made in order.
  */
 static inline __attribute__((always_inline)) void ts_emulate_visit(
 	const struct ts_emulate_program *program, const uint32_t *tails, uint32_t item,
@@ -248,12 +254,12 @@ static inline __attribute__((always_inline)) void ts_emulate_visit(
 	}
 }
 
-/* The same for what a call waits for, once its items are issued. */
+/* Visits the items that a call waits for, after its own items are issued. */
 static inline __attribute__((always_inline)) void ts_emulate_visit_waited(
 	const struct ts_emulate_program *program, const uint32_t *tails,
 	const struct ts_emulate_call *call, void (*visit)(void *user, uint32_t before), void *user)
 {
-	const struct ts_emulate_queue *queue = NULL; /* of all of the context */
+	const struct ts_emulate_queue *queue = NULL; /* NULL: all streams of the context */
 	const struct ts_emulate_context *context;
 
 	switch (call->wait) {

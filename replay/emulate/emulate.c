@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run from beginning to end: a copy of the program with the edits made, the simulation of it, and its figures; or the
- * figures of what was recorded.
+ * Runs a program: copies it, applies the edits (edit.c), simulates it (simulate.c) and computes the
+ * result (result.c). It also computes the recorded figures. replay/report calls it.
  */
 #include "replay/emulate/simulate.h"
 
@@ -37,7 +37,7 @@ static int copy_contexts(const struct ts_emulate_program *program, struct ts_emu
 	return 0;
 }
 
-/* Of what edits change. */
+/* Copies the parts that edits change. */
 static int copy_program(const struct ts_emulate_program *program,
 			struct ts_emulate_program **ret_copy)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which event a call waited for. The vendor tells a number of its own and not the handle that events are recorded by, so the two are
- * matched: of the handles recorded by then, the one that best explains when all calls that waited for that number returned.
+ * Finds the event that a call waited for: see ts_emulate_find_events(). calibrate.c calls it. The
+ * vendor records its own event number for the wait, and a handle for the record. For each number,
+ * the module chooses the handle whose records best explain the return times of all calls with that
+ * number.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -12,15 +14,19 @@
 #include "proto/abi/tablehash.h"
 
 #define NONE TS_EMULATE_NONE
-/* Records, the last ones by then, that a call may have waited for. */
+/* Number of recent records that a call may have waited for. */
 #define RECENT 64u
 
-/* How well a handle explains the calls that waited for a number. */
+/* How well a handle explains the calls with a number. */
 struct tally {
 	uint64_t handle;
 	uint64_t n_calls;
-	uint64_t n_bad; /* returned before it was over */
-	double later_ns; /* all of them together: returned so much later than it was over, or than they began */
+	uint64_t n_bad; /* calls that returned before the record's end */
+	/*
+	 * Sum over all calls of the delay from the record's end, or the call's start, to the
+	 * return.
+	 */
+	double later_ns;
 };
 
 struct matching {
@@ -46,7 +52,7 @@ static uint32_t session_of(const struct ts_emulate_program *program,
 	return program->threads[call->thread].session;
 }
 
-/* Numbers and handles of a session are few: one of two that share a key is as good as none. */
+/* A session has few numbers and handles, so collisions of this key do not matter. */
 static uint64_t key_of(uint32_t number, uint64_t handle)
 {
 	return ts_hash_key(number) ^ handle;
@@ -89,7 +95,7 @@ static bool is_better(const struct tally *a, const struct tally *b)
 	return a->later_ns < b->later_ns;
 }
 
-/* All handles that were recorded lately, each once, for one call. Those recorded last are looked at first. */
+/* Counts each recently recorded handle once for a call, latest record first. */
 static int tally_call(struct matching *matching, struct ts_emulate_call *call)
 {
 	const struct ts_emulate_program *program = matching->program;
@@ -101,7 +107,7 @@ static int tally_call(struct matching *matching, struct ts_emulate_call *call)
 		const struct ts_emulate_item *record = &program->items[at];
 		uint32_t session = session_of(program, &program->calls[record->call]);
 
-		/* An older version of one that was recorded again is not what is waited for. */
+		/* An older version of an event that was recorded again is no candidate. */
 		if (session == session_of(program, call) &&
 		    ts_state_map_find(&matching->record_by_handle, session, record->bytes) == at)
 			r = tally_one(matching, call, record);
@@ -132,7 +138,7 @@ static int choose(struct matching *matching, struct ts_emulate_call *call)
 	return ts_state_map_set(&matching->best_by_number, session, call->wait_of, best);
 }
 
-/* The record that was over last before the call returned: where the number says nothing. */
+/* The record that ended last before the call returned: used if the number gives no result. */
 static uint32_t last_over(const struct matching *matching, const struct ts_emulate_call *call)
 {
 	const struct ts_emulate_program *program = matching->program;
@@ -169,7 +175,7 @@ static int settle(struct matching *matching, struct ts_emulate_call *call)
 	return 0;
 }
 
-/* Calls in order, with what was recorded by then. */
+/* Visits calls in order, with the records made by then. */
 static int walk(struct matching *matching, const uint32_t *calls, size_t n_calls,
 		int (*visit)(struct matching *, struct ts_emulate_call *))
 {

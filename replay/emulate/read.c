@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From rows to a program. One pass over the trace collects calls and what they put into streams, joined by operation ids;
- * emulate-layout.c makes the rest of it.
+ * Reads rows into a program: see emulate.h. replay/report calls ts_emulate_read(). One pass
+ * collects calls and the items that they put into streams, joined by operation id. emulate-layout.c
+ * completes the program.
  */
 #include "replay/emulate/emulate-builder.h"
 
@@ -12,8 +13,8 @@
 #include <string.h>
 
 #define NONE	 TS_EMULATE_NONE
-#define LEFT_OUT (NONE - 1) /* a call that was not asked for */
-/* What becomes an item. */
+#define LEFT_OUT (NONE - 1) /* a call outside of the options' selection */
+/* Row types that become items. */
 #define ITEM_ROWS                                                                            \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
 	 TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) |                         \
@@ -80,7 +81,7 @@ void ts_emulate_doubts(const struct ts_emulate_program *program, struct ts_emula
 	*ret = program->doubts;
 }
 
-/* ---- streams, threads, engines ------------------------------------------------------------------ */
+/* ---- streams, threads, engines --------------------------------------------------------------- */
 
 static int get_context(struct ts_emulate_builder *builder, uint32_t session, uint32_t id,
 		       uint32_t *ret)
@@ -200,7 +201,7 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 	return 0;
 }
 
-/* NULL: not known. */
+/* Returns NULL if the device is unknown. */
 static const struct ts_row_device *device_of(const struct ts_emulate_builder *builder,
 					     uint32_t session, uint32_t device)
 {
@@ -246,7 +247,7 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 	return r;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_full(const struct ts_emulate_builder *builder)
 {
@@ -279,7 +280,7 @@ static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, u
 	return time_ns >= options->from_ns && (!options->to_ns || time_ns <= options->to_ns);
 }
 
-/* Memory is given up when nothing uses it any more: such calls wait, though the vendor does not say so. */
+/* Calls that free memory wait until nothing uses it, though the vendor does not record a wait. */
 static bool is_free(uint32_t domain, uint32_t cbid)
 {
 	if (domain == TS_API_CUDA_RUNTIME)
@@ -330,7 +331,7 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 	return r ? r : add_call(builder, &call);
 }
 
-/* What one call asked for is a list, in the order in which it came: its first is in `first_item`, its last in `after`. */
+/* The items of a call are a list in order of arrival: first in `first_item`, last in `after`. */
 static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *raw)
 {
 	uint32_t at = (uint32_t)builder->n_raws;
@@ -369,7 +370,7 @@ static uint64_t warps_of(const struct ts_row_device *device, const struct ts_row
 	return (threads + warp - 1) / warp;
 }
 
-/* How many blocks of a kernel a multiprocessor holds; 0: not known. */
+/* The number of a kernel's blocks that fit on a multiprocessor; 0: unknown. */
 static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_row_kernel *row)
 {
 	uint64_t warp = device->threads_per_warp ? device->threads_per_warp : 32;
@@ -456,7 +457,7 @@ static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint
 				       .after = NONE,
 				       .wait_of = NONE,
 				       .flags = TS_EMULATE_CALL_PSEUDO};
-	/* Threads of the trace have ids below this, or it lies. */
+	/* Thread ids of a valid trace are below this. */
 	int r = get_thread(builder, session, UINT32_MAX - queue, &call.thread);
 
 	*ret_call = (uint32_t)builder->program->n_calls;
@@ -510,7 +511,10 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 	return r ? r : add_raw(builder, &raw);
 }
 
-/* Records of events and waits for them; a launch of a graph is known by its nodes, and stands in the stream told here. */
+/*
+ * Feeds event records, waits for events, and graph launches. A launch's nodes come as operations;
+ * this row gives its stream.
+ */
 static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint64_t op_id,
 		      uint32_t context, uint32_t stream, uint64_t handle, uint8_t kind)
 {
@@ -578,7 +582,10 @@ int ts_emulate_builder_feed(struct ts_emulate_builder *builder, const struct ts_
 	}
 }
 
-/* Room for all that the trace says it has, so that little is moved. What is not used costs nothing; where there is none, it grows. */
+/*
+ * Allocates room for all rows that the blocks announce, so that arrays are rarely moved. Unused
+ * pages cost nothing. If this fails, the arrays grow.
+ */
 static void reserve(struct ts_emulate_builder *builder)
 {
 	const struct ts_emulate_options *options = &builder->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run comes to: its makespan, how busy streams and engines were, and the critical path, which is followed back from the latest
- * end through what held each thing up.
+ * Computes the result of a run: makespan, busy times of streams and engines, and the critical path.
+ * emulate.c calls it. The path follows the causes back from the latest end.
  */
 #include "replay/emulate/simulate.h"
 
@@ -54,7 +54,7 @@ void ts_emulate_result_free(struct ts_emulate_result *result)
 	free(result);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------ */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static int finish_streams(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
@@ -102,15 +102,15 @@ int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result
 	return finish_streams(run, result);
 }
 
-/* ---- the path ----------------------------------------------------------------------------------- */
+/* ---- the path -------------------------------------------------------------------------------- */
 
 struct walk {
 	const struct ts_emulate_run *run;
 	struct ts_emulate_result *result;
 	size_t n_allocated;
-	uint64_t time_ns;    /* all behind it is told */
-	uint32_t item, call; /* where it is: one of them, or neither */
-	bool at_start;	     /* of the call */
+	uint64_t time_ns;    /* the path behind this time is complete */
+	uint32_t item, call; /* current position: one of them, or none */
+	bool at_start;	     /* at the call's start, not its end */
 };
 
 static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
@@ -170,7 +170,7 @@ static void go_to_item(struct walk *walk, uint32_t item)
 	walk->call = NONE;
 }
 
-/* From an item's end. */
+/* From an item's end to what held it up. */
 static int leave_item(struct walk *walk)
 {
 	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
@@ -195,7 +195,7 @@ static int leave_item(struct walk *walk)
 		    walk->run->items[its->by].end_ns);
 }
 
-/* From a call's end, to its start or to what it waited for. */
+/* From a call's end to its start, or to the item that it waited for. */
 static int leave_call(struct walk *walk)
 {
 	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
@@ -210,7 +210,7 @@ static int leave_call(struct walk *walk)
 	return step(walk, NONE, at, TS_GRAPH_IN_CALL, its->start_ns);
 }
 
-/* From a call's start, to the call before. */
+/* From a call's start to the previous call. */
 static int leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
@@ -235,7 +235,7 @@ int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_res
 			    .time_ns = run->last.end_ns,
 			    .item = run->last.item,
 			    .call = run->last.call};
-	/* Each thing is left once: what held it up happened before. */
+	/* Each position is left once, because its cause happened earlier. */
 	uint64_t n_left = 2 * (program->n_calls + program->n_items) + 2;
 	int r = 0;
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulation. Three things happen at times that are not now: a thread makes its next call, an operation is ready for its
- * engine (or gets it), an operation ends. They lie in a heap that is as large as there are threads and things under way. All else
- * follows at once: a call puts its items into streams, an end lets go of what stood behind it.
+ * The discrete-event simulation. emulate.c calls it.
+ *
+ * A heap holds the events at later times: a thread makes its next call, an operation becomes ready
+ * for its engine or starts, an operation ends. Its size is bounded by the threads and the
+ * operations in progress. All other effects follow at once: a call puts its items into streams, and
+ * an end releases the items behind it.
  */
 #include "replay/emulate/simulate.h"
 
@@ -13,22 +16,22 @@
 #include <string.h>
 
 #define NONE TS_EMULATE_NONE
-/* Of what stands behind an item: a call that waits for it. Items and calls are fewer. */
+/* In an edge: the target is a call, not an item. There are fewer items and calls than this. */
 #define IS_CALL	  (UINT32_C(1) << 31)
 
 #define MAX_STUCK 64u
 
-/* At one instant in this order. */
+/* Order of events at one instant. */
 enum event_kind {
 	EVENT_END = 0,
-	EVENT_START = 1, /* the engine is its own already */
+	EVENT_START = 1, /* it has the engine already */
 	EVENT_READY = 2,
 	EVENT_CALL = 3,
 };
 
 struct event {
-	uint64_t key; /* time, then kind */
-	uint32_t of;  /* item, or thread */
+	uint64_t key; /* time << 2 | kind */
+	uint32_t of;  /* item or thread */
 	uint32_t reserved;
 };
 
@@ -38,23 +41,23 @@ struct edge {
 
 enum thread_state {
 	THREAD_OVER = 0,
-	THREAD_ON_ITS_WAY, /* its next call lies in the heap */
-	THREAD_IN_CALL,	   /* that waits for items */
-	THREAD_HELD,	   /* its next call has to come after another thread's */
+	THREAD_ON_ITS_WAY, /* its next call is in the heap */
+	THREAD_IN_CALL,	   /* its call waits for items */
+	THREAD_HELD,	   /* its next call waits for another thread's call */
 };
 
 struct thread {
 	uint32_t state; /* enum thread_state */
 	uint32_t next_call;
 	uint32_t n_waits;   /* items that its call waits for */
-	uint32_t waited_by; /* the last one of them; NONE */
-	uint64_t waited_ns; /* when that was over */
-	uint64_t own_ns;    /* its next call: no earlier, for its own sake */
+	uint32_t waited_by; /* the last of them; NONE */
+	uint64_t waited_ns; /* its end */
+	uint64_t own_ns;    /* earliest start of its next call by its own order */
 };
 
 struct engine {
 	uint64_t used;
-	uint32_t head, tail; /* items that are ready */
+	uint32_t head, tail; /* queue of ready items */
 };
 
 struct simulation {
@@ -65,20 +68,20 @@ struct simulation {
 	struct edge *edges;
 	uint32_t n_edges, free_edge;
 	size_t n_edges_allocated;
-	uint32_t *tails, *next_ready; /* of each stream; of each item in its engine's queue */
+	uint32_t *tails, *next_ready; /* per stream; per item, its engine's queue */
 	struct thread *threads;
 	struct engine *engines;
-	uint32_t *points; /* that nothing holds up any more */
+	uint32_t *points; /* points that nothing holds up */
 	size_t n_points, n_points_allocated;
 	uint64_t now_ns;
-	uint32_t waiting; /* item or call that is being issued */
+	uint32_t waiting; /* the item or call being issued */
 	uint32_t n_waiting;
 	unsigned int n_stuck;
-	bool is_loose; /* stuck too often: nothing waits for what is not over any more */
+	bool is_loose; /* stuck too often: unfinished items hold nothing up any more */
 	int r;
 };
 
-/* ---- the heap ----------------------------------------------------------------------------------- */
+/* ---- the heap -------------------------------------------------------------------------------- */
 
 static inline bool is_before(const struct event *a, const struct event *b)
 {
@@ -103,7 +106,7 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 	events_push(s->heap, &s->n_heap, event);
 }
 
-/* ---- what stands behind what -------------------------------------------------------------------- */
+/* ---- what stands behind what ----------------------------------------------------------------- */
 
 static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 {
@@ -112,7 +115,7 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 	if (at) {
 		s->free_edge = s->edges[at].next;
 	} else {
-		/* The first one is none. */
+		/* Index 0 means none. */
 		int r = ts_largearray_grow(&s->edges, s->n_edges + 1, &s->n_edges_allocated,
 					   sizeof(*s->edges));
 
@@ -126,7 +129,7 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 	*list = at;
 }
 
-/* The trace shows that it was not waited for. */
+/* True if the trace shows that there was no wait for `before`. */
 static inline bool was_otherwise(const struct simulation *s, uint32_t before)
 {
 	const struct ts_emulate_item *other = &s->program->items[before];
@@ -141,7 +144,7 @@ static inline bool was_otherwise(const struct simulation *s, uint32_t before)
 	       !ts_emulate_is_behind(&s->program->items[s->waiting], other);
 }
 
-/* What is issued stands behind `before`. */
+/* The current item or call stands behind `before`. */
 static inline void wait_for(void *user, uint32_t before)
 {
 	struct simulation *s = user;
@@ -172,7 +175,7 @@ static inline void wait_for(void *user, uint32_t before)
 	}
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void start(struct simulation *s, uint32_t at)
 {
@@ -193,7 +196,7 @@ static bool has_capacity(const struct simulation *s, const struct ts_emulate_ite
 	return !capacity || !engine->used || engine->used + item->demand <= capacity;
 }
 
-/* Behind those of its priority and of higher ones. */
+/* Queues the item behind those of equal or higher priority. */
 static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_t at)
 {
 	int32_t priority = s->run->items[at].priority;
@@ -252,7 +255,7 @@ static void leave_engine(struct simulation *s, uint32_t over)
 	}
 }
 
-/* All that it stands behind is over. */
+/* Called when all items are over that the item stands behind. */
 static void let_go(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
@@ -322,14 +325,14 @@ static void complete_item(struct simulation *s, uint32_t at)
 	}
 }
 
-/* Points take no time, but may stand in long chains. */
+/* Points take no time but may form long chains, so a loop completes them. */
 static void settle(struct simulation *s)
 {
 	while (s->n_points && !s->r)
 		complete_item(s, s->points[--s->n_points]);
 }
 
-/* ---- the host ----------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static void set_off(struct simulation *s, uint32_t thread_at, uint32_t call)
 {
@@ -394,7 +397,7 @@ static void return_call(struct simulation *s, uint32_t at)
 	set_off(s, call->thread, call->next);
 }
 
-/* Kernels have their stream's; nodes of a graph that of the stream it is launched in. */
+/* A kernel has the priority of its stream; a graph node, that of the launch's stream. */
 static int32_t priority_of(const struct simulation *s, uint32_t at, uint32_t open)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
@@ -447,7 +450,7 @@ static void make_call(struct simulation *s, uint32_t thread_at)
 		return_call(s, at);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void happen(struct simulation *s, const struct event *event)
 {
@@ -470,7 +473,10 @@ static void happen(struct simulation *s, const struct event *event)
 	settle(s);
 }
 
-/* Nothing can happen, and all that was issued waits: some of it for what is never issued, or in a circle. Lets go of that. */
+/*
+ * Called if the heap is empty and all issued items wait: for an item that is never issued, or in a
+ * cycle. Releases them.
+ */
 static bool let_go_of_items(struct simulation *s)
 {
 	bool any = false;
@@ -510,7 +516,7 @@ static bool let_go_of_threads(struct simulation *s)
 	return any;
 }
 
-/* Not so often that it costs more than the rest. */
+/* Beyond MAX_STUCK times, nothing waits any more, so that this does not dominate the cost. */
 static bool unstick(struct simulation *s)
 {
 	if (++s->n_stuck >= MAX_STUCK)

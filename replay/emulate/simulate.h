@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Within replay/emulate: one run of a program, and what is left of it.
+ * One run of a program and its results. Private to replay/emulate: simulate.c fills a run, and
+ * result.c reads it.
  */
 #pragma once
 
@@ -8,39 +9,40 @@
 
 enum ts_emulate_by {
 	TS_EMULATE_BY_NOTHING = 0,
-	TS_EMULATE_BY_CALL,   /* when it was called for */
-	TS_EMULATE_BY_ITEM,   /* `by` was over */
+	TS_EMULATE_BY_CALL,   /* its call started */
+	TS_EMULATE_BY_ITEM,   /* `by` ended */
 	TS_EMULATE_BY_ENGINE, /* `by` left the engine */
 };
 
 struct ts_emulate_run_item {
-	uint64_t over_ns; /* the latest end of what it stands behind, so far */
+	uint64_t over_ns; /* latest end so far of the items that it stands behind */
 	uint64_t start_ns, end_ns;
-	uint32_t n_pending; /* items that it stands behind and that are not over */
-	uint32_t behind;    /* what stands behind it: edges; 0: nothing */
-	uint32_t by;	    /* item; NONE; set when it is issued, as n_pending is */
-	uint8_t by_kind;    /* enum ts_emulate_by */
+	uint32_t n_pending; /* unfinished items that it stands behind */
+	uint32_t behind;    /* list of edges to items behind it; 0: none */
+	/* An item or NONE. Set at issue, as is n_pending. */
+	uint32_t by;
+	uint8_t by_kind; /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
-	int32_t priority; /* of kernels; others have none: 0 */
+	int32_t priority; /* of kernels; others: 0 */
 };
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
-	uint32_t behind;     /* what comes after it: edges; 0: nothing */
-	uint32_t waited_for; /* the item that made it return late; NONE */
-	uint32_t before;     /* the call of its thread before it; NONE */
+	uint32_t behind;     /* list of edges to calls after it; 0: none */
+	uint32_t waited_for; /* the item that delayed its return; NONE */
+	uint32_t before;     /* previous call of its thread; NONE */
 	bool is_over, by_after;
 };
 
-/* The time in which at least one of them ran, of operations that are told in the order of their start. */
+/* Time with at least one operation, for operations in the order of their start. */
 struct ts_emulate_busy {
 	uint64_t n_ops, busy_ns, used_ns, until_ns;
 };
 
-/* What was over last, and of that what began last. */
+/* The latest end, and the latest start among those with that end. */
 struct ts_emulate_last {
 	uint64_t end_ns, start_ns;
-	uint32_t item, call; /* one of them, or neither: NONE */
+	uint32_t item, call; /* one of them, or both NONE */
 };
 
 struct ts_emulate_run {
@@ -49,16 +51,16 @@ struct ts_emulate_run {
 	struct ts_emulate_run_call *calls;
 	struct ts_emulate_busy *queues, *engines;
 	uint64_t n_ops, n_calls, n_broken;
-	uint64_t from_ns; /* when the first thing began */
+	uint64_t from_ns; /* first start */
 	struct ts_emulate_last last;
 };
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program);
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
-/* Fills in all of `run`. -ENOMEM. */
+/* Fills in all of `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
-/* Makes figures of it, without a path. -ENOMEM. */
+/* Computes the figures without the path, then the path. Return 0 or -ENOMEM. */
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result);
 int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result);
 
@@ -85,7 +87,7 @@ static inline void ts_emulate_span(struct ts_emulate_run *run, uint64_t start_ns
 		*last = (struct ts_emulate_last){end_ns, start_ns, item, call};
 }
 
-/* A call whose start and end are known, and that is the program's own. */
+/* Counts a call of the program whose start and end are known. */
 static inline void ts_emulate_sum_call(struct ts_emulate_run *run, uint32_t call)
 {
 	run->n_calls++;
@@ -93,7 +95,7 @@ static inline void ts_emulate_sum_call(struct ts_emulate_run *run, uint32_t call
 			call);
 }
 
-/* An operation whose start and end are known. */
+/* Counts an operation whose start and end are known. */
 static inline void ts_emulate_sum_op(struct ts_emulate_run *run, uint32_t at)
 {
 	const struct ts_emulate_item *item = &run->program->items[at];

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kind of a stream as the trace has it. Pure; state and emulate call it for each row. */
+/*
+ * The kind of a stream from a trace's stream row. Pure functions; state and emulate call them for
+ * each row.
+ */
 #pragma once
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/streams/streams.h"
 
-/* As the trace says it: flags of enum ts_cupti_activity_stream_flag. Flags that say nothing leave *kind as it is. */
+/*
+ * Sets the kind from flags of enum ts_cupti_activity_stream_flag. Other flags leave *kind
+ * unchanged.
+ */
 static inline void ts_stream_set_kind(struct ts_stream_kind *kind, uint32_t flags)
 {
 	switch (flags & TS_CUPTI_ACTIVITY_STREAM_CREATE_MASK) {
