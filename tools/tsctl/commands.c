@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The table of commands, and the two that are about tsctl itself: help and version.
- */
+/* The table of commands, and the commands help and version. main.c looks commands up here. */
 #include "tools/tsctl/tsctl.h"
 
 #include "proto/abi/base.h"
 #include "tools/tsctl/options/help.h"
 #include "tools/tsctl/options/near.h"
 
-/* A line each. */
+/* One line each. */
 /* clang-format off */
 const struct ts_command *const ts_commands[] = {
 	&ts_command_record,  &ts_command_info,	    &ts_command_view,
@@ -53,7 +51,7 @@ void ts_command_overview(FILE *file)
 {
 	const char *before = "  also: ";
 
-	/* Fits a screen, with as many commands as there are. */
+	/* Must fit one screen with all commands. */
 	fputs("TraceSmith records what a GPU did. `tsctl help COMMAND` prints its options.\n"
 	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);

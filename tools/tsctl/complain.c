@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages: every error of a command is one line on stderr that names the command. Also the end of
- * standard output, which may have failed, and the end of a program that has no memory.
+ * Prints messages: each error of a command is one line on stderr that names the command. All
+ * commands call it. It also checks standard output at the end, and ends the program if memory is
+ * short.
  */
 #include "tools/tsctl/tsctl.h"
 
@@ -26,7 +27,7 @@ void ts_complain(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* Standard output comes first where both are one terminal or one file. */
+	/* Keep the order if stdout and stderr are the same terminal or file. */
 	fflush(stdout);
 	fputs("tsctl", stderr);
 	if (complain_command)
@@ -46,14 +47,14 @@ int ts_finish_output(int status)
 {
 	bool failed = ferror(stdout);
 
-	/* stdio forgets why an earlier write failed: the next one says it again. */
+	/* stdio does not keep the errno of an earlier write. The next write sets it again. */
 	if (failed) {
 		clearerr(stdout);
 		errno = EIO;
 		putchar('\n');
 	}
 	failed |= fflush(stdout) != 0;
-	/* Whoever read us had enough (`| head`): that is no error of ours. */
+	/* The reader of the pipe stopped early (`| head`). This is not an error. */
 	if (failed && errno != EPIPE) {
 		ts_complain("could not write to standard output: %s", strerror(errno));
 		return TS_EXIT_BAD;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl: the hand that records, reads and asks. main() finds the command by its name and leaves the
- * rest to it; there are no options before a command but --help and --version. `complete` is the
- * shell's, and no command that help or a message names.
+ * The entry of tsctl. main() finds the command by its name (commands.c) and runs it. The only
+ * options before a command are --help and --version. Shell completion uses `complete`, which help
+ * and messages do not list.
  */
 #include "tools/tsctl/tsctl.h"
 
@@ -13,9 +13,9 @@
 #include <fcntl.h>
 
 /*
- * Closed standard descriptors would be handed out again, to a socket or a trace, and be written to as
- * stderr. The placeholders fail as closed ones do, and are close-on-exec: a recorded command still
- * finds them closed.
+ * If a standard descriptor is closed, the system would reuse its number for a socket or a trace,
+ * and messages for stderr would go there. The placeholders fail as closed descriptors do. They are
+ * close-on-exec, so a recorded command still finds them closed.
  */
 static void hold_standard_descriptors(void)
 {

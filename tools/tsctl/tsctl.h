@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tsctl's commands share: the table of commands, the exit statuses, and the one line that an
- * error makes. One process, one thread; everything here prints or reads argv.
+ * Shared by all commands of tsctl: the table of commands, the exit statuses and error messages. One
+ * process, one thread; the functions print or read argv.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A finding is what a command was asked to look for: a failed verification, a torn file. */
+/* A finding is the subject of a command: a failed verification, a torn file. */
 enum ts_exit {
 	TS_EXIT_OK = 0,
 	TS_EXIT_FINDING = 1,
 	TS_EXIT_BAD = 2,	   /* bad usage or bad input */
-	TS_EXIT_DIFFERS = 3,	   /* `replay`: from its capture */
-	TS_EXIT_NOT_STARTED = 125, /* `record`: the command was not run */
+	TS_EXIT_DIFFERS = 3,	   /* `replay`: differs from its capture */
+	TS_EXIT_NOT_STARTED = 125, /* `record`: could not start the command */
 	TS_EXIT_SIGNAL = 128,	   /* `record`: plus the signal that ended the command */
 };
 
@@ -26,12 +26,12 @@ struct ts_command {
 	const char *name;
 	const char *alias; /* NULL: none */
 	const char *summary;
-	/* Help is a screen at most: the text, the options' lines, the example. */
+	/* Help fits one screen: text, option lines, example. */
 	const char *text;
-	const char *example;		 /* without "tsctl "; NULL: `text` has it */
-	unsigned int help_column;	 /* of the options' descriptions */
-	bool is_help_narrow;		 /* it has no room for letters where an option has none */
-	bool is_minor;			 /* the overview has its name alone */
+	const char *example;		 /* without "tsctl "; NULL: part of `text` */
+	unsigned int help_column;	 /* column of the descriptions */
+	bool is_help_narrow;		 /* no column for missing letters */
+	bool is_minor;			 /* the overview prints its name only */
 	const struct ts_option *options; /* NULL: none */
 	enum ts_operands_kind operands;
 	int (*run)(int argc, char **argv);
@@ -66,24 +66,24 @@ extern const struct ts_command ts_command_version;
 extern const struct ts_command ts_command_view;
 extern const struct ts_command ts_command_watch;
 
-/* All of them, in the order that help lists them; NULL ends the list. */
+/* All commands in the order of help; NULL ends the list. */
 extern const struct ts_command *const ts_commands[];
 
-/* All commands in a line each. */
+/* Prints all commands, one line each. */
 void ts_command_overview(FILE *file);
 
 const struct ts_command *ts_command_find(const char *name);
-/* The command meant by a mistyped name; NULL where none is near. */
+/* Returns the command nearest to a mistyped name, or NULL. */
 const struct ts_command *ts_command_near(const char *name);
 
-/* The command that runs, for messages: set by main() before run(). */
+/* Sets the command's name for messages; main() calls it before run(). */
 void ts_complain_as(const char *command);
-/* "tsctl COMMAND: ..." and a newline on stderr; control characters in the text are escaped. */
+/* Prints "tsctl COMMAND: ..." and a newline on stderr; escapes control characters in the text. */
 void ts_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Complains that there is no memory, and ends the program. For pools (replay/report/report-pool.h):
- * TS_TSCTL_POOL is an empty one.
+ * Prints that memory is short and ends the program. For pools (replay/report/report-pool.h):
+ * TS_TSCTL_POOL is an empty pool.
  */
 void ts_no_memory(void) __attribute__((noreturn));
 #define TS_TSCTL_POOL                     \
@@ -92,7 +92,7 @@ void ts_no_memory(void) __attribute__((noreturn));
 	}
 
 /*
- * Flushes stdout; complains and returns TS_EXIT_BAD where that or an earlier write failed, else
- * status.
+ * Flushes stdout. If that or an earlier write failed, prints a message and returns TS_EXIT_BAD;
+ * otherwise returns `status`. A closed pipe is no failure.
  */
 int ts_finish_output(int status);

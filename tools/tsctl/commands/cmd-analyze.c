@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl analyze: a page on where the time went and what to do about it, each with the numbers and stacks that say so.
+ * tsctl analyze: prints one page on where the time went and what to change, each with numbers and
+ * stacks. main.c runs it. It calls replay/state (timeline, analysis, occupancy) and fills the
+ * message through replay/report.
  */
 #include "proto/rpc/json.h"
 #include "replay/report/answers/clockjson.h"
@@ -26,15 +28,18 @@
 
 #define DEFAULT_LISTED 5u
 #define MAX_LISTED     65536
-/* From here on a GPU is busy: no idle time explains it. */
+/* A GPU that is busy for at least this share counts as busy; idle time is then no explanation. */
 #define BUSY_SHARE 0.8
-/* A host that is late by less cannot launch faster; by more it does something else. */
+/*
+ * Limit between launch-bound and host-bound: mean idle time per operation because the host is late.
+ * Above it, the host does other work.
+ */
 #define LAUNCH_GAP_NS UINT64_C(50000)
-/* Functions that a line names. */
+/* Maximum number of functions on a line. */
 #define MAX_CODE 3u
-/* Fewer samples say little of shares. */
+/* With fewer samples, the number of samples is printed. */
 #define FEW_SAMPLES 3u
-/* Of the whole: a finding that can gain less is left out of the text. */
+/* A finding with less possible gain, as a share of all time, is left out of the text. */
 #define LEAST_GAIN 0.01
 
 struct asked {
@@ -49,15 +54,15 @@ struct analyzer {
 	const struct ts_timeline *timeline;
 	const struct ts_analysis *analysis;
 	const struct ts_occupancies *occupancies;
-	const Ts__Rpc__TraceStats *launched; /* kernels, with who launched them */
+	const Ts__Rpc__TraceStats *launched; /* kernels, with launching functions */
 	struct ts_pool *pool;
-	size_t next;	  /* of the occupancies: both lists go by time */
-	bool is_modelled; /* of ts_clocks_are_modelled() */
+	size_t next;	  /* next occupancy: both lists are ordered by time */
+	bool is_modelled; /* as in ts_clocks_are_modelled() */
 };
 
-/* ---- the verdict -------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Of the device that had the most to do. */
+/* Returns the device with the longest busy time. */
 static const struct ts_timeline_device *busiest(const struct ts_timeline *timeline)
 {
 	const struct ts_timeline_device *found = NULL;
@@ -109,7 +114,7 @@ static const struct {
 	{"unknown", "Nothing can be said of where the time went: too little is recorded."},
 };
 
-/* ---- the message -------------------------------------------------------------------------------- */
+/* ---- the message ----------------------------------------------------------------------------- */
 
 static const char *const advices[TS_ANALYSIS_FINDINGS] = {
 	[TS_ANALYSIS_TINY_COPY] = "put them together, or have a kernel write what it needs: a copy "
@@ -126,7 +131,7 @@ static const char *const advices[TS_ANALYSIS_FINDINGS] = {
 		"events, kernels that fill the device",
 };
 
-/* `of` NULL: of all devices. */
+/* `of` NULL: all devices. */
 static bool is_example(const struct ts_analysis_group *group, uint32_t finding,
 		       const struct ts_timeline_device *of)
 {
@@ -167,7 +172,7 @@ static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
 	return false;
 }
 
-/* At most; see the message. */
+/* Upper bound of the time that a finding can save; see the message. */
 static uint64_t gain_of(const struct analyzer *analyzer, uint32_t finding,
 			const struct ts_analysis_sum *sum)
 {
@@ -223,7 +228,7 @@ static void add_findings(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *rep
 
 		for (size_t i = 0; i < analyzer->timeline->n_streams; i++)
 			sum.count += analyzer->timeline->streams[i].in == in;
-		/* Streams that never had anything to do at one time do not hold each other up. */
+		/* Streams that never had work at the same time do not hold each other up. */
 		if (sum.count > 1 && device->max_at_once == 1 &&
 		    has_example(analyzer->analysis, TS_ANALYSIS_SERIALISED, device))
 			report->findings[report->n_findings++] =
@@ -319,7 +324,7 @@ static void make_report(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *repo
 	report->doubts = ts_doubtsjson_make(analyzer->pool, &timeline->doubts);
 }
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static double percent(uint64_t ns, uint64_t of_ns)
 {
@@ -432,7 +437,7 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	}
 }
 
-/* What to do comes first, and what brings the most. */
+/* Findings with the largest possible gain come first. */
 static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisReport *report)
 {
 	uint64_t all_ns = report->end_ns - report->start_ns;
@@ -455,7 +460,7 @@ static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisRep
 		       n_small == 1 ? "it" : "them");
 }
 
-/* Sorted: below a percent none is worth a word. */
+/* Sorted; code below one percent is left out. */
 static void print_host_code(const Ts__Rpc__AnalysisReport *report)
 {
 	size_t i;
@@ -513,7 +518,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_kernels(report);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int read_launched(struct ts_resolver *resolver, const struct ts_source *source,
 			 struct ts_pool *pool, Ts__Rpc__TraceStats *ret_stats)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl benchmark: launches kernels with and without TraceSmith, by turns, and counts what the trace
- * has of them. The recorded half is `tsctl record` as everybody runs it; the trace is the proof.
+ * tsctl benchmark: launches kernels with and without TraceSmith in turns, and counts the kernels in
+ * the trace. main.c runs it. The traced half runs the ordinary `tsctl record`; the trace is the
+ * proof.
  */
 #include "proto/client/places.h"
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -25,7 +26,7 @@
 
 #define LAUNCHES_DEFAULT 10000u
 #define LAUNCHES_MAX	 100000000
-/* By turns, and the median of each half. */
+/* Traced and untraced runs alternate; each half reports its median. */
 #define ROUNDS 3u
 
 enum {
@@ -38,20 +39,20 @@ static const char *const stacks_names[] = {
 
 struct benchmark {
 	uint64_t n;
-	uint64_t launch;  /* 0: it measures; else it is the process that launches so many */
-	const char *vgpu; /* NULL: whatever device there is */
+	uint64_t launch;  /* 0: measure; else launch this many kernels */
+	const char *vgpu; /* NULL: the machine's GPU */
 	const char *output;
-	unsigned int stacks; /* of stacks_names */
+	unsigned int stacks; /* index in stacks_names */
 	bool json, lossless;
 
 	char tsctl[PATH_MAX], directory[PATH_MAX], trace[PATH_MAX];
-	struct ts_environ *bare; /* of the half that nobody records */
+	struct ts_environ *bare; /* environment of the untraced half */
 	double seconds[ROUNDS], seconds_untraced[ROUNDS];
 };
 
 struct found {
 	uint64_t captured, with_stacks, n_frames;
-	uint64_t *ops; /* of the captured kernels, ascending */
+	uint64_t *ops; /* ids of the captured kernels, ascending */
 };
 
 static void benchmark_deinit(struct benchmark *benchmark)
@@ -64,7 +65,10 @@ static void benchmark_deinit(struct benchmark *benchmark)
 	ts_environ_free(benchmark->bare);
 }
 
-/* Runs it and takes its one line. Returns 0, or a negative errno after a complaint (its own, where it had one). */
+/*
+ * Runs the load and reads its one line of output. Returns 0, or a negative errno after a message,
+ * which may be the load's own.
+ */
 static int run_load(const struct benchmark *benchmark, const char *const *argv,
 		    char *const *environment, double *ret_seconds)
 {
@@ -148,7 +152,7 @@ static int by_id(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* The next row of any undamaged block: 0, or what ended it. */
+/* Reads the next row of an undamaged block. Returns 0 or the end's code. */
 static int next_row(struct ts_sbt_cursor *cursor, struct ts_sbt_row *row)
 {
 	int r;
@@ -346,7 +350,7 @@ static const struct ts_option command_options[] = {
 	{0},
 };
 
-/* Where the trace lies, and what the half that is not recorded runs with. */
+/* Prepares the trace's path and the environment of the untraced half. */
 static int prepare(struct benchmark *benchmark)
 {
 	char vgpu_directory[PATH_MAX];
@@ -388,7 +392,7 @@ static int run_benchmark(int argc, char **argv)
 	if (ts_options_parse(&ts_command_benchmark, argc, argv, &benchmark, &operands) ||
 	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
-	/* We are the process that launches. */
+	/* This process launches the kernels. */
 	if (benchmark.launch)
 		return ts_benchload_run(benchmark.launch);
 	r = prepare(&benchmark);

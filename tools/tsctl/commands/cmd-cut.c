@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl cut: a window of a trace as a trace of its own.
+ * tsctl cut: writes a window of a trace as a trace of its own. main.c runs it; it copies rows
+ * through sbt/rewrite.
  */
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
@@ -64,7 +65,7 @@ static int parse(struct cut *cut, int argc, char **argv, struct ts_operands *ret
 	return 0;
 }
 
-/* The window of the first range of that name. */
+/* Sets the window to the first range with that name. */
 static int find_range(struct cut *cut, struct ts_sbt_copy_options *options)
 {
 	struct ts_sbt_cursor_options types = {.types = TS_ROW_BIT(TS_ROW_RANGE),
@@ -104,7 +105,7 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 		options->from_ns = ts_time_absolute(&cut->from, origin_ns);
 	if (!cut->to.is_given)
 		return 0;
-	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	/* 0 means no limit; no row ends before the clock's first nanosecond. */
 	options->to_ns = ts_time_absolute(&cut->to, origin_ns);
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
@@ -113,7 +114,7 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 	return -EINVAL;
 }
 
-/* A trace of nothing is a mistake in the window. */
+/* Fails if the window lies outside of the trace: an empty trace is a user's mistake. */
 static int check_window(const struct cut *cut, const struct ts_sbt_copy_options *options)
 {
 	char duration[TS_OUT_FIGURE_BYTES];

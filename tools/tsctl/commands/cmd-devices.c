@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl devices: what a recorded program would run on here, and what could trace it.
+ * tsctl devices: prints the GPUs that a recorded program can use here, and the tracing interfaces
+ * that are available. main.c runs it; machine/gpu.c finds the GPUs.
  */
 #include "proto/abi/base.h"
 #include "replay/vgpu/vgpu.h"

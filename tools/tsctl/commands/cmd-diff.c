@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl diff: what changed between two builds of a program, by one trace or several of each.
+ * tsctl diff: compares two builds of a program by one or more traces of each. main.c runs it;
+ * replay/state/compare/diff.c computes the differences.
  */
 #include "replay/state/compare/diff.h"
 
@@ -23,7 +24,7 @@
 #define MAX_LISTED     1048576
 #define ALPHA	       0.01
 #define LEAST_PERCENT  1u
-/* With one run a side: the clock of a GPU moves by one or two percent from run to run. */
+/* With one run per side: a GPU's clock varies by one or two percent between runs. */
 #define LEAST_PERCENT_OF_ONE 3u
 #define LEAST_UNSET	     UINT64_MAX
 
@@ -41,7 +42,7 @@ struct comparison {
 	struct ts_pool pool;
 };
 
-/* ---- the message ------------------------------------------------------------------------------ */
+/* ---- the message ----------------------------------------------------------------------------- */
 
 static char *copy_kind_name(struct ts_pool *pool, uint32_t kind)
 {
@@ -213,7 +214,7 @@ static void make_report(struct comparison *comparison, Ts__Rpc__DiffReport *ret_
 			make_operation(comparison, &diff->slower[i]);
 }
 
-/* ---- for people ------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static const char *change_text(uint64_t before, uint64_t after, char text[TS_OUT_FIGURE_BYTES])
 {
@@ -257,7 +258,7 @@ static double overlap_of(const Ts__Rpc__DiffTotal *total)
 		       : 0;
 }
 
-/* How much was done, and in what time: what a user looks for first. */
+/* Prints amount and time of the work first, because users look for them first. */
 static void print_totals(const Ts__Rpc__DiffReport *report)
 {
 	static const char *const cells[] = {"", "BEFORE", "AFTER", "", "TIME BEFORE", "AFTER", ""};
@@ -320,7 +321,7 @@ static int add_name(struct ts_table *table, const Ts__Rpc__DiffReport *report,
 	return ts_table_add(table, name->name);
 }
 
-/* How much a time of the host has to change, if these are such. */
+/* Prints by how much a host time must change to count. */
 static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 {
 	uint32_t runs = report->before->runs < report->after->runs ? report->before->runs
@@ -332,7 +333,7 @@ static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 		       TS_SPREAD_MIN_RUNS, TS_SPREAD_HOST_FACTOR);
 }
 
-/* Of the GPU, or of the host; those alone that changed. */
+/* Prints changed names only: those of the GPU, or of the host. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
 	static const char *const cells[] = {"",	     "COUNT", "IN ALL", "MEDIAN BEFORE",
@@ -490,9 +491,9 @@ static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *r
 	ts_text_doubts(stdout, " after", report->after->doubts);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* Anything but the same, or better. */
+/* True for any change that is not an improvement. */
 static bool has_finding(const struct asked *asked, const struct ts_diff *diff)
 {
 	const unsigned bad = 1u << TS_DIFF_SLOWER | 1u << TS_DIFF_GONE | 1u << TS_DIFF_NEW |
@@ -599,7 +600,7 @@ static const struct ts_option command_options[] = {
 	{0},
 };
 
-/* BEFORE AFTER, or BEFORE ... vs AFTER ... */
+/* Opens BEFORE AFTER, or BEFORE ... vs AFTER ... */
 static int open_sources(struct comparison *comparison, char **paths, size_t n)
 {
 	size_t n_before = n == 2 ? 1 : 0, first_after = 1;
@@ -640,7 +641,7 @@ static int run_diff(int argc, char **argv)
 
 	if (ts_options_parse(&ts_command_diff, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	/* Without one names stay as they are. */
+	/* Without a demangler, names are printed mangled. */
 	if (!asked.mangled)
 		(void)ts_demangler_new(&comparison.demangler);
 	status = open_sources(&comparison, operands.words, operands.n);

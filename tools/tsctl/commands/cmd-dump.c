@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl dump: what a recording has by now, as one file of its own. Meant for one that runs on and forgets.
+ * tsctl dump: writes the contents of a running recording to a file of its own. main.c runs it. It
+ * is meant for flight recorders, which drop old data.
  */
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/options/option-parse.h"
@@ -74,8 +75,9 @@ static bool has_session(const struct ts_live_daemon *daemon, uint32_t number, ui
 }
 
 /*
- * Of a session: has its process flush, so that what it did last is there, and its daemon asked from now on, which may be that
- * of a `tsctl record`. Where there is none the trace is what can be had.
+ * For a session: makes its process flush, so that the latest rows are in the trace. It then directs
+ * queries to that session's daemon, which may belong to a `tsctl record`. If there is no daemon,
+ * the trace is used as it is.
  */
 static void ask_to_flush(const char *text)
 {

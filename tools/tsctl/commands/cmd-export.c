@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl export: a trace in formats that other tools read. The formats are tools/export's; here are the options, where it
- * goes, and what has to be said of it.
+ * tsctl export: writes a trace in formats of other tools. main.c runs it; tools/export implements
+ * the formats. This file has the options, the output file and the warnings.
  */
 #include "replay/report/names/resolver.h"
 #include "replay/report/stacks/codeplace.h"
@@ -18,7 +18,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* What was asked for cannot be, and that was said. Not an errno, nor the reader's. */
+/*
+ * The request is impossible, and the message is printed. Differs from each errno and each error of
+ * the reader.
+ */
 #define EXPORT_E_USAGE INT_MIN
 
 typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_options *options,
@@ -29,14 +32,14 @@ enum {
 	FORMAT_JSON,
 	FORMAT_FOLDED,
 	FORMAT_PPROF,
-	FORMAT_CHROME, /* as some call FORMAT_JSON */
+	FORMAT_CHROME, /* alias of FORMAT_JSON */
 	FORMAT_UNSET
 };
 
 static const struct {
 	export_fn *run;
 	bool is_text;
-	bool is_sum; /* of stacks: else it is all that happened, one after the other */
+	bool is_sum; /* sums of stacks; else all events in order */
 } formats[] = {
 	[FORMAT_PERFETTO] = {ts_export_perfetto, false, false},
 	[FORMAT_JSON] = {ts_export_kineto, true, false},
@@ -66,15 +69,15 @@ static const char *const type_names[] = {"kernel", "memcpy", "memset", NULL};
 
 struct export
 {
-	/* asked for */
+	/* Options. */
 	const char *file, *session, *output;
 	unsigned int format;
 	bool mangled;
-	const struct ts_option *of_sums; /* the last one that only sums have; NULL: none */
+	const struct ts_option *of_sums; /* last option that only sums accept; NULL: none */
 	struct ts_time from, to;
 	struct ts_export_options options;
 
-	/* at work */
+	/* State. */
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	struct ts_progress progress;
@@ -90,7 +93,7 @@ static void export_deinit(struct export *export)
 	ts_source_deinit(&export->source);
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_weight(void *to, const struct ts_option *option, const char *text)
 {
@@ -231,7 +234,7 @@ static int parse(struct export *export, int argc, char **argv)
 	return 0;
 }
 
-/* ---- at work ------------------------------------------------------------------------------------ */
+/* ---- at work --------------------------------------------------------------------------------- */
 
 static const char *kernel_name(void *user, uint32_t name)
 {
@@ -274,12 +277,12 @@ static void step(void *user, uint64_t n_rows)
 {
 	struct export *export = user;
 
-	/* Not between the lines that it prints. */
+	/* Draw no progress between lines of output. */
 	if (export->out.file != stdout || !isatty(STDOUT_FILENO))
 		ts_progress_step(&export->progress, n_rows);
 }
 
-/* Times of the trace and of the clock can only be compared once the trace is open. */
+/* Trace times and clock times are comparable only after the trace is open. */
 static int set_window(struct export *export)
 {
 	struct ts_export_options *options = &export->options;
@@ -289,7 +292,7 @@ static int set_window(struct export *export)
 		options->from_ns = ts_time_absolute(&export->from, origin_ns);
 	if (!export->to.is_given)
 		return 0;
-	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	/* 0 means no limit; no row ends before the clock's first nanosecond. */
 	options->to_ns = ts_time_absolute(&export->to, origin_ns);
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
@@ -343,7 +346,7 @@ static void complain_nothing(const struct export *export, const struct ts_export
 			    export->source.path);
 }
 
-/* The sums are of what is in the trace: what is not, and what has no names, is worth a line. */
+/* Reports missing calls and missing names, because sums do not show them. */
 static void complain_missing(const struct export *export, const struct ts_export_report *report)
 {
 	const struct ts_sbt_reader *reader = export->source.reader;

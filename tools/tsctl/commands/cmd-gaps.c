@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl gaps: why streams stood still between two operations.
+ * tsctl gaps: explains why streams were idle between two operations. main.c runs it;
+ * replay/state/gaps computes the causes.
  */
 #include "proto/rpc/json.h"
 #include "replay/report/answers/gapsjson.h"
@@ -23,10 +24,10 @@
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     65536
 #define DEFAULT_LEAST  10000u
-/* Of a gap, or of all of them: more are in the JSON. */
+/* Maximum number of printed parts per list; the JSON has all. */
 #define MAX_PARTS  12u
 #define TEXT_BYTES 512u
-/* Fewer samples name code, but say little of shares. */
+/* With fewer samples, the number of samples is printed. */
 #define FEW_SAMPLES 3u
 
 struct asked {
@@ -35,7 +36,7 @@ struct asked {
 	bool json, stacks, mangled, all;
 };
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static size_t add_text(char *text, size_t n, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -51,7 +52,7 @@ static size_t add_text(char *text, size_t n, const char *format, ...)
 	return r < 0 ? n : n + (size_t)r < TEXT_BYTES ? n + (size_t)r : TEXT_BYTES - 1;
 }
 
-/* Names the thread that took the CPU, or woke this one. */
+/* Names the thread that got the CPU, or the waker. */
 static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 {
 	const char *reason = part->reason ? part->reason : "unknown";
@@ -72,7 +73,7 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 	return n;
 }
 
-/* Few samples are printed with their number. */
+/* If there are few samples, their number is printed. */
 static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
 {
 	n = add_text(text, n, "running ");
@@ -85,7 +86,7 @@ static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, ch
 	return n;
 }
 
-/* Those of the same time of the same thread. */
+/* Counts the samples of the same cause and thread. */
 static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *const *parts,
 			       size_t n)
 {
@@ -98,7 +99,10 @@ static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *c
 	return n_samples;
 }
 
-/* `of_tid`: the thread that the line above names; 0: it names none. `n_samples`: of all the code of the thread. */
+/*
+ * `of_tid`: the thread named on the line above; 0: none. `n_samples`: all samples of the thread's
+ * code.
+ */
 static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_samples,
 		      char text[TEXT_BYTES])
 {
@@ -152,7 +156,7 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
 }
 
-/* Parts of the time `of_ns`. `of_tid`: as in part_text(). */
+/* Prints parts of the time `of_ns`. `of_tid`: as in part_text(). */
 static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *parts, size_t n,
 			uint64_t of_ns, uint32_t of_tid, unsigned indent)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl graph: what waited for what, and the chain of it that took the longest: the critical path.
+ * tsctl graph: prints the dependency graph and its critical path, the chain of waits that
+ * determines the end. main.c runs it; replay/state/graph builds the graph.
  */
 #include "proto/rpc/json.h"
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -47,32 +48,32 @@ struct drawing {
 	struct ts_sbt_reader *reader;
 	struct ts_resolver *resolver;
 	const struct ts_graph *graph;
-	uint64_t origin_ns; /* which the reader has to look for */
+	uint64_t origin_ns; /* stored, because the reader searches for it */
 	const char *path;
 	FILE *file;
 };
 
-/* ---- what all forms say ------------------------------------------------------------------------ */
+/* ---- what all forms say ---------------------------------------------------------------------- */
 
 static uint64_t from_origin(const struct drawing *drawing, uint64_t time_ns)
 {
 	return time_ns > drawing->origin_ns ? time_ns - drawing->origin_ns : 0;
 }
 
-/* Draws no progress among lines that go to the same terminal. */
+/* Draws no progress between lines of output on the same terminal. */
 static void step(struct ts_progress *progress, const FILE *file)
 {
 	if (file != stdout || !isatty(STDOUT_FILENO))
 		ts_progress_add(progress, 1);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 struct printer {
 	const struct asked *asked;
 	FILE *file;
 	struct ts_json json;
-	uint64_t n_nodes; /* of the graph, by its summary */
+	uint64_t n_nodes; /* of the graph, from its summary */
 	struct ts_progress progress;
 	int r;
 };
@@ -89,7 +90,7 @@ static void put(struct printer *printer, const ProtobufCMessage *message)
 	ts_json_clear(&printer->json);
 }
 
-/* Nodes come before edges, those before steps, and the summary last: also in parts of the list. */
+/* Receives the list, possibly in parts: nodes, then edges, then steps, and the summary last. */
 static int put_list(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__GraphList *list = (const void *)body;
@@ -132,7 +133,7 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	status = ts_ask(asking, &query);
 	ts_progress_deinit(&printer.progress);
 	ts_json_deinit(&printer.json);
-	/* Of a damaged trace there is a graph, of one that cannot be read there is none. */
+	/* A damaged trace still has a graph; an unreadable trace has none. */
 	if (status && !asking->is_damaged)
 		return status;
 	if (ts_outfile_finish(out))
@@ -142,9 +143,9 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	return status;
 }
 
-/* ---- DOT ---------------------------------------------------------------------------------------- */
+/* ---- DOT ------------------------------------------------------------------------------------- */
 
-/* A quoted string of DOT's; backslashes are its own. */
+/* Writes a quoted DOT string. DOT interprets backslashes, so they are escaped. */
 static void put_quoted(FILE *file, const char *text)
 {
 	putc('"', file);
@@ -218,7 +219,7 @@ static void print_dot(struct drawing *drawing)
 	fputs("}\n", drawing->file);
 }
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static int compare_steps(const void *a, const void *b)
 {
@@ -231,7 +232,7 @@ static int compare_steps(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The parts of the path, the largest first. */
+/* Sorts the parts of the path, largest first. */
 static size_t sort_parts(const struct ts_graph *graph, uint32_t sorted[TS_GRAPH_PARTS])
 {
 	size_t n = 0;
@@ -329,7 +330,7 @@ static int print_text(struct drawing *drawing)
 	return 0;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 		      struct ts_graph_options *options)

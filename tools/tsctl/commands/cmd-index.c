@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl index: has checkpoints made of a trace and stored in it, so that the state at any instant is told at once.
+ * tsctl index: stores checkpoints in a trace, so that the state at any instant is found without
+ * reading the whole trace. main.c runs it; replay/state/checkpoint makes the checkpoints.
  */
 #include "proto/rpc/json.h"
 #include "replay/state/checkpoint/checkpoint.h"

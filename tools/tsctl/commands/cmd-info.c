@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl info: what a trace holds, on a page.
+ * tsctl info: prints the contents of a trace on one page. main.c runs it; replay/report fills the
+ * message.
  */
 #include "proto/rpc/json.h"
 #include "replay/report/names/names.h"
@@ -18,7 +19,7 @@
 #include <time.h>
 
 #define TOP_KERNELS 10u
-/* More of them than fit a screen are told by program. */
+/* More sessions than this are folded by program. */
 #define MAX_SESSIONS 20u
 
 struct info {
@@ -26,7 +27,7 @@ struct info {
 	bool json, mangled, wide, columns;
 };
 
-/* Of one type's columns: those that follow on the first one. */
+/* The columns of one type: `n` from `first` on. */
 struct type_size {
 	size_t first, n;
 	uint64_t stored_bytes;
@@ -145,7 +146,7 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* What folded sessions have in common. */
+/* Orders sessions by the fields that folded sessions share. */
 static int compare_sessions(const void *a, const void *b)
 {
 	const Ts__Rpc__SessionInfo *x = *(Ts__Rpc__SessionInfo *const *)a;
@@ -228,7 +229,7 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
-/* What is missing on purpose. */
+/* Periods without recording that the user requested. */
 static void print_stops(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
@@ -269,7 +270,7 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 		printf(", %.2f %%", 100.0 * (double)session->capture->ns / (double)ns);
 }
 
-/* What can be replayed, and what of it cannot. */
+/* Prints the captures that can be replayed, and what they lack. */
 static void print_captures(const Ts__Rpc__TraceInfo *info)
 {
 	char figure[TS_OUT_COUNTED_BYTES];
@@ -342,7 +343,7 @@ static void print_devices(const Ts__Rpc__TraceInfo *info, bool wide)
 	for (size_t i = 0; i < info->n_devices; i++) {
 		const Ts__Rpc__DeviceInfo *device = sorted[i];
 
-		/* Every session tells of its devices; once is enough for a person. */
+		/* Each session records its devices; print each device once. */
 		if (i && device->device == sorted[i - 1]->device &&
 		    !strcmp(device->uuid, sorted[i - 1]->uuid))
 			continue;
@@ -429,7 +430,7 @@ static void print_lost(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char count[TS_OUT_FIGURE_BYTES];
 
-	/* Only a whole file can say that nothing is missing. */
+	/* Only a complete file proves that nothing is missing. */
 	if (info->has_damaged_at || !(info->finished || info->live))
 		printf("\nThis file is %s: what lay in the lost part is not counted.\n",
 		       info->has_damaged_at ? "damaged" : "cut off");
@@ -449,7 +450,7 @@ static void print_lost(const Ts__Rpc__TraceInfo *info, bool wide)
 	ts_table_print(table, stdout, 2, wide);
 }
 
-/* Types that take the most come first, and in each type its columns in the order of the file. */
+/* Types with the most bytes come first; columns of a type stay in file order. */
 static int compare_type_sizes(const void *a, const void *b)
 {
 	const struct type_size *x = a, *y = b;
@@ -474,7 +475,7 @@ static void add_size(struct ts_table *table, const char *type, const char *colum
 	ts_table_add(table, column);
 }
 
-/* A type's columns, and itself as their sum. */
+/* Adds a type with the sum of its columns, then the columns. */
 static void add_type(struct ts_table *table, Ts__Rpc__ColumnSize *const *columns,
 		     const struct type_size *type, uint64_t file_bytes)
 {
@@ -483,7 +484,7 @@ static void add_type(struct ts_table *table, Ts__Rpc__ColumnSize *const *columns
 	for (size_t i = type->first; i < type->first + type->n; i++) {
 		sum.stored_bytes += columns[i]->stored_bytes;
 		sum.encoded_bytes += columns[i]->encoded_bytes;
-		/* Headers are there in every block. */
+		/* Each block has a header, so the header's rows do not add up. */
 		sum.rows = columns[i]->rows > sum.rows ? columns[i]->rows : sum.rows;
 	}
 	if (sum.rows)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl memory: how much memory was live over a trace, who held most of it, what was never freed.
+ * tsctl memory: prints live memory over a trace, the largest holders, and memory that was never
+ * freed. main.c runs it; replay/state/memory computes the report.
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
@@ -27,7 +28,7 @@ struct asked {
 	bool stacks, wide, has_address;
 };
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void add_number(struct ts_table *table, bool is_known, uint32_t number)
 {
@@ -97,7 +98,7 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 		printf("  and %" PRIu64 " more: --limit lists them\n", n - n_listed);
 }
 
-/* Below the frame that allocated, a row for each that called it. */
+/* Adds a row for each caller below the allocating frame. */
 static void add_callers(struct ts_table *table, const Ts__Rpc__MemorySite *site)
 {
 	for (size_t i = 0; i < site->n_callers; i++) {
@@ -172,7 +173,7 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 	}
 }
 
-/* Asked for an address: what lay there, and nothing else. */
+/* With --address: prints only the allocations at that address. */
 static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns)
 {
 	char figure[TS_OUT_COUNTED_BYTES];
@@ -198,7 +199,7 @@ static void print_points(const Ts__Rpc__MemoryReport *report)
 	printf("  over time  [");
 	for (size_t i = 0; i < report->n_points; i++) {
 		uint64_t bytes = report->points[i]->bytes;
-		/* Something is never shown as nothing. */
+		/* A nonzero value is never shown as empty. */
 		double level = (double)bytes / (double)report->peak_bytes * 9;
 
 		putchar(levels[!bytes ? 0 : level < 1 ? 1 : level < 9 ? (int)level : 9]);
@@ -238,7 +239,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	print_points(report);
 	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 	print_groups(report, asked->wide);
-	/* One by one where stacks are asked for; else by who allocated. */
+	/* With --stacks, allocations are listed one by one; otherwise by allocating function. */
 	if (!asked->stacks) {
 		print_sites(asked, "At the peak", report->peak_allocations, report->n_peak_sites,
 			    report->peak_sites);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tsctl merge: several traces as one.
- */
+/* tsctl merge: writes several traces into one. main.c runs it; sbt/rewrite copies the rows. */
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/trace/copyout.h"

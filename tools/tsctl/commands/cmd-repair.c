@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl repair: makes a trace whose end is torn a finished one, in place.
+ * tsctl repair: finishes, in place, a trace with a torn end. main.c runs it; sbt/rewrite repairs
+ * the file.
  */
 #include "sbt/repair.h"
 #include "sbt/verify.h"

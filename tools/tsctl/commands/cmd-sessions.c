@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl sessions: the processes that are being recorded now.
+ * tsctl sessions: lists the processes that are being recorded. main.c runs it; machine/live.c asks
+ * the daemons.
  */
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/options/option-parse.h"

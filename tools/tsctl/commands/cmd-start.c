@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl start, tsctl stop: recording on and off in processes that run on. One request to each daemon, for each
- * process that was named or for all.
+ * tsctl start and tsctl stop: switch recording on and off in running processes. main.c runs them.
+ * They send one request to each daemon for each named process, or for all processes.
  */
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/options/option-parse.h"
@@ -19,12 +19,12 @@ static const char *const capture_names[] = {[CAPTURE_REPLAY] = "replay", NULL};
 
 struct switching {
 	bool stop, json, quiet;
-	const char *kernel_events; /* NULL: as before */
-	unsigned int capture;	   /* of capture_names; CAPTURE_UNSET: recording itself */
+	const char *kernel_events; /* NULL: unchanged */
+	unsigned int capture;	   /* index in capture_names; CAPTURE_UNSET: recording itself */
 	uint32_t *pids;
 	size_t n_pids;
 	Ts__Rpc__Switched sum;
-	size_t n_recordings; /* that will hold to it */
+	size_t n_recordings; /* recordings that apply the switch to later processes */
 	bool failed;
 };
 
@@ -53,7 +53,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	if (!r && answer->body_case != TS__RPC__ANSWER__BODY_SWITCHED)
 		r = -EPROTO;
 	if (r == -ECONNRESET) {
-		/* It ended meanwhile, and with it what it recorded. */
+		/* The daemon ended meanwhile, and so did its recording. */
 	} else if (r) {
 		ts_complain("the daemon at %s: %s", daemon->path, ts_client_error(daemon->client));
 		switching->failed = true;
@@ -69,7 +69,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	return r;
 }
 
-/* 0: all. */
+/* `pid` 0: all. */
 static uint32_t ask_all(struct switching *switching, struct ts_live *live, uint32_t pid)
 {
 	uint32_t n = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl state: what every stream, device, thread and allocation was doing at an instant.
+ * tsctl state: prints the activity of each stream, device, thread and allocation at an instant.
+ * main.c runs it; replay/state computes the state.
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
@@ -15,8 +16,8 @@
 
 #include <inttypes.h>
 
-/* More of a kind are counted, not listed, unless asked for. */
-#define NEAR_COLUMNS 28u /* of a name */
+/* More entries of a kind are only counted, unless --all is given. */
+#define NEAR_COLUMNS 28u /* columns of a name */
 #define MAX_LISTED   20u
 
 struct asked {
@@ -195,7 +196,7 @@ static void print_events(const struct asked *asked, const Ts__Rpc__StateReport *
 		ts_table_addf(table, "%u", event->stream);
 		ts_table_addf(table, "%s ago",
 			      ts_out_duration(figure, report->at_ns - event->recorded_ns));
-		/* Behind a function of the host's nobody knows. */
+		/* Behind a host function, the time is unknown. */
 		if (event->due_ns)
 			ts_table_add(table, ts_out_duration(figure, event->due_ns - report->at_ns));
 		else
@@ -233,7 +234,7 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
-/* Between two operations. */
+/* The instant lies between two operations. */
 static void print_near(const char *what, const Ts__Rpc__StateNear *near, uint64_t at_ns)
 {
 	char figure[TS_OUT_FIGURE_BYTES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl status: whether a daemon runs, and what it is recording.
+ * tsctl status: prints whether a daemon runs and what it records. main.c runs it; proto/client asks
+ * the daemon.
  */
 #include "proto/abi/handshake.h"
 #include "tools/tsctl/machine/live.h"
@@ -11,7 +12,7 @@
 
 #include <stdio.h>
 
-/* A daemon that is not there is an answer, not a failure. */
+/* A missing daemon is an answer and not a failure. */
 static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
 {
 	const char *why = r == -ENOENT	       ? "no daemon has made it"
@@ -41,7 +42,7 @@ static void print_disk(const char *title, bool has_most, uint64_t n_bytes, uint6
 	putchar('\n');
 }
 
-/* Those that the service lacks, with what that costs. */
+/* Prints the capabilities that the service lacks, and the effect of each. */
 static void print_capabilities(const Ts__Rpc__Status *status)
 {
 	bool any = false;

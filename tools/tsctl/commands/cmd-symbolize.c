@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl symbolize: names for the stacks of a trace, found now and stored in it. The daemon's program does it, which has
- * the worker for it; it is handed the open file, and its report is printed here.
+ * tsctl symbolize: finds names for the stacks of a trace and stores them in it. main.c runs it. It
+ * starts the daemon's program, whose worker finds the names, and passes it the open file. It prints
+ * the report of that program.
  */
 #include "proto/abi/clock.h"
 #include "proto/client/places.h"
@@ -47,10 +48,10 @@ static int start(const struct symbolize *symbolize, const char *program, int tra
 	r = posix_spawn_file_actions_init(&actions);
 	if (r)
 		return -r;
-	/* Both lie above the numbers that they get: see move_up(). */
+	/* Both descriptors are above their target numbers: see move_up(). */
 	r = posix_spawn_file_actions_adddup2(&actions, trace_fd, TRACE_FD);
 	r = r ?: posix_spawn_file_actions_adddup2(&actions, report_fd, REPORT_FD);
-	/* posix_spawn() has no const; nothing is written through it. */
+	/* posix_spawn() takes a pointer without const and does not write through it. */
 	r = r ?: posix_spawn(ret_pid, program, &actions, NULL, (char **)(uintptr_t)words, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return -r;
@@ -67,7 +68,7 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/* Waits for the daemon's report, and shows for how many seconds. */
+/* Waits for the daemon's report, and shows the seconds. */
 static void wait_for(int fd, struct ts_progress *progress)
 {
 	struct pollfd polled = {.fd = fd, .events = POLLIN};
@@ -77,7 +78,7 @@ static void wait_for(int fd, struct ts_progress *progress)
 		ts_progress_step(progress, (ts_clock_monotonic_ns() - start_ns) / 1000000000);
 }
 
-/* The one frame that comes. NULL: none came. */
+/* Receives the only frame. NULL: none came. */
 static Ts__Rpc__SymbolizeReport *receive(int fd)
 {
 	Ts__Rpc__SymbolizeReport *report = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl timeline: a line for each stream, with what it did in each column's time, and what that adds up to.
+ * tsctl timeline: prints a line per stream with its work in each column's time, and the sums.
+ * main.c runs it; replay/state/overview computes the numbers.
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
@@ -18,20 +19,20 @@
 #define MIN_WIDTH     20u
 #define MAX_WIDTH     10000
 #define LABEL_COLUMNS 24u
-#define RULER_COLUMNS 16u /* from one time to the next */
-/* Behind the columns: " 100.0 %". */
+#define RULER_COLUMNS 16u /* between two times */
+/* Width of the share behind the columns: " 100.0 %". */
 #define SHARE_COLUMNS 8u
 
 struct asked {
 	struct ts_asking asking;
 	struct ts_time from, to;
 	bool ascii;
-	uint64_t width; /* 0: the terminal's */
+	uint64_t width; /* 0: terminal width */
 };
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
-/* From a little to all of a column's time. Compute and copies differ without colours, too. */
+/* From little to all of a column's time. Compute and copies differ without colours, too. */
 static const char *const compute_blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 static const char *const copy_blocks[] = {"\u2591", "\u2592", "\u2593"};
@@ -40,7 +41,7 @@ static const char *const copy_letters[] = {"-", "=", "%"};
 
 static const char *glyph(const char *const *glyphs, size_t n, uint64_t ns, uint64_t part_ns)
 {
-	/* A whole part's time, and what only a lie makes more of it. */
+	/* The full time, or more than that in a malformed trace. */
 	if (ns >= part_ns)
 		return glyphs[n - 1];
 	return glyphs[(size_t)((double)ns / (double)part_ns * (double)n) % n];
@@ -99,7 +100,9 @@ static void print_stream(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	printf("|%5.1f %%\n", percent(stream->busy_ns, report->end_ns - report->start_ns));
 }
 
-/* Below the streams: when their first and last columns and every tenth of a line are. */
+/*
+ * Prints, below the streams, the times of the first and last column and of every tenth of a line.
+ */
 static void print_ruler(const Ts__Rpc__TimelineReport *report, size_t n_columns, uint64_t origin_ns)
 {
 	size_t at = 0;
@@ -201,9 +204,9 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_text_doubts(stdout, "", report->doubts);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
-/* As the C library would tell it, for whom tsctl has no other use. */
+/* Decides as the C library would. tsctl has no other use for setlocale(). */
 static bool is_utf8_locale(void)
 {
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};

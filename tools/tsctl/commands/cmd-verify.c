@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tsctl verify: whether a trace file is whole, byte by byte.
- */
+/* tsctl verify: checks each byte of a trace file. main.c runs it; sbt implements the check. */
 #include "sbt/verify.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
@@ -19,7 +17,7 @@
 struct verify {
 	struct ts_progress progress;
 	unsigned int n_shown;
-	bool quiet; /* the findings are not listed */
+	bool quiet; /* do not list findings */
 };
 
 static void show_finding(const struct ts_sbt_error *error, void *data)
@@ -94,7 +92,7 @@ static void print_whole(const char *path, const struct ts_sbt_verify_report *rep
 	putchar('\n');
 }
 
-/* The findings have been listed; what they come to is the line on stderr. */
+/* The findings are listed already; stderr gets one line as a summary. */
 static void print_damage(const char *path, const struct ts_sbt_verify_report *report)
 {
 	if (report->n_findings > MAX_SHOWN)

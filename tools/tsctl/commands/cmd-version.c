@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl version: this build's version, and those of the formats and protocols that it speaks.
+ * tsctl version: prints the versions of this build and of its formats and protocols. main.c runs
+ * it.
  */
 #include "proto/abi/record.h"
 #include "proto/rpc/frame.h"

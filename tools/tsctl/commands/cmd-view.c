@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl view: the rows of a trace in the order of time, or their sums.
+ * tsctl view: prints the rows of a trace in time order, or their sums. main.c runs it;
+ * replay/report walks and sums rows, trace/viewrow.c prints a line.
  */
 #include "replay/report/names/names.h"
 #include "replay/report/rows/rowjson.h"
@@ -26,14 +27,17 @@
 #include <stdio.h>
 
 #define STEP_ROWS	 4096u
-#define LAUNCHER_COLUMNS 120u /* of a terminal from which on who launched has a column */
+#define LAUNCHER_COLUMNS 120u /* terminal width from which launchers get a column */
 
-/* start(): what was asked for cannot be, and that was said. Not an errno, nor the reader's. */
+/*
+ * start(): the request is impossible, and the message is printed. Differs from each errno and each
+ * error of the reader.
+ */
 #define VIEW_E_USAGE INT_MIN
 
-/* Rows that are the recording's own business: in no sum, and shown to a person only when asked for. */
+/* Rows about the recording itself: left out of all sums, and of text unless requested. */
 #define OWN_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
-/* A single sample says little: it is summed, and shown only when asked for. */
+/* A single sample has little information: it is summed, and printed only on request. */
 #define QUIET_TYPES (OWN_TYPES | TS_ROW_BIT(TS_ROW_SAMPLE))
 
 enum sort {
@@ -44,7 +48,7 @@ enum sort {
 static const char *const sort_names[] = {[SORT_TIME] = "time", [SORT_DURATION] = "duration", NULL};
 
 struct view {
-	/* asked for */
+	/* Options. */
 	struct ts_asking asking;
 	struct ts_time from, to;
 	uint64_t limit;		       /* rows; 0: all */
@@ -57,14 +61,14 @@ struct view {
 	Ts__Rpc__RowFilter filter;
 	bool is_filtered;
 
-	/* at work */
+	/* State. */
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	struct ts_row_walk walk;
 	struct ts_progress progress;
 	uint64_t origin_ns;
 	struct ts_viewrow line;
-	uint64_t n_rows; /* seen */
+	uint64_t n_rows; /* rows so far */
 	struct ts_json json_text;
 };
 
@@ -77,7 +81,7 @@ static void view_deinit(struct view *view)
 	ts_source_deinit(&view->source);
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int complain_type(const char *name)
 {
@@ -130,7 +134,7 @@ static int parse_types(void *to, const struct ts_option *option, const char *tex
 	}
 }
 
-/* The type of events after `i` others. */
+/* Returns the type of events with index i. */
 static const char *type_at(size_t i)
 {
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
@@ -218,7 +222,7 @@ static const struct ts_option command_options[] = {
 	{0},
 };
 
-/* The options about rows that are neither their types nor their times. */
+/* Fills the filter from the options that are neither types nor times. */
 static void fill_filter(struct view *view)
 {
 	Ts__Rpc__RowFilter *filter = &view->filter;
@@ -256,17 +260,17 @@ static int parse(struct view *view, int argc, char **argv)
 	return 0;
 }
 
-/* ---- the pass over the rows --------------------------------------------------------------------- */
+/* ---- the pass over the rows ------------------------------------------------------------------ */
 
-/* Times of the trace and of the clock can only be compared once the trace is open. */
+/* Trace times and clock times are comparable only after the trace is open. */
 static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 {
-	/* Clock rows may lie before the trace's time begins: only a window leaves them out. */
+	/* Clock rows may precede the trace's origin. Only an explicit window excludes them. */
 	if (view->from.is_given && (view->from.ns || view->from.is_absolute))
 		rows->from_ns = ts_time_absolute(&view->from, view->origin_ns);
 	if (!view->to.is_given)
 		return 0;
-	/* 0 would be no limit; nothing ends before the clock's first nanosecond. */
+	/* 0 means no limit; no row ends before the clock's first nanosecond. */
 	rows->to_ns = ts_time_absolute(&view->to, view->origin_ns);
 	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
 	if (rows->to_ns >= rows->from_ns)
@@ -296,7 +300,7 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 	if (set_window(view, rows))
 		return VIEW_E_USAGE;
 	names.from_ns = rows->from_ns;
-	/* A person wants to know who asked for it. */
+	/* Text output includes the launching functions. */
 	names.launchers = true;
 	r = ts_resolver_new(reader, &names, &view->resolver);
 	if (r || view->stats)
@@ -311,7 +315,7 @@ static int start(struct view *view, struct ts_sbt_cursor_options *rows)
 				   step_read, view);
 }
 
-/* ---- rows as JSON ------------------------------------------------------------------------------- */
+/* ---- rows as JSON ---------------------------------------------------------------------------- */
 
 static void step(struct view *view, uint64_t n)
 {
@@ -333,7 +337,7 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 			return TS_EXIT_BAD;
 		}
 		ts_json_raw(&view->json_text, "\n");
-		/* Who reads us may have gone: there is no use in going on. */
+		/* The reader of the pipe may have closed it. Stop then. */
 		if (fwrite(view->json_text.data, 1, view->json_text.n_bytes, stdout) !=
 		    view->json_text.n_bytes)
 			return TS_EXIT_BAD;
@@ -384,7 +388,7 @@ static int view_json(struct view *view)
 	return ts_finish_output(status);
 }
 
-/* ---- rows for people ---------------------------------------------------------------------------- */
+/* ---- rows for people ------------------------------------------------------------------------- */
 
 static int view_rows(struct view *view)
 {
@@ -407,7 +411,7 @@ static int view_rows(struct view *view)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	    "Copies",
 						     "Sets",	  "Waits",	    "On CPU",
@@ -415,7 +419,7 @@ static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	 
 						     "Block I/O", "Want of memory", "GPU drivers",
 						     "Ranges"};
 
-/* A column where there is room for it, else a line of its own. */
+/* Adds a column if there is room, otherwise a line. */
 static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, bool is_column)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
@@ -521,7 +525,7 @@ static int view_stats(struct view *view, const struct ts_sbt_cursor_options *row
 	return r;
 }
 
-/* Nothing to show, and whose fault that is. */
+/* Explains why there are no rows. */
 static void print_none(struct view *view)
 {
 	char duration[TS_OUT_FIGURE_BYTES];
@@ -545,7 +549,7 @@ static void print_none(struct view *view)
 	puts(".");
 }
 
-/* Sums of a part look like sums of the whole. */
+/* Sums of a damaged file look complete, so print a warning. */
 static void print_missing(const struct view *view)
 {
 	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)

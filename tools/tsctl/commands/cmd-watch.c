@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl watch: what is going on in the processes that are being recorded, every second. Rates are of what the daemon has
- * taken out of the rings, which costs the processes nothing; what GPUs do is read from the trace, after a flush.
+ * tsctl watch: prints the activity of recorded processes each second. main.c runs it;
+ * machine/live.c asks the daemons. Rates count the rows that a daemon took out of the rings, at no
+ * cost for the processes. The activity of GPUs comes from the trace, after a flush
+ * (machine/watchgpu.c).
  */
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/machine/watchgpu.h"
@@ -22,7 +24,7 @@
 #define HEADING_LINES 20
 #define MAX_KERNELS   5u
 
-/* What a session had at the last look. */
+/* Counters of a session at the last round. */
 struct seen {
 	uint32_t session, pid;
 	char *control;
@@ -32,14 +34,14 @@ struct seen {
 struct watch {
 	uint32_t *pids;
 	size_t n_pids;
-	uint64_t n; /* 0: to the end */
+	uint64_t n; /* 0: until the end */
 	uint64_t interval_ns;
 	bool json, gpu, lines, is_screen;
 	struct ts_watchscreen screen;
 	struct ts_live *live;
 	struct seen *seen;
 	size_t n_seen;
-	uint64_t at_ns; /* of the last look */
+	uint64_t at_ns; /* time of the last round */
 	unsigned long long n_lines;
 };
 
@@ -84,7 +86,7 @@ static int look(const Ts__Rpc__LiveSession *session, struct seen *ret_seen)
 	return ret_seen->control ? 0 : -ENOMEM;
 }
 
-/* NULL: it was not there at the last look. */
+/* Returns NULL if the session is new. */
 static const struct seen *seen_before(const struct watch *watch, const struct seen *now)
 {
 	for (size_t i = 0; i < watch->n_seen; i++)
@@ -136,12 +138,12 @@ static struct ts_client *client_of(const struct watch *watch, const Ts__Rpc__Liv
 	return NULL;
 }
 
-/* With what its GPUs do, where that is asked for. */
+/* Adds the activity of GPUs if requested, and prints the line. */
 static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	/* Of one that is only observed nothing of GPUs is known. */
+	/* For a process that is only observed, GPUs are unknown. */
 	struct ts_client *client =
 		watch->gpu && !session->host_half_only ? client_of(watch, session) : NULL;
 
@@ -206,7 +208,7 @@ static void forget(struct watch *watch)
 	watch->n_seen = 0;
 }
 
-/* One look at all; with `is_shown` they are printed. *ret_n: how many there are. */
+/* One round over all sessions; prints them if `is_shown`. *ret_n: their number. */
 static int round_of(struct watch *watch, bool is_shown, size_t *ret_n)
 {
 	uint64_t now_ns;
