@@ -375,7 +375,7 @@ static int edit_launch(struct edit *e)
 	return 0;
 }
 
-/* ---- who waits ------------------------------------------------------------------------------- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 /* A call that only waits is removed. Another call then costs as much as a launch. */
 static int edit_sync(struct edit *e)

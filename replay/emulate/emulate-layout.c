@@ -16,7 +16,7 @@
 /* Number of earlier nodes of a launch that are candidates for a node's dependency. */
 #define NODES_BACK 64u
 #define IS_TIED	   (1u << 31)
-/* Number of calls of a thread that are examined for the last one that was over. */
+/* Number of a thread's calls that are examined for the last call that was over. */
 #define MAX_LOOKS 256u
 
 /* ---- layout ---------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
 
 /*
  * The dependencies of a graph node are not recorded. The node is assumed to stand behind two nodes
- * of its launch: the previous one of its stream, and the one that ended last before it began.
+ * of its launch: the previous node of its stream, and the node that ended last before it began.
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {

@@ -61,7 +61,7 @@ struct ts_state_dependency {
 #define TS_STATE_UNSURE_ENGINE \
 	(1u << 6) /* only in a state (state.h): the wait for an engine is inferred */
 
-/* If there are more dependencies, those that end last are kept, with UNSURE_DEPENDENCY. */
+/* If there are more dependencies, the latest ends are kept, with UNSURE_DEPENDENCY. */
 #define TS_STATE_MAX_DEPENDENCIES 8u
 
 struct ts_state_op {

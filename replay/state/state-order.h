@@ -77,7 +77,7 @@ struct ts_state_order_stream {
  */
 struct ts_state_order_launch {
 	uint64_t op_id;
-	uint64_t number; /* of the begun nodes, the one that ends last */
+	uint64_t number; /* the begun node that ends last */
 	uint64_t end_ns; /* its end; 0: no node began */
 	uint32_t session;
 	uint32_t stream;  /* index; TS_STATE_MAP_NONE: not known yet */

@@ -655,10 +655,7 @@ static bool is_waited_for(const struct ts_state_machine *machine,
 		ts_state_machine_home(machine, op) == sync->stream);
 }
 
-/*
- * For each thread in a call, finds the operation that ends last among those that the call waits
- * for.
- */
+/* For each thread in a call, finds the last-ending operation that the call waits for. */
 static void find_waited_for(const struct ts_state_machine *machine, struct ts_state *state)
 {
 	uint64_t n_looks = 0;

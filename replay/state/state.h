@@ -63,8 +63,8 @@ struct ts_state_thread {
 	struct ts_row_api call;	 /* the current call; start_ns 0: none */
 	struct ts_row_sync sync; /* the current wait; start_ns 0: none */
 	/*
-	 * The operation that ends last among those that the call waits for. 0: unknown. The trace
-	 * does not record which event a call waits for.
+	 * The last-ending operation that the call waits for. 0: unknown. The trace does not record
+	 * which event a call waits for.
 	 */
 	uint64_t by_op_id;
 };

@@ -619,8 +619,7 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	int r = unpack_rows(resuming, TS_ROW_API);
 
 	/*
-	 * A synchronization's call may be among those that are read again. Unpack the
-	 * synchronizations later.
+	 * A synchronization's call may be read again later. Unpack the synchronizations after that.
 	 */
 	*ret_syncs = *unpack;
 	n = ts_unpack_count(unpack);
@@ -634,7 +633,7 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	return r;
 }
 
-/* Reads the lingering calls again: those from the start of the window to the checkpoint. */
+/* Reads the lingering calls again, from the start of the window to the checkpoint. */
 static int read_window(struct resuming *resuming, struct ts_sbt_cursor *cursor,
 		       struct ts_sbt_row *row)
 {

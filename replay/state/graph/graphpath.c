@@ -218,8 +218,8 @@ static void pass_slack(struct ts_graph *graph, size_t i)
 
 /*
  * Visits nodes backwards, so the slack of all later nodes is known and the path meets its nodes in
- * turn. The path ends at the node with the latest end. If several have it, the one that began last
- * is chosen, because a shorter node is closer to the cause.
+ * turn. The path ends at the node with the latest end. If several nodes have that end, the latest
+ * start is chosen, because a shorter node is closer to the cause.
  */
 static void go_back(struct ts_graph *graph, struct walk *walk)
 {

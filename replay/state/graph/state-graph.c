@@ -350,7 +350,7 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 	return NONE;
 }
 
-/* `call` is the call whose return was added last. */
+/* `call`: the call of the return that was added last. */
 static int resolve_wait(struct builder *builder, const struct wait *wait,
 			const struct ts_graph_node *call)
 {

@@ -498,7 +498,7 @@ static bool holds(const struct pass *pass, struct candidate *candidate)
 		misuse->unsure |= TS_MISUSE_UNSURE_CALL;
 	else if (freed->end_ns > use->start_ns && (!use->thread || use->thread != freed->thread))
 		return false;
-	/* A failed copy found no memory there, so the memory is nobody's. */
+	/* If a copy failed, no memory was there, so it belongs to no other owner. */
 	if (candidate->access == TS_ACCESS_COPY && candidate->proof == PROOF_NONE &&
 	    !(use->end_ns && use->result))
 		misuse->unsure |= TS_MISUSE_UNSURE_DEVICE;

@@ -353,7 +353,7 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* ---- who held it ----------------------------------------------------------------------------- */
+/* ---- holders --------------------------------------------------------------------------------- */
 
 static int compare_live(const void *a, const void *b)
 {

@@ -22,7 +22,7 @@ struct recent_call {
 	uint32_t session, stack;
 };
 
-/* The operation of a device that ends last, and the one that ends last among other streams. */
+/* The operation of a device that ends last, and the last end in any other stream. */
 struct last {
 	uint64_t start_ns, end_ns;
 	uint32_t stream;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that `tsctl benchmark` measures, in a process of its own: it loads the driver as any CUDA program
- * does, so that what is measured is the path that every program takes.
+ * The program that `tsctl benchmark` measures, in a process of its own: see benchload.h.
+ * cmd-benchmark.c calls it. It loads the driver as any CUDA program does, so the benchmark covers
+ * the path of every program.
  */
 #include "tools/tsctl/machine/benchload.h"
 
@@ -15,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Launches come from as many different stacks, of as many depths. */
+/* Number of distinct stacks and depths of the launches. */
 #define DEPTHS 16u
-/* So many launches first, for what is done once: loading the kernel, finding the daemon. */
+/* Launches before the measurement, for one-time work: loading the kernel, finding the daemon. */
 #define WARM_UPS 64u
 
 static const char ptx[] = ".version 7.0\n"
@@ -56,7 +57,7 @@ static int find_symbols(struct load *load)
 		{"cuCtxSynchronize", &load->wait},
 		{"cuGetErrorName", &load->name},
 	};
-	/* Never unloaded: the driver does not take that well. */
+	/* Never unloaded: the driver does not support it well. */
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
@@ -108,14 +109,14 @@ static int open_kernels(struct load *load, void **ret_kernel, void **ret_warm_up
 	return r ? complain(load, call, r) : 0;
 }
 
-/* clang makes no copies of a function that would have to be forbidden. */
+/* Clang does not clone functions and has no attribute against it. */
 #ifdef __clang__
 #define ONE_FRAME __attribute__((noinline))
 #else
 #define ONE_FRAME __attribute__((noinline, noclone))
 #endif
 
-/* Not a tail call and not unrolled: each level is a frame. */
+/* No tail call and no unrolling: each level is a frame. */
 static int ONE_FRAME launch_below(const struct load *load, void *kernel, unsigned int depth)
 {
 	int r = depth ? launch_below(load, kernel, depth - 1)

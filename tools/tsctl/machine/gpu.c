@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the CUDA driver and CUPTI what they are. Whatever is preloaded or put first on the library path answers,
- * which is what a traced program would meet too: the virtual GPU among others.
+ * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls it. A preloaded library, or one
+ * on the library path, answers instead, such as the virtual GPU. A traced program meets the same
+ * library.
  */
 #include "tools/tsctl/machine/gpu.h"
 
@@ -29,7 +30,7 @@ struct driver {
 	int (*uuid)(struct ts_cu_uuid *ret_uuid, int device);
 };
 
-/* Where a loaded library lies. */
+/* Returns the path of a loaded library. */
 static char *library_path(struct ts_pool *pool, void *library)
 {
 	struct link_map *map;
@@ -164,13 +165,13 @@ void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 	struct driver driver;
 	void *library;
 
-	/* Nobody's tool, ours included, is to start in a process that only asks. */
+	/* No tool, ours included, may start in a process that only queries. */
 	info->cupti = ts_pool_alloc(pool, 1, sizeof(*info->cupti));
 	ts__rpc__cupti_info__init(info->cupti);
 	if (injection && *injection)
 		info->cupti->injection_path = ts_pool_copy(pool, injection);
 	unsetenv(INJECTION_ENVIRONMENT);
-	/* Never unloaded: the driver does not take that well. */
+	/* Never unloaded: the driver does not support it well. */
 	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		info->driver_error = ts_pool_copy(pool, dlerror());
@@ -183,7 +184,7 @@ void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 		info->driver_error = ts_pool_copy(pool, "it lacks functions that CUDA 11 has");
 }
 
-/* As the shim looks for it, but for what only the traced process knows: its own cudart's neighbour. */
+/* Searches as the shim does. It cannot try the folder of the traced process's cudart. */
 static void *load_cupti(void)
 {
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPUs that programs on this machine see, asked of the driver itself, and the CUPTI that would be
- * used to trace them. Both libraries are taken at run time; neither is needed.
+ * The GPUs that programs on this machine see, as the driver reports them, and the CUPTI for tracing
+ * them. Both libraries are loaded at run time; neither is required.
  */
 #pragma once
 
@@ -10,5 +10,5 @@
 
 /* Fills devices, driver, driver_version and driver_error. Initialises CUDA in this process. */
 void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);
-/* Fills cupti. Call it after the above: a CUPTI without a driver does not load. */
+/* Fills cupti. Call it after ts_gpu_fill_driver(): CUPTI does not load without a driver. */
 void ts_gpu_fill_cupti(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds daemons and asks them. A recording's socket lies in a directory that only its user can enter, so who finds one may
- * use it; a socket that a dead one left behind answers nobody.
+ * Finds daemons and lists their sessions: see live.h. Commands on live sessions and completion call
+ * it. The socket of a recording lies in a directory that only its user can enter, so finding it is
+ * permission to use it. The socket of a dead daemon refuses connections.
  */
 #include "tools/tsctl/machine/live.h"
 
@@ -18,10 +19,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* After which a socket that refuses was left behind by a daemon that was killed. */
+/* If a socket refuses connections and is older than this, its daemon was killed. */
 #define STALE_S 60
 
-/* Returns 0, -ENOMEM, or NOBODY where no daemon listens. */
+/* Returns 0, -ENOMEM, or NOBODY if no daemon listens. */
 #define NOBODY 1
 static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 {
@@ -49,7 +50,7 @@ static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 	return -ENOMEM;
 }
 
-/* Sockets of the caller's own recordings under this directory. */
+/* Adds the sockets of the caller's own recordings under this directory. */
 static int add_recordings(struct ts_live *live, const char *parent)
 {
 	char pattern[TS_PLACES_BYTES + sizeof("/" TS_PLACES_PREFIX "*/" TS_PLACES_CONTROL)];
@@ -62,13 +63,13 @@ static int add_recordings(struct ts_live *live, const char *parent)
 		for (size_t i = 0; !r && i < found.gl_pathc; i++) {
 			struct stat status;
 
-			/* Somebody else's, made to look like ours, would be told what we ask. */
+			/* A foreign socket that looks like ours would receive our requests. */
 			if (lstat(found.gl_pathv[i], &status) || !S_ISSOCK(status.st_mode) ||
 			    status.st_uid != geteuid())
 				continue;
 			r = add_daemon(live, found.gl_pathv[i], true);
 			if (r == NOBODY) {
-				/* One that is about to listen does so at once. */
+				/* A starting daemon listens at once. */
 				if (time(NULL) - status.st_mtime > STALE_S)
 					ts_places_remove(dirname(found.gl_pathv[i]));
 				r = 0;
@@ -158,7 +159,7 @@ int ts_live_list(struct ts_live *live)
 		for (size_t j = 0; j < list->n_sessions; j++) {
 			Ts__Rpc__LiveSession *session = list->sessions[j];
 
-			/* Not a daemon's to say. */
+			/* The path comes from here and not from the daemon. */
 			free(session->control);
 			session->control = strdup(live->daemons[i].path);
 			live->sessions[live->n_sessions++] = session;

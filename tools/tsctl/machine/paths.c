@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds TraceSmith's other files from where tsctl itself lies. meson says how the install's directories
- * lie under the prefix (TSCTL_BINDIR, TSCTL_LIBDIR, TSCTL_LIBEXECDIR), so that an install that is moved as a whole works.
+ * Finds TraceSmith's other files from the path of tsctl: see paths.h. meson passes the install's
+ * directories relative to the prefix (TSCTL_BINDIR, TSCTL_LIBDIR, TSCTL_LIBEXECDIR), so an install
+ * can be moved as a whole.
  */
 #include "tools/tsctl/machine/paths.h"
 
@@ -10,7 +11,7 @@
 
 #include <stdio.h>
 
-/* The directory of our own executable. */
+/* Returns the directory of tsctl's own executable. */
 static int own_directory(char ret_directory[PATH_MAX])
 {
 	int r = ts_places_self(ret_directory);
@@ -25,7 +26,7 @@ static int own_directory(char ret_directory[PATH_MAX])
 	return 0;
 }
 
-/* Cuts `tail` ("bin", "usr/bin") off the directory's end. */
+/* Removes `tail` ("bin", "usr/bin") from the end of the directory. */
 static int strip_tail(char *directory, const char *tail)
 {
 	size_t n = strlen(directory), n_tail = strlen(tail);
@@ -45,8 +46,8 @@ static int join(char ret_path[PATH_MAX], const char *directory, const char *name
 }
 
 /*
- * `probe` is appended to see whether the thing is there. In order: the environment, which is final where it
- * is set; the build tree; the install.
+ * Appends `probe` to test whether a place has the file. The order is: the environment variable,
+ * which is final if it is set; the build tree; the install.
  */
 static int find(const char *variable, const char *in_build, const char *installed,
 		const char *probe, char ret_path[PATH_MAX])

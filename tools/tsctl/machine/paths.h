@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the rest of TraceSmith lies: beside tsctl in a build tree, or as installed; or where the
- * environment says. Nothing is remembered and nothing is searched along PATH: a daemon of another
- * version is worse than none.
+ * Paths of the other parts of TraceSmith: beside tsctl in a build tree, in the install, or from the
+ * environment. Nothing is cached. PATH is not searched, because a daemon of another version is
+ * worse than none.
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 #define TS_VGPU_DIR_ENVIRONMENT "TRACESMITH_VGPU_DIR"
 
 /*
- * Each writes an absolute path. Returns 0, or -ENOENT with ret_path holding the first place that was
- * looked at, for the message.
+ * Each writes an absolute path. Returns 0, or -ENOENT with the first searched place in ret_path,
+ * for the message.
  */
 int ts_path_daemon(char ret_path[PATH_MAX]); /* tracesmithd */
 int ts_path_inject(char ret_path[PATH_MAX]); /* libtsinject.so */
-int ts_path_vgpu(char ret_path[PATH_MAX]);   /* the directory of libcuda.so.1 and its kin */
+int ts_path_vgpu(char ret_path[PATH_MAX]);   /* directory of libcuda.so.1 and related libraries */
 
 /* True if the virtual GPU is installed. Messages recommend it only then. */
 bool ts_path_has_vgpu(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program inherits the seccomp filters of whoever starts it, so tsctl's own are those of the programs that it would record. The calls are those
- * of proto/abi/sandbox.h, which the shim keeps to.
+ * Reports seccomp filters: see seccomp.h. cmd-devices.c calls it. A program inherits the filters of
+ * its parent, so tsctl's filters apply to the programs that it records. The list of calls is that
+ * of proto/abi/sandbox.h, which the shim obeys.
  */
 #include "tools/tsctl/machine/seccomp.h"
 
@@ -22,7 +23,7 @@ static const struct {
 #undef CALL
 };
 
-/* The kernel's word on this process: 0 no filter, 1 a filter; -1: /proc does not say. */
+/* The kernel's value for this process: 0: no filter, 1: a filter; -1: /proc has no value. */
 static int find_filter(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spec of a virtual GPU as `record` and `benchmark` take it: checked before anything is
- * started. The grammar is replay/vgpu's.
+ * Checks the spec of a virtual GPU for `record` and `benchmark` before a process starts.
+ * replay/vgpu defines the grammar.
  */
 #include "tools/tsctl/machine/vgpuspec.h"
 

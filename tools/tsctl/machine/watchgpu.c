@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opened anew at each look: a recording may go on in another file meanwhile, and a look costs what the window holds, not
- * what the trace does; but for what was allocated, which is read from the beginning.
+ * Reads the recent activity of a session's GPUs from its trace: see watchgpu.h. cmd-watch.c calls
+ * it. The trace is opened anew each time, because a recording may continue in another file. The
+ * cost depends on the window and not on the trace, except for allocations, which are read from the
+ * beginning.
  */
 #include "tools/tsctl/machine/watchgpu.h"
 
@@ -105,7 +107,7 @@ static int look_at(struct look *look, int fd, const char *path, uint64_t window_
 
 	look->to_ns = now_ns > TS_WATCHGPU_LATE_NS ? now_ns - TS_WATCHGPU_LATE_NS : 1;
 	look->from_ns = look->to_ns > window_ns ? look->to_ns - window_ns : 1;
-	/* What is in memory may have been allocated in a file before this one. */
+	/* Live memory may have been allocated in an earlier file. */
 	if (!r)
 		r = ts_source_join(look->reader, path);
 	if (!r)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines are put together in full, cleaned, and cut to the screen; what does not fit is left out. */
+/*
+ * Draws `tsctl watch` on a terminal: see watchscreen.h. cmd-watch.c calls it. Each line is built in
+ * full, cleaned, and cut to the screen's width. Lines beyond the screen are left out.
+ */
 #include "tools/tsctl/machine/watchscreen.h"
 
 #include "tools/tsctl/screen/out.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Candidates for the word that is being typed. The words before it are read as option-parse.c reads them,
- * by the same tables, but nothing is stored and nothing is wrong: an unknown word is passed over.
- * Sessions are those of the daemons that answer.
+ * Prints candidates for the word that is being typed: see complete.h. main.c calls it. It reads the
+ * earlier words by the tables of option-parse.c, but stores nothing and ignores unknown words.
+ * Sessions come from the daemons that answer.
  */
 #include "tools/tsctl/options/complete.h"
 
@@ -17,16 +17,17 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* For all daemons together. */
+/* Time limit for all daemons together. */
 #define PATIENCE_US 300000
 
 struct typed {
 	const struct ts_command *command;
-	const char *word;		/* the one that is being typed */
-	const struct ts_option *option; /* the word is its value, or may be; NULL: none */
-	size_t n_operands;		/* before it */
-	bool is_help_possible; /* no word before it lacks a dash: main.c looks so far for --help */
-	bool is_over;	       /* no option follows */
+	const char *word;		/* being typed */
+	const struct ts_option *option; /* option whose value the word is, or may be; NULL: none */
+	size_t n_operands;		/* before the word */
+	/* All words before it begin with a dash: main.c then accepts --help. */
+	bool is_help_possible;
+	bool is_over; /* no more options */
 };
 
 /* ---- candidates ----------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static void offer_sessions(const char *word, const char *head)
 	const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE_US}};
 	char pid[16];
 
-	/* The shell waits: without an answer the candidates so far are all. */
+	/* The shell waits: after the limit, the candidates so far are final. */
 	fflush(stdout);
 	signal(SIGALRM, give_up);
 	setitimer(ITIMER_REAL, &patience, NULL);
@@ -147,8 +148,8 @@ static const struct ts_option *find_name(const struct ts_command *command, const
 }
 
 /*
- * The first option with a value among letters behind a dash. Returns how many bytes of the word end
- * with its letter; 0: none.
+ * Finds the first option with a value among the letters behind a dash. Returns the number of bytes
+ * up to its letter; 0: none.
  */
 static size_t find_letter(const struct ts_command *command, const char *word,
 			  const struct ts_option **ret_option)
@@ -163,7 +164,7 @@ static size_t find_letter(const struct ts_command *command, const char *word,
 	return 0;
 }
 
-/* The option whose value the word after this one is, or may be. */
+/* Returns the option whose value the next word is, or may be. */
 static const struct ts_option *option_before_value(const struct ts_command *command,
 						   const char *word)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints a command's help. An option's line has its letter, name and value on the left, and from
- * the command's column on its description. Options that help has in one line are joined by the
- * table's own words.
+ * Prints a command's help. main.c and commands.c call it. A line has an option's letter, name and
+ * value on the left, and its description from the command's column on. If the table joins options,
+ * they share a line.
  */
 #include "tools/tsctl/options/help.h"
 
@@ -21,7 +21,7 @@ static size_t add(char left[LEFT_BYTES], size_t n, const char *before, const cha
 	return added < 0 || n + (size_t)added >= LEFT_BYTES ? LEFT_BYTES - 1 : n + (size_t)added;
 }
 
-/* "-n, --limit N" behind what is there. */
+/* Appends "-n, --limit N". */
 static size_t add_option(char left[LEFT_BYTES], size_t n, const struct ts_option *option)
 {
 	const char letter[] = {'-', option->letter, '\0'};
@@ -42,7 +42,7 @@ static size_t add_option(char left[LEFT_BYTES], size_t n, const struct ts_option
 	return n;
 }
 
-/* A new line of the description begins at the column. */
+/* Continuation lines begin at the column. */
 static void print_description(const char *text, unsigned int column, FILE *file)
 {
 	for (;; text++) {
@@ -70,7 +70,7 @@ static const struct ts_option *print_line(const struct ts_command *command,
 	}
 	n = add_option(left, n, option);
 	fputs(left, file);
-	/* A description that begins with a new line leaves no blanks in the first one. */
+	/* If a description begins with a new line, the first line gets no trailing blanks. */
 	if (option->help[0] != '\n')
 		fprintf(file, "%*s", n < command->help_column ? (int)(command->help_column - n) : 3,
 			"");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command's help: its text, a line or more for each option of its table, and its example. */
+/* Prints a command's help: its text, one or more lines per option, and its example. */
 #pragma once
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a mistyped name is from another. */
+/* Distance between a mistyped name and a known one. */
 #pragma once
 
 #include <stddef.h>
 
-/* A name that is farther from the one that was typed is not suggested. */
+/* A name with a larger distance is not suggested. */
 #define TS_NEAR_EDITS 2u
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of all command lines. It walks over the words once: options store their values at
- * once, operands move to the front of argv, so that they are one list in the end. A complaint about
- * a value names the option's label.
+ * Parses all command lines of tsctl by the tables of option-table.h. It visits the words once.
+ * Values of options are stored at once, and operands move to the front of argv, where they form one
+ * list. A message about a value names the option's label.
  */
 #include "tools/tsctl/options/option-parse.h"
 
@@ -158,7 +158,7 @@ static int store(const struct parser *parser, const struct ts_option *option, co
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* The option of that name or, if there is only one, the option whose name begins so. */
+/* Returns the option with that name, or the only option whose name begins with it. */
 static const struct ts_option *find_name(const struct parser *parser, const char *name, size_t n)
 {
 	const struct ts_option *found = NULL;
@@ -197,7 +197,10 @@ static int parse_name(struct parser *parser, const char *word)
 		}
 		text = parser->words[parser->next++];
 	}
-	/* Once there are more options, the beginning of a name would mean another one, or none. */
+	/*
+	 * Abbreviations are rejected: with a new option, an abbreviation could mean another one, or
+	 * none.
+	 */
 	if (option->name[n - 2]) {
 		ts_complain("option %.*s: did you mean --%s? options are not abbreviated", (int)n,
 			    word, option->name);
@@ -220,7 +223,7 @@ static int complain_letter(const struct parser *parser, const char *word, char l
 	return -EINVAL;
 }
 
-/* Flags, of which the last may be an option with a value. */
+/* Parses flags; the last letter may be an option with a value. */
 static int parse_letters(struct parser *parser, const char *word)
 {
 	int r = 0;

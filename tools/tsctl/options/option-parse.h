@@ -2,7 +2,8 @@
 /*
  * Reads a command line by a command's table of options (option-table.h), as getopt_long() does:
  * options and operands in any order, `--` before operands that look like options, `--name=value`,
- * `-nVALUE`, letters together behind one dash. But names are whole.
+ * `-nVALUE`, and several letters behind one dash. Unlike getopt_long(), it does not accept
+ * abbreviated names.
  */
 #pragma once
 
@@ -16,10 +17,10 @@ struct ts_operands {
 };
 
 /*
- * Stores each option's value in its field of `asked`, the struct that the command's table names: in
- * the order of the words, so the last one counts. `argv[0]` is the command's name; the words in
- * `argv` are moved, the operands point into it. Returns 0, or -EINVAL after a complaint about the
- * first word that is wrong, which names the nearest option.
+ * Stores each option's value in its field of `asked`, the struct that the command's table names.
+ * Values are stored in the order of the words, so the last one counts. `argv[0]` is the command's
+ * name. The words in `argv` are moved, and the operands point into it. Returns 0, or -EINVAL after
+ * a message about the first wrong word, which names the nearest option.
  */
 int ts_options_parse(const struct ts_command *command, int argc, char **argv, void *asked,
 		     struct ts_operands *ret_operands);
@@ -27,15 +28,18 @@ int ts_options_parse(const struct ts_command *command, int argc, char **argv, vo
 /* True if no help, suggestion or completion names the option. */
 bool ts_option_is_concealed(const struct ts_option *option);
 
-/* Complains about a value of the option, by its `label` and `expects`, and returns -EINVAL. */
+/*
+ * Prints an error about a value of the option, from its `label` and `expects`, and returns -EINVAL.
+ */
 int ts_option_complain(const struct ts_option *option, const char *text);
 
-/* Complains of the first operand, if there is one, and returns -EINVAL. */
+/* If there is an operand, prints an error about the first one and returns -EINVAL; otherwise 0. */
 int ts_no_operands(const struct ts_operands *operands);
 
 /*
- * The command reads a file, or the daemon's `session` where that is not NULL, not both. Complains
- * and returns -EINVAL; `usage` is the command with what it needs, `more` what follows the file.
+ * Checks that the command has either one file or the daemon's `session` (not NULL). Otherwise
+ * prints an error and returns -EINVAL. `usage` is the command with its required words, `more` the
+ * words behind the file.
  */
 int ts_one_trace(const struct ts_operands *operands, const char *session, const char *usage,
 		 const char *more);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command's options as one table: option-parse.h reads a command line by it, help.h prints its lines of
- * help, complete.h offers its names and words to the shell. The table is in the order of the help
- * and ends with an entry of zeros.
+ * A command's options as one table. option-parse.h parses a command line by it, help.h prints its
+ * lines of help, and complete.h offers its names and words to the shell. The table is in the order
+ * of the help and ends with an entry of zeros.
  *
  *	static const struct ts_option options[] = {
  *		{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = 9, .metavar = "N",
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kind of an option, and in brackets the type of the field that its value goes to. */
+/* The kind of an option. Each comment has the type of its field in brackets. */
 enum ts_option_kind {
 	TS_OPTION_IS_FLAG,	  /* no value (bool) */
 	TS_OPTION_IS_TEXT,	  /* any (const char *) */
@@ -36,11 +36,15 @@ struct ts_option {
 	const char *name; /* without its dashes; NULL: the letter alone */
 	char letter;	  /* 0: none */
 	enum ts_option_kind kind;
-	size_t offset; /* of the field in the command's struct; see TS_OPTION_FLAG() and so on */
 	/*
-	 * NULL: the value is stored as the kind says. Else stores it in the field `to`, or in the
-	 * command's struct if no field is named. `text` is NULL for a flag, and for an optional
-	 * value that is left out. Returns 0, or -EINVAL after a complaint.
+	 * Offset of the field in the command's struct; see TS_OPTION_FLAG() and the macros below
+	 * it.
+	 */
+	size_t offset;
+	/*
+	 * NULL: the value is stored by its kind. Otherwise the function stores it in the field
+	 * `to`, or in the command's struct if no field is named. `text` is NULL for a flag, and for
+	 * an optional value that is left out. Returns 0, or -EINVAL after an error message.
 	 */
 	int (*parse)(void *to, const struct ts_option *option, const char *text);
 	uint64_t min, max;
@@ -50,7 +54,9 @@ struct ts_option {
 	bool is_optional;
 	bool (*takes)(const char *word);
 
-	/* The complaint about a bad value is "LABEL VALUE: EXPECTS". NULL: from name and kind. */
+	/*
+	 * The message about a bad value is "LABEL VALUE: EXPECTS". NULL: made from name and kind.
+	 */
 	const char *label, *expects;
 
 	/* Completion offers these words. NULL ends `words`; `word_at` returns it past the last. */
@@ -59,19 +65,23 @@ struct ts_option {
 	bool is_list; /* several words, with commas between */
 
 	const char *metavar; /* the value's name in help */
-	const char *help;    /* lines; NULL: the command's text has the option */
-	const char *joint;   /* the next option is in the same line of help, behind this text */
-	bool is_letter_unmentioned; /* help has the name alone */
-	bool is_for_vgpu; /* no help and no completion names it where the virtual GPU is absent */
-	bool is_hidden;	  /* in no help, no suggestion, no completion */
-	/* A mistyped name may be equally near to several: the lowest rank is suggested, then the first. */
+	const char *help;    /* lines; NULL: the command's text describes the option */
+	const char *joint;   /* text between this option and the next one on the same help line */
+	bool is_letter_unmentioned; /* help shows only the name */
+	/* Help and completion omit the option if the virtual GPU is absent. */
+	bool is_for_vgpu;
+	bool is_hidden; /* omitted from help, suggestions and completion */
+	/*
+	 * If a mistyped name is equally near to several, the lowest rank is suggested, then the
+	 * first.
+	 */
 	unsigned int rank;
 };
 
 /* Instead of a letter. */
 #define TS_OPTION_LONG 0
 
-/* The offset of a field, whose type is checked. */
+/* The offset of a field, with a check of its type. */
 #define TS_OPTION_OFFSET(stored, owner, field)                                                 \
 	(offsetof(owner, field) +                                                              \
 	 0 * sizeof(char[__builtin_types_compatible_p(stored, __typeof__(((owner *)0)->field)) \
@@ -100,16 +110,16 @@ struct ts_option {
 #define TS_OPTION_DIGITS(number)  TS_OPTION_DIGITS_(number)
 #define TS_OPTION_DIGITS_(number) #number
 
-/* For `expects`: a moment, unless told otherwise. */
+/* For `expects` of a moment, by default. */
 #define TS_OPTION_MOMENT_EXPECTED                                                                    \
 	"it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; or @ and a " \
 	"time of the clock, as JSON gives it"
 
-/* Operands: the words that are no options. */
+/* Operands: the words that are not options. */
 enum ts_operands_kind {
 	TS_OPERANDS_NONE,
 	TS_OPERANDS_FILES,
-	TS_OPERANDS_PIDS, /* of processes that are recorded */
+	TS_OPERANDS_PIDS, /* of recorded processes */
 	TS_OPERANDS_SESSION_OR_FILE,
 	TS_OPERANDS_PROGRAM, /* a program and its words: options end where it begins */
 	TS_OPERANDS_COMMAND, /* one of tsctl's commands */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values on a command line: numbers, bytes, times with a unit, operation ids. Called by option-parse.c for
- * each kind of option, and by commands for values of their own.
+ * Parses values on a command line: numbers, bytes, times with a unit, operation ids. option-parse.c
+ * calls it for each kind of option; commands call it for values of their own.
  */
 #include "tools/tsctl/options/values.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl record: runs a command with the shim preloaded and a daemon of its own that writes one file for
- * all its processes. The command is the user's: it keeps its terminal, its signals and its exit status,
- * and whatever happens to the recording, it runs to its end.
+ * tsctl record: runs a command with the shim preloaded, and a daemon that writes one file for all
+ * its processes. main.c runs it; recording-daemon.c runs the daemon, record-launch.c the command.
+ * The command keeps its terminal, its signals and its exit status. It runs to its end even if the
+ * recording fails.
  */
 #include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
@@ -56,36 +57,37 @@ static const char *const stacks_names[] = {
 static const char *const symbols_names[] = {[SYMBOLS_END] = "end", [SYMBOLS_NONE] = "none", NULL};
 
 struct record {
-	/* asked for */
+	/* Options. */
 	const char *output;	   /* NULL: by program and pid */
-	const char *vgpu;	   /* NULL: not; else the spec */
+	const char *vgpu;	   /* NULL: none; else the spec */
 	uint64_t ring_bytes;	   /* 0: the shim's default */
-	uint64_t limit_ns;	   /* 0: to the command's end */
+	uint64_t limit_ns;	   /* 0: until the command ends */
 	uint64_t quantum_ns;	   /* 0: none */
 	const char *kernel_events; /* NULL: none */
-	const char *capture;	   /* NULL: timing; else as the shim takes it */
+	const char *capture;	   /* NULL: timing; else the shim's value */
 	struct ts_rotation rotation;
-	unsigned int stacks;  /* of stacks_names */
-	unsigned int symbols; /* of symbols_names */
+	unsigned int stacks;  /* index in stacks_names */
+	unsigned int symbols; /* index in symbols_names */
 	bool lossless, start_later, quiet, force;
 	bool system;	/* other processes too */
-	char **command; /* ends with NULL; empty: other processes alone */
+	char **command; /* ends with NULL; empty: other processes only */
 
-	/* at work */
+	/* State. */
 	struct ts_program program;
 	char path[PATH_MAX];
 	char inject[PATH_MAX], daemon[PATH_MAX], vgpu_directory[PATH_MAX];
-	char *injection_held; /* by whom, in our own environment */
+	/* The other tool in CUDA_INJECTION64_PATH of our environment. */
+	char *injection_held;
 	struct ts_environ *environment;
 	struct ts_recorder *recorder;
 	struct ts_launch launch;
-	pid_t pid;     /* the command's; the launch forgets it when it ended */
+	pid_t pid;     /* of the command; the launch clears its copy at the end */
 	sigset_t mask; /* the caller's */
 	struct sigaction child_action;
 	int signal_fd, timer_fd;
 	bool recording;
 	char empty_hint[TS_WHY_BYTES];
-	int status; /* of the command, once it ended */
+	int status; /* of the command, after its end */
 };
 
 static void record_deinit(struct record *record)
@@ -111,7 +113,7 @@ static int parse_capture(void *to, const struct ts_option *option, const char *t
 	return ts_option_complain(option, text);
 }
 
-/* What a replay needs from the first call on. */
+/* Rejects options that conflict with a capture: a replay needs every call from the first one on. */
 static int check_capture(const struct record *record)
 {
 	const char *other = record->start_later	    ? "--start-later"
@@ -154,7 +156,7 @@ static int parse_output(void *to, const struct ts_option *option, const char *te
 	return -EINVAL;
 }
 
-/* The shim would go on with its default and have nobody to tell. */
+/* Without this check, the shim would use its default and could not report the error. */
 static int check_environment(const struct record *record)
 {
 	const char *text = secure_getenv(RING_SIZE_ENVIRONMENT);
@@ -178,13 +180,13 @@ static int parse_limit(void *to, const struct ts_option *option, const char *tex
 	return 0;
 }
 
-/* The daemon's limit of the list. */
+/* The daemon's limit for the list. */
 #define KERNEL_EVENTS_BYTES 160u
 
 static const char *const kernel_events_names[] = {"all",   "sched",  "faults", "syscalls", "stacks",
 						  "block", "memory", "driver", "samples",  NULL};
 
-/* The daemon knows best what it can do; what it would not understand is said here. */
+/* Checks the syntax here; the daemon checks what the machine supports. */
 static int parse_kernel_events(void *to, const struct ts_option *option, const char *text)
 {
 	const char *const *const names = kernel_events_names;
@@ -309,7 +311,7 @@ static void complain_command(const struct record *record, int r)
 	struct ts_vgpu_spec spec;
 	char message[256];
 
-	/* `--vgpu small ./app`: a value that may be left out has to be tied to its option. */
+	/* For `--vgpu small ./app`: an optional value must be joined with `=`. */
 	if (r == -ENOENT && record->vgpu && !strcmp(record->vgpu, TS_VGPU_SPEC_DEFAULT) &&
 	    !ts_vgpu_spec_parse(word, &spec, message, sizeof(message)))
 		ts_complain("cannot run `%s`: there is no such command; did you mean --vgpu=%s?",
@@ -319,7 +321,7 @@ static void complain_command(const struct record *record, int r)
 			    r == -ENOENT ? "there is no such command" : strerror(-r));
 }
 
-/* Says why and returns -errno where something that recording needs is not there. */
+/* Finds the parts that recording needs. If one is missing, prints the reason and returns -errno. */
 static int find_parts(struct record *record)
 {
 	int r = *record->command ? ts_program_find(record->command[0], &record->program) : 0;
@@ -384,13 +386,13 @@ static int build_environment(struct record *record)
 	if (!r)
 		r = ts_environ_set(env, TS_SOCKET_ENVIRONMENT,
 				   ts_recorder_socket(record->recorder));
-	/* All processes go into the recording's file. */
+	/* All processes write into the recording's file. */
 	ts_environ_unset(env, TS_OUTPUT_ENVIRONMENT);
 	if (!r)
 		r = ts_environ_set(env, "TRACESMITH_STACKS", stacks_names[record->stacks]);
 	if (!r && record->capture)
 		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
-	/* Known before the daemon has the session: no ring may fill up meanwhile. */
+	/* The shim must know this before the daemon attaches: a ring may fill up before. */
 	if (!r && record->lossless)
 		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
 	if (!r && record->start_later)
@@ -405,7 +407,7 @@ static int build_environment(struct record *record)
 	return r;
 }
 
-/* The trace's absolute path: the daemon has a working directory of its own. */
+/* Chooses the trace's absolute path, because the daemon has another working directory. */
 static int choose_path(struct record *record)
 {
 	const char *slash = strrchr(record->program.path, '/');
@@ -426,7 +428,10 @@ static int choose_path(struct record *record)
 	return n < (int)sizeof(record->path) ? 0 : -ENAMETOOLONG;
 }
 
-/* Its writer holds a lock on the first byte. A file that we may not open is none of our recordings. */
+/*
+ * True if a writer holds the lock on the first byte. A file that cannot be opened is not our
+ * recording.
+ */
 static bool is_being_written(const char *path)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -436,8 +441,9 @@ static bool is_being_written(const char *path)
 }
 
 /*
- * Deletes a file that a daemon made before it failed to start: the next run would find it in its place. Nothing was there before,
- * but another recording may have come since: a file with a session, or one that is being written, stays.
+ * Deletes a file that a daemon created before it failed to start; otherwise the next run would
+ * refuse to overwrite it. The path was free before, but another recording may have taken it since.
+ * A file with a session, or a file that is being written, stays.
  */
 static void remove_failed(const struct record *record)
 {
@@ -453,7 +459,7 @@ static void remove_failed(const struct record *record)
 		unlink(record->path);
 }
 
-/* An earlier trace is only replaced when asked for, and nothing that is not a regular file ever is. */
+/* Replaces an earlier trace only with --force, and only a regular file. */
 static int clear_path(const struct record *record)
 {
 	const char *shown = record->output ? record->output : record->path;
@@ -480,7 +486,7 @@ static int clear_path(const struct record *record)
 			    shown);
 		return -EBUSY;
 	}
-	/* Else they would pass for pieces of the new recording. */
+	/* Otherwise they would look like parts of the new recording. */
 	r = ts_source_unlink_before(record->path);
 	if (!r && unlink(record->path))
 		r = -errno;
@@ -492,8 +498,8 @@ static int clear_path(const struct record *record)
 }
 
 /*
- * Signals are blocked and read from a descriptor rather than handled, so that what the command inherits
- * is exactly what we were given.
+ * Blocks the signals and reads them from a descriptor. There are no handlers, so the command
+ * inherits exactly the caller's dispositions.
  */
 static int watch_signals(struct record *record)
 {
@@ -504,7 +510,7 @@ static int watch_signals(struct record *record)
 	sigemptyset(&watched);
 	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
 		sigaddset(&watched, numbers[i]);
-	/* A caller that ignores SIGCHLD would have the kernel reap the command behind our back. */
+	/* If the caller ignored SIGCHLD, the kernel would reap the command. */
 	sigaction(SIGCHLD, &usual, &record->child_action);
 	sigprocmask(SIG_BLOCK, &watched, &record->mask);
 	record->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -526,7 +532,7 @@ static int start_timer(struct record *record)
 	return 0;
 }
 
-/* As a person would read it; for the trace's metadata, no shell ever sees it. */
+/* Joins the words for the trace's metadata; no shell reads it. */
 static void join_command(const struct record *record, char *text, size_t n_text)
 {
 	size_t at = 0;
@@ -537,7 +543,7 @@ static void join_command(const struct record *record, char *text, size_t n_text)
 				       word == record->command ? "" : " ", *word);
 }
 
-/* Everything up to the command's first instruction. */
+/* Runs all steps up to the command's first instruction. */
 static int start(struct record *record)
 {
 	char command[MAX_COMMAND_BYTES];
@@ -620,7 +626,7 @@ static int start(struct record *record)
 	return r;
 }
 
-/* How the command ended, where that is worth a word. */
+/* Returns how the command ended if a signal ended it, else NULL. */
 static const char *end_text(const struct record *record, char *text, size_t n_text)
 {
 	const char *name;
@@ -637,7 +643,7 @@ static const char *end_text(const struct record *record, char *text, size_t n_te
 	return text;
 }
 
-/* Ends the recording, once. The command may run on. */
+/* Ends the recording once. The command may run on. */
 static void finish(struct record *record)
 {
 	Ts__Rpc__Answer *answer;
@@ -662,7 +668,10 @@ static void finish(struct record *record)
 	ts__rpc__answer__free_unpacked(answer, NULL);
 }
 
-/* A signal for the terminal's whole group (SI_KERNEL) has reached the command already. */
+/*
+ * Forwards signals to the command. A signal of the terminal (SI_KERNEL) has reached the whole group
+ * already.
+ */
 static void take_signal(struct record *record)
 {
 	struct signalfd_siginfo info;
@@ -674,7 +683,7 @@ static void take_signal(struct record *record)
 			kill(record->launch.pid, (int)info.ssi_signo);
 }
 
-/* True once the command has ended. */
+/* Returns true when the command has ended. */
 static bool command_ended(struct record *record)
 {
 	pid_t pid = waitpid(record->launch.pid, &record->status, WNOHANG);
@@ -699,13 +708,13 @@ static void wait_for_command(struct record *record)
 			continue;
 		if (fds[0].revents)
 			take_signal(record);
-		/* Time is up, or the daemon went away: either ends the recording, not the command. */
+		/* The time limit, or the daemon's end, ends the recording and not the command. */
 		if (fds[1].revents || fds[2].revents)
 			finish(record);
 	}
 }
 
-/* There is no command: until the time is up, or somebody says so. */
+/* Without a command: waits for the time limit or a signal. */
 static void wait_for_end(struct record *record)
 {
 	struct signalfd_siginfo info;

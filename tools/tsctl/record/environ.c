@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds an environment without touching our own, which the messages about an empty trace still ask.
+ * Builds the environment of a recorded command: see environ.h. cmd-record.c and cmd-benchmark.c
+ * call it. It leaves tsctl's own environment unchanged, because messages about an empty trace read
+ * it.
  */
 #include "tools/tsctl/record/environ.h"
 
@@ -12,7 +14,7 @@
 #define ASAN_ORDER	 "verify_asan_link_order"
 
 struct ts_environ {
-	char **strings; /* n of them, then NULL */
+	char **strings; /* n entries, then NULL */
 	size_t n;
 };
 
@@ -54,7 +56,7 @@ void ts_environ_freep(struct ts_environ **env)
 	ts_environ_free(*env);
 }
 
-/* Where `name` stands, or n. */
+/* Returns the index of `name`, or n. */
 static size_t find(const struct ts_environ *env, const char *name)
 {
 	size_t n_name = strlen(name), i;
@@ -108,8 +110,8 @@ void ts_environ_unset(struct ts_environ *env, const char *name)
 }
 
 /*
- * Writes a list anew with `entry` once: right behind the old entry that ends at `behind`, first if that is NULL. `behind`
- * points into the old list.
+ * Rebuilds a list with `entry` once: directly behind the old entry that ends at `behind`, or first
+ * if `behind` is NULL. `behind` points into the old list.
  */
 static int place(struct ts_environ *env, const char *name, const char *entry,
 		 const char *separators, const char *behind)
@@ -125,7 +127,7 @@ static int place(struct ts_environ *env, const char *name, const char *entry,
 	while (old && *old) {
 		size_t n = strcspn(old, separators);
 
-		/* An empty entry of LD_LIBRARY_PATH means the working directory: it stays. */
+		/* An empty entry of LD_LIBRARY_PATH means the working directory: keep it. */
 		if (n != n_entry || strncmp(old, entry, n)) {
 			if (end != list)
 				*end++ = separators[0];
@@ -149,7 +151,7 @@ int ts_environ_prepend(struct ts_environ *env, const char *name, const char *ent
 	return place(env, name, entry, separators, NULL);
 }
 
-/* Whether an entry of LD_PRELOAD is the runtime of a sanitizer, GCC's or Clang's. */
+/* True if an entry of LD_PRELOAD is a sanitizer's runtime, of GCC or Clang. */
 static bool is_sanitizer(const char *path, size_t n)
 {
 	static const char *const prefixes[] = {"libasan.so", "libhwasan.so", "liblsan.so",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two pipes hold the child back and bring its error home. Both are close-on-exec: a successful execve()
- * is seen as the end of the second.
+ * Starts the recorded command: see record-launch.h. cmd-record.c calls it. One pipe holds the child
+ * back; the other returns its error. Both are close-on-exec, so a successful execve() closes the
+ * second one.
  */
 #include "tools/tsctl/record/record-launch.h"
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-/* In the child. */
+/* Runs in the child. */
 static void __attribute__((noreturn))
 wait_and_run(int go_fd, int result_fd, char *const *argv, char *const *environment,
 	     const sigset_t *mask, const struct sigaction *child_action)
@@ -56,7 +57,7 @@ int ts_launch_prepare(struct ts_launch *launch, char *const *argv, char *const *
 		return -errno;
 	}
 	if (!launch->pid) {
-		/* Else the wait would not end with the parent. */
+		/* Otherwise the child would not see the end of the pipe when the parent dies. */
 		close(launch->go_fd);
 		wait_and_run(go_read, result_write, argv, environment, mask, child_action);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorded command as a child process: forked first, so that its pid can name the trace, and let go
- * once everything stands. It keeps the caller's descriptors, process group, signal mask and dispositions.
+ * The recorded command as a child process. The child is forked first, because its pid names the
+ * trace, and runs the command after the recording is ready. It keeps the caller's descriptors,
+ * process group, signal mask and dispositions.
  */
 #pragma once
 
@@ -19,13 +20,13 @@ struct ts_launch {
 	}
 
 /*
- * Forks. The child waits; where ts_launch_deinit() comes before ts_launch_go() it ends without having run
- * anything. `mask` and `child_action` are what the command gets as its signal mask and for SIGCHLD.
- * Returns 0 or a negative errno.
+ * Forks. The child waits for ts_launch_go(). If ts_launch_deinit() comes first, the child ends
+ * without running the command. `mask` and `child_action` become the command's signal mask and its
+ * SIGCHLD disposition. Returns 0 or a negative errno.
  */
 int ts_launch_prepare(struct ts_launch *launch, char *const *argv, char *const *environment,
 		      const sigset_t *mask, const struct sigaction *child_action);
-/* Runs it. Returns 0 once it was executed; why it could not be, a negative errno, otherwise. */
+/* Runs the command. Returns 0 after a successful execve(), or its error as a negative errno. */
 int ts_launch_go(struct ts_launch *launch);
-/* Ends and reaps a child that was never let go; closes the pipes. */
+/* Ends and reaps a child that did not run the command; closes the pipes. */
 void ts_launch_deinit(struct ts_launch *launch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at a program before it is run. Only to explain afterwards why a trace is empty: nothing here
- * ever keeps a command from running. The file is a stranger's; every offset is checked against what was read.
+ * Inspects a program before it runs: see record-program.h. cmd-record.c calls it. The result only
+ * explains an empty trace afterwards; it never prevents a command from running. The file is
+ * untrusted: each offset is checked against the bytes that were read.
  */
 #include "tools/tsctl/record/record-program.h"
 
@@ -17,7 +18,7 @@
 #define MAX_SECTIONS	    4096u
 #define MAX_DYNAMIC_ENTRIES 4096u
 
-/* PT_DYNAMIC without PT_INTERP is a static-pie program (or a library, which nobody runs). */
+/* PT_DYNAMIC without PT_INTERP is a static-pie program, or a library, which is not run. */
 static bool elf_has_interpreter(int fd, uint64_t off, unsigned int n, unsigned int entry_bytes,
 				bool is64)
 {
@@ -44,7 +45,7 @@ static bool read_at(int fd, void *bytes, size_t n_bytes, uint64_t off)
 	       pread(fd, bytes, n_bytes, (off_t)off) == (ssize_t)n_bytes;
 }
 
-/* Whether a string of a table of the file begins with `prefix`. */
+/* True if a string in a string table of the file begins with `prefix`. */
 static bool string_begins(int fd, const Elf64_Shdr *strings, uint64_t at, const char *prefix)
 {
 	char text[32];
@@ -71,7 +72,10 @@ static bool needs_cudart(int fd, const Elf64_Shdr *dynamic, const Elf64_Shdr *st
 	return false;
 }
 
-/* nvcc's device code lies in a section of its own; what registers it is a cudart, needed or linked in. */
+/*
+ * nvcc puts device code into a section of its own. A cudart registers it: a needed library, or a
+ * static one.
+ */
 static bool has_static_cudart(int fd, const Elf64_Ehdr *header)
 {
 	unsigned int n = header->e_shnum;
@@ -201,7 +205,7 @@ int ts_program_find(const char *command, struct ts_program *ret_program)
 	r = strchr(command, '/') ? try_path(command, &program) : search_path(command, &program);
 	if (r)
 		return r;
-	/* Readable or not, it may be run: what cannot be looked at is not explained. */
+	/* An unreadable program may still run; then an empty trace stays unexplained. */
 	ts_program_inspect(program.path, &program);
 	*ret_program = program;
 	return 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What can be told of a program before it runs: where it lies, and whether preloading reaches it.
- */
+/* Properties of a program before it runs: its path, and whether preloading works for it. */
 #pragma once
 
 #include <limits.h>
@@ -10,17 +8,20 @@
 struct ts_program {
 	char path[PATH_MAX];
 	bool is_elf;
-	bool is_static;	    /* an ELF file without an interpreter: no loader, so no preloading */
-	bool is_privileged; /* set-user-ID, set-group-ID or file capabilities: the loader ignores us */
-	bool has_static_cudart;	      /* holds device code, and asks the loader for no libcudart */
-	char script_interpreter[256]; /* of a script's first line; "" where it is none */
+	/* An ELF file without an interpreter: there is no loader and no preloading. */
+	bool is_static;
+	/* Set-user-ID, set-group-ID or file capabilities: the loader ignores LD_PRELOAD. */
+	bool is_privileged;
+	/* The file has device code and does not need a shared libcudart. */
+	bool has_static_cudart;
+	char script_interpreter[256]; /* from a script's first line; else "" */
 };
 
 /*
- * Finds `command` as execvp() would, and reads the first bytes of it. Returns 0, -ENOENT where there is
- * none, -EACCES where it may not be executed, -EISDIR, or another negative errno.
+ * Finds `command` as execvp() does and inspects it. Returns 0, -ENOENT (not found), -EACCES (not
+ * executable), -EISDIR, or another negative errno.
  */
 int ts_program_find(const char *command, struct ts_program *ret_program);
 
-/* Looks at one file: is it an ELF file without PT_INTERP? Returns 0 or a negative errno. */
+/* Inspects one file: is it ELF, and does it lack PT_INTERP? Returns 0 or a negative errno. */
 int ts_program_inspect(const char *path, struct ts_program *program);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts and ends the daemon of one recording. Its standard error goes to a memory file rather than to
- * the terminal, which is the application's; the last line is shown where it explains a failure.
+ * Starts and ends the daemon of one recording: see recording-daemon.h. cmd-record.c calls it. The
+ * terminal belongs to the application, so the daemon's stderr goes to a memory file. If the daemon
+ * fails, one line of it becomes the error message.
  */
 #include "tools/tsctl/record/recording-daemon.h"
 
@@ -25,17 +26,17 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-/* The daemon's end of the connection; the lowest descriptor that is not a standard one. */
+/* The daemon's end of the connection: the first descriptor behind the standard ones. */
 #define CONTROL_FD	 3
 
 #define EXIT_EXEC_FAILED 127
 #define MAX_ARGUMENTS	 40
 
 #define START_TIMEOUT_MS 10000u
-/* For the sessions to flush and drain; the daemon holds to it, we wait a little longer. */
+/* For sessions to flush and drain. The daemon enforces it; tsctl waits a little longer. */
 #define FINISH_TIMEOUT_MS 30000u
 #define FINISH_GRACE_MS	  5000u
-/* For a daemon that is to exit; then it is init's. */
+/* For the daemon's exit; afterwards init reaps it. */
 #define REAP_TIMEOUT_MS 5000
 
 struct ts_recorder {
@@ -46,7 +47,7 @@ struct ts_recorder {
 	pid_t daemon; /* 0: none */
 	int daemon_status;
 	bool daemon_ended;
-	bool started; /* it listened */
+	bool started; /* it has listened */
 	int log_fd;
 	char *kernel_missing, *system_missing;
 	char error[512];
@@ -73,7 +74,10 @@ int ts_recorder_new(struct ts_recorder **ret_recorder)
 	return 0;
 }
 
-/* A daemon that hangs (a disk that does not answer) is not waited for: the command's caller is. */
+/*
+ * Does not wait for a hanging daemon (an unresponsive disk): the caller of tsctl waits for the
+ * command.
+ */
 static bool wait_for_exit(pid_t pid)
 {
 	struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -108,7 +112,7 @@ void ts_recorder_free(struct ts_recorder *recorder)
 {
 	if (!recorder)
 		return;
-	/* The closed connection ends the daemon, which has a bound of its own for that. */
+	/* Closing the connection ends the daemon, which has its own time limit for that. */
 	ts_client_free(recorder->client);
 	reap(recorder);
 	if (recorder->directory[0]) {
@@ -131,28 +135,31 @@ const char *ts_recorder_socket(const struct ts_recorder *recorder)
 	return recorder->socket;
 }
 
-/* In the child, between fork and exec: async-signal-safe calls only. */
+/* Runs in the child between fork and exec: only async-signal-safe calls. */
 static void __attribute__((noreturn))
 become_daemon(const char *const *argv, int control_fd, int log_fd)
 {
 	sigset_t none;
 	int null_fd;
 
-	/* Out of the terminal's foreground group: the interrupt that ends the command is not meant for it. */
+	/*
+	 * Leaves the terminal's foreground group: an interrupt for the command must not end the
+	 * daemon.
+	 */
 	setsid();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	null_fd = open("/dev/null", O_RDWR);
-	/* Neither may be overwritten before it was duplicated. */
+	/* Move both descriptors up first, so that dup2() overwrites neither. */
 	log_fd = fcntl(log_fd, F_DUPFD, CONTROL_FD + 1);
 	control_fd = fcntl(control_fd, F_DUPFD, CONTROL_FD + 1);
 	if (null_fd < 0 || log_fd < 0 || control_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
 	    dup2(null_fd, STDOUT_FILENO) < 0 || dup2(log_fd, STDERR_FILENO) < 0 ||
 	    dup2(control_fd, CONTROL_FD) < 0)
 		_exit(EXIT_EXEC_FAILED);
-	/* Whatever else the caller of tsctl had open is the command's, not the daemon's. */
+	/* All other descriptors of tsctl's caller belong to the command only. */
 	if (close_range(CONTROL_FD + 1, ~0u, 0))
 		for (int fd = CONTROL_FD + 1; fd < 1024; fd++)
 			close(fd);
@@ -252,7 +259,7 @@ int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_opt
 	close(pair[1]);
 	if (r)
 		return r;
-	/* It answers once it listens and has its file. */
+	/* The daemon answers when it listens and has created its file. */
 	request.body_case = TS__RPC__REQUEST__BODY_STATUS;
 	request.status = &status;
 	r = ts_client_call(recorder->client, &request, START_TIMEOUT_MS, &answer, NULL);
@@ -325,8 +332,8 @@ int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,
 }
 
 /*
- * What the daemon wrote: its first line where it did not start, which is the cause and not what came of it, else its
- * last; without its name and the journal's priority ("<3>") in front.
+ * Reads a line of the daemon's stderr: the first line if it did not start, because that is the
+ * cause; otherwise the last line. Strips the daemon's name and the journal's priority ("<3>").
  */
 static bool log_line(struct ts_recorder *recorder, char *line, size_t n_line)
 {

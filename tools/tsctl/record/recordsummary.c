@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `tsctl record` says at the end, from the daemon's summary of the recording. A recording without GPU operations, one of
- * other processes alone, and one that was cut short have lines of their own.
+ * Prints the last message of `tsctl record` from the daemon's summary. cmd-record.c calls it.
+ * Recordings without GPU operations, recordings of other processes only, and incomplete recordings
+ * have messages of their own.
  */
 #include "tools/tsctl/record/recordsummary.h"
 
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of types whose list ends with NULL. */
+/* `types` ends with NULL. */
 static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *const *types)
 {
 	uint64_t n = 0;
@@ -25,17 +26,20 @@ static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *co
 	return n;
 }
 
-/* Rows of what a GPU did. */
+/* Types of GPU operations. */
 static const char *const gpu_types[] = {"kernel", "memcpy", "memset", NULL};
 static const char *const pause_types[] = {"pause", NULL};
 
-/* What lacks its other half, most often because that was lost for another reason. */
+/* True for rows without their other half; most often the half was lost for another reason. */
 static bool is_unjoined(const char *reason)
 {
 	return !strncmp(reason, "unjoined_", 9);
 }
 
-/* What was lost, by reason; returns whether anything was. The echo of other losses is left to `info`. */
+/*
+ * Formats the losses by reason and returns true if there are any. Losses that follow from other
+ * losses are left to `info`.
+ */
 static bool format_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
 {
 	char count[TS_OUT_FIGURE_BYTES];
@@ -53,7 +57,7 @@ static bool format_lost(const Ts__Rpc__RecordingSummary *summary, char *text, si
 	return summary->n_lost != 0;
 }
 
-/* As it was asked for, or as the working directory sees it. */
+/* Returns the path as the user gave it, or relative to the working directory. */
 static const char *shown_path(const struct ts_record_summary *of)
 {
 	const char *written = of->summary->path;
@@ -63,7 +67,7 @@ static const char *shown_path(const struct ts_record_summary *of)
 	return of->output ? of->output : strrchr(of->path, '/') + 1;
 }
 
-/* Of a recording that has nothing but calls of processes that were not preloaded. */
+/* Reports a recording that has only calls of processes without the shim. */
 static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *summary)
 {
 	char count[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES], text[TS_WHY_BYTES];
@@ -78,7 +82,7 @@ static void report_observed(const char *path, const Ts__Rpc__RecordingSummary *s
 		    summary->cut_short ? summary->cut_short : "");
 }
 
-/* Of what was captured to be replayed. */
+/* Formats the amount that was captured for replay. */
 static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
@@ -107,7 +111,7 @@ static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *re
 	return 0;
 }
 
-/* Where rows of the GPU are missing: what was captured is there all the same. */
+/* For traces without GPU rows: the captured operations are still there. */
 static void format_operations(const Ts__Rpc__RecordingSummary *summary, const char *path,
 			      char *text, size_t n_text)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The one line that `tsctl record` ends with: how much is in the trace, how much was lost, and why nothing is there.
- */
+/* The last line of `tsctl record`: size of the trace, losses, and the reason of an empty trace. */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -10,14 +8,15 @@
 #include <stdbool.h>
 
 struct ts_record_summary {
-	const Ts__Rpc__RecordingSummary *summary; /* the daemon's */
-	const char *path;			  /* asked of the daemon: absolute */
-	const char *output; /* as the user gave it; NULL: by the program's name */
+	const Ts__Rpc__RecordingSummary *summary; /* from the daemon */
+	const char *path;			  /* requested from the daemon; absolute */
+	/* As the user gave it. NULL: named after the program. */
+	const char *output;
 	const struct ts_rotation *rotation;
-	const char *end;	/* of the command, where it is worth a word; or NULL */
+	const char *end;	/* how the command ended, or NULL */
 	const char *empty_hint; /* see why.h */
-	bool quiet;		/* errors alone */
+	bool quiet;		/* print errors only */
 };
 
-/* To standard error. Everything is borrowed for the call. */
+/* Prints to stderr. The pointers must be valid during the call. */
 void ts_record_summary_print(const struct ts_record_summary *of);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `record`'s options about recordings in several files: what they are, and what does not go together.
+ * Options of `record` for recordings in several files: parsing and conflicts. cmd-record.c calls
+ * it.
  */
 #include "tools/tsctl/record/rotation-options.h"
 
@@ -18,7 +19,7 @@
 #define MIN_AGE_MS 100u
 #define MAX_AGE_MS (UINT64_C(1000) * UINT32_MAX)
 
-/* With a unit: what has none would be seconds to some, and nanoseconds to others. */
+/* A unit is required: users read a bare number as seconds or as nanoseconds. */
 static bool parse_age(const char *text, uint64_t *ret_ms)
 {
 	uint64_t ns;

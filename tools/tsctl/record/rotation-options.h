@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording in several files, and a recorder that keeps the last of it: `record`'s options about that.
+ * Options of `record` for recordings in several files, and for a recorder that keeps only the
+ * latest data.
  */
 #pragma once
 
@@ -9,27 +10,30 @@
 #include <stdint.h>
 
 struct ts_rotation {
-	/* 0: not so; ages in ms. */
+	/* 0: off; ages in ms. */
 	uint64_t size, age, keep, keep_last_size, keep_last_age;
-	const char *dump_mark; /* the name of a mark that asks for a dump; NULL: none */
+	const char *dump_mark; /* name of the mark that triggers a dump; NULL: none */
 	int dump_signal;       /* 0: none */
 };
 
-#define TS_ROTATION_MIN_BYTES (16u * 1024) /* of a file */
+#define TS_ROTATION_MIN_BYTES (16u * 1024) /* per file */
 
-/* The values of --dump-on; NULL ends the list. */
+/* Values of --dump-on; NULL ends the list. */
 extern const char *const ts_rotation_dump_words[];
 
-/* Each is struct ts_option's `parse` of an option, and takes a struct ts_rotation. */
+/* `parse` functions of struct ts_option; `rotation` is a struct ts_rotation. */
 int ts_rotation_parse_age(void *rotation, const struct ts_option *option, const char *text);
 int ts_rotation_parse_keep_last(void *rotation, const struct ts_option *option, const char *text);
 int ts_rotation_parse_dump_on(void *rotation, const struct ts_option *option, const char *text);
 
-/* Whether they go together, and with the output's name (NULL: one that is made up). */
+/*
+ * Checks conflicts among the options, and with the output's name (NULL: generated). Returns 0, or
+ * -EINVAL after a message.
+ */
 int ts_rotation_check(const struct ts_rotation *rotation, const char *output);
 
 /*
- * How many operations of GPUs are in the file, where --keep-last left a part of what was recorded; UINT64_MAX: it left all, or
- * nobody knows.
+ * Returns the number of GPU operations in the file if --keep-last dropped a part of the recording.
+ * UINT64_MAX: nothing was dropped, or unknown.
  */
 uint64_t ts_rotation_kept(const struct ts_rotation *rotation, const char *path);

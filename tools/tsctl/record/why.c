@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains emptiness. An empty trace is the commonest first experience with any profiler; each branch
- * here is one of its known causes.
+ * Explains an empty trace: see why.h. recordsummary.c, cmd-record.c and trace/traceinfo.c call it.
+ * An empty trace is the most common problem of first-time users of a profiler; each branch is a
+ * known cause.
  */
 #include "tools/tsctl/record/why.h"
 
@@ -12,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Begins what is only true where nobody did. */
+/* Prefix of statements that hold only if no process reported anything. */
 #define NOBODY "no process of the command"
 
 static const char *advice(const char *reason)

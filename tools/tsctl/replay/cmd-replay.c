@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl replay: runs the operations of a trace again, here or by the daemon. Here are its options, and what becomes of the messages
- * that come of it; each kind of them is printed by a file of its own.
+ * tsctl replay: runs the operations of a trace again, in this process or by the daemon. main.c runs
+ * it. This file has the options and passes the resulting messages on; another file prints each kind
+ * of message.
  */
 #include "replay/emulate/emulate.h"
 #include "replay/vgpu/executor.h"
@@ -25,12 +26,12 @@
 #define MAX_SECONDS 100000000u
 #define PROGRESS_MS 200u
 
-/* The first one runs unless told otherwise. */
+/* The first one is the default. */
 static const struct executor {
 	const char *name;
 	bool has_what_if; /* in virtual time */
 	bool computes;
-	bool looks_inside; /* of kernels */
+	bool looks_inside; /* into kernels */
 	bool is_served;
 	const struct ts_executor *device;
 } executors[] = {
@@ -53,7 +54,7 @@ static void on_signal(int signal)
 	cancelled = signal;
 }
 
-/* ---- what comes of it --------------------------------------------------------------------------- */
+/* ---- what comes of it ------------------------------------------------------------------------ */
 
 static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress *from)
 {
@@ -71,7 +72,10 @@ static void show_progress(struct command *command, const Ts__Rpc__ReplayProgress
 	ts_progressline_draw(&command->progress, &now);
 }
 
-/* TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, what a check found), TS_EXIT_BAD (not to its end), TS_EXIT_DIFFERS. */
+/*
+ * Returns TS_EXIT_OK, TS_EXIT_FINDING (nondeterminism, or a check's finding), TS_EXIT_BAD
+ * (unfinished) or TS_EXIT_DIFFERS.
+ */
 static int status_of(const Ts__Rpc__ReplayResult *result)
 {
 	if (!strcmp(result->verdict, "nondeterministic") || result->n_findings)
@@ -101,7 +105,7 @@ static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *ans
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-/* Ends with TS_EXIT_BAD alone: of another session there may be something to tell. */
+/* Stops early only with TS_EXIT_BAD: another session may have a result. */
 static int take_answer(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;
@@ -131,7 +135,7 @@ static int take_answer(void *data, const struct ts_about *about, const ProtobufC
 	return print(command, answer);
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const char *executor_name(size_t i)
 {
@@ -310,7 +314,7 @@ static int parse_seed(void *to, const struct ts_option *option, const char *text
 	return ts_replayschedule_parse(to, text);
 }
 
-/* A word that is neither a file nor an option is meant to be a list, if a wrong one. */
+/* A word that is neither a file nor an option is taken as a list, possibly a wrong one. */
 static bool is_check_list(const char *word)
 {
 	unsigned long long number;
@@ -323,7 +327,7 @@ static bool is_check_list(const char *word)
 #define TO_QUERY(function) TS_OPTION_PARSED_TO(struct command, asked.query, function)
 #define TO_ASKED(function) TS_OPTION_PARSED_TO(struct command, asked, function)
 
-/* Help is prose, and not in this order. */
+/* The help text is prose, in another order. */
 static const struct ts_option command_options[] = {
 	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name},
 	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names},
@@ -368,7 +372,7 @@ static int read_environment(struct ts_replay_asked *asked)
 	return -EINVAL;
 }
 
-/* Whether what was asked goes together. */
+/* Checks that the options are compatible. */
 static int check_asked(const struct ts_replay_asked *asked, const struct executor *executor)
 {
 	const Ts__Rpc__Query__Replay *query = &asked->query;
@@ -423,7 +427,10 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	return 0;
 }
 
-/* With the signals that end it caught, once: what was found up to then is told. The debugger is ended as often as it is asked. */
+/*
+ * Catches the terminating signals once, so that the results so far are printed. The debugger
+ * catches each of them.
+ */
 static int run_asked(struct command *command)
 {
 	ts_cleanup(ts_replay_progress_freep) struct ts_replay_progress *progress = NULL;
@@ -435,7 +442,10 @@ static int run_asked(struct command *command)
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
 	int status;
 
-	/* While there is no other thread. What is in a stranger's trace is not to stay in the user's cache of compiled code. */
+	/*
+	 * setenv() must run before other threads exist. Code of a foreign trace must not stay in
+	 * the user's cache of compiled code.
+	 */
 	if (command->executor->device)
 		setenv("CUDA_CACHE_DISABLE", "1", 0);
 	sigaction(SIGINT, &action, NULL);

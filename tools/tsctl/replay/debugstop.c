@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the debugger stops. A place that is not in what runs is refused when it is said, with the nearest one that is: waiting for it would
- * be waiting for nothing. Conditions are asked of each lane that is to carry the instruction out.
+ * The debugger's breakpoints: see debugstop.h. replaydebug.c calls it. If a place is not in the
+ * running image, the command fails and names the nearest place: such a breakpoint would never stop.
+ * Conditions are checked for each lane that executes the instruction.
  */
 #include "tools/tsctl/replay/debugstop.h"
 
@@ -75,7 +76,7 @@ bool ts_debugstop_value(const char *word, const char *type, uint64_t *ret_value)
 	return !*end && end > word && isxdigit((unsigned char)end[-1]) && !errno;
 }
 
-/* What a test is about, of a lane. */
+/* Finds the value that a test names, for a lane. */
 static bool find_value(struct ts_ptx_warp *warp, uint32_t lane, const char *name,
 		       struct ts_ptx_register_view *ret_view)
 {
@@ -102,7 +103,7 @@ static uint64_t low_bits(uint64_t value, unsigned int bits)
 	return bits < 64 ? value & ((UINT64_C(1) << bits) - 1) : value;
 }
 
-/* a <, == or > b as registers of the type: -1, 0, 1; 2: neither, they are no numbers. */
+/* Compares a and b as registers of the type: -1, 0, 1, or 2 if a value is not a number. */
 static int order_of(const char *type, uint64_t a, uint64_t b)
 {
 	unsigned int bits = (unsigned int)strtoul(type + 1, NULL, 10);
@@ -139,7 +140,7 @@ static bool holds(const struct ts_debugstop_test *test, struct ts_ptx_warp *warp
 	uint64_t value;
 	int order;
 
-	/* What is not known here is not passed by in silence. */
+	/* An unknown value stops, so that it is not skipped silently. */
 	if (!find_value(warp, lane, test->name, &view)) {
 		*ret_missing = test->name;
 		return true;
@@ -198,7 +199,10 @@ bool ts_debugstop_is_at(const struct ts_debugstop *stop, const struct ts_ptx_pla
 		before->function != place->function);
 }
 
-/* Whether an instruction is there; else *ret_next is the next line of that file that has one, 0: none. */
+/*
+ * True if there is an instruction at the place. Otherwise *ret_next is the file's next line with an
+ * instruction; 0: none.
+ */
 static bool is_anywhere(const struct ts_debugstop *stop, const struct ts_ptx_warp *warp,
 			uint32_t *ret_next)
 {
@@ -229,7 +233,7 @@ static bool has_name(const char *signature, const char *name, bool with_argument
 	return is_same;
 }
 
-/* Counts the functions with this name in C++; *ret_function is the name in PTX of the first one. */
+/* Counts the functions with this C++ name. *ret_function is the PTX name of the first one. */
 static size_t find_functions(const struct ts_ptx_warp *warp, struct ts_demangler *demangler,
 			     const char *name, const char **ret_function)
 {
@@ -251,7 +255,7 @@ static size_t find_functions(const struct ts_ptx_warp *warp, struct ts_demangler
 	return n;
 }
 
-/* A name of C++ becomes that of PTX. False: it is several functions'. */
+/* Replaces a C++ name by its PTX name. Returns false if several functions have the name. */
 static bool resolve(struct ts_debugstop *stop, const struct ts_ptx_warp *warp,
 		    struct ts_demangler *demangler)
 {
@@ -296,7 +300,7 @@ static bool has_place(const struct ts_debugstop *stop, const struct ts_ptx_warp 
 
 /* ---- words ---- */
 
-/* "ns::scale": a function. */
+/* True for "ns::scale", which is a function and not FILE:LINE. */
 static bool is_qualified(const char *word, const char *colon)
 {
 	return colon > word && colon[-1] == ':' &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws how far a replay is. */
+/* Draws the progress of a replay: see progressline.h. cmd-replay.c calls it. */
 #include "tools/tsctl/replay/progressline.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ bool ts_progressline_is_wanted(const struct ts_progressline *progress)
 	return progress->is_asked || progress->is_terminal;
 }
 
-/* What it is doing, in words; the daemon's words are its own. */
+/* Returns text for a phase of the replay; the daemon sends phases by their names. */
 static const char *words(const char *doing)
 {
 	static const char *const all[][2] = {
@@ -48,7 +48,7 @@ static const char *words(const char *doing)
 	return "working";
 }
 
-/* Of a replay's operations, of rows, of virtual time. */
+/* Prints the amount: operations of a replay, rows, or virtual time. */
 static size_t print_amount(char *line, size_t n, const struct ts_replay_progress_now *now,
 			   uint64_t elapsed_ns)
 {

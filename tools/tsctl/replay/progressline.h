@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far `tsctl replay` is: a line on a terminal's stderr that changes in place, wiped before anything else is printed; or, where it
- * was asked for and stderr is none, a line every few seconds.
+ * The progress of `tsctl replay`. On a terminal, stderr has a line that changes in place; it is
+ * wiped before other output. With --progress and no terminal, a new line is printed every few
+ * seconds.
  */
 #pragma once
 
@@ -13,16 +14,16 @@
 struct ts_progressline {
 	bool is_asked; /* --progress */
 	bool is_terminal, is_shown;
-	uint64_t start_ns; /* of the replay that is under way */
-	uint64_t said_ns;  /* the last line, where there is no terminal */
+	uint64_t start_ns; /* of the current replay */
+	uint64_t said_ns;  /* time of the last line, without a terminal */
 	uint32_t replay;
-	const char *doing; /* a constant */
+	const char *doing; /* a constant string */
 };
 
 void ts_progressline_init(struct ts_progressline *progress, bool is_asked);
-/* Whether anything will be shown: else nobody need tell. */
+/* True if progress is shown. Otherwise the replay need not report it. */
 bool ts_progressline_is_wanted(const struct ts_progressline *progress);
-/* As ts_replay_progress_new() takes it. */
+/* A callback for ts_replay_progress_new(). */
 void ts_progressline_draw(void *progress, const struct ts_replay_progress_now *now);
-/* Before anything else is printed. */
+/* Call it before any other output. */
 void ts_progressline_wipe(struct ts_progressline *progress);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `tsctl replay` was asked: cmd-replay.c reads the options. What comes of it are messages (replay/report/replay/replay.h), worked
- * out here or by the daemon, and printed by these.
+ * The options of `tsctl replay`, which cmd-replay.c parses, and the printers of its messages
+ * (replay/report/replay/replay.h). This process or the daemon computes the messages.
  */
 #pragma once
 
@@ -13,52 +13,70 @@
 struct ts_replay_asked {
 	struct ts_asking asking;
 	bool json;
-	bool debug; /* kernels are stopped, for commands from stdin */
+	bool debug; /* stop in kernels and read commands from stdin */
 	Ts__Rpc__Query__Replay query;
 	Ts__Rpc__Moment from, to;
 	Ts__Rpc__Query__Decisions decisions[TS_EXEC_MAX_DECISIONS];
 	Ts__Rpc__Query__Decisions *decision_list[TS_EXEC_MAX_DECISIONS];
-	struct ts_pool pool; /* of what the query points to */
-	int status;	     /* what was found, so far */
+	struct ts_pool pool; /* owns the memory that `query` refers to */
+	int status;	     /* exit status so far */
 };
 
-/* One edit, or @ and the file that has them. A complaint and -EINVAL. */
+/*
+ * Adds one edit, or those of the file behind an @. Prints an error and returns -EINVAL if one is
+ * wrong.
+ */
 int ts_replayemulate_add(struct ts_replay_asked *asked, const char *text);
 void ts_replayemulate_print(const Ts__Rpc__ReplayReport *report);
 void ts_replayplan_print(const Ts__Rpc__ReplayPlan *plan);
 void ts_replaydry_print(const Ts__Rpc__CapturePlan *plan);
 void ts_replayexec_print(const Ts__Rpc__ReplayResult *result);
-/* The first line, which answers. */
+/* Prints the first line, with the verdict. */
 void ts_replayverdict_print(const Ts__Rpc__ReplayResult *result);
 
-/* "operation 13 (launch of scale(float*)) in stream 14"; "stream 14"; ", by cudaLaunchKernel at main (app.cu:48)". */
+/*
+ * Print "operation 13 (launch of scale(float*)) in stream 14"; "stream 14"; ", by cudaLaunchKernel
+ * at main (app.cu:48)".
+ */
 void ts_replayside_print(const Ts__Rpc__ReplaySide *side);
 void ts_replayside_print_short(const Ts__Rpc__ReplaySide *side); /* "operation 13 (scale) in ..." */
-/* "ns::scale<float>" of a signature, "ns::scale" without template arguments; the caller's to free. NULL: no memory. */
+/*
+ * Returns "ns::scale<float>" for a signature, or "ns::scale" without template arguments. The caller
+ * frees it. NULL: memory is short.
+ */
 char *ts_replayside_name(const char *signature, bool with_arguments);
 void ts_replayside_print_kernel(const char *signature); /* its name, in at most 48 columns */
-/* The operation's stack, unless its site tells all of it. */
+/* Prints the operation's stack, unless its site has all of it. */
 void ts_replayside_print_stack(const Ts__Rpc__ReplaySide *side, const Ts__Rpc__Stack *stack);
 void ts_replayside_print_stream(const Ts__Rpc__ReplaySide *side);
 void ts_replayside_print_site(const Ts__Rpc__ReplaySide *side);
-/* A line each: `what` and the first one, or the others. */
+/* Prints `what` and the first remedy on a line, and each other remedy on a line. */
 void ts_replayside_print_remedies(const char *what, size_t n, char *const *remedies);
 void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported, const char *ended,
 				 bool cut);
 
-/* The checks that a list may name; NULL ends them. */
+/* Names of checks; NULL ends the list. */
 extern const char *const ts_replaycheck_words[];
-/* Whether it is such a list as follows, and so no file. */
+/* True if the text is a list of checks, and therefore not a file. */
 bool ts_replaycheck_is_list(const char *text);
-/* "races,init,bounds,order", or "all". A complaint and -EINVAL where it is none of these. */
+/*
+ * Parses "races,init,bounds,order" or "all". Prints an error and returns -EINVAL if a word is
+ * unknown.
+ */
 int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text);
 void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);
-/* The finding that most probably is the cause of others; there is one. */
+/* Returns the finding that most probably causes the others. The result must have a finding. */
 const Ts__Rpc__ReplayFinding *ts_replaycheck_gravest(const Ts__Rpc__ReplayResult *result);
 
-/* "7", or "7:17,40-45": a seed, and which of its decisions alone count. A complaint and -EINVAL where it is neither. */
+/*
+ * Parses "7" or "7:17,40-45": a seed, and optionally the only decisions that count. Prints an error
+ * and returns -EINVAL if it is malformed.
+ */
 int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text);
 void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result);
 
-/* Whether the daemon's answer has all that its kind of answer has: what is printed looks no further, and prints no control character. */
+/*
+ * True if the daemon's answer has all parts that the printers need, and no control characters in
+ * its fixed words.
+ */
 bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer);

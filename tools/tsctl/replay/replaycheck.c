@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --check`: what is looked for, and what was found, for people. */
+/*
+ * `tsctl replay --check`: parses the list of checks and prints the findings. cmd-replay.c and
+ * replayexec.c call it.
+ */
 #include "replay/report/replay/checkjson.h"
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
@@ -13,7 +16,7 @@
 
 const char *const ts_replaycheck_words[] = {"all", "races", "init", "bounds", "order", NULL};
 
-/* The names in the list, and how many; 0 where one of them is none. */
+/* Splits the list into names and returns their number, or 0 if a name is unknown. */
 static size_t read_list(struct ts_pool *pool, const char *text, char *names[MAX_CHECKS])
 {
 	uint32_t what;
@@ -107,7 +110,7 @@ static const struct kind {
 	const char *kind, *text, *earlier, *access;
 	bool with_access;
 } kinds[] = {
-	/* The gravest first. */
+	/* Ordered by severity, worst first. */
 	{"unordered", "Nothing orders two operations", "earlier: ", "later: ", true},
 	{"race", "Data race: nothing orders two threads", "one: ", "the other: ", true},
 	{"out-of-bounds", "Access outside of what is allocated", "", "", true},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of the debugger of kernels, where the virtual GPU is not built (-Dvgpu=disabled). */
+/* Replaces the kernel debugger in builds without the virtual GPU (-Dvgpu=disabled). */
 #include "tools/tsctl/replay/replaydebug.h"
 
 #include <errno.h>

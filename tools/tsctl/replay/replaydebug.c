@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The debugger's commands. It is asked before every instruction (replay/vgpu/ptx/debug.h); where nothing is to be stopped at it
- * says so at once. Commands come a line at a time from stdin, so that a file can give them; what they answer is the same each time.
+ * The commands of the kernel debugger. cmd-replay.c calls it; debugstop.c implements breakpoints.
+ * The engine of the virtual GPU calls a hook before every instruction (replay/vgpu/ptx/debug.h).
+ * The hook returns at once if no stop is possible there. Commands are lines of stdin, so a file can
+ * supply them; their output is reproducible.
  */
 #include "tools/tsctl/replay/replaydebug.h"
 
@@ -25,13 +27,16 @@
 #define MAX_SHOWN_BYTES 4096u
 #define LANES		32u
 #define AROUND		4u
-/* At least as many as warps are resident at a time: more than a device has places for. */
+/* At least the number of warps that are resident at a time: more than a device can hold. */
 #define N_ASKED 16384u
 
-/* Where a warp was when it was asked last: a line, and a function, is stopped at when it is come to. */
+/*
+ * The place of a warp at its previous instruction. A line or function stops only when the warp
+ * enters it.
+ */
 struct asked {
-	uint64_t kernel; /* the debugger's count */
-	uint64_t warp;	 /* of the grid */
+	uint64_t kernel; /* number of the kernel in the debugger */
+	uint64_t warp;	 /* index in the grid */
 	struct ts_ptx_place place;
 };
 
@@ -40,20 +45,20 @@ struct debugger {
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	const struct ts_row_operation *operation;
 	bool counts, is_left, is_interactive;
-	bool at_begin; /* stops at the kernel's first instruction */
+	bool at_begin; /* stop at the kernel's first instruction */
 	uint64_t n_steps;
 	uint64_t step_block;
 	uint32_t step_warp;
-	uint32_t
-		finish_level; /* stops when the thread is in fewer calls; 0: it is not waited for */
+	/* Stop when the thread's call depth is less than this. 0: off. */
+	uint32_t finish_level;
 	uint32_t finish_lane;
 	struct ts_debugstop breaks[MAX_BREAKS];
 	size_t n_breaks;
-	/* What is looked at. */
+	/* The inspected thread. */
 	struct ts_ptx_warp *warp;
 	uint32_t lane;
 	uint64_t n_kernels;
-	struct asked *asked; /* N_ASKED, by the warp's number */
+	struct asked *asked; /* N_ASKED entries, by warp number */
 };
 
 /* ---- words ---- */
@@ -220,7 +225,7 @@ static void do_blocks(const struct debugger *debugger)
 		       block.shared_bytes);
 }
 
-/* Lanes of a warp that are at one place, and what they wait for. */
+/* Prints the lanes of a warp by place, with the reason of each wait. */
 static void print_lanes(const struct debugger *debugger, struct ts_ptx_warp *warp, uint32_t n_lanes)
 {
 	static const char *const states[] = {
@@ -348,7 +353,7 @@ static void do_print(const struct debugger *debugger, char *rest)
 		struct ts_ptx_place here, there;
 		uint32_t tid[3];
 
-		/* Lanes elsewhere have other registers. */
+		/* Lanes in another function have other registers. */
 		if (!ts_ptx_debug_place(debugger->warp, lane, 0, &there) ||
 		    !ts_ptx_debug_place(debugger->warp, debugger->lane, 0, &here) ||
 		    strcmp(here.function, there.function) ||
@@ -402,7 +407,7 @@ static void print_memory_at(const struct debugger *debugger, const char *name, c
 	do_memory(debugger, line, false);
 }
 
-/* A value or memory, by how it is named: "%rd1", "[%rd1]", "0x7f00", "shared 16". */
+/* Prints a value or memory, by the form of its name: "%rd1", "[%rd1]", "0x7f00", "shared 16". */
 static void do_look(const struct debugger *debugger, char *rest)
 {
 	size_t n = strcspn(rest, " \t");
@@ -459,7 +464,7 @@ static void do_write(const struct debugger *debugger, char *rest)
 
 		if (*rest && (!take_number(&rest, &n) || (n != 1 && n != 2 && n != 4 && n != 8)))
 			n = 0;
-		/* What looks like a number of floats is one. */
+		/* A number with a point is a float. */
 		snprintf(type, sizeof(type), "%c%u", strchr(word, '.') && n >= 4 ? 'f' : 'b',
 			 (unsigned int)(8 * n));
 		if (n && !*rest && ts_debugstop_value(word, type, &value)) {
@@ -494,7 +499,7 @@ static void watch_warp(struct debugger *debugger)
 	debugger->step_warp = ts_ptx_debug_warp_index(debugger->warp);
 }
 
-/* False: the kernel runs on. */
+/* Returns false if the kernel runs on. */
 static bool do_finish(struct debugger *debugger)
 {
 	uint32_t level = level_of(debugger->warp, debugger->lane);
@@ -511,7 +516,7 @@ static bool do_finish(struct debugger *debugger)
 	return false;
 }
 
-/* False: the kernel runs on. */
+/* Returns false if the kernel runs on. */
 static bool do_command(struct debugger *debugger, char *line)
 {
 	char *rest = line, *word = ts_debugstop_word(&rest);
@@ -578,7 +583,7 @@ static bool do_command(struct debugger *debugger, char *line)
 	return true;
 }
 
-/* Reads commands until one lets the kernel run. The end of stdin is `quit`. */
+/* Reads commands until one resumes the kernel. The end of stdin means `quit`. */
 static void prompt(struct debugger *debugger)
 {
 	char line[MAX_LINE];
@@ -610,7 +615,7 @@ static void prompt(struct debugger *debugger)
 
 /* ---- what the engine asks ---- */
 
-/* Whether the thread that is waited for has left its function. */
+/* True if the watched thread has left its function. */
 static bool has_finished(const struct debugger *debugger, const struct ts_ptx_warp *warp)
 {
 	return debugger->finish_level && (ts_ptx_debug_active(warp) >> debugger->finish_lane & 1) &&
@@ -653,7 +658,7 @@ static bool is_stop(struct debugger *debugger, struct ts_ptx_warp *warp,
 	return debugger->n_steps && !--debugger->n_steps;
 }
 
-/* The warp's, and whether it was asked in this kernel. */
+/* Returns the entry of the warp. *ret_was_asked: it is valid for this kernel. */
 static struct asked *asked_of(const struct debugger *debugger, const struct ts_ptx_warp *warp,
 			      bool *ret_was_asked)
 {
@@ -791,7 +796,7 @@ static int debug_program(const struct ts_replay_asked *asked, const struct ts_ex
 	return 0;
 }
 
-/* Of one session. TS_EXIT_*, or -1: nothing of it was captured. */
+/* Debugs one session. Returns TS_EXIT_*, or -1 if the session has no capture. */
 static int debug_session(const struct ts_replay_asked *asked, struct ts_source *source,
 			 uint32_t session)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --mode dry-run` of what was captured: what would be done again, for people. */
+/*
+ * Prints `tsctl replay --mode dry-run` for a capture: the operations that a replay would execute.
+ * cmd-replay.c calls it.
+ */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"

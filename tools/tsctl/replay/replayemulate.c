@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `tsctl replay --on emulate`: edits as people write them, and the trace in virtual time, for people.
+ * `tsctl replay --on emulate`: parses what-if edits and prints the results in virtual time.
+ * cmd-replay.c calls it; replay/emulate parses one edit.
  */
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"
@@ -93,7 +94,9 @@ static void print_makespan(const char *what, uint64_t ns, uint64_t of_ns)
 	putchar('\n');
 }
 
-/* Of the run that has the most to tell, each stream and engine beside what it was in the others. */
+/*
+ * Rows come from the last run; each stream and engine is shown beside its values in the other runs.
+ */
 static void add_share(struct ts_table *table, uint64_t busy_ns, const Ts__Rpc__ReplayRun *run)
 {
 	if (!run)
@@ -101,7 +104,7 @@ static void add_share(struct ts_table *table, uint64_t busy_ns, const Ts__Rpc__R
 	ts_table_addf(table, "%.1f %%", percent(busy_ns, run->makespan_ns));
 }
 
-/* A run's streams and engines, sorted by what the other runs know them by. */
+/* A run's streams and engines, sorted by the keys that runs have in common. */
 struct busy {
 	Ts__Rpc__ReplayStream **streams;
 	Ts__Rpc__ReplayEngine **engines;
@@ -141,7 +144,7 @@ static int compare_engines(const void *a, const void *b)
 	return strcmp(x->n_does ? x->does[0] : "", y->n_does ? y->does[0] : "");
 }
 
-/* NULL: there was no such run. False: no memory. */
+/* `run` NULL: there was no such run. Returns false if memory is short. */
 static bool busy_init(struct busy *busy, const Ts__Rpc__ReplayRun *run)
 {
 	if (!run)
@@ -183,7 +186,7 @@ static uint64_t stream_busy(const struct busy *busy, const Ts__Rpc__ReplayStream
 		else
 			high = middle;
 	}
-	/* Parts of a split stream have its number. */
+	/* Parts of a split stream have the stream's number. */
 	for (; low < busy->n_streams && !compare_streams(&all[low], &stream); low++)
 		busy_ns += all[low]->busy_ns;
 	return busy_ns;
@@ -240,7 +243,7 @@ static uint64_t part_ns(const Ts__Rpc__ReplayRun *run, const char *part)
 	return 0;
 }
 
-/* Parts of the path in either run, those that took the longest in the last run first. */
+/* Lists the parts of the path in either run, sorted by time in the last run, longest first. */
 static size_t sort_parts(const Ts__Rpc__ReplayReport *report, const char *sorted[TS_GRAPH_PARTS])
 {
 	const Ts__Rpc__ReplayRun *last = report->edited ? report->edited : report->emulated;
@@ -312,7 +315,7 @@ static void add_step(struct ts_table *table, const Ts__Rpc__ReplayStep *step)
 	ts_table_addf(table, "%s%s", is_before ? "before " : "", step->name ? step->name : "");
 }
 
-/* Their times are of the run, which begins with the first call. */
+/* Times count from the run's start, which is its first call. */
 static void print_steps(const Ts__Rpc__ReplayRun *run, const char *of)
 {
 	static const char *const headings[] = {"RUN TIME (s)", "TOOK",	 "STEP",

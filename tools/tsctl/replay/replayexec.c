@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --on vgpu`, `--on cuda`: what came of doing a capture again, for people. */
+/*
+ * Prints the results of `tsctl replay --on vgpu` and `--on cuda`. cmd-replay.c calls it;
+ * replayverdict.c, replaycheck.c and replayschedule.c print parts.
+ */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"

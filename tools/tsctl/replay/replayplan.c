@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --mode dry-run` of any trace: what a replay in virtual time would run, for people. */
+/*
+ * Prints `tsctl replay --mode dry-run` for any trace: the operations that an emulation would run.
+ * cmd-replay.c calls it.
+ */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `tsctl replay --schedules`: seeds as people write them, and which order of what nothing orders matters, for people. */
+/*
+ * `tsctl replay --schedules`: parses seeds, and prints which unordered operations change the
+ * result. cmd-replay.c and replayexec.c call it.
+ */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "tools/tsctl/options/values.h"
@@ -11,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* "17" or "40-45", up to a comma. */
+/* Parses "17" or "40-45", up to a comma. */
 static int parse_decisions(const char *text, Ts__Rpc__Query__Decisions *ret_decisions)
 {
 	size_t n = strcspn(text, ","), dash = strcspn(text, "-");
@@ -117,7 +120,7 @@ static void print_decision(const Ts__Rpc__ReplayDecision *decision)
 	putchar('\n');
 }
 
-/* The last decision makes the difference. */
+/* The last decision changes the result. */
 static void print_remedies(const Ts__Rpc__ReplayResult *result)
 {
 	const Ts__Rpc__ReplayDecision *last;
@@ -128,7 +131,7 @@ static void print_remedies(const Ts__Rpc__ReplayResult *result)
 	ts_replayside_print_remedies("to order them:", last->n_remedies, last->remedies);
 }
 
-/* An order that did not end says nothing of the results; where none did, nothing is known of them. */
+/* An order that did not end gives no result. If none ended, nothing is known of other orders. */
 static void print_tried(const Ts__Rpc__ReplayResult *result)
 {
 	uint32_t n = result->schedules, late = result->unfinished < n ? result->unfinished : n;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations and values that a replay's verdict names, for people. */
+/*
+ * Prints the operations and values that a replay's verdict names. The other printers of this folder
+ * call it.
+ */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
@@ -10,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Handles of streams that every context has. */
+/* Handles up to this one are streams that every context has. */
 #define LAST_DEFAULT_STREAM 2u
 #define MAX_SHORT_COLUMNS   48u
 
@@ -33,7 +36,7 @@ void ts_replayside_print_stream(const Ts__Rpc__ReplaySide *side)
 		printf("the stream with handle 0x%" PRIx64, side->stream_handle);
 }
 
-/* Returns the begin of the signature's parameters: the parenthesis that the last one closes. */
+/* Returns the start of the signature's parameters: the parenthesis that matches the last one. */
 static const char *end_of_name(const char *signature)
 {
 	const char *at = strrchr(signature, ')');
@@ -47,7 +50,7 @@ static const char *end_of_name(const char *signature)
 	return signature + strlen(signature);
 }
 
-/* Behind the type that a template returns, which the demangler puts in front. */
+/* Skips a template's return type, which the demangler puts in front. */
 static const char *begin_of_name(const char *signature, const char *end)
 {
 	const char *begin = signature;
@@ -62,7 +65,7 @@ static const char *begin_of_name(const char *signature, const char *end)
 	return begin;
 }
 
-/* Returns the begin of the template arguments at the end of the name, or its end. */
+/* Returns the start of the template arguments at the end of the name, or its end. */
 static const char *end_of_base(const char *begin, const char *end)
 {
 	size_t depth = 0;
@@ -137,7 +140,7 @@ void ts_replayside_print_site(const Ts__Rpc__ReplaySide *side)
 	}
 }
 
-/* Frames that the site does not tell: more than one, the kernel's host stub left out. */
+/* True if the stack has more frames than the site shows, without the kernel's host stub. */
 static bool has_callers(const Ts__Rpc__ReplaySide *side, const Ts__Rpc__Stack *stack)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first line of a replay's verdict: the answer in a sentence. */
+/* Prints the first line of a replay's result: the verdict in a sentence. replayexec.c calls it. */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- differences -------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 static void print_place(const Ts__Rpc__ReplayDifference *found)
 {
@@ -60,7 +60,7 @@ static void print_value(const Ts__Rpc__ReplayDifference *found)
 	print_place(found);
 }
 
-/* ---- what checks found -------------------------------------------------------------------------- */
+/* ---- what checks found ----------------------------------------------------------------------- */
 
 static void print_kernel(const Ts__Rpc__ReplayFinding *finding)
 {
@@ -124,9 +124,9 @@ static void print_findings(const Ts__Rpc__ReplayResult *result)
 		printf("; and %s more", ts_out_count(figure, more));
 }
 
-/* ---- orders ------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
-/* The last decision makes the difference. */
+/* The last decision changes the result. */
 static void print_order(const Ts__Rpc__ReplayResult *result)
 {
 	const Ts__Rpc__ReplayDecision *last =
@@ -168,7 +168,7 @@ static void print_orders(const Ts__Rpc__ReplayResult *result)
 		       ts_out_count(figure, n - late), n - late == 1 ? "" : "s");
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void print_refusal(const Ts__Rpc__ReplayResult *result, const char *what)
 {

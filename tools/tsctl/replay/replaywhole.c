@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon hands on what a process says that read a stranger's trace: whether all is there that printing takes for granted, and words
- * of ours are none that a terminal would act on. Numbers that lie are printed as they are.
+ * Validates an answer of the daemon before it is printed. cmd-replay.c calls it. The daemon
+ * forwards the answer of a process that read a foreign trace. The check requires all parts that the
+ * printers use, and fixed words without control characters. Wrong numbers are printed as they are.
  */
 #include "tools/tsctl/replay/replay-command.h"
 
-/* Of those that are always the same few; names are escaped where they are printed. */
+/* True for fixed words of the protocol. Names are escaped when they are printed. */
 static bool is_word(const char *text)
 {
 	for (; text && *text; text++)
@@ -88,7 +89,7 @@ static bool is_result_whole(const Ts__Rpc__ReplayResult *result)
 
 bool ts_replaywhole(const Ts__Rpc__ReplayAnswer *answer)
 {
-	/* One of them: who prints would take another than was looked at. */
+	/* Exactly one part is allowed: a printer might otherwise use an unchecked part. */
 	if (!!answer->progress + !!answer->emulated + !!answer->result + !!answer->plan +
 		    !!answer->capture_plan + !!answer->complaint !=
 	    1)

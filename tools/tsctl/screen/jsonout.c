@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to standard output. The printing itself is proto/rpc/json.c's, which works from descriptors, so
- * that a field added to a message needs nothing here.
+ * Prints messages as JSON on standard output. The commands call it for --json. proto/rpc/json.c
+ * works from descriptors, so a new field of a message needs no change here.
  */
 #include "tools/tsctl/screen/jsonout.h"
 

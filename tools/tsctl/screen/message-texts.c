@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of replay/report's messages in words, as several commands tell them.
+ * Prints parts of replay/report's messages as text: see message-texts.h. Several commands and
+ * viewrow.c call it.
  */
 #include "tools/tsctl/screen/message-texts.h"
 
@@ -15,7 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* "function file:line", or "0x1234 in file+0x12" where the trace has no symbol. */
+/* Prints "function file:line", or "0x1234 in file+0x12" if the trace has no symbol. */
 static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int indent)
 {
 	size_t n = 0;
@@ -23,7 +24,7 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
 		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
 
-		/* Templates of a vendor's header are inlined into the program's own functions. */
+		/* Templates of a vendor's header are inlined into the program's functions. */
 		if (symbol->frame != frame || !symbol->function || symbol->hidden ||
 		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
@@ -230,7 +231,7 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 
 	size_t n = 0;
 
-	/* One that never held what was not used tells nothing more than its group. */
+	/* A pool without unused memory has no more information than its group. */
 	for (size_t i = 0; i < report->n_pools; i++)
 		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||
 		     report->pools[i]->growths_with_room;
@@ -283,7 +284,7 @@ void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bo
 		       ts_out_counted(counted, report->failed_unknown_frees, "free"));
 }
 
-#define MAX_ERRORS 10u /* that are told */
+#define MAX_ERRORS 10u /* listed */
 
 static void print_suspects(const Ts__Rpc__CallError *error)
 {
@@ -302,7 +303,7 @@ static void print_suspects(const Ts__Rpc__CallError *error)
 	}
 }
 
-/* An allocation failed: who held the rest. */
+/* For a failed allocation: the holders of the other memory. */
 static void print_held(const Ts__Rpc__CallError *error)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];

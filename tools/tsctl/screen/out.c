@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output for people. Names in a trace come from whoever made the trace: an escape sequence among them
- * would be obeyed by the terminal, so nothing reaches it but through ts_out_text().
+ * Output for people: see out.h. All commands call it. Names in a trace are untrusted, and a
+ * terminal would obey an escape sequence in a name. So each name is printed through ts_out_text().
  */
 #include "tools/tsctl/screen/out.h"
 
@@ -9,13 +9,19 @@
 
 #include <inttypes.h>
 
-/* What starts or ends a line, or turns the direction of what follows: a name could rewrite its whole line. */
+/*
+ * True for line separators and bidirectional controls: with them a name could rewrite its whole
+ * line.
+ */
 static bool moves_text(uint32_t point)
 {
 	return (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
 }
 
-/* Bytes of the UTF-8 sequence at `text`, which is terminated; 0 where it is malformed or controls the terminal. */
+/*
+ * Returns the length of the UTF-8 sequence at `text`, which is terminated. Returns 0 if it is
+ * malformed or controls the terminal.
+ */
 static size_t utf8_length(const unsigned char *text)
 {
 	uint32_t point;
@@ -66,7 +72,7 @@ size_t ts_out_width(const char *text)
 	return width;
 }
 
-/* Prints what fits into `columns_left` columns; returns what is left of the text. */
+/* Prints the part that fits into `columns_left` columns; returns the rest. */
 static const char *print_pieces(FILE *file, const char *text, size_t columns_left)
 {
 	char shown[8];

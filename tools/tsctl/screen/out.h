@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output for people: text from strangers made safe for a terminal, and figures with units.
+ * Output for people: makes untrusted text safe for a terminal, and formats figures with units. A
+ * NULL text counts as empty.
  */
 #pragma once
 
@@ -9,13 +10,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of all texts here NULL is an empty one. Prints text with control characters, bidirectional ones too, and bytes that are not UTF-8 escaped as \xNN. */
+/*
+ * Prints text. Control characters, bidirectional controls and bytes that are not UTF-8 are escaped
+ * as \xNN.
+ */
 void ts_out_text(FILE *file, const char *text);
-/* The same; where it is longer than `columns`, "..." stands for its middle. 0: all of it. */
+/*
+ * As ts_out_text(). If the text is longer than `columns`, "..." replaces its middle. 0: no limit.
+ */
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);
-/* Columns that the text takes. */
+/* Returns the printed width in columns. */
 size_t ts_out_width(const char *text);
-/* The next piece of a text that has not ended: returns its bytes; `shown` is how it is printed, in so many columns. */
+/*
+ * Returns the bytes of the text's next piece. The text must not be at its end. `shown` is the
+ * printed form and *ret_columns its width.
+ */
 size_t ts_out_piece(const char *text, char shown[8], size_t *ret_columns);
 
 #define TS_OUT_FIGURE_BYTES 32
@@ -25,7 +34,10 @@ char *ts_out_duration(char *buffer, uint64_t ns); /* "12.35 ms": four digits */
 char *ts_out_bytes(char *buffer, uint64_t bytes); /* "16.00 MiB" */
 char *ts_out_count(char *buffer, uint64_t count); /* "1,000,000" */
 #define TS_OUT_COUNTED_BYTES 64
-/* A count with its noun: "1 copy", "2,000 copies". `noun` is singular. Writes at most TS_OUT_COUNTED_BYTES. */
+/*
+ * Writes a count with its noun: "1 copy", "2,000 copies". `noun` is singular. At most
+ * TS_OUT_COUNTED_BYTES.
+ */
 char *ts_out_counted(char *buffer, uint64_t count, const char *noun);
 /* Nanoseconds with the decimal point at the second: "0.001234567". */
 char *ts_out_seconds(char *buffer, uint64_t ns);
@@ -33,7 +45,8 @@ char *ts_out_seconds(char *buffer, uint64_t ns);
 #define TS_OUT_THREAD_BYTES 64
 
 /*
- * A thread that a kernel event names: "name/tid"; the name alone if the number is 0, which the recorder kept from the session's
- * user; "" for none. Writes at most TS_OUT_THREAD_BYTES into `buffer` and returns it.
+ * Writes a thread of a kernel event: "name/tid"; only the name if the number is 0, because the
+ * recorder hid it from the session's user; "" for none. At most TS_OUT_THREAD_BYTES. Returns
+ * `buffer`.
  */
 char *ts_out_thread(char *buffer, const char *name, uint32_t tid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names cut to a terminal's width, called by table.c. The middle of a name goes first: both ends of a C++ name tell most kernels
- * apart. Names that would become the same keep their beginning and the text from where they differ. Names that are still the same
- * are not cut.
+ * Shortens names to a terminal's width: see shorten.h. table.c and trace/viewrow.c call it. The
+ * middle of a name is cut first, because both ends of a C++ name distinguish most kernels. If names
+ * would become equal, each keeps its beginning and the text from the first difference on. If they
+ * are still equal, they are not cut.
  */
 #include "tools/tsctl/screen/shorten.h"
 
@@ -16,13 +17,14 @@
 #define MAX_BACK     16u /* bytes from a difference back to the start of its word */
 
 struct name {
-	const char *whole, *text; /* text: without the type that it returns */
+	const char *whole, *text; /* text: without a `void` return type */
 	char *shown;
-	size_t differs_at; /* byte where it first differs from the nearest name that is shown the same */
+	/* The first byte that differs from the nearest name with the same shown text. */
+	size_t differs_at;
 	size_t index;
 };
 
-/* Bytes of the text's first `columns` columns. */
+/* Returns the bytes of the text's first `columns` columns. */
 static size_t head_bytes(const char *text, size_t columns)
 {
 	size_t n = 0, taken;
@@ -39,7 +41,7 @@ static size_t head_bytes(const char *text, size_t columns)
 	return n;
 }
 
-/* Returns the begin of the text's last `columns` columns. */
+/* Returns the offset of the text's last `columns` columns. */
 static size_t tail_start(const char *text, size_t columns)
 {
 	size_t width = ts_out_width(text), n = 0, taken;
@@ -50,7 +52,7 @@ static size_t tail_start(const char *text, size_t columns)
 	return n;
 }
 
-/* What most kernels return. */
+/* Most kernels return void. */
 static const char *without_void(const char *text)
 {
 	return strncmp(text, "void ", 5) ? text : text + 5;
@@ -75,7 +77,7 @@ static char *cut_middle(const char *text, size_t columns)
 		    tail_start(text, columns_left / 2), strlen(text));
 }
 
-/* "at::nati...AddFunctor<float> >...": what begins at `at` is seen. */
+/* "at::nati...AddFunctor<float> >...": the text at `at` stays visible. */
 static char *cut_around(const char *text, size_t columns, size_t at)
 {
 	size_t columns_left = columns > 2 * DOTS_COLUMNS ? columns - 2 * DOTS_COLUMNS : 1;
@@ -103,7 +105,7 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : strcmp(x->whole, y->whole);
 }
 
-/* Bytes that two different texts begin with alike, to the start of a piece. */
+/* Returns the common prefix of two different texts in bytes, at a piece's start. */
 static size_t common_bytes(const char *a, const char *b)
 {
 	size_t n = 0, taken;
@@ -119,7 +121,7 @@ static size_t common_bytes(const char *a, const char *b)
 	return n;
 }
 
-/* Marks names that are shown like a different one. True: there are some. */
+/* Marks names with the same shown text as a different name. Returns true if there are any. */
 static bool find_alike(struct name *names, size_t n)
 {
 	bool any = false;
@@ -143,7 +145,7 @@ static bool find_alike(struct name *names, size_t n)
 		b->differs_at = at;
 		any = true;
 	}
-	/* The same text again, before a difference was found. */
+	/* Equal texts come before the difference; give them the same value. */
 	for (size_t i = n; i-- > 1;)
 		if (!strcmp(names[i - 1].whole, names[i].whole))
 			names[i - 1].differs_at = names[i].differs_at;

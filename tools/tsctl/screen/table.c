@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables, filled by the commands. A terminal that is too narrow first loses columns that the command can do without, then has
- * names cut by shorten.c. Pipes and --wide get all.
+ * Prints tables: see table.h. The commands fill them. If the terminal is too narrow, a table first
+ * omits optional columns, then shortens names with shorten.c. Pipes and --wide get the full table.
  */
 #include "tools/tsctl/screen/table.h"
 
@@ -17,8 +17,8 @@
 #define GAP_COLUMNS	  2u /* between two columns */
 #define NOTE_COLUMNS	  4u /* before a note */
 #define NOTE_BREAK	  " < "
-#define LAST_COLUMNS	  32u /* the last column has, before others are left out for it */
-#define MIN_COLUMNS	  12u /* that cells are cut to */
+#define LAST_COLUMNS	  32u /* minimum width of the last column before others are omitted */
+#define MIN_COLUMNS	  12u /* minimum width of shortened cells */
 
 struct note {
 	size_t row;
@@ -35,10 +35,10 @@ struct ts_table {
 	size_t n_notes;
 };
 
-/* How wide each column is printed; 0: not at all. */
+/* Printed width of each column; 0: omitted. */
 struct layout {
 	size_t widths[TABLE_MAX_COLUMNS];
-	size_t total; /* 0: nothing is cut */
+	size_t total; /* 0: no cuts */
 };
 
 int ts_table_new(const char *columns, struct ts_table **ret_table)
@@ -119,7 +119,7 @@ int ts_table_note(struct ts_table *table, const char *text)
 	return 0;
 }
 
-/* Columns of a line without its last column. */
+/* Width of a line without its last column. */
 static size_t columns_before(const struct ts_table *table, const struct layout *layout)
 {
 	size_t n = 0;
@@ -129,7 +129,7 @@ static size_t columns_before(const struct ts_table *table, const struct layout *
 	return n;
 }
 
-/* Shares what the other columns leave between the last column and one that may be cut. */
+/* Divides the remaining width between the last column and a column of kind `s`. */
 static void share_columns(const struct ts_table *table, size_t width, struct layout *layout)
 {
 	size_t last = table->n_columns - 1, cut = last, columns_left;
@@ -172,7 +172,7 @@ static void fit(const struct ts_table *table, size_t width, struct layout *layou
 		share_columns(table, width, layout);
 }
 
-/* Replaces the cells of a column, but for its heading, by what fits. */
+/* Replaces the cells of a column, except the heading, by shortened text. */
 static void shorten_column(const struct ts_table *table, const struct layout *layout, size_t column,
 			   char **cells)
 {
@@ -198,7 +198,7 @@ static void print_blanks(FILE *file, size_t n)
 		fprintf(file, "%*s", (int)n, "");
 }
 
-/* Blanks are owed until something follows them: no line ends with one. */
+/* Writes blanks only before further text, so no line ends with blanks. */
 static void print_row(const struct ts_table *table, const struct layout *layout, char *const *cells,
 		      FILE *file, unsigned int indent)
 {
@@ -222,7 +222,7 @@ static void print_row(const struct ts_table *table, const struct layout *layout,
 	fputc('\n', file);
 }
 
-/* A chain of callers goes on in the next line. */
+/* A long chain of callers continues on the next line. */
 static void print_note(const struct layout *layout, const char *text, FILE *file,
 		       unsigned int indent)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables whose columns are as wide as what is in them, fitted to the terminal. A table is filled first and printed once.
+ * Tables with columns as wide as their contents, fitted to the terminal. Fill a table first, then
+ * print it once.
  */
 #pragma once
 
@@ -11,19 +12,23 @@
 struct ts_table;
 
 /*
- * `columns`: a letter each.
- *   l, r  cells lean to the left or right
- *   L, R  the same; left out, the last one first, where a terminal leaves too little room for the last column
- *   s     leans to the left; cut where a terminal is too narrow, as the last column is
+ * `columns` has one letter per column:
+ *   l, r  cells are left- or right-aligned
+ *   L, R  the same; omitted, last one first, if the last column gets too little room
+ *   s     left-aligned; shortened on a narrow terminal, as is the last column
+ * Returns 0 or -ENOMEM.
  */
 int ts_table_new(const char *columns, struct ts_table **ret_table);
 void ts_table_free(struct ts_table *table);
 void ts_table_freep(struct ts_table **table);
-/* Adds the next cell, row by row; the text is copied, NULL is an empty one. The first row is the heading. -ENOMEM. */
+/*
+ * Adds the next cell, row by row, and copies the text; NULL is an empty cell. The first row is the
+ * heading. Returns 0 or -ENOMEM.
+ */
 int ts_table_add(struct ts_table *table, const char *text);
 int ts_table_addf(struct ts_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds a line of its own behind the row of the last cell, over all columns. -ENOMEM. */
+/* Adds a separate line, over all columns, below the row of the last cell. Returns 0 or -ENOMEM. */
 int ts_table_note(struct ts_table *table, const char *text);
-/* Prints each row behind `indent` blanks. `wide`: what does not fit the terminal is printed all the same. */
+/* Prints each row behind `indent` blanks. `wide`: no omissions and no cuts. */
 void ts_table_print(const struct ts_table *table, FILE *file, unsigned int indent, bool wide);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tsctl knows of the terminal it prints to. Nothing here is remembered: a command asks once and
- * keeps the answer.
+ * Properties of the output terminal, and progress lines: see term.h. Commands and printers call it.
+ * Nothing is cached: a command asks once and keeps the answer.
  */
 #include "tools/tsctl/screen/term.h"
 
@@ -71,7 +71,7 @@ void ts_progress_step(struct ts_progress *progress, uint64_t done)
 	    (progress->shown_ns && now - progress->shown_ns < SHOW_EVERY_NS) ||
 	    !isatty(STDERR_FILENO))
 		return;
-	/* A line that standard output shares with us would be torn. */
+	/* Unflushed output on the same terminal would mix with the progress line. */
 	if (!progress->shown_ns && isatty(STDOUT_FILENO))
 		fflush(stdout);
 	progress->shown_ns = now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal: whether there is one, how wide, whether it wants colour, and a progress line for work
- * that takes longer than a second. Everything degrades to plain text where output is not a terminal.
+ * The terminal: its presence, size and colours, and a progress line for work that takes longer than
+ * a second. Without a terminal, output is plain text.
  */
 #pragma once
 
@@ -9,12 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A terminal, TERM is not "dumb" and NO_COLOR (no-color.org) is unset or empty. */
+/*
+ * True if the file is a terminal, TERM is not "dumb", and NO_COLOR (no-color.org) is unset or
+ * empty.
+ */
 bool ts_term_color(FILE *file);
-/* Columns, or 0 where the file is no terminal: do not cut. */
+/* Returns the number of columns; 0 if the file is no terminal: do not cut. */
 unsigned int ts_term_width(FILE *file);
 
-/* Lines, or 0 where the file is no terminal. */
+/* Returns the number of lines; 0 if the file is no terminal. */
 unsigned int ts_term_height(FILE *file);
 
 enum ts_style {
@@ -25,22 +28,28 @@ enum ts_style {
 	TS_STYLE_GREEN,
 	TS_STYLE_YELLOW,
 };
-/* The escape sequence that begins the style, or "" where the file takes none; PLAIN ends any. */
+/*
+ * Returns the escape sequence that begins the style, or "" if the file has no colours. PLAIN ends
+ * any style.
+ */
 const char *ts_term_style(FILE *file, enum ts_style style);
 
 /* Embed it, zeroed. `what` is borrowed. */
 struct ts_progress {
 	const char *what;
-	uint64_t total; /* 0: not known */
+	uint64_t total; /* 0: unknown */
 	uint64_t start_ns;
-	uint64_t shown_ns; /* 0: nothing is on the line */
-	uint64_t done;	   /* of ts_progress_add() */
+	uint64_t shown_ns; /* 0: nothing is shown */
+	uint64_t done;	   /* sum of ts_progress_add() */
 };
 
 void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t total);
-/* Cheap enough for every few thousand rows. Shows at most ten times a second, on a terminal only. */
+/*
+ * Shows at most ten updates per second, on a terminal only. Cheap enough for every few thousand
+ * rows.
+ */
 void ts_progress_step(struct ts_progress *progress, uint64_t done);
-/* As ts_progress_step(), with the amount that was added. */
+/* As ts_progress_step(), with an increment. */
 void ts_progress_add(struct ts_progress *progress, uint64_t more);
 /* Wipes the line, if one was shown. */
 void ts_progress_deinit(struct ts_progress *progress);

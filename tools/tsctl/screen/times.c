@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parsing of times. Integer arithmetic throughout, because a double cannot hold every nanosecond of a
- * day and two tools that disagree by one would show different rows.
+ * Parses times: see times.h. options/ and commands call it. Arithmetic is in integers: a double
+ * cannot hold each nanosecond of a day, and two tools that differ by one nanosecond would print
+ * different rows.
  */
 #include "tools/tsctl/screen/times.h"
 
@@ -34,7 +35,7 @@ int ts_time_parse(const char *text, uint64_t *ret_ns)
 			return -ERANGE;
 	if (*at == '.') {
 		for (fraction = ++at; isdigit((unsigned char)*at); at++, digits = true) {
-			/* Beyond the eleventh digit even a minute has no nanosecond left. */
+			/* Later digits are below a nanosecond even for minutes. */
 			if (at - fraction >= 15)
 				continue;
 			part = part * 10 + (unsigned int)(*at - '0');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions, answered in this process or by the daemon.
+ * Asks queries about a trace, in this process or through the daemon: see ask.h. The commands state,
+ * view, graph, timeline, memory and replay call it; replay/report answers.
  */
 #include "tools/tsctl/trace/ask.h"
 
@@ -15,12 +16,12 @@
 
 struct answering {
 	struct ts_asking *asking;
-	struct ts_source *source; /* whose progress is shown; NULL: none is */
+	struct ts_source *source; /* shows its progress; NULL: no progress */
 	struct ts_about about;
 	int status;
 };
 
-/* Not an errno, nor the reader's: `take` said why. */
+/* Differs from each errno and each error of the reader. The error is printed already. */
 #define E_REPORTED INT32_MIN
 
 Ts__Rpc__Moment *ts_ask_moment(const struct ts_time *time, Ts__Rpc__Moment *ret_moment)
@@ -46,7 +47,7 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	struct answering *answering = data;
 
-	/* The answer begins: no progress is shown among its lines. */
+	/* The answer begins: draw no progress between its lines. */
 	if (answering->source)
 		ts_source_unwatch(answering->source);
 	answering->status = deliver(answering->asking, &answering->about, body);
@@ -90,7 +91,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		.origin_ns = ts_sbt_reader_origin_ns(source.reader),
 		.many_sessions = ts_sbt_reader_n_sessions(source.reader) > 1 && !source.session,
 	};
-	/* A replay shows its own. */
+	/* A replay draws its own progress. */
 	if (!asking->progress) {
 		answering.source = &source;
 		ts_source_watch(&source);
@@ -116,7 +117,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 	return TS_EXIT_BAD;
 }
 
-/* ---- the daemon --------------------------------------------------------------------------------- */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end)
 {
@@ -129,7 +130,10 @@ static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryE
 			.origin_ns = end->origin_ns,
 			.many_sessions = end->sessions > 1 && !end->session,
 		};
-	/* All members of the union are pointers to messages; that it is the one that `take` gets, the client saw to. */
+	/*
+	 * All members of the union are pointers to messages. The client has checked that it is the
+	 * expected member.
+	 */
 	answering->status = deliver(answering->asking, &answering->about, &answer->state->base);
 	return answering->status ? E_REPORTED : 0;
 }
@@ -212,7 +216,7 @@ static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
 		ts_source_complain_nobody((uint32_t)number);
 		return TS_EXIT_BAD;
 	}
-	/* One that is over has no number that its daemon lists. */
+	/* An ended session is not in its daemon's list. */
 	if (session)
 		TS_RPC_SET(query, session, session);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks what a trace means, by a Query: of a file here, or of the daemon, which has it worked out by a process without privileges
- * (`--served`). Both give the same messages.
+ * Asks a Query about a trace: of a file in this process, or of the daemon, whose worker without
+ * privileges computes the answer (`--served`). Both give the same messages.
  */
 #pragma once
 
@@ -10,37 +10,51 @@
 
 #include <stdbool.h>
 
-/* The trace, for whoever draws. */
+/* The trace of an answer, for printers. */
 struct ts_about {
 	const char *path;
-	uint64_t origin_ns; /* where its time begins */
-	bool many_sessions; /* and all of them are meant */
+	uint64_t origin_ns; /* origin of its times */
+	bool many_sessions; /* several sessions, and all are meant */
 };
 
 struct ts_asking {
-	const char *file, *session; /* one of them: as ts_source_open() takes them */
+	const char *file, *session; /* one of them, as in ts_source_open() */
 	bool served;
-	bool is_one; /* the answer is one message, else a list that comes in parts; of those `about` may be empty */
-	/* Takes the answer's message, or a part; returns TS_EXIT_OK, or with what the command ends. */
+	/*
+	 * The answer is one message. Otherwise it is a list in parts, for which `about` may be
+	 * empty.
+	 */
+	bool is_one;
+	/*
+	 * Receives the answer, or a part of it. Returns TS_EXIT_OK, or another exit status, which
+	 * ends the command.
+	 */
 	int (*take)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	/*
-	 * Instead of `take`, where that is all: prints the answer for people, unless `json` has it printed as it is. Whoever answered
-	 * may have left out whatever a message may lack, and put any number and text into the rest.
+	 * Used if `take` is NULL: prints the answer as text; with `json`, the message is printed as
+	 * JSON instead. The answer is untrusted: each optional field may be missing, and numbers
+	 * and text are arbitrary.
 	 */
 	void (*print)(const void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	bool json;
 	void *data;
-	/* Of replays: set from anywhere, it ends with what was found so far; who draws how far it is. NULL: there is none. */
+	/*
+	 * Replays only; may be NULL. If *cancel is set, from any thread or signal handler, the
+	 * replay ends with the results so far. `progress` draws the progress.
+	 */
 	const volatile int *cancel;
 	struct ts_replay_progress *progress;
-	uint32_t n_threads;		  /* of a virtual GPU here; 0: the default */
-	const struct ts_executor *device; /* may be replayed on, here; or NULL */
-	/* Set on return: the trace is damaged, and what is left of it was told. */
+	uint32_t n_threads;		  /* of a local virtual GPU; 0: default */
+	const struct ts_executor *device; /* executor for a local replay; or NULL */
+	/* Set on return: the trace is damaged, and the answer covers the rest. */
 	bool is_damaged;
 };
 
-/* Returns TS_EXIT_OK, what `take` returned, or TS_EXIT_BAD after a complaint. Sets what in `query` says which trace. */
+/*
+ * Returns TS_EXIT_OK, the status of `take`, or TS_EXIT_BAD after an error message. Sets the fields
+ * of `query` that select the trace.
+ */
 int ts_ask(struct ts_asking *asking, Ts__Rpc__Query *query);
 
-/* A time as a message; returns it. */
+/* Converts a time to a message; returns ret_moment. */
 Ts__Rpc__Moment *ts_ask_moment(const struct ts_time *time, Ts__Rpc__Moment *ret_moment);

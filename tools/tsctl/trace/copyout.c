@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace made of others, into a file that is whole or not there, and what a person is told of it.
+ * Writes a trace made of other traces into a new file: see copyout.h. The commands cut, merge and
+ * dump call it. It also prints warnings and a summary.
  */
 #include "tools/tsctl/trace/copyout.h"
 
@@ -14,7 +15,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-/* Rows are read and written a block at a time: those read so far are the progress. */
+/* Rows are read and written one block at a time, so the rows read are the progress. */
 static void watch(struct ts_sbt_copy_source *sources, size_t n_sources,
 		  struct ts_progress *progress)
 {
@@ -44,7 +45,7 @@ static int write_trace(struct ts_sbt_copy_source *sources, size_t n_sources,
 	return r;
 }
 
-/* What of the sources is not in the copy, one line of it. */
+/* Reports, in one line, what the copy lacks. */
 static int complain_missing(const struct ts_sbt_copy_source *sources, size_t n_sources,
 			    const struct ts_sbt_copy_report *report)
 {
@@ -87,7 +88,10 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	}
 	if (ts_outfile_finish(&out))
 		return TS_EXIT_BAD;
-	/* It is as it should be, and no finding; but who wants to replay it is to know before the whole is gone. */
+	/*
+	 * This is correct and not a finding, but users must know it before they delete the whole
+	 * trace.
+	 */
 	if (ret_report->n_left_out)
 		ts_complain(
 			"%s has nothing that was captured to be replayed: keep the whole trace for `tsctl "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums the parts of gaps in which a thread was preempted, by the name of the thread that ran instead. Threads of the recorded
- * processes are no neighbours.
+ * Sums the gap parts in which a thread was preempted, by the name of the thread that ran instead.
+ * cmd-gaps.c calls it. Threads of the recorded processes do not count.
  */
 #include "tools/tsctl/trace/neighbours.h"
 
@@ -42,7 +42,7 @@ static int compare_times(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Pids of the recorded processes, sorted; NULL: no memory. */
+/* Returns the thread ids of the recorded processes, sorted; NULL: memory is short. */
 static uint32_t *own_tids(struct ts_sbt_reader *reader, size_t *ret_n)
 {
 	size_t n = ts_sbt_reader_n_threads(reader);
@@ -66,7 +66,7 @@ static bool is_neighbour(const Ts__Rpc__GapPart *part, const uint32_t *own, size
 		 bsearch(&part->waker_tid, own, n_own, sizeof(*own), compare_tids));
 }
 
-/* Adds up those of one name, the longest first. Returns how many names there are. */
+/* Sums the entries by name, longest first. Returns the number of names. */
 static size_t sum_up(struct neighbour *all, size_t n)
 {
 	size_t n_names = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files, written beside their place and renamed into it: nobody ever reads half a file, and a command that fails
- * leaves the earlier one as it was.
+ * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call it. A file
+ * is written beside its place and renamed into it. Readers never see half a file, and a failed
+ * command leaves the earlier file unchanged.
  */
 #include "tools/tsctl/trace/outfile.h"
 
@@ -13,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* Tries at a name that nothing has. */
+/* Limit on tries for an unused name. */
 #define MAX_NAMES    1000u
 #define BUFFER_BYTES 65536u
 
@@ -31,26 +32,32 @@ static bool is_trace(int fd)
 	       !memcmp(magic, TS_SBT_FILE_MAGIC, sizeof(magic));
 }
 
-/* What is there already. *ret_stream: it is written as it is. */
+/* Checks the present file. *ret_stream: write into it directly. */
 static int check_present(struct ts_outfile *out, const char *path, bool *ret_stream)
 {
 	ts_cleanup(ts_closep) int fd = -1;
 	struct stat present;
 
 	*ret_stream = false;
-	/* What is renamed into its place replaces the place: never where that is somebody else's, as /dev/stdout is. */
+	/*
+	 * rename() replaces the directory entry. This is wrong for foreign entries such as
+	 * /dev/stdout.
+	 */
 	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6)) {
 		*ret_stream = true;
 		return TS_EXIT_OK;
 	}
 	if (stat(path, &present)) {
-		/* A link to nothing is followed, not replaced. */
+		/* A dangling link is followed and not replaced. */
 		*ret_stream = errno == ENOENT && !lstat(path, &present);
 		return errno == ENOENT ? TS_EXIT_OK : complain(out, "write", errno);
 	}
 	if (S_ISDIR(present.st_mode))
 		return complain(out, "write", EISDIR);
-	/* Through a symbolic link, which stays; what has no path any more has no place either. */
+	/*
+	 * Follow a symbolic link, which stays. A deleted file has no path, so nothing can be
+	 * renamed into its place.
+	 */
 	if (S_ISREG(present.st_mode))
 		out->path = realpath(path, NULL);
 	if (!out->path) {
@@ -67,8 +74,8 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 }
 
 /*
- * A file without a name, which is gone with its process, however that ends. -1: not here; only /proc can give such a file a name
- * later.
+ * Opens a file without a name, which disappears when the process ends in any way. Returns -1 if
+ * that is not supported: only /proc can give the file a name later.
  */
 static int open_nameless(const char *path)
 {
@@ -111,7 +118,7 @@ static int close_file(void *userdata)
 	return EOF;
 }
 
-/* The descriptor belongs to out->file from now on. */
+/* out->file owns the descriptor from now on. */
 static int open_file(struct ts_outfile *out, int *fd)
 {
 	static const cookie_io_functions_t functions = {.write = write_file, .close = close_file};
@@ -176,7 +183,7 @@ int ts_outfile_open(struct ts_outfile *out, const char *path)
 	return fd < 0 ? complain(out, "write", errno) : open_file(out, &fd);
 }
 
-/* It gets a name of its own first: only what has one can take another's place. */
+/* Gives the file a temporary name first: rename() needs one. */
 static int name_it(struct ts_outfile *out)
 {
 	char nameless[64];
@@ -212,7 +219,7 @@ int ts_outfile_finish(struct ts_outfile *out)
 		fclose(file);
 		return complain(out, "write", -r);
 	}
-	/* Whoever read a pipe had enough: that is no error of ours. */
+	/* A closed pipe is not an error: its reader stopped early. */
 	failed |= fclose(file) != 0;
 	if (failed && (out->error != EPIPE || out->temporary))
 		return complain(out, "write", out->error ? out->error : EIO);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that a command makes: it is there when it is whole, and until then what was there before stays.
+ * The output file of a command. It appears when it is complete; until then the earlier file stays.
  */
 #pragma once
 
@@ -9,20 +9,21 @@
 
 struct ts_outfile {
 	FILE *file;
-	int fd;	   /* of `file`, unless that is standard output */
-	int error; /* errno of the first write that failed; 0: none. stdio forgets it */
-	char *path; /* what it is to be; NULL: standard output, or something that is no regular file */
-	char *temporary;  /* NULL: there is none */
-	bool is_nameless; /* it has not got the temporary name yet */
+	int fd;	   /* of `file`; not for standard output */
+	int error; /* errno of the first failed write, as stdio does not keep it; 0: none */
+	/* The final path. NULL: standard output, or not a regular file. */
+	char *path;
+	char *temporary;  /* NULL: none */
+	bool is_nameless; /* the temporary name is not assigned yet */
 	const char *shown;
 };
 
 /*
- * `path` NULL or "-" is standard output. Pipes and devices are written as they are. A trace is never overwritten, that which is
- * read least of all. Returns TS_EXIT_OK, or TS_EXIT_BAD after a complaint.
+ * Opens an output; `path` NULL or "-" is standard output. Pipes and devices are written directly. A
+ * trace is never overwritten. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message.
  */
 int ts_outfile_open(struct ts_outfile *out, const char *path);
-/* Puts it in its place. Returns TS_EXIT_OK, or TS_EXIT_BAD after a complaint. */
+/* Moves the file to its path. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */
 int ts_outfile_finish(struct ts_outfile *out);
-/* Without that, nothing is left of it. */
+/* Frees the struct. Removes the file unless ts_outfile_finish() succeeded. */
 void ts_outfile_deinit(struct ts_outfile *out);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Samples, counted by thread.
- */
+/* Counts samples and sampled threads: see sampleinfo.h. traceinfo.c calls it. */
 #include "tools/tsctl/trace/sampleinfo.h"
 
 #include "proto/rpc/json.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How many samples of threads a trace has. Reads two columns of their blocks.
- */
+/* Counts the samples of threads in a trace. Reads only two columns of their blocks. */
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -9,8 +7,8 @@
 #include "sbt/reader.h"
 
 /*
- * From the pool; NULL where there are none. Session 0 is all. *ret_damaged is set where a block could not be read. -ENOMEM, and
- * errors of sbt/reader.h.
+ * Makes the message in the pool, or NULL if there are no samples. Session 0: all. *ret_damaged is
+ * set if a block is unreadable. Returns 0, -ENOMEM, or the errors of sbt/reader.h.
  */
 int ts_sampleinfo_make(struct ts_sbt_reader *reader, uint32_t session, struct ts_pool *pool,
 		       Ts__Rpc__SampleInfo **ret_info, bool *ret_damaged);

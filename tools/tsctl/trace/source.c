@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Opens traces, stored or live, and says in words what is wrong with what is none.
- */
+/* Opens traces, stored or live, and explains errors: see source.h. All reading commands call it. */
 #include "tools/tsctl/trace/source.h"
 
 #include "replay/state/limit.h"
@@ -13,7 +11,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-/* Of one recording: each is an open file. */
+/* Limit on files of one recording: each is an open file. */
 #define MAX_PARTS 900u
 
 void ts_source_complain(const char *path, int r, const struct ts_sbt_error *error)
@@ -38,7 +36,7 @@ void ts_source_complain(const char *path, int r, const struct ts_sbt_error *erro
 
 int ts_source_open_file(const char *path, int flags)
 {
-	/* Not to wait for the other end of a FIFO, nor to take a terminal. */
+	/* Does not block on a FIFO, and does not acquire a terminal. */
 	ts_cleanup(ts_closep) int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 
@@ -54,7 +52,7 @@ int ts_source_open_file(const char *path, int flags)
 	return ts_take_fd(&fd);
 }
 
-/* The file before this one's, as far as it is there and can be read. */
+/* Opens the previous file of a recording, if it exists and is readable. */
 static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_reader *reader,
 					 int *ret_fd)
 {
@@ -70,10 +68,10 @@ static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_r
 	fd = before ? open(before, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return NULL;
-	/* One that is damaged beyond reading ends the row, as one that is not there does. */
+	/* An unreadable file ends the chain, as a missing file does. */
 	if (ts_sbt_reader_open(fd, &found, NULL))
 		return NULL;
-	/* A namesake of another recording's is none of this. */
+	/* A file with the right name may belong to another recording. */
 	if (!ts_sbt_reader_is_before(found, reader)) {
 		ts_sbt_reader_free(found);
 		return NULL;
@@ -105,7 +103,7 @@ int ts_source_join(struct ts_sbt_reader *reader, const char *path)
 	return r;
 }
 
-/* NULL: no file comes before. */
+/* Returns NULL if there is no previous file. */
 static char *path_before(const char *path, const struct ts_sbt_reader *reader)
 {
 	struct ts_row_part part;
@@ -123,7 +121,7 @@ int ts_source_unlink_before(const char *path)
 	size_t n = 0;
 	int r = 0;
 
-	/* What is no trace has no files before it. */
+	/* A file that is no trace has no previous files. */
 	if (fd < 0 || ts_sbt_reader_open(fd, &reader, NULL))
 		return 0;
 	while (!r && n < MAX_PARTS && (before = open_before(path, reader, NULL))) {
@@ -160,7 +158,7 @@ int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned
 		return -1;
 	ret_fds[0] = fd;
 	*ret_n = 1;
-	/* What is no trace, is for who reads it to say. */
+	/* The caller reports a file that is no trace. */
 	if (ts_sbt_reader_open(fd, &reader, NULL))
 		return 0;
 	while (*ret_n < most && (before = open_before(path, reader, &next))) {
@@ -218,7 +216,7 @@ void ts_source_print_halves(const struct ts_source *source)
 		       n, n == 1 ? "" : "s");
 }
 
-/* Where no process is recorded by that number: who else could be asked. */
+/* Prints which daemons could be asked if no process with that number is recorded. */
 void ts_source_complain_nobody(uint32_t number)
 {
 	ts_complain(
@@ -228,8 +226,8 @@ void ts_source_complain_nobody(uint32_t number)
 }
 
 /*
- * The trace of a live session, else that of one that is over, which the daemon still has: by pid, then by number. Returns 0
- * or what the daemon answered last.
+ * Opens the trace of a live session, or of an ended session that the daemon still has: by pid, then
+ * by number. Returns 0 or the last answer's error.
  */
 static int open_trace(struct ts_client *client, uint32_t live, uint32_t number,
 		      Ts__Rpc__Answer **ret_answer, int *ret_fd)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole trace as one message. Totals come from the index and from what the file says of its blocks; rows are read where
- * it says nothing, of losses, pauses and samples alone.
+ * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls it. Totals come from the
+ * index and from the blocks' headers. Rows are read only for facts that those lack: losses, pauses,
+ * samples, captures and annotations.
  */
 #include "tools/tsctl/trace/traceinfo.h"
 #include "replay/report/answers/clockjson.h"
@@ -16,7 +17,7 @@
 #include "tools/tsctl/record/why.h"
 #include "tools/tsctl/trace/sampleinfo.h"
 
-#define MAX_UNSUPPORTED 64u /* names of a session's */
+#define MAX_UNSUPPORTED 64u /* unsupported names per session */
 
 struct maker {
 	struct ts_resolver *resolver;
@@ -27,7 +28,7 @@ struct maker {
 	bool damaged;
 };
 
-/* A map's entry, whatever message it belongs to: protobuf-c gives them all the same shape. */
+/* Adds an entry to a map of any message: protobuf-c gives all map entries the same shape. */
 #define MAP_ADD(maker_, message_, map_, entry_type_, entry_init_, key_, value_)        \
 	do {                                                                           \
 		entry_type_ *entry = ts_pool_alloc((maker_)->pool, 1, sizeof(*entry)); \
@@ -38,7 +39,7 @@ struct maker {
 		(message_)->map_[(message_)->n_##map_++] = entry;                      \
 	} while (0)
 
-/* A reason that has no name here is lost none the less. */
+/* A loss without a known name is still listed. */
 static const char *loss_key(struct maker *maker, unsigned int reason)
 {
 	const char *name = ts_name_loss_reason(reason);
@@ -50,7 +51,7 @@ static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	info->counts = ts_pool_alloc(maker->pool, TS_ROW_N_EVENTS, sizeof(*info->counts));
 	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
-	/* Every type is there, so that a script need not ask first. */
+	/* All types are present, so that scripts need no test. */
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (ts_row_schema(type))
 			MAP_ADD(maker, info, counts, Ts__Rpc__TraceInfo__CountsEntry,
@@ -243,7 +244,7 @@ static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
 		const char *key, *value;
 
 		ts_sbt_reader_metadata_at(maker->reader, i, &key, &value);
-		/* Of a file that lost its strings. */
+		/* The file lost its strings. */
 		if (!key || !value)
 			continue;
 		entry = ts_pool_alloc(maker->pool, 1, sizeof(*entry));
@@ -256,7 +257,7 @@ static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	}
 }
 
-/* Damaged blocks are left out: what can be summed is summed. */
+/* Damaged blocks are left out of the sums. */
 static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t max_kernels)
 {
 	struct ts_sbt_cursor_options options = {
@@ -314,7 +315,10 @@ static void add_stopped(Ts__Rpc__SessionInfo *session, uint64_t from_ns, uint64_
 	TS_RPC_SET(session, stopped_ns, session->stopped_ns + ns);
 }
 
-/* How often and for how long each was stopped. `since` is what the message has no place for: when, while it is stopped. */
+/*
+ * Counts and sums the pauses of each session. `since` holds the start of a current pause, which the
+ * message lacks.
+ */
 static int fill_stops(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	struct ts_sbt_cursor_options options = {
@@ -387,7 +391,7 @@ static void add_operation(struct maker *maker, Ts__Rpc__SessionInfo *session,
 		TS_RPC_SET(capture, windows, capture->windows + (operation->value != 0));
 }
 
-/* How much it was and what it took, of the shim's own counters the last. */
+/* The last value of the shim's own counters has the amount and the time of the capture. */
 static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
 			const struct ts_row_counter *counter)
 {
@@ -402,7 +406,7 @@ static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
 		TS_RPC_SET(capture, ns, (uint64_t)counter->integer);
 }
 
-/* The last of a session's windows, so far. */
+/* The last window of a session so far. */
 struct window {
 	uint64_t sequence;
 	bool is_closed;
@@ -458,7 +462,7 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* The kernel's counters of a thread lie in "kernel TID". */
+/* The kernel's counters of a thread are in the domain "kernel TID". */
 static bool is_own(struct maker *maker, uint32_t domain)
 {
 	const char *name = domain ? ts_resolver_string(maker->resolver, domain) : NULL;
@@ -466,7 +470,7 @@ static bool is_own(struct maker *maker, uint32_t domain)
 	return name && (!strcmp(name, TS_OWN_DOMAIN) || !strncmp(name, "kernel ", 7));
 }
 
-/* Whether the application said anything itself: marks, ranges, counters that are neither ours nor the kernel's. */
+/* True if the application made marks, ranges, or counters of its own. */
 static int has_annotations(struct maker *maker, bool *ret_has)
 {
 	struct ts_sbt_cursor_options options = {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row of a trace as a line, for cmd-view.c. Columns have fixed widths, as rows are printed while they are read. A terminal that
- * is narrower than TS_VIEWROW_WIDE has the stream of operations, the thread of all else, and bytes behind the name.
+ * Prints a row of a trace as a line: see viewrow.h. cmd-view.c calls it. Columns have fixed widths,
+ * because rows are printed while they are read. If the terminal is narrower than TS_VIEWROW_WIDE,
+ * one column shows the stream of operations and the thread of other rows, and bytes follow the
+ * name.
  */
 #include "tools/tsctl/trace/viewrow.h"
 
@@ -17,13 +19,13 @@
 #include <inttypes.h>
 
 #define MIN_NAME_WIDTH	  20u
-#define MAX_NAMES	  256u /* that are kept apart */
+#define MAX_NAMES	  256u /* limit on distinct shortened names */
 #define WIDE_HEAD	  "%8s  %14s  %10s  %-12s  %-16s  %6s  %10s  "
 #define WIDE_HEAD_WIDTH	  (8 + 14 + 10 + 12 + 16 + 6 + 10 + 7 * 2)
 #define NARROW_HEAD	  "%5s  %11s  %8s  %-11s  %-12s  "
 #define NARROW_HEAD_WIDTH (5 + 11 + 8 + 11 + 12 + 5 * 2)
 
-/* A name that was cut. */
+/* A shortened name. */
 struct ts_viewrow_name {
 	char *text, *shown;
 	size_t columns;
@@ -79,7 +81,7 @@ static void thread_text(struct ts_viewrow *view, const struct ts_sbt_row *row, c
 		return;
 	n = snprintf(number, sizeof(number), "%s%" PRIu32, name && *name ? "/" : "", thread->tid);
 	snprintf(text, 17, "%.*s%s", 16 - n, name ? name : "", number);
-	/* A thread is named by whoever made it. */
+	/* The application chooses thread names, so they are untrusted. */
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
 			*at = '?';
@@ -110,7 +112,7 @@ static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_byte
 	}
 }
 
-/* Names the thread that took the CPU, or woke this one. */
+/* Names the thread that got the CPU, or the waker. */
 static void off_cpu_text(struct ts_viewrow *view, const struct ts_row_off_cpu *row, char *text,
 			 size_t n_bytes)
 {
@@ -131,7 +133,7 @@ static void off_cpu_text(struct ts_viewrow *view, const struct ts_row_off_cpu *r
 
 static void syscall_text(const struct ts_row_syscall *row, char *text, size_t n_bytes)
 {
-	/* The kernel's, which are so few; whatever else a file says has no name. */
+	/* Valid errors of the kernel are in this range; other values of a file have no name. */
 	const char *error =
 		row->result < 0 && row->result >= -4095 ? strerrorname_np((int)-row->result) : NULL;
 	size_t n = 0;
@@ -201,7 +203,7 @@ static void sample_text(const struct ts_row_sample *row, char *text, size_t n_by
 		 row->flags & TS_SAMPLE_KERNEL ? ", in the kernel" : "");
 }
 
-/* Prints the details of a row behind its name. */
+/* Writes the details of a row, which follow its name. */
 static void detail_text(struct ts_viewrow *view, const struct ts_sbt_row *row,
 			char text[DETAIL_BYTES])
 {
@@ -249,7 +251,9 @@ static void detail_text(struct ts_viewrow *view, const struct ts_sbt_row *row,
 		snprintf(text + n, DETAIL_BYTES - n, " on %s", name);
 }
 
-/* The name in so many columns, unlike every other name that was cut. NULL: no memory. */
+/*
+ * Shortens a name to the columns, distinct from all other shortened names. NULL: memory is short.
+ */
 static const char *shorten(struct ts_viewrow *view, const char *text, size_t columns)
 {
 	const char *texts[MAX_NAMES + 1] = {text};
@@ -284,7 +288,7 @@ static const char *shorten(struct ts_viewrow *view, const char *text, size_t col
 	return names[view->n_names++].shown;
 }
 
-/* Returns the columns that the name takes. */
+/* Returns the printed width. */
 static size_t print_name(struct ts_viewrow *view, const char *name, size_t columns)
 {
 	const char *shown = NULL;
@@ -315,7 +319,7 @@ static void print_wide(struct ts_viewrow *view, const char *name, const char *de
 	ts_out_text_cut(stdout, detail, columns_left > taken + 1 ? columns_left - taken : 1);
 }
 
-/* On a line of its own, below the name if it fits there. */
+/* Prints details on a separate line, below the name if they fit there. */
 static void print_below(const struct ts_viewrow *view, const char *detail)
 {
 	size_t indent = NARROW_HEAD_WIDTH + 2, width;
@@ -329,7 +333,8 @@ static void print_below(const struct ts_viewrow *view, const char *detail)
 }
 
 /*
- * Details that do not fit: an error and who woke a thread get a line of their own, a kernel's shape is left out, others are cut.
+ * For details that do not fit: errors and wakers get a separate line, a kernel's shape is left out,
+ * others are cut.
  */
 static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, const char *name,
 			 const char *detail)
@@ -365,7 +370,7 @@ static void print_stack(struct ts_viewrow *view, const struct ts_sbt_row *row)
 		ts_text_stack(stack, 10);
 }
 
-/* Cells of a row; an empty one has nothing to say. */
+/* The cells of a row; a cell without a value is empty. */
 struct cells {
 	char op[24], time[TS_OUT_FIGURE_BYTES + 1], duration[TS_OUT_FIGURE_BYTES];
 	char thread[17], stream[12], bytes[TS_OUT_FIGURE_BYTES];
