@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CUDA's rules of order between streams, in one place. Six modules follow or run streams, each with
- * a model of its own, and all call these functions: state (replay/state/state-order.c), emulate
+ * a model of its own. All call these functions: state (replay/state/state-order.c), emulate
  * (emulate-program.h), exec (exec-order.c), check (check-operations.c), the virtual GPU
  * (replay/vgpu/worker.c) and its stream captures (tools/vgpu/cuda/graph/stream-captures.c).
  *

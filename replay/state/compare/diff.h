@@ -7,11 +7,11 @@
  * Names: a kernel's name, the kind and size class of a copy or set, the function of a call. The
  * durations of a name are compared by the Mann-Whitney test (two-sided, normal approximation with
  * ties), which assumes no distribution. Holm's correction adjusts p for the number of tested names.
- * A name is slower or faster if three conditions hold: p is below `alpha`, the median moved by at
- * least `least`, and the medians of the two sides' runs are separated (spread.h). A name has more
- * or fewer launches if all counts of one side are above all counts of the other. If a trace has
- * more than TS_DIFF_MAX_SAMPLES durations of a name, a random sample is tested, the same one each
- * time. Counts and sums cover all durations.
+ * A name is slower or faster if p is below `alpha` and the median moved by at least `least`. In
+ * addition, the medians of the two sides' runs must be separated (spread.h). A name has more or
+ * fewer launches if all counts of one side are above all counts of the other. If a trace has more
+ * than TS_DIFF_MAX_SAMPLES durations of a name, a random sample is tested, the same one each time.
+ * Counts and sums cover all durations.
  *
  * Limits of the test: it treats the durations of one run as independent, and they are not. A GPU
  * with a lower clock in one run makes that run significantly slower. Host times (calls, and all

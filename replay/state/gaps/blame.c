@@ -4,9 +4,9 @@
  * time with parts.c.
  *
  * The module reads the rows of threads once, in time order. For each thread it keeps the last
- * activity of each kind: a call of the vendor's API, a system call, a page fault, a memory reclaim,
- * an interval off its CPU. The time up to the thread's next row goes to the innermost activity, in
- * each window that is open on the thread.
+ * activity of each kind. The kinds are: call of the vendor's API, system call, page fault, memory
+ * reclaim, interval off the CPU. The time up to the thread's next row goes to the innermost
+ * activity, in each window that is open on the thread.
  *
  * Each gap has two windows on the calling thread: one before its call and one inside. If a thread
  * was blocked and another thread woke it, the waker gets a window for the blocked time.

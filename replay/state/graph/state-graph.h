@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dependency graph of a window of a trace, and its critical path: the node that ends last, the
- * node that held it up, and so on back to the start.
+ * The dependency graph of a window of a trace, and its critical path. The path leads from the node
+ * that ends last back to the start, through the nodes that held it up.
  *
  * Nodes are device operations, calls of the host, and returns of calls that waited for a device. An
  * edge states that node `to` could not go on before `release_ns`, a time of node `from`:

@@ -4,8 +4,8 @@
  *
  * The first pass reads allocations, frees and accesses, and collects candidates. The second pass
  * reads the calls and device rows of the candidates and decides. The first pass orders rows by
- * operation id if it can: rows of CUPTI and of the host are slightly out of order, and their ids
- * are not.
+ * operation id if it can. Rows of CUPTI and of the host are slightly out of order by time; their
+ * ids are in order.
  */
 #include "replay/state/memory/misuse.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a command line by a command's table of options (option-table.h), as getopt_long() does:
- * options and operands in any order, `--` before operands that look like options, `--name=value`,
- * `-nVALUE`, and several letters behind one dash. Unlike getopt_long(), it does not accept
- * abbreviated names.
+ * Reads a command line by a command's table of options (option-table.h), as getopt_long() does. It
+ * accepts options and operands in any order, `--` before operands that look like options,
+ * `--name=value`, `-nVALUE`, and several letters behind one dash. Unlike getopt_long(), it does not
+ * accept abbreviated names.
  */
 #pragma once
 
