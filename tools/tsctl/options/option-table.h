@@ -8,7 +8,8 @@
  *		{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = 9, .metavar = "N",
  *		 .expects = "it is a number of rows, at most 9",
  *		 .help = "list at most N rows"},
- *		{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+ *		{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide),
+ *		 .help = "cut no names"},
  *		{0},
  *	};
  */
