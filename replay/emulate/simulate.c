@@ -6,6 +6,15 @@
  * for its engine or starts, an operation ends. Its size is bounded by the threads and the
  * operations in progress. All other effects follow at once: a call puts its items into streams, and
  * an end releases the items behind it.
+ *
+ * The life of an operation:
+ *   issued     its call puts it behind all unfinished items that must end first
+ *   let go     all those items ended: let_go()
+ *   ready      its launch latency and its lag passed: EVENT_READY, ask_engine()
+ *   queued     its engine has no room; wait_for_engine() orders by priority, then by arrival
+ *   running    start(); an operation from the queue first waits for its engine delay: EVENT_START
+ *   over       EVENT_END: leave_engine() starts queued operations, complete_item() releases items
+ * An event record or wait takes no time: it goes from let go to over at once (settle()).
  */
 #include "replay/emulate/simulate.h"
 

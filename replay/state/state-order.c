@@ -4,10 +4,14 @@
  * state-machine.c calls it; it uses replay/streams and state-map.h.
  *
  * Each stream keeps its last groups in the order in which they began, which is the order in which a
- * stream runs. A wait is kept until an operation stands behind it. A marker (one version of an
- * event) is kept until an operation behind its record began and no wait refers to it. When an
- * operation begins, all its dependencies have begun. So operation ids are enough to resolve a point
- * of a stream.
+ * stream runs. A wait is kept until an operation stands behind it. When an operation begins, all
+ * its dependencies have begun. So operation ids are enough to resolve a point of a stream.
+ *
+ * The life of a marker, which is one version of an event:
+ *   recorded   the map by event and the stream's list refer to it; it is a point of the stream
+ *   waited     each wait for the event adds a reference until an operation stands behind the wait
+ *   settled    an operation behind the record began; the dependencies are final and copied into it
+ *   free       the event has a newer record, and no wait refers to the marker
  */
 #include "replay/state/state-order.h"
 

@@ -173,7 +173,7 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 	}
 }
 
-/* With --address: prints only the allocations at that address. */
+/* With --kernels: prints only the allocations at that address and their kernels. */
 static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns)
 {
 	char figure[TS_OUT_COUNTED_BYTES];
