@@ -26,8 +26,8 @@
  *
  * Samples name the code that T ran: 100 ms of own code with 14 samples in load() and 6 in save()
  * become 70 ms and 30 ms. This holds for one gap and for the sums of all gaps, each by its own
- * samples. n samples of a period stand for at most n + 3 * sqrt(n) periods. Time beyond that has no
- * name: T was off its CPU, which the trace does not show, or T was not sampled.
+ * samples. If there are n samples of a period, they stand for at most n + 3 * sqrt(n) periods. Time
+ * beyond that has no name: T was off its CPU, which the trace does not show, or T was not sampled.
  *
  * The module reads the trace twice. Memory is bounded by the number of gaps, at most TS_GAPS_MAX;
  * of more gaps the longest are explained. One thread at a time; nothing is printed.

@@ -4,8 +4,8 @@
  * "tsctl", up to the word that is being typed, which may be empty. It prints one candidate per
  * line, each a whole word. A line that begins with a colon is a request to the shell:
  *
- * 	:files PREFIX	files, each behind PREFIX: the part of the word before the path
- * 	:programs	programs
+ *	:files PREFIX	files, each behind PREFIX: the part of the word before the path
+ *	:programs	programs
  */
 #pragma once
 
