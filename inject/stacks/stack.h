@@ -46,18 +46,16 @@ static inline bool ts_stack_works(const struct ts_stack_walker *walker)
 
 /* Flags of a captured stack. */
 #define TS_STACK_CUT (1u << 0) /* the stack was deeper than the limit */
-#define TS_STACK_NO_PYTHON \
 /* Python functions are missing: their place among the native frames is unknown. */
-(1u << 1)
+#define TS_STACK_NO_PYTHON (1u << 1)
 
-	/*
+/*
  * Returns the id of the calling thread's stack; TS_ID_UNKNOWN: no unwinder or a full arena.
  * Thread-safe; takes no lock if the stack was seen before. `cache` belongs to the thread; the
  * function makes it if it is NULL.
  */
-	uint32_t
-	ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
-			 struct ts_stack_cache **cache, uint32_t *ret_flags);
+uint32_t ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
+			  struct ts_stack_cache **cache, uint32_t *ret_flags);
 
 /* Returns the sums over all threads. */
 struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker);

@@ -15,7 +15,8 @@
  * begins the trace, unless the use of CUDA has begun it.
  *
  * Names are copied at their first use. A name is UTF-8 text of at most 4096 bytes, best a constant.
- * A source that defines TRACESMITH_DOMAIN before the #include puts its names into that domain.
+ * A source that defines TRACESMITH_DOMAIN before it includes this header puts its names into that
+ * domain.
  * Equal names in different domains stay apart:
  *
  * 	#define TRACESMITH_DOMAIN "my library"
