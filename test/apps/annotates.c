@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * annotates WAY [...]: a program that says of itself what it does, by NVTX, and keeps what it said: a line of text for each
- * event in $TS_SAID, in the order in which its thread came to it.
+ * annotates WAY [...]: a program that annotates itself by NVTX and logs each event. The log,
+ * $TS_SAID, holds one line of text for each event, in the order of the event's thread.
+ * test/integration/test-annotations.py compares a trace with the log.
  *
- *	nest SEED THREADS EVENTS  ranges of several domains, nested at random, and others that cross threads
- *	gpu                       ranges around launches, of which the first comes before the first cuInit()
- *	switch                    launches, of which those in the middle are not to be recorded: its own switch is off
- *	open                      ranges are open when it ends; with `kill`, when it is killed
- *	fork                      children that go on with their parent's ranges, domains and strings
- *	bad                       everything that makes no sense
- *	texts N                   N distinct texts
- *	deep N                    N ranges within one another
- *	names                     names of everything, before and after there is a session
+ *     nest SEED THREADS EVENTS  ranges of several domains, nested at random; others cross threads
+ *     gpu       ranges around launches; the first range begins before the first cuInit()
+ *     switch N  launches, the middle ones between tracesmith_stop() and tracesmith_start()
+ *     open      ranges are open when the program ends; with `kill`, when SIGKILL ends the program
+ *     fork      a child that continues its parent's ranges, domains and strings
+ *     bad       invalid calls of every kind
+ *     texts N   N distinct texts
+ *     deep N    N ranges within one another
+ *     names     names of categories, threads and resources, before and after the session begins
  *
- * A line is: WHAT TID KEY DOMAIN LEVEL, KEY being the event's category.
+ * A line is: EVENT TID KEY DOMAIN LEVEL. KEY is the event's category.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -31,7 +32,7 @@
 #define N_CROSSING 64
 #define MOST_WIDE  64
 
-static void *domains[N_DOMAINS]; /* [0]: the default one */
+static void *domains[N_DOMAINS]; /* [0]: the default domain */
 static const char *const domain_names[N_DOMAINS] = {"-", "library", "bücher"};
 static FILE *said;
 static uint32_t last_key;
@@ -49,7 +50,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 	if (!said)
 		return;
 	va_start(list, format);
-	/* One write for a line: those of several threads do not mix. */
+	/* One write for a line: the lines of several threads do not mix. */
 	vfprintf(said, format, list);
 	va_end(list);
 }
@@ -75,7 +76,7 @@ static void make_domains(void)
 	domains[2] = nvtxDomainCreateW(L"b\u00fccher");
 }
 
-/* What a range says of itself follows from its key; the test works it out again. */
+/* The attributes of a range follow from its key; the test computes them from the key again. */
 static struct ts_nvtx_event_attributes attributes_of(uint32_t key, int domain, char *text,
 						     wchar_t *wide)
 {
@@ -171,7 +172,7 @@ static void end(int domain, uint32_t key, uint64_t id)
 
 /* ---- nest ---- */
 
-/* Ranges that one thread began and another may end. */
+/* Open ranges that any thread may end. */
 static struct {
 	pthread_mutex_t lock;
 	struct crossing {
@@ -188,7 +189,7 @@ static void cross(unsigned *seed)
 	int domain = rand_r(seed) % N_DOMAINS;
 	uint32_t key;
 
-	/* Under the lock: the order of lines is that of what happened. */
+	/* Under the lock: the order of lines is the order of events. */
 	pthread_mutex_lock(&crossing.lock);
 	if (crossing.n < N_CROSSING && rand_r(seed) % 2) {
 		key = new_key();
@@ -226,7 +227,10 @@ static void *nest_thread(void *data)
 			push(open[n].domain, open[n].key);
 			n++;
 		} else if (what < 6 && n) {
-			/* The innermost of any domain: those of others may lie within it. */
+			/*
+			 * Ends the innermost range of one domain; ranges of other domains may lie
+			 * within it.
+			 */
 			int domain = open[rand_r(&seed) % n].domain;
 
 			for (at = n - 1; open[at].domain != domain; at--)
@@ -261,7 +265,7 @@ static void nest_way(unsigned seed, int n_threads, int n_events)
 		    crossing.open[crossing.n].id);
 }
 
-/* ---- the others ---- */
+/* ---- the other ways ---- */
 
 static int gpu_way(void)
 {
@@ -333,7 +337,10 @@ static void fork_way(void)
 		fflush(said);
 	pid = fork();
 	if (!pid) {
-		/* The child's line of it: the level is told, but the range is the parent's. */
+		/*
+		 * The child's copy of the range: the pop returns its level, but the range belongs
+		 * to the parent.
+		 */
 		pop(1, key);
 		own = new_key();
 		push(1, own);
@@ -355,7 +362,7 @@ static void bad_way(void)
 
 	memset(long_text, 'l', sizeof(long_text) - 1);
 	wmemset(long_wide, L'\u20ac', sizeof(long_wide) / sizeof(*long_wide) - 1);
-	/* No session yet. */
+	/* No session exists yet. */
 	say("pop %d\n", nvtxRangePop());
 	nvtxMarkA(NULL);
 	nvtxMarkW(NULL);
@@ -366,7 +373,7 @@ static void bad_way(void)
 	nvtxRangeEnd(77);
 	nvtxMarkA(long_text);
 	nvtxMarkW(long_wide);
-	/* Structures of no size, of no version, too small, too large; none at all. */
+	/* Structures without size, without version, too small, too large; NULL. */
 	nvtxMarkEx(NULL);
 	nvtxMarkEx((void *)&attributes);
 	attributes.version = TS_NVTX_VERSION;
@@ -384,7 +391,7 @@ static void bad_way(void)
 	attributes.message.ascii = "with another's payload";
 	attributes.payload_type = 0x7fff;
 	nvtxMarkEx((void *)&attributes);
-	/* Handles that are none, and one that is over. */
+	/* Invalid domain handles, and one destroyed domain. */
 	nvtxDomainMarkEx((void *)(uintptr_t)0x5678, (void *)&attributes);
 	say("pop %d\n", nvtxDomainRangePop((void *)(uintptr_t)0x5678));
 	handle = nvtxDomainCreateA("short-lived");

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbaddisk.so, preloaded: a disk that goes bad under a daemon's sessions. While the file that TS_BAD_DISK names exists,
- * what their threads write ("session-N") waits; or, where TS_BAD_DISK_ERROR is an errno, fails with it: all of it, or the one
- * write alone that comes after TS_BAD_DISK_WRITES others. Everybody else's disk is well.
+ * libbaddisk.so, preloaded into a daemon: a disk that fails under the daemon's session threads
+ * ("session-N"). Replaces writev(). While the file $TS_BAD_DISK exists, writev() of a session
+ * thread waits.
+ *
+ * If TS_BAD_DISK_ERROR is an errno, writev() fails with it instead of waiting. If
+ * TS_BAD_DISK_WRITES is set too, only one call fails: the call that follows TS_BAD_DISK_WRITES
+ * successful ones. All other threads write normally.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bursts [THREADS]: launches when it is told to, so that what is recorded of it can be switched in between. Lines on
- * its standard input:
+ * bursts [THREADS]: launches on command, so that a test can switch recording between launches. Each
+ * line of standard input is a command:
  *
- *	go N	each thread launches N times and waits for its stream; "done" is printed when all have
- *	run	they launch on and on, in bursts; "running" is printed when all have begun
- *	halt	they stop; "halted" is printed when all have
- *	off	tracesmith_stop(), "off" is printed; on: tracesmith_start()
- *	mark	tracesmith_mark("enough"), "marked" is printed
+ *	go N	each thread launches N times and waits for its stream; then prints "done"
+ *	run	all threads launch in bursts until the next command; prints "running" after
+ *		each thread's first burst
+ *	halt	all threads stop; then prints "halted"
+ *	off	tracesmith_stop(), prints "off"
+ *	on	tracesmith_start(), prints "on"
+ *	mark	tracesmith_mark("enough"), prints "marked"
  *
- * Each line is followed by the number of launches so far. Ends at the end of its input.
+ * Each answer ends with the number of launches so far. The program ends at the end of its input.
  */
 #include <pthread.h>
 
@@ -29,8 +31,8 @@ static struct {
 	pthread_cond_t changed;
 	struct job jobs[MAX_THREADS];
 	int n;
-	unsigned order; /* counts up */
-	long launches;	/* that the order asks of each; 0: until the next order */
+	unsigned order; /* sequence number of the current order */
+	long launches;	/* per thread; 0: until the next order; < 0: none */
 	bool over;
 	int n_done;
 	int n_began;
@@ -50,7 +52,7 @@ static unsigned long long burst(struct gpu_stream stream, long n)
 	return (unsigned long long)n;
 }
 
-/* Launches as the order has it; the lock is held before and after. */
+/* Executes one order. The caller holds the lock; obey() releases it during the launches. */
 static void obey(struct job *job, unsigned order, long launches)
 {
 	unsigned long long n = 0;
@@ -97,7 +99,10 @@ static void *job_run(void *argument)
 	return NULL;
 }
 
-/* Of a thread that runs on, the order before this one is done when it comes to this. */
+/*
+ * Issues an order and prints the answer. A thread that is in a `run` ends it, and counts it in
+ * n_done, when the thread notices the new order.
+ */
 static void give(long launches, bool until_begun, const char *answer)
 {
 	pthread_mutex_lock(&all.lock);
@@ -112,7 +117,7 @@ static void give(long launches, bool until_begun, const char *answer)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* Those that run are done, each once, when the order changed. */
+/* Ends a `run`. Each thread counts in n_done once for the run. */
 static void halt(void)
 {
 	pthread_mutex_lock(&all.lock);
@@ -120,7 +125,10 @@ static void halt(void)
 	all.launches = -1;
 	__atomic_fetch_add(&all.order, 1, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&all.changed);
-	/* With the run, and with the order to do nothing. */
+	/*
+	 * Each thread counts twice: at the end of the run, and for this order, which launches
+	 * nothing.
+	 */
 	while (all.n_done < 2 * all.n)
 		pthread_cond_wait(&all.changed, &all.lock);
 	printf("halted %llu\n", all.total);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls N [A_SECOND [THREADS]]: N system calls of each thread that cost next to nothing (mremap of nothing, which is refused and which `--kernel-events`
- * tells of), at most so many a second of each thread, between two launches. For each thread a line of JSON: how many, and when, in
- * nanoseconds of CLOCK_MONOTONIC. With TS_APP_WAIT it waits for a line of input before.
+ * calls N [A_SECOND [THREADS]]: N cheap system calls in each thread, between two launches. The call
+ * is an mremap() of nothing: the kernel refuses it, and `--kernel-events` records it. Each thread
+ * makes at most A_SECOND calls a second (default: no limit).
+ *
+ * Prints one line of JSON for each thread: number of calls, start and end in nanoseconds of
+ * CLOCK_MONOTONIC, processor time. With TS_APP_WAIT, waits for a line of input before the calls.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,7 +17,7 @@
 
 #include "test/apps/gpu.h"
 
-#define PIECE	    64 /* calls between looks at the clock */
+#define PIECE	    64 /* calls between two readings of the clock */
 #define MAX_THREADS 16
 
 static uint64_t n_calls, per_second;
@@ -23,7 +26,7 @@ struct caller {
 	pthread_t thread;
 	int tid;
 	uint64_t start_ns, end_ns;
-	uint64_t processor_ns; /* its own */
+	uint64_t processor_ns; /* processor time of this thread */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -34,7 +37,10 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Begins no piece before it is due; one that is late is not made up for, so that no second has more than it may. */
+/*
+ * Makes the calls in pieces; no piece begins before it is due. A late piece delays all later ones,
+ * so that no second exceeds the limit.
+ */
 static void *call(void *data)
 {
 	struct caller *caller = data;
@@ -69,7 +75,7 @@ int main(int argc, char **argv)
 	gpu_open(NULL);
 	gpu_nothing(gpu_default_stream(0));
 	gpu_device_sync();
-	/* Until whoever asks for that says so. */
+	/* The test writes the line when its recording is ready. */
 	if (getenv("TS_APP_WAIT") && !fgets(line, sizeof(line), stdin))
 		return 1;
 	for (int i = 0; i < n_threads; i++)

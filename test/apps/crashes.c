@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crashes HOW MS: 100 kernels, each waited for, and then the end of the process by `abort`, `segv`
- * or `kill`, so many milliseconds after the last. A line says how long before the end each kernel
- * was waited for, in ns, the first one first. A second line says for how many ns the tracer's
- * thread "ts-flush" waited for a CPU meanwhile; "at least" if it still does.
+ * crashes HOW MS: launches and waits for 100 kernels, then ends itself by `abort`, `segv` or
+ * `kill`, MS milliseconds after the last kernel. test/integration/test-crashes.py runs it.
+ *
+ * The first line of output holds, for each kernel, the time from its synchronization to the end, in
+ * ns, in launch order. The second line holds how many ns the shim's thread "ts-flush" waited for a
+ * CPU meanwhile. It begins with "at least" if the thread is still waiting.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -38,7 +40,10 @@ static void read_task(const char *task, const char *name, char *text, size_t n_t
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* How long the flush thread waited for a CPU since its start; 0: there is no such thread. */
+/*
+ * Returns the ns that the flush thread has waited for a CPU since its start. Returns 0 if no such
+ * thread exists.
+ */
 static unsigned long long flusher_waited_ns(int *ret_waits)
 {
 	unsigned long long waited = 0;
@@ -61,7 +66,6 @@ static unsigned long long flusher_waited_ns(int *ret_waits)
 	return waited;
 }
 
-/* The end. */
 static void die(const char *how)
 {
 	if (!strcmp(how, "abort"))
@@ -93,7 +97,7 @@ int main(int argc, char **argv)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%llu ",
 				       (unsigned long long)(end - synced[i]));
 	line[at - 1] = '\n';
-	/* On the processor, as a program that is about to crash is. */
+	/* Stays on the CPU, as a program does before a crash. */
 	while (now_ns() < end)
 		;
 	waited = flusher_waited_ns(&waits) - waited;

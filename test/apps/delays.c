@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * delays FILE [PAGES]: what keeps a thread from its next launch, one thing after the other, with a launch between two: it
- * sleeps, waits for a futex that another thread holds, is preempted by a real-time one on its own CPU, touches PAGES fresh pages,
- * reads FILE piece by piece, from the disk if it can, asks a device, maps and unmaps memory, waits for a child that sleeps. For each a line of JSON
- * with what it measured itself, in nanoseconds of CLOCK_MONOTONIC. With TS_APP_WAIT it waits for a line of input before.
+ * delays FILE [PAGES]: delays a thread between launches, by one cause after the other. The thread
+ * sleeps; waits for a futex that another thread holds; is preempted by a real-time thread on its
+ * own CPU; touches PAGES fresh pages; reads FILE in pieces, from the disk if possible; calls
+ * ioctl() on a device; maps and unmaps memory; waits for a child that sleeps.
+ *
+ * Prints one line of JSON for each cause, with the program's own measurement in nanoseconds of
+ * CLOCK_MONOTONIC. The tests compare these lines with a trace that has kernel events. With
+ * TS_APP_WAIT, waits for a line of input before the first cause.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -48,7 +52,7 @@ static int tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* A launch, then the step's line; `more` begins with a comma. */
+/* Prints the line of a step, then launches. `more` is empty or begins with a comma. */
 static void tell(const char *what, uint64_t start_ns, uint64_t end_ns, const char *more)
 {
 	printf("{\"what\": \"%s\", \"tid\": %d, \"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
@@ -66,7 +70,7 @@ static void step_sleep(void)
 	tell("sleep", start_ns, now_ns(), "");
 }
 
-static uint32_t word; /* of the futex */
+static uint32_t word; /* the futex */
 static int partner_tid;
 static bool partner_stops;
 
@@ -109,7 +113,7 @@ static void pin(void)
 
 static uint64_t busy_since_ns;
 
-/* Takes its CPU now and then, whoever has it. */
+/* Occupies CPU 0 for 2 * GAP_NS at a time; its caller gave the thread real-time priority. */
 static void *busy_run(void *data)
 {
 	pin();
@@ -126,7 +130,7 @@ static void *busy_run(void *data)
 	return NULL;
 }
 
-/* Watches the clock on a CPU that it shares, for time that it missed because of its partner. */
+/* Reads the clock on a CPU that it shares, until it finds a gap that its partner caused. */
 static void step_preempted(void)
 {
 	const struct sched_param first = {.sched_priority = 1};
@@ -148,7 +152,10 @@ static void step_preempted(void)
 		last_ns = next_ns;
 		next_ns = now_ns();
 		since_ns = __atomic_load_n(&busy_since_ns, __ATOMIC_RELAXED);
-		/* Its turn began where ours ended, or it was somebody else who took it. */
+		/*
+		 * The gap counts only if the partner's turn began at the gap's start; another
+		 * thread may cause other gaps.
+		 */
 	} while (next_ns - start_ns < GIVE_UP_S * UINT64_C(1000000000) &&
 		 (next_ns - last_ns < GAP_NS || since_ns < last_ns ||
 		  since_ns - last_ns > GAP_NS / 20));
@@ -181,7 +188,10 @@ static void step_faults(size_t n_pages)
 	munmap(memory, n_bytes);
 }
 
-/* Whether none of the file is in memory any longer: not every file system lets go of it. */
+/*
+ * Drops the file from the page cache. Returns true if no page remains; some file systems keep
+ * pages.
+ */
 static bool make_cold(int fd)
 {
 	off_t n_bytes = lseek(fd, 0, SEEK_END);
@@ -262,7 +272,10 @@ static void step_child(void)
 		sleep_ns(SLEEP_NS);
 		_exit(0);
 	}
-	/* To fork is work, and takes as long as there is memory to share. */
+	/*
+	 * The time starts after fork(), because the duration of fork() grows with the memory of the
+	 * process.
+	 */
 	start_ns = now_ns();
 	waitpid(child, NULL, 0);
 	snprintf(more, sizeof(more), ", \"child\": %d", child);
@@ -275,13 +288,13 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	/* Lines of its own, whatever the child does with a copy of the buffer. */
+	/* Line buffering: the child's copy of the buffer is empty. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(NULL);
 	gpu_set_device(0);
 	gpu_nothing(gpu_default_stream(0));
 	gpu_device_sync();
-	/* Until whoever asks for that says so. */
+	/* The test writes the line when its recording is ready. */
 	if (getenv("TS_APP_WAIT") && !fgets(line, sizeof(line), stdin))
 		return 1;
 	step_sleep();

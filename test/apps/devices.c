@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices [ROUNDS]: two devices, one thread. Each works on a buffer of its own, then the first device's goes
- * to the second and comes back to the host from there.
+ * devices [ROUNDS]: one thread uses two devices. Each device works on its own buffer. Then the
+ * first device's buffer is copied to the second device, and from there to the host. The host
+ * compares the result.
  */
 #include "test/apps/gpu.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exits HOW [STATUS]: some work, then the end of the process in one of the ways that processes end. What was
- * done must be in the trace, and whoever waits must see the same end as without us.
+ * exits HOW [STATUS]: some work, then one way to end a process. test/integration/test-exits.py
+ * checks that the trace holds all of the work, and that the parent sees the same exit as without
+ * TraceSmith.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ static void said_at_exit(void)
 	printf("exits: atexit\n");
 }
 
-/* A child that never touches the GPU ends first, in the way that most children do. */
+/* Forks a child that never touches the GPU and ends by _exit(), as most children do. */
 static int fork_then_return(void)
 {
 	int child_status;
@@ -52,7 +53,7 @@ static int fork_then_return(void)
 	if (child < 0 || waitpid(child, &child_status, 0) != child || !WIFEXITED(child_status) ||
 	    WEXITSTATUS(child_status) != 5)
 		return 1;
-	/* Nobody else's child may turn up in this process. */
+	/* No other child may appear in this process, for example the private daemon. */
 	if (waitpid(-1, &child_status, WNOHANG) != -1 || errno != ECHILD)
 		return 1;
 	gpu_nothing(gpu_default_stream(0));
@@ -60,7 +61,7 @@ static int fork_then_return(void)
 	return gpu_close() ? GPU_FAILED : status;
 }
 
-/* Whatever the call, the shell says the same: its arguments, and a variable, have come to it. */
+/* The shell prints the same line for each call: its arguments and one variable reach it. */
 static void exec_by(const char *how)
 {
 	char shell[] = "sh", option[] = "-c", script[] = "echo exits: replaced $EXITS_WORD; exit 6";
@@ -90,7 +91,7 @@ static void exec_by(const char *how)
 		execveat(fd, "", argv, environment, AT_EMPTY_PATH);
 }
 
-/* What cannot be run leaves a process that goes on as before. */
+/* If exec fails, the process continues as before. */
 static int exec_in_vain(void)
 {
 	char nothing[] = "nothing", *argv[] = {nothing, NULL};

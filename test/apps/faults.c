@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * faults FAULT: makes one mistake, which `tsctl replay` is to find, and checks no result. FAULT: none, race (in shared
- * memory), unwritten (memory is read), streams (two that write the same and do not wait), host (memory is changed under a
- * copy), bounds (a write behind what is allocated; the program ends with the driver's error), sum (of floats, by atomics: it
- * depends on the order), stray (a write behind what was allocated, where something else is), call (none; the last kernel calls a function).
+ * faults FAULT: makes one mistake for `tsctl replay` to find, and checks no result. FAULT is:
+ *
+ *	none       no mistake
+ *	race       a race in shared memory
+ *	unwritten  a kernel reads memory that was never written
+ *	streams    two streams write the same memory without waiting
+ *	host       the host changes memory during a copy from it
+ *	bounds     a write past the end of an allocation; the program ends with the driver's error
+ *	sum        a sum of floats by atomics: the result depends on the order
+ *	stray      a write past the end of an allocation, into another allocation
+ *	call       no mistake; the last kernel calls a function
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +20,10 @@
 #define N	256u
 #define N_BYTES (N * sizeof(uint32_t))
 
-/* Each takes a pointer to N words, and begins with the thread's own in %rd3 and, of shared memory, in %r3. */
+/*
+ * Each kernel has one parameter, a pointer to N words. At its start the address of the thread's own
+ * word is in %rd3 (global) and %r3 (shared).
+ */
 #define KERNEL(name, body)                                                                  \
 	".visible .entry " name "(.param .u64 p)\n{\n"                                      \
 	".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.shared .align 4 .b8 words_" name "[1024];\n" \
@@ -21,7 +31,7 @@
 	"add.s64 %rd3, %rd1, %rd2;\ncvt.u32.u64 %r2, %rd2;\nmov.u32 %r4, words_" name ";\n" \
 	"add.u32 %r3, %r4, %r2;\nxor.b32 %r5, %r2, 512;\nadd.u32 %r5, %r4, %r5;\n" body     \
 	"ret;\n}\n"
-/* Of a function that is called: for who steps out of it. */
+/* A called function, for a debugger that steps out of it. */
 #define PLUS                                                                     \
 	".func (.param .b32 sum) plus(.param .b32 value)\n{\n.reg .b32 %r<3>;\n" \
 	"ld.param.u32 %r1, [value];\nadd.u32 %r2, %r1, 7;\n"                     \

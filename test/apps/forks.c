@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks WAY [CHILDREN [MOMENT]]: a program that makes children while it uses the GPU, each in the way that is told: fork,
- * vfork, clone, spawn, exit (a fork that only ends), touch (a fork whose calls to the driver fail). The children of
- * fork, vfork, clone and spawn run this program anew and use the GPU; each keeps a truth of its own, named $TS_TRUTH.0 and
- * so on. MOMENT: before (the first call to the GPU), from the main thread; after (it, from a thread that never calls the
- * GPU, while three others launch), and within (from those threads, between two launches). `tree` forks, before the
- * first call, children that fork children.
+ * forks WAY [CHILDREN [MOMENT]]: a program that creates children while it uses the GPU. WAY is
+ * fork, vfork, clone, spawn, exit (a forked child that only ends), touch (a forked child whose
+ * driver call fails), or tree.
+ *
+ * The children of fork, vfork, clone and spawn execute this program again and use the GPU. Each
+ * child writes its own truth, $TS_TRUTH.0 and so on.
+ *
+ * MOMENT is one of:
+ *
+ *	before  the main thread creates children before the first GPU call
+ *	after   (default) a thread without GPU calls creates them, while three other threads launch
+ *	within  the three launching threads create them, between two launches
+ *
+ * `tree` forks children before the first GPU call; each child forks children too.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -28,10 +36,10 @@
 
 static const char *way;
 static int n_children;
-static int n_made; /* also each child's number */
+static int n_made; /* also the number of the next child */
 static int worst;
 static int done;
-static int n_making; /* threads that make children at this moment */
+static int n_making; /* threads that create children now */
 static int (*driver_sync)(void);
 static char environments[MAX_CHILDREN][4096 / 16];
 
@@ -41,7 +49,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* What a child does that runs this program anew; and each of `tree`. */
+/* The GPU work of a child that executes this program again, and of each process of `tree`. */
 static int use_gpu(int n_launches)
 {
 	float values[N] = {1}, *memory;
@@ -57,7 +65,7 @@ static int use_gpu(int n_launches)
 	return gpu_close();
 }
 
-/* For a child of vfork() and clone(): nothing but exec and _exit. */
+/* Prepared before vfork() and clone(): their children may only call exec and _exit. */
 static char **child_environment(int number)
 {
 	static __thread char *environment[1024];
@@ -104,7 +112,10 @@ static pid_t make_child(int number)
 		return child;
 	}
 	if (!strcmp(way, "clone")) {
-		/* Its own memory, or its parent's with a stack of its own: by turns. */
+		/*
+		 * Alternates: a copy of the parent's memory, or the parent's memory with a separate
+		 * stack.
+		 */
 		static __thread char stack[65536] __attribute__((aligned(16)));
 
 		if (number % 2)
@@ -139,14 +150,14 @@ static void reap(pid_t child)
 	__atomic_store_n(&worst, 1, __ATOMIC_RELAXED);
 }
 
-/* Several at a time, until there were as many as are wanted. */
+/* Creates children, AT_ONCE at a time, until n_children exist. */
 static void *make_children(void *unused)
 {
 	pid_t children[AT_ONCE];
 	int n, number = 0;
 
 	do {
-		/* All launchers launch again by then. */
+		/* During the pause all launchers resume launching. */
 		__atomic_add_fetch(&n_making, 1, __ATOMIC_RELAXED);
 		usleep(PAUSE_US);
 		for (n = 0; n < AT_ONCE; n++) {
@@ -165,8 +176,8 @@ static void *make_children(void *unused)
 }
 
 /*
- * Launches without a break while children are made. Otherwise pauses after each burst: the size of the trace must not
- * depend on how long the children take.
+ * Launches without a break while children are created. At other times it pauses after each burst,
+ * so that the size of the trace does not depend on the children's run time.
  */
 static void *launch(void *makes_children)
 {
@@ -207,7 +218,7 @@ static void under_load(bool within)
 		pthread_join(launchers[i], NULL);
 }
 
-/* Before the first call to the GPU: children and theirs, all of which use it themselves. */
+/* Forks a tree of processes before the first GPU call. Each process of the tree uses the GPU. */
 static int tree(int depth)
 {
 	const char *path = getenv(TS_TRUTH_ENVIRONMENT);

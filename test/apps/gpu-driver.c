@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu.h over CUDA's driver API. The library is found at run time and the kernels are PTX text, so that
- * a machine with neither toolkit nor driver can build this; what loads it decides which GPU it is.
+ * gpu.h over CUDA's driver API. Loads libcuda.so.1 at run time and the kernels as PTX text, so that
+ * a machine without toolkit and driver can build it. The library found at run time decides whether
+ * the GPU is real or virtual. Counts through gpu-truth.c.
  */
 #include <dlfcn.h>
 
@@ -72,7 +73,7 @@ static const char ptx[] =
 	"	ret;\n"
 	"}\n";
 
-/* X(field, exported name, parameters): all of the driver that is used. */
+/* X(field, exported name, parameters): every driver function used here. */
 #define DRIVER(X)                                                                               \
 	X(init, cuInit, (unsigned flags))                                                       \
 	X(error_name, cuGetErrorName, (int error, const char **ret_name))                       \
@@ -240,7 +241,7 @@ static void open_device(int device)
 		load_functions(device, code->ptx, GPU_KERNELS, gpu_kernels());
 }
 
-/* The first use of a device is the main thread's, before it starts others. */
+/* The main thread makes the first use of a device, before it starts other threads. */
 void gpu_set_device(int device)
 {
 	if (!devices[device].context)

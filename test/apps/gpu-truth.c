@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The half of gpu.h that both backends share: what they did is counted here, so that both forms of a
- * program mean the same by each count.
+ * The half of gpu.h that both backends share (gpu-driver.c, gpu-runtime.cu): it counts calls and
+ * operations, so that each count has one meaning in both forms of a program. Fills struct ts_truth
+ * (truth.h).
  */
 #include "test/apps/gpu.h"
 
@@ -9,7 +10,7 @@ static struct ts_truth *truth;
 static uint32_t next_stream = TS_TRUTH_FIRST_CREATED_STREAM;
 static __thread bool thread_is_counted;
 
-/* What one launch of a graph does. */
+/* Operations of one launch of a graph. */
 struct gpu_tally {
 	uint64_t copies[TS_TRUTH_DIRECTIONS];
 	uint64_t copy_bytes[TS_TRUTH_DIRECTIONS];
@@ -17,7 +18,7 @@ struct gpu_tally {
 	uint64_t launches[TS_TRUTH_KERNELS];
 };
 
-/* Of the graph that this thread captures, or NULL. */
+/* The graph that this thread captures, or NULL. */
 static __thread struct gpu_tally *capturing;
 
 static uint32_t n_kernels;

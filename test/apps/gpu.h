@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA as the test programs use it. A program is written once against this header and built twice:
- * with gpu-runtime.cu (nvcc, the runtime API, <<<>>>) and with gpu-driver.c (plain C, the driver API
- * found at run time, kernels as PTX text). Every function makes the one CUDA call that it is named
- * for, ends the program with a line on stderr where that call fails, and counts in the truth.
+ * CUDA for the test programs. A program is written once against this header and built twice: with
+ * gpu-runtime.cu (nvcc, the runtime API, <<<>>>) and with gpu-driver.c (plain C, the driver API
+ * found at run time, kernels as PTX text). Each function makes the CUDA call that it is named for
+ * and counts it in the truth. If the call fails, the function prints a line on stderr and ends the
+ * program.
  *
- * Thread-safe. A thread that uses a device other than 0 calls gpu_set_device() first; every thread but
- * the first calls it in any case.
+ * Thread-safe. Every thread except the first calls gpu_set_device() before its first use. The first
+ * thread calls it only to use a device other than 0.
  */
 #pragma once
 
@@ -20,8 +21,8 @@
 extern "C" {
 #endif
 
-#define GPU_FAILED  9  /* exit status where a CUDA call failed */
-#define GPU_SKIPPED 77 /* exit status where the machine lacks something */
+#define GPU_FAILED  9  /* exit status if a CUDA call fails */
+#define GPU_SKIPPED 77 /* exit status if the machine lacks a requirement */
 
 struct gpu_stream {
 	void *handle; /* NULL: the device's default stream */
@@ -35,7 +36,7 @@ enum gpu_kernel {
 	GPU_KERNELS
 };
 
-/* Order of struct ts_truth.calls; the backends give the names. */
+/* Indices of struct ts_truth.calls; each backend sets the names. */
 enum gpu_call {
 	GPU_CALL_LAUNCH,
 	GPU_CALL_MALLOC,
@@ -66,14 +67,14 @@ enum gpu_call {
 };
 
 /*
- * Kernels that a program brings besides those three, which they follow in the truth. <program>-driver.c has them as
- * PTX, <program>-runtime.cu as nvcc compiles them.
+ * A program's own kernels; in the truth they follow the three of enum gpu_kernel.
+ * <program>-driver.c holds them as PTX, <program>-runtime.cu as CUDA C++ for nvcc.
  */
 struct gpu_code {
 	const char *const *names;     /* ends with NULL */
 	const char *ptx;	      /* for the driver form */
-	const void *const *functions; /* for the runtime form: what the host calls the kernels */
-	int capability; /* that a device must have, as 80; else the program is skipped */
+	const void *const *functions; /* for the runtime form: the host functions of the kernels */
+	int capability;		      /* required of the device, for example 80; otherwise skips */
 };
 
 struct gpu_shape {
@@ -82,7 +83,7 @@ struct gpu_shape {
 
 /* The first call of a program; code may be NULL. */
 void gpu_open(const struct gpu_code *code);
-/* The last call of a program that comes to its end; returns its exit status. */
+/* The last call of a program that ends normally. Returns the exit status. */
 int gpu_close(void);
 
 struct ts_truth *gpu_truth(void);
@@ -124,14 +125,18 @@ void gpu_device_sync(void);
 void gpu_saxpy(uint32_t n, float a, const float *x, float *y, struct gpu_stream stream);
 /* x[i] *= a */
 void gpu_scale(uint32_t n, float a, float *x, struct gpu_stream stream);
-/* One thread that does nothing. */
+/* One thread; the kernel is empty. */
 void gpu_nothing(struct gpu_stream stream);
-/* The program's own kernel of that place in its code; arguments: a pointer to each. */
+/*
+ * Launches the program's own kernel number `own`, an index of gpu_code.names. `arguments` holds a
+ * pointer to each argument.
+ */
 void gpu_launch(uint32_t own, struct gpu_shape shape, void **arguments, struct gpu_stream stream);
 
 /*
- * Between begin and end, what the calling thread puts into the stream (and into others that events bring in) goes into a graph
- * rather than to the device; it is counted as done whenever the graph is launched.
+ * Stream capture. Between begin and end, operations of the calling thread on the stream go into a
+ * graph instead of the device. Streams joined by events take part too. Each launch of the graph
+ * counts these operations in the truth.
  */
 struct gpu_graph {
 	void *handle; /* the executable graph */
@@ -142,7 +147,7 @@ struct gpu_graph gpu_capture_end(struct gpu_stream stream);
 void gpu_graph_launch(struct gpu_graph graph, struct gpu_stream stream);
 void gpu_graph_destroy(struct gpu_graph graph);
 
-/* For the backends: names into the truth, then counting. */
+/* For the backends: gpu_truth_begin() sets the names, the other functions count. */
 void gpu_truth_begin(const char *const call_names[GPU_CALLS], const struct gpu_code *code);
 uint32_t gpu_kernels(void);
 void gpu_need_capability(const struct gpu_code *code, int major, int minor);

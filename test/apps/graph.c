@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph [STEPS]: a training step as frameworks launch it: captured once - a copy in, kernels, a set and a copy beside
- * them in a second stream, a copy out - and launched as a graph for every step after. Each step's input is written into the
- * pinned buffer that the graph reads.
+ * graph [STEPS]: a training step as frameworks launch it. The step is captured once: a copy in,
+ * kernels, a memset, a copy in a second stream, a copy out. Then the program launches the graph for
+ * each step. The host writes the input of each step into the pinned buffer that the graph reads.
  */
 #include "test/apps/gpu.h"
 

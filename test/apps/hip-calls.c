@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hip-calls N: what a HIP program does, N launches among it, with libamdhip64-standin. */
+/*
+ * hip-calls N: the calls of a HIP program with N launches. Links against libamdhip64-standin
+ * (hip-standin.c).
+ */
 #include <stdlib.h>
 
 #include "test/apps/hip-standin.h"

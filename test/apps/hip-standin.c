@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands in for libamdhip64 where it is only looked at from outside: functions of its names that take what HIP's take and do nothing.
+ * A stand-in for libamdhip64 for tests that observe its calls from outside, by probes. Each
+ * function has the name and the parameters of HIP's function, and does nothing.
  */
 #include "test/apps/hip-standin.h"
 
-/* What an optimiser may not see through: that an argument is not used. */
+/* Keeps the optimiser from removing an unused argument. */
 #define USE(value) __asm__ volatile("" ::"r"(value))
 
 int hipMalloc(void **memory, size_t n_bytes)

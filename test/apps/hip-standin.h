@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of HIP's runtime that hip-calls.c calls, with its layout of arguments. */
+/* The functions of HIP's runtime that hip-calls.c calls, with HIP's layout of arguments. */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host: between launches the host works, 70 % of the time in preprocess() and 30 % in load(), as measured by the thread's own
- * clock. The build makes it with and without frame pointers, as C and as C++.
+ * host: the host computes between launches, 70 % of the time in preprocess() and 30 % in load(), by
+ * the thread's CPU clock. The build compiles it with and without frame pointers, as C and as C++.
+ * The tests of sampling compare a profile with these shares.
  *
  *	host [ROUNDS [MS]]      rounds of MS milliseconds of processor time each (default: 20 of 50)
  *
@@ -22,7 +23,10 @@ static uint64_t thread_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Some hundred microseconds of arithmetic between looks at the clock, in the function that the macro stands in. */
+/*
+ * Computes for some hundred microseconds between two readings of the clock. A macro, so that the
+ * samples fall into the function that uses it.
+ */
 #define WORK(ns)                                                                   \
 	do {                                                                       \
 		uint64_t begun = thread_ns(), x = begun | 1;                       \
@@ -34,7 +38,7 @@ static uint64_t thread_ns(void)
 		result = x;                                                        \
 	} while (0)
 
-/* Not the same code, or the compiler makes one function of both. */
+/* preprocess() and load() differ, because the compiler merges identical functions. */
 static __attribute__((noinline)) void preprocess(uint64_t ns)
 {
 	WORK(ns);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hungry FILE [self]: what want of memory does to a program, best in a cgroup with little of it. It reads FILE, which has more
- * bytes than there is memory, launches, and waits for a child that takes memory until it is killed; with `self` it does that
- * itself in the end. For each step a line of JSON with what it measured, in nanoseconds of CLOCK_MONOTONIC. With TS_APP_WAIT it
- * waits for a line of input before.
+ * hungry FILE [self]: the effects of memory shortage on a program, best in a cgroup with little
+ * memory. It reads FILE, which should exceed the memory. It launches, and waits for a child that
+ * allocates until the kernel kills it. With `self` it finally allocates in the same way itself.
+ *
+ * Prints one line of JSON for each step, with its own measurement in nanoseconds of
+ * CLOCK_MONOTONIC. With TS_APP_WAIT, waits for a line of input before the first step.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,7 +17,7 @@
 #include "test/apps/gpu.h"
 
 #define PIECE_BYTES (1u << 20)
-#define MOST_BYTES  (UINT64_C(4) << 30) /* that it takes where nobody stops it */
+#define MOST_BYTES  (UINT64_C(4) << 30) /* limit if nothing kills the process */
 
 static uint64_t now_ns(void)
 {
@@ -25,7 +27,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A launch, then the step's line; `more` begins with a comma. */
+/* Prints the line of a step, then launches. `more` is empty or begins with a comma. */
 static void tell(const char *what, uint64_t start_ns, uint64_t end_ns, const char *more)
 {
 	printf("{\"what\": \"%s\", \"tid\": %d, \"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
@@ -93,13 +95,13 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	/* Lines of its own, whatever the child does with a copy of the buffer. */
+	/* Line buffering: the child's copy of the buffer is empty. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(NULL);
 	gpu_set_device(0);
 	gpu_nothing(gpu_default_stream(0));
 	gpu_device_sync();
-	/* Until whoever asks for that says so. */
+	/* The test writes the line when its recording is ready. */
 	if (getenv("TS_APP_WAIT") && !fgets(line, sizeof(line), stdin))
 		return 1;
 	step_read(argv[1]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ladder [RUNGS]: stacks that are known. From 1 to RUNGS (10 unless told) calls of climb() deep a kernel is launched, as
- * many times as it is deep; from carry(), as deep, one copy of as many KiB. What a trace says was launched from where
- * can be told from RUNGS alone.
+ * ladder [RUNGS]: launches from known stacks (default: 10 rungs). For each depth from 1 to RUNGS,
+ * climb() launches from that depth; the number of launches equals the depth. carry() makes one copy
+ * from the same depth; its size in KiB equals the depth. RUNGS alone determines every launch and
+ * stack that a trace must show.
  */
 #include "test/apps/gpu.h"
 
@@ -13,7 +14,10 @@ struct ladder {
 	struct gpu_stream stream;
 };
 
-/* Each call is a frame of its own, whatever the compiler would rather have. */
+/*
+ * noinline and the asm keep a frame for each call; the compiler would turn the recursion into a
+ * loop.
+ */
 static void __attribute__((noinline)) climb(const struct ladder *ladder, unsigned int left)
 {
 	if (left > 1)

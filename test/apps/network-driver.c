@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of network.c as PTX text: what `nvcc -ptx -O3 -arch=compute_75` makes of network-runtime.cu, without comments
- * and for older drivers too.
+ * The kernels of network.c as PTX text: the output of `nvcc -ptx -O3 -arch=compute_75` for
+ * network-runtime.cu, without comments, and with a lower .version for older drivers.
  */
 #include "test/apps/network.h"
 

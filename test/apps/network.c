@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * network [STEPS]: a network of two layers learns to tell four kinds of points apart: forward, loss, backward and
- * descent as kernels, nine launches a step. The host trains the same network in double and both must
- * agree, after every step on the loss and in the end on every weight; and the loss must fall.
+ * network [STEPS]: trains a network of two layers to classify points into four classes. Forward,
+ * loss, backward and descent are kernels, nine launches a step. The host trains the same network in
+ * double. Both must agree on the loss after every step and on every weight at the end, and the loss
+ * must fall. The kernels come from network-driver.c or network-runtime.cu.
  */
 #include <math.h>
 
@@ -18,7 +19,7 @@
 #define RATE	   0.5f
 #define TOLERANCE  1e-4
 
-/* Layers are rows of weights, one row an output, the bias last. */
+/* A layer is a matrix of weights: one row for each output, the bias last in the row. */
 struct host {
 	double x[BATCH * N_IN], hidden[BATCH * N_HIDDEN], out[BATCH * N_CLASSES];
 	double d_hidden[BATCH * N_HIDDEN], d_out[BATCH * N_CLASSES];
@@ -28,8 +29,8 @@ struct host {
 
 struct device {
 	float *x, *hidden, *out, *d_hidden, *d_out, *w1, *w2, *dw1, *dw2;
-	float *losses;	/* of the step's samples */
-	float *history; /* the mean of each step */
+	float *losses;	/* of each sample of the step */
+	float *history; /* mean loss of each step */
 	uint32_t *label;
 };
 
@@ -60,7 +61,7 @@ static void device_init(struct device *device, struct host *host)
 	for (uint32_t i = 0; i < BATCH; i++) {
 		const double *x = &host->x[i * N_IN];
 
-		/* No line parts these: it takes the hidden layer. */
+		/* The classes are not linearly separable: the hidden layer is necessary. */
 		host->label[i] = (x[0] * x[1] > 0) + 2 * (x[2] + x[3] > 0);
 	}
 	device->label = gpu_malloc(sizeof(host->label));
@@ -224,7 +225,7 @@ static double host_step(struct host *host)
 	return loss;
 }
 
-/* NaN is not near anything. */
+/* The comparison is false for NaN, so NaN fails. */
 static void check_near(const char *what, int i, double got, double want)
 {
 	if (fabs(got - want) <= TOLERANCE * (1 + fabs(want)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of network.c, by the order in which both of its forms have them. */
+/* The kernels of network.c, in the order of both forms (network-driver.c, network-runtime.cu). */
 #pragma once
 
 #include "test/apps/gpu.h"
@@ -7,8 +7,8 @@
 #define NETWORK_BLOCK 128u
 
 enum network_kernel {
-	NETWORK_FORWARD, /* y = x w', squashed or not */
-	NETWORK_LOSS,	 /* softmax and cross entropy, with the gradient of what went in */
+	NETWORK_FORWARD, /* y = x w', with or without tanh */
+	NETWORK_LOSS,	 /* softmax and cross entropy, with the gradient of its input */
 	NETWORK_MEAN,	 /* by one block */
 	NETWORK_WEIGHTS, /* the gradient of a layer's weights */
 	NETWORK_BACK,	 /* the gradient of a layer's input, through tanh */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvrtc: CUDA C++ compiled while the program runs, as CuPy and Numba's kin do: the source below becomes PTX by
- * libnvrtc, the driver loads it, and the host checks what it computed. A source with a mistake must be refused with the
- * compiler's words. Where there is no libnvrtc the program is skipped.
+ * nvrtc: compiles CUDA C++ at run time, as CuPy and Numba do. libnvrtc compiles the source below to
+ * PTX, the driver loads it, and the host checks the results. libnvrtc must refuse a source with a
+ * mistake and name the mistake in its log. If the machine has no libnvrtc, the program skips.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static const char source[] =
 	"		y[i] = FACTOR * factors[i % 4] * sinf(x[i]);\n"
 	"}\n";
 
-/* As nvrtc.h declares them; a program is a pointer, a result a number with 0 for success. */
+/* Declared as in nvrtc.h; a program is a pointer, a result is a number (0: success). */
 #define NVRTC(X)                                                                             \
 	X(create, nvrtcCreateProgram,                                                        \
 	  (void **ret_program, const char *source, const char *name, int n_headers,          \
@@ -84,7 +84,10 @@ static void load(void)
 #undef LOAD
 }
 
-/* Returns the PTX, or NULL where the compiler refuses the source; its words then go into log. */
+/*
+ * Returns the PTX; the caller frees it. If the compiler refuses the source, returns NULL and copies
+ * the compiler's log to `log`.
+ */
 static char *compile(const char *text, char *log, size_t log_bytes)
 {
 	static const char *const options[] = {"--gpu-architecture=compute_75", "-DFACTOR=0.5f"};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX for a test program: NVIDIA's own headers where the build has them (NVTX_HEADERS), else an instance of the same
- * interface over the project's declarations, which finds its tool in the same way. A program calls the functions by
- * their own names in either.
+ * NVTX for a test program. If the build has NVIDIA's headers (NVTX_HEADERS), includes them.
+ * Otherwise implements the same interface over the project's declarations, and finds its tool in
+ * the same way, by NVTX_INJECTION64_PATH. In both cases a program calls the functions by their NVTX
+ * names.
  */
 #pragma once
 

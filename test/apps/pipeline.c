@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipeline [ROUNDS]: a copy/compute pipeline as inference servers have it. Pinned buffers cross one
- * stream in, are worked on in two others, and leave by a fourth; events hold the order, no thread
- * waits before the end of a round. A device-to-device copy keeps the last input.
+ * pipeline [ROUNDS]: a copy and compute pipeline like that of an inference server. Pinned buffers
+ * enter by one stream, two other streams compute, and a fourth stream copies the results out.
+ * Events order the streams; no thread waits before the end of a round. A device-to-device copy
+ * keeps the last input.
  */
 #include "test/apps/gpu.h"
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * profiler WAY [ROUNDS]: an application with a profiler of its own, as PyTorch's is: in the middle of its work it takes
- * CUPTI, gathers what it does, lets go, and works on. What it gathered is printed, and must be the same whatever
- * else looks on. WAY: subscribe, activity (buffers alone, nobody subscribed), clock (with a clock of its own),
- * finalize, keep (it never lets go), first (before the driver is initialised), first-keep.
+ * profiler WAY [ROUNDS]: an application with its own profiler, like PyTorch's. In the middle of its
+ * work it subscribes to CUPTI, gathers records, releases CUPTI, and works on. It prints the
+ * gathered counts. They must be the same with and without TraceSmith:
+ * test/integration/test-profiler.py compares them.
  *
- * Around its profiling it launches `scale`, while it profiles `nothing`, so that it shows in a trace who saw what.
+ * WAY: subscribe, activity (activity buffers only, no subscriber), clock (with its own timestamp
+ * callback), finalize (ends by cuptiFinalize()), keep (never releases CUPTI), first (before the
+ * driver's initialization), first-keep.
+ *
+ * It launches `scale` while it does not profile, and `nothing` while it profiles. A trace so shows
+ * which tool saw which launch.
  */
 #include <time.h>
 
@@ -17,7 +22,7 @@
 #define OUTSIDE	     100 /* launches before and after */
 #define WITHIN	     60
 #define CLOCK_AHEAD  UINT64_C(1000000000000000)
-/* What buffers hold before: who believes them to be zeroed shows it. */
+/* Initial content of buffers: a reader that expects zeros fails. */
 #define GARBAGE 0xa5
 
 static const uint32_t kinds[] = {TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -155,7 +160,10 @@ static void let_go(const char *way)
 		check(cuptiFinalize(), "cuptiFinalize");
 	else if (strcmp(way, "activity"))
 		check(cuptiUnsubscribe(subscriber), "cuptiUnsubscribe");
-	/* As some do, once more; not where nothing is left of CUPTI. */
+	/*
+	 * Some profilers flush once more after unsubscribing. After cuptiFinalize() CUPTI cannot
+	 * flush.
+	 */
 	if (strcmp(way, "finalize"))
 		check(cuptiActivityFlushAll(TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED),
 		      "cuptiActivityFlushAll");
@@ -189,7 +197,10 @@ static void work_within(float *memory)
 	gpu_device_sync();
 }
 
-/* Where TS_APP_WAIT asks for it: until whoever records has noticed that the profiler is done, and says so with a line. */
+/*
+ * With TS_APP_WAIT, waits for a line. The test writes it when the recorder has noticed the end of
+ * profiling.
+ */
 static void pause_for(void)
 {
 	char line[16];

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandboxed own|listed [exec|fork]: installs a seccomp filter before its first GPU call, which kills it for every system call that is not
- * in a list: `own` is what this program and the virtual GPU need; `listed` is that and what TraceSmith says it needs
- * (proto/abi/sandbox.h). Then it uses the GPU from two threads; with `exec` as a program that it starts in its place, with `fork` also
- * in a child.
+ * sandboxed own|listed [exec|fork]: installs a seccomp filter before its first GPU call. The filter
+ * kills the process for each system call outside a list. `own` permits the calls of this program
+ * and the virtual GPU. `listed` also permits the calls that TraceSmith documents
+ * (proto/abi/sandbox.h).
+ *
+ * Then the program uses the GPU from two threads. With `exec` it first replaces itself by this
+ * program. With `fork` a child uses the GPU too. test/integration/test-odd.py runs it.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sanitized [MISTAKE]: copies to the GPU and back, and makes one mistake that the sanitizer of its build reports: overflow, leak,
- * race or shift. Built with each sanitizer.
+ * sanitized [MISTAKE]: copies to the GPU and back, then makes one mistake for the sanitizer of its
+ * build to report: overflow, leak, race or shift. The build makes one form for each sanitizer.
  */
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * saxpy [LAUNCHES]: the first program everyone writes. One thread, the default stream, blocking copies
- * of pageable memory, two buffers, a pair of events around the kernels.
+ * saxpy [LAUNCHES]: the classic first program. One thread, the default stream, blocking copies of
+ * pageable memory, two buffers, a pair of events around the kernels.
  */
 #include "test/apps/gpu.h"
 
@@ -10,7 +10,7 @@
 static void check_result(const float *x, const float *y, const float *back, int launches)
 {
 	for (uint32_t i = 0; i < N; i++) {
-		/* Small whole numbers: exact in float, in whatever order they are added. */
+		/* Small whole numbers: exact in float, in any order of addition. */
 		float want = y[i] + (float)launches * 2 * x[i];
 
 		if (back[i] == want)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program looks like that uses tracesmith/annotate.h. Compiled as C and as C++; linked with nothing.
+ * An example of a program that uses tracesmith/annotate.h. Compiled as C and as C++; links to no
+ * library of the project. test/integration/test-annotations.py runs it.
  */
 #define TRACESMITH_DOMAIN "says"
 #include "inject/include/tracesmith/annotate.h"

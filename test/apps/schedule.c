@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule N[:STREAMS] STEP ...: does the steps, N times, with that many streams (8). What it does and in which order is its arguments', how long kernels and the host take
- * too, so that one run can be another one with an edit made: what `tsctl replay --what-if` says of the one is compared with the
- * other. Steps:
- *   a:S:US b:S:US c:S:US   a kernel of that name, of so many microseconds, into stream S (from 0 on)
- *   a:S:US:ROUNDS:BLOCKS   the same, of so many blocks (1) that do something so many times (0) besides: what the virtual GPU's model
- *                          counts, where it knows nothing of a kernel that sleeps
- *   in:S:KB out:S:KB       a copy to the device or back, pinned; page-in:S:KB, page-out:S:KB: pageable
- *   set:S:KB               memory is set
- *   record:E:S wait:E:S    event E (0 to 7) is recorded in stream S; the stream waits for it
- *   sync:S event:E device  the host waits for the stream, the event, the device
- *   host:US                the host does something else
- *   { }                    what stands between is captured from stream 0 the first time, and launched as a graph
+ * schedule N[:STREAMS] STEP ...: executes the steps N times, on STREAMS streams (default: 8). The
+ * arguments fix the operations, their order, and the durations of kernels and host work. So one run
+ * can equal another run with an edit, and a test compares `tsctl replay --what-if` of the first
+ * with the second. Steps:
+ *
+ *     a:S:US b:S:US c:S:US   kernel a, b or c, of US microseconds, into stream S (from 0)
+ *     a:S:US:ROUNDS:BLOCKS   the same with BLOCKS blocks (default: 1) that also loop ROUNDS
+ *                            times (default: 0); the virtual GPU's cost model counts the
+ *                            loop, but not the sleep of a kernel
+ *     in:S:KB out:S:KB       a copy to the device or back, pinned
+ *     page-in:S:KB page-out:S:KB  the same, pageable
+ *     set:S:KB               a memset
+ *     record:E:S wait:E:S    event E (0 to 7) is recorded in stream S; stream S waits for it
+ *     sync:S event:E device  the host waits for the stream, the event, the device
+ *     host:US                the host sleeps US microseconds
+ *     { }                    the steps between are captured from stream 0 the first time,
+ *                            and launched as a graph
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +30,7 @@
 #define N_GRAPHS  8
 #define MAX_KB	  64
 
-/* Sleeps until its time is over: however many run at once, no CPU is taken from another. */
+/* A kernel that sleeps until its time is over: concurrent kernels do not compete for CPUs. */
 #define WORK(name)                                                                         \
 	".visible .entry " name "(.param .u64 " name "_ns, .param .u32 " name "_rounds)\n" \
 	"{\n"                                                                              \
@@ -134,7 +139,7 @@ static void do_step(const char *step)
 		fail(step);
 }
 
-/* Returns the step behind the graph. */
+/* Returns the index of the closing brace. */
 static int do_graph(int argc, char **argv, int i, bool first_time, int which)
 {
 	int end = i + 1;
@@ -165,7 +170,10 @@ static void open_all(void)
 		pageable[i] = malloc(MAX_KB * 1024);
 		memset(pinned[i], 1, MAX_KB * 1024);
 		memset(pageable[i], 1, MAX_KB * 1024);
-		/* Once each, so that none is slow for being the first; one after the other, so that no edit takes them for the steps. */
+		/*
+		 * Warms up each stream, so that no step is slow because it is the first. One
+		 * operation after the other, so that no edit confuses them with steps.
+		 */
 		gpu_h2d_async(device[i], pinned[i], 1024, streams[i]);
 		gpu_device_sync();
 		launch(0, i, 10, 1, 1);

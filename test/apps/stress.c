@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stress [LAUNCHES [THREADS [BURST]]]: as many empty kernels as asked for (1,000,000 unless told), shared
- * among threads that each have a stream. Nothing else happens: the launch path, its ring and the daemon
- * behind it are all that is under load. With BURST a thread waits for its stream after so many launches,
- * before the device makes it wait. For those who ask with TS_APP_TIME the seconds that a thread spent
- * launching, not waiting, are printed on stderr.
+ * stress [LAUNCHES [THREADS [BURST]]]: launches empty kernels (default: 1,000,000 launches, 4
+ * threads). Each thread has a stream. The load is only on the launch path, its ring and the daemon.
+ *
+ * With BURST a thread waits for its stream after BURST launches, before the device's queue makes it
+ * wait. With TS_APP_TIME prints on stderr the mean number of seconds that a thread spent in
+ * launches, without the waits.
  */
 #include <pthread.h>
 #include <time.h>
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
 	gpu_device_sync();
 	for (int i = 0; i < n; i++) {
 		jobs[i] = (struct job){.burst = burst};
-		/* With the one above, the sum is what was asked for. */
+		/* The sum includes the launch above and equals the number requested. */
 		jobs[i].launches = (launches - 1) / n + (i < (launches - 1) % n);
 		if (pthread_create(&jobs[i].thread, NULL, job_run, &jobs[i])) {
 			fprintf(stderr, "stress: no thread\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of tensor.c as PTX text: what `nvcc -ptx -O3 -arch=compute_80` makes of tensor-runtime.cu, without comments
- * and for older drivers too.
+ * The kernel of tensor.c as PTX text: the output of `nvcc -ptx -O3 -arch=compute_80` for
+ * tensor-runtime.cu, without comments, and with a lower .version for older drivers.
  */
 #include "test/apps/tensor.h"
 

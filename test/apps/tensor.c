@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensor [ROUNDS]: a matrix multiply of halves through the tensor cores, as libraries write it: tiles copied ahead by cp.async,
- * fragments by ldmatrix, mma.sync into float. The values are such that every sum is exact: each result must be
- * the host's to the last bit.
+ * tensor [ROUNDS]: a matrix multiply of halves by tensor cores, as libraries write it: cp.async
+ * prefetches tiles, ldmatrix loads fragments, mma.sync accumulates in float. The values make every
+ * sum exact: each result must equal the host's to the last bit. The kernel comes from
+ * tensor-driver.c or tensor-runtime.cu.
  */
 #include "test/apps/tensor.h"
 
@@ -10,7 +11,7 @@
 #define N 128
 #define K 160
 
-/* The half of whole / 32, for |whole| < 64. */
+/* Returns the half-precision bits of whole / 32, for |whole| < 64. */
 static uint16_t half_of(int whole)
 {
 	uint32_t magnitude = (uint32_t)abs(whole), exponent = 31;
@@ -21,7 +22,10 @@ static uint16_t half_of(int whole)
 		magnitude <<= 1;
 		exponent--;
 	}
-	/* magnitude is 1.f * 2^10 and was shifted by 31 - exponent; 1024 / 32 is 2^5, biased by 15: 20. */
+	/*
+	 * The loop leaves magnitude = 1.f * 2^10, shifted left by 31 - exponent. 1024 / 32 is 2^5;
+	 * with the bias of 15 the exponent is 20.
+	 */
 	return (uint16_t)((whole < 0) << 15 | (exponent - 31 + 20) << 10 | (magnitude & 0x3ff));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of tensor.c: c += a b for row-major halves a and b and floats c, a tile of 64 by 64 a block. Rows and columns
- * are multiples of 64, what is summed over one of 32.
+ * The kernel of tensor.c: c += a b for row-major halves a and b and floats c; one block computes a
+ * tile of 64 by 64. Rows and columns are multiples of 64, the summed dimension is a multiple of 32.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads [THREADS [LAUNCHES]]: launches from many threads at once. Half of them have a stream of their
- * own, half share the default stream; each copies a buffer there and back, and ends before the program does,
- * so that what belonged to a thread outlives it. A second wave follows the first.
+ * threads [THREADS [LAUNCHES]]: launches from many threads at once. Half of the threads have their
+ * own stream, half share the default stream. Each thread copies a buffer to the device and back,
+ * and ends before the program ends, so that the records outlive their thread. A second wave follows
+ * the first.
  */
 #include <pthread.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a test program knows to be true of itself, kept in a shared-memory file while it runs: a trace
- * of it is compared with this, also when the program was killed half-way. A thing is counted after
- * the call that did it returned success, so that a count never runs ahead of what happened.
+ * The truth: counts of a test program's own GPU work, in a shared-memory file. Tests compare the
+ * program's trace with the truth, even after the program is killed. A program counts an operation
+ * after its call returned success, so that a count never exceeds the work done.
  *
- * The file is $TS_TRUTH; without it the counts are kept in private memory and nobody sees them.
- * truth.py reads (and, for Python programs, writes) the same layout. Counting is thread-safe.
+ * The file is $TS_TRUTH; without that variable the counts stay in private memory. truth.py reads
+ * the same layout, and writes it for Python programs. Counting is thread-safe.
  */
 #pragma once
 
@@ -43,8 +43,8 @@ struct ts_truth {
 	uint64_t magic;
 	uint32_t n_bytes; /* sizeof(struct ts_truth) */
 	uint32_t pid;
-	uint64_t finished; /* 1: main() came to its end */
-	uint64_t threads;  /* that made a counted call */
+	uint64_t finished; /* 1: main() returned normally */
+	uint64_t threads;  /* threads that made a counted call */
 	uint64_t devices;  /* bit d: device d was used */
 	uint64_t copies[TS_TRUTH_DIRECTIONS];
 	uint64_t copy_bytes[TS_TRUTH_DIRECTIONS];
@@ -53,10 +53,10 @@ struct ts_truth {
 	uint64_t allocs[TS_TRUTH_MEMORIES];
 	uint64_t alloc_bytes[TS_TRUTH_MEMORIES];
 	uint64_t frees[TS_TRUTH_MEMORIES];
-	/* Streams are numbered: device d's default stream is d, created ones count from 16. */
+	/* Stream numbers: d is the default stream of device d, created streams count from 16. */
 	uint64_t launches[TS_TRUTH_KERNELS][TS_TRUTH_STREAMS];
 	char kernel_names[TS_TRUTH_KERNELS][TS_TRUTH_NAME_BYTES];
-	/* Outermost API calls, by the names that the vendor gives them; a name may stand twice. */
+	/* Outermost API calls, by the vendor's names; a name may appear twice. */
 	uint64_t calls[TS_TRUTH_CALLS];
 	char call_names[TS_TRUTH_CALLS][TS_TRUTH_NAME_BYTES];
 };
@@ -75,7 +75,7 @@ static inline struct ts_truth *ts_truth_map(int fd, size_t n_bytes)
 	return (struct ts_truth *)mapping;
 }
 
-/* Opens the truth of this process; ends it where the file cannot be made. */
+/* Opens the truth of this process. If the file cannot be created, ends the process. */
 static inline struct ts_truth *ts_truth_open(void)
 {
 	const char *path = getenv(TS_TRUTH_ENVIRONMENT);

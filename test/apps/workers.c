@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workers [ROUNDS [THREADS [PROCESSES]]]: copies, kernels, sets, allocations and events, all of them checked, from
- * several threads of one process or of several: what is killed half-way in the tests of death. A round is some
- * twenty calls. With more than one process the first only forks the others, which keep a truth each, named
- * $TS_TRUTH.0 and so on, and passes on the worst of how they ended. For those who ask with TS_APP_WAIT each process
- * waits for the end of its input before its own.
+ * workers [ROUNDS [THREADS [PROCESSES]]]: copies, kernels, memsets, allocations and events, with
+ * all results checked, from several threads of one or more processes. The tests of death kill it in
+ * the middle of its work. A round is about twenty calls.
+ *
+ * With more than one process, the first process only forks the others and returns their worst
+ * status. Each child writes its own truth, $TS_TRUTH.0 and so on. With TS_APP_WAIT each process
+ * waits for the end of its input before it ends.
  */
 #include <pthread.h>
 #include <sys/wait.h>
