@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-annotations [N]: what a pair of push and pop costs its thread, by NVTX and by tracesmith/annotate.h, and what the latter
- * costs where it is switched off. Preloaded or not: run.py does both.
+ * bench-annotations [N]: the cost of a push and pop to its thread, by NVTX and by
+ * tracesmith/annotate.h; and the cost of the latter after tracesmith_stop(). run.py runs it with
+ * and without the shim preloaded.
  */
 #include "inject/include/tracesmith/annotate.h"
 #include "test/apps/nvtx.h"
@@ -37,7 +38,10 @@ static void domain_and_registered(uint64_t n)
 	}
 }
 
-/* Between passes the daemon makes room: what a pass takes of the ring is there, and was touched before. */
+/*
+ * Returns the ns of the fastest pass. Each pause lets the daemon drain the ring: a pass finds free
+ * ring space that was touched before.
+ */
 static double best_ns(void (*run)(uint64_t n), uint64_t n)
 {
 	const struct timespec pause = {0, 30000000};
@@ -62,7 +66,7 @@ int main(int argc, char **argv)
 	double nvtx, header, registered, off;
 
 	ts_bench_pin(1);
-	/* What is done once is not what is asked for. */
+	/* Excludes one-time costs from the measurement. */
 	by_nvtx(1);
 	by_header(1);
 	nvtx = best_ns(by_nvtx, n);

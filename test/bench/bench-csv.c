@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-csv FOLDER LAUNCHES [TICK_NS [SEED]]: the rows of a training job as CSV, a file for each type, and load.sql, which makes a
- * Parquet file of each: what others make of the same rows.
+ * bench-csv FOLDER LAUNCHES [TICK_NS [SEED]]: writes the rows of a training job (training.h) as
+ * CSV, one file for each type, and load.sql, which converts each CSV to a Parquet file. run.py
+ * compares the Parquet files' size with SBT.
  */
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench-ctf LAUNCHES: a training job's rows as tracepoints of LTTng-UST, for whoever has a session that enabled them. */
+/*
+ * bench-ctf LAUNCHES: emits the rows of a training job (training.h) as tracepoints of LTTng-UST
+ * (tracepoint-rows.h), for a session that enabled them.
+ */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "test/bench/tracepoint-rows.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-emulate [OPERATIONS]: how many operations of a training job a second are made a program of, from a file, and run in virtual
- * time: the simulation alone, with its figures and the critical path, and with an edit; on one core, by processor time.
+ * bench-emulate [OPERATIONS]: operations of a training job per second, on one core, by processor
+ * time. Measures reading a file into a program (replay/emulate), the simulation in virtual time
+ * alone, a run with its figures and the critical path, and a run with an edit.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static void run_edited(const struct ts_emulate_program *program)
 	ts_emulate_result_free(result);
 }
 
-/* The best of some passes, in operations a second. */
+/* Prints the best of PASSES passes, in operations a second. */
 static void time_pass(const char *name, void (*pass)(const struct ts_emulate_program *),
 		      const struct ts_emulate_program *program)
 {

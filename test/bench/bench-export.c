@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-export [OPERATIONS [FORMAT]]: how many operations of a training job a second become a file of another tool's, on one core, by
- * processor time, and how many bytes each takes there. FORMAT: only that of them.
+ * bench-export [OPERATIONS [FORMAT]]: operations of a training job per second that tools/export
+ * writes in each format, on one core, by processor time, and the bytes of each operation. FORMAT:
+ * measures only that format.
  */
 #include <sys/mman.h>
 
@@ -41,7 +42,7 @@ static const struct ts_export_names names = {
 	.stream = stream_name,	    .place = no_place,
 };
 
-/* What is written is counted, and goes nowhere: a disk would be measured. */
+/* Counts the bytes and discards them: a disk would dominate the measurement. */
 static ssize_t count(void *cookie, const char *bytes, size_t n)
 {
 	*(uint64_t *)cookie += n;

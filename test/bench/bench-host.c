@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-host [ITERATIONS [DEPTH]]: the host sampler's subject. A thread computes the same over and over, DEPTH functions below main().
- * host.py does the same in Python.
+ * bench-host [ITERATIONS [DEPTH]]: the subject of the host sampler. One thread repeats the same
+ * computation, DEPTH functions below main(). host.py does the same in Python.
  *
- * It warms up, prints "ready", and reads lines: each is a number of slices. It computes so many and prints, as a JSON object, the processor
- * time of each. The sampler follows it as it follows any session: it has a context on the GPU.
+ * The program warms up, prints "ready", and reads lines; each line is a number of slices. The
+ * program computes that many slices and prints the processor time of each as a JSON object. It
+ * opens a GPU context, so that the sampler treats it as a session.
  *
- * bench-host interrupt [BLOCKS]: what perf's clock costs a thread by itself, with nothing recorded: the part of a sample that is the machine's.
+ * bench-host interrupt [BLOCKS]: the cost of perf's clock to a thread with nothing recorded: the
+ * machine's own share of a sample.
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>
@@ -73,7 +75,10 @@ static int compare_doubles(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* An event without a ring, on and off by turns; the median of blocks, each against its neighbours. */
+/*
+ * Measures a perf event without a ring, alternately enabled and disabled. Compares each block with
+ * its two neighbours and prints the median.
+ */
 static int measure_interrupt(uint64_t n_blocks, uint64_t n)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-ingest DAEMON OUTPUT [LAUNCHES]: from ring to file. Starts `DAEMON --private` pinned to one core, and
- * on another core plays a shim that makes API and kernel records as fast as the ring takes them, dropping
- * none. The rate counts from the first record until the daemon has finished the file and exited; the
- * daemon's own CPU time is printed beside it.
+ * bench-ingest DAEMON OUTPUT [LAUNCHES]: the rate from ring to file. Starts `DAEMON --private`
+ * pinned to one core. On another core it plays a shim that produces API and kernel records as fast
+ * as the ring accepts them, without drops. The time ends when the daemon has finished the file and
+ * exited. Prints the daemon's CPU time too; the rate uses the larger of the two times.
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 #include "proto/abi/handshake.h"
 #include "test/bench/bench.h"
 
-#define LAUNCHES_A_STEP 692 /* kernels repeat as they do in a training step */
+#define LAUNCHES_A_STEP 692 /* the kernels repeat after this many launches, as in a training step */
 #define KERNELS		24
 
 static struct ts_control *control;

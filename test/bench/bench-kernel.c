@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-kernel [SWITCHES [MILLISECONDS [LIST]]]: what kernel events cost the process that they are of. Two threads on one CPU pass
- * a token; one thread computes. Each is measured with and without a feed on this process, by turns, and the least of them
- * counts. Then, with the kernel's own statistics of programs on: how long each program ran, which a busy machine changes little.
+ * bench-kernel [SWITCHES [MILLISECONDS [LIST]]]: the cost of kernel events (daemon/bpf) to the
+ * process that they observe. Two threads on one CPU pass a token; one thread computes. Each is
+ * measured alternately with and without a feed on this process, and the minimum counts. Then the
+ * kernel's own statistics of BPF programs give the run time of each program, which a busy machine
+ * changes little.
  *
- * The process is one of an ordinary user's, whose credentials programs compare at each event; it keeps the capabilities that it needs.
+ * The process runs as an ordinary user, because programs compare the user's credentials at each
+ * event. It keeps the capabilities that it needs.
  */
 #include <bpf/bpf.h>
 #include <linux/capability.h>
@@ -26,12 +29,12 @@
 #define NOBODY	     65534u
 
 static struct ts_kernel_hub *hub;
-static uint32_t turn; /* whose the token is */
+static uint32_t turn; /* the thread that has the token */
 static uint64_t n_turns;
 static uint64_t n_events, n_lost;
 
 struct measured {
-	double without_ns, with_ns; /* of one */
+	double without_ns, with_ns; /* of one switch or round */
 };
 
 static int be_ordinary(void)
@@ -46,7 +49,7 @@ static int be_ordinary(void)
 	return r ? -errno : 0;
 }
 
-/* ---- two threads and a token -------------------------------------------------------------------- */
+/* ---- two threads and a token ---------------------------------------------------------------- */
 
 static void pass(uint32_t from)
 {
@@ -65,7 +68,7 @@ static void *partner(void *data)
 	return NULL;
 }
 
-/* A turn of each is two switches. */
+/* A turn of both threads is two switches. */
 static double token_ns(uint64_t n_switches)
 {
 	uint64_t start_ns;
@@ -81,7 +84,7 @@ static double token_ns(uint64_t n_switches)
 	return (double)(ts_clock_monotonic_ns() - start_ns) / (double)(2 * n_turns);
 }
 
-/* ---- one thread that computes ------------------------------------------------------------------- */
+/* ---- one thread that computes --------------------------------------------------------------- */
 
 static uint64_t processor_ns(void)
 {
@@ -91,7 +94,7 @@ static uint64_t processor_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* By the processor's time: what others do meanwhile is not what is asked. */
+/* By the thread's processor time: other processes do not count. */
 static double compute_ns(uint64_t n_rounds)
 {
 	uint64_t start_ns = processor_ns();
@@ -107,7 +110,7 @@ static double compute_ns(uint64_t n_rounds)
 	return (double)(processor_ns() - start_ns) / (double)n_rounds;
 }
 
-/* ---- with and without --------------------------------------------------------------------------- */
+/* ---- with and without ----------------------------------------------------------------------- */
 
 static struct ts_kernel_feed *feed_begin(void)
 {
@@ -157,7 +160,7 @@ static struct measured compare(double (*what)(uint64_t), uint64_t n)
 	return least;
 }
 
-/* ---- the kernel's statistics -------------------------------------------------------------------- */
+/* ---- the kernel's statistics ---------------------------------------------------------------- */
 
 struct program {
 	uint32_t id;
@@ -188,7 +191,10 @@ static size_t read_programs(struct program *programs)
 	return n;
 }
 
-/* Of all programs that ran meanwhile: ours are the only ones that this process began with. */
+/*
+ * Prints the programs that ran meanwhile. A program counts if it existed at the start and ran at
+ * least half as often as the switches.
+ */
 static void print_programs(uint64_t n_switches)
 {
 	static struct program before[MAX_PROGRAMS], after[MAX_PROGRAMS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-large write FILE LAUNCHES, then bench-large read FILE: what it takes to look into a long trace. Reading is a process of
- * its own, so that the most memory it ever had is the reader's. bench-large index FILE makes checkpoints, then bench-large state FILE
- * asks for the state at many instants.
+ * bench-large write FILE LAUNCHES, then bench-large read FILE: the cost of opening a long trace,
+ * reading windows and totals. Reading is a separate process, so that its peak memory is the
+ * reader's. bench-large index FILE adds checkpoints; then bench-large state FILE computes the state
+ * at many instants. Uses sbt/reader.h and replay/state.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 #define WINDOW_NS UINT64_C(1000000)
 #define INSTANTS  256
 
-/* The file is in the page cache. */
+/* Processor time suffices, because the file is in the page cache. */
 static double now_ms(void)
 {
 	return ts_bench_cpu_s() * 1e3;
@@ -54,7 +55,9 @@ static double time_open(int fd)
 	return ms;
 }
 
-/* All rows of a millisecond; the last and the worst of many, evenly over the trace. */
+/*
+ * Reads all rows of a millisecond, at WINDOWS places evenly over the trace; returns the worst time.
+ */
 static void time_windows(struct ts_sbt_reader *reader, double *ret_worst_ms, uint64_t *ret_rows,
 			 uint64_t *ret_blocks)
 {
@@ -86,7 +89,7 @@ static void time_windows(struct ts_sbt_reader *reader, double *ret_worst_ms, uin
 	}
 }
 
-/* Kernels by name; how many launches they come to. */
+/* Sums kernels by name; *ret_n is their number of launches. */
 static double time_totals(struct ts_sbt_reader *reader, uint64_t *ret_n, uint64_t *ret_decoded)
 {
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL)};
@@ -168,7 +171,10 @@ static double state_ms(struct ts_sbt_reader *reader, uint64_t at_ns, size_t *ret
 	return now_ms() - start_ms;
 }
 
-/* The best of three of each instant, evenly over the trace: the worst and the mean of all. */
+/*
+ * The best of three passes for each instant, evenly over the trace; prints the worst and the mean
+ * of all instants.
+ */
 static int read_states(const char *path)
 {
 	double worst_ms = 0, sum_ms = 0;

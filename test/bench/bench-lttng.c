@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-lttng [N [ranges]]: N tracepoints with the fields of an API record, or N pairs of a range's. Counts for something only while a
- * session that enabled them is active: run.py makes one. The two reads of the clock are what a tool would
- * need to know when the call began and ended; LTTng's own timestamp comes on top, as it always does.
+ * bench-lttng [N [ranges]]: N tracepoints with the fields of an API record, or N pairs of a range's
+ * tracepoints. The result is meaningful only if a session with these tracepoints enabled is active;
+ * run.py starts one. A tool needs the two clock readings for the start and end of a call. LTTng
+ * adds its own timestamp, as always.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

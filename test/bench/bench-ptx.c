@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executed PTX instructions per second on one core, threads counted: arithmetic-bound kernels, divergent ones and those of vector accesses, by each copy
- * of the lane functions that the CPU can run ("base" is the baseline), and launches per second of an empty kernel. Each
- * line is one object of JSON.
+ * bench-ptx [N]: executed PTX instructions per second on one core, counted per thread, in
+ * replay/vgpu/ptx. Runs arithmetic, divergent and vector-access kernels with each version of the
+ * lane functions that the CPU supports ("base" is the baseline). Also measures launches per second
+ * of an empty kernel. Each line is one JSON object.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ static const char text[] =
 	"and.b32 %r5, %r2, 255; add.u32 %r3, %r3, %r5; sub.u32 %r1, %r1, 1; setp.ne.u32 %p, %r1, 0; @%p bra L;\n"
 	"cvt.rzi.s32.f32 %r6, %f4; add.u32 %r3, %r3, %r6; mul.wide.u32 %d2, %r2, 0; add.u64 %d1, %d1, %d2;\n"
 	"st.global.u32 [%d1], %r3; ret; }\n"
-	/* Every lane its own count of steps, with branches in each. */
+	/* Each lane has its own number of steps, with branches in each step. */
 	".visible .entry divergent(.param .u64 p, .param .u64 n) {\n"
 	".reg .b32 %r<20>; .reg .b64 %d<5>; .reg .pred %p<5>;\n"
 	"ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r8, 0;\n"
@@ -33,7 +34,7 @@ static const char text[] =
 	"J: and.b32 %r5, %r3, 7; setp.ne.u32 %p2, %r5, 5; @%p2 bra K; mad.lo.u32 %r8, %r3, 3, %r8;\n"
 	"K: setp.gt.u32 %p3, %r3, 1; @%p3 bra L; sub.u32 %r1, %r1, 1; setp.ne.u32 %p4, %r1, 0; @%p4 bra N;\n"
 	"st.global.u32 [%d1], %r8; ret; }\n"
-	/* Loads and stores of vectors, 16 bytes and 8, of neighbouring lanes. */
+	/* Vector loads and stores of 16 and 8 bytes by neighbouring lanes. */
 	".visible .entry vectors(.param .u64 p, .param .u64 n) {\n"
 	".reg .b32 %r<20>; .reg .f32 %f<20>; .reg .b64 %d<8>; .reg .pred %p;\n"
 	"ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n"

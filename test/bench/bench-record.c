@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-record [N]: an API record as the shim makes it, through the shim's own producer and into a real
- * session's ring. A second thread on another core takes what was committed out of the ring and releases it, as
- * a daemon would. What found the ring full is counted, and the pass that it fell into does not count.
+ * bench-record [N]: the cost of an API record, made by the shim's own producer (inject/ring) in a
+ * real session's ring. A second thread on another core copies committed records out of the ring and
+ * releases the space, as a daemon does. Records lost to a full ring are counted, and their pass is
+ * excluded.
  */
 #include <math.h>
 #include <pthread.h>
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 	if (ts_session_new(&options, &fd, &memory) || ts_definitions_init(&definitions, &memory) ||
 	    ts_producer_init(&producer, &gate, memory.control, &definitions, 1))
 		return 1;
-	/* The consumer's own, as a daemon's. */
+	/* A second mapping for the consumer, as the daemon has. */
 	control =
 		mmap(NULL, memory.control->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (control == MAP_FAILED)
@@ -101,7 +102,7 @@ int main(int argc, char **argv)
 			record(thread, &producer, i);
 		ns = (double)(ts_clock_monotonic_ns() - start_ns) / (double)n;
 		total_ns += ns;
-		/* A record that was not made says nothing of what one costs. */
+		/* A pass with lost records is too fast to count. */
 		if (ns < best_ns && lost == thread->ring.shard->lost[TS_LOSS_RING_FULL])
 			best_ns = ns;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-sbt [LAUNCHES [TICK_NS [SEED [QUANTUM_NS]]]]: what a launch (its API row, its device row, the id of its stack) of a training
- * job takes in a file, and how long writing and reading it take on one core, by processor time. In the same run the same rows
- * as structs, as JSON and as interned Perfetto packets, each compressed by zstd.
+ * bench-sbt [LAUNCHES [TICK_NS [SEED [QUANTUM_NS]]]]: the bytes of a launch (API row, device row,
+ * stack id) of a training job in an SBT file, and the speed of writing and reading it on one core,
+ * by processor time. The same run measures the same rows as structs, as JSON and as interned
+ * Perfetto packets (formats.c), each compressed by zstd.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 #include "test/bench/trainfile.h"
 
 #define PASSES	  3
-#define SEAL_ROWS 65536u /* as the daemon does */
+#define SEAL_ROWS 65536u /* the daemon's threshold */
 
 static void generate(struct ts_bench_rows *rows, uint64_t n_launches, uint64_t tick_ns,
 		     uint64_t seed)
@@ -58,7 +59,7 @@ static const uint8_t *add(struct ts_sbt_session_writer *session, unsigned type, 
 	return rows + (size_t)n * ts_row_schema(type)->row_bytes;
 }
 
-/* The file, in memory; *ret_cpu_s: rows to file. */
+/* Writes the file to memory and returns its descriptor. *ret_cpu_s: time from rows to file. */
 static int encode(const struct ts_bench_rows *rows, uint64_t quantum_ns, double *ret_cpu_s)
 {
 	const struct ts_bench_step *step = (const void *)rows->steps.bytes;
@@ -91,7 +92,7 @@ static int encode(const struct ts_bench_rows *rows, uint64_t quantum_ns, double 
 	return fd;
 }
 
-/* All blocks to columns in memory. */
+/* Decodes all blocks to columns in memory. */
 static double decode_columns(int fd)
 {
 	double start_s = ts_bench_cpu_s();
@@ -116,7 +117,7 @@ static double decode_columns(int fd)
 	return ts_bench_cpu_s() - start_s;
 }
 
-/* All blocks to rows. */
+/* Decodes all blocks to rows. */
 static double decode_rows(int fd, uint64_t n_want)
 {
 	double start_s = ts_bench_cpu_s();
@@ -139,7 +140,7 @@ static double decode_rows(int fd, uint64_t n_want)
 	return ts_bench_cpu_s() - start_s;
 }
 
-/* All rows in one order of time. */
+/* Reads all rows in order of time. */
 static double walk(int fd, uint64_t n_want)
 {
 	double start_s = ts_bench_cpu_s();
@@ -163,7 +164,7 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Stored bytes of a type's blocks. */
+/* Stored bytes of all blocks of a type. */
 static uint64_t bytes_of(int fd, unsigned type)
 {
 	struct ts_sbt_reader *reader;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-stacks [N]: a stack of 35 frames without frame pointers, N times by each way: recognised, with the look-up of its
- * id, as the shim does it; not recognised, at the outermost frame only, and so unwound by remembered rules, with the look-up
- * of its id; libunwind's unw_backtrace(), and glibc's backtrace(), without any look-up. The ways take turns; the best pass of
- * each counts. What each finds is compared, frame by frame.
+ * bench-stacks [N]: captures a stack of 35 frames without frame pointers, N times by each way. The
+ * ways take turns; the best pass of each way counts. The ways are:
+ *
+ * - cached: a stack that the cache recognises, with the lookup of its id, as in the shim;
+ * - missed: a stack that differs only in its outermost frame, so that inject/stacks unwinds it by
+ *   remembered rules, with the lookup of its id;
+ * - libunwind's unw_backtrace(), without lookup;
+ * - glibc's backtrace(), without lookup.
+ *
+ * The program compares the frames of all ways.
  */
 #include <execinfo.h>
 #include <math.h>
@@ -12,7 +18,7 @@
 #include "inject/stacks/stack.h"
 #include "test/bench/bench.h"
 
-#define DEPTH 29 /* and those above and below */
+#define DEPTH 29 /* without the frames above and below */
 
 enum way {
 	WAY_CACHED,
@@ -30,7 +36,10 @@ static uint64_t n_different, n_frames;
 static uint32_t id;
 static uint32_t flags;
 
-/* What the shim does with a stack that is not known; or, so that another one is known, from the same place. */
+/*
+ * Handles an unknown stack as the shim does. With `remember`, adds a different stack from the same
+ * place to the cache.
+ */
 static __attribute__((noinline)) uint32_t miss(bool remember)
 {
 	struct ts_stack_start start;
@@ -67,7 +76,7 @@ static __attribute__((noinline)) void time_way(enum way way, uint64_t n, bool ot
 		best_ns[way] = ns < best_ns[way] ? ns : best_ns[way];
 }
 
-/* What each way found, without what lies inside the ways themselves. */
+/* Compares the frames of all ways, without the frames inside the ways themselves. */
 static void compare(void)
 {
 	void *unwound[TS_STACK_DEPTH_MAX], *glibc[TS_STACK_DEPTH_MAX];
@@ -113,7 +122,7 @@ static __attribute__((noinline)) unsigned deeper(unsigned depth, uint64_t n, boo
 		below = deeper(depth - 1, n, other);
 	else
 		bottom(n, other);
-	/* No tail call, and no loop. */
+	/* Prevents a tail call and a loop. */
 	__asm__ volatile("" : "+r"(below));
 	return below + depth;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-state [OPERATIONS [PASS]]: how many operations of a training job a second are read from a file in the order of time, joined and
- * told their dependencies (the state machine), gathered to a timeline, laid out as a graph with its critical path, looked
- * through for gaps, and compared with themselves; on one core, by processor time. PASS: only that of them.
+ * bench-state [OPERATIONS [PASS]]: operations of a training job per second, on one core, by
+ * processor time, for each pass of replay/state. The passes read a file in order of time, join
+ * operations and find their dependencies (the state machine), build a timeline, find gaps, build a
+ * graph with its critical path, and compare the trace with itself. PASS: measures only that pass.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "test/bench/trainfile.h"
 
 #define PASSES 3
-/* Of a graph: a node for each operation and each call. */
+/* The graph uses a smaller trace: it has a node for each operation and each call. */
 #define GRAPH_SHARE 4u
 
 static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)
@@ -33,10 +34,10 @@ static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)
 	return reader;
 }
 
-/* Each returns how many operations it saw. */
+/* Returns the number of operations it saw. */
 typedef uint64_t pass_fn(struct ts_sbt_reader *reader);
 
-/* The rows alone: what all others pay. */
+/* Reads the rows only: the common cost of all passes. */
 static uint64_t walk(struct ts_sbt_reader *reader)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS};
@@ -131,7 +132,7 @@ static uint64_t make_diff(struct ts_sbt_reader *reader)
 
 static const char *only;
 
-/* The best of some passes, in operations a second. */
+/* Prints the best of PASSES passes, in operations a second. */
 static void time_pass(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
 		      uint64_t n_want)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-store [N]: the floor. Two reads of the clock and a 64-byte record stored into private memory as
- * large as a ring, nothing shared, nothing counted.
+ * bench-store [N]: the lower bound for a record. Two clock readings and a 64-byte record stored
+ * into private memory of a ring's size; nothing is shared or counted.
  */
 #include <sys/mman.h>
 

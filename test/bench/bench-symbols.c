@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-symbols WORKER CACHE LIBRARY BUILD-ID < ADDRESSES: what it takes to name addresses of a library, by the daemon's
- * symboliser, its worker process included: from nothing, from the cache on disk, and each look-up in memory.
+ * bench-symbols WORKER CACHE LIBRARY BUILD-ID < ADDRESSES: the cost of symbolizing addresses of a
+ * library by the daemon's symbolizer (daemon/symbol), with its worker process. Measures a run with
+ * an empty cache, a run with the cache on disk, and each lookup in memory.
  */
 #include <sys/resource.h>
 
@@ -36,7 +37,7 @@ static double seconds(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-/* Processor time, of this process and of those that it started and that have ended. */
+/* Processor time of this process and of its ended children. */
 static double processor_s(void)
 {
 	struct rusage own, workers;
@@ -51,7 +52,7 @@ struct times {
 	double s, processor_s;
 };
 
-/* One run with a symboliser of its own. */
+/* Symbolizes once, with a new symbolizer. */
 static struct times run(const struct ts_symbolizer_options *options,
 			const struct ts_symbol_image *image, const uint64_t *addresses, size_t n,
 			struct ts_symbol_set *ret_set)
@@ -80,7 +81,7 @@ static double look_up(const struct ts_symbol_set *set, const uint64_t *addresses
 
 	for (size_t round = 0; round < rounds; round++)
 		for (size_t i = 0; i < n; i++)
-			/* In an order that no cache line likes. */
+			/* The order defeats the CPU caches. */
 			found += ts_symbol_set_find(set, addresses[i * 7919 % n]) != NULL;
 	if (found != rounds * n)
 		exit(1);

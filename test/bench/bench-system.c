@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-system [CALLS]: what the probes of `--system` add to a call: one that is told, one within another, one of a process that
- * is excluded; with one program at both ends, and with two, as kernels before 6.13 have it. Probes sit on functions of this
- * program. By the processor's time, the least of several passes.
+ * bench-system [CALLS]: the time that the probes of `--system` (daemon/bpf) add to a call: a
+ * reported call, a nested call, a call of an excluded process. Measures one program at both ends of
+ * a function, and two programs, as on kernels before 6.13. Probes attach to functions of this
+ * program. By processor time, the minimum of PASSES passes.
  */
 #include <fcntl.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the benchmark programs share: how long a loop took, and which core it ran on. Each prints one
- * line of JSON on stdout; run.py makes ratios of them.
+ * Shared parts of the benchmark programs: counts, timing, pinning to a core. Each program prints
+ * JSON on stdout; run.py computes ratios from it.
  */
 #pragma once
 
@@ -15,10 +15,12 @@
 
 #include "proto/abi/clock.h"
 
-/* Records between two looks at the clock: a pass is timed, the best pass counts. */
+/* Passes of a benchmark; each pass is timed, the best one counts. */
 #define TS_BENCH_PASSES 16
 
-/* Moves the calling thread to a core; where there is no such core it stays. */
+/*
+ * Moves the calling thread to a core, modulo the number of cores. If that fails, the thread stays.
+ */
 static inline void ts_bench_pin(unsigned core)
 {
 	cpu_set_t set;
@@ -33,7 +35,7 @@ static inline uint64_t ts_bench_count(int argc, char **argv, uint64_t otherwise)
 	return argc > 1 ? strtoull(argv[1], NULL, 10) : otherwise;
 }
 
-/* Ends the program where `r`, which `what` returned, is not 0. */
+/* If `r`, the result of `what`, is not 0, prints it and ends the program. */
 static inline void ts_bench_check(int r, const char *what)
 {
 	if (!r)
@@ -42,7 +44,7 @@ static inline void ts_bench_check(int r, const char *what)
 	exit(1);
 }
 
-/* Of the processor, all threads together: what else the machine does counts for nothing. */
+/* Processor time of all threads of the process: other processes do not count. */
 static inline double ts_bench_cpu_s(void)
 {
 	struct timespec t;
@@ -51,7 +53,7 @@ static inline double ts_bench_cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The host's fast clock, as an API record takes it. */
+/* The host's fast clock, as in an API record. */
 static inline uint64_t ts_bench_ticks(void)
 {
 #if TS_CLOCK_HAVE_TSC

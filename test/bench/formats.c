@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as structs, JSON and Perfetto packets. Perfetto's are as small as they get: names and annotations interned, a sequence
- * per thread and stream with its own incremental clock and default track, two packets a row, the operation as a flow, the
- * stack's id as an annotation; no launch configuration, which SBT and JSON have. Wire format and field numbers:
- * Perfetto's trace_packet.proto, track_event.proto, debug_annotation.proto, interned_data.proto.
+ * Rows as structs, JSON and Perfetto packets, for bench-sbt.c. The Perfetto packets are as small as
+ * possible: names and annotations are interned; each thread and stream is a sequence with its own
+ * incremental clock and default track; a row is two packets; the operation is a flow; the stack id
+ * is an annotation. They lack the launch configuration, which SBT and JSON have.
+ *
+ * Wire format and field numbers: Perfetto's trace_packet.proto, track_event.proto,
+ * debug_annotation.proto, interned_data.proto.
  */
 
 #include "test/bench/formats.h"
@@ -39,7 +42,7 @@ static int put(struct sink *sink, const void *bytes, size_t n, bool last)
 	return 0;
 }
 
-/* ---- structs: columns' bytes without what lies between them */
+/* ---- structs: the bytes of the columns, without the padding at the row's end */
 
 static int put_struct(struct sink *sink, unsigned type, const void *row)
 {
@@ -94,11 +97,13 @@ static int put_json(struct sink *sink, unsigned type, const void *row)
 	return put(sink, text, (size_t)n, false);
 }
 
-/* ---- Perfetto: a message is made from its end, so that lengths are known when they are written */
+/*
+ * ---- Perfetto: a message is built from its end, so that each length is known when it is written
+ */
 
 struct message {
 	uint8_t bytes[512];
-	size_t at; /* of the first byte there is */
+	size_t at; /* offset of the first byte */
 };
 
 static void prepend_varint(struct message *m, uint64_t value)
@@ -136,7 +141,7 @@ static void prepend_bytes(struct message *m, unsigned field, const void *bytes, 
 	prepend_varint(m, field << 3 | 2);
 }
 
-/* What lies between m->at and `end` becomes a field. */
+/* The bytes between m->at and `end` become a field. */
 static void wrap(struct message *m, unsigned field, size_t end)
 {
 	prepend_varint(m, end - m->at);
@@ -144,7 +149,7 @@ static void wrap(struct message *m, unsigned field, size_t end)
 }
 
 enum {
-	PACKET = 1, /* Trace.packet; then TracePacket's */
+	PACKET = 1, /* Trace.packet; the next are TracePacket's */
 	TIMESTAMP = 8,
 	SEQUENCE_ID = 10,
 	TRACK_EVENT = 11,
@@ -160,7 +165,10 @@ enum {
 	EVENT_FLOWS = 47,
 };
 
-/* The first packet of a sequence: its clock, its track, and, as each sequence interns by itself, the names. */
+/*
+ * Writes the first packets of a sequence: its clock and track, and the names, because each sequence
+ * interns them itself.
+ */
 static int put_sequence(struct sink *sink, unsigned track, uint64_t ns)
 {
 	struct message m;

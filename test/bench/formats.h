@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others make of the same rows: written to nowhere, plain and through zstd, and counted. */
+/*
+ * Other tools' formats for the same rows. The bytes are counted, plain and compressed by zstd, and
+ * discarded. Implemented by formats.c; bench-sbt.c calls it.
+ */
 #pragma once
 
 #include "sbt/buffer.h"
@@ -9,15 +12,15 @@ struct ts_bench_step {
 	uint32_t n_api, n_kernels, n_copies, n_sets;
 };
 
-/* Rows of a whole trace, by type, and how many of each a step has. */
+/* Rows of a whole trace, by type; `steps` holds the number of rows of each step. */
 struct ts_bench_rows {
 	struct ts_buffer steps, api, kernels, copies, sets;
 	uint64_t n_launches;
 };
 
 enum ts_bench_format {
-	TS_BENCH_STRUCTS,  /* the fields of rows, one row after the other; zstd -1 */
-	TS_BENCH_JSON,	   /* trace events as the PyTorch profiler writes them; zstd -3 */
+	TS_BENCH_STRUCTS,  /* fields of a row, one row after the other; zstd -1 */
+	TS_BENCH_JSON,	   /* trace events in the PyTorch profiler's form; zstd -3 */
 	TS_BENCH_PERFETTO, /* interned track events; zstd -3 */
 	TS_BENCH_FORMATS
 };
@@ -29,6 +32,6 @@ struct ts_bench_size {
 
 const char *ts_bench_format_name(enum ts_bench_format format);
 
-/* 0 or -ENOMEM. */
+/* Encodes all rows in `format` and counts the bytes. Returns 0 or -ENOMEM. */
 int ts_bench_measure(enum ts_bench_format format, const struct ts_bench_rows *rows,
 		     struct ts_bench_size *ret_size);

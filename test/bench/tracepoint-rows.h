@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training job's rows as LTTng-UST tracepoints, for the size of the same in CTF: what a row has that is not the same in all of
- * them. LTTng reads this file several times.
+ * The rows of a training job as LTTng-UST tracepoints, for the size of the same data in CTF. A
+ * tracepoint has the fields whose values vary between rows. LTTng reads this file several times, so
+ * it has its own guard.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER tracesmith_rows

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The LTTng-UST tracepoint that an API record is compared with: the same fields, one event for enter and
- * exit together; and two for a range, its name at its beginning and a number at its end. LTTng includes this file several times, hence its own guard instead of a pragma.
+ * The LTTng-UST tracepoints that bench-lttng.c emits. `api` has the fields of an API record, one
+ * event for enter and exit together. `push` and `pop` are a range: a name at its start and a number
+ * at its end. LTTng includes this file several times, so it has its own guard instead of a pragma.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER tracesmith_bench

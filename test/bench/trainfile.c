@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A generated training job into a trace: see trainfile.h. */
+/*
+ * Writes a generated training job into a trace by sbt/writer.h. The bench programs call it. See
+ * trainfile.h.
+ */
 
 #include "test/bench/trainfile.h"
 
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SEAL_ROWS 65536u /* as the daemon does */
+#define SEAL_ROWS 65536u /* the daemon's threshold */
 
 int ts_training_define(struct ts_sbt_writer *writer, struct ts_sbt_session_writer *session)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generator: see training.h for what it models. */
+/*
+ * The generator of a training job's rows; training.h describes the model. The bench programs call
+ * it.
+ */
 
 #include "test/bench/training.h"
 
@@ -21,13 +24,13 @@ enum {
 	COPY
 };
 
-/* What is launched: of these kinds a step is made. */
+/* A kind of kernel; a step launches kernels of these kinds. */
 struct kind {
 	uint32_t name, stack;
 	uint32_t grid[3], block[3];
 	uint32_t shared, registers;
-	double us;     /* how long it takes */
-	double gap_us; /* what the host does before launching it */
+	double us;     /* duration */
+	double gap_us; /* host time before the launch */
 };
 
 static const struct kind forward[] = {
@@ -63,7 +66,7 @@ static const struct kind optimizer[] = {
 	{15, 32, {1184, 1, 1}, {512, 1, 1}, 0, 40, 31.0, 5.0},
 };
 
-/* xorshift64*, to a number in (0, 1). */
+/* xorshift64*, scaled to (0, 1). */
 static double uniform(struct ts_training *t)
 {
 	t->random ^= t->random >> 12;
@@ -82,7 +85,7 @@ static uint64_t host_time(const struct ts_training *t, double ns)
 	return t->origin_ns + (uint64_t)ns;
 }
 
-/* A device's time: in its ticks, and back by a clock that runs a little differently. */
+/* Rounds a device time down to ticks, and converts it back by a clock that drifts by DRIFT. */
 static uint64_t device_time(const struct ts_training *t, double ns)
 {
 	uint64_t ticks = (uint64_t)(ns / (double)t->tick_ns);
@@ -116,7 +119,7 @@ static struct ts_row_api *call(struct ts_training *t, unsigned thread, uint16_t 
 	return api;
 }
 
-/* When it runs on its stream. */
+/* Computes the operation's start and end on its stream. */
 static void run(struct ts_training *t, unsigned thread, unsigned stream, double ns, double spread,
 		uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 {
@@ -196,7 +199,7 @@ static void set(struct ts_training *t, uint32_t stack, uint64_t bytes)
 	run(t, MAIN, COMPUTE, (double)bytes / 1500 + 1100, 0.02, &row->start_ns, &row->end_ns);
 }
 
-/* The host waits until a stream has done what it was given. */
+/* The host waits until the compute stream has finished its work. */
 static void wait(struct ts_training *t, uint32_t stack)
 {
 	struct ts_row_api *api = call(t, MAIN, 131, stack, 3);

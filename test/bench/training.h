@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace as a training job makes it, step by step, from a seed: a main thread that launches forward and optimizer and
- * waits for the loss, autograd's thread that launches backward, a loader's thread that copies in the next batch, and a
- * compute, a communication and a copy stream. Same seed, same rows.
+ * Generates the rows of a training job step by step, from a seed. A main thread launches forward
+ * and optimizer and waits for the loss. Autograd's thread launches backward. A loader's thread
+ * copies in the next batch. The device has a compute, a communication and a copy stream. The same
+ * seed gives the same rows.
  *
- * What varies, varies as it does in life: a call takes 2.2 us and the host computes for microseconds between calls, both
- * log-normal, with hiccups; kernels take as long as their kind, give or take 1.2 %, communication 10 %; a kernel
- * begins 0.9 us after the one before on its stream, or 3.5 us after its call where the stream was idle. Devices tick (32 ns
- * is usual) and their clock drifts against the host's. Nothing of it is rounded for a compressor's sake.
+ * The variation is realistic. A call lasts 2.2 us; the host computes for microseconds between
+ * calls. Both are log-normal, with occasional hiccups. A kernel lasts as long as its kind, +- 1.2
+ * %, communication +- 10 %. It begins 0.9 us after the previous operation on its stream, or 3.5 us
+ * after its call if the stream is idle. The device clock ticks (32 ns is usual) and drifts against
+ * the host's clock. No value is rounded in favour of a compressor.
  */
 #pragma once
 
 #include "sbt/schema.h"
 
-#define TS_TRAINING_MAX_ROWS 1024u /* of a type in a step */
+#define TS_TRAINING_MAX_ROWS 1024u /* of one type in a step */
 #define TS_TRAINING_THREADS  3u
 #define TS_TRAINING_STACKS   48u
 #define TS_TRAINING_NAMES    32u
@@ -22,12 +24,12 @@ struct ts_training {
 	uint64_t random;
 	uint64_t tick_ns;
 	uint64_t origin_ns;
-	double thread_ns[TS_TRAINING_THREADS]; /* where each is in time, from the origin */
+	double thread_ns[TS_TRAINING_THREADS]; /* current time of each thread, from the origin */
 	double stream_ns[3];
 	uint64_t op_id;
 	uint64_t n_steps;
 
-	/* The step that was made last. */
+	/* Rows of the current step. */
 	struct ts_row_api api[TS_TRAINING_MAX_ROWS];
 	struct ts_row_kernel kernels[TS_TRAINING_MAX_ROWS];
 	struct ts_row_memcpy copies[TS_TRAINING_MAX_ROWS];
@@ -37,11 +39,17 @@ struct ts_training {
 
 void ts_training_init(struct ts_training *training, uint64_t seed, uint64_t tick_ns);
 
-/* The next step. Rows of each type are in the order in which they were made: by thread, by stream. */
+/* Generates the next step. Rows of each type are in creation order: by thread, by stream. */
 void ts_training_step(struct ts_training *training);
 
-/* Names of kernels, [1, TS_TRAINING_NAMES]: mangled, as long as real ones. */
+/*
+ * Writes the name of a kernel; ids are [1, TS_TRAINING_NAMES]. Names look mangled and have a
+ * realistic length.
+ */
 void ts_training_name(unsigned id, char *text, size_t n_text);
 
-/* Frames of stacks, [1, TS_TRAINING_STACKS]; how many. At most 64. */
+/*
+ * Writes the frames of a stack, at most 64, and returns their number. Ids are [1,
+ * TS_TRAINING_STACKS].
+ */
 unsigned ts_training_stack(unsigned id, uint64_t *frames);
