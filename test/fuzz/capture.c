@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture as plain bytes, and back. Texts get new numbers, for a trace numbers those of the whole file. */
+/*
+ * Packs the capture of a trace's session into plain bytes, and writes such bytes back as a trace.
+ * fuzz-replay.c and hurt-capture.c call it. Texts get new ids, because a trace numbers the texts of
+ * the whole file.
+ */
 #include "test/fuzz/capture.h"
 
 #include "proto/abi/hash.h"
@@ -16,7 +20,7 @@ static int append_item(const void *bytes, uint32_t n, uint32_t flags, struct ts_
 	return ts_buffer_append(out, &length, sizeof(length)) ?: ts_buffer_append(out, bytes, n);
 }
 
-/* The operations to `out`, their names to `texts`. */
+/* Appends the operations to `out` and their names to `texts`. */
 static int pack_operations(struct ts_sbt_reader *reader, uint32_t session,
 			   struct ts_fuzz_capture_header *header, struct ts_buffer *out,
 			   struct ts_buffer *texts)
@@ -83,7 +87,7 @@ int ts_fuzz_capture_pack(struct ts_sbt_reader *reader, struct ts_buffer *out)
 	return TS_SBT_E_NOT_FOUND;
 }
 
-/* ---- back --------------------------------------------------------------------------------------- */
+/* ---- bytes to trace ------------------------------------------------------------------------ */
 
 struct input {
 	const uint8_t *at;
@@ -100,7 +104,10 @@ static bool take(struct input *input, void *to, size_t n)
 	return true;
 }
 
-/* What is left of an item that says it is longer than that. */
+/*
+ * Returns the bytes of the next item. If the item claims more bytes than are left, it ends at the
+ * input's end. Returns NULL at the end.
+ */
 static const uint8_t *take_item(struct input *input, uint32_t *ret_n, bool *ret_is_list)
 {
 	const uint8_t *at;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was captured of one session, as bytes that a fuzzer can change without a checksum, a hash or a compression in its way: a
- * header, operations as sbt/schema.h has them, texts, blobs. Made from a trace, and made into one again, whose checksums are right
- * whatever its operations say.
+ * The capture of one session as bytes without checksum, hash or compression, so that a fuzzer can
+ * change them. The bytes are a header, operations as in sbt/schema.h, texts, blobs. They are made
+ * from a trace and converted to a trace again. The new trace has correct checksums, whatever its
+ * operations contain.
  */
 #pragma once
 
@@ -12,22 +13,29 @@
 
 #define TS_FUZZ_CAPTURE_MAGIC UINT32_C(0x50435354) /* "TSCP" */
 
-/* Then n_operations times struct ts_row_operation; of texts and blobs each a u32 of its length, and its bytes. */
+/*
+ * The header. Then n_operations struct ts_row_operation; then each text, then each blob: a u32
+ * length and the bytes.
+ */
 struct ts_fuzz_capture_header {
 	uint32_t magic;
 	uint32_t n_operations;
-	uint32_t n_texts; /* numbers of operations' names count from 1 here */
+	uint32_t n_texts; /* operation.name is an index into them, from 1 */
 	uint32_t n_blobs;
 };
 
-#define TS_FUZZ_BLOB_LIST UINT32_C(0x80000000) /* in a blob's length: it is a list of others */
+#define TS_FUZZ_BLOB_LIST UINT32_C(0x80000000) /* in a blob's length: a list of other blobs */
 
-/* Appends the capture of the first session that has one. 0, -errno, TS_SBT_E_NOT_FOUND: none has. */
+/*
+ * Appends the capture of the first session that has one to `out`. Returns 0, -errno, or
+ * TS_SBT_E_NOT_FOUND if no session has a capture.
+ */
 int ts_fuzz_capture_pack(struct ts_sbt_reader *reader, struct ts_buffer *out);
 
 /*
- * Writes a trace of it to an empty file, which becomes the writer's. As far as the bytes make sense. `more`, where it is not NULL,
- * adds what else there is, before. 0 or -errno.
+ * Writes a trace of the capture to the empty file `fd`; the writer takes ownership of `fd`. Ignores
+ * bytes that make no sense. If `more` is not NULL, it adds other rows before the operations.
+ * Returns 0 or -errno.
  */
 int ts_fuzz_capture_write(const uint8_t *bytes, size_t n, int fd,
 			  int (*more)(void *userdata, struct ts_sbt_writer *writer,

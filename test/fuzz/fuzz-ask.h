@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about a fuzzer's trace, asked as the daemon's worker does: whatever it is, there is an answer, and every part of it can be packed. */
+/*
+ * Runs a query on a fuzzer's trace, as the daemon's worker does (replay/report/query.h). The query
+ * must end with an answer for any trace, and every part of the answer must pack and unpack.
+ * fuzz-query.c and fuzz-replay.c call it.
+ */
 #pragma once
 
 #include <stdlib.h>

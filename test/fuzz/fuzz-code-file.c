@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF files with code, as the host sampler reads them: the tables, the rules at addresses all over the file, exported symbols. */
+/*
+ * Fuzzes ELF files with code as the host sampler reads them (daemon/sample/code-file.h): tables,
+ * unwind rules at addresses all over the file, exported symbols.
+ */
 #include "daemon/sample/code-file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
@@ -8,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	/* As a mapping: aligned, and nothing behind it. */
+	/* Like a mapping: aligned, and bounds-checked at its end. */
 	uint8_t *bytes = aligned_alloc(8, (n_bytes + 7) & ~(size_t)7);
 	struct ts_code_file file = {.bytes = bytes, .n_bytes = n_bytes};
 	uint64_t own, size, first = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The definition arena as a hostile producer might fill it; published in two steps, as it grows.
+ * Fuzzes the definition arena of a hostile producer (daemon/ingest/arena.h). The arena is published
+ * in two steps, as a growing arena is.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shard as a hostile producer might leave it: the input is where reading begins, what head
- * claims, and the ring's bytes. Everything that comes out as a record is made a row of.
+ * Fuzzes a shard of a hostile producer. The input is the position where reading begins, the claimed
+ * head, and the ring's bytes. Every drained record (daemon/ingest/drain.h) is converted to a row
+ * (daemon/merge).
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	memcpy(&head, data + sizeof(position), sizeof(head));
 	data += 2 * sizeof(uint64_t);
 	n_bytes -= 2 * sizeof(uint64_t);
-	/* As session-main.c refuses it before anything is drained. */
+	/* session-main.c rejects such positions before it drains anything. */
 	if (position % 8 || !ts_ring_consumer_check(head, position, position, TS_RING_MIN_BYTES))
 		return 0;
 	fd = memfd_create("ring", MFD_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ELF files that the worker reads, elfutils included, without the process around it. What elfutils itself
- * cannot bear is the worker's walls' business; what is found here of ours is a bug.
+ * Fuzzes the worker's ELF reading (daemon/worker), with elfutils, in this process. The worker's
+ * sandbox contains failures of elfutils itself; a failure in the project's code is a bug.
  */
 #include <sys/mman.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fatbin as a program hands it over: it says its own length, so what claims more than there is, is cut to what there is, in a heap
- * block that ends where it does; then the text for two architectures is asked for.
+ * Fuzzes a fatbin as a program passes it to ts_vgpu_fatbin_ptx(). A fatbin states its own length.
+ * The target limits that length to the input's, and copies the input to a heap block of exactly its
+ * size. Then it requests the PTX for two architectures.
  */
 #include <stdlib.h>
 #include <string.h>

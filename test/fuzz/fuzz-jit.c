@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perf maps and JIT dumps, as the worker reads them: the first byte chooses which, the rest is the file.
+ * Fuzzes perf maps and JIT dumps as the worker reads them (daemon/worker/jit.h). The first byte
+ * selects the format; the rest is the file.
  */
 #include <sys/mman.h>
 
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	ts_found_init(&found);
 	r = data[0] & 1 ? ts_jit_dump_find(fd, addresses, n, &found)
 			: ts_perf_map_find(fd, addresses, n, &found);
-	/* An answer is about each address, and all its numbers lead somewhere. */
+	/* If the search succeeds, it covers each address, and all its ids are valid. */
 	if (!r) {
 		uint32_t frames = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mapping lists: what was mapped where and when, of a trace whose modules overlap, come and go as the bytes say. Every
- * answer is held against a search through all of them.
+ * Fuzzes mapping lists (sbt/modules.h): the modules of a trace overlap, appear and disappear as the
+ * bytes decide. Every result is compared with a linear search.
  */
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include "sbt/writer.h"
 
 #define MAX_MODULES 64u
-#define N_BYTES	    4u /* of one module: address, length, time, flags and path */
+#define N_BYTES	    4u /* bytes of one module: address, length, time, flags and bias */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -46,7 +46,11 @@ static struct ts_sbt_reader *make_trace(const uint8_t *data, size_t n)
 	return reader;
 }
 
-/* The last that began at or before the time; of those of one time the last in the file. */
+/*
+ * Returns the last module that began at or before the time; if several began at that time, the last
+ * in the file. If there is none, returns the first later one. If that module is an unload, returns
+ * the first later one only if it is a load.
+ */
 static const struct ts_row_module *slow_find(const struct ts_sbt_reader *reader, uint64_t address,
 					     uint64_t time_ns)
 {

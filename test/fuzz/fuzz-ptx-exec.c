@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that are valid and addresses that are wild: the input chooses instructions, registers and constants of a kernel, which is
- * run on device memory between pages that nobody may touch. Whatever it computes, it must end, and must have touched nothing
- * but its own memory: the pages around it answer with a signal, what the engine allocates is a sanitizer's to watch.
+ * Fuzzes valid PTX programs with wild addresses (replay/vgpu/ptx). The input selects instructions,
+ * registers and constants of a kernel. The kernel runs on device memory between guard pages. It
+ * must end, and must touch only its own memory: a guard page raises a signal, and a sanitizer
+ * watches the engine's allocations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 /*
- * R, D, P, F, H: registers of 32 and 64 bits, predicates, floats, half words. N: a constant. A: an address, by a 64-bit
- * register and an offset; S: one in shared memory, by a 32-bit one. L: a label.
+ * Fields of a template. R, D, P, F, H, E, Q: registers (32 bits, 64 bits, predicate, float, 16
+ * bits, double, 128 bits). N: a constant. A: an address, a 64-bit register with an offset. S: an
+ * address in shared memory, a 32-bit register with an offset. L: a label.
  */
 static const char *const templates[] = {
 	"add.u32 R, R, R;",
@@ -160,7 +162,7 @@ static uint64_t next_value(struct source *s)
 	uint8_t kind = next_byte(s);
 	uint64_t v = bases[kind & 7];
 
-	/* Near an edge mostly, anywhere at times. */
+	/* Mostly near an edge, sometimes anywhere. */
 	for (int i = 0; i < kind >> 6; i++)
 		v += (uint64_t)(int64_t)(int8_t)next_byte(s) << 8 * i * (kind >> 5 & 1);
 	return v;
@@ -188,7 +190,10 @@ static size_t write_field(struct source *s, char c, char *text, size_t n, uint32
 
 static bool is_field(const char *p, const char *start)
 {
-	/* Single letters: not inside a word such as L2 or in the name of a special register. */
+	/*
+	 * A field is a single letter. A letter in a word such as L2 or in the name of a special
+	 * register is no field.
+	 */
 	return strchr("RDEFHPQNASL", *p) && (p == start || !(p[-1] >= 'a' && p[-1] <= 'z')) &&
 	       !(p[1] >= 'a' && p[1] <= 'z') && !(p[1] >= '0' && p[1] <= '9');
 }
@@ -228,7 +233,7 @@ static void write_kernel(struct source *s, char *text, size_t n)
 
 struct memory {
 	uint8_t *all, *bytes;
-	uint64_t used; /* by malloc */
+	uint64_t used; /* bytes given out by fuzz_malloc() */
 };
 
 static int fuzz_resolve(void *userdata, uint64_t address, uint64_t *ret_base, uint64_t *ret_bytes,
@@ -286,7 +291,8 @@ static void run(struct ts_ptx_engine *engine, struct ts_ptx_image *image, struct
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	static struct memory m; /* kept: mapping it anew would be most of the work */
+	/* kept between runs: mapping it each time would dominate the run time */
+	static struct memory m;
 	static char text[65536];
 	struct ts_ptx_host host = {&m, fuzz_resolve, fuzz_print, fuzz_malloc, fuzz_free};
 	struct source s = {data, data + n_bytes};
@@ -306,7 +312,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	}
 	m.used = 0;
 	write_kernel(&s, text, sizeof(text));
-	/* What is written here is PTX: were it refused, nothing would be tried. */
+	/* The generated text is valid PTX. A rejection would test nothing, so it is a failure. */
 	if (ts_ptx_module_parse(text, strlen(text), &module, &error) ||
 	    ts_ptx_link(&module, 1, &image, &error)) {
 		fprintf(stderr, "%s\n%s\n", error.message, text);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A module of PTX from a stranger: parsed, linked, placed, and every kernel of it run under a small budget on memory that ends where
- * the heap block does, so that a sanitizer sees whatever leaves it.
+ * Fuzzes untrusted PTX (replay/vgpu/ptx): parses, links and places a module, then runs each kernel
+ * with a small instruction budget. The device memory ends at the end of a heap block, so that a
+ * sanitizer detects each access outside it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,10 @@ static int fuzz_resolve(void *userdata, uint64_t address, uint64_t *ret_base, ui
 	return 0;
 }
 
-/* Variables lie one after the other; a module that needs more memory than there is does not run. */
+/*
+ * Places variables one after the other. Returns false if the module needs more memory than exists;
+ * such a module does not run.
+ */
 static bool fuzz_place(struct ts_ptx_image *image, uint8_t *memory)
 {
 	struct ts_ptx_variable v;

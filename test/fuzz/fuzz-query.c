@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger's trace, asked everything that can be asked of one, as the daemon's worker does: whatever it is, there is an answer,
- * and every part of it can be packed.
+ * Fuzzes an untrusted trace with every kind of query, as the daemon's worker runs them. Each query
+ * must end with an answer, and every part of it must pack (fuzz-ask.h).
  */
 #include "proto/abi/base.h"
 #include "test/fuzz/fuzz-ask.h"
 #include "test/fuzz/fuzz-sbt.h"
 
-#define MAX_ROWS 20000u /* a few bytes can stand for many rows; enough is enough */
+#define MAX_ROWS 20000u /* limit: a few bytes can decode to many rows */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In virtual time, edited, as what would run, and on a small virtual GPU for as long as an input may take. */
+/*
+ * Replays in virtual time with edits, and on a small virtual GPU with a time limit; each also as a
+ * dry run.
+ */
 static void ask_replays(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
 {
 	static char *const executors[] = {(char *)(uintptr_t) "emulate",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger's capture, replayed in every way that needs no device: whatever its operations and contents say, there is an answer. What is
- * changed is the capture itself (capture.h), whose checksums are right.
+ * Fuzzes an untrusted capture with each kind of replay that needs no device. Each replay must end
+ * with an answer, whatever the operations and contents are. The fuzzer changes the capture itself
+ * (capture.h), so the file's checksums are correct.
  */
 #include "proto/abi/base.h"
 #include "replay/exec/exec.h"
@@ -12,11 +13,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MAX_STEPS 64u /* that a kernel is followed for */
+#define MAX_STEPS 64u /* steps of a kernel in the debugger */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- a debugger that looks at everything -------------------------------------------------------- */
+/* ---- a debugger that reads and writes everything --------------------------------------------- */
 
 static void begin(void *userdata, const struct ts_ptx_launch *launch)
 {
@@ -77,7 +78,7 @@ static void debug(struct ts_sbt_reader *reader)
 	ts_exec_results_deinit(&results);
 }
 
-/* ---- and every question ------------------------------------------------------------------------- */
+/* ---- all queries ---------------------------------------------------------------------------- */
 
 static void ask(struct ts_sbt_reader *reader, Ts__Rpc__Query__Replay *replay)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control socket's framing and messages: bytes as a client might send them, cut where the first
- * byte says; every frame's message is unpacked as a request, and as an answer printed as JSON.
+ * Fuzzes the control socket's framing and messages (proto/rpc): bytes as a client may send them.
+ * The first byte gives the size of each piece. Each frame's message is unpacked as a request and as
+ * an answer, and printed as JSON.
  */
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
@@ -12,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-/* Cut into parts, a message is not longer, and the cutting has an end. */
+/* The parts of a message do not exceed it, and splitting ends. */
 static void fuzz_parts(const struct ts_frame *frame)
 {
 	size_t n_bytes = frame->header.n_bytes, at = 0, n, off;

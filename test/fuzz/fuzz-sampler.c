@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of the host sampler to the daemon, and the line tables that it reads from a process. The first byte: 8 to 13, a table of that
- * version of Python, with the offset in the next byte; else a message.
+ * Fuzzes the messages of the host sampler to the daemon, and the line tables that the sampler reads
+ * from a Python process (daemon/sample/sampler.h). If the first byte is 8 to 13, the input is a
+ * line table of Python 3.8 to 3.13, with the offset in the next byte. Otherwise the input is a
+ * message.
  */
 #include "daemon/sample/sampler.h"
 

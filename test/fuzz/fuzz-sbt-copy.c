@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger's trace, cut, and joined with others: with itself, and with a sound one of another machine. Whatever it is, there is
- * an answer; and what was made, where something was, is a whole trace of as many rows as was said.
+ * Fuzzes cutting and joining of untrusted traces (sbt/copy.h). The trace is cut to a window, joined
+ * with itself, and joined with a valid trace of another machine. Each copy must end with a result.
+ * If the copy succeeds, the new file must verify as finished, with the reported number of rows.
  */
 #include "sbt/copy.h"
 #include "sbt/verify.h"
 #include "test/fuzz/fuzz-sbt.h"
 
-#define MAX_ROWS 100000u /* a few bytes can stand for many rows; enough is enough */
+#define MAX_ROWS 100000u /* limit: a few bytes can decode to many rows */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

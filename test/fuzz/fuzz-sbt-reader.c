@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trace files are bytes from a stranger: whatever they are, the reader, its cursor, verify and repair end with
- * an answer. Checksums would keep a fuzzer from getting anywhere, so they are made right first in half of
- * the runs (an odd last byte): what then remains to be refused is refused by the checks behind them.
+ * Fuzzes an untrusted trace file: the reader, its cursor, verify and repair must end with a result.
+ * Checksums would stop a fuzzer early. So half of the runs (odd last byte) first correct the
+ * checksums, and later checks must reject the rest.
  */
 
 #include "sbt/arrays.h"
@@ -10,7 +10,7 @@
 #include "sbt/verify.h"
 #include "test/fuzz/fuzz-sbt.h"
 
-#define MAX_ROWS 200000 /* a few bytes can stand for many rows; enough is enough */
+#define MAX_ROWS 200000 /* limit: a few bytes can decode to many rows */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -93,7 +93,7 @@ static void read_file(int fd)
 			void *rows;
 			int r;
 
-			/* Rows and arrays are refused for the same reasons. */
+			/* Decoding to rows and decoding to arrays must reject the same blocks. */
 			r = ts_sbt_reader_decode(reader, i, &rows, &n_rows);
 			if (!r)
 				free(rows);
@@ -107,7 +107,7 @@ static void read_file(int fd)
 		}
 		ts_sbt_reader_free(reader);
 	}
-	/* What repair made is finished, unless it refused. */
+	/* If repair succeeds, the file is finished. */
 	if (!ts_sbt_repair(fd, &repaired, &error)) {
 		if (ts_sbt_reader_open(fd, &reader, &error) ||
 		    ts_sbt_reader_state(reader) != TS_SBT_FINISHED)

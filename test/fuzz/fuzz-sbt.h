@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzzer's bytes as a trace file, for the targets that read traces. Checksums would keep a fuzzer from getting anywhere, so they
- * are made right first in half of the runs (an odd last byte).
+ * Turns a fuzzer's bytes into a trace file, for the targets that read traces. Checksums would stop
+ * a fuzzer early, so half of the runs (odd last byte) first correct them.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ static inline void ts_fuzz_sbt_fix_block(uint8_t *at, size_t left)
 	memcpy(at, &header, sizeof(header));
 }
 
-/* Right checksums wherever something looks like a header. */
+/* Corrects the checksums of everything that looks like a header. */
 static inline void ts_fuzz_sbt_fix(uint8_t *bytes, size_t size)
 {
 	uint32_t magic = TS_SBT_BLOCK_MAGIC, crc;
@@ -43,7 +43,7 @@ static inline void ts_fuzz_sbt_fix(uint8_t *bytes, size_t size)
 	}
 }
 
-/* A memory file of these bytes, or -1. */
+/* Returns a memory file with these bytes, or -1. The caller closes it. */
 static inline int ts_fuzz_sbt_file(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = malloc(size + 1);

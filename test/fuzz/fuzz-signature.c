@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's name is a stranger's: parameters lie where they say, and each value of a type fits its text. */
+/*
+ * Fuzzes the names of kernels, which are untrusted (replay/report/names/signature.h). Parameters
+ * must lie at ascending offsets, and each value of a type must fit its text buffer.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In builds without assertions, too. */
+/* Like assert(), but also in builds without assertions. */
 static void check(bool holds)
 {
 	if (!holds)
@@ -35,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!all[i].has_type)
 			continue;
 		check(all[i].is_pointer && all[i].type.bytes <= 8 && all[i].type.n_parts <= 4);
-		/* The name's own bytes are as good as others. */
+		/* The value's bytes may be any; the name's own bytes serve. */
 		if (size >= 8) {
 			ts_value_print(&all[i].type, data, text);
 			check(strnlen(text, sizeof(text)) < sizeof(text));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes hostile traces of honest ones: operations and contents changed at random, the file around them right. For
- * test-hostile.py, and for the corpus of fuzz-replay.
+ * Makes hostile traces from valid ones: changes operations and contents at random, and keeps the
+ * file itself valid. test/integration/test-hostile.py runs it; it also makes the corpus of
+ * fuzz-replay.
  *
- *	hurt-capture pack TRACE OUT        the capture of its first session, as the corpus has it
- *	hurt-capture hurt TRACE SEED OUT   a trace with that capture, changed; seed 0: as it is
+ *     hurt-capture pack TRACE OUT        the capture of its first session, in the corpus's form
+ *     hurt-capture hurt TRACE SEED OUT   a trace with that capture, changed; seed 0: unchanged
  */
 #include "test/fuzz/capture.h"
 
@@ -31,7 +32,7 @@ static uint64_t next_random(void)
 	return random_state * 0x2545f4914f6cdd1du;
 }
 
-/* A number near one that was there, at an edge, or any. */
+/* Returns a number near `was`, an edge value, or any number. */
 static uint64_t odd(uint64_t was)
 {
 	static const uint64_t edges[] = {0,	     1,		 2,	     7,
@@ -68,13 +69,13 @@ static void hurt_operation(struct ts_row_operation *all, uint32_t n)
 	case 0:
 		operation->kind = (uint32_t)(next_random() % 40);
 		break;
-	case 1: /* what another says */
+	case 1: /* copies one field of another operation */
 		*word = *((uint64_t *)(void *)other + (word - (uint64_t *)(void *)operation));
 		break;
 	case 2:
 		*half = *(&other->kind + (half - &operation->kind));
 		break;
-	case 3: /* it is done here, too */
+	case 3: /* repeats another operation here */
 		*operation = *other;
 		operation->sequence = sequence;
 		break;
@@ -102,10 +103,10 @@ static void hurt(uint8_t *bytes, size_t n, uint64_t seed)
 			hurt_operation((void *)(bytes + sizeof(header)), header.n_operations);
 }
 
-/* The other rows of its session: what is replayed in virtual time. */
+/* Adds the other rows of the session; a replay in virtual time uses them. */
 struct rows {
 	struct ts_sbt_reader *reader;
-	uint64_t n_whole; /* rows between those that are changed; 0: none is */
+	uint64_t n_whole; /* one row in n_whole is changed, on average; 0: none */
 };
 
 static void hurt_row(const struct ts_row_schema *schema, uint8_t *row)
@@ -132,7 +133,7 @@ static int add_rows(void *userdata, struct ts_sbt_writer *writer,
 	size_t n_bytes;
 	int r = 0;
 
-	/* Each has its number again. */
+	/* Each string keeps its id. */
 	for (uint32_t id = 1, again; !r; id++) {
 		text = ts_sbt_reader_string(rows->reader, id, &n_bytes);
 		if (!text)
@@ -150,7 +151,7 @@ static int add_rows(void *userdata, struct ts_sbt_writer *writer,
 		memcpy(bytes, row.any, row.schema->row_bytes);
 		if (rows->n_whole && next_random() % rows->n_whole == 0)
 			hurt_row(row.schema, bytes);
-		/* One that can be no row is left out. */
+		/* An invalid row is left out. */
 		r = ts_sbt_session_writer_add_row(session, row.type, bytes);
 		r = r > 0 || r == -EINVAL ? 0 : r;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the corpus of fuzz-sbt-reader anew: small traces with a bit of everything, finished, unfinished and
- * cut; and, since what is changed in a compressed payload rarely gets past zstd, some whose payloads lie
- * open. Run when the format changes: make-sbt-corpus DIRECTORY.
+ * make-sbt-corpus DIRECTORY: generates the corpus of fuzz-sbt-reader; run it when the format
+ * changes. The corpus holds small traces with all kinds of rows: finished, unfinished and cut. A
+ * change in a compressed payload rarely passes zstd, so some traces have uncompressed payloads.
  */
 
 #include <fcntl.h>
@@ -96,7 +96,10 @@ static int make(const char *directory, const char *name, uint64_t types, unsigne
 	return r;
 }
 
-/* A block as it would be had its payload not got smaller, to `out`. */
+/*
+ * Appends the block to `out` with an uncompressed payload, as a writer stores a payload that does
+ * not compress.
+ */
 static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence,
 		      struct ts_buffer *out, struct ts_buffer *index)
 {
@@ -123,7 +126,7 @@ static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence
 	return ts_buffer_append(index, &block, sizeof(block));
 }
 
-/* A file of the corpus, finished, once more with all payloads uncompressed. */
+/* Writes a finished file of the corpus again, with all payloads uncompressed. */
 static int make_open(const char *directory, const char *from, const char *name)
 {
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
@@ -173,12 +176,12 @@ int main(int argc, char **argv)
 			 true, 0);
 	if (!r)
 		r = make_open(argv[1], "launches", "launches-open");
-	/* Enough rows for planes of bytes. */
+	/* Enough rows for byte planes. */
 	if (!r)
 		r = make(argv[1], "planes", TS_ROW_BIT(TS_ROW_KERNEL), 260, true, 0);
 	if (!r)
 		r = make_open(argv[1], "planes", "planes-open");
-	/* And to be summed up. */
+	/* Enough rows for summaries. */
 	if (!r)
 		r = make(argv[1], "summaries",
 			 TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_MEMCPY) |

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A main() for fuzz targets in the ordinary test run: each file named, or in a directory named, is one input; then
- * each is tried with bytes changed, dropped and repeated, a fixed number of times from a fixed seed, so
- * that a failure is there again the next time. With clang -fsanitize=fuzzer this file is left out.
+ * A main() for fuzz targets in the ordinary test run. Each named file, and each file in a named
+ * directory, is one input. The program also tries each input with bytes changed, moved and cut off.
+ * The number of mutations and the seed are fixed, so that a failure repeats. Builds with clang
+ * -fsanitize=fuzzer leave this file out.
  *
- *	replay [-n MUTATIONS] PATH ...
+ *     replay [-n MUTATIONS] PATH ...
  */
 
 #include <dirent.h>
@@ -31,7 +32,7 @@ static uint64_t next_random(void)
 	return random_state * 0x2545f4914f6cdd1du;
 }
 
-/* Changes `bytes`, of which there is room for twice as many, in place; returns the new size. */
+/* Mutates the input in place. Returns the new size, which is at most `n`. */
 static size_t mutate(uint8_t *bytes, size_t n)
 {
 	static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
@@ -49,12 +50,12 @@ static size_t mutate(uint8_t *bytes, size_t n)
 		case 2:
 			bytes[at] = (uint8_t)next_random();
 			break;
-		case 3: /* a stretch moves */
+		case 3: /* move a range */
 			if (length > n - at)
 				length = n - at;
 			memmove(bytes + next_random() % (n - length + 1), bytes + at, length);
 			break;
-		default: /* the end goes */
+		default: /* cut off the end */
 			if (next_random() % 4 == 0)
 				n = at;
 		}
