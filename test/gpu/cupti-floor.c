@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The least that CUPTI costs a program: whoever measures the recorder on a GPU subtracts this. The driver loads it by
- * CUDA_INJECTION64_PATH; it switches on what $TS_FLOOR lists, and throws away what it is given:
+ * The minimum cost of CUPTI to a program; a measurement of the recorder on a GPU subtracts it. The
+ * driver loads this library by CUDA_INJECTION64_PATH. The library enables the parts listed in
+ * $TS_FLOOR and discards their data:
  *
- *	kernel     the records of kernels, as any profiler needs them
- *	all        those of copies, sets, memory and synchronisation as well
- *	callbacks  a callback at both ends of the launches of the driver and the runtime
- *	flush      CUPTI asked for what is complete, by a thread, every 10 ms
+ *     kernel     kernel records, which any profiler needs
+ *     all        also records of copies, memsets, memory, synchronization and overhead
+ *     callbacks  callbacks at both ends of launches of the driver and the runtime
+ *     flush      a thread flushes complete buffers every 10 ms
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI's callbacks and records of a program, in their order, as a subscriber is given them: each callback of calls and resources, each buffer that is
- * handed back, each record in it. One line each, into the file that $TS_SEQUENCE names, when the program ends. The driver loads this
- * library by CUDA_INJECTION64_PATH; nothing of the recorder is in it, so that it shows what the recorder was given.
+ * Logs CUPTI's callbacks and records of a program in the order in which a subscriber receives them:
+ * each callback of calls and resources, each returned buffer, each record. When the program ends,
+ * the library writes one line for each to the file $TS_SEQUENCE. The driver loads this library by
+ * CUDA_INJECTION64_PATH. The library contains no code of the recorder, so it shows the recorder's
+ * input.
  *
- * A line begins with the microseconds since the beginning and the thread (numbered as they came). Handles and addresses are left out.
- * "head" lines give the version; a record whose length is not known from cupti_activity.h is shown by its kind.
+ * A line begins with the microseconds since the start and the thread, numbered by first appearance.
+ * Handles and addresses are left out. "head" lines give the version. A record of a kind without a
+ * layout in cupti_activity.h appears with its kind only.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -211,7 +214,7 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	}
 }
 
-/* A time of a record, from the logger's beginning on CUPTI's clock; 0 stays. */
+/* Converts a record's time to us since the logger's start on CUPTI's clock. 0 stays 0. */
 static uint64_t clock_began;
 
 static double since(uint64_t ns)
@@ -219,7 +222,7 @@ static double since(uint64_t ns)
 	return ns ? ((double)ns - (double)clock_began) / 1e3 : 0;
 }
 
-/* A record of what is there, and of the time that CUPTI took. */
+/* Logs a record of an object or of CUPTI's overhead. */
 static void on_object(const struct ts_cupti_activity *record)
 {
 	switch (record->kind) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tests of test/unit/ptx over a driver, whoever's: what test/unit/ptx/device.h gives them of the engine comes here from
- * libcuda.so.1 - the vendor's, where a GPU shall say whether the tests' references are right, or the virtual GPU's. Memory is managed,
- * so that its address is the host's too.
+ * Runs the tests of test/unit/ptx over a CUDA driver, libcuda.so.1. It replaces
+ * test/unit/ptx/device.h, which uses the engine. NVIDIA's driver shows whether the tests'
+ * references are correct on a GPU; the virtual GPU's driver works too. Memory is managed, so that
+ * the host uses the same addresses.
  */
 #pragma once
 
@@ -45,8 +46,8 @@ struct device {
 };
 
 /*
- * One context and one piece of memory serve all texts of a test until its process ends: a vendor's driver needs long to
- * make them.
+ * One context and one allocation serve all texts of a test until its process ends, because NVIDIA's
+ * driver creates them slowly.
  */
 static uint64_t device_memory;
 
@@ -67,7 +68,7 @@ static inline void device_driver(void)
 		ts_skip("the CUDA driver has no device");
 }
 
-/* A text that the driver's compiler refuses is printed with the compiler's reason. */
+/* If the driver's compiler refuses a text, prints the text and the compiler's log. */
 static inline void device_open(struct device *d, const char *text)
 {
 	char log[4096] = "";
@@ -90,7 +91,7 @@ static inline void device_open(struct device *d, const char *text)
 	ts_check_int(result, 0);
 }
 
-/* How many threads run the blocks is the engine's own. */
+/* n_threads concerns only the engine; a driver ignores it. */
 static inline void device_load(struct device *d, const char *const *texts, size_t n,
 			       uint32_t n_threads)
 {
@@ -145,7 +146,7 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 
 #define DEVICE_FAULTS(d, kernel, grid, block, kind, ...) ((void)(d))
 
-/* A driver keeps files of its own open: a test ends before the harness looks. */
+/* Exits before the harness checks file descriptors, because a driver keeps its own files open. */
 #undef TS_TEST
 #define TS_TEST(name_)                                                               \
 	static void ts_test_run_##name_(void);                                       \
