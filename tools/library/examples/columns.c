@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPU time of each kernel of a trace, with launches, longest first: from arrays of two columns and a name, and no
- * row at all. The same as kernels.c prints, in a fraction of its time; quicker still are ts_sbt_totals_new()'s sums.
+ * Prints the GPU time of each kernel of a trace with its number of launches, longest first. Reads
+ * arrays of three columns and no rows. The output equals that of kernels.c, in a fraction of its
+ * time; the sums of ts_sbt_totals_new() are faster still.
  *
- *	cc columns.c $(pkg-config --cflags --libs tracesmith) -o columns && ./columns FILE
+ *     cc columns.c $(pkg-config --cflags --libs tracesmith) -o columns && ./columns FILE
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@ struct total {
 };
 
 struct totals {
-	struct total *of; /* by name: ids of strings are few, and count from 0 */
+	struct total *of; /* index: string id; ids are few and count from 0 */
 	uint32_t n;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPU time of each kernel of a trace, with launches, longest first.
+ * Prints the GPU time of each kernel of a trace with its number of launches, longest first.
  *
- *	cc kernels.c $(pkg-config --cflags --libs tracesmith) -o kernels && ./kernels FILE
+ *     cc kernels.c $(pkg-config --cflags --libs tracesmith) -o kernels && ./kernels FILE
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static int add(struct totals *totals, uint32_t name, uint64_t ns)
 	return 0;
 }
 
-/* Rows of one name become one. */
+/* Sums the entries of each name into one. */
 static void join(struct totals *totals)
 {
 	size_t n = 0;

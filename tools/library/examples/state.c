@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPU's state at an instant of a trace: streams and operations under way, allocated bytes. TIME
- * is in nanoseconds from the trace's start. --json prints the whole answer, as `tsctl state --json`.
+ * Prints the GPU's state at an instant of a trace: streams, operations in progress, allocated
+ * bytes. TIME is in nanoseconds from the trace's start. --json prints the whole answer, like `tsctl
+ * state --json`.
  *
- *	cc state.c $(pkg-config --cflags --libs tracesmith) -o state && ./state FILE TIME [--json]
+ *     cc state.c $(pkg-config --cflags --libs tracesmith) -o state && ./state FILE TIME [--json]
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 
 #include <tracesmith.h>
 
-/* The library ends no process; this program does. */
+/* The library never ends the process; this program does. */
 static void out_of_memory(void)
 {
 	fputs("state: no memory for the answer\n", stderr);
@@ -46,7 +47,7 @@ static void print_report(const Ts__Rpc__StateReport *report)
 	printf("allocated\t%" PRIu64 "\tbytes\n", report->allocated_bytes);
 }
 
-/* A state comes as one message. */
+/* Receives the answer; a state is one message. */
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
 	const int *json = data;

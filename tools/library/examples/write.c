@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace of one session, one thread and three kernels: how a tool that has its own records makes a trace of them.
+ * Writes a trace of one session, one thread and three kernels: an example for a tool that converts
+ * its own records to a trace.
  *
- *	cc write.c $(pkg-config --cflags --libs tracesmith) -o write && ./write FILE && tsctl view FILE
+ *     cc write.c $(pkg-config --cflags --libs tracesmith) -o write
+ *     ./write FILE && tsctl view FILE
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,7 +74,7 @@ static int write_trace(int *fd)
 
 	if (r)
 		return r;
-	*fd = -1; /* the writer's now */
+	*fd = -1; /* the writer owns it now */
 	if (!(r = ts_sbt_writer_string(writer, "example", 7, &row.program)) &&
 	    !(r = ts_sbt_session_writer_new(writer, &row, &session))) {
 		r = fill(writer, session, &row);
