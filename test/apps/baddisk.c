@@ -2,7 +2,7 @@
 /*
  * libbaddisk.so, preloaded into a daemon: a disk that fails under the daemon's session threads
  * ("session-N"). Replaces writev(). While the file $TS_BAD_DISK exists, writev() of a session
- * thread waits.
+ * thread waits. test/integration/test-disk.py preloads it.
  *
  * If TS_BAD_DISK_ERROR is an errno, writev() fails with it instead of waiting. If
  * TS_BAD_DISK_WRITES is set too, only one call fails: the call that follows TS_BAD_DISK_WRITES

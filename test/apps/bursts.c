@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bursts [THREADS]: launches on command, so that a test can switch recording between launches. Each
- * line of standard input is a command:
+ * bursts [THREADS]: launches on command, so that test/integration/test-switch.py can switch
+ * recording between launches. Each line of standard input is a command:
  *
  *	go N	each thread launches N times and waits for its stream; then prints "done"
  *	run	all threads launch in bursts until the next command; prints "running" after

@@ -2,7 +2,8 @@
 /*
  * calls N [A_SECOND [THREADS]]: N cheap system calls in each thread, between two launches. The call
  * is an mremap() of nothing: the kernel refuses it, and `--kernel-events` records it. Each thread
- * makes at most A_SECOND calls a second (default: no limit).
+ * makes at most A_SECOND calls a second (default: no limit). test/integration/test-kernel-events.py
+ * runs it.
  *
  * Prints one line of JSON for each thread: number of calls, start and end in nanoseconds of
  * CLOCK_MONOTONIC, processor time. With TS_APP_WAIT, waits for a line of input before the calls.

@@ -4,9 +4,10 @@
  * sleeps; waits for a futex that another thread holds; is preempted by a real-time thread on its
  * own CPU; touches PAGES fresh pages; reads FILE in pieces, from the disk if possible; calls
  * ioctl() on a device; maps and unmaps memory; waits for a child that sleeps.
+ * test/integration/test-kernel-events.py runs it.
  *
  * Prints one line of JSON for each cause, with the program's own measurement in nanoseconds of
- * CLOCK_MONOTONIC. The tests compare these lines with a trace that has kernel events. With
+ * CLOCK_MONOTONIC. The test compares these lines with a trace that has kernel events. With
  * TS_APP_WAIT, waits for a line of input before the first cause.
  */
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * devices [ROUNDS]: one thread uses two devices. Each device works on its own buffer. Then the
  * first device's buffer is copied to the second device, and from there to the host. The host
- * compares the result.
+ * compares the result. test/integration/test-cuda.py runs it.
  */
 #include "test/apps/gpu.h"
 

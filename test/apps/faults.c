@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * faults FAULT: makes one mistake for `tsctl replay` to find, and checks no result. FAULT is:
+ * faults FAULT: makes one mistake for `tsctl replay` to find, and checks no result.
+ * test/integration/test-check.py runs it. FAULT is:
  *
  *	none       no mistake
  *	race       a race in shared memory

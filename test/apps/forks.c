@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks WAY [CHILDREN [MOMENT]]: a program that creates children while it uses the GPU. WAY is
- * fork, vfork, clone, spawn, exit (a forked child that only ends), touch (a forked child whose
- * driver call fails), or tree.
+ * forks WAY [CHILDREN [MOMENT]]: a program that creates children while it uses the GPU.
+ * test/integration/test-fork.py runs it. WAY is fork, vfork, clone, spawn, exit (a forked child
+ * that only ends), touch (a forked child whose driver call fails), or tree.
  *
  * The children of fork, vfork, clone and spawn execute this program again and use the GPU. Each
  * child writes its own truth, $TS_TRUTH.0 and so on.

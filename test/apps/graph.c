@@ -3,6 +3,7 @@
  * graph [STEPS]: a training step as frameworks launch it. The step is captured once: a copy in,
  * kernels, a memset, a copy in a second stream, a copy out. Then the program launches the graph for
  * each step. The host writes the input of each step into the pinned buffer that the graph reads.
+ * test/integration/test-cuda.py runs it.
  */
 #include "test/apps/gpu.h"
 

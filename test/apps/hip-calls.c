@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hip-calls N: the calls of a HIP program with N launches. Links against libamdhip64-standin
- * (hip-standin.c).
+ * (hip-standin.c). test/integration/test-system.py runs it.
  */
 #include <stdlib.h>
 

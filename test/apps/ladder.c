@@ -3,7 +3,7 @@
  * ladder [RUNGS]: launches from known stacks (default: 10 rungs). For each depth from 1 to RUNGS,
  * climb() launches from that depth; the number of launches equals the depth. carry() makes one copy
  * from the same depth; its size in KiB equals the depth. RUNGS alone determines every launch and
- * stack that a trace must show.
+ * stack that a trace must show. test/integration/test-cuda.py runs it.
  */
 #include "test/apps/gpu.h"
 

@@ -4,6 +4,7 @@
  * loss, backward and descent are kernels, nine launches a step. The host trains the same network in
  * double. Both must agree on the loss after every step and on every weight at the end, and the loss
  * must fall. The kernels come from network-driver.c or network-runtime.cu.
+ * test/integration/test-cuda.py runs it.
  */
 #include <math.h>
 

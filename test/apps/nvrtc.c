@@ -3,6 +3,7 @@
  * nvrtc: compiles CUDA C++ at run time, as CuPy and Numba do. libnvrtc compiles the source below to
  * PTX, the driver loads it, and the host checks the results. libnvrtc must refuse a source with a
  * mistake and name the mistake in its log. If the machine has no libnvrtc, the program skips.
+ * test/integration/test-compute.py runs it.
  */
 #include <dlfcn.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * pipeline [ROUNDS]: a copy and compute pipeline like that of an inference server. Pinned buffers
  * enter by one stream, two other streams compute, and a fourth stream copies the results out.
  * Events order the streams; no thread waits before the end of a round. A device-to-device copy
- * keeps the last input.
+ * keeps the last input. test/integration/test-cuda.py runs it.
  */
 #include "test/apps/gpu.h"
 

@@ -5,9 +5,15 @@
  * gathered counts. They must be the same with and without TraceSmith:
  * test/integration/test-profiler.py compares them.
  *
- * WAY: subscribe, activity (activity buffers only, no subscriber), clock (with its own timestamp
- * callback), finalize (ends by cuptiFinalize()), keep (never releases CUPTI), first (before the
- * driver's initialization), first-keep.
+ * WAY is one of:
+ *
+ *     subscribe   subscribes and unsubscribes
+ *     activity    activity buffers only, no subscriber
+ *     clock       with its own timestamp callback
+ *     finalize    ends by cuptiFinalize()
+ *     keep        never releases CUPTI
+ *     first       subscribes before the driver's initialization
+ *     first-keep  like first, and never releases CUPTI
  *
  * It launches `scale` while it does not profile, and `nothing` while it profiles. A trace so shows
  * which tool saw which launch.

@@ -2,6 +2,7 @@
 /*
  * sanitized [MISTAKE]: copies to the GPU and back, then makes one mistake for the sanitizer of its
  * build to report: overflow, leak, race or shift. The build makes one form for each sanitizer.
+ * test/integration/test-odd.py runs it.
  */
 #include <pthread.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * saxpy [LAUNCHES]: the classic first program. One thread, the default stream, blocking copies of
- * pageable memory, two buffers, a pair of events around the kernels.
+ * pageable memory, two buffers, a pair of events around the kernels. test/integration/test-cuda.py
+ * runs it.
  */
 #include "test/apps/gpu.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule N[:STREAMS] STEP ...: executes the steps N times, on STREAMS streams (default: 8). The
- * arguments fix the operations, their order, and the durations of kernels and host work. So one run
- * can equal another run with an edit, and a test compares `tsctl replay --what-if` of the first
- * with the second. Steps:
+ * arguments fix the operations, their order, and the durations of kernels and host work. So a run
+ * can equal another run with an edit. test/integration/test-what-if.py compares `tsctl replay
+ * --what-if` of one run with the other run. Steps:
  *
  *     a:S:US b:S:US c:S:US   kernel a, b or c, of US microseconds, into stream S (from 0)
  *     a:S:US:ROUNDS:BLOCKS   the same with BLOCKS blocks (default: 1) that also loop ROUNDS

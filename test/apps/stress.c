@@ -2,6 +2,7 @@
 /*
  * stress [LAUNCHES [THREADS [BURST]]]: launches empty kernels (default: 1,000,000 launches, 4
  * threads). Each thread has a stream. The load is only on the launch path, its ring and the daemon.
+ * test/integration/test-death.py runs it.
  *
  * With BURST a thread waits for its stream after BURST launches, before the device's queue makes it
  * wait. With TS_APP_TIME prints on stderr the mean number of seconds that a thread spent in

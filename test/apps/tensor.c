@@ -3,7 +3,7 @@
  * tensor [ROUNDS]: a matrix multiply of halves by tensor cores, as libraries write it: cp.async
  * prefetches tiles, ldmatrix loads fragments, mma.sync accumulates in float. The values make every
  * sum exact: each result must equal the host's to the last bit. The kernel comes from
- * tensor-driver.c or tensor-runtime.cu.
+ * tensor-driver.c or tensor-runtime.cu. test/integration/test-cuda.py runs it.
  */
 #include "test/apps/tensor.h"
 

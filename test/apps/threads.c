@@ -3,7 +3,7 @@
  * threads [THREADS [LAUNCHES]]: launches from many threads at once. Half of the threads have their
  * own stream, half share the default stream. Each thread copies a buffer to the device and back,
  * and ends before the program ends, so that the records outlive their thread. A second wave follows
- * the first.
+ * the first. test/integration/test-cuda.py runs it.
  */
 #include <pthread.h>
 

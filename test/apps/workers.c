@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * workers [ROUNDS [THREADS [PROCESSES]]]: copies, kernels, memsets, allocations and events, with
- * all results checked, from several threads of one or more processes. The tests of death kill it in
- * the middle of its work. A round is about twenty calls.
+ * all results checked, from several threads of one or more processes.
+ * test/integration/test-death.py kills it in the middle of its work. A round is about twenty calls.
  *
  * With more than one process, the first process only forks the others and returns their worst
  * status. Each child writes its own truth, $TS_TRUTH.0 and so on. With TS_APP_WAIT each process
