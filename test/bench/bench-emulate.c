@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench-emulate [OPERATIONS]: operations of a training job per second, on one core, by processor
- * time. Measures reading a file into a program (replay/emulate), the simulation in virtual time
- * alone, a run with its figures and the critical path, and a run with an edit.
+ * time. Measures four parts of replay/emulate:
+ *
+ * - reading a file into a program;
+ * - the simulation in virtual time alone;
+ * - a run with its figures and the critical path;
+ * - a run with an edit.
  */
 #include <stdbool.h>
 #include <string.h>

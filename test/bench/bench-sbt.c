@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-sbt [LAUNCHES [TICK_NS [SEED [QUANTUM_NS]]]]: the bytes of a launch (API row, device row,
- * stack id) of a training job in an SBT file, and the speed of writing and reading it on one core,
- * by processor time. The same run measures the same rows as structs, as JSON and as interned
+ * bench-sbt [LAUNCHES [TICK_NS [SEED [QUANTUM_NS]]]]: the bytes of a launch of a training job (API
+ * row, device row, stack id) in an SBT file. Also the speed of writing and reading the file on one
+ * core, by processor time. The same run measures the same rows as structs, as JSON and as interned
  * Perfetto packets (formats.c), each compressed by zstd.
  */
 #include <sys/mman.h>

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench-state [OPERATIONS [PASS]]: operations of a training job per second, on one core, by
- * processor time, for each pass of replay/state. The passes read a file in order of time, join
- * operations and find their dependencies (the state machine), build a timeline, find gaps, build a
- * graph with its critical path, and compare the trace with itself. PASS: measures only that pass.
+ * processor time, for each pass of replay/state. PASS: measures only that pass. The passes are:
+ *
+ * - walk: reads the rows in order of time;
+ * - machine: joins operations and finds their dependencies (the state machine);
+ * - timeline, gaps: builds a timeline, finds gaps;
+ * - graph: builds a graph with its critical path;
+ * - diff: compares the trace with itself.
  */
 #include <stdbool.h>
 #include <string.h>
