@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	/* Like a mapping: aligned, and bounds-checked at its end. */
+	/* Like a mapping: aligned, with nothing behind its end. */
 	uint8_t *bytes = aligned_alloc(8, (n_bytes + 7) & ~(size_t)7);
 	struct ts_code_file file = {.bytes = bytes, .n_bytes = n_bytes};
 	uint64_t own, size, first = 0;

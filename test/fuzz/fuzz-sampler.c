@@ -2,7 +2,7 @@
 /*
  * Fuzzes the messages of the host sampler to the daemon, and the line tables that the sampler reads
  * from a Python process (daemon/sample/sampler.h). If the first byte is 8 to 13, the input is a
- * line table of Python 3.8 to 3.13, with the offset in the next byte. Otherwise the input is a
+ * line table of Python 3.8 to 3.13. The next byte is then the offset. Otherwise the input is a
  * message.
  */
 #include "daemon/sample/sampler.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A main() for fuzz targets in the ordinary test run. Each named file, and each file in a named
- * directory, is one input. The program also tries each input with bytes changed, moved and cut off.
- * The number of mutations and the seed are fixed, so that a failure repeats. Builds with clang
- * -fsanitize=fuzzer leave this file out.
+ * directory, is one input. meson.build here links it to each target. The program also tries each
+ * input with bytes changed, moved and cut off. The number of mutations and the seed are fixed, so
+ * that a failure repeats. Builds with clang -fsanitize=fuzzer leave this file out.
  *
  *     replay [-n MUTATIONS] PATH ...
  */
