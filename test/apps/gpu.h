@@ -2,9 +2,12 @@
 /*
  * CUDA for the test programs. A program is written once against this header and built twice: with
  * gpu-runtime.cu (nvcc, the runtime API, <<<>>>) and with gpu-driver.c (plain C, the driver API
- * found at run time, kernels as PTX text). Each function makes the CUDA call that it is named for
- * and counts it in the truth. If the call fails, the function prints a line on stderr and ends the
- * program.
+ * found at run time, kernels as PTX text). Each function makes the CUDA call that it is named for.
+ * If the call fails, the function prints a line on stderr and ends the program. The truth counts
+ * the calls of enum gpu_call.
+ *
+ * gpu_open() and gpu_set_device() also set up the device and load the kernels. gpu_capture_end()
+ * also instantiates the graph.
  *
  * Thread-safe. Every thread except the first calls gpu_set_device() before its first use. The first
  * thread calls it only to use a device other than 0.
