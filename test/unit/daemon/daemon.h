@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Daemons for tests, in each of the three modes, and what their tests look at.
- */
+/* Daemons for tests, in each of the three modes, and helpers that look at their results. */
 #pragma once
 
 #include <sys/stat.h>
@@ -136,14 +134,14 @@ static inline pid_t service_spawn(const struct service *s, char *const *argument
 	return pid;
 }
 
-/* Where the service keeps the trace of a process of this test's. */
+/* Path of the service's trace of a process of this test. */
 static inline void service_trace_path(const struct service *s, char *path, size_t n_bytes)
 {
 	snprintf(path, n_bytes, "%s/%u/tracesmith-producer-%d.sbt", s->directory, getuid(),
 		 getpid());
 }
 
-/* Paths of a service's traces, those of all users; globfree() is the caller's. */
+/* Paths of a service's traces of all users. The caller calls globfree(). */
 static inline void service_traces(const char *directory, glob_t *ret_traces)
 {
 	char pattern[192];
@@ -195,7 +193,7 @@ static inline void service_end(struct service *s)
 {
 	kill(s->pid, SIGTERM);
 	ts_check_int(daemon_wait(s->pid), 0);
-	/* It takes its sockets with it. */
+	/* The service removes its sockets when it ends. */
 	ts_check(access(s->inject, F_OK) < 0 && access(s->control, F_OK) < 0);
 	directory_remove(s->directory);
 }

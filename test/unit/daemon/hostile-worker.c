@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker that whatever it read has taken over: it confines itself as tracesmith-worker does, then does what the file `attack`
- * beside it names, and sends the errno over the socket `result` there. A service starts it (--worker) for a question; how it ends
- * the service tells. "memory" and "signal" are aimed at the service, which is its parent.
+ * A worker that a hostile file has taken over. It confines itself like tracesmith-worker, does what
+ * the file `attack` beside it names, and sends the errno over the socket `result` there. A service
+ * starts it (--worker) for a question; its exit status in the service is part of the result.
+ * "memory" and "signal" aim at the service, its parent.
  */
 #undef NDEBUG
 #include <errno.h>
@@ -20,7 +21,10 @@
 
 #include "daemon/worker/confine.h"
 
-/* With the system-call filter these kill the process; without it each meets the wall behind the filter. */
+/*
+ * With the system-call filter these calls kill the process. Without it, each call meets the
+ * protection behind the filter.
+ */
 static int attack(const char *name, pid_t parent)
 {
 	char path[64], bytes[16];
@@ -69,7 +73,7 @@ static int beside(const char *program, const char *name, char *path, size_t n)
 		       : -1;
 }
 
-/* sendmsg() is what a worker may call. */
+/* A worker may call sendmsg(). */
 static void report(int socket, int number)
 {
 	char text[16];
@@ -86,7 +90,7 @@ int main(int argc, char **argv)
 	const struct ts_confine_options options = {.memory_bytes = 64u << 20, .cpu_seconds = 5};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct ts_confined confined = {0};
-	const pid_t parent = getppid(); /* which a confined worker does not learn */
+	const pid_t parent = getppid(); /* a confined worker cannot learn this */
 	char path[108], name[32] = "";
 	const char *what;
 	int fd, result, r;
@@ -102,12 +106,12 @@ int main(int argc, char **argv)
 	result = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (connect(result, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return 2;
-	/* "+": Landlock alone, as if the filter were overcome. */
+	/* "+": Landlock alone, as if the attacker had overcome the filter. */
 	if (*name == '+')
 		r = ts_confine_landlock();
 	else
 		r = ts_confine(&options, &confined, &what);
-	/* Landlock alone returns its version. */
+	/* If only Landlock is on, the result is its version. */
 	report(result, r ?: confined.no_files);
 	report(result, attack(name + (*name == '+'), parent));
 	return 0;

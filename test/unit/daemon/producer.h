@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A producer for tests: a session's memory made as a shim would make it, written with ring.h, and a
- * daemon to hand it to. One thread; checks instead of returning errors.
+ * A producer for tests: a session's memory in the shim's layout, written with ring.h, and a daemon
+ * that receives it. One thread; failures abort through checks instead of returned errors.
  */
 #pragma once
 
@@ -80,7 +80,8 @@ static inline void producer_deinit(struct producer *p)
 }
 
 /*
- * A definition of n_bytes, header included; the caller's header fields but the length are filled.
+ * Adds a definition of n_bytes, header included. The caller fills the header fields except the
+ * length.
  */
 static inline uint32_t producer_define(struct producer *p, uint16_t type, void *definition,
 				       size_t n_bytes, const void *tail, size_t n_tail)
@@ -117,7 +118,7 @@ static inline uint32_t producer_stack(struct producer *p, const uint64_t *frames
 			       n * sizeof(*frames));
 }
 
-/* Claims shard i for a thread of that tid. */
+/* Claims shard i for thread `tid`. */
 static inline void producer_claim(struct producer *p, uint32_t i, uint32_t tid, const char *name)
 {
 	struct ts_definition_thread thread = {
@@ -134,7 +135,7 @@ static inline void producer_claim(struct producer *p, uint32_t i, uint32_t tid, 
 		__atomic_store_n(&p->control->n_claimed, i + 1, __ATOMIC_RELEASE);
 }
 
-/* Waits for space, as --lossless does. */
+/* Waits for space, like --lossless. */
 static inline void producer_put(struct producer *p, uint32_t i, const void *record,
 				uint32_t n_bytes)
 {
@@ -159,7 +160,7 @@ static inline void producer_put(struct producer *p, uint32_t i, const void *reco
 		.clock = (uint8_t)(clock_), .type = (record_type), .time = (time_), \
 	}
 
-/* An API call and its kernel, in shards 0 and 1. */
+/* Puts an API call and its kernel into shards 0 and 1. */
 static inline void producer_launch(struct producer *p, uint64_t op_id, uint32_t stack,
 				   uint32_t kernel)
 {
@@ -211,7 +212,7 @@ static inline void producer_send(int fd, const void *packet, size_t n_bytes, int
 		header->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(header), &with_fd, sizeof(int));
 	}
-	/* A daemon that turned the connection away has hung up by now; its reason can still be read. */
+	/* A daemon that refused the connection has hung up by now; its reason can still be read. */
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)n_bytes)
 		ts_check(errno == EPIPE || errno == ECONNRESET);
 }
@@ -234,7 +235,7 @@ static inline void producer_say(int fd, enum ts_handshake_type type)
 	producer_send(fd, &packet, sizeof(packet), -1);
 }
 
-/* The type of the next packet; 0: the daemon hung up. */
+/* Returns the type of the next packet; 0: the daemon hung up. */
 static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_packet)
 {
 	struct ts_handshake_reason packet = {0};
@@ -250,12 +251,13 @@ static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_pac
 
 /* ---- daemons ---- */
 
-/* The user of a service that runs under the unit. */
+/* Uid of a service that runs under the unit. */
 #define DAEMON_UNIT_UID 65010u
 
 /*
- * Whether services run as their unit's user, with its rights and in its confinement: $TS_UNIT is the unit file, $TS_UNIT_LAUNCHER
- * the program (test/integration/unit.py). Else they run as the test does.
+ * True if services run as their unit's user, with its rights and confinement. $TS_UNIT is the unit
+ * file, $TS_UNIT_LAUNCHER the program (test/integration/unit.py). Otherwise services run as the
+ * test does.
  */
 static inline bool daemon_in_unit(void)
 {
@@ -276,7 +278,7 @@ static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
 	_exit(127);
 }
 
-/* RLIMIT_NOFILE of daemons that begin from now on; 0: the test's. */
+/* RLIMIT_NOFILE of daemons that start from now on; 0: that of the test. */
 static rlim_t daemon_max_fds __attribute__((unused));
 
 static inline pid_t daemon_spawn(char *const *arguments, int fd)
@@ -290,7 +292,7 @@ static inline pid_t daemon_spawn(char *const *arguments, int fd)
 	pid = fork();
 	ts_check(pid >= 0);
 	if (!pid) {
-		/* A test that fails leaves no daemon behind. */
+		/* A test that fails leaves no daemon running. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (daemon_max_fds)
 			setrlimit(RLIMIT_NOFILE, &limit);
@@ -314,7 +316,7 @@ static inline int daemon_wait(pid_t pid)
 	return status;
 }
 
-/* A directory of the test's own, removed by directory_remove(). */
+/* Makes a directory for the test; directory_remove() removes it. */
 static inline void directory_make(char *path, size_t n_bytes)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -334,7 +336,7 @@ static inline void directory_empty(DIR *dir)
 	}
 }
 
-/* With its directories, which a service has one of for each user, and what lies in these. */
+/* Removes the directory, its subdirectories (a service has one for each user) and their files. */
 static inline void directory_remove(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -359,7 +361,7 @@ static inline void directory_remove(const char *path)
 	rmdir(path);
 }
 
-/* Connects to a socket that a daemon is about to make. */
+/* Connects to a socket; waits until a daemon has made it. */
 static inline int socket_connect(const char *path, int type)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock tables: exact at their pairs, monotonic between, right beyond; and safe with any numbers.
+ * Clock tables are exact at their pairs, monotonic between them, right beyond them, and safe with
+ * any numbers.
  */
 #include "test/unit/harness.h"
 
@@ -25,14 +26,17 @@ TS_TEST(interpolates)
 	ts_check_int(ts_clock_table_convert(&table, 3000), 1500);
 	ts_check_int(ts_clock_table_convert(&table, 3500), 2000);
 	ts_check_int(ts_clock_table_convert(&table, 5000), 3500);
-	/* Before the first: at the rate over all of them, 2 ns for 3 ticks. */
+	/* Times before the first pair use the rate over all pairs, 2 ns for 3 ticks. */
 	ts_check(ts_clock_table_convert(&table, 850) - 400 <= 1);
 	ts_check_int(ts_clock_table_convert(&table, 0), 0);
 	ts_check_int(table.max_error_ns, 10);
 	ts_clock_table_deinit(&table);
 }
 
-/* A 3 GHz TSC after a year of uptime, snapshots as the daemon takes them: off by less than 1 ns. */
+/*
+ * A 3 GHz TSC after a year of uptime, with the daemon's usual snapshots: the error is less than 1
+ * ns.
+ */
 TS_TEST(is_exact_after_a_year)
 {
 	const uint64_t year = UINT64_C(365) * 86400 * 1000000000;
@@ -53,7 +57,7 @@ TS_TEST(is_exact_after_a_year)
 	ts_clock_table_deinit(&table);
 }
 
-/* Pairs true to 15 ns, taken for an hour: a time of any age is about as true as they are. */
+/* An hour of pairs with an error of 15 ns each: a time of any age has about the same error. */
 TS_TEST(old_times)
 {
 	struct ts_clock_table table;
@@ -83,14 +87,14 @@ TS_TEST(goes_backward)
 	add(&table, 1000000, 1000);
 	add(&table, 2000000, 2000); /* 1,000 ticks a ns */
 	ts_check_int(ts_clock_table_convert(&table, 1500000), 1500);
-	add(&table, 5000, 9000); /* after a suspend the counter began anew */
+	add(&table, 5000, 9000); /* after a suspend the counter began at zero again */
 	ts_check_int(table.n_backward, 1);
 	ts_check_int(ts_clock_table_convert(&table, 5000), 9000);
-	/* A lone pair goes on at the rate before. */
+	/* After a lone pair, the previous rate applies. */
 	ts_check_int(ts_clock_table_convert(&table, 105000), 9100);
 	add(&table, 105000, 9200);
 	ts_check_int(ts_clock_table_convert(&table, 55000), 9100);
-	/* Time does not go back: such a pair is ignored. */
+	/* Time does not go back: the pair is ignored. */
 	add(&table, 205000, 9100);
 	ts_check_int(table.n, 2);
 	ts_clock_table_deinit(&table);
@@ -110,7 +114,7 @@ TS_TEST(thins_out_the_oldest)
 	ts_clock_table_deinit(&table);
 }
 
-/* Pairs that come close together share a segment, and every instant lies between two. */
+/* Pairs close together share a segment, and each converted time lies between its two pairs. */
 TS_TEST(extends)
 {
 	struct ts_clock_table table;

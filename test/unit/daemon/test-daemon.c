@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon as a whole, with a producer that this test plays: what was committed is in the file,
- * exactly, however the producer ends.
+ * The whole daemon; this test plays the producer. The file contains exactly the committed records,
+ * however the producer ends.
  */
 #include "test/unit/harness.h"
 
@@ -15,7 +15,7 @@
 
 #define N_LAUNCHES 50000u
 
-/* Every op id once, in API and kernel rows both; names, stacks and threads resolve. */
+/* Each op id occurs once in API rows and once in kernel rows; names, stacks and threads resolve. */
 static void check_launches(const char *path, uint32_t n, enum ts_session_end how)
 {
 	struct ts_sbt_summary summary;
@@ -97,7 +97,7 @@ TS_TEST(private_session)
 	p.control->state = TS_SESSION_ENDED;
 	producer_say(fd, TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
-	/* Whoever hears DONE finds the file whole. */
+	/* When a producer receives DONE, the file is complete. */
 	check_launches(path, N_LAUNCHES, TS_SESSION_END_BYE);
 	ts_check_int(producer_shard(&p, 0)->released, producer_shard(&p, 0)->head);
 	ts_check_int(daemon_wait(pid), 0);
@@ -133,7 +133,7 @@ TS_TEST(private_does_not_overwrite)
 	directory_remove(directory);
 }
 
-/* The producer is killed: everything that it had committed is there. */
+/* The producer is killed: the file contains everything that it had committed. */
 TS_TEST(killed_producer)
 {
 	struct producer p;
@@ -167,7 +167,7 @@ TS_TEST(killed_producer)
 	directory_remove(directory);
 }
 
-/* A private daemon whose files may have so many bytes. */
+/* Starts a private daemon whose files may have up to n_bytes. */
 static pid_t daemon_within(uint64_t n_bytes, const char *path, int *ret_fd)
 {
 	struct rlimit small = {n_bytes, RLIM_INFINITY}, old;
@@ -181,8 +181,8 @@ static pid_t daemon_within(uint64_t n_bytes, const char *path, int *ret_fd)
 }
 
 /*
- * The disk is full (here: the file may not grow): recording stops, the file has its end and counts what it lacks, which the ring
- * still holds.
+ * The disk is full (here: the file may not grow). Recording stops, and the file gets its end and
+ * counts missing rows, which the ring still holds.
  */
 TS_TEST(full_disk)
 {
@@ -210,7 +210,7 @@ TS_TEST(full_disk)
 	ts_check_int(summary.counts[TS_ROW_API] + summary.counts[TS_ROW_KERNEL] +
 			     summary.lost[TS_LOSS_DISK],
 		     2 * 5000 + 1);
-	/* Nothing was given back that is not in the file. */
+	/* The daemon released no ring space whose rows are not in the file. */
 	if (!summary.counts[TS_ROW_API])
 		ts_check_int(producer_shard(&p, 0)->released, 0);
 	ts_check_int(fstat(file, &status), 0);
@@ -222,7 +222,7 @@ TS_TEST(full_disk)
 	directory_remove(directory);
 }
 
-/* Not even the beginning of a file: no session, and a reason. */
+/* If the disk has no room for the file's header, the session is refused with a reason. */
 TS_TEST(no_disk_at_all)
 {
 	struct ts_handshake_reason packet;
@@ -278,7 +278,7 @@ TS_TEST(note_says_why)
 
 /* ---- a recording, as `tsctl record` makes one ---- */
 
-/* One process said goodbye, one died, one lives on: it is told to stop. */
+/* One process sends BYE, one dies, one lives on and receives STOP. */
 TS_TEST(recording_of_three)
 {
 	struct producer p[3];
@@ -302,7 +302,7 @@ TS_TEST(recording_of_three)
 	ts_check_str(answer->session_list->sessions[0]->program, "producer");
 	ts__rpc__answer__free_unpacked(answer, NULL);
 
-	/* A live look: what was committed so far can be read. */
+	/* A live trace: everything committed so far can be read. */
 	ts_check_int(ts_client_open_trace(r.client, 0, (uint32_t)getpid(), &answer, &trace), 0);
 	ts_check(answer->trace_opened->live);
 	ts_check_int(ts_sbt_reader_open(trace, &reader, NULL), 0);
@@ -314,7 +314,7 @@ TS_TEST(recording_of_three)
 	producer_say(fds[0], TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fds[0], NULL), TS_HANDSHAKE_DONE);
 	close(fds[1]);
-	/* The third never flushes: the daemon waits its while and goes on. */
+	/* The third process never flushes: the daemon waits up to its limit and goes on. */
 	ts_check_int(ts_client_finish(r.client, 15000, &answer), 0);
 	ts_check_int(answer->body_case, TS__RPC__ANSWER__BODY_SUMMARY);
 	ts_check_int(answer->summary->sessions, 3);
@@ -341,7 +341,7 @@ TS_TEST(recording_of_three)
 	recording_end(&r);
 }
 
-/* tsctl dies: the recording ends as if it had been told to. */
+/* tsctl dies: the recording ends as if tsctl had sent FINISH. */
 TS_TEST(recording_whose_owner_dies)
 {
 	struct recording r;
@@ -364,7 +364,9 @@ TS_TEST(recording_whose_owner_dies)
 	directory_remove(r.directory);
 }
 
-/* A peer that breaks the rules is dropped; another one in the same recording does not notice. */
+/*
+ * A peer that violates the protocol is dropped; another peer in the same recording does not notice.
+ */
 TS_TEST(bad_peer_is_dropped_alone)
 {
 	struct producer good, bad;
@@ -400,7 +402,7 @@ TS_TEST(bad_peer_is_dropped_alone)
 	recording_end(&r);
 }
 
-/* Every memory that must not be mapped is refused with words. */
+/* Each memfd that must not be mapped is refused with a reason. */
 TS_TEST(hostile_memory_is_refused)
 {
 	struct ts_handshake_reason packet;
@@ -434,7 +436,10 @@ TS_TEST(hostile_memory_is_refused)
 
 /* ---- a service ---- */
 
-/* A file for each process, asked for while it is written, whole when the process is told DONE. */
+/*
+ * Each process has a file. A client can open it while it is written; it is complete when the
+ * process receives DONE.
+ */
 TS_TEST(service)
 {
 	struct service s;
@@ -460,7 +465,7 @@ TS_TEST(service)
 	ts_check_str(answer->status->mode, "service");
 	ts_check_str(answer->status->sessions[0]->state, "recording");
 	ts__rpc__answer__free_unpacked(answer, NULL);
-	/* All that was committed when the trace was asked for is in it. */
+	/* The trace contains everything committed before the request. */
 	ts_check_int(ts_client_open_trace(client, 0, 0, &answer, &trace), 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_check_int(ts_sbt_reader_open(trace, &reader, NULL), 0);
@@ -470,11 +475,14 @@ TS_TEST(service)
 	ts_sbt_reader_free(reader);
 	ts_check(write(trace, "x", 1) < 0);
 	close(trace);
-	/* What a service cannot do or does not have it says. */
+	/*
+	 * A service returns an error for requests that it cannot serve and for sessions that it
+	 * does not have.
+	 */
 	ts_check_int(ts_client_finish(client, 1000, &answer), -EPERM);
 	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
 	ts_check_str(ts_client_error(client), "no such session");
-	/* A process that answers flushes is not waited for longer than it takes. */
+	/* The daemon waits for a process that answers flushes no longer than the process needs. */
 	ts_check_int(ts_client_flush(client, 77, 60000, &answer), 0);
 	ts_check_int(answer->flushed->sessions, 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
@@ -486,7 +494,7 @@ TS_TEST(service)
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
 	service_trace_path(&s, path, sizeof(path));
 	check_launches(path, 5000, TS_SESSION_END_BYE);
-	/* Its user still finds it, by pid and by number, and reads it whole. */
+	/* The user still finds the trace, by pid and by number, and reads it whole. */
 	ts_check_int(ts_client_open_trace(client, 0, (uint32_t)getpid(), &answer, &trace), 0);
 	ts_check(!answer->trace_opened->live);
 	ts_check_str(answer->trace_opened->path, path);
@@ -505,7 +513,10 @@ TS_TEST(service)
 	service_end(&s);
 }
 
-/* It comes to what was said to it when it is told to end: a process that was over by then is recorded. */
+/*
+ * On SIGTERM the service still handles messages that were sent before: a process that had ended by
+ * then is recorded.
+ */
 TS_TEST(service_that_is_told_to_end)
 {
 	struct service s;
@@ -518,7 +529,7 @@ TS_TEST(service_that_is_told_to_end)
 	ts_check_int(kill(s.pid, SIGSTOP), 0);
 	ts_check_int(waitpid(s.pid, &status, WUNTRACED), s.pid);
 	ts_check(WIFSTOPPED(status));
-	/* Others come before. */
+	/* These connections come first in the queue. */
 	for (int i = 0; i < 5; i++)
 		silent[i] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fd = socket_connect(s.inject, SOCK_SEQPACKET);
@@ -552,8 +563,8 @@ static int socket_listen(const char *path, int type)
 }
 
 /*
- * A process that listens at both sockets, and its child, which holds them as a porter does until
- * end[1] is closed.
+ * A process that listens at both sockets, and its child. The child holds the sockets, like a
+ * porter, until end[1] is closed.
  */
 static pid_t listener_fork(const struct service *s, const int end[2])
 {
@@ -582,8 +593,8 @@ static pid_t listener_fork(const struct service *s, const int end[2])
 }
 
 /*
- * A path at which a process listens is refused, unless that process is dead and only a child of it
- * holds the socket.
+ * A service refuses a path at which another process listens, unless that process is dead and only a
+ * child of it holds the socket.
  */
 TS_TEST(service_after_one_that_was_killed)
 {
@@ -600,10 +611,10 @@ TS_TEST(service_after_one_that_was_killed)
 	ts_check_int(access(s.inject, F_OK), 0);
 	ts_check_int(stat(s.control, &before), 0);
 	ts_check_int(kill(listener, SIGKILL), 0);
-	/* Not reaped yet: it is dead all the same. */
+	/* The listener is a zombie: this counts as dead. */
 	ts_check_int(waitid(P_PID, (id_t)listener, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
 	service_start(&s, NULL, NULL);
-	/* Both paths lead to sockets of its own. */
+	/* Both paths lead to the service's own sockets. */
 	while (stat(s.control, &now) || now.st_ino == before.st_ino) {
 		ts_check_int(waitpid(s.pid, NULL, WNOHANG), 0);
 		usleep(10000);
@@ -617,7 +628,7 @@ TS_TEST(service_after_one_that_was_killed)
 	service_end(&s);
 }
 
-/* Garbage, half a request, nothing at all, too many sessions: the service serves on. */
+/* Garbage, half a request, no data, too many sessions: the service continues to serve others. */
 TS_TEST(service_and_strangers)
 {
 	struct ts_frame_header half = ts_frame_header_make(TS_FRAME_REQUEST, 1, 1000);
@@ -636,7 +647,7 @@ TS_TEST(service_and_strangers)
 	never_reads = socket_connect(s.control, SOCK_STREAM);
 	ts_check(send(garbage, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36, MSG_NOSIGNAL) > 0);
 	ts_check(send(halfway, &half, sizeof(half), MSG_NOSIGNAL) > 0);
-	/* Asks without end: it is dropped when its answers pile up. */
+	/* A client that sends requests without end is dropped when its answers pile up. */
 	half.n_bytes = 2;
 	for (int i = 0; i < 200000; i++) {
 		uint8_t status[sizeof(half) + 2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of halves against a plain model, and its bounds.
+ * The counts of halves (API rows without device rows and the reverse) against a plain model, and
+ * their bounds.
  */
 #include "test/unit/harness.h"
 
@@ -25,12 +26,12 @@ TS_TEST(halves)
 	ts_halves_api(halves, 2, 0, false); /* expects nothing */
 	ts_halves_api(halves, 3, 0, true);
 	ts_check_int(ts_halves_device(halves, 3), 3);
-	ts_check_int(ts_halves_device(halves, 3), 3); /* a graph: several rows */
-	ts_check_int(ts_halves_device(halves, 4), 4); /* its call comes later */
+	ts_check_int(ts_halves_device(halves, 3), 3); /* a graph launch: several rows */
+	ts_check_int(ts_halves_device(halves, 4), 4); /* its API row comes later */
 	check_counts(halves, 1, 1);
 	ts_halves_api(halves, 4, 0, true);
 	check_counts(halves, 1, 0);
-	ts_halves_device(halves, 0); /* CUPTI told no id */
+	ts_halves_device(halves, 0); /* CUPTI reported no id */
 	check_counts(halves, 1, 1);
 	ts_halves_free(halves);
 }
@@ -43,14 +44,17 @@ TS_TEST(nested_ids_become_the_outer_ones)
 	ts_halves_api(halves, 10, 11, true);
 	ts_check_int(ts_halves_device(halves, 11), 10);
 	check_counts(halves, 0, 0);
-	/* The device row first: it keeps its id, and is not counted as missing. */
+	/* If the device row comes first, it keeps its id and is not counted as missing. */
 	ts_check_int(ts_halves_device(halves, 21), 21);
 	ts_halves_api(halves, 20, 21, true);
 	check_counts(halves, 0, 0);
 	ts_halves_free(halves);
 }
 
-/* An operation that leaves the window for want of memory is counted as one that leaves it for want of room. */
+/*
+ * An operation that leaves the window for lack of memory counts like one that leaves it for lack of
+ * room.
+ */
 TS_TEST(trimmed)
 {
 	uint64_t n_bytes, n_api, n_device;
@@ -67,7 +71,7 @@ TS_TEST(trimmed)
 	ts_halves_trim(halves);
 	ts_check(ts_halves_memory(halves) < n_bytes + 8 * TS_HALVES_CHUNK_IDS);
 	check_counts(halves, TS_HALVES_MAX_CHUNKS, 0);
-	/* The newest are there to be joined; for the others it is too late. */
+	/* The newest operations can still be joined; for the others it is too late. */
 	ts_halves_device(halves, (TS_HALVES_MAX_CHUNKS - 1) * UINT64_C(65536) + 1);
 	check_counts(halves, TS_HALVES_MAX_CHUNKS - 1, 0);
 	ts_halves_device(halves, 1);

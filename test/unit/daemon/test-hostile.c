@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon among strangers: whatever one of them sends, holds or keeps open, the others are
- * served, and what was not recorded is told.
+ * The daemon with hostile peers: whatever one peer sends, holds or keeps open, the others are
+ * served, and every loss is reported.
  */
 #include "test/unit/harness.h"
 
@@ -13,7 +13,10 @@
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 
-/* A status asked for now is answered within the client's time, far below that for which a descriptor lingers. */
+/*
+ * A status request is answered within the client's timeout, which is far below the linger time of a
+ * descriptor.
+ */
 static void check_answers(const struct service *s)
 {
 	struct ts_client *client;
@@ -25,7 +28,7 @@ static void check_answers(const struct service *s)
 	ts_client_free(client);
 }
 
-/* Processor time that a process has taken, all its threads, in nanoseconds. */
+/* Processor time of a process, all its threads, in nanoseconds. */
 static uint64_t processor_ns(pid_t pid)
 {
 	struct timespec time;
@@ -38,7 +41,10 @@ static uint64_t processor_ns(pid_t pid)
 
 /* ---- descriptors that take long to close ---- */
 
-/* A connection with full queues and a long linger: to close its last descriptor takes `seconds`. */
+/*
+ * A connection with full queues and a long linger: closing its last descriptor blocks for
+ * `seconds`.
+ */
 static int lingering_socket(int seconds, int *ret_other)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -68,7 +74,10 @@ static void check_lingering(const struct service *s, const char *packet, size_t 
 	int peer = socket_connect(s->inject, SOCK_SEQPACKET);
 
 	producer_send(peer, packet, n_bytes, fd);
-	/* The one in flight is not ours: ours is not the last, and does not linger. */
+	/*
+	 * The descriptor in flight is the daemon's copy. This close is not the last, so it does not
+	 * linger.
+	 */
 	close(fd);
 	check_answers(s);
 	check_answers(s);
@@ -92,7 +101,7 @@ TS_TEST(lingering_descriptor)
 	service_end(&s);
 }
 
-/* Nobody has a descriptor for the control socket. */
+/* No client may pass a descriptor over the control socket. */
 TS_TEST(descriptor_for_the_control_socket)
 {
 	int other, fd = lingering_socket(20, &other), client;
@@ -114,7 +123,10 @@ TS_TEST(descriptor_for_the_control_socket)
 	control.align.cmsg_type = SCM_RIGHTS;
 	control.align.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.align), &fd, sizeof(int));
-	/* Refused at once (Linux 6.16), or taken and closed where nobody waits. */
+	/*
+	 * The kernel refuses it at once (Linux 6.16), or the daemon receives it and closes it in a
+	 * thread that nothing waits for.
+	 */
 	ts_check(sendmsg(client, &message, MSG_NOSIGNAL) == 5 || errno == EPERM);
 	close(fd);
 	check_answers(&s);
@@ -124,9 +136,12 @@ TS_TEST(descriptor_for_the_control_socket)
 	service_end(&s);
 }
 
-/* ---- connections that say nothing ---- */
+/* ---- connections that send nothing ---- */
 
-/* In a process of another uid: how many connections it got and holds until it is told to go. */
+/*
+ * A process of another uid opens up to n connections, and holds them until it receives a byte. It
+ * reports the number that it got.
+ */
 static pid_t hold_connections(const char *path, int type, unsigned n, uid_t uid, int *ret_release)
 {
 	int ready[2], release[2];
@@ -154,7 +169,10 @@ static pid_t hold_connections(const char *path, int type, unsigned n, uid_t uid,
 	return pid;
 }
 
-/* One user takes all that he can get: there is room for root, and for a third one. */
+/*
+ * One user takes as many connections as possible: there is still room for root and for a third
+ * user.
+ */
 TS_TEST(one_user_locks_nobody_out)
 {
 	int release[3], fd, status;
@@ -173,7 +191,7 @@ TS_TEST(one_user_locks_nobody_out)
 	ts_check_int(chmod(s.directory, 0711), 0);
 	pids[0] = hold_connections(s.inject, SOCK_SEQPACKET, 300, 65001, &release[0]);
 	pids[1] = hold_connections(s.control, SOCK_STREAM, 70, 65001, &release[1]);
-	/* He himself is told. */
+	/* That user gets the reason. */
 	pid = fork();
 	if (!pid) {
 		ts_check_int(setuid(65001), 0);
@@ -187,7 +205,7 @@ TS_TEST(one_user_locks_nobody_out)
 	}
 	ts_check_int(waitpid(pid, &status, 0), pid);
 	ts_check_int(status, 0);
-	/* A third one is served. */
+	/* The third user is served. */
 	pids[2] = hold_connections(s.inject, SOCK_SEQPACKET, 300, 65002, &release[2]);
 	pid = fork();
 	if (!pid) {
@@ -203,7 +221,7 @@ TS_TEST(one_user_locks_nobody_out)
 	ts_check_int(status, 0);
 	check_answers(&s);
 	for (int i = 0; i < 3; i++) {
-		/* A byte: the others have the pipe open too. */
+		/* A byte, not only a close: the other children have the pipe open, too. */
 		ts_check_int(write(release[i], "", 1), 1);
 		close(release[i]);
 		waitpid(pids[i], NULL, 0);
@@ -211,7 +229,7 @@ TS_TEST(one_user_locks_nobody_out)
 	service_end(&s);
 }
 
-/* Somebody connects and connects: the service ends when it is told to all the same. */
+/* Connections arrive without end: the service ends on SIGTERM all the same. */
 TS_TEST(service_ends_among_connections)
 {
 	struct service s;
@@ -239,7 +257,7 @@ TS_TEST(service_ends_among_connections)
 	waitpid(pid, NULL, 0);
 }
 
-/* As its own user: root needs a capability for another user's limits. */
+/* As the service's user: root needs a capability to change another user's limits. */
 static void limit_descriptors(const struct service *s, const struct rlimit *few)
 {
 	const uid_t uid = daemon_in_unit() ? DAEMON_UNIT_UID : getuid();
@@ -253,7 +271,7 @@ static void limit_descriptors(const struct service *s, const struct rlimit *few)
 	ts_check_int(status, 0);
 }
 
-/* Out of descriptors: waiting connections cost no processor time. */
+/* Without free descriptors, waiting connections cost no processor time. */
 TS_TEST(out_of_descriptors)
 {
 	struct rlimit few = {24, 24};
@@ -294,7 +312,10 @@ static void put_api(struct producer *p, uint32_t shard)
 	put_api_of(p, shard, 1);
 }
 
-/* Its socket is closed, and it writes on: the daemon comes to an end, and counts. */
+/*
+ * A producer closes its socket and continues to write: the daemon ends, and counts records that it
+ * did not drain.
+ */
 TS_TEST(writes_on_after_its_end)
 {
 	uint64_t n_written = 0, until;
@@ -334,7 +355,7 @@ TS_TEST(writes_on_after_its_end)
 	directory_remove(directory);
 }
 
-/* The time is up before all is drained: what was not is counted, exactly. */
+/* The time expires before all is drained: undrained records are counted exactly. */
 TS_TEST(finish_in_no_time)
 {
 	const uint32_t n_each = PRODUCER_RING_BYTES / sizeof(struct ts_record_api) - 1;
@@ -363,7 +384,7 @@ TS_TEST(finish_in_no_time)
 		kill(r.pid, SIGCONT);
 		_exit(0);
 	}
-	/* No time for the daemon; its answer, on a busy machine, takes what it takes. */
+	/* The daemon gets no time to drain. On a busy machine its answer may take long. */
 	request.body_case = TS__RPC__REQUEST__BODY_FINISH;
 	request.finish = &finish;
 	finish.has_timeout_ms = true;
@@ -379,7 +400,7 @@ TS_TEST(finish_in_no_time)
 	recording_end(&r);
 }
 
-/* One shard is malformed: what the others held is in the trace all the same. */
+/* One shard is malformed: the trace still contains the records of the others. */
 TS_TEST(one_bad_shard)
 {
 	struct ts_record bad = {.n_words = 0, .n_fixed_words = 2, .type = TS_RECORD_MARK};
@@ -410,7 +431,7 @@ TS_TEST(one_bad_shard)
 	recording_end(&r);
 }
 
-/* Who was refused is in the trace; a flood of them is counted. */
+/* A refused process is in the trace; a flood of them is counted. */
 TS_TEST(refused_is_told)
 {
 	const struct ts_row_session *session;
@@ -446,7 +467,7 @@ TS_TEST(refused_is_told)
 	recording_end(&r);
 }
 
-/* Who could make no session is in the trace; a flood of them is counted. */
+/* A process that could not begin a session is in the trace; a flood of them is counted. */
 TS_TEST(notes_are_bounded)
 {
 	struct ts_handshake_reason note = {
@@ -462,7 +483,7 @@ TS_TEST(notes_are_bounded)
 	for (int i = 0; i < 4200; i++) {
 		fd = socket_connect(r.socket, SOCK_SEQPACKET);
 		producer_send(fd, &note, sizeof(note), -1);
-		/* It hangs up: the note was taken. */
+		/* The daemon hangs up when it has recorded the note. */
 		ts_check_int(producer_hear(fd, NULL), 0);
 		close(fd);
 	}
@@ -476,7 +497,7 @@ TS_TEST(notes_are_bounded)
 	recording_end(&r);
 }
 
-/* A service takes back the file of a session without a row; not what somebody put in its place. */
+/* A service removes the file of a session without a row, but not a file that replaced it. */
 TS_TEST(replaced_file)
 {
 	char path[256], other[256];
@@ -501,7 +522,7 @@ TS_TEST(replaced_file)
 	ts_check(S_ISLNK(status.st_mode));
 	ts_check_int(lstat(other, &status), 0);
 	ts_check_int(status.st_size, 0);
-	/* Nor does the next session write through it. */
+	/* The next session does not write through the link either. */
 	close(fd);
 	fd = socket_connect(s.inject, SOCK_SEQPACKET);
 	producer_hello(fd, p.memfd);
@@ -513,7 +534,7 @@ TS_TEST(replaced_file)
 	service_end(&s);
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)
 {
@@ -534,7 +555,7 @@ static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)
 	return n_bytes;
 }
 
-/* Rings full of padding come as fast as they are released: the file does not grow by them. */
+/* Rings full of padding arrive as fast as they are released: the file does not grow. */
 TS_TEST(padding_writes_nothing)
 {
 	struct ts_record *pad;
@@ -569,17 +590,20 @@ TS_TEST(padding_writes_nothing)
 	}
 	snprintf(path, sizeof(path), "%s/%u", s.directory, getuid());
 	ts_check(directory_bytes(path, &n_files) < 65536);
-	/* Nor is there anything to keep of it. */
+	/* Padding leaves no file to keep. */
 	producer_say(fd, TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
-	/* Its directory went with the last file. */
+	/* The directory is removed with its last file. */
 	ts_check(access(path, F_OK) < 0);
 	close(fd);
 	producer_deinit(&p);
 	service_end(&s);
 }
 
-/* A file comes to its limit: the process is told to stop, and the trace has its end and says what it lacks. */
+/*
+ * A file reaches its limit: the process receives STOP, and the trace gets its end and reports the
+ * loss.
+ */
 static void check_limit(const char *option, const char *value, uint64_t most, const char *why)
 {
 	struct ts_sbt_summary summary;
@@ -595,13 +619,13 @@ static void check_limit(const char *option, const char *value, uint64_t most, co
 	fd = socket_connect(r.socket, SOCK_SEQPACKET);
 	producer_init(&p, 1, true);
 	producer_claim(&p, 0, 1, "main");
-	/* Nothing that could be compressed. */
+	/* Records that do not compress. */
 	for (; n < 10000; n++)
 		put_api_of(&p, 0, (state = state * 6364136223846793005u + 1) | 1);
 	producer_hello(fd, p.memfd);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_STOP);
-	/* Nor does anybody else get anything. */
+	/* Later sessions of the recording are refused, too. */
 	close(fd);
 	fd = socket_connect(r.socket, SOCK_SEQPACKET);
 	producer_hello(fd, p.memfd);
@@ -636,7 +660,7 @@ TS_TEST(file_at_its_limit)
 		    "no more of the disk is free than is to stay so");
 }
 
-/* Definitions without end: some are kept, the others are unknown and counted. */
+/* Definitions without end: some are kept, the others become unknown and are counted. */
 TS_TEST(definition_flood)
 {
 	const uint64_t arena_bytes = UINT64_C(24) << 20;
@@ -674,7 +698,10 @@ TS_TEST(definition_flood)
 	recording_end(&r);
 }
 
-/* Who rings the doorbell all the time is served no more often for it: between two looks lies a millisecond. */
+/*
+ * A process that rings the doorbell all the time is not served more often: the daemon waits a
+ * millisecond between two looks at the ring.
+ */
 TS_TEST(doorbell_rung_for_nothing)
 {
 	uint64_t begin, now, seen = 0, n_looks = 0;
@@ -698,16 +725,18 @@ TS_TEST(doorbell_rung_for_nothing)
 			syscall(SYS_futex, &p.control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 		now = ts_clock_monotonic_ns();
 	}
-	/* The first of them, and those under way at either end. */
+	/* 3: the first look, and a look in progress at either end. */
 	ts_check(n_looks <= (now - begin) / 1000000 + 3);
 	close(fd);
 	producer_deinit(&p);
 	service_end(&s);
 }
 
-/* ---- what strangers say ---- */
+/* ---- contents of messages ---- */
 
-/* It did not read its WELCOME: the kernel tells of a reset before it tells of the BYE. */
+/*
+ * The process did not read its WELCOME, so the kernel reports a reset before it delivers the BYE.
+ */
 TS_TEST(goodbye_behind_a_reset)
 {
 	const struct ts_row_session *session;
@@ -738,7 +767,7 @@ TS_TEST(goodbye_behind_a_reset)
 	recording_end(&r);
 }
 
-/* What is not UTF-8 does not reach a message. */
+/* Bytes that are not UTF-8 do not get into a message. */
 TS_TEST(names_are_utf8)
 {
 	struct ts_client *client;
@@ -766,7 +795,7 @@ TS_TEST(names_are_utf8)
 	service_end(&s);
 }
 
-/* The log is lines of the daemon's own, whatever a process calls itself. */
+/* A process name cannot forge lines of the daemon's log. */
 TS_TEST(log_is_not_forged)
 {
 	int fds[2], old = dup(2);
@@ -787,7 +816,7 @@ TS_TEST(log_is_not_forged)
 	close(fds[1]);
 }
 
-/* A flush that is asked for wakes the process: it need not look again and again. */
+/* A flush request wakes the process, so the process need not poll. */
 TS_TEST(flush_request_wakes)
 {
 	struct timespec limit = {100, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes from a peer: its memory, its rings, its definitions. Everything that breaks the rules
- * is refused, and what does not is read to the last byte.
+ * Input from a peer: its memory, its rings, its definitions. Invalid input is refused, and valid
+ * input is read to the last byte.
  */
 #include "test/unit/harness.h"
 
@@ -39,7 +39,7 @@ TS_TEST(good_memory)
 	ts_check_int(memory.n_shards, 3);
 	ts_check_int(memory.ring_bytes, PRODUCER_RING_BYTES);
 	ts_check_str(memory.program, "producer");
-	/* Both see the same pages. */
+	/* Both mappings have the same pages. */
 	producer_shard(&p, 2)->head = 80;
 	ts_check_int(ts_memory_shard(&memory, 2)->head, 80);
 	ts_memory_close(&memory);
@@ -60,7 +60,7 @@ TS_TEST(memory_of_another_kind)
 		struct ts_memory memory;
 		const char *why;
 
-		/* On a tmpfs it fails for its seals instead. */
+		/* On a tmpfs the open fails because of the seals instead. */
 		ts_check(ts_memory_open(fd, MAX_BYTES, &memory, &why) < 0);
 	}
 	close(fd);
@@ -78,13 +78,13 @@ TS_TEST(memory_of_another_kind)
 	ts_check_int(fcntl(p.memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 	check_refused(p.memfd, -EPERM, "sealed");
 	producer_deinit(&p);
-	/* Sealed against writing too: it could not be mapped. */
+	/* A memfd with F_SEAL_WRITE cannot be mapped writable. */
 	fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ts_check_int(ftruncate(fd, 1 << 20), 0);
 	ts_check_int(fcntl(fd, F_ADD_SEALS, PRODUCER_SEALS | F_SEAL_WRITE), 0);
 	check_refused(fd, -EPERM, "mapped");
 	close(fd);
-	/* Sparse and gigantic: costs nothing to make, and is not looked at. */
+	/* A huge sparse memfd costs its maker nothing; the daemon rejects it by its size. */
 	fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
 	ts_check_int(fcntl(fd, F_ADD_SEALS, PRODUCER_SEALS), 0);
@@ -132,7 +132,7 @@ TS_TEST(memory_with_a_bad_layout)
 	producer_deinit(&p);
 }
 
-/* Somebody else's page that cannot be had costs the one session, not the daemon. */
+/* If a page of the peer's memory cannot be allocated, only that session ends, not the daemon. */
 TS_TEST(page_that_cannot_be_had)
 {
 	int fd = memfd_create("x", MFD_CLOEXEC);
@@ -155,15 +155,15 @@ TS_TEST(page_that_cannot_be_had)
 	close(fd);
 }
 
-/* ---- what is read of it ---- */
+/* ---- reading it ---- */
 
 struct sink {
 	unsigned n_strings, n_stacks, n_threads, n_devices, n_modules, n_names;
 	char last[64];
 	uint32_t last_name;
-	uint64_t frames[4]; /* of the last stack */
-	bool refuses;	    /* strings stay unknown */
-	bool grants_none;   /* of memory */
+	uint64_t frames[4]; /* frames of the last stack */
+	bool refuses;	    /* every string stays unknown */
+	bool grants_none;   /* refuses memory */
 	unsigned n_rests;
 };
 
@@ -243,7 +243,7 @@ static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct
 
 /* ---- rings ---- */
 
-/* Drains shard 0 to its head; returns how many records, or the error. */
+/* Drains shard 0 to its head; returns the number of records, or the error. */
 static int drain_all(struct producer *p, uint64_t *position)
 {
 	struct ts_shard *shard = producer_shard(p, 0);
@@ -273,7 +273,7 @@ static int drain_all(struct producer *p, uint64_t *position)
 	return r < 0 ? r : n;
 }
 
-/* Padding is skipped, and memory that was never written is read, without making any of it. */
+/* Draining skips padding, and reads memory that was never written without allocating its pages. */
 TS_TEST(draining_makes_no_memory)
 {
 	struct stat before, after;
@@ -305,7 +305,7 @@ TS_TEST(draining_makes_no_memory)
 	producer_deinit(&p);
 }
 
-/* Sizes of all kinds, over many turns of the ring. */
+/* Records of all sizes, over many rounds of the ring. */
 TS_TEST(drains_everything)
 {
 	static uint64_t words[TS_RECORD_MAX_BYTES / 8];
@@ -360,18 +360,18 @@ TS_TEST(drains_no_garbage)
 	check_garbage(2, 2, 1, 16, 1);
 	check_garbage(0, 2, 1, 16, -EBADMSG); /* no length */
 	check_garbage(1, 1, 1, 16, -EBADMSG); /* shorter than a header */
-	check_garbage(3, 2, 1, 16, -EBADMSG); /* longer than what is committed */
+	check_garbage(3, 2, 1, 16, -EBADMSG); /* longer than the committed bytes */
 	check_garbage(UINT16_MAX, 2, 1, 16, -EBADMSG);
-	check_garbage(2, 3, 1, 16, -EBADMSG); /* fixed fields beyond its end */
+	check_garbage(2, 3, 1, 16, -EBADMSG); /* fixed fields beyond the record's end */
 	check_garbage(2, 1, 1, 16, -EBADMSG);
 	check_garbage(1, 0, TS_RECORD_PAD, 8, 0);
 	check_garbage(0, 0, TS_RECORD_PAD, 8, -EBADMSG);
-	check_garbage(2, 2, 1, 12, -EBADMSG); /* an odd head */
+	check_garbage(2, 2, 1, 12, -EBADMSG); /* a head that is not aligned */
 	check_garbage(2, 2, 1, UINT64_MAX - 7, -EBADMSG);
 	check_garbage(2, 2, 1, PRODUCER_RING_BYTES + 8, -EBADMSG);
 }
 
-/* What stands before a malformed record is kept. */
+/* Records before a malformed record are kept. */
 TS_TEST(keeps_what_precedes_garbage)
 {
 	struct ts_record good = {.n_words = 2, .n_fixed_words = 2, .type = TS_RECORD_MARK};
@@ -389,7 +389,7 @@ TS_TEST(keeps_what_precedes_garbage)
 	producer_deinit(&p);
 }
 
-/* A head that runs back, or ahead while it is read, never moves what is interpreted. */
+/* If the head moves back, or moves ahead during a read, the interpreted range does not change. */
 TS_TEST(moving_indices)
 {
 	ts_check(ts_ring_consumer_check(64, 64, 0, 65536));
@@ -428,7 +428,7 @@ TS_TEST(definitions)
 	ts_check_int(ts_id_map_get(&reader.strings, 0), 0);
 	ts_check_int(ts_id_map_get(&reader.strings, 2), 0);
 	ts_check_int(ts_id_map_get(&reader.strings, UINT32_MAX), 0);
-	/* It goes on from where it was. */
+	/* The reader continues where it stopped. */
 	producer_string(&p, "more");
 	producer_define(&p, TS_DEF_MODULE, &module, sizeof(module), "", 0);
 	producer_define(&p, TS_DEF_MODULE, &bad_module, sizeof(bad_module), "", 0);
@@ -443,7 +443,7 @@ TS_TEST(definitions)
 	producer_deinit(&p);
 }
 
-/* Strings that frames refer to: by the file's ids afterwards, also where a stranger names none that there is. */
+/* Strings in frames get the file's ids; an id without a string becomes 0. */
 TS_TEST(frames_that_refer_to_strings)
 {
 	const uint64_t frames[] = {0x7f0000001234, TS_FRAME_PYTHON_AT(1, 77),
@@ -466,7 +466,9 @@ TS_TEST(frames_that_refer_to_strings)
 	producer_deinit(&p);
 }
 
-/* An id without a string takes no place; one that is known after many of these has all places before it. */
+/*
+ * An id without a string uses no memory. A known id after many of those still gets its right place.
+ */
 TS_TEST(refused_ids_take_no_memory)
 {
 	struct ts_arena_reader reader = {0};
@@ -482,7 +484,7 @@ TS_TEST(refused_ids_take_no_memory)
 	ts_check_int(reader.n_bad, 0);
 	ts_arena_reader_trim(&reader);
 	ts_check_int(ts_arena_reader_memory(&reader), 0);
-	/* The next one is known, but has no memory. */
+	/* The next string is known, but its memory is refused. */
 	sink.refuses = false;
 	sink.grants_none = true;
 	producer_string(&p, "y");
@@ -510,16 +512,16 @@ TS_TEST(malformed_definitions)
 
 	producer_init(&p, 1, true);
 	arena = (struct ts_arena *)(p.base + p.control->arena_off);
-	/* In themselves: counted, stepped over. */
+	/* These definitions are bad in themselves: counted and skipped. */
 	producer_define(&p, TS_DEF_STRING, &lying, sizeof(lying), "x", 1);
 	producer_define(&p, TS_DEF_STACK, &lying, sizeof(lying), "12345678", 8);
-	producer_define(&p, 4, &unknown, sizeof(unknown), "", 0); /* a device of nothing: zeros */
+	producer_define(&p, 4, &unknown, sizeof(unknown), "", 0); /* a device with only zeros */
 	p.n_defs[TS_DEF_STRING] = 77;				  /* an id out of order */
 	producer_string(&p, "far");
 	ts_check_int(arena_read(&reader, &p, &sink), 0);
 	ts_check_int(reader.n_bad, 3);
 	ts_check_int(sink.n_strings, 0);
-	/* The chain broken: the peer is to be dropped. */
+	/* The chain of definitions is broken: the peer must be dropped. */
 	arena->published = p.arena_at + 8;
 	ts_check_int(arena_read(&reader, &p, &sink), -EBADMSG);
 	arena->published = p.arena_at - 8;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's memory under each kind of hostile process stays within bounds, and comes back once the process is idle. Each test
- * prints RssAnon of the daemon (/proc/PID/status): before the session, at most, and of the idle session.
+ * The daemon's memory under each kind of hostile process stays within bounds, and is released once
+ * the process is idle. Each test prints RssAnon of the daemon (/proc/PID/status): before the
+ * session, the maximum, and of the idle session.
  */
 #include "test/unit/harness.h"
 
@@ -14,17 +15,20 @@
 #define KIB		 UINT64_C(1024)
 #define MIB		 (1024 * KIB)
 #define SAMPLE_US	 2000
-#define IDLE_MS		 8000 /* until what is idle must have been given back */
+#define IDLE_MS		 8000 /* after this time idle memory must be released */
 #define BLOCK_ROWS	 65536u
 #define RECORD_WORDS	 32u
 #define MAX_SHARDS	 1024u
 #define SMALL_RING_BYTES (64u * 1024)
-#define LARGE_RING_BYTES (64 * MIB) /* half of it is more than a block of records */
+#define LARGE_RING_BYTES (64 * MIB) /* half of it exceeds a block of records */
 
-/* An idle session has so much beside names, ids and operations that are not complete. */
+/* Bound for an idle session, beside names, ids and incomplete operations. */
 #define IDLE_BYTES (3 * MIB / 2)
 
-/* A sanitizer's allocator keeps what was freed, and a shadow of all: there only the work is tested, not the bounds. */
+/*
+ * A sanitizer's allocator keeps freed memory and has shadow memory: there only the function is
+ * tested, not the bounds.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_BOUNDS false
 #else
@@ -77,7 +81,10 @@ static void gauge_begin(struct gauge *g, const char *kind, pid_t pid)
 	ts_check_int(pthread_create(&g->thread, NULL, gauge_thread, g), 0);
 }
 
-/* The work is done; the process has nothing more to say for a while, in which its session comes down to most_idle. */
+/*
+ * Ends the work of a process. The process is idle for a while, in which its session must shrink to
+ * most_idle.
+ */
 static void gauge_end(struct gauge *g, uint64_t most_idle)
 {
 	usleep(200 * 1000);
@@ -128,7 +135,7 @@ static void memory_service_begin(struct service *s, const char *const *options)
 	for (unsigned i = 0; options && options[i]; i++)
 		arguments[n++] = (char *)(uintptr_t)options[i];
 	arguments[n] = NULL;
-	/* It fills what is allocated, and so makes memory of what nobody uses. */
+	/* MALLOC_PERTURB_ fills allocated memory and so makes unused pages resident. */
 	unsetenv("MALLOC_PERTURB_");
 	s->pid = daemon_spawn(arguments, -1);
 }
@@ -203,7 +210,10 @@ static uint64_t random_word(void)
 	return state;
 }
 
-/* A record of any type in which nothing repeats, with times that can be. False: the daemon takes nothing any more. */
+/*
+ * Puts a record of any type without repeated words and with plausible times. Returns false if the
+ * daemon has dropped the process.
+ */
 static bool process_put(struct process *process, uint32_t shard, uint16_t type, uint64_t op_id)
 {
 	uint64_t now = ts_clock_monotonic_ns(), words[RECORD_WORDS];
@@ -248,7 +258,10 @@ static bool is_row(uint16_t type)
 	       type != TS_RECORD_CLOCK && type != TS_RECORD_LOSS;
 }
 
-/* Rows of each type in turn, each as many as a block has: what one type needed is of no use to the next. */
+/*
+ * Puts n_each rows of each type in turn, n_each being a block's rows. Memory for one type is of no
+ * use to the next.
+ */
 static bool put_all_types(struct process *process, uint32_t n_each)
 {
 	for (uint16_t type = 1; type < TS_RECORD_COUNT; type++)
@@ -258,7 +271,7 @@ static bool put_all_types(struct process *process, uint32_t n_each)
 	return true;
 }
 
-/* An honest one, before what is measured: the daemon has been at work. */
+/* A well-behaved process before each measurement, so that the daemon is in its working state. */
 static void warm_up(const struct service *s)
 {
 	struct process *process = process_new(s, 1, MIB, MIB);
@@ -294,7 +307,7 @@ static void memory_test_end(struct memory_test *t, uint64_t most, uint64_t most_
 	gauge_check(&t->gauge, most, most_idle);
 }
 
-/* ---- honest ---- */
+/* ---- well-behaved processes ---- */
 
 TS_TEST(idle)
 {
@@ -331,12 +344,15 @@ static void define(struct process *process, uint16_t type, uint32_t id)
 
 static void wait_defined(struct process *process)
 {
-	/* A row behind them is written after them. */
+	/*
+	 * This row comes after the definitions, so a drained row means that the definitions are
+	 * read.
+	 */
 	process_put(process, 0, TS_RECORD_API, 1);
 	process_wait_drained(process, 1);
 }
 
-/* Ids that do not count up are nobody's. */
+/* Ids that do not count up are unknown. */
 TS_TEST(sparse_ids)
 {
 	static const uint16_t types[] = {TS_DEF_STRING, TS_DEF_STACK, TS_DEF_THREAD};
@@ -358,7 +374,7 @@ static void put_refused(struct process *process, uint32_t n)
 		define(process, TS_DEF_STACK, 0);
 }
 
-/* Ids that are in order, of definitions that were refused. */
+/* Ids in order, of definitions that were refused. */
 TS_TEST(refused_definitions)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};
@@ -370,7 +386,7 @@ TS_TEST(refused_definitions)
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* One memory, handed in by many connections: each is a session with maps of its own. */
+/* Many connections pass the same memory: each is a session with its own maps. */
 static void one_memfd(const char *kind, unsigned n, uint64_t most)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};
@@ -404,7 +420,7 @@ TS_TEST(one_memfd_100)
 	one_memfd("one memfd, 100 times", 100, 96 * MIB);
 }
 
-/* Strings of the greatest length, each another one: their contents are what --max-definition-bytes bounds. */
+/* Different strings of maximum length: --max-definition-bytes bounds their contents. */
 TS_TEST(long_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -423,7 +439,7 @@ TS_TEST(long_strings)
 	memory_test_end(&t, (16 + 24) * MIB, 16 * MIB + IDLE_BYTES);
 }
 
-/* The table of strings costs more than they do. */
+/* Short strings: the table of strings costs more than their contents. */
 TS_TEST(short_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -468,7 +484,9 @@ TS_TEST(every_type)
 	memory_test_end(&t, 48 * MIB, IDLE_BYTES);
 }
 
-/* Each in another part of the window of operations: 12 MiB, which is what the join remembers of them. */
+/*
+ * Each operation lies in another part of the join's window of operations, which has up to 12 MiB.
+ */
 TS_TEST(spread_operations)
 {
 	struct memory_test t;
@@ -506,7 +524,7 @@ TS_TEST(streams)
 	memory_test_end(&t, 16 * MIB, IDLE_BYTES);
 }
 
-/* Contents that were captured, as large as they may be, which no compression makes smaller. */
+/* Captured contents of maximum size that do not compress. */
 TS_TEST(captured_contents)
 {
 	static uint64_t words[TS_RECORD_MAX_BYTES / 8];
@@ -548,7 +566,10 @@ TS_TEST(captured_contents)
 	gauge_check(&g, 40 * MIB, IDLE_BYTES);
 }
 
-/* A write as often as can be: a small ring is soon half full, and its user asks for a flush without end. */
+/*
+ * As many writes as possible: a small ring is soon half full, and its user asks for flushes without
+ * end.
+ */
 TS_TEST(many_blocks)
 {
 	uint64_t end_ns = ts_clock_monotonic_ns() + UINT64_C(1000000000) * (ts_soak() ? 120 : 3);
@@ -595,7 +616,7 @@ static uint64_t rows_of(const char *path, unsigned type, uint64_t *ret_n_lost)
 	return n;
 }
 
-/* The only trace in the folder that is larger than a warm-up's. */
+/* Path of the only trace in the folder that is larger than a warm-up's. */
 static void largest_trace(const struct service *s, char *path, size_t n_path)
 {
 	off_t largest = -1;
@@ -614,7 +635,10 @@ static void largest_trace(const struct service *s, char *path, size_t n_path)
 	ts_check(largest >= 0);
 }
 
-/* With a sixteenth of the usual share a session goes on, slower: it writes earlier, and loses nothing. */
+/*
+ * With a sixteenth of the usual share a session goes on more slowly: it writes earlier, and loses
+ * nothing.
+ */
 TS_TEST(small_share)
 {
 	const char *const options[] = {"--max-session-memory", "4M", NULL};
@@ -633,11 +657,11 @@ TS_TEST(small_share)
 	largest_trace(&t.service, path, sizeof(path));
 	ts_check_int(rows_of(path, TS_ROW_API, &n_lost), n_rows);
 	ts_check_int(rows_of(path, TS_ROW_KERNEL, &n_lost), n_rows);
-	/* A chunk and its encoding may be more than the share while they last. */
+	/* A chunk and its encoding may exceed the share while they exist. */
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* A session's end gives its charges back: otherwise the share is soon used up. */
+/* The end of a session releases its charges; otherwise the share would soon be used up. */
 TS_TEST(given_back)
 {
 	const char *const options[] = {"--max-memory", "16M", NULL};
@@ -651,7 +675,9 @@ TS_TEST(given_back)
 		process = process_new(&s, MAX_SHARDS, SMALL_RING_BYTES, MIB);
 		process_put(process, 0, TS_RECORD_API, 1);
 		if (!i) {
-			/* Each of two has a page and more for each of its shards. */
+			/*
+			 * Each of the two sessions needs more than a page for each of its shards.
+			 */
 			process_layout(refused, MAX_SHARDS, SMALL_RING_BYTES, MIB, 0);
 			refused->fd = socket_connect(s.inject, SOCK_SEQPACKET);
 			producer_hello(refused->fd, refused->p.memfd);
@@ -667,8 +693,8 @@ TS_TEST(given_back)
 }
 
 /*
- * A user's processes, all of them hostile at once: together they have the user's share. Some are refused or dropped for it;
- * another user is served.
+ * All processes of one user are hostile at once. Together they have the user's share: some are
+ * refused or dropped for it, and another user is served.
  */
 static void hostile_child(const struct service *s, unsigned n_sessions)
 {
@@ -728,7 +754,7 @@ static void many_sessions(unsigned n_sessions, uint64_t most)
 	gauge_check(&g, most, 32 * MIB);
 }
 
-/* The share is 64 MiB, of which each session has at least 1 MiB. */
+/* The share is 64 MiB; each session has at least 1 MiB of it. */
 TS_TEST(sessions_24)
 {
 	many_sessions(24, 72 * MIB);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hostile user among others. Descriptors whose close() waits for a FUSE server, connections that say nothing, requests that are
- * never whole: the others are served, every deadline holds, and SIGTERM ends the daemon within END_S whatever is stuck.
+ * A hostile user beside others. The user passes descriptors whose close() waits for a FUSE server,
+ * opens connections without data, and sends requests that are never complete. The others are
+ * served, every deadline holds, and SIGTERM ends the daemon within END_S whatever is stuck.
  */
 #include "test/unit/fuse.h"
 
@@ -18,7 +19,7 @@
 #define ATTACKER  65001
 #define NEIGHBOUR 65002
 
-#define ATTACK_MS 60000 /* for all connections of an attack to be accepted */
+#define ATTACK_MS 60000 /* until all connections of an attack are accepted */
 #define END_S	  5.0	/* from SIGTERM to the end of the daemon */
 
 static double now_s(void)
@@ -26,7 +27,7 @@ static double now_s(void)
 	return (double)ts_clock_monotonic_ns() / 1e9;
 }
 
-/* Fails if the daemon is there for longer than END_S. Returns its exit status. */
+/* Fails if the daemon lives for longer than END_S. Returns its exit status. */
 static int end_in_time(pid_t pid, int number)
 {
 	double begin = now_s();
@@ -40,7 +41,10 @@ static int end_in_time(pid_t pid, int number)
 	return status;
 }
 
-/* As many descriptors as root may have: each connection of these tests takes one here and two there. */
+/*
+ * Raises the limit of descriptors to its maximum: each connection of these tests needs one here and
+ * two in the daemon.
+ */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -58,7 +62,7 @@ static void begin_for_all(struct service *s, const char *option, const char *val
 	ts_check_int(chmod(s->directory, 0711), 0);
 }
 
-/* A client is answered within its default time. */
+/* A client gets its answer within its default timeout. */
 static void check_answers(const struct service *s)
 {
 	struct ts_client *client;
@@ -121,10 +125,10 @@ static void check_neighbour(const struct service *s)
 struct attack {
 	const struct fuse *fuse;
 	unsigned n;
-	int done[2]; /* the attacker writes a byte: all is sent */
+	int done[2]; /* the attacker writes a byte when all is sent */
 };
 
-/* Waits until it is killed: its own close() would wait, too. */
+/* Waits until it is killed, because its own close() would wait, too. */
 static void attack_end(struct attack *attack)
 {
 	ts_check_int(write(attack->done[1], "", 1), 1);
@@ -164,7 +168,10 @@ static int fuse_open(const struct fuse *fuse)
 	return fd;
 }
 
-/* Connections one after the other, each with a HELLO or a query whose descriptor is a file of a file system that does not answer. */
+/*
+ * Connections one after the other. Each sends a HELLO or a query with a descriptor of a file whose
+ * file system does not answer.
+ */
 static void run_blocked_closes(const struct service *s, void *data)
 {
 	struct attack *attack = data;
@@ -194,7 +201,7 @@ static void run_blocked_closes(const struct service *s, void *data)
 		control.align.cmsg_type = SCM_RIGHTS;
 		control.align.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.align), &file, sizeof(int));
-		/* A connection that was turned away before is none any more. */
+		/* The daemon may have refused and closed this connection already. */
 		if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
 			ts_check(errno == EPIPE || errno == ECONNRESET);
 		close(fd);
@@ -202,7 +209,7 @@ static void run_blocked_closes(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* The porter of a service: its child. 0: there is none. */
+/* Pid of a service's porter, its child. 0: there is none. */
 static pid_t find_porter(pid_t daemon)
 {
 	char path[64], text[64] = "";
@@ -217,7 +224,10 @@ static pid_t find_porter(pid_t daemon)
 	return (pid_t)atoi(text);
 }
 
-/* As producer_hear(). The HELLO that lies unread at the other end resets the connection once, in front of the answer. */
+/*
+ * Like producer_hear(), but the connection reports one reset before the answer, because a HELLO
+ * lies unread at the other end.
+ */
 static uint16_t hear_behind_reset(int fd, struct ts_handshake_reason *ret_packet)
 {
 	ts_check_int(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 100000), 1);
@@ -242,7 +252,10 @@ static void check_refused_as_busy(const struct service *s, void *data)
 	producer_deinit(&p);
 }
 
-/* 5,000 connections. The others are served while all closes of one user wait. That user is served again when they return. */
+/*
+ * 5,000 connections. While all closes of one user wait, the others are served. When the closes
+ * return, that user is served again.
+ */
 TS_TEST(blocked_closes)
 {
 	struct attack attack;
@@ -282,7 +295,7 @@ TS_TEST(blocked_closes)
 	fuse_unmount(&fuse);
 }
 
-/* The daemon ends, by a signal of either kind, with closes that wait; and its peers are hung up. */
+/* The daemon ends by either signal with closes that wait, and hangs up on its peers. */
 static void check_end_with_blocked_closes(int number)
 {
 	struct attack attack;
@@ -309,7 +322,7 @@ static void check_end_with_blocked_closes(int number)
 	status = end_in_time(s.pid, number);
 	ts_check_int(status, number == SIGKILL ? SIGKILL : 0);
 	ts_check_int(producer_hear(fd, NULL), number == SIGKILL ? 0 : TS_HANDSHAKE_STOP);
-	/* Nobody listens, where the porter is held up as well. */
+	/* No process listens at the socket, though the porter is still stuck. */
 	ts_check(fuse_waiting(&fuse, FUSE_FLUSH) >= 1);
 	ts_check(porter > 0);
 	ts_check_int(kill(porter, 0), 0);
@@ -363,7 +376,7 @@ static void run_pipe(const struct service *s, void *data)
 	close(fd);
 }
 
-/* Closes of 100 users wait. Those of another user do not. */
+/* The closes of 100 users wait; the closes of another user do not. */
 TS_TEST(blocked_closes_of_many_users)
 {
 	struct pollfd poll_fd = {.events = POLLIN};
@@ -388,7 +401,7 @@ TS_TEST(blocked_closes_of_many_users)
 	pid = as_user(NEIGHBOUR, run_pipe, &s, ends);
 	ts_check_int(waitpid(pid, NULL, 0), pid);
 	close(ends[1]);
-	/* The end of the pipe that was passed is closed. */
+	/* The daemon's descriptor of the pipe is closed. */
 	poll_fd.fd = ends[0];
 	ts_check_int(poll(&poll_fd, 1, 10000), 1);
 	close(ends[0]);
@@ -408,7 +421,10 @@ TS_TEST(blocked_closes_of_many_users)
 
 #define PAGE_BYTES 4096u
 #define BATCH	   1000u
-/* As few as the daemon wants. The porter, which has all connections, and each of its helpers have as many. */
+/*
+ * The daemon's minimum. The porter, which has all connections, and each of its helpers have the
+ * same limit.
+ */
 #define FEW_FDS 4096u
 
 struct batch {
@@ -417,8 +433,9 @@ struct batch {
 };
 
 /*
- * Connections with a file each that nobody received when they end. The files are written to after that, and the page stays in the
- * kernel: the last close of each file, which is that of its connection, waits for FUSE_WRITE.
+ * Connections that end with one unreceived file each. Then the files are written, and the page
+ * stays in the kernel. The connection holds the last descriptor of its file, so its close waits for
+ * FUSE_WRITE.
  */
 static void run_unreceived(const struct service *s, void *data)
 {
@@ -442,7 +459,7 @@ static void run_unreceived(const struct service *s, void *data)
 	attack_end(&batch->attack);
 }
 
-/* All processes of the daemon that are left end, and nothing else is there. */
+/* All remaining processes of the daemon end; this process has no other children. */
 static void check_all_end(void)
 {
 	pid_t pid = 0;
@@ -456,8 +473,9 @@ static void check_all_end(void)
 }
 
 /*
- * Twice as many connections of one user as the porter may have descriptors, whose closes never return. The others are served, the
- * daemon ends, and its processes do as soon as the closes return.
+ * One user opens connections whose closes never return, twice as many as the porter may have
+ * descriptors. The others are served, the daemon ends, and its processes end as soon as the closes
+ * return.
  */
 TS_TEST(closes_of_connections_that_never_return)
 {
@@ -480,12 +498,12 @@ TS_TEST(closes_of_connections_that_never_return)
 
 		attack_begin(&batch->attack, &fuse, BATCH);
 		batch->number = n;
-		/* It accepts them when their files have been written to. */
+		/* The daemon accepts these connections only after their files were written. */
 		kill(s.pid, SIGSTOP);
 		pids[n] = as_user(ATTACKER, run_unreceived, &s, batch);
 		attack_wait(&batch->attack);
 		kill(s.pid, SIGCONT);
-		/* It is behind them in the queue. */
+		/* The neighbour is behind them in the queue. */
 		check_neighbour(&s);
 		check_answers(&s);
 		n++;
@@ -527,7 +545,7 @@ static void run_query(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* A query about a file whose server answers nothing at all: its worker waits, and nobody else. */
+/* A query about a file whose server does not answer: only its worker waits. */
 TS_TEST(query_about_a_silent_file)
 {
 	struct attack attack;
@@ -542,7 +560,7 @@ TS_TEST(query_about_a_silent_file)
 	attack_begin(&attack, &fuse, 1);
 	pid = as_user(ATTACKER, run_query, &s, &attack);
 	attack_wait(&attack);
-	/* The worker asks for the file's attributes first, or reads it. */
+	/* The worker first asks for the file's attributes, or reads the file. */
 	for (int i = 0;
 	     i < 1000 && !fuse_waiting(&fuse, FUSE_GETATTR) && !fuse_waiting(&fuse, FUSE_READ); i++)
 		usleep(10000);
@@ -586,7 +604,10 @@ static void run_connections(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* One user holds 10,000 connections. The daemon keeps no more than that user's share, and the others are served. */
+/*
+ * One user holds 10,000 connections. The daemon keeps no more than that user's share, and the
+ * others are served.
+ */
 TS_TEST(ten_thousand_connections)
 {
 	struct rlimit limit;
@@ -605,7 +626,7 @@ TS_TEST(ten_thousand_connections)
 	attack_wait(&attack);
 	check_answers(&s);
 	check_neighbour(&s);
-	/* A quarter of --max-connections and of --max-clients, and what the daemon has itself. */
+	/* A quarter of --max-connections and of --max-clients, and the daemon's own descriptors. */
 	ts_check(count_fds(s.pid) < 64 + 16 + 40);
 	ts_check(count_fds(find_porter(s.pid)) < 64 + 16 + 40);
 	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
@@ -615,7 +636,7 @@ TS_TEST(ten_thousand_connections)
 	directory_remove(s.directory);
 }
 
-/* Descriptors of every kind, `connection` among them: a socket in its own queue is a cycle. */
+/* Descriptors of every kind, also `connection` itself: a socket in its own queue is a cycle. */
 static unsigned open_all_kinds(int connection, int fds[16])
 {
 	unsigned n = 0;
@@ -652,7 +673,10 @@ static void check_refused(const struct service *s, unsigned kind)
 	ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_REFUSED);
 	ts_check(strlen(packet.text) > 0);
 	close(fd);
-	/* The same to a socket of clients, which do not ask about it; Linux 6.16 may refuse to pass it. */
+	/*
+	 * The same over a client's socket, where the daemon expects no descriptor; Linux 6.16 may
+	 * refuse to pass it.
+	 */
 	fd = socket_connect(s->control, SOCK_STREAM);
 	producer_send(fd, "TSRP", 4, fds[kind % n]);
 	close(fd);
@@ -675,7 +699,7 @@ TS_TEST(descriptors_of_every_kind)
 	for (unsigned kind = 0; kind < 14; kind++)
 		check_refused(&s, kind);
 	check_served(&s);
-	/* None of them stays. */
+	/* The daemon and the porter close all of them. */
 	for (int i = 0; i < 1000 && (count_fds(s.pid) > n_daemon || count_fds(porter) > n_porter);
 	     i++)
 		usleep(10000);
@@ -684,7 +708,10 @@ TS_TEST(descriptors_of_every_kind)
 	service_end(&s);
 }
 
-/* Packets larger than any that means something, and requests that announce more than a request may have. */
+/*
+ * Packets larger than any valid packet, and requests that announce more bytes than a request may
+ * have.
+ */
 TS_TEST(oversized_messages)
 {
 	struct ts_frame_header header =
@@ -720,7 +747,7 @@ static void run_connects(const struct service *s, void *data)
 	}
 }
 
-/* Seconds until the other end hangs up; `drip`: sends a byte of it every half second meanwhile. */
+/* Seconds until the other end hangs up. `drip`: bytes to send meanwhile, one every half second. */
 static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 {
 	double begin = now_s();
@@ -737,7 +764,7 @@ static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 	return now_s() - begin;
 }
 
-/* In a process of its own: whether the other end hangs up in about ten seconds. */
+/* A process that checks that the other end hangs up after about ten seconds. */
 static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
 {
 	pid_t pid = fork();
@@ -754,7 +781,10 @@ static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
 	return pid;
 }
 
-/* A neighbour connects all the time: a connection that sends nothing, or never a whole request, is dropped in time all the same. */
+/*
+ * A neighbour connects all the time. A connection that sends nothing, or never a complete request,
+ * is dropped in time all the same.
+ */
 TS_TEST(deadlines_under_accepts)
 {
 	struct ts_frame_header header = ts_frame_header_make(TS_FRAME_REQUEST, 1, 60000);
@@ -768,7 +798,7 @@ TS_TEST(deadlines_under_accepts)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run_connects(&s, NULL);
 	}
-	/* Nothing; half a packet is none; half a head; a request byte by byte. */
+	/* No data; half a packet, which is none; half a header; a request byte by byte. */
 	fds[0] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[1] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[2] = socket_connect(s.control, SOCK_STREAM);
@@ -823,7 +853,7 @@ TS_TEST(term_with_silent_sessions)
 	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		int file;
 
-		/* A dump is another name of a file, or a part of it. */
+		/* A dump is another name of a file, or a part of a file. */
 		if (strstr(traces.gl_pathv[i], "dump"))
 			continue;
 		reader_open(traces.gl_pathv[i], &file, &reader);
@@ -844,7 +874,7 @@ TS_TEST(term_with_silent_sessions)
 	directory_remove(s.directory);
 }
 
-/* 4,000 clients, each with half a request, and connections that come and come. */
+/* 4,000 clients with half a request each, and new connections without end. */
 TS_TEST(term_among_clients)
 {
 	unsigned n = 4000;
@@ -889,7 +919,9 @@ TS_TEST(term_among_clients)
 	directory_remove(s.directory);
 }
 
-/* The main loop waits for a worker that does not answer, for names of stacks: the file is readable. */
+/*
+ * The main loop waits for names of stacks from a worker that does not answer: the file is readable.
+ */
 TS_TEST(term_while_symbolising)
 {
 	char map[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The porter hands memory files on and nothing else, holds files until they are sent, and closes what nobody received.
+ * The porter forwards memory files and no other descriptors, holds files until they are sent, and
+ * closes descriptors that nobody received.
  */
 #include "test/unit/harness.h"
 
@@ -15,7 +16,7 @@
 
 #define USER 65001
 
-/* A connection of a stranger's: [0] is his, [1] the porter's. */
+/* A connection: [0] is the peer's end, [1] the porter's. */
 struct line {
 	int fds[2];
 	uint64_t number;
@@ -59,7 +60,10 @@ static void pass(int socket_fd, const void *data, size_t n_bytes, const int *fds
 	pass_with(socket_fd, data, n_bytes, fds, n_fds, 0);
 }
 
-/* Passes the writing end of a pipe. Returns the reading one, which sees the end when the other is closed. */
+/*
+ * Passes the write end of a pipe. Returns the read end, which reports a hang-up once the other end
+ * is closed.
+ */
 static int pass_pipe(int socket_fd, const void *data, size_t n_bytes)
 {
 	int ends[2];
@@ -116,7 +120,10 @@ TS_TEST(messages_without_descriptors)
 	ts_porter_free(porter);
 }
 
-/* The memory file comes through, first or last of a message; all else is closed. */
+/*
+ * The memory file is forwarded, whether first or last in a message; all other descriptors are
+ * closed.
+ */
 TS_TEST(memory_comes_through)
 {
 	struct ts_porter *porter;
@@ -142,7 +149,7 @@ TS_TEST(memory_comes_through)
 	ts_check_int(n_fds, 3);
 	ts_check_int(lseek(received[0], 0, SEEK_END), 12345);
 	close(received[0]);
-	/* None but that one was ever here. */
+	/* The porter passed only that descriptor to this process. */
 	check_fds(n);
 	close(ends[1]);
 	check_closed(ends[0]);
@@ -197,7 +204,7 @@ TS_TEST(files_are_held_until_they_are_sent)
 	close(sent);
 	check_closed(first);
 	ts_check(!is_closed(second, 50));
-	/* The others go with the connection. */
+	/* The other files are closed with the connection. */
 	line_close(porter, &line);
 	check_closed(second);
 	close(worker[0]);
@@ -205,7 +212,10 @@ TS_TEST(files_are_held_until_they_are_sent)
 	ts_porter_free(porter);
 }
 
-/* A connection with descriptors that nobody received: in a packet behind others, in an empty one, behind empty ones. */
+/*
+ * A connection with descriptors that nobody received: in a packet behind others, in an empty
+ * packet, behind empty packets.
+ */
 TS_TEST(what_nobody_received_is_closed)
 {
 	static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
@@ -229,8 +239,14 @@ TS_TEST(what_nobody_received_is_closed)
 	ts_porter_free(porter);
 }
 
-/* The daemon is killed: the porter hangs up, and closes what it held and what lies in connections. */
-/* An out-of-band byte brings a descriptor: the porter receives that, too, and it waits for no close. */
+/*
+ * The daemon is killed: the porter hangs up, and closes its files and the descriptors that lie in
+ * connections.
+ */
+/*
+ * An out-of-band byte carries a descriptor: the porter receives this descriptor, too, and does not
+ * wait for a close.
+ */
 TS_TEST(out_of_band_descriptors)
 {
 	struct ts_porter *porter;
@@ -257,7 +273,7 @@ TS_TEST(out_of_band_descriptors)
 	ts_check(!is_closed(ends[0], 0));
 	ts_porter_release_files(porter, line.number, 1);
 	check_closed(ends[0]);
-	/* One that nobody received is found when the connection ends. */
+	/* A descriptor that nobody received is found when the connection ends. */
 	ts_check_int(pipe2(ends, O_CLOEXEC), 0);
 	pass_with(line.fds[0], "O", 1, &ends[1], 1, MSG_OOB);
 	close(ends[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of every type become rows: fields land in the columns of the same name, shorter records
- * read as zero, longer ones are cut, what cannot be is told apart from what is not known.
+ * Records of every type become rows. Fields get into the columns of the same name, shorter records
+ * read as zero, longer ones are cut, and impossible values are distinguished from unknown ones.
  */
 #include "test/unit/harness.h"
 
@@ -124,8 +124,8 @@ TS_TEST(kernel)
 }
 
 /*
- * Every type, its record filled with distinct bytes: all that a column can hold is copied, so no
- * column but those that are mapped is zero.
+ * A record of each type is filled with distinct bytes. Every column gets a value, so only mapped
+ * columns are zero.
  */
 TS_TEST(every_type)
 {
@@ -152,7 +152,7 @@ TS_TEST(every_type)
 		for (unsigned i = 0; i < schema->n_columns; i++) {
 			const struct ts_column *column = &schema->columns[i];
 			uint64_t value = ts_column_get(column, &f.row);
-			/* These ids are none that the fixture knows; flags are the record's. */
+			/* The fixture does not know these ids; the flags come from the record. */
 			bool mapped =
 				column->role == TS_ROLE_STRING || column->role == TS_ROLE_STACK ||
 				(type == TS_RECORD_RANGE && !strcmp(column->name, "thread")) ||
@@ -169,7 +169,7 @@ TS_TEST(every_type)
 	}
 }
 
-/* Who began a range is told where it is not who ended it. */
+/* If another thread ends a range, the row also has the thread that began it. */
 TS_TEST(ranges_across_threads)
 {
 	struct ts_record_range record = {
@@ -194,7 +194,7 @@ TS_TEST(ranges_across_threads)
 	record.begin_thread = 0;
 	ts_check_int(ts_rows_convert(&f.rows, &record.as_begun.record, &f.row), 0);
 	ts_check(row->thread == 9 && row->end_thread == 9);
-	/* One that ended before it began is nobody's. */
+	/* A range that ends before it begins is rejected. */
 	record.end = 2100;
 	ts_check_int(ts_rows_convert(&f.rows, &record.as_begun.record, &f.row), TS_ROWS_E_TIME);
 	fixture_deinit(&f);
@@ -209,7 +209,7 @@ TS_TEST(shorter_and_longer_records)
 	fixture_init(&f);
 	memset(words, 0x33, sizeof(words));
 	*record = (struct ts_record)HEADER(24, TS_RECORD_KERNEL, TS_CLOCK_MONOTONIC, 5);
-	words[2] = 8; /* end: the last field that this writer had */
+	words[2] = 8; /* end: the last field that this version of the writer had */
 	ts_check_int(ts_rows_convert(&f.rows, record, &f.row), 0);
 	ts_check_int(f.row.kernel.start_ns, 5);
 	ts_check_int(f.row.kernel.end_ns, 8);
@@ -222,7 +222,7 @@ TS_TEST(shorter_and_longer_records)
 	fixture_deinit(&f);
 }
 
-/* Times that nothing can have happened at are nobody's, and join nothing. */
+/* Times at which nothing can have happened are rejected, and join nothing. */
 TS_TEST(impossible_times)
 {
 	struct ts_record_kernel record = {
@@ -250,7 +250,7 @@ TS_TEST(impossible_times)
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
 	ts_check_int(f.row.kernel.queued_ns, 0);
 	ts_check_int(f.row.kernel.submitted_ns, 900);
-	/* No time at all is what it says. */
+	/* A record without times is valid. */
 	record.record.time = record.end = 0;
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
 	fixture_deinit(&f);
@@ -270,7 +270,7 @@ TS_TEST(unknown_and_bad)
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.clock = 255;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
-	/* CUPTI's clock before anything says what it counts. */
+	/* CUPTI's clock before any CLOCK record relates it to another clock. */
 	record.clock = TS_CLOCK_CUPTI;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.type = TS_RECORD_LOSS;
@@ -279,7 +279,10 @@ TS_TEST(unknown_and_bad)
 	fixture_deinit(&f);
 }
 
-/* CUPTI's clock is learnt from CLOCK records, written either way round. */
+/*
+ * CLOCK records relate CUPTI's clock to another clock; either of the two may come first in the
+ * record.
+ */
 TS_TEST(cupti_clock)
 {
 	struct ts_record_clock clock = {
@@ -325,6 +328,6 @@ TS_TEST(losses)
 	live[TS_LOSS_RING_FULL] = 7;
 	ts_check_int(ts_loss_look(&seen, live, 20, 30, 3, rows), 1);
 	ts_check_int(rows[0].count, 2);
-	live[TS_LOSS_RING_FULL] = 0; /* a lie */
+	live[TS_LOSS_RING_FULL] = 0; /* a false count */
 	ts_check_int(ts_loss_look(&seen, live, 20, 30, 3, rows), 0);
 }

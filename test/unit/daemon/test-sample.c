@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host sampler's parts: a walk over this thread's own stack finds what the C library's unwinder finds, also through a signal
- * handler; Python's line tables; symbols; messages. test/integration/test-host.py has the whole.
+ * Parts of the host sampler. A walk over this thread's own stack finds the frames that the C
+ * library's unwinder finds, also through a signal handler; Python's line tables; symbols; messages.
+ * test/integration/test-host.py tests the whole.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -13,12 +14,15 @@
 
 #define STACK_BYTES (16u * 1024)
 
-/* Copies the stack from sp on, as far as there is any: `top` is an address in an outer frame's caller. */
+/*
+ * Copies the stack from sp to `top`, at most STACK_BYTES: `top` is an address in an outer frame's
+ * caller.
+ */
 static size_t copy_stack(uint8_t *to, uint64_t sp, uint64_t top)
 {
 	size_t n = top - sp < STACK_BYTES ? top - sp : STACK_BYTES;
 
-	/* By hand: what sanitizers call out of bounds is another frame. */
+	/* A plain load: a sanitizer would report the other frames as out of bounds. */
 	for (size_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t word;
 
@@ -37,7 +41,10 @@ static uint8_t stack_copy[STACK_BYTES];
 static size_t n_copied;
 static struct ts_unwind_registers registers;
 
-/* Takes the registers and the stack of the function that uses it; a function would take its own. */
+/*
+ * Captures the registers and the stack of the calling function. A macro, because a function would
+ * capture its own.
+ */
 #define TAKE()                                                                                  \
 	do {                                                                                    \
 		__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"         \
@@ -53,7 +60,7 @@ static void walk(void)
 	ts_check_int(ts_images_new(getpid(), &images), 0);
 	ts_check_int(ts_unwinder_new(images, &unwinder), 0);
 	ts_unwinder_walk(unwinder, &registers, stack_copy, n_copied, &walked);
-	/* Once more: by rules that are remembered. */
+	/* The second walk uses the unwinder's cached rules. */
 	ts_unwinder_walk(unwinder, &registers, stack_copy, n_copied, &walked);
 	ts_unwinder_free(unwinder);
 	ts_images_free(images);
@@ -78,7 +85,10 @@ static __attribute__((noinline)) void middle(unsigned depth)
 	__asm__ volatile("" : : "r"(room) : "memory");
 }
 
-/* The callers are the same as far as the stack was copied. A sanitizer has frames of its own in backtrace(), the innermost. */
+/*
+ * The callers are the same as far as the stack was copied. A sanitizer adds innermost frames of its
+ * own to backtrace().
+ */
 static void check_same(unsigned least)
 {
 	unsigned i = 1, own = 0;
@@ -89,14 +99,16 @@ static void check_same(unsigned least)
 	for (; i < walked.n && (int)(own + i) < n_known; i++)
 		ts_check(walked.frames[i] == (uint64_t)known[own + i]);
 	ts_check(i >= least);
-	/* Each lies higher on the stack than the one before. */
+	/* Each frame lies higher on the stack than the frame before. */
 	for (i = 1; i < walked.n; i++)
 		ts_check(walked.at[i] > walked.at[i - 1]);
 }
 
 TS_TEST(a_walk_finds_what_backtrace_finds)
 {
-	/* Anything in this frame is below it; the caller's return address lies above. */
+	/*
+	 * All data of this frame lies below this address; the caller's return address lies above.
+	 */
 	stack_top = (uint64_t)__builtin_frame_address(0) + 64;
 	middle(10);
 	check_same(12);
@@ -136,7 +148,7 @@ TS_TEST(stacks_that_cannot_be_end_the_walk)
 	struct ts_images *images;
 	uint64_t words[64];
 
-	/* Each word points back into the stack, or at code. */
+	/* Each word points back into the stack, or to code. */
 	for (size_t i = 0; i < TS_ARRAY_LEN(words); i++)
 		words[i] = i % 2 ? (uint64_t)&raise_it + 1 : 0x1000 + 8 * (i / 2);
 	ts_check_int(ts_images_new(getpid(), &images), 0);
@@ -167,7 +179,7 @@ TS_TEST(symbols_are_where_the_loader_has_them)
 	ts_images_free(images);
 }
 
-/* ---- Python's lines ----------------------------------------------------------------------------- */
+/* ---- Python's lines -------------------------------------------------------------------------- */
 
 static void check_lines(unsigned minor, const uint8_t *table, size_t n, const uint32_t *lines,
 			size_t n_lines)
@@ -175,7 +187,7 @@ static void check_lines(unsigned minor, const uint8_t *table, size_t n, const ui
 	for (size_t i = 0; i < n_lines; i++)
 		ts_check_int(ts_remote_python_line(minor, table, n, 10, (int32_t)(2 * i)),
 			     lines[i]);
-	/* It has not begun. */
+	/* The function has not begun. */
 	ts_check_int(ts_remote_python_line(minor, table, n, 10, -1), 10);
 }
 
@@ -195,12 +207,12 @@ TS_TEST(lines_of_python)
 	check_lines(10, linetable, sizeof(linetable), lines, 5);
 	for (unsigned minor = 11; minor <= 13; minor++)
 		check_lines(minor, locations, sizeof(locations), lines, 5);
-	/* Behind the end. */
+	/* Beyond the end. */
 	ts_check_int(ts_remote_python_line(12, locations, sizeof(locations), 10, 100), 0);
 	ts_check_int(ts_remote_python_line(12, NULL, 0, 10, 0), 0);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static size_t put_item(uint8_t *to, uint32_t kind, const void *bytes, uint32_t n)
 {
@@ -233,7 +245,7 @@ TS_TEST(items_that_cannot_be_are_passed_over)
 	ts_check_int(item.kind, TS_SAMPLER_LOST);
 	ts_check(!memcmp(at, &lost, sizeof(lost)));
 	ts_check(!ts_sampler_next(message, n, &off, &item, &at));
-	/* An item that says it is longer than the message. */
+	/* An item whose length exceeds the message. */
 	item = (struct ts_sampler_item){TS_SAMPLER_WHY, UINT32_MAX};
 	memcpy(message, &item, sizeof(item));
 	off = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symboliser around its worker: sets, the cache on disk, which file is believed, and a trace that is symbolised after its
- * end. $TRACESMITH_WORKER is the worker's program.
+ * The symboliser around its worker: sets, the cache on disk, the choice of a trusted file, and a
+ * trace that is symbolised after its end. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 
@@ -104,7 +104,7 @@ TS_TEST(cache)
 	ts_check_int(ts_symbol_cache_load(cache, other, sizeof(other), &both), -ENOENT);
 
 	ts_symbol_set_deinit(&one);
-	/* With debug information: what was found without does not count any more. */
+	/* A result with debug information replaces a result without it. */
 	build(&one, 300, 1, "c", TS_SYMBOL_DEBUG_INFO);
 	ts_check_int(ts_symbol_cache_store(cache, key, sizeof(key), &one), 0);
 	ts_check_int(ts_symbol_cache_store(cache, key, sizeof(key), &two), 0);
@@ -118,7 +118,7 @@ TS_TEST(cache)
 	remove_folder();
 }
 
-/* Several daemons at once: nothing that was stored is lost, nothing is torn. */
+/* Several daemons at once: no stored set is lost or torn. */
 TS_TEST(cache_of_many)
 {
 	static const uint8_t key[] = {0xab, 0xcd, 1};
@@ -154,7 +154,10 @@ TS_TEST(cache_of_many)
 	remove_folder();
 }
 
-/* Each byte of a file of the cache, changed, and each shorter file: absent, never wrong. */
+/*
+ * Each byte of a cache file is changed, and each shorter file is tried: the set is absent, never
+ * wrong.
+ */
 TS_TEST(torn_cache)
 {
 	static const uint8_t key[] = {0xab, 0xcd, 1};
@@ -278,12 +281,12 @@ TS_TEST(resolved_once)
 		ts_check_int(ts_symbolizer_n_read(symbolizer), 1);
 		ts_symbol_set_deinit(&set);
 	}
-	/* The file is gone, what is known of it is not. */
+	/* The file no longer exists, but its symbols are known. */
 	image.path = "/nonexistent/file";
 	ts_check_int(ts_symbolize(symbolizer, &image, &address, 1, &set, &result, why), 0);
 	ts_check(has_function(&set, address, "landmark"));
 	ts_symbol_set_deinit(&set);
-	/* Another file at that place: noticed, and nothing is said about it. */
+	/* Another file at that path is recognised, and yields no names. */
 	own.build_id[0] ^= 1;
 	image.path = path;
 	ts_check_int(ts_symbolize(symbolizer, &image, &address, 1, &set, &result, why), 0);
@@ -307,7 +310,10 @@ TS_TEST(resolved_once)
 
 /* ---- a trace ---- */
 
-/* One session of this process: a stack in this program, in a file that is gone, in code of a compiler. */
+/*
+ * One session of this process, with stacks in this program, in a file that no longer exists, and in
+ * code of a compiler.
+ */
 static int make_trace(const struct own *own, const char *path)
 {
 	int fd = memfd_create("trace", MFD_CLOEXEC);
@@ -418,7 +424,10 @@ TS_TEST(trace)
 	ts_check_int(report.n_images, 3);
 	ts_symbol_report_deinit(&report);
 	check_whole(fd);
-	/* What is known is kept; what was not found is tried again, and an image of its own. */
+	/*
+	 * At most the result for the program is kept. The missing file and the compiler's code are
+	 * tried again.
+	 */
 	symbolize_file(fd, false, &report);
 	ts_check(report.n_kept <= 1);
 	ts_symbol_report_deinit(&report);
@@ -439,7 +448,7 @@ TS_TEST(trace)
 	remove_folder();
 }
 
-/* A file that is cut in the middle of an append reads up to its last whole block. */
+/* A file that is cut in the middle of an append reads up to its last complete block. */
 TS_TEST(append_refuses)
 {
 	struct ts_sbt_append *append, *second;
@@ -453,11 +462,11 @@ TS_TEST(append_refuses)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ts_check_int(ts_sbt_append_new(fd, &append, &error), 0);
 	ts_check_int(ts_sbt_append_row(append, TS_ROW_MODULE, &own), -EINVAL);
-	/* One at a time. */
+	/* Only one append can be open. */
 	other = open(path, O_RDWR | O_CLOEXEC);
 	ts_check(other >= 0);
 	ts_check_int(ts_sbt_append_new(other, &second, &error), -EBUSY);
-	/* Nothing was added: nothing is changed. */
+	/* Nothing was added, so the file does not change. */
 	ts_check_int(ts_sbt_append_commit(append, &error), 0);
 	ts_check_int(ts_sbt_append_commit(append, &error), -EINVAL);
 	ts_sbt_append_free(append);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unprivileged worker: what it may not do, how it ends, what its caller is told, and that it finds what this program
- * knows of itself. $TRACESMITH_WORKER is the program.
+ * The unprivileged worker: its restrictions, the ways it ends, the errors that its caller gets, and
+ * the symbols that it finds in this program. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 
@@ -26,7 +26,7 @@
 
 #define WAIT_MS 60000u
 
-/* ---- the walls ---- */
+/* ---- restrictions ---- */
 
 static void confine(uint64_t memory_bytes)
 {
@@ -103,7 +103,7 @@ static void try_spin(void)
 		;
 }
 
-/* How a confined child ends that does this. */
+/* Exit status of a confined child that calls `attempt`. */
 static int status_of(void (*attempt)(void), uint64_t memory_bytes)
 {
 	int status;
@@ -247,7 +247,7 @@ static int ask_small(struct ts_worker *worker)
 	return 0;
 }
 
-/* A line of a process's status, as a number in base 16. */
+/* A number in a process's status file, read as base 16. */
 static uint64_t status_number(pid_t pid, const char *key)
 {
 	char path[64], line[256];
@@ -280,7 +280,7 @@ TS_TEST(confined)
 	if (!geteuid() && !ts_worker_ready(worker)->missing) {
 		ts_check(ts_worker_ready(worker)->other_user);
 		ts_check(ts_worker_ready(worker)->no_files);
-		/* As hex: 65534. */
+		/* In base 16: 65534. */
 		ts_check_int(status_number(pid, "Uid"), 0x65534);
 	}
 	/* One process serves many requests. */
@@ -294,7 +294,7 @@ struct asker {
 	pid_t tid; /* 0: it does not ask yet */
 };
 
-/* When the request was sent, and its answer is waited for. */
+/* Kills the worker after the request was sent, while the asker waits for the answer. */
 static void *kill_while_asked(void *data)
 {
 	struct asker *asker = data;
@@ -324,7 +324,7 @@ TS_TEST(falls)
 
 	ts_check_int(ask_small(worker), 0);
 	pid = asker.worker = ts_worker_pid(worker);
-	/* It has the request, and dies with it. */
+	/* The worker has the request, and dies with it. */
 	kill(pid, SIGSTOP);
 	ts_check_int(pthread_create(&thread, NULL, kill_while_asked, &asker), 0);
 	__atomic_store_n(&asker.tid, gettid(), __ATOMIC_RELEASE);
@@ -359,7 +359,7 @@ TS_TEST(too_slow)
 
 TS_TEST(too_large)
 {
-	/* What a full request takes is more than this. */
+	/* A full request needs more memory than this. */
 	struct ts_worker *worker = new_worker(400u << 10);
 	uint64_t *addresses = calloc(TS_WORKER_MAX_ADDRESSES, sizeof(*addresses));
 	Ts__Rpc__WorkerAnswer *answer;
@@ -386,7 +386,7 @@ TS_TEST(absent)
 	ts_worker_free(worker);
 }
 
-/* A caller that is killed leaves no worker behind. */
+/* If the caller is killed, its worker ends, too. */
 TS_TEST(ends_with_its_caller)
 {
 	struct ts_worker *worker = new_worker(0);
@@ -400,7 +400,10 @@ TS_TEST(ends_with_its_caller)
 		if (ask_small(worker))
 			_exit(1);
 		pid = ts_worker_pid(worker);
-		/* Busy, it would not see the end of its socket. */
+		/*
+		 * A stopped worker stands for a busy one, which would not notice that its socket
+		 * ended.
+		 */
 		kill(pid, SIGSTOP);
 		if (write(fds[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
@@ -413,7 +416,10 @@ TS_TEST(ends_with_its_caller)
 		char path[64], state[64] = "";
 		int fd;
 
-		/* Dead, and nobody here to bury it. */
+		/*
+		 * The worker is dead but a zombie: this process is not its parent and cannot reap
+		 * it.
+		 */
 		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0 && read(fd, state, sizeof(state) - 1) > 0 && strstr(state, ") Z"))
@@ -506,7 +512,7 @@ TS_TEST(inlined_frames)
 	static const char *const names[] = {"inner", "middle", "outer"};
 	struct ts_worker *worker = new_worker(0);
 	struct own own = own_file();
-	/* Of the instruction that made it, not the next. */
+	/* The address of the call instruction, not of the next one. */
 	uint64_t address = outer() - 1 - own.bias;
 	const int lines[] = {inner_line, middle_line, here_line};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -549,7 +555,7 @@ static void check_demangled(const char *mangled, const char *want)
 TS_TEST(demangled_names)
 {
 	check_demangled("_ZN6shapes8in_spaceEi", "shapes::in_space(int)");
-	/* Rust's two manglings, without the hash that ends the older one. */
+	/* The two manglings of Rust names, without the hash at the end of the older one. */
 	check_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
 			"core::fmt::Formatter::pad");
 	check_demangled("_RINvMNtCsd2986VS0pFC_4rust5innerNtB3_5Shape4areamEB5_",
@@ -592,7 +598,7 @@ static uint8_t *own_bytes(size_t *ret_n)
 	return bytes;
 }
 
-/* Whatever comes of it, it comes in time and has a reason. */
+/* Any result is valid if it comes in time and has a reason. */
 static void ask_damaged(struct ts_worker *worker, const uint8_t *bytes, size_t n, uint64_t address)
 {
 	Ts__Rpc__WorkerAnswer *answer = NULL;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory in the kernel that a test fills by itself, and where it lies: a program under test is handed addresses in it as what a
- * tracepoint tells of. Its debugging information has the types of fake-kernel.h.
+ * Kernel memory that a test fills, and the address of that memory. The test passes addresses in it
+ * to the program under test as a tracepoint's arguments. The debugging information of this object
+ * has the types of fake-kernel.h.
  */
 #include <linux/bpf.h>
 
@@ -28,7 +29,10 @@ struct {
 	__type(value, __u64);
 } address SEC(".maps");
 
-/* So that each is in the debugging information, and not only that there is one. */
+/*
+ * A variable of each type, so that the debugging information has the full type and not only a
+ * forward declaration.
+ */
 struct drm_gpu_scheduler known_drm_gpu_scheduler;
 struct gendisk known_gendisk;
 struct bio known_bio;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernels that this machine does not run: types of GPU drivers' modules and of the block layer before 5.11, laid out otherwise
- * than any kernel does, so that what is read from the right place was looked up. Both for a program, of whose debugging
- * information programs under test learn where fields lie, and for the test that fills them.
+ * Kernels that this machine does not run: types of GPU drivers' modules and of the block layer
+ * before 5.11. No real kernel has these layouts, so a correct value proves that the program looked
+ * up the offset. Two users include this file: an object whose debugging information gives the
+ * programs under test the offsets, and the test that fills the types.
  */
 #pragma once
 
@@ -58,8 +59,8 @@ struct cred {
 };
 
 /*
- * The flags of an address space as they are before Linux 6.18 (FAKE_FLAGS undefined or 0), since (1), and as no kernel has them (2):
- * its types do not name them.
+ * The flags of an address space: before Linux 6.18 (FAKE_FLAGS undefined or 0), since 6.18 (1), and
+ * as in no kernel (2), where the types do not name the flags.
  */
 typedef struct {
 	unsigned long __mm_flags[1];

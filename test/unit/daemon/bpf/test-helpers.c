@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs ask of a kernel, read from their instructions: Linux 5.8 has all of it, but for what a program only calls where
- * the kernel's types name it. Needs no privilege.
+ * The features that the eBPF programs require of a kernel, read from their instructions. Linux 5.8
+ * has all of them, except those that a program calls only if the kernel's types name them. Needs no
+ * privilege.
  */
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
@@ -11,7 +12,10 @@
 #include "daemon/bpf/bpf-objects.h"
 #include "proto/abi/base.h"
 
-/* Helpers by the kernel that brought them (linux/bpf.h has them in that order; kernels never renumber them). */
+/*
+ * Helpers by the kernel version that added them. linux/bpf.h lists helpers in that order, and
+ * kernels never renumber them.
+ */
 static const struct {
 	__s32 id;
 	unsigned version; /* 508: Linux 5.8 */
@@ -30,7 +34,7 @@ static const struct {
 	{BPF_FUNC_task_pt_regs, 515},	      {BPF_FUNC_find_vma, 517},
 };
 
-/* Called only where bpf_core_enum_value_exists() says that the kernel has it. */
+/* A program calls these only if bpf_core_enum_value_exists() finds them in the kernel. */
 static const struct {
 	const char *program;
 	__s32 id;
@@ -54,7 +58,7 @@ static bool is_guarded(const char *program, __s32 id)
 	return false;
 }
 
-/* 0: the table does not know it. */
+/* Returns 0 if the table does not have the helper. */
 static unsigned version_of(__s32 id)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(helpers); i++)
@@ -71,7 +75,10 @@ static size_t check_program(const struct bpf_program *program, unsigned most)
 	for (size_t i = 0; i < n; i++) {
 		unsigned version;
 
-		/* A function of its own has another source register, as has one of the kernel's by name. */
+		/*
+		 * A call of the program's own function, or of a kernel function by name, has
+		 * another source register.
+		 */
 		if (code[i].code != (BPF_JMP | BPF_CALL) || code[i].src_reg)
 			continue;
 		n_calls++;
@@ -99,7 +106,7 @@ static void check_object(const struct ts_bpf_object *bytes, unsigned most)
 	bpf_object__close(object);
 }
 
-/* No kprobes, no tracefs: what they are attached to has been there since 5.5 at the latest. */
+/* No kprobes, no tracefs: the attachment points have existed since Linux 5.5 or longer. */
 static void check_sections(const struct ts_bpf_object *bytes)
 {
 	static const char *const known[] = {"tp_btf/", "raw_tp/", "perf_event"};
@@ -132,7 +139,7 @@ TS_TEST(events_ask_for_5_8)
 	}
 }
 
-/* One link for many probes is of 6.6, and is what they need most. */
+/* One link for many probes exists since Linux 6.6; no other feature of the probes is newer. */
 TS_TEST(probes_ask_for_6_6)
 {
 	check_object(&ts_bpf_object_system, 606);

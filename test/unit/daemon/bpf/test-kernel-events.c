@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person may write behind --kernel-events; and a hub, on whatever machine this is. */
+/* The values of --kernel-events that the daemon accepts, and a hub with feeds on any machine. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "proto/abi/clock.h"
 #include "sbt/schema.h"
 
-/* A feed of this process. */
+/* Begins a feed of this process. */
 static void feed_self(struct ts_kernel_hub *hub, struct ts_kernel_feed **ret_feed)
 {
 	struct ts_kernel_process self = {.pid = getpid(), .uid = getuid(), .gid = getgid()};
@@ -61,7 +61,7 @@ TS_TEST(configs_that_count)
 		     0);
 	ts_check_int(config.programs, 1 | 2 | 4 | 16);
 	ts_check_int(config.counted, 1 | 4);
-	/* The last word counts. */
+	/* If a program is named twice, the last word counts. */
 	ts_check_int(ts_kernel_config_parse("sched:count,sched:1us", &config, why, sizeof(why)), 0);
 	ts_check_int(config.counted, 0);
 	ts_check_int(ts_kernel_config_parse("sched:count,stacks", &config, why, sizeof(why)),
@@ -98,7 +98,10 @@ TS_TEST(names)
 	ts_check(!ts_kernel_program_name(TS_BPF_N_PROGRAMS));
 }
 
-/* It has what was wished for, or says what not, in one line; never neither, and both only where it has but parts of it. */
+/*
+ * The hub has every requested program, or one line names the missing ones. Both hold only if some
+ * programs are missing.
+ */
 TS_TEST(hub_has_or_says)
 {
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++) {
@@ -125,7 +128,10 @@ static void ignore_signal(int number)
 {
 }
 
-/* What this machine gives, and what of it is missing, is the same for who gets a signal every tenth of a millisecond. */
+/*
+ * A process that receives a signal every 0.1 ms gets the same programs, and the same line about
+ * missing ones.
+ */
 TS_TEST(signals_do_not_keep_programs_away)
 {
 	const struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
@@ -146,12 +152,12 @@ TS_TEST(signals_do_not_keep_programs_away)
 	ts_kernel_hub_free(quiet);
 }
 
-#define TASK_INTERRUPTIBLE 1 /* as the kernel has it; what is stopped does not sleep */
+#define TASK_INTERRUPTIBLE 1 /* the kernel's value; a stopped task does not sleep */
 #define TRIES		   20
 
 /*
- * Whether the thread slept when it was to sleep so long. On a busy machine it waits as long for a processor, behind its sleep,
- * and between the time that its clock is set and its sleep, of which less is left then.
+ * True if the thread slept for `ns`. On a busy machine the thread waits for a processor after its
+ * sleep. It also waits between setting its timer and sleeping, which shortens the sleep.
  */
 static bool slept(const struct ts_bpf_off_cpu *interval, uint64_t ns)
 {
@@ -159,7 +165,10 @@ static bool slept(const struct ts_bpf_off_cpu *interval, uint64_t ns)
 	       interval->event.end_ns && interval->woken_ns >= interval->event.start_ns + ns / 2;
 }
 
-/* How often this thread is said to have slept that sleeps once; -1: there are no such events here. */
+/*
+ * Sleeps once; returns the number of events that record this sleep. -1: this machine has no such
+ * events.
+ */
 static int told_of_a_sleep(void)
 {
 	const struct ts_kernel_config config = {.programs = 1u << TS_BPF_SCHED,
@@ -196,12 +205,15 @@ static int told_of_a_sleep(void)
 	return n;
 }
 
-/* Of this process itself: a sleep of one of its threads, once. */
+/* A feed of this process itself records one sleep of one of its threads once. */
 TS_TEST(a_feed_tells_of_a_sleep)
 {
 	int n = told_of_a_sleep();
 
-	/* It may have come to no sleep. */
+	/*
+	 * A busy machine may delay the thread until its timer has expired, so that it does not
+	 * sleep.
+	 */
 	for (unsigned i = 1; i < TRIES && !n; i++)
 		n = told_of_a_sleep();
 	ts_check(n == 1 || n == -1);
@@ -209,7 +221,10 @@ TS_TEST(a_feed_tells_of_a_sleep)
 
 #define SLEEP_NS 150000000u
 
-/* How many sleeps of this thread came that began at since_ns or later; *ret_frames: of the stack of the last one. */
+/*
+ * Counts the sleeps of this thread that began at since_ns or later. *ret_frames: frames in the
+ * stack of the last sleep.
+ */
 static size_t take_sleeps(struct ts_kernel_feed *feed, uint64_t since_ns, uint32_t *ret_frames)
 {
 	const uint8_t *at, *end;
@@ -235,8 +250,8 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint64_t since_ns, uint32
 }
 
 /*
- * Sleeps, and counts that. Events come with a delay: of what was before, nothing is outstanding when a feed has been changed and
- * the ring been read.
+ * Sleeps, and counts the events of these sleeps. Events arrive with a delay; no earlier event is
+ * outstanding once a feed is changed and the ring is read.
  */
 static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_t *ret_frames)
 {
@@ -248,7 +263,10 @@ static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_
 
 		while (nanosleep(&time, &time))
 			;
-		/* The hub looks at its ring every 50 ms; one that has nothing for us is waited for in vain, once. */
+		/*
+		 * The hub reads its ring every 50 ms. If no event is expected, the loop waits once
+		 * in vain.
+		 */
 		for (unsigned j = 0; j < (n_wanted ? 200 : 20) && !n; j++) {
 			time = (struct timespec){.tv_nsec = 10000000};
 			nanosleep(&time, NULL);
@@ -278,7 +296,7 @@ TS_TEST(a_feed_is_changed)
 	ts_check(n_frames > 0);
 	ts_check_int(ts_kernel_feed_change(feed, &none), 0);
 	ts_check_int(count_sleeps(feed, 0, &n_frames), 0);
-	/* What passed meanwhile is not told as one long interval. */
+	/* The time while the feed was off is not reported as one long interval. */
 	config.programs = 1u << TS_BPF_SCHED;
 	ts_check_int(ts_kernel_feed_change(feed, &config), 0);
 	ts_check_int(count_sleeps(feed, 1, &n_frames), 1);
@@ -290,9 +308,12 @@ TS_TEST(a_feed_is_changed)
 	ts_kernel_hub_free(hub);
 }
 
-/* ---- each program, attached: the kernel's test runs take none of their types ---- */
+/* ---- each program, attached: the kernel's test runs accept none of their types ---- */
 
-/* A feed of this process with one program; false: it cannot be had here, and that is said. */
+/*
+ * Begins a feed of this process with one program. Returns false, and prints the reason, if the
+ * program is unavailable here.
+ */
 static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
 		  struct ts_kernel_feed **ret_feed)
 {
@@ -307,7 +328,10 @@ static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
 	return false;
 }
 
-/* Ends the feed; the next event of `program` behind `after`, NULL: the first. All are there. */
+/*
+ * Ends the feed, after which all events are there. Returns the next event of `program` after
+ * `after` (NULL: the first).
+ */
 static const struct ts_bpf_event *next_event(struct ts_kernel_feed *feed, uint32_t program,
 					     const struct ts_bpf_event *after)
 {
@@ -402,9 +426,9 @@ TS_TEST(system_calls_are_told)
 }
 
 #define PIECES	    10
-#define PIECE_BYTES (8u << 20) /* more than a disk takes at once: it is split */
+#define PIECE_BYTES (8u << 20) /* more than one request to a disk can carry: the kernel splits it */
 
-/* A file whose data must come from a disk; -1: this file system has none. */
+/* Opens a file whose data must come from a disk; -1: this file system has none. */
 static int open_on_disk(uint8_t *bytes)
 {
 	char path[] = "kernel-events-XXXXXX";
@@ -448,7 +472,7 @@ TS_TEST(disks_are_told)
 	while ((event = next_event(feed, TS_BPF_BLOCK, event))) {
 		const struct ts_bpf_block_io *io = (const void *)event;
 
-		/* Of its own accord the file system reads where data lies. */
+		/* The file system itself reads metadata to find the data. */
 		if (io->operation != TS_BLOCK_READ || io->flags & TS_BLOCK_IO_METADATA)
 			continue;
 		ts_check_int(event->tid, gettid());
@@ -464,7 +488,7 @@ TS_TEST(disks_are_told)
 		n_done++;
 	}
 	ts_check(n_done > 0);
-	/* A machine may keep what interrupts do from programs: that is counted. */
+	/* A machine may hide work in interrupts from programs; such events are counted as lost. */
 	if (!ts_kernel_feed_lost(feed, TS_BPF_BLOCK))
 		ts_check_int(n_bytes, (uint64_t)PIECES * PIECE_BYTES);
 	close(fd);
@@ -473,7 +497,10 @@ TS_TEST(disks_are_told)
 	ts_kernel_hub_free(hub);
 }
 
-/* How often a child of this process is said to have slept, woken by its timer, that sleeps once; -1: there are no such events here. */
+/*
+ * A child of this process sleeps once, and its timer wakes it. Returns the number of events that
+ * record this sleep; -1: this machine has no such events.
+ */
 static int told_of_a_child(void)
 {
 	const struct ts_bpf_event *event = NULL;
@@ -505,7 +532,10 @@ TS_TEST(children_are_followed)
 {
 	int n = told_of_a_child();
 
-	/* It may have come to no sleep. */
+	/*
+	 * A busy machine may delay the child until its timer has expired, so that it does not
+	 * sleep.
+	 */
 	for (unsigned i = 1; i < TRIES && !n; i++)
 		n = told_of_a_child();
 	ts_check(n == 1 || n == -1);

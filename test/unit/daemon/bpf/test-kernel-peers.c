@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events and the credentials of the threads that they are of. A process of an ordinary user, whom a feed belongs to, executes
- * kernel-peer.c, which makes one event of each kind. The test runs that program set-user-id and set-group-id, in the process itself and
- * in a child of it, with memory that is not dumpable, and in another process that got the number of the first. Events of memory and of
- * drivers come by the kernel's test of the attached programs (BPF_PROG_TEST_RUN), as their causes are not to be had at will.
+ * Kernel events and the credentials of their threads. A process of an ordinary user, the owner of a
+ * feed, executes kernel-peer.c, which makes one event of each kind. The test runs that program
+ * set-user-id and set-group-id, in the process itself and in a child of it, with memory that is not
+ * dumpable, and in another process with the same number as the first. Events of memory and of
+ * drivers come by the kernel's test of the attached programs (BPF_PROG_TEST_RUN), because the test
+ * cannot produce their causes.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -30,7 +32,7 @@
 #include "proto/abi/clock.h"
 #include "test/unit/daemon/bpf/kernel-peer.h"
 
-#define USER	     4100123u /* of nobody */
+#define USER	     4100123u /* no account has this uid */
 #define GROUP	     4100124u
 #define OTHER_USER   4100125u
 #define ALL_PROGRAMS ((1u << TS_BPF_N_PROGRAMS) - 1)
@@ -47,11 +49,11 @@ static struct {
 	int folder_fd, shared_fd, plain_fd, setuid_fd, setgid_fd;
 	struct peer_shared *shared;
 	struct ts_kernel_hub *hub;
-	int program_fds[PEER_N_PROGRAMS]; /* -1: the hub has it not */
+	int program_fds[PEER_N_PROGRAMS]; /* -1: the hub does not have the program */
 	bool on_disk;
 } setup;
 
-/* ---- setting up --------------------------------------------------------------------------------- */
+/* ---- setting up ------------------------------------------------------------------------------ */
 
 static int copy_program(const char *name, mode_t mode)
 {
@@ -147,9 +149,9 @@ static void finish(void)
 	ts_kernel_hub_free(setup.hub);
 }
 
-/* ---- processes of the user ---------------------------------------------------------------------- */
+/* ---- processes of the user ------------------------------------------------------------------- */
 
-/* Programs of the hub are descriptors of this process. */
+/* The hub's programs are descriptors of this process. */
 static int find_program(const char *name)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -165,7 +167,7 @@ static int find_program(const char *name)
 		snprintf(path, sizeof(path), "/proc/self/fd/%.16s", entry->d_name);
 		if (readlink(path, target, sizeof(target) - 1) < 0 || !strstr(target, "bpf-prog"))
 			continue;
-		/* The kernel keeps 15 characters. */
+		/* The kernel keeps 15 characters of a program's name. */
 		if (!bpf_obj_get_info_by_fd(atoi(entry->d_name), &info, &n_info) &&
 		    !strncmp(info.name, name, sizeof(info.name) - 1))
 			found = atoi(entry->d_name);
@@ -180,7 +182,10 @@ static void inherit(int fd, int as)
 		_exit(10);
 }
 
-/* All six ids; the capabilities that running eBPF programs takes stay, here and in a program that is not set-id. */
+/*
+ * Sets all six ids. The capabilities to run eBPF programs stay, both here and in a program that is
+ * not set-id.
+ */
 static void become(uid_t uid)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -203,12 +208,12 @@ static void become(uid_t uid)
 }
 
 struct peer {
-	int program_fd; /* what it executes */
+	int program_fd; /* the program that the process executes */
 	const char *mode;
-	bool in_child; /* and not itself */
-	bool set_pid;  /* the process gets the number below */
+	bool in_child; /* a child executes the program, not the process itself */
+	bool set_pid;  /* the process gets the number `pid` */
 	pid_t pid;
-	void (*body)(void); /* instead of a program */
+	void (*body)(void); /* runs instead of a program */
 	uid_t uid;	    /* 0: USER */
 };
 
@@ -216,7 +221,10 @@ static void execute(const struct peer *peer)
 {
 	char *arguments[] = {(char *)"kernel-peer", (char *)peer->mode, NULL};
 
-	/* The first calls fault in the memory that they touch, before exec_ns. */
+	/*
+	 * These first calls fault in the memory that they touch, so that no such fault happens
+	 * after exec_ns.
+	 */
 	setup.shared->exec_ns = ts_clock_monotonic_ns();
 	syscall(SYS_execveat, -1, "", arguments, environ, AT_EMPTY_PATH);
 	setup.shared->exec_ns = ts_clock_monotonic_ns();
@@ -237,7 +245,7 @@ static void run_peer(const struct peer *peer)
 	become(peer->uid ? peer->uid : USER);
 	setup.shared->pid = (uint32_t)getpid();
 	while (!__atomic_load_n(&setup.shared->go, __ATOMIC_ACQUIRE))
-		poll(NULL, 0, 1); /* a sleep would be counted */
+		poll(NULL, 0, 1); /* poll() and not nanosleep(): the test counts sleeps */
 	if (peer->body) {
 		peer->body();
 		_exit(0);
@@ -252,7 +260,7 @@ static void run_peer(const struct peer *peer)
 	_exit(0);
 }
 
-/* A fork that the library does not know of: the child calls nothing that allocates. */
+/* A fork that the C library does not know; the child must not call functions that allocate. */
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args arguments = {
@@ -264,7 +272,7 @@ static pid_t fork_as(pid_t pid)
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
 }
 
-/* The process waits for `go`. -1: it cannot have the number. */
+/* Starts a process that waits for `go`. -1: the process cannot have the number. */
 static pid_t start_peer(const struct peer *peer)
 {
 	pid_t pid;
@@ -302,16 +310,22 @@ static struct ts_kernel_process process_of(pid_t pid)
 	return process;
 }
 
-/* ---- what came ---------------------------------------------------------------------------------- */
+/*
+ * ---- events that came ---------------------------------------------------------------------------
+ */
 
 struct seen {
 	uint64_t events[TS_BPF_N_PROGRAMS]; /* events of the program, from its start on */
-	uint64_t early; /* from its execution to its start, of kinds that see no other program */
+	/* events between execution and start, of kinds that no other program makes */
+	uint64_t early;
 	uint64_t stacks_of_exec; /* frames in the program's memory, in an interval of its execve */
-	uint64_t n_sleeps, n_opens, n_faults; /* counted */
+	uint64_t n_sleeps, n_opens, n_faults; /* from counts */
 };
 
-/* Before the kernel changes the credentials, the process is off its CPU and reads its program; and its arguments, by kernel code. */
+/*
+ * Before the kernel changes the credentials, the process is off its CPU and reads its program and
+ * arguments in kernel code. These two kinds of events happen only after that change.
+ */
 static bool is_early(const struct ts_bpf_event *event)
 {
 	const struct ts_bpf_fault *fault = (const void *)event;
@@ -328,7 +342,7 @@ static void see_event(const struct ts_bpf_event *event, struct seen *seen)
 		return;
 	if (event->program == TS_BPF_STACKS && stack->interval.syscall == SYS_execveat)
 		seen->stacks_of_exec += stack->n_frames;
-	/* An interval with a stack is one of sched, too. */
+	/* An interval with a stack is an event of sched, too. */
 	if (event->start_ns >= setup.shared->start_ns && event->program == TS_BPF_STACKS)
 		seen->events[TS_BPF_SCHED]++;
 	if (event->start_ns >= setup.shared->start_ns)
@@ -349,7 +363,7 @@ static void see_tally(const struct ts_kernel_tally *tally, struct seen *seen)
 		seen->n_faults += tally->sum.count;
 }
 
-/* Ends the feed. */
+/* Ends the feed and counts its events. */
 static struct seen see(struct ts_kernel_feed *feed)
 {
 	const struct ts_kernel_tally *tallies;
@@ -375,10 +389,10 @@ static struct seen see(struct ts_kernel_feed *feed)
 	return seen;
 }
 
-/* Kinds of which the program made an event, as far as this machine has them. */
+/* Kinds of events that the program made and that this machine has. */
 static uint32_t kinds_made(void)
 {
-	/* Samples are the sampler's, and come by no feed. */
+	/* Samples come from the sampler, not from a feed. */
 	uint32_t kinds = ts_kernel_hub_programs(setup.hub) & ALL_PROGRAMS & ~(1u << TS_BPF_SAMPLES);
 
 	if (!setup.shared->has_disk || !setup.on_disk)
@@ -424,7 +438,7 @@ static void check_counted(const struct seen *seen, bool is_counted)
 		ts_check_int(seen->n_faults >= PEER_PAGES, is_counted);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const struct ts_kernel_config config_all = {.programs = ALL_PROGRAMS};
 static const struct ts_kernel_config config_counted = {.programs = TS_BPF_COUNTABLE,
@@ -462,7 +476,7 @@ static void check_peer(const struct peer *peer, bool is_shown)
 	}
 }
 
-/* A program that is executed by the feed's process, or by a child of it. */
+/* The feed's process, or a child of it, executes the program. */
 static void check_program(const struct ts_kernel_config *config, bool in_child)
 {
 	const uint32_t both = 1u << TS_BPF_MEMORY | 1u << TS_BPF_DRIVER;
@@ -497,7 +511,7 @@ TS_TEST(a_setuid_child_is_not_counted)
 	check_program(&config_counted, true);
 }
 
-/* Root learns all of its processes. */
+/* A feed of root gets the events of all processes. */
 static void check_root(const struct ts_kernel_config *config, bool is_counted)
 {
 	struct seen seen;
@@ -521,7 +535,7 @@ TS_TEST(root_has_a_setuid_exec_counted)
 	check_root(&config_counted, true);
 }
 
-/* Events begin again when a process has its credentials back, and memory that is dumpable. */
+/* Events begin again once a process has its old credentials and dumpable memory. */
 static void check_drop(const struct ts_kernel_config *config)
 {
 	begin(config);
@@ -540,7 +554,7 @@ TS_TEST(credentials_that_come_back_are_counted)
 	check_drop(&config_counted);
 }
 
-/* The number of a process that is over, with its start. */
+/* Pid and start of a process that has ended. */
 static struct ts_kernel_process process_gone(void)
 {
 	struct ts_kernel_process process;
@@ -557,7 +571,10 @@ static struct ts_kernel_process process_gone(void)
 	return process;
 }
 
-/* The daemon begins to watch a process that is over, and whose number another process of the same user has by then. */
+/*
+ * The daemon begins to watch a process that has ended, after another process of the same user has
+ * got its number.
+ */
 static void check_reused(const struct ts_kernel_config *config)
 {
 	struct peer peer = {.mode = "plain", .set_pid = true};
@@ -570,7 +587,7 @@ static void check_reused(const struct ts_kernel_config *config)
 	peer.program_fd = setup.plain_fd;
 	process = process_gone();
 	peer.pid = process.pid;
-	/* The kernel gives starts to 10 ms. */
+	/* The kernel reports starts in units of 10 ms. */
 	usleep(30000);
 	pid = start_peer(&peer);
 	if (pid < 0) {
@@ -600,7 +617,9 @@ TS_TEST(a_reused_pid_is_not_counted)
 	check_reused(&config_counted);
 }
 
-/* ---- notes of threads that are over ------------------------------------------------------------- */
+/*
+ * ---- state of threads that ended ----------------------------------------------------------------
+ */
 
 static void run_inherited(enum peer_program program)
 {
@@ -613,7 +632,7 @@ static void run_inherited(enum peer_program program)
 		_exit(16);
 }
 
-/* It is killed within a system call, while it frees memory and while it waits for a fence. */
+/* The thread is killed in a system call, while it frees memory and waits for a fence. */
 static void begin_all(void)
 {
 	run_inherited(PEER_RECLAIM_BEGUN);
@@ -651,7 +670,7 @@ static size_t count_since(struct ts_kernel_feed *feed, uint64_t since_ns)
 	return n;
 }
 
-/* A thread of another user, with a session of its own, gets the number of a thread that was killed. */
+/* A thread of another user with its own session gets the number of a killed thread. */
 TS_TEST(a_reused_tid_does_not_end_what_another_began)
 {
 	struct peer other = {.set_pid = true, .body = end_all, .uid = OTHER_USER};
@@ -687,11 +706,11 @@ TS_TEST(a_reused_tid_does_not_end_what_another_began)
 	finish();
 }
 
-/* ---- other threads that events name ------------------------------------------------------------- */
+/* ---- other threads that events name ---------------------------------------------------------- */
 
 #define N_WAKES	 20
 #define WAKE_NS	 5000000u
-#define SHARE_NS 300000000u /* that two processes compute on one CPU */
+#define SHARE_NS 300000000u /* two processes share one CPU for so long */
 
 static int wake_pipe[2];
 
@@ -713,7 +732,7 @@ static void pin(void)
 		_exit(20);
 }
 
-/* It is woken by the neighbour, and has to share its CPU with it. */
+/* The neighbour wakes this process and shares its CPU. */
 static void be_woken(void)
 {
 	uint8_t byte;
@@ -746,7 +765,9 @@ static pid_t start_neighbour(bool as_user)
 	_exit(0);
 }
 
-/* Every other thread that events of the user's process name is the neighbour, or is hidden. */
+/*
+ * Each other thread that events of the user's process name is the neighbour, or its name is hidden.
+ */
 static void check_named(struct ts_kernel_feed *feed, pid_t pid, pid_t neighbour, bool is_named)
 {
 	size_t n_bytes, n_next = 0, n_woken = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on raw tracepoints, run by the kernel's own test (BPF_PROG_TEST_RUN) on made-up objects of kernels that this machine
- * does not run. Needs the privilege to load programs; skipped where there is none.
+ * Programs on raw tracepoints, run by the kernel's own test (BPF_PROG_TEST_RUN) on made-up objects
+ * of kernels that this machine does not run. Loading programs needs a privilege; without it the
+ * test is skipped.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -22,7 +23,7 @@
 #define MAX_TOLD     16
 #define MAX_PROGRAMS 32
 
-/* Objects of the kernel that a test makes up. */
+/* Made-up objects of the kernel. */
 struct fakes {
 	struct dma_fence fence;
 	struct drm_gpu_scheduler scheduler;
@@ -54,7 +55,7 @@ static size_t n_told;
 static char ran[MAX_PROGRAMS][64];
 static size_t n_ran;
 
-/* Where an object of `fakes` lies in the kernel. */
+/* Address of an object of `fakes` in the kernel. */
 #define AT(object) ((void *)(uintptr_t)(fakes_address + ((uintptr_t)(object) - (uintptr_t)fakes)))
 
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -88,7 +89,7 @@ static void run(struct bpf_object *object, const char *name, const void *first, 
 	}
 }
 
-/* A map that objects have in common, as the daemon has it. */
+/* Objects share this map, as in the daemon. */
 static void share(struct bpf_object *object, const char *name, int *fd, bool after)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
@@ -115,7 +116,7 @@ static const char *types_of(const char *environment)
 	return path;
 }
 
-/* For a kernel of the types in the file that the environment names. */
+/* Loads the object for a kernel whose types are in the file that the environment variable names. */
 static struct bpf_object *load_for(const struct ts_bpf_object *bytes, const char *environment)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_of(environment));
@@ -140,7 +141,7 @@ static int keep(void *data, void *bytes, size_t n_bytes)
 	return 0;
 }
 
-/* How many came since it was last asked. */
+/* Returns the number of events since the last call. */
 static size_t take(void)
 {
 	if (!ring)
@@ -151,7 +152,10 @@ static size_t take(void)
 	return n_told;
 }
 
-/* For root, so that the credentials of this thread, which is none of the types that programs are loaded for, do not matter. */
+/*
+ * Watches `pid` for root. This thread is no type that programs are loaded for, so its credentials
+ * must not matter.
+ */
 static void watch(uint32_t pid, uint32_t program, uint64_t threshold_ns)
 {
 	struct ts_bpf_traced settings = {.session = SESSION,
@@ -190,7 +194,7 @@ static void begin(void)
 	ts_check(fakes != MAP_FAILED && fakes_address);
 }
 
-/* Each program of the object was run. */
+/* Checks that each program of the object ran. */
 static void end(struct bpf_object *object)
 {
 	struct bpf_program *program = NULL;
@@ -223,7 +227,7 @@ static void check_event(const struct ts_bpf_event *event, uint32_t program)
 	ts_check(event->start_ns && event->end_ns >= event->start_ns);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void check_reclaim(struct bpf_object *object, const char *begun, const char *over,
 			  uint32_t kind)
@@ -236,7 +240,7 @@ static void check_reclaim(struct bpf_object *object, const char *begun, const ch
 	ts_check_int(told[0].pressure.kind, kind);
 	ts_check_int(told[0].pressure.pages, 100 + kind);
 	ts_check_int(told[0].pressure.by_tid, 0);
-	/* Of what is over, nothing is told again. */
+	/* An event that is over is not reported again. */
 	run(object, over, NULL, 0, 0);
 	ts_check_int(take(), 0);
 }
@@ -254,7 +258,7 @@ static void check_kill(struct bpf_object *object, const char *program, const voi
 	ts_check_int(told[0].pressure.by_pid, getpid());
 	ts_check_int(told[0].pressure.by_tid, getpid());
 	ts_check(told[0].pressure.by[0]);
-	/* Each of its threads may be said to be killed. */
+	/* The kernel may report the kill for each thread; the victim has one event. */
 	run(object, program, argument, 0, 0);
 	ts_check_int(take(), 0);
 }
@@ -291,7 +295,7 @@ TS_TEST(memory)
 	finish();
 }
 
-/* ---- credentials -------------------------------------------------------------------------------- */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
 #define VICTIM	 4200001u
 #define OWNER	 1001u
@@ -299,7 +303,7 @@ TS_TEST(memory)
 #define START_NS UINT64_C(5000000000)
 #define SPAN_NS	 UINT64_C(10000000)
 
-/* A process of OWNER and GROUP that a session of theirs watches. */
+/* A process of OWNER and GROUP that their session watches. */
 static void make_victim(uint32_t pid)
 {
 	struct ts_bpf_traced settings = {
@@ -338,7 +342,10 @@ static size_t n_told_of_victim(struct bpf_object *object)
 	return take();
 }
 
-/* Changes each of the six ids, the memory and the start. A process has one event of its kill, so numbers go up. */
+/*
+ * Changes each of the six ids, the memory and the start in turn. A process has one event of its
+ * kill, so each step uses the next number.
+ */
 static uint32_t check_differences(struct bpf_object *object, uint32_t pid)
 {
 	unsigned *const ids[] = {&fakes->cred.uid.val,	&fakes->cred.euid.val,
@@ -386,7 +393,7 @@ TS_TEST(credentials)
 	/* A kernel whose types do not name the flags gives no event. */
 	make_victim(pid);
 	ts_check_int(n_told_of_victim(nothing), 0);
-	/* Before 6.9 the victim is known by its number alone. */
+	/* Before Linux 6.9 only the number identifies the victim. */
 	run(since, "victim_marked_before_6_9", (void *)(uintptr_t)pid, 0, 0);
 	ts_check_int(take(), 0);
 	bpf_object__close(before_6_18);
@@ -416,7 +423,7 @@ TS_TEST(obstacles)
 	check_obstacle("FAKE_KERNEL_WITHOUT", "mm_struct.flags");
 }
 
-/* ---- drivers ------------------------------------------------------------------------------------ */
+/* ---- drivers --------------------------------------------------------------------------------- */
 
 static void check_fence(uint32_t kind, int32_t error)
 {
@@ -441,7 +448,7 @@ static void check_fences(struct bpf_object *object)
 	run(object, "fence_wait_over", fence, 0, 0);
 	ts_check_int(take(), 0);
 	watch((uint32_t)getpid(), TS_BPF_DRIVER, 0);
-	/* Of one that another thread made, too. */
+	/* The wait for another thread's fence counts, too. */
 	run(object, "fence_wait_begun", fence, 0, 0);
 	run(object, "fence_wait_over", AT(&fakes->job_fence), 0, 0);
 	ts_check_int(take(), 0);
@@ -467,12 +474,15 @@ static void check_fences(struct bpf_object *object)
 	watch((uint32_t)getpid(), TS_BPF_DRIVER, 0);
 }
 
-/* Names of one kernel's programs. */
+/* Names of the programs for one kernel. */
 struct job_names {
 	const char *queued, *issued, *done;
 };
 
-/* The driver tells of a job before the scheduler does; its fences are told of before. */
+/*
+ * The driver reports a job before the scheduler does; the fences of the job are reported before the
+ * job.
+ */
 static void check_job(struct bpf_object *fences, struct bpf_object *jobs,
 		      const struct job_names *names, bool amdgpu, bool is_issued)
 {
@@ -529,7 +539,7 @@ TS_TEST(drivers)
 	check_job(fences, jobs, &now, true, true);
 	check_job(fences, jobs, &before, true, false);
 	ts_check_int(n_lost(TS_BPF_DRIVER), 0);
-	/* A job that nobody saw end, and another one where it was. */
+	/* A job whose end no program saw, and a second job at the same address. */
 	run(jobs, "job_queued", AT(&fakes->job.base), 0, 0);
 	fakes->job_fence.finished.seqno++;
 	check_job(fences, jobs, &now, false, true);
@@ -539,9 +549,9 @@ TS_TEST(drivers)
 	finish();
 }
 
-/* ---- disks -------------------------------------------------------------------------------------- */
+/* ---- disks ----------------------------------------------------------------------------------- */
 
-/* Before 5.11 the disk's queue came first. */
+/* Before Linux 5.11 the disk's queue was the first argument. */
 static void run_queue(struct bpf_object *object, bool before, const char *name, const void *what)
 {
 	char program[64];
@@ -557,7 +567,7 @@ static void check_request(struct bpf_object *object, bool before)
 				  .bi_opf = 1 | 1u << __REQ_SYNC | 1u << __REQ_META};
 	fakes->piece = (struct bio){.bi_private = AT(&fakes->bio), .bi_iter = {.bi_size = 4096}};
 	run_queue(object, before, "block_queued", AT(&fakes->bio));
-	/* Its first half is split off and done by itself. */
+	/* The first half is split off and completes by itself. */
 	fakes->request = (struct request){.bio = AT(&fakes->piece)};
 	run_queue(object, before, "block_issued", AT(&fakes->request));
 	run(object, "block_done", AT(&fakes->request), 0, 4096);
@@ -591,7 +601,7 @@ TS_TEST(disks)
 	watch((uint32_t)getpid(), TS_BPF_BLOCK, 0);
 	check_request(object, false);
 	check_request(object, true);
-	/* A disk without requests. */
+	/* A disk without requests completes bios directly. */
 	fakes->bio = (struct bio){.bi_disk = AT(&fakes->disk), .bi_opf = 1u << __REQ_RAHEAD};
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	fakes->bio.bi_status = 10;
@@ -601,7 +611,7 @@ TS_TEST(disks)
 	ts_check_int(told[0].io.flags, TS_BLOCK_IO_READAHEAD);
 	ts_check_int(told[0].io.error, 10);
 	ts_check_int(told[0].io.issued_ns, 0);
-	/* One that nobody saw end is counted. */
+	/* A bio whose end no program saw is counted. */
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	ts_check_int(n_lost(TS_BPF_BLOCK), 1);

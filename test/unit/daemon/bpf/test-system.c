@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes: which functions they sit on, on functions of this very program, and who maps what. */
+/*
+ * Probes: the table of functions, their offsets in a file, probes on functions of this program, and
+ * processes that map libraries.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -20,7 +23,7 @@
 #include "daemon/bpf/system.h"
 #include "daemon/worker/offsets.h"
 
-/* ---- the table of functions ----------------------------------------------------------------------- */
+/* ---- the table of functions ------------------------------------------------------------------ */
 
 static size_t number_of(const char *symbol)
 {
@@ -81,11 +84,11 @@ TS_TEST(libraries)
 		ts_check(!ts_call_is_library(are_not[i]));
 }
 
-/* ---- where a file has them ------------------------------------------------------------------------ */
+/* ---- where a file has them ------------------------------------------------------------------- */
 
 struct place {
 	uintptr_t address;
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* offset in the file */
 };
 
 static int find_place(struct dl_phdr_info *info, size_t n_bytes, void *data)
@@ -121,7 +124,10 @@ TS_TEST(places)
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512], path[256] = "";
 
-	/* Of the file that has it, whatever that is here. */
+	/*
+	 * Reads the path of the file that contains the function; this may be the program or a
+	 * library.
+	 */
 	while (maps && !*path && fgets(line, sizeof(line), maps))
 		if (strstr(line, "/libc.so.6") || strstr(line, "/libc-2"))
 			sscanf(strchr(line, '/'), "%255s", path);
@@ -135,7 +141,7 @@ TS_TEST(places)
 	ts_check_int(places[0], 0);
 	ts_check_int(places[2], 0);
 	ts_check(places[1] || places[3]);
-	/* A sanitizer may have one of its own. */
+	/* A sanitizer may have its own version of the function. */
 	if (places[1] == offset_of((uintptr_t)self) || places[3] == offset_of((uintptr_t)self))
 		return;
 	ts_check(dlsym(RTLD_NEXT, "getpid") || places[1] || places[3]);
@@ -155,7 +161,7 @@ TS_TEST(places_of_no_file)
 		     -ENOEXEC);
 }
 
-/* ---- probes on this program ----------------------------------------------------------------------- */
+/* ---- probes on this program ------------------------------------------------------------------ */
 
 #define FUNCTION __attribute__((noinline))
 
@@ -169,7 +175,7 @@ FUNCTION static int copies(void *to, const void *from, size_t n)
 	return to == from ? 700 : 0;
 }
 
-/* As a runtime calls the driver. */
+/* Calls the driver like a runtime. */
 FUNCTION static int launches(uint64_t handle)
 {
 	int r = copies(&thing, NULL, 3);
@@ -242,7 +248,7 @@ static void take(void *data, const struct ts_call_event *event)
 	}
 }
 
-/* Of this process since the last time. */
+/* Events of this process since the last call. */
 static struct told taken(struct ts_system *system, pid_t pid)
 {
 	struct told told = {.pid = pid};
@@ -296,7 +302,7 @@ static void check_calls(bool pairs)
 	ts_check_int(told.last.uid, getuid());
 	ts_check_int(told.last.number, number_of("cudaMemcpy"));
 	ts_check_int(told.last.result, 0);
-	/* The copy is a part of it. */
+	/* The copies() inside launches() belongs to the launch and is no call of its own. */
 	launches(0x99);
 	told = taken(system, getpid());
 	ts_check_int(told.n_calls, 1);
@@ -313,7 +319,7 @@ static void check_calls(bool pairs)
 	ts_check_int(told.alias, 0x4712);
 	ts_check_int(told.alias_of, 0x4711);
 	ts_check_int(ts_system_unattributed(system), 0);
-	/* Removed, nothing is told. */
+	/* After removal no call is reported. */
 	ts_system_remove(&probes);
 	ts_system_forget_calls(system);
 	copies(&handle, &thing, 1);
@@ -339,7 +345,7 @@ static void check_left(bool pairs)
 	uint64_t other;
 
 	probe(pairs, &system, &probes);
-	/* A call that is left without its return costs itself alone. */
+	/* A call that longjmp() leaves loses only its own event. */
 	if (!setjmp(back))
 		leaves(&back, 3);
 	ts_check_int(taken(system, getpid()).n_calls, 0);
@@ -360,7 +366,7 @@ TS_TEST(calls_that_are_left)
 	check_left(true);
 }
 
-/* Calls so often and ends. */
+/* Makes n calls and exits. */
 static pid_t child(int n)
 {
 	int pipes[2], status;
@@ -399,7 +405,7 @@ TS_TEST(processes)
 	ts_check_int(ts_system_exclude(system, getpid(), true), 0);
 	copies(&other, &thing, 1);
 	ts_check_int(taken(system, getpid()).n_calls, 0);
-	/* Its children are not it. */
+	/* Calls of its children are not counted for this process. */
 	pid = child(5);
 	ts_check_int(taken(system, pid).n_calls, 5);
 	ts_check_int(ts_system_exclude(system, getpid(), false), 0);
@@ -408,7 +414,7 @@ TS_TEST(processes)
 	done(system, &probes);
 }
 
-/* A page that comes when somebody says so. */
+/* A page whose fault waits for userfaultfd. */
 static char *page_that_waits(int *ret_fd)
 {
 	struct uffdio_api api = {.api = UFFD_API};
@@ -433,7 +439,9 @@ static void *name_slowly(void *page)
 	return NULL;
 }
 
-/* What a process has its names in may take as long as it likes: nobody else's calls wait for it. */
+/*
+ * Memory with a process's names may fault for any time; calls of other threads do not wait for it.
+ */
 TS_TEST(slow_names)
 {
 	struct ts_system_probes probes;
@@ -456,7 +464,7 @@ TS_TEST(slow_names)
 	copy.src = (uintptr_t)text;
 	ts_check_int(ioctl(fault.fd, UFFDIO_COPY, &copy), 0);
 	pthread_join(thread, NULL);
-	/* It may be told or not, but as it is. */
+	/* The call may be reported or not; if it is, its name is right. */
 	told = taken(system, getpid());
 	ts_check_str(told.name, told.named ? "slow" : "");
 	close(fault.fd);
@@ -464,7 +472,10 @@ TS_TEST(slow_names)
 	done(system, &probes);
 }
 
-/* Nobody takes anything: what finds no room in the ring is counted, and with it that the process ended is not lost. */
+/*
+ * No reader empties the ring: events without room are counted as lost, and the end of the process
+ * is not lost.
+ */
 TS_TEST(losses)
 {
 	const int n = 230000; /* more than the ring holds */
@@ -483,7 +494,7 @@ TS_TEST(losses)
 	done(system, &probes);
 }
 
-/* ---- who maps what -------------------------------------------------------------------------------- */
+/* ---- who maps what --------------------------------------------------------------------------- */
 
 struct found {
 	pid_t pid;
@@ -551,7 +562,7 @@ TS_TEST(mapped_since)
 	if (r)
 		ts_skip(strerror(-r));
 	mapping = map_library(&found);
-	/* More than there is room for at once is told as such. */
+	/* If the ring has no room, the loss of mappings is reported. */
 	if (ts_mappings_take(mappings, find, &found))
 		ts_check_int(found.n, 1);
 	unmap_library(&found, mapping);

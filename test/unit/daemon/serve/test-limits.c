@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each limit that can be set bites, says so, and is nobody else's trouble.
- */
+/* Each configurable limit takes effect, reports that, and disturbs no other user. */
 #include "test/unit/harness.h"
 
 #include <sys/resource.h>
@@ -27,7 +25,7 @@ static void session_end(int fd, struct producer *p)
 	producer_deinit(p);
 }
 
-/* What one who keeps within his limits gets. */
+/* A user within the limits is served. */
 static void check_served(const struct service *s)
 {
 	struct ts_handshake_reason packet;
@@ -77,7 +75,7 @@ TS_TEST(session_bytes)
 	service_end(&s);
 }
 
-/* Two processes, each with 600 KiB of names; returns how many names were not kept. */
+/* Two processes with 600 KiB of names each; returns the number of names that were not kept. */
 static uint64_t arena_full(const char *option, const char *value)
 {
 	struct ts_handshake_reason packet;
@@ -139,7 +137,7 @@ TS_TEST(connections)
 	ts_check(strstr(packet.text, "too many connections"));
 	for (int i = 0; i < 5; i++)
 		close(fds[i]);
-	/* Who asks now is heard after that they hung up. */
+	/* The service reads the hang-ups before a request that is sent now. */
 	ts_check_int(ts_client_connect(s.control, &client), 0);
 	ts_check_int(ts_client_status(client, &answer), 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
@@ -159,7 +157,7 @@ TS_TEST(clients)
 	close(socket_connect(s.control, SOCK_STREAM));
 	for (int i = 0; i < 5; i++) {
 		ts_check_int(ts_client_connect(s.control, &clients[i]), 0);
-		/* The one that is closed may still be there. */
+		/* The service may still count the client that just closed. */
 		r = ts_client_status(clients[i], &answer);
 		if (!r)
 			ts__rpc__answer__free_unpacked(answer, NULL);
@@ -172,7 +170,7 @@ TS_TEST(clients)
 	service_end(&s);
 }
 
-/* Field `field` of a request, an empty message. */
+/* Sends a request with field `field`, an empty message. */
 static bool ask(int fd, uint8_t field, uint32_t id)
 {
 	struct ts_frame_header header = ts_frame_header_make(TS_FRAME_REQUEST, id, 2);
@@ -198,7 +196,7 @@ TS_TEST(requests)
 	fd = session_begin(s.inject, &p, &packet);
 	ts_check_int(packet.header.type, TS_HANDSHAKE_WELCOME);
 	ts_check_int(ts_client_connect(s.control, &client), 0);
-	/* A flush that the process does not answer. */
+	/* Asks for a flush that the process does not answer. */
 	ts_check(ask(ts_client_fd(client), 4, 1000));
 	ts_check_int(ts_client_flush(client, 0, 60000, &answer), -EBUSY);
 	ts_check(strstr(ts_client_error(client), "too many requests"));
@@ -207,7 +205,9 @@ TS_TEST(requests)
 	service_end(&s);
 }
 
-/* Asks and asks, and reads nothing: it is dropped, and others are not. */
+/*
+ * A client sends requests without end and reads nothing: it is dropped, and other clients are not.
+ */
 TS_TEST(answers)
 {
 	struct ts_client *client;
@@ -229,10 +229,16 @@ TS_TEST(answers)
 	service_end(&s);
 }
 
-/* Fewer descriptors than the sessions would take: who is too much is refused by name, before nobody can be heard. */
+/*
+ * The descriptor limit is below the need of the sessions: surplus sessions are refused with a
+ * reason, before clients cannot connect.
+ */
 TS_TEST(descriptors)
 {
-	/* Enough for two sessions beside all else, clients, queries and traces among it; of one user one. */
+	/*
+	 * Enough for two sessions beside clients, queries, traces and everything else; one session
+	 * of one user.
+	 */
 	struct rlimit few = {256 + 2 * 64 + 3 * 8 + 4 + 128 + 8,
 			     256 + 2 * 64 + 3 * 8 + 4 + 128 + 8};
 	struct ts_handshake_reason packet;
@@ -255,7 +261,7 @@ TS_TEST(descriptors)
 	service_end(&s);
 }
 
-/* A service begins no file on a disk that has no more than is to stay free. */
+/* A service begins no file if the disk has no more free space than the limit keeps free. */
 TS_TEST(keep_free)
 {
 	struct ts_handshake_reason packet;
@@ -279,7 +285,7 @@ TS_TEST(traces)
 	struct service s;
 	int fd, trace;
 
-	/* A quarter of it is one user's. */
+	/* One user may have a quarter of the limit. */
 	service_begin_with(&s, "--max-traces", "8");
 	for (int i = 0; i < 3; i++) {
 		struct producer p;

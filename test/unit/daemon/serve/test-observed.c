@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of processes that are seen from outside: what probes report becomes rows, in the order
- * in which calls return.
+ * Sessions of processes that are observed from outside: the events of probes become rows in the
+ * order in which calls return.
  */
 #include "test/unit/harness.h"
 
@@ -15,7 +15,7 @@
 
 static const struct ts_limits limits = {.max_definition_bytes = 1 << 20};
 
-/* A call that lasted from start_ns to end_ns. */
+/* A call from start_ns to end_ns. */
 static struct ts_call_event call_at(uint32_t tid, uint64_t start_ns, uint64_t end_ns)
 {
 	return (struct ts_call_event){.type = TS_CALL_EVENT_CALL,
@@ -52,7 +52,7 @@ TS_TEST(a_session_starts_with_its_earliest_call)
 	realtime_ns = observed.row.start_realtime_ns;
 	for (unsigned i = 0; i < TS_ARRAY_LEN(calls); i++)
 		ts_check_int(ts_observed_call(&observed, &recording, &calls[i]), 0);
-	/* While it runs, too. */
+	/* A row is complete while the observation runs, too. */
 	ts_check_int(ts_observed_seal(&observed), 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), 0);
 	session = ts_sbt_reader_session_at(reader, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes among strangers (`--system`): whatever one user maps, the libraries of others get their probes, and the daemon ends when it
- * is told to. Needs root, eBPF, and for the files that do not answer /dev/fuse.
+ * Probes and hostile users (`--system`). Mappings of one user do not keep other users' libraries
+ * from their probes, and the daemon ends on SIGTERM. Needs root and eBPF; files that do not answer
+ * need /dev/fuse.
  */
 #include "test/unit/harness.h"
 
@@ -18,10 +19,10 @@
 #define ATTACKER 61001u
 #define VICTIM	 61011u
 #define SECONDS	 40u
-/* As many as one of a few users could use up places with. */
+/* As many files as a few users could use up places with. */
 #define N_FAKES 300u
 
-/* ---- a service that says what it sees ---- */
+/* ---- a service with its log ---- */
 
 struct seeing {
 	char directory[128], log[160], inject[160], control[160];
@@ -48,7 +49,7 @@ static bool waits_for(const struct seeing *s, const char *text, unsigned seconds
 	return has_line(s, text);
 }
 
-/* With these options as well. */
+/* Starts the service with these further options. */
 static void begin_with(struct seeing *s, const char *option, const char *value, const char *option2,
 		       const char *value2)
 {
@@ -69,7 +70,7 @@ static void begin_with(struct seeing *s, const char *option, const char *value, 
 	if (!s->pid) {
 		int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
-		/* A test that fails leaves none. */
+		/* A test that fails leaves no service running. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 
 		dup2(fd, STDERR_FILENO);
@@ -92,7 +93,7 @@ static void begin(struct seeing *s)
 	begin_with(s, NULL, NULL, NULL, NULL);
 }
 
-/* Told to end, it does, whoever holds what. */
+/* The service ends on SIGTERM, even if files or processes are stuck. */
 static void stop(const struct seeing *s)
 {
 	int status;
@@ -114,7 +115,7 @@ static void end(const struct seeing *s)
 
 struct mapper {
 	pid_t pid;
-	int fds[2]; /* what it has done; what it is to do */
+	int fds[2]; /* from and to the process: work done, work to do */
 };
 
 static void become(uid_t uid)
@@ -138,7 +139,7 @@ static void hear(int fd)
 		_exit(0);
 }
 
-/* Maps what the paths lead to, to be run, when it is let go on; then stays. */
+/* Maps the files at these paths executable once the test lets it continue; then stays. */
 static void map_files(const struct mapper *mapper, uid_t uid, const char *format, unsigned n)
 {
 	int *fds = calloc(n, sizeof(*fds));
@@ -186,7 +187,7 @@ static pid_t mapper_fork(struct mapper *mapper)
 	return mapper->pid;
 }
 
-/* A process of `uid` that has n files open; `format` has the file's number. */
+/* A process of `uid` with n open files; `format` contains the file's number. */
 static void mapper_begin(struct mapper *mapper, uid_t uid, const char *format, unsigned n)
 {
 	if (!mapper_fork(mapper))
@@ -234,7 +235,7 @@ static void make_file(const char *path, const void *bytes, size_t n, uid_t uid)
 	close(fd);
 }
 
-/* A library of `uid`: path, and the line that says that it has its probes. */
+/* A library of `uid`: its path, and the log line that reports its probes. */
 struct library {
 	char path[256], seen[300];
 };
@@ -299,7 +300,7 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 	ts_check(waits_for(&s, "user 61001 maps ", SECONDS));
 	mapper_begin(&victim, VICTIM, library.path, 1);
 	mapper_map(&victim);
-	/* Through the prober of a user who has no place left as well. */
+	/* The prober of a user who has no place left works, too. */
 	ts_check(waits_for(&s, library.seen, 2 * SECONDS));
 	mapper_end(&victim);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
@@ -309,7 +310,7 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 
 /* ---- files that do not answer ---- */
 
-/* A file is mapped whose `blocked` operations get no answer from when the service opens it. */
+/* Maps a file whose `blocked` operations get no answer once the service opens it. */
 static void check_blocked(uint64_t blocked, unsigned opcode)
 {
 	struct mapper attacker, victim;
@@ -369,12 +370,12 @@ static void *call_once(void *data)
 	copy_function *call;
 
 	memcpy(&call, data, sizeof(call));
-	/* Whether it works is not what is asked. */
+	/* The test does not depend on the result of the call. */
 	call(NULL, "", 1);
 	return NULL;
 }
 
-/* Calls the library from so many threads, one after the other. */
+/* Calls the library from n threads, one after the other. */
 static void call_library(const struct mapper *mapper, uid_t uid, const char *library, unsigned n)
 {
 	copy_function *call;
@@ -412,7 +413,10 @@ static bool is_observed(const struct seeing *s, pid_t pid, unsigned seconds)
 	return waits_for(s, text, seconds);
 }
 
-/* The library has its probes before anybody calls it: who maps it first does nothing else. */
+/*
+ * The library has its probes before its first call: the first process that maps it does nothing
+ * else.
+ */
 static void library_probe(const struct seeing *s, struct library *library, struct mapper *holder)
 {
 	library_make(library, s, "system", 0);
@@ -446,7 +450,10 @@ TS_TEST(one_users_sessions_leave_room)
 
 /* ---- processes whose mmap lock is held ---- */
 
-/* A file of a FUSE file system with writeback, whose page is dirty: mmap() of it waits for FUSE_WRITE, with the mmap lock held. */
+/*
+ * A file of a FUSE file system with writeback whose page is dirty: mmap() of it waits for
+ * FUSE_WRITE and holds the mmap lock.
+ */
 static void *map_for_ever(void *data)
 {
 	const int *fd = data;
@@ -503,7 +510,7 @@ TS_TEST(a_process_that_holds_its_mmap_lock)
 			call_and_hold_lock(&attackers[i], &fuse, library.path);
 		mapper_wait(&attackers[i]);
 	}
-	/* It sees the calls when all locks are held. */
+	/* The stopped service reads the calls when all locks are held. */
 	kill(s.pid, SIGSTOP);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
 		mapper_go(&attackers[i]);
@@ -521,7 +528,7 @@ TS_TEST(a_process_that_holds_its_mmap_lock)
 	mapper_end(&holder);
 }
 
-/* Calls of a process, and those of them whose thread is known. */
+/* Counts the calls of a process, and the calls whose thread is known. */
 static void count_calls(struct ts_sbt_reader *reader, pid_t pid, unsigned *ret_n,
 			unsigned *ret_n_known)
 {
@@ -563,7 +570,7 @@ TS_TEST(one_users_definitions_are_his)
 	snprintf(path, sizeof(path), "%s/tracesmith-system.sbt", s.directory);
 	reader_open(path, &fd, &reader);
 	count_calls(reader, attacker.pid, &n, &n_known);
-	/* A quarter of 1 MiB is not enough for all. */
+	/* A quarter of 1 MiB has no room for all. */
 	ts_check(n > N_THREADS / 2 && n_known < n);
 	count_calls(reader, victim.pid, &n, &n_known);
 	ts_check_int(n, 1);

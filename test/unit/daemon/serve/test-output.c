@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a service keeps traces: files that processes open for themselves, and directories of users. Strangers' descriptors, names
- * and directories lead to nothing that is not theirs, keep nobody waiting, and leave the service alive.
+ * Places of a service's traces: files that processes open and pass, and directories of users.
+ * Descriptors, names and directories of hostile users lead to no file of another user, delay
+ * nobody, and leave the service alive.
  */
 #include "test/unit/harness.h"
 
@@ -28,7 +29,7 @@ static void need_root(void)
 		ts_skip("needs several uids");
 }
 
-/* Runs as another user, who is in no group but `group` (0: in none), to the end of `run`. */
+/* Executes `run` as another user, with no group but `group` (0: none). */
 static void as_user(uid_t uid, gid_t group, void (*run)(void *), void *data)
 {
 	int status;
@@ -67,7 +68,7 @@ static void send_fds(int socket, const void *packet, size_t n_bytes, const int *
 	ts_check_int(sendmsg(socket, &message, MSG_NOSIGNAL), n_bytes);
 }
 
-/* WELCOME's flags. */
+/* Sends a HELLO; returns the flags of the WELCOME. */
 static uint32_t hello(int socket, const struct producer *p, int fd, int read_fd)
 {
 	struct ts_handshake_hello packet = {
@@ -118,12 +119,12 @@ static void check_served(const char *inject)
 	producer_deinit(&p);
 }
 
-/* ---- a file of the process's own ---- */
+/* ---- a file that the process passes ---- */
 
 struct world {
 	struct service service;
-	char home[128]; /* of the stranger's, 0700 */
-	char path[200]; /* in it */
+	char home[128]; /* the stranger's directory, 0700 */
+	char path[200]; /* a file in `home` */
 	char trace[256];
 };
 
@@ -169,7 +170,7 @@ static void record_into_own(void *data)
 	check_trace(w->path, 1000);
 }
 
-/* The service writes in a directory that it cannot even enter; the file stays its owner's. */
+/* The service writes into a directory that it cannot enter; the file keeps its owner. */
 TS_TEST(output_of_a_process)
 {
 	struct stat status;
@@ -184,7 +185,7 @@ TS_TEST(output_of_a_process)
 	world_end(&w);
 }
 
-/* ---- files that are none ---- */
+/* ---- descriptors that are not accepted as output ---- */
 
 struct offer {
 	const char *name;
@@ -277,7 +278,7 @@ static void offer_each(void *data)
 	struct producer p;
 	size_t n = 0;
 
-	/* A file of another user's that was handed to this one. */
+	/* A file of another user whose descriptor this process inherited. */
 	offers[n++] = (struct offer){"another's", open_in("/proc/self/fd", "100", O_RDWR),
 				     open_in("/proc/self/fd", "100", O_RDONLY)};
 	add_files(w, offers, &n);
@@ -299,7 +300,9 @@ static void offer_each(void *data)
 	_exit(0);
 }
 
-/* None of these is written to; the session is recorded all the same, where the service keeps traces. */
+/*
+ * The service writes to none of these. It records the session all the same, in its own directory.
+ */
 TS_TEST(outputs_that_are_none)
 {
 	struct stat status;
@@ -311,7 +314,7 @@ TS_TEST(outputs_that_are_none)
 	DIR *dir;
 
 	world_begin(&w);
-	/* Root's, which everybody may write. */
+	/* A file of root that everybody may write. */
 	snprintf(full, sizeof(full), "%s/roots", w.service.directory);
 	fd = create(full, 0);
 	ts_check(fchmod(fd, 0666) == 0 && dup2(fd, 100) == 100);
@@ -332,7 +335,7 @@ TS_TEST(outputs_that_are_none)
 	world_end(&w);
 }
 
-/* A file system that answers nothing keeps only its own user waiting. */
+/* A file system that does not answer delays only its own user. */
 TS_TEST(output_that_never_answers)
 {
 	uint8_t bytes[1] = {0};
@@ -367,7 +370,7 @@ TS_TEST(output_that_never_answers)
 	world_end(&w);
 }
 
-/* A HELLO as it was before processes passed files. */
+/* A HELLO of the version before processes passed files. */
 TS_TEST(hello_of_before)
 {
 	struct ts_handshake_hello packet = {
@@ -418,7 +421,7 @@ static void replace_it(const struct world *w, int fd)
 	ts_check_int(symlink("/etc/passwd", w->path), 0);
 }
 
-/* The daemon writes by the same open file description. */
+/* The daemon uses the same open file description. */
 static void misuse_it(const struct world *w, int fd)
 {
 	ts_check_int(fcntl(fd, F_SETFL, O_APPEND | O_DIRECT), 0);
@@ -489,7 +492,10 @@ static void ask_for_trace(void *data)
 	ts_client_free(client);
 }
 
-/* Root reads it by the service, and cannot write by that; another user gets nothing. */
+/*
+ * Root reads the trace through the service, on a descriptor that cannot write; another user gets
+ * nothing.
+ */
 TS_TEST(output_is_handed_out)
 {
 	struct ts_client *client;
@@ -501,7 +507,7 @@ TS_TEST(output_is_handed_out)
 	world_begin(&w);
 	as_user(STRANGER, 0, record_into_own, &w);
 	ts_check_int(ts_client_connect(w.service.control, &client), 0);
-	/* The first connection was world_begin()'s. */
+	/* The first connection came from world_begin(). */
 	for (session = 1; session < 5; session++)
 		if (!ts_client_open_trace(client, session, 0, &answer, &trace))
 			break;
@@ -557,7 +563,7 @@ static void read_others(void *data)
 	ts_check(opendir(w->service.directory) == NULL && errno == EACCES);
 }
 
-/* A user reads there what is complete and changes nothing; others do not enter. */
+/* A user can read complete traces there and change nothing; other users cannot enter. */
 TS_TEST(directory_of_a_user)
 {
 	struct stat status;
@@ -585,7 +591,10 @@ static void refused(void *data)
 	ts_check_int(producer_hear(socket, NULL), TS_HANDSHAKE_REFUSED);
 }
 
-/* A file that has the directory's name already, and is not the service's own directory, gets nothing. */
+/*
+ * If another file has the directory's name, and is not the service's own directory, the service
+ * writes no trace there.
+ */
 TS_TEST(directory_of_anothers_making)
 {
 	char outside[200];
@@ -598,7 +607,10 @@ TS_TEST(directory_of_anothers_making)
 	as_user(STRANGER, 0, refused, &w);
 	ts_check_int(unlink(w.trace), 0);
 	ts_check_int(rmdir(outside), 0);
-	/* The directory is of a user who had the service's uid before, or others may write it. */
+	/*
+	 * The directory belongs to a user who had the service's uid before, or others may write to
+	 * it.
+	 */
 	ts_check_int(mkdir(w.trace, 0755), 0);
 	ts_check_int(chown(w.trace, OTHER, OTHER), 0);
 	as_user(STRANGER, 0, refused, &w);
@@ -619,7 +631,7 @@ static void read_by_group(void *data)
 	ts_check(access(data, W_OK) < 0);
 }
 
-/* The access lists themselves, with a group that this machine need not have. */
+/* The access lists themselves, for a group that this machine need not have. */
 TS_TEST(lists)
 {
 	const struct ts_acl_readers readers = {.uid = STRANGER, .group = GROUP};
@@ -634,7 +646,7 @@ TS_TEST(lists)
 	ts_check_int(ts_folder_open(directory, &readers, folder, sizeof(folder), &shared), 0);
 	if (!shared)
 		ts_skip("the file system has no access control lists");
-	/* Once more is the same. */
+	/* A second call gives the same result. */
 	ts_check_int(ts_folder_open(directory, &readers, folder, sizeof(folder), &shared), 0);
 	snprintf(path, sizeof(path), "%s/x.sbt", folder);
 	fd = create(path, 0);
@@ -655,7 +667,7 @@ TS_TEST(lists)
 	directory_remove(directory);
 }
 
-/* ---- who sees all ---- */
+/* ---- clients that see all sessions ---- */
 
 struct asker {
 	int listener;
@@ -671,7 +683,10 @@ static void connect_and_wait(void *data)
 	ts_check_int(read(fd, &byte, 1), 0);
 }
 
-/* Whether a client of that uid and group sees all; the group is a supplementary one of many. */
+/*
+ * True if a client of that uid and group sees all sessions. The group is one of many supplementary
+ * groups.
+ */
 static bool sees_all(struct asker *asker, uid_t uid, gid_t group)
 {
 	struct ts_identity identity;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Disk space of a service: traces count for their users, finished ones go in the right order and nothing else goes, shares end a
- * recording cleanly, and the floor of free disk holds while many sessions write.
+ * Disk space of a service. Traces count for their users, finished traces are removed in the right
+ * order and no other file is, shares end a recording cleanly, and the minimum of free disk space
+ * holds while many sessions write.
  */
 #include "test/unit/harness.h"
 
@@ -14,19 +15,19 @@
 #include "test/unit/daemon/serve/world.h"
 
 #define HOUR_NS (UINT64_C(3600) * 1000000000)
-/* The made-up present. */
+/* The time that the tests use as now. */
 #define NOW_S  1000000000
 #define NOW_NS (UINT64_C(1000000000) * NOW_S)
 #define KIB    UINT64_C(1024)
 
-/* ---- a made-up directory -------------------------------------------------------------------------- */
+/* ---- a made-up directory --------------------------------------------------------------------- */
 
 struct shelf {
 	char directory[128];
 	struct ts_limits limits;
 	struct ts_users *users;
 	struct ts_retention *retention;
-	ino_t busy; /* somebody reads it */
+	ino_t busy; /* a process reads this file; 0: none */
 };
 
 static void shelf_make(struct shelf *s)
@@ -144,7 +145,10 @@ static size_t expire(struct shelf *s)
 #define ALICE 70001u
 #define BOB   70002u
 
-/* ---- what counts ---------------------------------------------------------------------------------- */
+/*
+ * ---- files that count
+ * -----------------------------------------------------------------------------
+ */
 
 TS_TEST(counts)
 {
@@ -162,14 +166,14 @@ TS_TEST(counts)
 	shelf_scan(&s);
 	ts_check_int(kib_of(&s, 70001), 120);
 	ts_check_int(kib_of(&s, 70002), 128);
-	/* The daemon's own user's, by its owner. */
+	/* Traces in no user's folder count for their owner, here the daemon's own user. */
 	ts_check_int(kib_of(&s, getuid()), 256);
 	ts_check_int(ts_retention_n_files(s.retention), 6);
 	ts_check_int(expire(&s), 0);
 	shelf_end(&s);
 }
 
-/* Nothing else counts, and nothing else goes, however old it is. */
+/* No other file counts, and no other file is removed, however old it is. */
 TS_TEST(only_traces)
 {
 	static const char *const names[] = {
@@ -197,7 +201,7 @@ TS_TEST(only_traces)
 	ts_check_int(mkfifo(path_of(&s, "70001/tracesmith-fifo-1.sbt"), 0600), 0);
 	put_trace(&s, "70001/target", 16, 100);
 	ts_check_int(symlink("target", path_of(&s, "70001/tracesmith-link-1.sbt")), 0);
-	/* A link to a folder of a user's is none. */
+	/* A link to a user's folder is no folder. */
 	put_folder(&s, "elsewhere");
 	put_trace(&s, "elsewhere/tracesmith-a-1.sbt", 16, 100);
 	ts_check_int(symlink("elsewhere", path_of(&s, "70003")), 0);
@@ -210,7 +214,7 @@ TS_TEST(only_traces)
 	shelf_end(&s);
 }
 
-/* Files of earlier versions were given to their users, who do with them as they like. */
+/* Earlier versions gave these files to their users, who can change them at will. */
 TS_TEST(flat_files)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -225,7 +229,10 @@ TS_TEST(flat_files)
 	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
-	/* A lock of its owner's, and more bytes than there are, keep nothing and cost nobody anything. */
+	/*
+	 * A lock by the owner does not keep such a file, and a size beyond its blocks costs nobody
+	 * space.
+	 */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
@@ -236,7 +243,10 @@ TS_TEST(flat_files)
 	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
 	close(fd);
 	shelf_end(&s);
-	/* In a directory that others write to, another user's file may be any file of his. */
+	/*
+	 * If others may write to the directory, a file of another user may be any of that user's
+	 * files, so it stays.
+	 */
 	shelf_make(&s);
 	s.limits.retain_age = 10;
 	ts_check_int(chmod(s.directory, 01777), 0);
@@ -249,7 +259,10 @@ TS_TEST(flat_files)
 	shelf_end(&s);
 }
 
-/* ---- what goes ------------------------------------------------------------------------------------ */
+/*
+ * ---- files that are removed
+ * -----------------------------------------------------------------------
+ */
 
 TS_TEST(age)
 {
@@ -267,7 +280,7 @@ TS_TEST(age)
 	ts_check_int(expire(&s), 3);
 	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && !has(&s, "70001/tracesmith-a-3.sbt"));
 	ts_check(has(&s, "70001/tracesmith-a-2.sbt"));
-	/* With a user's last trace goes the folder. */
+	/* The folder is removed with the user's last trace. */
 	ts_check(!has(&s, "70002"));
 	ts_check_int(expire(&s), 0);
 	ts_check_int(ts_retention_expire(s.retention, NOW_NS + 2 * HOUR_NS, SIZE_MAX), 1);
@@ -295,7 +308,7 @@ TS_TEST(size_of_a_user)
 	shelf_end(&s);
 }
 
-/* The user with the most bytes gives, though the other user's trace is older. */
+/* The user with the most bytes loses a trace, though the other user's trace is older. */
 TS_TEST(size_of_all)
 {
 	struct shelf s;
@@ -311,14 +324,19 @@ TS_TEST(size_of_all)
 	shelf_scan(&s);
 	ts_check_int(expire(&s), 1);
 	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70002/tracesmith-a-1.sbt"));
-	/* Half of the rest: then it is the oldest of whoever has most now. */
+	/*
+	 * With a smaller limit, each step removes the oldest trace of the user who then has most.
+	 */
 	s.limits.retain_size = 60 * KIB;
 	ts_check_int(expire(&s), 2);
 	ts_check(has(&s, "70002/tracesmith-a-1.sbt") && !has(&s, "70001"));
 	shelf_end(&s);
 }
 
-/* Shares make room while something is written, for its user; a trace that filled the share stays until then. */
+/*
+ * Shares make room for a user while that user records. A trace that filled the share stays until
+ * the user records again.
+ */
 TS_TEST(share_of_a_user)
 {
 	struct ts_user *alice;
@@ -373,7 +391,7 @@ TS_TEST(share_of_files)
 	shelf_end(&s);
 }
 
-/* Files of a recording are one trace, as old as the newest of them; a dump is a trace by itself. */
+/* Files of a recording are one trace, as old as its newest file; a dump is a separate trace. */
 TS_TEST(several_files)
 {
 	struct shelf s;
@@ -400,7 +418,10 @@ TS_TEST(several_files)
 	shelf_end(&s);
 }
 
-/* A dump has the blocks of its recording: they are there once, and count until the last name goes. */
+/*
+ * A dump shares the blocks of its recording: they exist once, and count until the last name is
+ * removed.
+ */
 TS_TEST(links_count_once)
 {
 	char other[256];
@@ -437,7 +458,10 @@ TS_TEST(busy_ones_stay)
 	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 40);
 	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 30);
 	put_trace(&s, "70001/tracesmith-a-4.sbt", 16, 30);
-	/* Read: any file of it. Written: by another daemon, before and after the scan. */
+	/*
+	 * Any file of a trace may be read by a process; another daemon may write before and after
+	 * the scan.
+	 */
 	ts_check_int(stat(path_of(&s, "70001/tracesmith-a-1.1.sbt"), &status), 0);
 	s.busy = status.st_ino;
 	shelf_scan(&s);
@@ -471,7 +495,7 @@ TS_TEST(written_before_the_scan)
 	shelf_end(&s);
 }
 
-/* Another file, or a link, has the name of a trace or of a folder by now: it stays. */
+/* If another file or a link has replaced a trace or a folder, the replacement stays. */
 TS_TEST(replaced_files)
 {
 	char target[256], trace[256];
@@ -544,7 +568,7 @@ TS_TEST(new_traces)
 	ts_check_int(kib_of(&s, ALICE), 128);
 	ts_check_int(expire(&s), 1);
 	ts_check(has(&s, "70001/tracesmith-a-2.1.sbt") && !has(&s, "70001/tracesmith-a-1.sbt"));
-	/* One that lies elsewhere, or is gone, is none. */
+	/* A file elsewhere, or a file that no longer exists, is not added. */
 	snprintf(paths[0], sizeof(paths[0]), "/dev/null");
 	snprintf(paths[1], sizeof(paths[1]), "%s", path_of(&s, "70001/tracesmith-a-9.sbt"));
 	ts_check_int(ts_retention_add(s.retention, alice, list, 2), 0);
@@ -553,7 +577,7 @@ TS_TEST(new_traces)
 	shelf_end(&s);
 }
 
-/* A pass has an end, and the next one goes on. */
+/* A pass is bounded; the next pass continues. */
 TS_TEST(passes)
 {
 	char name[64];
@@ -574,9 +598,9 @@ TS_TEST(passes)
 	shelf_end(&s);
 }
 
-/* ---- a service ------------------------------------------------------------------------------------ */
+/* ---- a service ------------------------------------------------------------------------------- */
 
-/* Rows that cannot be compressed, from a process of its own until it is told to stop. */
+/* A process writes rows that do not compress until it receives STOP. */
 #define FLOOD_REFUSED 3 /* its exit status: the disk was full before it began */
 static pid_t flood_as(uid_t uid, const struct world *w)
 {
@@ -634,7 +658,7 @@ static void check_recorded(uid_t uid, const struct world *w)
 	producer_deinit(&p);
 }
 
-/* The trace of a session; -1: there is none to be had. */
+/* Opens the trace of a session; -1: there is none. */
 static int trace_open(const struct world *w, uint32_t session)
 {
 	struct ts_client *client = client_as(0, w);
@@ -676,7 +700,10 @@ static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
 	return answer;
 }
 
-/* Bytes of the traces in the directory, each file once whatever its names; n_files counts the names. */
+/*
+ * Bytes of the traces in the directory. A file with several names counts once; n_files counts the
+ * names.
+ */
 static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 {
 	uint64_t n_bytes = 0;
@@ -690,7 +717,7 @@ static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 	for (size_t i = 0; i < traces.gl_pathc; i++) {
 		bool known = false;
 
-		/* A part that rotation has just removed. */
+		/* Rotation has just removed this part. */
 		if (lstat(traces.gl_pathv[i], &status))
 			continue;
 		for (size_t k = 0; k < n; k++)
@@ -703,7 +730,10 @@ static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 	return n_bytes;
 }
 
-/* Four subordinate uids of one person write without end: they end at one share, and another person is served all the while. */
+/*
+ * Four subordinate uids of one person write without end. Together they end at one share, and
+ * another person is served all the while.
+ */
 TS_TEST(share_ends_a_session)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
@@ -729,12 +759,14 @@ TS_TEST(share_ends_a_session)
 	ts_check_int(answer->status->disk_bytes_all, bytes_in(w.service.directory, &n_files));
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_check(bytes_in(w.service.directory, &n_files) <= (4 << 20) + 6 * 65536);
-	/* Traces of alice's that ended first may have made room for her others. */
+	/* Traces of alice's sessions that ended first may have made room for her other sessions. */
 	ts_check(n_files > 6 && n_files <= 10);
 	world_end(&w);
 }
 
-/* One that filled its share is there, whole and with the reason, until the user records again. */
+/*
+ * A trace that filled its share stays, complete and with the reason, until the user records again.
+ */
 TS_TEST(oldest_makes_room)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
@@ -756,7 +788,10 @@ TS_TEST(oldest_makes_room)
 	world_end(&w);
 }
 
-/* The trace that a question is about stays, and what needs its room is refused, until the question is over. */
+/*
+ * A trace stays while a question about it runs. Recordings that need its room are refused until
+ * then.
+ */
 TS_TEST(question_keeps_its_trace)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes", "64M"},
@@ -785,7 +820,7 @@ TS_TEST(question_keeps_its_trace)
 	close(fd);
 	check_recorded(70002, &w);
 	ts_client_free(client);
-	/* The worker's end is seen a little later. */
+	/* The service notices the worker's end a little later. */
 	for (unsigned i = 0; i < 1000; i++) {
 		if (session_as(70001, &w, &p, &fd))
 			break;
@@ -819,7 +854,7 @@ TS_TEST(open_descriptors_keep_no_blocks)
 	world_end(&w);
 }
 
-/* Traces of before count when the service starts again, and the old ones go. */
+/* When the service starts again, earlier traces count, and old traces are removed. */
 TS_TEST(at_the_start)
 {
 	static const char *const options[][2] = {{"--retain-age", "48"}, {NULL, NULL}};
@@ -848,7 +883,7 @@ TS_TEST(at_the_start)
 	world_end(&w);
 }
 
-/* Rotated recordings, kept parts and dumps: the account says what lies on the disk. */
+/* Rotated recordings, kept parts and dumps: the account equals the bytes on the disk. */
 TS_TEST(rotation_and_dumps)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes-user", "3M"},
@@ -872,7 +907,7 @@ TS_TEST(rotation_and_dumps)
 		kill(pids[i], SIGKILL);
 	for (unsigned i = 0; i < 2; i++)
 		waitpid(pids[i], NULL, 0);
-	/* The sessions end by that. */
+	/* The deaths of the processes end the sessions. */
 	for (unsigned i = 0; i < 500; i++) {
 		answer = status_as(0, &w);
 		n_counted = answer->status->disk_bytes_all;
@@ -887,7 +922,7 @@ TS_TEST(rotation_and_dumps)
 	world_end(&w);
 }
 
-/* Space and files that were taken count before they are on the disk, and no longer once they are. */
+/* Reserved space and files count before they are on the disk, and no longer once they are there. */
 TS_TEST(floor_counts_what_was_taken)
 {
 	const struct ts_limits limits = {.keep_free = 4 << 20};
@@ -909,7 +944,7 @@ TS_TEST(floor_counts_what_was_taken)
 	ts_disk_settle(disk, n_free / 2, 0);
 	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
 	ts_disk_settle(disk, n_free, 0);
-	/* 1024 inodes stay, of those that there are. */
+	/* 1024 inodes of the existing ones stay free. */
 	ts_check(ts_disk_take(disk, fd, 0, status.f_favail - 1024));
 	ts_check(!ts_disk_take(disk, fd, 0, 1));
 	ts_disk_settle(disk, 0, status.f_favail - 1024);
@@ -921,7 +956,10 @@ TS_TEST(floor_counts_what_was_taken)
 	rmdir(w.service.directory);
 }
 
-/* Many sessions write at once, as fast as they can: each sets aside a quarter of a MiB or more at a time. */
+/*
+ * Many sessions write at once as fast as they can. Each reserves a quarter of a MiB or more at a
+ * time.
+ */
 #define N_FLOODS 48u
 TS_TEST(floor)
 {
@@ -955,7 +993,7 @@ TS_TEST(floor)
 	}
 	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
 	ts_check(least >= 24 << 20);
-	/* The ends of all fit as well. */
+	/* The end blocks of all traces fit as well. */
 	for (uint32_t session = 1; session <= N_FLOODS; session++) {
 		int file = trace_open(&w, session);
 		struct ts_sbt_reader *reader;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of users: ranges of subordinate uids, shares, and a service in which four subordinate uids of one person get one
- * person's share while another person is served.
+ * Accounts of users: ranges of subordinate uids, shares, and a service in which four subordinate
+ * uids of one person get one person's share while another person is served.
  */
 #include "test/unit/harness.h"
 
@@ -14,7 +14,7 @@
 #include "daemon/util/log.h"
 #include "test/unit/daemon/serve/world.h"
 
-/* ---- ranges --------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 struct files {
 	char directory[128], subuid[160], passwd[160];
@@ -68,7 +68,7 @@ TS_TEST(malformed_lines)
 	struct files f;
 	int n;
 
-	/* Nothing of a line that is too long is a line of its own. */
+	/* The tail of a line that is too long is no line of its own. */
 	n = snprintf(text, sizeof(text),
 		     "alice\nalice:200000\nalice::10\nalice:200000:\nalice:x:10\n"
 		     ":200000:10\n\n::\nalice:200000:0\nalice:-1:10\nalice:200000:10x\n"
@@ -92,7 +92,7 @@ TS_TEST(largest_range)
 	struct files f;
 
 	files_begin(&f, "containers:2147483647:2147483648\nalice:1:4294967294\n");
-	/* Two owners: neither pays for the other. */
+	/* Both ranges contain the uid: neither owner pays for the other. */
 	check_owner(&f, 4294967294u, 2147483647u);
 	check_owner(&f, 2147483646u, 70001);
 	check_owner(&f, 1, 70001);
@@ -101,7 +101,7 @@ TS_TEST(largest_range)
 	files_end(&f);
 }
 
-/* A range gives no privilege, and holds nobody who has an account of his own. */
+/* A range gives no privilege, and does not contain users with an account of their own. */
 TS_TEST(no_privilege)
 {
 	struct files f;
@@ -112,14 +112,17 @@ TS_TEST(no_privilege)
 	check_owner(&f, getuid(), getuid());
 	for (uid_t uid = 1; uid < 500000; uid++)
 		ts_check(ts_subuid_owner(f.table, uid) != 0);
-	/* All ranges of root's are one user. */
+	/* All ranges of root are one user. */
 	check_owner(&f, 100009, 1);
 	check_owner(&f, 200009, 1);
-	/* People are themselves, in whose range ever they lie. */
+	/* Users with an account are their own owners, in any range. */
 	check_owner(&f, 70001, 70001);
 	check_owner(&f, 70002, 70002);
 	check_owner(&f, 70004, 70001);
-	/* An unknown name has no person's account, though a range of it begins with a person. */
+	/*
+	 * An unknown name gets no person's account, even if one of its ranges begins with a
+	 * person's uid.
+	 */
 	check_owner(&f, 400003, 400000);
 	files_end(&f);
 }
@@ -157,14 +160,14 @@ TS_TEST(unknown_names)
 	check_owner(&f, 300005, 200000);
 	check_owner(&f, 400005, 200000);
 	check_owner(&f, 250005, 250000);
-	/* He gets his name: it is in the other file that something changes. */
+	/* The name gets an account: only the other file changes. */
 	file_write(f.passwd, PASSWD "ghost:x:70009:70009::/:/bin/sh\n");
 	check_owner(&f, 300005, 70009);
 	check_owner(&f, 250005, 250000);
 	files_end(&f);
 }
 
-/* An owner who is a subordinate uid himself; two who own each other. */
+/* An owner that is itself a subordinate uid; two owners that own each other. */
 TS_TEST(ranges_of_subordinates)
 {
 	struct files f;
@@ -189,7 +192,10 @@ TS_TEST(changing_file)
 		file_write(f.subuid, text);
 		check_owner(&f, 200009, i % 2 ? 70001 : 70002);
 	}
-	/* A file that cannot be read leaves the ranges as they were; no file has no ranges. */
+	/*
+	 * If a file cannot be read, the ranges stay as they were; if no file exists, there are no
+	 * ranges.
+	 */
 	ts_check_int(unlink(f.subuid), 0);
 	ts_check_int(mkdir(f.subuid, 0700), 0);
 	check_owner(&f, 200009, 70001);
@@ -215,7 +221,7 @@ TS_TEST(descriptors_run_out)
 	ts_check_int(setrlimit(RLIMIT_NOFILE, &no_more), 0);
 	while (n < 64 && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
-	/* It cannot be read now: alice has no other account for it. */
+	/* No descriptor is free to read the file: the range stays alice's. */
 	check_owner(&f, 200009, 70001);
 	while (n)
 		close(fds[--n]);
@@ -223,7 +229,7 @@ TS_TEST(descriptors_run_out)
 	files_end(&f);
 }
 
-/* How long a lookup takes among so many ranges, each look at the files included. */
+/* Time of a lookup among n_ranges ranges, checks of the files included. */
 static uint64_t lookup_ns(const struct files *f, unsigned n_ranges)
 {
 	const unsigned n_lookups = 20000;
@@ -252,12 +258,12 @@ TS_TEST(thousands_of_ranges)
 	many_ns = lookup_ns(&f, 60000);
 	fprintf(stderr, "a lookup: %" PRIu64 " ns among 16 ranges, %" PRIu64 " among 60000\n",
 		few_ns, many_ns);
-	/* A look at one range after the other takes more than ten times as long. */
+	/* A search through one range after the other would take more than ten times as long. */
 	ts_check(many_ns < 4 * few_ns);
 	files_end(&f);
 }
 
-/* ---- shares --------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 #define ALICE 70001u
 #define BOB   70002u
@@ -293,7 +299,7 @@ TS_TEST(shares)
 
 	for (uid_t i = 0; i < 5; i++)
 		user[i] = ts_users_ref(users, ALICE + i);
-	/* A quarter each, and the last quarter is root's. */
+	/* Each user has a quarter, and the last quarter is root's. */
 	ts_check_int(take_all(user[0], TS_RESOURCE_CLIENTS), 4);
 	ts_check(!ts_user_take(user[0], TS_RESOURCE_CLIENTS, 1));
 	ts_check_int(take_all(user[1], TS_RESOURCE_CLIENTS), 4);
@@ -305,12 +311,12 @@ TS_TEST(shares)
 	ts_user_give(root, TS_RESOURCE_CLIENTS, 4);
 	ts_user_give(user[0], TS_RESOURCE_CLIENTS, 4);
 	ts_check_int(take_all(user[3], TS_RESOURCE_CLIENTS), 4);
-	/* Sessions have a share that binds root, too. */
+	/* The share of sessions binds root, too. */
 	for (unsigned i = 0; i < 3; i++)
 		ts_check_int(take_all(user[i], TS_RESOURCE_SESSIONS), 2);
 	ts_check_int(take_all(root, TS_RESOURCE_SESSIONS), 2);
 	ts_check_int(take_all(user[4], TS_RESOURCE_SESSIONS), 0);
-	/* No sum runs over, and what is refused leaves nothing behind. */
+	/* No sum overflows, and a refused request changes nothing. */
 	ts_check(!ts_user_take(user[4], TS_RESOURCE_DEFINITION_BYTES, UINT64_MAX));
 	ts_check(ts_user_take(root, TS_RESOURCE_PLACES, 5));
 	ts_check(!ts_user_take(root, TS_RESOURCE_PLACES, UINT64_MAX - 4));
@@ -322,7 +328,7 @@ TS_TEST(shares)
 	ts_users_free(users);
 }
 
-/* How long it takes to find an account among so many. */
+/* Time to find an account among n accounts. */
 static uint64_t account_ns(unsigned n)
 {
 	static struct ts_user *users_of[65536];
@@ -352,7 +358,10 @@ TS_TEST(many_uids)
 
 	fprintf(stderr, "an account: %" PRIu64 " ns among 16, %" PRIu64 " among 65536\n", few_ns,
 		many_ns);
-	/* A look at one account after the other takes more than a hundred times as long. */
+	/*
+	 * A search through one account after the other would take more than a hundred times as
+	 * long.
+	 */
 	ts_check(many_ns < 20 * few_ns);
 }
 
@@ -360,7 +369,7 @@ struct taker {
 	struct ts_users *users;
 	pthread_barrier_t *barrier;
 	uid_t uid;
-	uint64_t n_most; /* of others that were ever seen */
+	uint64_t n_most; /* largest total of all users that this thread saw */
 };
 
 #define TAKER_ROUNDS 20000u
@@ -405,7 +414,7 @@ TS_TEST(threads)
 	ts_users_free(users);
 }
 
-/* ---- a service, four subordinate uids of one person, and another person ---------------------------- */
+/* ---- a service, four subordinate uids of one person, and another person ---------------------- */
 
 #define N_SUBUIDS    4u
 #define FIRST_SUBUID 200000u
@@ -427,7 +436,7 @@ static void session_is_over(int fd)
 	close(fd);
 }
 
-/* A whole session of one launch. */
+/* Records a complete session with one launch. */
 static void check_recorded(uid_t uid, const struct world *w)
 {
 	struct producer p;
@@ -440,7 +449,7 @@ static void check_recorded(uid_t uid, const struct world *w)
 	producer_deinit(&p);
 }
 
-/* True: the daemon closes the connection. */
+/* True if the daemon closes the connection. */
 static bool is_turned_away(int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -462,7 +471,7 @@ TS_TEST(subuids_connections)
 		n_open += !is_turned_away(fds[i]);
 		check_recorded(300000 + i, &w);
 	}
-	/* A quarter, without a single HELLO. */
+	/* A quarter of the connections, without any HELLO. */
 	ts_check_int(n_open, 4);
 	for (unsigned i = 0; i < N_SUBUIDS * 4; i++)
 		close(fds[i]);
@@ -485,7 +494,7 @@ TS_TEST(subuids_sessions)
 		check_recorded(BOB, &w);
 	}
 	ts_check_int(n_welcome, 2);
-	/* They are alice's: herself she has no more. */
+	/* The sessions count for alice, so alice herself gets no more. */
 	ts_check(!session_as(ALICE, &w, &p[0], &fd));
 	close(fd);
 	for (unsigned i = 0; i < N_SUBUIDS * 2; i++) {
@@ -516,7 +525,7 @@ TS_TEST(subuids_clients)
 	world_end(&w);
 }
 
-/* Whether a question has an answer, which is an error, within so many ms. */
+/* True if a question gets an error as its answer within `ms`. */
 static bool is_refused(struct ts_client *client, int ms)
 {
 	struct pollfd poll_fd = {.fd = ts_client_fd(client), .events = POLLIN};
@@ -541,7 +550,10 @@ TS_TEST(subuids_queries)
 	}
 	other = client_as(BOB, &w);
 	ask_about(other, file);
-	/* The first question has the share; the others are refused, on a busy machine some seconds later. */
+	/*
+	 * The first question uses the share; the others are refused. On a busy machine the refusal
+	 * needs some seconds.
+	 */
 	for (unsigned i = 1; i < N_SUBUIDS; i++)
 		n_refused += is_refused(clients[i], 20000);
 	ts_check_int(n_refused, N_SUBUIDS - 1);
@@ -554,7 +566,7 @@ TS_TEST(subuids_queries)
 	world_end(&w);
 }
 
-/* Names of 20 x 12 KiB. */
+/* Defines 20 names of 12 KiB each. */
 static void define_names(struct producer *p, char first)
 {
 	char name[12 * 1024];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service in a mount namespace with people and subordinate uids of its own, which a test that runs as root meets as several
- * users. alice is 70001 and has 200000 to 265535, bob is 70002 and has 300000 to 365535, carol is 70003.
+ * A service in a mount namespace with its own accounts and subordinate uids; a test that runs as
+ * root acts as several users. alice is 70001 and has 200000 to 265535, bob is 70002 and has 300000
+ * to 365535, carol is 70003.
  */
 #pragma once
 
@@ -17,7 +18,10 @@ static inline void file_write(const char *path, const char *text)
 	char next[256];
 	FILE *file;
 
-	/* A new file each time, as an editor makes one: its inode tells it from the one before. */
+	/*
+	 * Makes a new file each time, as an editor does: the new inode distinguishes it from the
+	 * file before.
+	 */
 	snprintf(next, sizeof(next), "%s.new", path);
 	file = fopen(next, "we");
 	ts_check(file != NULL);
@@ -35,7 +39,7 @@ static inline void file_write(const char *path, const char *text)
 struct world {
 	struct service service;
 	char subuid[176], passwd[176], worker[176];
-	bool has_disk; /* the service's directory is a file system of its own */
+	bool has_disk; /* the service's directory is a separate file system */
 };
 
 static inline void mount_over(const char *path, const char *target)
@@ -43,7 +47,7 @@ static inline void mount_over(const char *path, const char *target)
 	ts_check_int(mount(path, target, NULL, MS_BIND, NULL), 0);
 }
 
-/* The directory and the files. `disk`: options of a tmpfs, NULL: none. */
+/* Makes the directory and the files. `disk`: options of a tmpfs, NULL: none. */
 static inline void world_make(struct world *w, const char *disk)
 {
 	struct service *s = &w->service;
@@ -66,7 +70,7 @@ static inline void world_make(struct world *w, const char *disk)
 	snprintf(w->worker, sizeof(w->worker), "%s/worker", s->directory);
 	file_write(w->subuid, "alice:200000:65536\nbob:300000:65536\n");
 	file_write(w->passwd, PASSWD);
-	/* It answers nothing, so that a query is there for as long as its client. */
+	/* This worker never answers, so a query lasts as long as its client. */
 	file_write(w->worker, "#!/bin/sh\nexec sleep 300\n");
 	ts_check_int(chmod(w->worker, 0755), 0);
 	mount_over(w->subuid, "/etc/subuid");
@@ -75,7 +79,7 @@ static inline void world_make(struct world *w, const char *disk)
 
 #define WORLD_MAX_OPTIONS 6u
 
-/* `options`: pairs of an option and its value, NULL at the end; NULL: none. */
+/* `options`: pairs of an option and its value, NULL at the end; NULL: no options. */
 static inline void world_start(struct world *w, const char *const (*options)[2])
 {
 	struct service *s = &w->service;
@@ -116,7 +120,7 @@ static inline void world_end(struct world *w)
 	rmdir(w->service.directory);
 }
 
-/* The kernel reports the effective uid of whoever connects. */
+/* The kernel reports the effective uid of the connecting process. */
 static inline int connect_as(uid_t uid, const char *path, int type)
 {
 	int fd;
@@ -127,7 +131,7 @@ static inline int connect_as(uid_t uid, const char *path, int type)
 	return fd;
 }
 
-/* Begins a session; false: it is refused. The caller closes the descriptor. */
+/* Begins a session; false: the daemon refuses it. The caller closes the descriptor. */
 static inline bool session_as(uid_t uid, const struct world *w, struct producer *p, int *ret_fd)
 {
 	*ret_fd = connect_as(uid, w->service.inject, SOCK_SEQPACKET);
@@ -145,7 +149,7 @@ static inline struct ts_client *client_as(uid_t uid, const struct world *w)
 	return client;
 }
 
-/* A question about a file, whose answer never comes. Its request is sent, the client stays. */
+/* Sends a question about a file whose answer never comes. The client stays connected. */
 static inline void ask_about(struct ts_client *client, int file)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
