@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name-addresses WORKER PATH BUILD-ID [PID] < ADDRESSES: what the daemon's symboliser says of the addresses of a file that
- * process PID maps. BUILD-ID may be empty. Prints
+ * name-addresses WORKER PATH BUILD-ID [PID] < ADDRESSES: prints the daemon's symbols for addresses
+ * of a file that process PID maps. BUILD-ID may be empty. Output:
  *
  *	RESULT	WHY
  *	ADDRESS
- *		FUNCTION	FILE	LINE		as often as there are frames
+ *		FUNCTION	FILE	LINE		one line for each frame
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application of the shim's tests: loads the fake libcupti, calls InitializeInjection() as a driver would, and does what
- * its argument says. FAKE_CUPTI names the library.
+ * The application of the shim's tests. It loads the fake libcupti, calls InitializeInjection() like
+ * a driver, and acts as its argument selects. FAKE_CUPTI names the library. test-shim.c runs it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,7 +28,10 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "test/unit/inject/fake-cupti.h"
 
-/* Two shards and a stretch of definitions; libraries that are loaded for the session, and their pages of the arena and rings. */
+/*
+ * KiB for two shards and a stretch of definitions; KiB for libraries that the session loads, and
+ * for their pages of the arena and rings.
+ */
 #define LOCKED_SHARED_KIB 12288
 #define LOCKED_MORE_KIB	  3072
 
@@ -48,7 +51,10 @@ static __typeof__(fake_cupti_fatal) *fatal;
 static __typeof__(fake_cupti_forget) *forget;
 static __typeof__(fake_cupti_n_stream_queries) *n_stream_queries;
 
-/* CUPTI's own functions, as a program that is linked with it finds them; the last one as dlsym() in its handle does. */
+/*
+ * CUPTI's own functions, as the linker resolves them for a program linked with CUPTI; the last one
+ * as dlsym() resolves it in CUPTI's handle.
+ */
 static uint32_t (*subscribe)(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
 static uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn requested,
 				      ts_cupti_buffer_completed_fn completed);
@@ -100,7 +106,7 @@ static void load(void (*before)(void))
 		exit(97);
 }
 
-/* More than fits a small stack, of which every thread's is taken. */
+/* Thread-local data exceeds a small stack; each thread's stack contains it. */
 static __thread char big[512 * 1024];
 
 static void launches(long n)
@@ -130,7 +136,7 @@ static struct {
 	uint32_t n_done;
 } sixty_four;
 
-/* Never ends before the process: libunwind's farewell to a thread is nothing that a sanitizer could follow. */
+/* Never ends before the process: a sanitizer cannot follow libunwind's per-thread cleanup. */
 static void *staying_thread(void *data)
 {
 	while (!__atomic_load_n(&sixty_four.over, __ATOMIC_RELAXED)) {
@@ -147,7 +153,10 @@ static void nothing(void *userdata, uint32_t domain, uint32_t cbid, const void *
 {
 }
 
-/* Until its input ends: libraries come and go, and CUPTI changes hands, while all threads launch. */
+/*
+ * Runs until its input ends: libraries are loaded and unloaded, and CUPTI's subscriber changes,
+ * while all threads launch.
+ */
 static void sixty_four_that_stay(long n, const char *library)
 {
 	struct pollfd input = {STDIN_FILENO, POLLIN, 0};
@@ -164,7 +173,7 @@ static void sixty_four_that_stay(long n, const char *library)
 		handle = dlopen(library, RTLD_NOW);
 		if (!handle || dlclose(handle))
 			exit(95);
-		/* Long enough apart for it to be taken back in between. */
+		/* The interval is long enough for the shim to subscribe again in between. */
 		if (i % 600 != 200 || !subscribe)
 			continue;
 		if (subscribe(&subscriber, nothing, NULL))
@@ -203,7 +212,10 @@ static void streams_and_events(void)
 	leave(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamDestroy_v5050, &destroy, 0);
 }
 
-/* A forked child that launches on: nothing of it may reach the parent's session, nor anything crash. */
+/*
+ * A forked child that continues to launch: none of its records may reach the parent's session, and
+ * nothing may crash.
+ */
 static void forked(void)
 {
 	int status;
@@ -222,7 +234,7 @@ static void forked(void)
 		exit(95);
 }
 
-/* Launches through a frame that no unwinding rule tells of, as a just-in-time compiler's are. */
+/* Launches through a frame without unwinding rules, like a just-in-time compiler's code. */
 static void launch_through_unknown_code(void)
 {
 #if defined(__x86_64__)
@@ -266,7 +278,10 @@ static void own_callback(void *userdata, uint32_t domain, uint32_t cbid, const v
 {
 }
 
-/* What it gathers is its own, and nobody else's clock is in it. stubborn: goes on where it is refused. */
+/*
+ * The profiler gathers its own records, with CUPTI's clock and not the shim's. stubborn: it
+ * continues after CUPTI has refused it.
+ */
 static void profile_itself(bool stubborn, long n)
 {
 	struct timespec now;
@@ -295,7 +310,10 @@ static void take_cupti(void)
 		exit(84);
 }
 
-/* It has CUPTI since before the driver was initialised, lets go, and waits until somebody else took it. */
+/*
+ * The profiler has CUPTI since before the driver was initialised, unsubscribes, and waits until the
+ * shim has subscribed.
+ */
 static void profile_first(long n)
 {
 	const struct timespec moment = {0, 10000000};
@@ -303,7 +321,7 @@ static void profile_first(long n)
 	launches(n);
 	if (n_clocks() || unsubscribe(first_subscriber))
 		exit(83);
-	/* The last callback that is enabled: by then those of calls are. */
+	/* The shim enables this callback last, so those of calls are enabled by then. */
 	for (int i = 0;
 	     i < 3000 && !is_enabled(TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR);
 	     i++)
@@ -313,7 +331,7 @@ static void profile_first(long n)
 	launches(n);
 }
 
-/* Ways out that are never seen: the call after such a one is a call again. */
+/* The exits of calls are not seen: the next call counts as a new call. */
 static void missed_exits(long n)
 {
 	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL);
@@ -326,7 +344,10 @@ static void missed_exits(long n)
 	launches(n);
 }
 
-/* Waits for the daemon's switch, as a call that is not recorded shows it. */
+/*
+ * The test switches recording off and on while this function waits for input. CUPTI may get no
+ * query for a stream id outside the callback of a stream.
+ */
 static void streams_in_a_pause(void)
 {
 	char handle[16];
@@ -344,7 +365,7 @@ static void streams_in_a_pause(void)
 	if (write(STDIN_FILENO, "", 1) != 1)
 		exit(83);
 	getchar();
-	/* Into the graph that is being captured: no kernel is expected of it. */
+	/* A launch into the graph that is being captured: the shim expects no kernel for it. */
 	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL, 0);
 	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaStreamEndCapture_v10000, NULL, 0);
 	call(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaEventRecord_v3020, &record, 0);
@@ -352,7 +373,7 @@ static void streams_in_a_pause(void)
 		exit(84);
 }
 
-/* Whether every other thread is scheduled as threads ordinarily are, whatever this one is. */
+/* True if every other thread has the default scheduling, whatever this thread has. */
 static bool others_are_ordinary(void)
 {
 	DIR *directory = opendir("/proc/self/task");
@@ -388,7 +409,7 @@ static long n_descriptors(void)
 	return n;
 }
 
-/* Every thread says something of itself at once, while there is no session yet, and while CUPTI joins it. */
+/* All threads annotate at once, before the session exists and while CUPTI joins it. */
 static struct {
 	const struct tracesmith_functions *functions;
 	pthread_barrier_t barrier;
@@ -410,7 +431,7 @@ static void *annotating_thread(void *data)
 		domain = functions->domain(i % 2 ? "one" : "another");
 		functions->push(domain, name);
 		functions->counter_i64(NULL, "count", i);
-		/* Whoever takes it ends it. */
+		/* The thread that takes a range ends it. */
 		taken = __atomic_exchange_n(&annotating.crossing[(own + (uintptr_t)i) % 16],
 					    functions->begin(domain, "crossing"), __ATOMIC_ACQ_REL);
 		functions->end(taken);
@@ -464,7 +485,7 @@ static long status_kib(const char *field)
 	return kib;
 }
 
-/* As for a user without privileges: the limit binds. */
+/* Drops the privilege to lock memory, so that the limit binds. */
 static void limit_locked(long mib)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -480,8 +501,9 @@ static void limit_locked(long mib)
 }
 
 /*
- * A program that locks its memory, before its first GPU call or after its launches; with a limit of so many MiB, nearly all of which it
- * then locks itself. The session's memory that was not used is not there.
+ * A program that locks its memory, before its first GPU call or after its launches. With a limit of
+ * limit_mib MiB the program then locks nearly all of it itself. Unused memory of the session must
+ * not be resident.
  */
 static int locked(bool after, long n, long limit_mib)
 {
@@ -509,7 +531,10 @@ static int locked(bool after, long n, long limit_mib)
 	return 0;
 }
 
-/* What loads the shim in its own time. Returns the exit status, or -1. */
+/*
+ * Modes that load the shim at their own time. Returns the exit status, or -1 if `what` is no such
+ * mode.
+ */
 static int without_load(const char *what, long n)
 {
 	if (!strcmp(what, "annotate")) {
@@ -535,7 +560,7 @@ int main(int argc, char **argv)
 	big[0] = 1;
 	if (!strcmp(what, "batch") && sched_setscheduler(0, SCHED_BATCH, &batch))
 		return 82;
-	/* Runs after the shim's. */
+	/* This handler runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
 	status = without_load(what, n);
@@ -553,7 +578,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "many-threads")) {
 		for (int i = 0; i < 20; i++) {
 			threads(16, n);
-			/* Not before their rings are free again. */
+			/* Waits until the rings of these threads are free again. */
 			if (write(STDIN_FILENO, "", 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
 				exit(80);
 		}
@@ -578,10 +603,10 @@ int main(int argc, char **argv)
 		forked();
 		launches(n);
 	} else if (!strcmp(what, "idle")) {
-		/* Initialised, and no work: nothing may be flushed. */
+		/* Initialised but without work: the shim may flush nothing. */
 		return n_flushes() ? 94 : 0;
 	} else if (!strcmp(what, "paced")) {
-		/* Until the recording is stopped from outside, or a minute. */
+		/* Launches until the recording is stopped from outside, at most for a minute. */
 		for (int i = 0; i < 6000 && n_subscribed(); i++) {
 			launches(1);
 			usleep(10000);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcupti of a few hundred lines for the shim's tests: no GPU, no driver, every answer known. It is strict where
- * CUPTI is: about the order of set-up, about a second subscriber, and about who flushes from where.
+ * A small libcupti for the shim's tests: no GPU, no driver, every answer known. Like CUPTI it is
+ * strict about the order of set-up, a second subscriber, and the threads and callbacks from which a
+ * flush is allowed. A violation aborts.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #define FATAL_GRACE_US 20000u
 #define FATAL_WATCH_US 250000u
 
-/* A callback may be under way while CUPTI changes hands: what it was called with stays what it is. */
+/* A callback may run while the subscriber changes, so its subscription must stay unchanged. */
 struct subscription {
 	ts_cupti_callback_fn callback;
 	void *userdata;
@@ -27,7 +28,7 @@ static struct subscription subscriptions[4096];
 
 static struct {
 	pthread_mutex_t lock;
-	struct subscription *subscription; /* NULL: nobody is subscribed */
+	struct subscription *subscription; /* NULL: no subscriber */
 	uint32_t n_subscriptions;
 	bool enabled[8][1024];
 	bool kinds[64];
@@ -45,7 +46,7 @@ static struct {
 
 static __thread uint32_t current_correlation;
 static __thread uint32_t depth;
-/* The thread asked for what is complete; since then others may have made more. */
+/* The thread has flushed complete buffers; since then other threads may have completed more. */
 static __thread bool flushed;
 static __thread bool inside_callback, inside_resource;
 
@@ -72,7 +73,7 @@ EXPORT uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thre
 /* This thread is in the callback that reports CUPTI's fatal error. */
 static __thread bool fatal_callback;
 
-/* As the real one: its destructor takes it to pieces, which takes a while, and who calls it then crashes. */
+/* The destructor of the real CUPTI dismantles it slowly, and calls during that time crash. */
 __attribute__((destructor)) static void torn_down(void)
 {
 	const char *text = getenv("FAKE_CUPTI_SLOW_END");
@@ -196,7 +197,7 @@ uint32_t cuptiGetTimestamp(uint64_t *time)
 	return 0;
 }
 
-/* Records are as long as the version makes them. */
+/* The length of a record depends on the version. */
 static size_t record_bytes(const void *record)
 {
 	uint32_t version;
@@ -230,7 +231,7 @@ static void deliver(uint8_t *buffer, size_t size, size_t used)
 
 uint32_t cuptiActivityFlushAll(uint32_t flags)
 {
-	/* The real one is not modest about stacks. */
+	/* The real function needs much stack. */
 	uint8_t stack[1024 * 1024];
 	uint8_t *buffer;
 	size_t size, used;
@@ -241,7 +242,10 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 	if (inside_callback)
 		abort();
 	pthread_mutex_lock(&fake.lock);
-	/* A forced flush loses what is under way: it comes once, and after what is complete was asked for. */
+	/*
+	 * A forced flush loses records in progress, so it may happen once, and only after a flush
+	 * of complete buffers.
+	 */
 	if (flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && (!flushed || fake.n_forced++))
 		abort();
 	flushed = !(flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -399,10 +403,10 @@ EXPORT void fake_cupti_fatal(void)
 	fake.subscription->callback(fake.subscription->userdata, TS_CUPTI_CB_DOMAIN_STATE,
 				    TS_CUPTI_CBID_STATE_FATAL_ERROR, &data);
 	fatal_callback = false;
-	/* A call that another thread had begun before the callback is no fault of the shim's. */
+	/* A call that another thread began before the callback is no fault of the shim. */
 	usleep(FATAL_GRACE_US);
 	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
-	/* Longer than the shim's own thread sleeps: it would call now. */
+	/* Longer than the sleep of the shim's thread: a faulty shim would call CUPTI now. */
 	usleep(FATAL_WATCH_US);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon for the shim's tests: accepts one session, drains it and counts what came. Everything happens in the calling
- * process; the application under test is a child.
+ * A daemon for the shim's tests: accepts one session, drains it and counts records. It runs in the
+ * calling process; the application under test is a child.
  */
 #pragma once
 
@@ -24,10 +24,10 @@ struct fake_daemon {
 	uint64_t n_records[TS_RECORD_COUNT];
 	uint64_t n_definitions[TS_DEF_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
-	uint64_t op_ids_of_api; /* sums, so that the halves can be compared */
+	uint64_t op_ids_of_api; /* sums, to compare API and device rows */
 	uint64_t op_ids_of_kernel;
 	uint64_t n_with_stack;
-	uint32_t noted; /* the reason of a NOTE that came instead */
+	uint32_t noted; /* the reason, if a NOTE came instead of a HELLO */
 	char note[256];
 	bool got_bye;
 	void (*on_record)(const struct ts_record *record);
@@ -65,7 +65,7 @@ static inline void fake_daemon_map(struct fake_daemon *daemon, int fd)
 	ts_check(daemon->control->total_bytes == daemon->n_bytes);
 }
 
-/* Accepts a peer and its HELLO, or its NOTE. */
+/* Accepts a peer, and its HELLO or NOTE. */
 static inline void fake_daemon_accept(struct fake_daemon *daemon)
 {
 	struct ts_handshake_welcome welcome = {
@@ -107,7 +107,7 @@ static inline void fake_daemon_accept(struct fake_daemon *daemon)
 	} else {
 		fake_daemon_map(daemon, fd);
 	}
-	/* The application may have said BYE and gone already; what it left is there all the same. */
+	/* The application may have sent BYE and ended already; its memory still has its records. */
 	(void)!send(daemon->socket, &welcome, sizeof(welcome), MSG_NOSIGNAL);
 }
 
@@ -134,7 +134,7 @@ static inline void fake_daemon_take(struct fake_daemon *daemon, const struct ts_
 		daemon->on_record(record);
 }
 
-/* Takes what lies in the shards. */
+/* Drains all shards. */
 static inline void fake_daemon_drain(struct fake_daemon *daemon)
 {
 	const uint64_t ring_bytes = daemon->control->ring_bytes;
@@ -160,7 +160,7 @@ static inline void fake_daemon_drain(struct fake_daemon *daemon)
 	}
 }
 
-/* Whether the application said BYE, or is gone. */
+/* True if the application sent BYE, or its connection ended. */
 static inline bool fake_daemon_is_over(struct fake_daemon *daemon, int timeout_ms)
 {
 	struct pollfd poll_socket = {daemon->socket, POLLIN, 0};

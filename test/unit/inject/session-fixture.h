@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session in this process: its memory, its definitions and its producer, for tests of what is on top.
+ * A session in this process: its memory, its definitions and its producer, for tests of the layers
+ * above.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #include "inject/ring/ring-session.h"
 
 struct fixture {
-	struct ts_control *control; /* a mapping of the whole memory, as a daemon has it */
+	struct ts_control *control; /* a mapping of the whole memory, like the daemon's */
 	struct ts_session_memory memory;
 	struct ts_definitions definitions;
 	struct ts_producer producer;
@@ -54,7 +55,7 @@ static inline struct ts_shard *fixture_shard(const struct fixture *fixture, uint
 				   i * fixture->control->shard_stride);
 }
 
-/* The i-th record of a shard that never wrapped, or NULL. */
+/* The i-th record of a shard that never wrapped; NULL: none. */
 static inline const struct ts_record *fixture_record(const struct fixture *fixture, uint32_t shard,
 						     uint32_t i)
 {
@@ -72,13 +73,16 @@ static inline const struct ts_record *fixture_record(const struct fixture *fixtu
 	return NULL;
 }
 
-/* The definition of that type and id, or NULL. */
+/* The definition of that type and id; NULL: none. */
 static inline const struct ts_definition *fixture_definition(const struct fixture *fixture,
 							     uint32_t type, uint32_t id)
 {
 	const uint8_t *bytes =
 		(uint8_t *)fixture->control + fixture->control->arena_off + sizeof(struct ts_arena);
-	/* As the daemon does: others may be writing. */
+	/*
+	 * Acquire, like the daemon: other threads may be writing. Pairs with the release of
+	 * `published` by the definitions.
+	 */
 	const uint64_t published =
 		__atomic_load_n(&fixture->definitions.arena->published, __ATOMIC_ACQUIRE);
 	uint64_t off = 0;

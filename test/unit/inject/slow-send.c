@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded before the shim: each message to a daemon goes out late, as on a machine where its thread waits for a processor.
+ * Preloaded before the shim: delays each message to a daemon, as on a busy machine where the
+ * sending thread waits for a processor.
  */
 #include <sys/socket.h>
 #include <sys/syscall.h>

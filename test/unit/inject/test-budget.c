@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often flushes come: every millisecond at first, then as often as 0.5 % of the time allows,
- * and what a flush costs.
+ * The interval of flushes: a millisecond at first, then such that flushes use 0.5 % of the time;
+ * and the cost of a flush.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ static void fixture_init(struct fixture *f)
 	ts_budget_init(&f->budget, f->now.now_ns);
 }
 
-/* Returns how long the next one waits. */
+/* Returns the wait until the next flush. */
 static uint64_t flush(struct fixture *f, uint64_t took_ns, uint64_t delay_ns)
 {
 	const struct ts_budget_mark from = f->now;
@@ -60,7 +60,7 @@ TS_TEST(then_a_share_of_the_time)
 		f.now.now_ns += pause_ns;
 		n++;
 	}
-	/* 0.5 % of 10 s is 250 times 0.2 ms. */
+	/* 0.5 % of 10 s allows 250 flushes of 0.2 ms. */
 	ts_check(n > 230 && n < 260);
 }
 
@@ -72,11 +72,11 @@ TS_TEST(a_flush_that_waits_is_charged_its_time)
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check(flush(&f, 8 * MS, 0) > 100 * MS);
-	/* However long it took, the next one comes within a period. */
+	/* After a flush of any duration, the next one comes within a period. */
 	ts_check_int(flush(&f, 5000 * MS, 0), TS_BUDGET_EARLY_NS + TS_BUDGET_PERIOD_NS);
 }
 
-/* The machine's other programs are not charged to flushes. */
+/* Time of the machine's other programs is not charged to flushes. */
 TS_TEST(a_flush_is_not_charged_time_without_a_cpu)
 {
 	struct fixture f;
@@ -98,7 +98,7 @@ TS_TEST(a_pause_earns_the_credit_again)
 	ts_check(flush(&f, 2 * MS, 0) > MS);
 }
 
-/* Two threads on one CPU: each is without it about half of the time. */
+/* Two threads on one CPU: each is without a CPU for about half of the time. */
 static void *spin(void *until_ns)
 {
 	while (ts_budget_mark().now_ns < *(const uint64_t *)until_ns)
@@ -114,7 +114,7 @@ TS_TEST(marks_are_of_the_calling_thread)
 	pthread_t other;
 	cpu_set_t one;
 
-	/* Threads that are made from now on run there, too. */
+	/* Later threads inherit this CPU set. */
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
@@ -122,7 +122,7 @@ TS_TEST(marks_are_of_the_calling_thread)
 	spin(&until_ns);
 	pthread_join(other, NULL);
 	to = ts_budget_mark();
-	/* A kernel without scheduler statistics tells nothing. */
+	/* A kernel without scheduler statistics reports no delay. */
 	if (!to.delay_ns)
 		return;
 	ts_check(to.delay_ns - from.delay_ns > 20 * MS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: sizes, output names, what a private daemon inherits, what a privileged program obeys.
+ * Settings: sizes, output names, the environment of a private daemon, and the settings that a
+ * privileged program obeys.
  */
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -53,7 +54,10 @@ TS_TEST(output_names)
 	ts_check_str(output_of("d/%p-%p.sbt"), "d/42-42.sbt");
 	ts_check_str(output_of("100%%.sbt"), "100%.sbt");
 	ts_check_str(output_of("50%"), "50%");
-	/* A default name keeps little of a program's; what was asked for is kept as it is. */
+	/*
+	 * A default name replaces unusual characters of a program's name; a name that the user gave
+	 * stays as it is.
+	 */
 	ts_check_int(ts_config_output(NULL, "my app\xc3\xbc", 42, path, sizeof(path)), 0);
 	ts_check_str(path, "tracesmith-my_app__-42.sbt");
 	ts_check_int(ts_config_output("my app.sbt", "train", 42, path, sizeof(path)), 0);
@@ -141,7 +145,7 @@ TS_TEST(malformed_settings_are_as_if_not_given)
 	free(config);
 }
 
-/* What the copy checks that runs with another user's rights. */
+/* The checks in the copy that runs with another user's rights. */
 static void check_privileged_settings(void)
 {
 	static struct ts_config config;
@@ -158,7 +162,7 @@ static void check_privileged_settings(void)
 	ts_check(!strstr(config.output, "victim"));
 }
 
-/* A copy of this program, which belongs to another user and runs with that user's rights. */
+/* A copy of this program that belongs to another user and runs with that user's rights. */
 static void make_privileged_copy(char *ret_path)
 {
 	char bytes[65536];

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole shim, preloaded into a program over the fake libcupti, against a fake daemon: what was launched is what
- * arrives, however the program ends; and the program ends as it would have.
+ * The whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The daemon
+ * receives exactly what was launched, however the program ends, and the program ends as it would
+ * without the shim.
  */
 #include <fcntl.h>
 
 #include "test/unit/inject/fake-daemon.h"
 
-/* Set by meson: APP, LIBRARY, CUPTI and SLOW_SEND are the paths of what is tested. */
+/* Set by meson: APP, LIBRARY, CUPTI and SLOW_SEND are the paths of the files under test. */
 static struct fake_daemon fake;
 static struct ts_record_event last_event;
 static struct ts_record_object last_object;
-static int app_input = -1; /* the application's standard input; -1: ours */
-static bool only_injected; /* by the driver's variable, not preloaded */
+static int app_input = -1; /* the application's standard input; -1: that of this test */
+static bool only_injected; /* loaded by the driver's variable, not preloaded */
 static bool slow_send;	   /* messages go out late */
 
 static pid_t start(const char *what, const char *n, const char *holder)
@@ -72,7 +73,7 @@ static void check_all(uint64_t n)
 	ts_check_int(fake.control->state, TS_SESSION_ENDED);
 }
 
-/* Of 16 threads that mark something at once the session is begun by one, and CUPTI joins it meanwhile. */
+/* 16 threads annotate at once: one of them begins the session, and CUPTI joins it meanwhile. */
 TS_TEST(annotations_begin_a_session)
 {
 	const uint64_t n = 16 * 200;
@@ -82,7 +83,7 @@ TS_TEST(annotations_begin_a_session)
 	ts_check_int(fake.n_records[TS_RECORD_RANGE_BEGIN], 2 * n);
 	ts_check_int(fake.n_records[TS_RECORD_RANGE], 2 * n);
 	ts_check(fake.n_records[TS_RECORD_COUNTER] >= n);
-	/* Those that came after the application had switched recording off are not among them. */
+	/* Launches after the application had switched recording off are not counted. */
 	ts_check_int(fake.n_records[TS_RECORD_API], 100);
 	ts_check_int(fake.n_records[TS_RECORD_PAUSE], 2);
 	ts_check_int(fake.lost[TS_LOSS_BAD_ANNOTATION], 0);
@@ -105,7 +106,10 @@ TS_TEST(every_launch_arrives)
 	fake_daemon_close(&fake);
 }
 
-/* What is ours is silent while CUPTI's destructor runs: DONE is no reason to detach from what is being torn down. */
+/*
+ * The shim's threads are silent while CUPTI's destructor runs: after DONE the shim must not detach
+ * from a half-dismantled CUPTI.
+ */
 TS_TEST(nothing_is_called_once_it_is_torn_down)
 {
 	setenv("FAKE_CUPTI_SLOW_END", "600000", 1);
@@ -114,7 +118,10 @@ TS_TEST(nothing_is_called_once_it_is_torn_down)
 	fake_daemon_close(&fake);
 }
 
-/* What the application does in its last handlers is taken up, by a flush that is not forced: that one comes once. */
+/*
+ * Launches in the application's last exit handlers are recorded by a flush that is not forced; the
+ * forced flush comes only once.
+ */
 TS_TEST(launches_after_our_own_handler)
 {
 	ts_check_int(run("late", "100"), 0);
@@ -128,14 +135,14 @@ TS_TEST(injected_by_the_driver_alone)
 	ts_check_int(run("launch", "100"), 0);
 	check_all(100);
 	fake_daemon_close(&fake);
-	/* The library's destructor may come after the driver's: it flushes nothing. */
+	/* The library's destructor may run after the driver's, so it flushes nothing. */
 	ts_check_int(run("late", "100"), 0);
 	ts_check_int(fake.n_records[TS_RECORD_API], 150);
 	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 100);
 	fake_daemon_close(&fake);
 }
 
-/* CUPTI dies; the application and the shim live on, and call nothing of it. */
+/* CUPTI dies. The application and the shim live on, and do not call CUPTI. */
 TS_TEST(cupti_ends_itself)
 {
 	ts_check_int(run("fatal", "100"), 0);
@@ -159,13 +166,16 @@ TS_TEST(yields_to_the_applications_profiler)
 	check_yielded("profiler");
 }
 
-/* One that does not look at what cuptiSubscribe() says, and takes our buffers' place. */
+/* A profiler that ignores the result of cuptiSubscribe() and replaces our buffers. */
 TS_TEST(yields_to_a_stubborn_profiler)
 {
 	check_yielded("stubborn-profiler");
 }
 
-/* CUPTI is taken when the application's profiler is done with it, and in the order that CUPTI wants. */
+/*
+ * The shim subscribes once the application's profiler is done with CUPTI, in the order that CUPTI
+ * wants.
+ */
 TS_TEST(waits_for_the_applications_profiler)
 {
 	ts_check_int(run("profiler-first", "100"), 0);
@@ -215,7 +225,7 @@ TS_TEST(ends_by__exit)
 	fake_daemon_close(&fake);
 }
 
-/* The process is there until the farewell went out, however late that was. */
+/* The process lives until its BYE is sent, however late that is. */
 TS_TEST(ends_when_the_farewell_is_late)
 {
 	slow_send = true;
@@ -249,7 +259,7 @@ TS_TEST(killed)
 {
 	ts_check_int(run("kill", "100"), 256 + SIGKILL);
 	ts_check(!fake.got_bye);
-	/* What was committed is all there; what CUPTI held is gone with it. */
+	/* All committed records are there; records that CUPTI held are lost. */
 	ts_check_int(fake.n_records[TS_RECORD_API], 100);
 	fake_daemon_close(&fake);
 }
@@ -261,7 +271,10 @@ TS_TEST(forked_children_leave_no_trace)
 	fake_daemon_close(&fake);
 }
 
-/* Not even those that libunwind would make for itself; and the frame it does not know does not stop it. */
+/*
+ * The shim has no descriptor, not even those that libunwind would open. A frame that libunwind does
+ * not know is no obstacle.
+ */
 TS_TEST(no_descriptor_of_ours)
 {
 	ts_check_int(run("descriptors", "0"), 0);
@@ -298,7 +311,7 @@ TS_TEST(streams_events_and_waits)
 	ts_check_int(finish(pid), 0);
 	ts_check_int(fake.n_records[TS_RECORD_API], 5);
 	ts_check_int(fake.n_records[TS_RECORD_STREAM], 2);
-	/* The failed one makes no event. */
+	/* The failed call makes no event. */
 	ts_check_int(fake.n_records[TS_RECORD_EVENT], 1);
 	ts_check_int(fake.n_records[TS_RECORD_STREAM_WAIT], 1);
 	ts_check_int(last_event.stream, 7);
@@ -309,7 +322,7 @@ TS_TEST(streams_events_and_waits)
 	fake_daemon_close(&fake);
 }
 
-/* Two threads, whose scheduling is not the application's. */
+/* The shim's two threads do not inherit the application's scheduling. */
 TS_TEST(threads_of_ours)
 {
 	ts_check_int(run("batch", "0"), 0);
@@ -334,7 +347,7 @@ TS_TEST(missed_ways_out)
 	fake_daemon_close(&fake);
 }
 
-/* What happens in a pause is not recorded; what it means for the time after is kept. */
+/* Calls in a pause are not recorded; their effect on later calls is kept. */
 TS_TEST(a_pause)
 {
 	uint32_t command;
@@ -353,7 +366,7 @@ TS_TEST(a_pause)
 	command = fake.control->command;
 	__atomic_store_n(&fake.control->command, command & ~TS_COMMAND_RECORD, __ATOMIC_SEQ_CST);
 	ts_check_int(write(ends[1], "1", 1), 1);
-	/* It says when it has come to the pause's end. */
+	/* The application reports that it has reached the end of the pause. */
 	ts_check_int(read(ends[1], &byte, 1), 1);
 	__atomic_store_n(&fake.control->command, command, __ATOMIC_SEQ_CST);
 	ts_check_int(write(ends[1], "2", 1), 1);
@@ -385,7 +398,10 @@ TS_TEST(another_tool_holds_cupti)
 	fake_daemon_close(&fake);
 }
 
-/* STOP: the shim detaches, and the application, which sees itself without a subscriber, runs on to its end. */
+/*
+ * STOP: the shim detaches. The application sees that CUPTI has no subscriber, and runs on to its
+ * end.
+ */
 TS_TEST(stopped_by_the_daemon)
 {
 	pid_t pid;
@@ -400,12 +416,12 @@ TS_TEST(stopped_by_the_daemon)
 	fake_daemon_say(&fake, TS_HANDSHAKE_STOP);
 	fake_daemon_serve(&fake);
 	ts_check_int(finish(pid), 0);
-	/* What CUPTI still held was flushed: no call is without its kernel. */
+	/* The records that CUPTI still held were flushed: each call has its kernel. */
 	ts_check(fake.n_records[TS_RECORD_KERNEL] >= fake.n_records[TS_RECORD_API]);
 	fake_daemon_close(&fake);
 }
 
-/* The daemon dies and another takes up the same memory where it stopped. */
+/* The daemon dies, and another daemon continues on the same memory where the first one stopped. */
 TS_TEST(a_new_daemon_goes_on)
 {
 	uint64_t before;
@@ -432,7 +448,7 @@ TS_TEST(a_new_daemon_goes_on)
 	fake_daemon_close(&fake);
 }
 
-/* Flushing at the daemon's word, not only by the clock. */
+/* A flush that the daemon requests, not one by the clock. */
 TS_TEST(flush_on_request)
 {
 	pid_t pid;
@@ -455,12 +471,18 @@ TS_TEST(flush_on_request)
 	fake_daemon_close(&fake);
 }
 
-/* A program that locks all its memory pays for what the session uses, not for all that a session may grow to. */
+/*
+ * A program that locks all its memory pays for the session's used memory, not for the session's
+ * maximum size.
+ */
 TS_TEST(locked_memory_is_what_was_used)
 {
 	static const char *const whats[] = {"locked-before", "locked-after", "locked-limited"};
 
-	/* CUPTI allocates on the flush thread, as the fake does: glibc reserves 64 MiB for each such thread. */
+	/*
+	 * CUPTI allocates on the flush thread, like the fake: glibc reserves 64 MiB for each such
+	 * thread.
+	 */
 	setenv("MALLOC_ARENA_MAX", "1", 1);
 	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++) {
 		ts_check_int(run(whats[i], "1000"), 0);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mremap() for programs under ThreadSanitizer, which does not know that call: it would compare accesses to the new mapping with those to
- * what lay there before, a library that dlclose() unmapped. So the place is had by mmap(), which it knows.
+ * mremap() for programs under ThreadSanitizer, which does not know that call. It would compare
+ * accesses to the new mapping with accesses to an earlier one at the same address, such as a
+ * library that dlclose() unmapped. This version therefore makes the place with mmap(), which
+ * ThreadSanitizer knows.
  */
 #include <stdarg.h>
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that a program loads from a file, as it is taken: as it was when the driver read it or not at all, never beyond what the file has,
- * and without waiting for what is no file.
+ * Capture of code that a program loads from a file. The image is the file as the driver read it, or
+ * none; no read goes beyond the file's end, and no read waits for something that is not a regular
+ * file.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ TS_TEST(no_longer_what_it_was)
 	end();
 }
 
-/* The driver may take them; nobody waits for who writes to one, and what comes of it stays the driver's. */
+/* The driver may accept such paths. The shim does not wait for a writer, and captures no image. */
 TS_TEST(no_file)
 {
 	const void *image;
@@ -92,7 +93,7 @@ TS_TEST(no_file)
 	end();
 }
 
-/* Tables that lie, or claim to lie, outside. */
+/* ELF tables that lie outside the file, or claim to. */
 TS_TEST(elf_is_bounded)
 {
 	static const uint64_t wild[] = {1, 64, 100, 4096, UINT64_C(1) << 40, UINT64_MAX - 8};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lane's producer: what is there is captured once, and what is not does not hurt the application. */
+/*
+ * The lane's producer: readable memory is captured once, and unreadable memory does not harm the
+ * application.
+ */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>
@@ -50,7 +53,7 @@ TS_TEST(what_may_not_be_there_is_the_same_where_it_is)
 
 	fixture_init(&f);
 	number = ts_lane_content(&f.lane, f.memory, n);
-	/* Each chunk, and the list of them. */
+	/* One number for each chunk, and one for the list of chunks. */
 	ts_check_int(number, CHUNKS + 1);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), number);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n / 8, 4, 2, n / 8, n / 2, false),
@@ -68,7 +71,7 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	struct fixture f;
 
 	fixture_init(&f);
-	/* As good as unmapped, and nothing else is put there meanwhile. */
+	/* mprotect() acts like munmap(), but no other mapping can take the place meanwhile. */
 	ts_check_int(mprotect(f.memory + 2 * TS_BLOB_CHUNK_BYTES, TS_BLOB_CHUNK_BYTES, PROT_NONE),
 		     0);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), 0);
@@ -78,7 +81,7 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory + 2 * TS_BLOB_CHUNK_BYTES, 8, 1, 1, 8,
 					  8, false),
 		     0);
-	/* That is no reason to end. */
+	/* Unreadable memory is no reason to end the lane. */
 	ts_check(ts_lane_goes_on(&f.lane));
 	ts_check(ts_lane_content(&f.lane, f.memory, 2 * TS_BLOB_CHUNK_BYTES) != 0);
 }
@@ -99,7 +102,7 @@ TS_TEST(no_more_operations_than_a_replay_takes)
 	ts_check_int(ts_lane_put(&f.lane, &operation), TS_CAPTURE_MAX_OPERATIONS - 1);
 	ts_check(ts_lane_goes_on(&f.lane));
 	ts_check_int(ts_lane_put(&f.lane, &operation), 0);
-	/* The END is the last that a replay takes. */
+	/* The END is the last operation that a replay accepts. */
 	ts_check_int(f.lane.sequence, TS_CAPTURE_MAX_OPERATIONS);
 	ts_check(!ts_lane_goes_on(&f.lane));
 	ts_check_int(f.producer.control->lane_ended, TS_LANE_TOO_MANY);

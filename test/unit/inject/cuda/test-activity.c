@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding activity records of every layout between CUDA 11.0 and 13: what a version has is read, what it has not
- * is neither read nor made up, and records lie as close as that version laid them. The bytes behind each record are
- * poison, so that a field read too far shows.
+ * Decoding activity records of every layout between CUDA 11.0 and 13. Fields of a version are read;
+ * missing fields are neither read nor invented; records lie as close together as that version packs
+ * them. The bytes behind each record are poison, so a read beyond the record shows.
  */
 #include "inject/cuda/activity.h"
 #include "proto/abi/vendor/cupti_activity.h"
@@ -39,7 +39,7 @@ static void begin(uint32_t version)
 {
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	objects = calloc(1, sizeof(*objects));
-	/* Times are small numbers here. */
+	/* Times in this test are small numbers. */
 	f.control->start_monotonic_ns = 0;
 	memset(&cupti, 0, sizeof(cupti));
 	cupti.version = version;
@@ -387,12 +387,12 @@ TS_TEST(streams_by_handle)
 	ts_stream_table_add(&streams, 2, 0x1000, 14);
 	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 13);
 	ts_check(ts_stream_table_find(&streams, 2, 0x1000, &id) && id == 14);
-	/* A handle that is made anew is another stream. */
+	/* If a handle is created again, it is another stream. */
 	ts_stream_table_remove(&streams, 1, 0x1000);
 	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
 	ts_stream_table_add(&streams, 1, 0x1000, 15);
 	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 15);
-	/* More than there is room for: some are not found, none is found wrong. */
+	/* More streams than slots: some are not found, none is found wrong. */
 	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
 		ts_stream_table_add(&streams, 3, 0x100000 + i * 64, (uint32_t)i);
 	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
@@ -400,7 +400,10 @@ TS_TEST(streams_by_handle)
 			ts_check_int(id, i);
 }
 
-/* What a forced flush left unfinished stops the walk through the buffer, and is no silent end. */
+/*
+ * A record that a forced flush left incomplete ends the walk through the buffer, and the rest is
+ * counted.
+ */
 TS_TEST(a_torn_buffer_is_counted)
 {
 	struct ts_cupti_activity_kernel in = a_kernel(500);
@@ -417,7 +420,7 @@ TS_TEST(a_torn_buffer_is_counted)
 	end();
 }
 
-/* One such row would stretch a timeline of seconds to days. */
+/* A single row with an impossible time would stretch a timeline of seconds to days. */
 TS_TEST(times_that_cannot_be)
 {
 	const uint64_t second = 1000000000, now = ts_clock_monotonic_ns();
@@ -454,7 +457,7 @@ TS_TEST(times_that_cannot_be)
 	ts_check(fixture_record(&f, 0, n_good - 1) && !fixture_record(&f, 0, n_good));
 	ts_check_int(fixture_shard(&f, 0)->lost[TS_LOSS_BAD_TIME], n_bad);
 	end();
-	/* On a clock that is CUPTI's own, only their order is known. */
+	/* Times of CUPTI's own clock have no known range; only their order can be checked. */
 	begin(13);
 	for (size_t i = 0; i < TS_ARRAY_LEN(times); i++) {
 		struct ts_cupti_activity_kernel in = a_kernel(500);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool of activity buffers: what is taken is zeroed and nobody else's, bounded, and never NULL.
+ * The pool of activity buffers: a buffer is zeroed, used once at a time, bounded, and never NULL.
  */
 #include <sys/mman.h>
 
@@ -43,13 +43,13 @@ TS_TEST(discard_buffers_are_several)
 		for (uint32_t j = 0; j < i; j++)
 			ts_check(discards[j] != discards[i]);
 	}
-	/* More than that: still a buffer. */
+	/* Beyond the pool's bound there is still a buffer: one to discard. */
 	ts_check(ts_buffers_is_discard(&buffers, ts_buffers_take(&buffers)));
 	memset(discards[5], 0xff, TS_DISCARD_BYTES);
 	ts_buffers_give(&buffers, discards[5], TS_DISCARD_BYTES);
 	ts_check(ts_buffers_take(&buffers) == discards[5]);
 	ts_check(is_zero(discards[5], TS_DISCARD_BYTES));
-	/* As soon as a real one is back, it is taken. */
+	/* As soon as a real buffer is returned, the pool gives it out. */
 	ts_buffers_give(&buffers, all[7], 0);
 	ts_check(!ts_buffers_is_discard(&buffers, ts_buffers_take(&buffers)));
 }

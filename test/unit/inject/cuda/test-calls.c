@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of calls: which are watched, which are certain to reach the device, what they put into a stream.
+ * The table of calls: watched calls, calls that certainly reach the device, and the operations that
+ * calls put into a stream.
  */
 #include "inject/capture/capture.h"
 #include "inject/cuda/access.h"
@@ -32,7 +33,7 @@ TS_TEST(cheap_and_frequent_calls_are_not_watched)
 	ts_check(!ts_call_table_watched(DRIVER, 0));
 }
 
-/* One block is no cluster; a programmatic launch may begin early, and need not. */
+/* A cluster of one block is no cluster; a programmatic launch may begin early, but need not. */
 TS_TEST(launches_that_cannot_be_done_again_are_named)
 {
 	union ts_cu_launch_attribute_value value = {.cluster_dim = {1, 1, 1}};
@@ -51,7 +52,10 @@ TS_TEST(launches_that_cannot_be_done_again_are_named)
 	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
 }
 
-/* What brings kernels memory that no captured call tells of; not what only asks, or makes what is captured when it is used. */
+/*
+ * Calls that give kernels memory without a captured call are unsupported. Queries, and objects that
+ * are captured when they are used, are not.
+ */
 TS_TEST(what_a_replay_would_lack_is_named)
 {
 	ts_check_int(ts_capture_mode_of_class(D(cuTexObjectCreate)), TS_CAPTURE_UNSUPPORTED);
@@ -182,7 +186,9 @@ TS_TEST(what_copies_and_sets_name)
 	ts_check(ts_access_of(RUNTIME, R(cudaFreeAsync_ptsz_v11020), &freed, &access));
 	ts_check_int(access.kind, TS_ACCESS_FREE);
 	ts_check_int(access.dst, 0x4000);
-	/* Arguments are the application's: what no copy can be names nothing. */
+	/*
+	 * The application may pass anything: arguments that describe no valid copy name no access.
+	 */
 	bad.height = SIZE_MAX;
 	bad.dpitch = bad.spitch = 16;
 	ts_check(!ts_access_of(RUNTIME, R(cudaMemcpy2D_v3020), &bad, &access));
@@ -211,7 +217,7 @@ TS_TEST(allocations)
 	ts_check(ts_access_of_alloc(DRIVER, D(cuMemAlloc_v2), &device, 0, &access));
 	ts_check_int(access.kind, TS_ACCESS_ALLOCATED);
 	ts_check_int(access.dst, 0x8000);
-	/* If it failed, the address is not read. */
+	/* If the call failed, the address is not read. */
 	ts_check(ts_access_of_alloc(DRIVER, D(cuMemAlloc_v2), &bad, 2, &access));
 	ts_check_int(access.kind, TS_ACCESS_ALLOC);
 	ts_check_int(access.dst, 0);
@@ -221,7 +227,8 @@ TS_TEST(allocations)
 }
 
 /*
- *	rows of 64 bytes, 4 of them to a plane; from (8, 1, 1) a box of 16 x 2 x 2: from byte 328 to the end of its last row
+ * rows of 64 bytes, 4 of them to a plane; from (8, 1, 1) a box of 16 x 2 x 2: from byte 328 to the
+ * end of its last row
  */
 TS_TEST(accesses_of_boxes)
 {
@@ -253,7 +260,10 @@ TS_TEST(accesses_of_boxes)
 	ts_check_int(access.src_bytes, 256 + 64 + 16);
 	ts_check_int(access.dst, 0x20000);
 	ts_check_int(access.dst_bytes, 64);
-	/* What found no fault with the arguments may not have looked at them. */
+	/*
+	 * The driver may have failed before it looked at the arguments. Only an error about the
+	 * arguments proves that it read the box.
+	 */
 	ts_check(!ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, 4, &access));
 	ts_check(ts_access_of_box(DRIVER, D(cuMemcpy3D_v2), &params, TS_CU_ERROR_INVALID_VALUE,
 				  &access));
@@ -291,8 +301,8 @@ TS_TEST(functions_of_the_host_make_a_stream_wait)
 #define EVENT(n)  (UINT64_C(0x2000) + (n))
 
 /*
- *	stream 0    [ |0|       w1   ]		captured, and with it by event 0
- *	stream 1          w0 |1|		another one, until that capture ends
+ *	stream 0    [ |0|       w1   ]		its capture begins; event 0 extends it
+ *	stream 1          w0 |1|		captured by the wait, until that capture ends
  *	stream 2    |2| w2			takes no part
  */
 TS_TEST(captures_bring_in_what_waits_for_them)
@@ -309,14 +319,14 @@ TS_TEST(captures_bring_in_what_waits_for_them)
 	ts_check(ts_stream_captures_record(&captured, STREAM(1), 0));
 	ts_check(!ts_stream_captures_record(&captured, STREAM(2), EVENT(2)));
 	ts_check(!ts_stream_captures_wait(&captured, STREAM(3), EVENT(2)));
-	/* Two at a time: the end of one is not the other's. */
+	/* Two captures at a time: the end of one does not end the other. */
 	ts_stream_captures_begin(&captured, STREAM(4));
 	ts_check(ts_stream_captures_record(&captured, STREAM(4), EVENT(4)));
 	ts_stream_captures_end(&captured, STREAM(0));
 	ts_check(!ts_stream_captures_record(&captured, STREAM(1), 0));
 	ts_check(!ts_stream_captures_wait(&captured, STREAM(5), EVENT(1)));
 	ts_check(ts_stream_captures_wait(&captured, STREAM(5), EVENT(4)));
-	/* An event that is recorded outside is the capture's no more. */
+	/* An event that is recorded outside the capture no longer belongs to the capture. */
 	ts_check(!ts_stream_captures_record(&captured, STREAM(2), EVENT(4)));
 	ts_check(!ts_stream_captures_wait(&captured, STREAM(6), EVENT(4)));
 	ts_stream_captures_end(&captured, STREAM(4));

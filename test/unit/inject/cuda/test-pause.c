@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ids are left out, across switches, for those who come late, and for calls made across a switch.
+ * Ids that a pause leaves out: across switches, for late records, and for calls that span a switch.
  */
 #include "inject/cuda/pause.h"
 #include "test/unit/harness.h"
@@ -19,7 +19,7 @@ TS_TEST(a_switch_holds_from_its_id_on)
 	struct ts_pause pause = {0};
 	uint64_t id;
 
-	/* Past 32 bits, where CUPTI's ids wrap and ours do not. */
+	/* Beyond 32 bits, where CUPTI's ids wrap and the shim's do not. */
 	for (id = UINT64_C(0xfffffff0); id < UINT64_C(0x100000100); id += 16)
 		ts_pause_publish(&pause, id, id / 16 % 2);
 	for (id = UINT64_C(0xfffffff0); id < UINT64_C(0x100000100); id++)
@@ -30,7 +30,10 @@ TS_TEST(a_switch_holds_from_its_id_on)
 TS_TEST(the_oldest_are_forgotten)
 {
 	static struct ts_pause pause;
-	/* A few fewer than there is room for, since some may be written while one looks. */
+	/*
+	 * A reader trusts fewer switches than the table holds, because a writer may overwrite some
+	 * during the read.
+	 */
 	uint64_t i, n = 3 * TS_PAUSE_SWITCHES + 5, first = n - TS_PAUSE_SWITCHES + 16;
 
 	for (i = 0; i < n; i++)
@@ -39,7 +42,7 @@ TS_TEST(the_oldest_are_forgotten)
 		ts_check_int(ts_pause_leaves_out(&pause, 100 * (i + 1)), !(i % 2));
 		ts_check_int(ts_pause_leaves_out(&pause, 100 * (i + 1) + 99), !(i % 2));
 	}
-	/* It is known of the switch before the first that is known which way it went. */
+	/* Each switch alternates, so the first known switch also gives the state before it. */
 	ts_check_int(ts_pause_leaves_out(&pause, 100 * first + 50), !((first - 1) % 2));
 }
 
@@ -68,7 +71,7 @@ TS_TEST(what_is_made_across_a_switch_shares_its_callers_lot)
 	ts_pause_stray(&pause, 2001);
 	ts_check(ts_pause_drops(&pause, 2001) && !ts_pause_drops(&pause, 2002));
 	ts_check(!ts_pause_drops(&pause, 1003) && ts_pause_drops(&pause, 1004));
-	/* As many are kept as there is room for. */
+	/* The table keeps TS_PAUSE_STRAYS stray ids. */
 	for (i = 0; i < TS_PAUSE_STRAYS; i++)
 		ts_pause_stray(&pause, 3000 + i);
 	ts_check(ts_pause_drops(&pause, 3000) &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operation ids: 32 bits that wrap become 64 that do not, whoever sees them first, and late ones keep their place.
+ * Operation ids: 32-bit ids that wrap become 64-bit ids that do not. The result does not depend on
+ * the thread that sees an id first, and late ids keep their place.
  */
 #include <pthread.h>
 
@@ -22,12 +23,12 @@ TS_TEST(follows_wraps)
 	struct ts_widen widen = {0};
 	uint64_t id;
 
-	/* Steps as large as a pause may make them, through three wraps. */
+	/* Steps as large as a pause can cause, through three wraps. */
 	for (id = 1; id < (UINT64_C(3) << 32) + 1000; id += 123456789) {
 		if (!(uint32_t)id)
 			continue;
 		ts_check(ts_widen(&widen, (uint32_t)id) == id);
-		/* What comes late keeps its place, on both sides of a wrap. */
+		/* A late id keeps its place, on both sides of a wrap. */
 		if (id > 2000000 && (uint32_t)(id - 1000000))
 			ts_check(ts_widen(&widen, (uint32_t)(id - 1000000)) == id - 1000000);
 	}
@@ -44,7 +45,7 @@ TS_TEST(small_steps_across_a_wrap)
 	ts_check(widen.reference > UINT32_MAX);
 }
 
-/* All of it lies closer together than ids may, however long a thread is kept from running. */
+/* All ids lie within the distance that ids may have, however long a thread is preempted. */
 static struct ts_widen shared = {.reference = UINT32_MAX - 50000000};
 static uint64_t next_id = UINT32_MAX - 50000000;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library whose constructor replaces the program by itself with another environment, as launchers do, before any
- * preloaded library had its turn.
+ * A library whose constructor executes the program again with another environment, as launchers do,
+ * before the constructors of preloaded libraries have run.
  */
 #include <stdlib.h>
 #include <unistd.h>

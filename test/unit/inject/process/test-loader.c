@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking the libraries and forking: a child never finds the loader's lock held by a thread of its parent.
+ * A walk over the libraries and a concurrent fork: a child never finds the loader's lock held by a
+ * thread of its parent.
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -10,7 +11,7 @@
 
 static pthread_barrier_t walking;
 
-/* Not _exit(), in which ThreadSanitizer looks for the threads that only the parent has. */
+/* Not _exit(): there ThreadSanitizer looks for threads that only the parent has. */
 static void leave(int status)
 {
 	syscall(SYS_exit_group, status);
@@ -55,7 +56,7 @@ TS_TEST(a_fork_waits_for_a_walk)
 	pid = fork();
 	if (!pid) {
 		alarm(TS_TEST_SECONDS);
-		/* The loader's own, and ours. */
+		/* The C library's walk, and the shim's. */
 		leave(dl_iterate_phdr(visit, NULL) != 2 || ts_loader_iterate(visit, NULL) != 2);
 	}
 	ts_check_int(waitpid(pid, &status, 0), pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The preloaded library around programs that use no GPU: what it exports and needs, and that a program is as it was but for
- * two environment variables.
+ * The preloaded library in programs that use no GPU: its exports and needed libraries, and that it
+ * changes nothing in a program but two environment variables.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -58,7 +58,7 @@ static void check_same(const char *script)
 
 TS_TEST(no_thread_descriptor_or_child)
 {
-	/* A fresh program each: preloaded anew. */
+	/* `exec` starts a new program each time, with a new preload. */
 	check_same("exec ls /proc/self/task | wc -l");
 	check_same("exec ls /proc/self/fd | wc -l");
 	check_same("exec grep -E 'SigBlk|SigIgn|SigCgt|Threads' /proc/self/status");
@@ -81,7 +81,10 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 		     "/other/tool.so\n");
 }
 
-/* Preloaded by a relative path, for a program that goes elsewhere before it starts others. */
+/*
+ * The library is preloaded by a relative path, and the program changes its directory before it
+ * starts others.
+ */
 TS_TEST(the_injection_path_is_absolute)
 {
 	char directory[PATH_MAX], *slash;
@@ -94,13 +97,16 @@ TS_TEST(the_injection_path_is_absolute)
 	ts_check_str(run(directory, NULL, "printenv CUDA_INJECTION64_PATH"), TEST_LIBRARY "\n");
 }
 
-/* Constructors run from the last library to the first: before ours, another's has called exec. */
+/*
+ * Constructors run from the last library to the first: another library's constructor calls exec
+ * before ours runs.
+ */
 TS_TEST(exec_before_our_constructor)
 {
 	ts_check_str(run(TEST_LIBRARY ":" TEST_EARLY, NULL, "echo not replaced"), "replaced\n");
 }
 
-/* What it needs and exports, read from the file as the loader does. */
+/* Its needed libraries and exports, read from the file as the loader does. */
 TS_TEST(needs_libc_and_exports_its_own_functions)
 {
 	static const char *const exports[] = {"InitializeInjection",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that is started unseen: it runs with what it was given and nothing else, and its starter has neither
- * a child nor a signal of it.
+ * A program that is started detached: it inherits only the given descriptors and environment, and
+ * its starter gets no child and no signal.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@ static void on_child(int number)
 	n_child_signals++;
 }
 
-/* Runs a script with its descriptor 3 as output, and returns what it wrote. */
+/* Runs a script with descriptor 3 as its output; returns that output. */
 static const char *run_keeping(const char *script, bool keep_stderr)
 {
 	static char output[4096];
@@ -77,7 +77,7 @@ TS_TEST(descriptors)
 {
 	int kept = open("/dev/zero", O_RDONLY);
 
-	/* ls itself has one more, for the folder it reads. */
+	/* ls itself has one more descriptor, for the directory that it reads. */
 	ts_check_str(run("ls /proc/self/fd | wc -l >&3"), "5\n");
 	ts_check_str(run("readlink /proc/self/fd/0 /proc/self/fd/2 >&3"), "/dev/null\n/dev/null\n");
 	ts_check_int(dup2(kept, STDERR_FILENO), STDERR_FILENO);
@@ -105,7 +105,10 @@ TS_TEST(what_is_not_there_is_told)
 	ts_check_int(ts_spawn_detached("/dev/null", argv, argv + 1, 0, false), -EACCES);
 }
 
-/* Kernels before 5.9, and sandboxes: no close_range(). However high a descriptor is, it is not handed on. */
+/*
+ * Kernels before 5.9, and some sandboxes, have no close_range(). Even high descriptors are not
+ * inherited.
+ */
 TS_TEST(nothing_else_without_close_range)
 {
 	struct sock_filter filter[] = {
@@ -125,7 +128,7 @@ TS_TEST(nothing_else_without_close_range)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		ts_skip("no seccomp");
-	/* As above. */
+	/* 5: see above. */
 	ts_check_str(run("ls /proc/self/fd | wc -l >&3"), "5\n");
 	for (i = 0; i < 300; i++)
 		close(high - i);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions: the same content has one id, different content never has, ids are dense in the order of the arena, a
- * full arena gives the unknown id and is counted, and all of it holds from several threads.
+ * Definitions: equal content has one id, different content has different ids, and ids are dense in
+ * the order of the arena. A full arena gives the unknown id and is counted. All of this holds with
+ * several threads.
  */
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
@@ -42,7 +43,10 @@ TS_TEST(long_strings_are_cut)
 	fixture_deinit(&f);
 }
 
-/* The arena is mapped stretch by stretch: what lies across two is found again, as is what the daemon sees. */
+/*
+ * The arena is mapped in stretches. Definitions across two stretches are found again, by the shim
+ * and by the daemon.
+ */
 TS_TEST(definitions_across_stretches)
 {
 	enum {
@@ -53,7 +57,7 @@ TS_TEST(definitions_across_stretches)
 
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, 4 * TS_ARENA_STRETCH_BYTES);
 	for (uint32_t i = 0; i < N; i++) {
-		/* Lengths that put some definition's header at each end of a stretch. */
+		/* The lengths put the header of some definition at each end of a stretch. */
 		memset(text, (int)('A' + i % 32), sizeof(text));
 		ids[i] = ts_definitions_string(&f.definitions, text, TS_STRING_MAX_BYTES - 16 - i);
 		ts_check(ids[i]);
@@ -70,7 +74,7 @@ TS_TEST(definitions_across_stretches)
 	fixture_deinit(&f);
 }
 
-/* A header that ends where a stretch does: its content begins the next one. */
+/* A header ends exactly at a stretch's end, so its content begins the next stretch. */
 TS_TEST(content_in_the_next_stretch)
 {
 	static char text[TS_STRING_MAX_BYTES];
@@ -106,7 +110,10 @@ TS_TEST(an_address_proves_nothing)
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	a = ts_definitions_string_cached(&f.definitions, &cache, name);
 	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, name), a);
-	/* The module is gone, and another one's name lies there: another, a longer, a shorter one. */
+	/*
+	 * The module is unloaded, and another module's name lies at the same address: a different,
+	 * a longer, and a shorter name.
+	 */
 	strcpy(name, "kernel_b");
 	b = ts_definitions_string_cached(&f.definitions, &cache, name);
 	ts_check(b != a && b);
@@ -120,7 +127,7 @@ TS_TEST(an_address_proves_nothing)
 	fixture_deinit(&f);
 }
 
-/* What the application makes up is cut, and fills half of the arena and no more: what is known already stays known. */
+/* The application's texts are cut, and fill at most half of the arena; known texts stay known. */
 TS_TEST(texts_of_the_application)
 {
 	static struct ts_string_cache cache;
@@ -134,7 +141,7 @@ TS_TEST(texts_of_the_application)
 	ts_check_int(ts_definitions_string(&f.definitions, "first", 5), first);
 	ts_check_int(ts_definitions_text_cached(&f.definitions, &cache, "first", &cut), first);
 	ts_check(!cut);
-	/* The last character that fits has two bytes, and the limit lies between them. */
+	/* The last character that fits has two bytes, and the limit lies between these bytes. */
 	memset(text, 'x', sizeof(text) - 1);
 	memcpy(text + TS_ANNOTATION_MAX_BYTES - 1, "\xc3\xa9", 2);
 	id = ts_definitions_text_cached(&f.definitions, &cache, text, &cut);
@@ -188,7 +195,7 @@ TS_TEST(a_full_arena_is_counted)
 	}
 	ts_check(n_known > 1000 && n_unknown > 1000);
 	ts_check_int(f.control->lost[TS_LOSS_ARENA_FULL], n_unknown);
-	/* What is known stays known. */
+	/* Known strings stay known. */
 	ts_check_int(ts_definitions_string(&f.definitions, "string number 0", 15), 1);
 	ts_check_int(f.control->lost[TS_LOSS_ARENA_FULL], n_unknown);
 	ts_check(f.definitions.arena->published <= f.definitions.n_bytes);

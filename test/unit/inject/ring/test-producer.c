@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards and threads: every record is read or counted, in order, from threads that come and go; a dead
- * thread's shard is used again once it is drained and not before.
+ * Shards and threads: every record is read or counted, in order, while threads start and end. The
+ * shard of a dead thread is used again once it is drained, and not before.
  */
 #include <sys/resource.h>
 
@@ -38,7 +38,7 @@ static void *record_counters(void *data)
 	return NULL;
 }
 
-/* Reads a shard's records as the daemon does: copied out first, then looked at. */
+/* Reads a shard's records like the daemon: copies them first, then checks them. */
 static void drain(uint32_t i, uint64_t *position, uint64_t *last)
 {
 	struct ts_shard *shard = fixture_shard(&f, i);
@@ -85,7 +85,7 @@ TS_TEST(every_record_is_read_or_counted)
 	pthread_t threads[N_THREADS * 2];
 	uint64_t i;
 
-	/* Fewer shards than threads, and rings that fill. */
+	/* Fewer shards than threads, and rings that fill up. */
 	fixture_init(&f, N_THREADS * 2 - 2, TS_RING_MIN_BYTES, 1024 * 1024);
 	n_running = N_THREADS * 2;
 	for (i = 0; i < N_THREADS * 2; i++)
@@ -142,7 +142,10 @@ static unsigned count_lines(const char *path)
 	return n;
 }
 
-/* Threads that record once and end, 10,000 of them: the process is as after the first few. Descriptors the harness counts. */
+/*
+ * 10,000 threads record once and end. The process is then as after the first few threads. The
+ * harness counts descriptors.
+ */
 TS_TEST(threads_that_come_and_go_leave_nothing)
 {
 	unsigned n_mappings = 0, i;
@@ -154,7 +157,7 @@ TS_TEST(threads_that_come_and_go_leave_nothing)
 		ts_check(run_one());
 		ts_ring_consumer_release(fixture_shard(&f, 0), fixture_shard(&f, 0)->head);
 	}
-	/* A sanitizer keeps things of threads that are gone. */
+	/* A sanitizer keeps memory of threads that ended. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	ts_check(count_lines("/proc/self/maps") <= n_mappings + 2);
 #else
@@ -173,11 +176,11 @@ TS_TEST(a_shard_is_used_again_once_drained)
 	fixture_init(&f, 2, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	first = run_one();
 	ts_check_int(fixture_shard(&f, 0)->state, TS_SHARD_ABANDONED);
-	/* Not yet: its record was not taken. */
+	/* The first shard is not free yet: its record is not drained. */
 	second = run_one();
 	ts_check(first && second && first != second);
 	ts_check_int(f.control->n_claimed, 2);
-	/* Neither of both: the third has none. */
+	/* Neither shard is free, so the third thread has none. */
 	ts_check_int(run_one(), 0);
 	ts_check_int(f.control->lost[TS_LOSS_NO_SHARD], 1);
 	position = fixture_shard(&f, 0)->head;
@@ -228,13 +231,16 @@ TS_TEST(lossless_waits_with_a_bound)
 	ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
 	first_ns = ts_clock_monotonic_ns() - begun;
 	ts_check(first_ns > 100000000 && first_ns < UINT64_C(60000000000));
-	/* A daemon that stands still is not waited for again, which would take a hundred times as long. */
+	/*
+	 * The shim does not wait for a stalled daemon a second time; that would take a hundred
+	 * times as long.
+	 */
 	begun = ts_clock_monotonic_ns();
 	for (n = 0; n < 100; n++)
 		ts_check(!ts_thread_reserve(thread, TS_RECORD_COUNTER, 32, TS_CLOCK_MONOTONIC, 1));
 	ts_check(ts_clock_monotonic_ns() - begun < 50 * UINT64_C(500000000));
 	ts_check_int(thread->ring.shard->lost[TS_LOSS_RING_FULL], 101);
-	/* Nor one that is gone, however long it was to be waited for. */
+	/* The shim does not wait for a dead daemon either, however long its limit is. */
 	thread->stalled = false;
 	f.producer.lossless_ns = UINT64_MAX / 2;
 	f.gate.served = 0;
@@ -242,7 +248,10 @@ TS_TEST(lossless_waits_with_a_bound)
 	fixture_deinit(&f);
 }
 
-/* Once somebody found the ring full, and rang for who sleeps: from there on it waits. */
+/*
+ * Drains the ring once the producer has found it full and has rung the doorbell of the sleeping
+ * daemon. From then on the producer waits.
+ */
 static void *drain_later(void *shard)
 {
 	while (__atomic_load_n(&f.control->sleeping, __ATOMIC_ACQUIRE))
@@ -258,7 +267,10 @@ static void *leave_later(void *gate)
 	return NULL;
 }
 
-/* A wait that was not in vain stands in the ring before what was waited for; one for a daemon that goes ends with it. */
+/*
+ * A successful wait is recorded in the ring before the record that waited. A wait for a daemon that
+ * goes away ends with it.
+ */
 TS_TEST(lossless_says_how_long_it_waited)
 {
 	const struct ts_record_overhead *wait;
@@ -316,7 +328,7 @@ TS_TEST(the_doorbell_rings_past_the_watermark)
 	}
 	ts_check_int(f.control->doorbell, 1);
 	ts_check_int(f.control->sleeping, 0);
-	/* Drained: silent again until the next half. */
+	/* After draining, the producer does not ring until the ring is half full again. */
 	ts_ring_consumer_release(thread->ring.shard, thread->ring.head);
 	f.control->sleeping = 1;
 	for (n = 0; n < 400; n++) {
@@ -332,7 +344,7 @@ static bool is_mapped(const void *page)
 	return !mincore((void *)(uintptr_t)page, 4096, (unsigned char[1]){0}) || errno != ENOMEM;
 }
 
-/* The child has neither the rings nor the right to them; ending its threads must not touch them. */
+/* The child has no mapping of the rings; the end of its threads must not touch them. */
 TS_TEST(a_forked_child_has_no_rings)
 {
 	int status;
@@ -342,13 +354,13 @@ TS_TEST(a_forked_child_has_no_rings)
 	record_one(NULL);
 	pid = fork();
 	if (!pid) {
-		/* As the wiped page says it. */
+		/* The wiped page has this value in a child. */
 		f.gate.alive = 0;
 		ts_check(!is_mapped(f.memory.control));
 		ts_check(!is_mapped(f.memory.arena));
 		ts_check(!is_mapped(f.producer.shards[0]));
 		ts_check(!is_mapped(f.definitions.stretches[0]));
-#ifndef __SANITIZE_THREAD__ /* whose own thread would keep the child alive for ever */
+#ifndef __SANITIZE_THREAD__ /* its own thread would keep the child alive for ever */
 		pthread_exit(NULL);
 #endif
 		_exit(0);
@@ -380,6 +392,6 @@ TS_TEST(the_session_shrinks_to_fit_its_limits)
 	close(fd);
 	limit.rlim_cur = 4096;
 	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	/* No SIGXFSZ: it is not even tried. */
+	/* No SIGXFSZ: the shim does not even try. */
 	ts_check_int(ts_session_new(&options, &fd, &memory), -ENOMEM);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For test-python.py, which loads this into an interpreter: takes the calling thread's stack as the shim does and hands
- * its frames out as text, a line each, the innermost first.
+ * For test-python.py, which loads this library into an interpreter. It captures the calling
+ * thread's stack with the shim's code and returns the frames as text, one per line, innermost
+ * first.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -14,11 +15,14 @@
 static struct ts_stack_walker walker;
 static struct ts_definitions definitions;
 static struct ts_session_memory memory;
-static const uint8_t *arena_bytes; /* as a daemon maps them */
+static const uint8_t *arena_bytes; /* mapped like the daemon's */
 static __thread struct ts_stack_cache *cache;
 static char text[1 << 20];
 
-/* Returns 0, or why there is nothing to test: 1 no unwinder, 2 libraries cannot be watched, 3 no memory. */
+/*
+ * Returns 0, or the reason why there is nothing to test: 1 no unwinder, 2 libraries cannot be
+ * watched, 3 no memory.
+ */
 PUBLIC int stacks_init(int check);
 PUBLIC const char *stacks_why(void);
 PUBLIC uint32_t stacks_take(uint32_t *ret_flags);

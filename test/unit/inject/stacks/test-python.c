@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interpreters that are not what is read, played by this program: each is refused, with a reason, and nothing is read that
- * is not there. Those that are read are tried in themselves, by test-python.py.
+ * Interpreters that the shim does not support, imitated by this program. Each is refused with a
+ * reason, and no unmapped memory is read. test-python.py tests the supported interpreters.
  */
 #include <sys/mman.h>
 
@@ -86,7 +86,7 @@ TS_TEST(free_threaded_builds)
 {
 	version = "3.13.0 experimental free-threading build (main)";
 	check_refused("free-threading");
-	/* Or by what the table says. */
+	/* Or as the table of offsets reports it. */
 	version = "3.13.0 (main)";
 	set_table(1);
 	check_refused("free-threaded");
@@ -108,7 +108,9 @@ TS_TEST(a_table_that_says_otherwise)
 	check_refused("another version");
 }
 
-/* Every word of the state is `word`; what is read through it must not be believed. */
+/*
+ * Every word of the state is `word`; the reader must not trust anything that it reads through it.
+ */
 static void check_memory(const char *which, uint64_t word)
 {
 	static uint64_t state[64];
@@ -142,7 +144,7 @@ TS_TEST(memory_that_is_laid_out_otherwise)
 		check_memory(versions[i], 8);
 		check_memory(versions[i], 0xfffffffffffffff8);
 		check_memory(versions[i], (uintptr_t)elsewhere);
-		/* A ring of what could be frames. */
+		/* A cycle of words that could be frames. */
 		elsewhere[0] = elsewhere[1] = elsewhere[4] = (uintptr_t)elsewhere;
 		check_memory(versions[i], (uintptr_t)elsewhere);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of programs that know their own: what is recognised is what was there, frame by frame. Every capture is also
- * unwound in full and compared (`check`); the tests add what they know themselves, and which tier must have answered. Built
- * with little optimisation, so that a place in the source is one place in the program.
+ * Stacks of programs that know their own frames: each recognised stack equals the real one, frame
+ * by frame. Every capture is also unwound in full and compared (`check`). The tests also compare
+ * with the frames that they know, and check which tier answered. Built with little optimisation, so
+ * that each place in the source is one place in the program.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,7 +26,7 @@ static __thread uint32_t last_flags;
 #else
 #define NOINLINE __attribute__((noinline, noclone))
 #endif
-/* After a call: it is no tail call, and what it returned is not known to the compiler. */
+/* Used after a call: the call is no tail call, and the compiler does not know its result. */
 #define KEEP(r) __asm__ volatile("" : "+r"(r))
 
 static void set_up(uint64_t arena_bytes)
@@ -37,7 +38,7 @@ static void set_up(uint64_t arena_bytes)
 #if !defined(__x86_64__)
 	ts_skip("stacks are recognised on x86-64 alone");
 #endif
-	/* Everything is in one file here: nothing of it is to be left out. */
+	/* Test and shim are one file here, so the walker must not skip the shim's frames. */
 	memset(walker.skip, 0, sizeof(walker.skip));
 	ts_check(walker.watch.works);
 	ts_check(walker.watch.n_added >= 1);
@@ -61,7 +62,7 @@ static const uint64_t *frames_of(uint32_t id, uint32_t *ret_n)
 	return (const uint64_t *)(definition + 1);
 }
 
-/* How many frames of a stack lie in the function. */
+/* Number of frames of a stack that lie in the function. */
 static uint32_t count_in(uint32_t id, const void *function)
 {
 	uintptr_t start, end;
@@ -114,7 +115,7 @@ TS_TEST(recursion_of_known_depth)
 			ids[i] = last_id;
 		}
 	}
-	/* Told once, told twice, known. */
+	/* Each stack is walked twice and then recognised. */
 	check_counts(3 * TS_ARRAY_LEN(depths), 2 * TS_ARRAY_LEN(depths), 0);
 	fixture_deinit(&f);
 }
@@ -135,7 +136,7 @@ TS_TEST(ten_thousand_deep)
 	ts_check_int(definition->flags, TS_STACK_TRUNCATED);
 	ts_check_int(definition->n, TS_STACK_DEPTH_MAX);
 	check_counts(2, 2, 0);
-	/* What is cut off is another stack than one that ends there. */
+	/* A stack that was cut is different from a stack that ends at the same frame. */
 	recurse(100);
 	ts_check(!last_flags && last_id != id);
 	fixture_deinit(&f);
@@ -184,7 +185,10 @@ TS_TEST(a_library_with_frame_pointers)
 	go_through(TEST_STACK_LIBRARY_FP);
 }
 
-/* The same functions at the same addresses, but with other frames: what was remembered of one is wrong for the other. */
+/*
+ * The same functions at the same addresses with other frames: cached rules of one library are wrong
+ * for the other.
+ */
 TS_TEST(a_library_goes_and_another_comes_in_its_place)
 {
 	static const char *const paths[] = {TEST_STACK_LIBRARY, TEST_STACK_LIBRARY_BIG,
@@ -208,13 +212,16 @@ TS_TEST(a_library_goes_and_another_comes_in_its_place)
 					last_id,
 					(void *)ts_test_run_a_library_goes_and_another_comes_in_its_place),
 				1);
-			/* The first after a load is recognised by nothing, though it may look the same. */
+			/*
+			 * The first stack after a load is never recognised, even if it looks the
+			 * same.
+			 */
 			ts_check(j || ts_stack_counts(&walker).n_cached == n_cached);
 			n_cached = ts_stack_counts(&walker).n_cached;
 		}
 		ts_check_int(dlclose(library.handle), 0);
 	}
-	/* Else nothing was tried here. */
+	/* Otherwise this test has tested nothing. */
 	ts_check(n_same > 2);
 	ts_check(n_cached >= 60);
 	check_counts(n_cached, 120 - n_cached, 0);
@@ -231,7 +238,7 @@ TS_TEST(nothing_is_kept_past_a_load)
 	handle = dlopen(TEST_STACK_LIBRARY, RTLD_NOW);
 	ts_check(handle && ts_loader_generation(&walker.watch) != generation);
 	generation = ts_loader_generation(&walker.watch);
-	/* Loaded already: nothing came. */
+	/* The library was loaded already, so the generation does not change. */
 	ts_check(dlopen(TEST_STACK_LIBRARY, RTLD_NOW) == handle);
 	ts_check(ts_loader_generation(&walker.watch) == generation);
 	dlclose(handle);
@@ -242,7 +249,7 @@ TS_TEST(nothing_is_kept_past_a_load)
 	fixture_deinit(&f);
 }
 
-/* A count that does not count ends the watching, and then libunwind answers. */
+/* If the loader's count is wrong, watching ends, and from then on libunwind answers. */
 TS_TEST(a_wrong_count_is_noticed)
 {
 	static const uint64_t wrong = 1;
@@ -311,7 +318,7 @@ TS_TEST(a_signal_handler)
 
 	set_up(1024 * 1024);
 	ts_check_int(sigaltstack(&stack, NULL), 0);
-	/* libunwind's first work in a thread allocates, which is not for a handler. */
+	/* libunwind's first walk in a thread allocates memory, which a handler must not do. */
 	recurse(1);
 	for (i = 0; i < 8; i++) {
 		action.sa_flags = i < 4 ? 0 : SA_ONSTACK;
@@ -320,7 +327,7 @@ TS_TEST(a_signal_handler)
 		ts_check_int(count_in(last_id, (void *)recurse), 4);
 		ts_check_int(count_in(last_id, (void *)interrupted), 1);
 	}
-	/* What was interrupted did not call: no rule for callers goes that way. */
+	/* The interrupted function made no call, so no rule for callers applies. */
 	check_counts(0, 1, 8);
 	fixture_deinit(&f);
 }
@@ -366,7 +373,7 @@ TS_TEST(exceptions_in_flight)
 		ts_check_int(call(capture, NULL), 0);
 		ts_check_int(count_in(last_id, (void *)ts_test_run_exceptions_in_flight), 1);
 	}
-	/* Two a call, of which the one below the C++ unwinder may need libunwind. */
+	/* Two captures per call. The one below the C++ unwinder may need libunwind. */
 	counts = ts_stack_counts(&walker);
 	ts_check_int(counts.n_differ, 0);
 	ts_check_int(counts.n_cached + counts.n_walked + counts.n_unwound, 10);
@@ -405,7 +412,7 @@ TS_TEST(threads)
 	fixture_deinit(&f);
 }
 
-/* Without its parent's memory (the session's is not inherited), over the same stack. */
+/* The child has no mapping of the session, but the same stack. */
 TS_TEST(a_forked_child_unwinds_its_own)
 {
 	volatile int round, i;
@@ -434,7 +441,7 @@ TS_TEST(a_forked_child_unwinds_its_own)
 	fixture_deinit(&f);
 }
 
-/* Two functions that call each other by the bits of a number: as many stacks as numbers. */
+/* Two functions that call each other by the bits of a number: each number has its own stack. */
 static NOINLINE int by_bits_one(uint32_t number, int n_bits);
 static NOINLINE int by_bits_zero(uint32_t number, int n_bits)
 {
@@ -473,7 +480,9 @@ TS_TEST(a_hundred_thousand_distinct_stacks)
 	uint32_t round, i;
 
 	set_up(64 * 1024 * 1024);
-	/* Checked as a whole by what the bits say; unwinding in full is for the first round. */
+	/*
+	 * The bits of the number verify the whole stack; only the first round also unwinds in full.
+	 */
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < N; i++) {
 			by_bits_zero(i, 17);
@@ -482,7 +491,7 @@ TS_TEST(a_hundred_thousand_distinct_stacks)
 		}
 		walker.check = false;
 	}
-	/* Ids are dense: as many as there are numbers. */
+	/* Ids are dense: there are as many ids as numbers. */
 	for (i = 0; i < N; i++)
 		ts_check(ids[i] >= 1 && ids[i] <= N);
 	ts_check(!fixture_definition(&f, TS_DEF_STACK, N + 1));
@@ -504,7 +513,7 @@ static uint32_t chance(uint32_t n)
 
 static NOINLINE int wander(int depth);
 
-/* A frame of a size that is known only when it runs: its CFA comes from the frame pointer. */
+/* A frame whose size is known only at run time: its CFA is computed from the frame pointer. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Walloca"
 static NOINLINE int wander_sized(int depth)
@@ -521,7 +530,7 @@ static NOINLINE int wander_sized(int depth)
 
 #pragma GCC diagnostic pop
 
-/* A frame that aligns its stack: its CFA is kept in a word. */
+/* A frame that aligns its stack: a word in the frame has its CFA. */
 static NOINLINE int wander_aligned(int depth)
 {
 	_Alignas(64) volatile char room[64];
@@ -534,7 +543,7 @@ static NOINLINE int wander_aligned(int depth)
 	return r + room[0] - 1;
 }
 
-/* The frame pointer is a register like any other here. */
+/* The frame pointer is a general register in this function. */
 static NOINLINE int wander_register(int depth)
 {
 	int r;
@@ -563,7 +572,10 @@ static NOINLINE int wander(int depth)
 	return r;
 }
 
-/* Frames of every kind in every order, over stale words of each other: equal stack pointers, unequal stacks. */
+/*
+ * Frames of every kind in every order, over stale words of earlier frames: the stack pointers are
+ * equal, the stacks are not.
+ */
 TS_TEST(frames_of_all_kinds_by_chance)
 {
 	struct ts_stack_counts counts;
@@ -571,7 +583,7 @@ TS_TEST(frames_of_all_kinds_by_chance)
 
 	set_up(64 * 1024 * 1024);
 	for (i = 0; i < 60000; i++) {
-		/* Each seed comes again and again. */
+		/* Each seed comes many times. */
 		chance_state = i * 2654435761u % 3000;
 		wander(1 + (int)(chance_state % 9));
 	}
@@ -617,14 +629,16 @@ static void hold_locks(pthread_t *thread, int *step)
 TS_TEST(what_was_seen_needs_no_lock)
 {
 	pthread_t thread;
-	/* Volatile, so that the compiler makes no two places of one. */
+	/* Volatile, so that the compiler does not duplicate the call site. */
 	volatile int i;
 	int step = 0;
 
 	set_up(1024 * 1024);
 	walker.check = false;
 	for (i = 0; i < 2; i++) {
-		/* The second time with the locks held elsewhere, from the same place. */
+		/*
+		 * The second round runs from the same place, while another thread holds the locks.
+		 */
 		if (i)
 			hold_locks(&thread, &step);
 		recurse_often(i ? 100 : 3);

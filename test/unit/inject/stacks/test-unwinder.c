@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libunwind as the shim uses it: what it asks the kernel is answered without a descriptor, and rightly.
+ * libunwind in the shim: its queries to the kernel are answered without a descriptor, and
+ * correctly.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -24,13 +25,13 @@ TS_TEST(what_can_be_read)
 	ts_check(ts_unwinder_can_read(pages + 4095));
 	ts_check(!ts_unwinder_can_read(pages + 4096));
 	ts_check(!ts_unwinder_can_read(NULL));
-	/* What was read is no mask for signals. */
+	/* The probed bytes were not installed as a signal mask. */
 	sigprocmask(SIG_SETMASK, NULL, &after);
 	ts_check(!memcmp(&before, &after, sizeof(before)));
 	munmap(pages, 8192);
 }
 
-/* The harness counts descriptors. A stale errno is no reason to try for ever. */
+/* The harness counts descriptors. A stale errno must not cause an endless retry. */
 TS_TEST(no_descriptor_and_no_loop)
 {
 	int (*backtrace)(void **frames, int n_frames);
