@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that race, or read what nobody wrote: found, with both places; and the same ones mended: nothing is found. */
+/*
+ * Kernels with races or reads of unwritten memory: the checker reports both places. Corrected
+ * versions of the same kernels: the checker reports nothing.
+ */
 #include "test/unit/ptx/device.h"
 
 #include "replay/check/check.h"
 
-/* Every kernel takes a pointer to words; %r1: the thread, %r2: the block, %rd1: p, %rd3: p + 4 * thread. */
+/*
+ * Every kernel takes a pointer p to words. %r1: the thread, %r2: the block, %rd1: p, %rd3: p + 4 *
+ * thread.
+ */
 #define KERNEL(name, body)                                                                       \
 	".visible .entry " name "(.param .u64 p)\n{\n"                                           \
 	".reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .pred %p<4>;\n"                             \
@@ -18,11 +24,14 @@
 
 #define BLOCK_BARRIER "bar.sync 0;\n"
 #define WARP_BARRIER  "bar.warp.sync 0xffffffff;\n"
-/* One's own word is written, and after `order` another's read. */
+/* Writes the thread's own word, and after `order` reads the word of another thread. */
 #define EXCHANGE(order, other)                                           \
 	"st.shared.u32 [%r5], %r1;\n" order "ld.shared.u32 %r8, [" other \
 	"];\nst.global.u32 [%rd3], %r8;\n"
-/* All but the first thread hand p[thread] over to it by a counter behind them. */
+/*
+ * Each block writes p[block]; the last block to add to a counter behind these words reads another
+ * block's word.
+ */
 #define LAST(fence, add)                                                                      \
 	"mul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.u32 %r8, %r2, 7;\n"       \
 	"st.global.u32 [%rd5], %r8;\n" fence add " %r9, [%rd1+1024], 1;\n"                    \
@@ -32,7 +41,7 @@
 	"again:\natom.global.cas.b32 %r8, [%rd1+1024], 0, 1;\nsetp.ne.u32 %p1, %r8, 0;\n@%p1 bra again;\n" fence \
 	"ld.global.u32 %r9, [%rd1];\nadd.u32 %r9, %r9, 1;\nst.global.u32 [%rd1], %r9;\n" fence                   \
 	"atom.global.exch.b32 %r8, [%rd1+1024], 0;\n"
-/* Warp 0 makes what warp 1 takes, by barriers that not all wait at. */
+/* Warp 0 writes words that warp 1 reads, ordered by barriers at which not all threads wait. */
 #define PRODUCER(first)                                                                \
 	"setp.gt.u32 %p1, %r1, 31;\n@%p1 bra take;\nst.shared.u32 [%r5], %r1;\n" first \
 	"bra.uni done;\n"                                                              \
@@ -116,7 +125,7 @@ static void bench_deinit(struct bench *b)
 	device_close(&b->device);
 }
 
-/* The only finding, or NULL. */
+/* Returns the only finding; NULL: there is none. */
 static const struct ts_check_finding *only(struct bench *b)
 {
 	size_t n;
@@ -202,7 +211,7 @@ TS_TEST(a_race_has_both_places)
 	struct ts_check_finding finding = race("exchange_race", 1, 64);
 	struct ts_check_side read = finding.access, write = finding.earlier;
 
-	/* Warp 0 runs first, so that what it reads is what warp 1 writes later. */
+	/* Warp 0 may run first: then it reads words that warp 1 writes later. */
 	if (finding.access.is_write) {
 		read = finding.earlier;
 		write = finding.access;
@@ -228,7 +237,10 @@ TS_TEST(unwritten)
 	ts_check_int(finding->n, 32);
 	bench_deinit(&b);
 
-	/* The system's part is zero: the barriers of cooperative groups rely on it. */
+	/*
+	 * The system's part of shared memory is zero: the barriers of cooperative groups rely on
+	 * it.
+	 */
 	bench_init(&b, text, TS_CHECK_INIT);
 	DEVICE_RUN(&b.device, "reserved_shared", 1, 32, b.words);
 	ts_check(!only(&b));
@@ -243,7 +255,7 @@ TS_TEST(unwritten)
 	ts_check_int(finding->address, 64);
 	bench_deinit(&b);
 
-	/* Words 64 to 95, of which 70 is not there. */
+	/* Words 64 to 95; word 70 is not written. */
 	bench_init(&b, text, TS_CHECK_INIT);
 	more = device_alloc(&b.device, 512);
 	ts_check_int(ts_check_alloc(b.check, more, 512, 0), 0);
@@ -259,7 +271,7 @@ TS_TEST(unwritten)
 	bench_deinit(&b);
 }
 
-/* A copy of what nobody wrote is as unwritten. */
+/* A copy of unwritten memory is unwritten, too. */
 TS_TEST(copied_as_it_is)
 {
 	const struct ts_check_finding *finding;
@@ -298,8 +310,8 @@ TS_TEST(out_of_bounds)
 }
 
 /*
- * 28 bytes at p + 512, all written. NVIDIA's compiler loads the last three words as a vector of four where the alignment makes that
- * safe.
+ * 28 bytes at p + 512, all written. If the alignment makes it safe, NVIDIA's compiler loads the
+ * last three words as a vector of four.
  */
 #define SEVEN                                                                   \
 	"mov.u32 %r8, 5;\nst.global.v4.u32 [%rd1+512], {%r8, %r8, %r8, %r8};\n" \
@@ -317,7 +329,7 @@ static const char padding[] = PTX_HEAD ".shared .align 128 .b8 odd[4];\n" KERNEL
 			KERNEL("shared",
 			       "mov.u32 %r8, odd;\nst.shared.u32 [%r8], %r1;\nst.shared.u32 [%r4+4160], %r1;\n");
 
-/* The finding in a kernel that is given 28 bytes of allocated memory; 0: none. */
+/* Address of the finding in a kernel that gets 28 bytes of allocated memory; 0: none. */
 static uint64_t found_in_padding(const char *kernel, uint32_t what)
 {
 	const struct ts_check_finding *finding;
@@ -351,8 +363,10 @@ TS_TEST(padding_is_out_of_bounds)
 	ts_check_int(found_in_padding("used", TS_CHECK_RACES), 0);
 }
 
-/* What one launch did is over when the next one begins. */
-/* What is written lies in another allocation: how the kernel came there matters. */
+/*
+ * Findings of a kernel that writes into another allocation; the result depends on the source of the
+ * address.
+ */
 static size_t strays_into(const char *kernel, uint32_t what, bool is_at_end, uint32_t flags)
 {
 	struct bench b;
@@ -391,9 +405,9 @@ TS_TEST(another_allocation)
 	ts_check_int(strays("far", TS_CHECK_BOUNDS, false), 1);
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, false), 0);
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, true), 0);
-	/* Who does not ask is not told. */
+	/* Without TS_CHECK_BOUNDS there is no such finding. */
 	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
-	/* Mapped memory that lies side by side is one stretch. */
+	/* Neighbouring mapped ranges are one range. */
 	ts_check_int(strays_into("far", TS_CHECK_BOUNDS, false,
 				 TS_CHECK_ALLOC_WRITTEN | TS_CHECK_ALLOC_MAPPED),
 		     0);
@@ -404,7 +418,10 @@ static const uint8_t *memory_of(void *userdata, uint64_t address, uint64_t n_byt
 	return device_host(userdata, address);
 }
 
-/* Findings of a kernel that goes elsewhere, with a constant that is a pointer there, or is none; and where constants cannot be read. */
+/*
+ * Findings of a kernel that writes into another allocation. The image has a constant, which is a
+ * pointer there or is not; `is_known` selects whether the checker can read constants.
+ */
 static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
 {
 	static const char constants[] = PTX_HEAD ".const .align 8 .u64 where[2] = {1, 2};\n" KERNEL(
@@ -432,7 +449,7 @@ static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
 	return n;
 }
 
-/* What a constant is counts, not that there is one. */
+/* The value of the constant matters, not its presence. */
 TS_TEST(a_pointer_in_constant_memory)
 {
 	ts_check_int(with_constant("by_constant", true, true), 0);
@@ -441,7 +458,7 @@ TS_TEST(a_pointer_in_constant_memory)
 	ts_check_int(with_constant("far", false, false), 0);
 }
 
-/* The pointer lies in memory that a kernel allocated, and nobody else knows of. */
+/* The pointer lies in memory that a kernel allocated and that the checker does not know. */
 TS_TEST(a_pointer_in_the_heap)
 {
 	struct bench b;
@@ -450,7 +467,7 @@ TS_TEST(a_pointer_in_the_heap)
 	bench_init(&b, text, TS_CHECK_BOUNDS);
 	other = device_alloc(&b.device, 4096);
 	ts_check_int(ts_check_alloc(b.check, other, 4096, TS_CHECK_ALLOC_WRITTEN), 0);
-	/* What the pointer to the node lies beside. */
+	/* An allocation between the kernel's buffer and the node with the pointer. */
 	between = device_alloc(&b.device, 512);
 	ts_check_int(ts_check_alloc(b.check, between, 512, TS_CHECK_ALLOC_WRITTEN), 0);
 	node = device_alloc(&b.device, 16);
@@ -461,7 +478,10 @@ TS_TEST(a_pointer_in_the_heap)
 	bench_deinit(&b);
 }
 
-/* What counts from 1 has a pointer to before its first element: into the one before, where they lie side by side. */
+/*
+ * Code that counts from 1 has a pointer before its first element. If allocations are neighbours,
+ * that pointer lies in the previous one.
+ */
 TS_TEST(a_pointer_before_what_it_is_to)
 {
 	struct bench b;
@@ -475,7 +495,7 @@ TS_TEST(a_pointer_before_what_it_is_to)
 	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
 	DEVICE_RUN(&b.device, "counts_from_one", 1, 1, b.words);
 	ts_check(!only(&b));
-	/* Far before it is in the other one alone. */
+	/* A pointer far before the allocation belongs to the other allocation only. */
 	word = other - 400;
 	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
 	DEVICE_RUN(&b.device, "counts_from_100", 1, 1, b.words);
@@ -484,6 +504,7 @@ TS_TEST(a_pointer_before_what_it_is_to)
 	bench_deinit(&b);
 }
 
+/* The accesses of one launch are complete when the next one begins. */
 TS_TEST(launch_after_launch)
 {
 	struct bench b;
@@ -496,7 +517,7 @@ TS_TEST(launch_after_launch)
 	bench_deinit(&b);
 }
 
-/* Looking on changes nothing that is computed or counted. */
+/* Checking does not change results or counts. */
 TS_TEST(as_without)
 {
 	struct ts_ptx_stats with;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs whose operations nothing orders, or whose host memory changes under a copy: found; and the same ones mended. */
+/*
+ * Programs with unordered operations, or with host memory that changes under a copy: the checker
+ * reports them. It reports nothing for the corrected versions.
+ */
 #include "test/unit/exec/program.h"
 
 #include "replay/check/check.h"
@@ -71,7 +74,7 @@ static uint64_t add(struct maker *maker, uint64_t stream)
 		   .grid_y = 1, .grid_z = 1, .block_x = N, .block_y = 1, .block_z = 1);
 }
 
-/* From pinned memory, all words of one value. */
+/* Copies N equal words from pinned memory. */
 static uint64_t upload(struct maker *maker, uint64_t stream, uint32_t value)
 {
 	struct ts_row_operation row = maker_copy(4 * N, TS_OPERATION_SRC_HOST | TS_OPERATION_ASYNC);
@@ -95,7 +98,7 @@ enum order {
 	BY_LEGACY,
 };
 
-/* Two launches of the same kernel on the same words, in two streams. */
+/* Launches the same kernel on the same words in two streams. */
 static void two_streams(struct bench *b, enum order order, uint32_t non_blocking)
 {
 	struct maker *maker = &b->maker;
@@ -166,7 +169,10 @@ static void feed(struct feeder *feeder, struct ts_row_operation row)
 
 #define FEED(feeder, ...) feed(feeder, (struct ts_row_operation){__VA_ARGS__})
 
-/* Of more events than are kept, too, a wait is for what was there when the event was recorded, and for no more. */
+/*
+ * More event records than the checker keeps: a wait still covers exactly the operations before the
+ * record.
+ */
 TS_TEST(more_events_than_are_kept)
 {
 	for (int is_late = 0; is_late < 2; is_late++) {
@@ -212,7 +218,7 @@ TS_TEST(both_operations_are_named)
 	bench_deinit(&b);
 }
 
-/* Memory that comes again is another's, whatever was done where it lies. */
+/* Memory that is allocated again is new memory, whatever accessed the old memory at its address. */
 TS_TEST(freed_and_allocated)
 {
 	struct maker *maker;
@@ -269,7 +275,7 @@ TS_TEST(host_memory_that_stays)
 	bench_deinit(&b);
 }
 
-/* A kernel that faults is found, and what comes behind it is not done. */
+/* A kernel that faults is reported, and later operations do not run. */
 TS_TEST(out_of_bounds)
 {
 	struct ts_exec_options options = {.n_threads = 1};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures made up for tests: operations put one after the other, as a program's would be, and done again. */
+/*
+ * Artificial captures for tests: a maker puts operations one after the other, like a program's, and
+ * an executor replays them.
+ */
 #pragma once
 
 #include "test/unit/harness.h"
@@ -11,11 +14,11 @@
 #include "replay/exec/exec.h"
 #include "sbt/writer.h"
 
-/* What it is done again on: programs are tested on each executor that computes. */
+/* The executor of the replay: programs are tested on each executor that computes. */
 #ifndef EXECUTOR
 #define EXECUTOR ts_exec_vgpu
 #endif
-/* A driver gives memory by whole granules, keeps to itself what variables there are, and places them as it likes. */
+/* A driver allocates whole granules, hides the memory of variables, and places variables itself. */
 #define IS_VGPU (!strcmp(EXECUTOR.name, "vgpu"))
 #define NOWHERE UINT64_C(0x10000)
 
@@ -29,7 +32,10 @@
 #define BUFFER	UINT64_C(0x7f1234560000)
 #define N	256u
 
-/* add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words. spin(p, x): x rounds. */
+/*
+ * add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words.
+ * spin(p, x): loops x times.
+ */
 #define KERNEL_HEAD(name)                                             \
 	".visible .entry " name "(.param .u64 p, .param .u32 x)\n{\n" \
 	"	.reg .b32 %r<6>;\n	.reg .b64 %rd<6>;\n"                     \
@@ -53,7 +59,7 @@ struct maker {
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *session;
 	uint64_t sequence;
-	uint32_t context; /* of what is put */
+	uint32_t context; /* for the next operation */
 };
 
 static inline void maker_init(struct maker *maker)
@@ -86,7 +92,7 @@ static inline uint32_t maker_string(struct maker *maker, const char *text)
 	return id;
 }
 
-/* Returns its sequence. */
+/* Returns the operation's sequence number. */
 static inline uint64_t maker_put(struct maker *maker, struct ts_row_operation row)
 {
 	row.start_ns = 1000 + ++maker->sequence;
@@ -105,7 +111,7 @@ static inline void maker_function(struct maker *maker, uint64_t handle, const ch
 	    .name = maker_string(maker, name));
 }
 
-/* A context, the module and its functions, a buffer of N words, all 5. */
+/* Puts a context, the module and its functions, and a buffer of N words, all 5. */
 static inline void maker_begin(struct maker *maker)
 {
 	PUT(maker, .kind = TS_OPERATION_CONTEXT_CREATE, .object = 0xc0ffee);
@@ -144,7 +150,7 @@ static inline struct ts_row_operation maker_copy(uint64_t bytes, uint32_t flags)
 					 .flags = flags};
 }
 
-/* Reads the buffer back, which was all `value` when it was captured. */
+/* Reads the buffer back; each of its words was `value` at the capture. */
 static inline uint64_t maker_read(struct maker *maker, uint32_t value)
 {
 	struct ts_row_operation row = maker_copy(4 * N, TS_OPERATION_DST_HOST);
@@ -158,7 +164,7 @@ static inline uint64_t maker_read(struct maker *maker, uint32_t value)
 	return maker_put(maker, row);
 }
 
-/* The finished file. */
+/* Finishes the file and opens it. */
 static inline struct ts_sbt_reader *maker_finish(struct maker *maker)
 {
 	struct ts_sbt_reader *reader;
@@ -179,7 +185,10 @@ static inline struct ts_sbt_reader *maker_finish(struct maker *maker)
 	return reader;
 }
 
-/* Does it again, once, kernels one after the other, with check points after so many operations. */
+/*
+ * Replays the program once, one kernel after the other, with a checkpoint after each points_every
+ * operations.
+ */
 static inline struct ts_exec_report program_run_with(struct ts_sbt_reader *reader,
 						     uint64_t points_every,
 						     const struct ts_exec_query *query)

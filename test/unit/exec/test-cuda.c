@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Over the driver's interface: memory that cannot lie where it was, by what is told of it; what is staged; handles that go with
- * their context.
+ * Replay over the driver's interface: memory that cannot have its old address, and reports that use
+ * the old address; staged copies; handles that end with their context.
  */
 #include "test/unit/exec/program.h"
 
@@ -46,7 +46,10 @@ TS_TEST(where_it_was)
 	ts_check(strstr(report.notes.device, "CUDA ") != NULL);
 }
 
-/* Memory in a place that this process has: kernels are handed where it lies now, and what comes back has its old place. */
+/*
+ * The buffer's old address is in use in this process: kernels get the new address, and contents
+ * that come back have the old address.
+ */
 TS_TEST(elsewhere)
 {
 	struct ts_row_operation row = maker_copy(4 * N, TS_OPERATION_DST_HOST);
@@ -72,7 +75,9 @@ TS_TEST(elsewhere)
 		words[i] = 7;
 	row.content = maker_blob(&maker, words, sizeof(words));
 	maker_put(&maker, row);
-	/* Of the words of a content one is an address of it: it stays. */
+	/*
+	 * One word of the content is an address inside the content: the replay does not change it.
+	 */
 	row = maker_copy(sizeof(pointers), TS_OPERATION_SRC_HOST);
 	row.dst = BUFFER;
 	row.content = maker_blob(&maker, pointers, sizeof(pointers));
@@ -92,7 +97,10 @@ TS_TEST(elsewhere)
 	munmap(taken, 2 * GRANULE);
 }
 
-/* Neighbours share granules, which come and go with them; one lies across what another one had. */
+/*
+ * Neighbours share granules, which are allocated and freed with them. One allocation spans the
+ * place of a former one.
+ */
 TS_TEST(neighbours)
 {
 	struct ts_exec_report report;
@@ -123,7 +131,7 @@ TS_TEST(neighbours)
 #define PIECE (UINT64_C(1) << 16)
 #define LARGE (320 * PIECE)
 
-/* So many pieces of one value. */
+/* Content of n pieces of one value. */
 static uint32_t content(struct maker *maker, uint8_t value, uint32_t n)
 {
 	uint8_t *piece = malloc(PIECE);
@@ -142,7 +150,10 @@ static uint32_t content(struct maker *maker, uint8_t value, uint32_t n)
 	return blob;
 }
 
-/* More than is staged at once, in pieces and in one, while a kernel holds up the stream that they are copied in. */
+/*
+ * More bytes than the staging buffer, in pieces and in one copy, while a kernel delays the stream
+ * of the copies.
+ */
 TS_TEST(much_that_is_staged)
 {
 	struct ts_row_operation in, out;
@@ -171,7 +182,7 @@ TS_TEST(much_that_is_staged)
 	same(&report, 3);
 }
 
-/* What a context had goes with it; who then destroys it does no harm. */
+/* A context's objects end with it; a later destroy of such an object does no harm. */
 TS_TEST(a_context_that_ends)
 {
 	struct ts_exec_report report;
@@ -203,7 +214,7 @@ TS_TEST(a_context_that_ends)
 	ts_check_str(report.text, "the stream is not there");
 }
 
-/* 2^32 rounds take longer than any test may: nothing else begins while they do. */
+/* 2^32 rounds take longer than any test may: no later operation begins meanwhile. */
 TS_TEST(a_kernel_that_is_left)
 {
 	const struct ts_exec_options options = {.n_threads = 1, .time_ns = 100000000};
@@ -230,6 +241,6 @@ TS_TEST(a_kernel_that_is_left)
 	ts_exec_results_deinit(&results);
 	ts_exec_program_free(program);
 	ts_sbt_reader_free(reader);
-	/* As tsctl does: whatever the driver does at an end would wait. */
+	/* Exits like tsctl: the driver's cleanup would wait for the kernel. */
 	_exit(0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures that are sound: what comes out the same, what does not, and what that is called. */
+/* Sound captures: results that are equal, results that differ, and the report of a difference. */
 #include "test/unit/exec/program.h"
 
 TS_TEST(the_same)
@@ -41,7 +41,7 @@ TS_TEST(a_difference_has_a_place)
 	row.src = BUFFER;
 	row.content = maker_blob(&maker, words, sizeof(words));
 	sequence = maker_put(&maker, row);
-	/* A later one is not the first. */
+	/* Only the first difference is reported, not this later one. */
 	maker_read(&maker, 99);
 	reader = maker_finish(&maker);
 	report = program_run(reader);
@@ -52,7 +52,7 @@ TS_TEST(a_difference_has_a_place)
 	ts_check_int(report.capture.address, BUFFER + 401);
 	ts_check_int(report.capture.expected[0], 0x10);
 	ts_check_int(report.capture.found_bytes[0], 0);
-	/* The bytes in front of it are the same in both. */
+	/* The bytes before the difference are equal in both. */
 	ts_check_int(report.capture.n_before, 8);
 	ts_check_int(report.capture.before[7], 8);
 	ts_check_int(report.capture.before[6], 0);
@@ -102,7 +102,7 @@ TS_TEST(memory_at_the_end_is_compared)
 	reader = maker_finish(&maker);
 	ts_check_int(ts_exec_program_new(reader, 1, &program), 0);
 	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, NULL, NULL, &first, &report), 0);
-	/* The buffer, and the module's variable. */
+	/* The buffer and the module's variable; a driver hides the variable. */
 	ts_check_int(report.n_memory, IS_VGPU ? 2 : 1);
 	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, &first, NULL, &second, &report), 0);
 	ts_check(report.first.found && report.first.kind == TS_EXEC_RESULT_END);
@@ -113,7 +113,7 @@ TS_TEST(memory_at_the_end_is_compared)
 	ts_sbt_reader_free(reader);
 }
 
-/* Where the program was told that it lies, with its first value. */
+/* A variable at the address that the program saw, with its first value. */
 TS_TEST(variables)
 {
 	struct ts_row_operation row = maker_copy(4, TS_OPERATION_DST_HOST);
@@ -151,7 +151,7 @@ TS_TEST(results_that_come_later)
 	maker_begin(&maker);
 	row.src = BUFFER;
 	copy = maker_put(&maker, row);
-	/* Nobody waited for this one. */
+	/* The host did not wait for this copy. */
 	maker_put(&maker, row);
 	maker_launch(&maker, ADD, BUFFER, 1);
 	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
@@ -169,7 +169,7 @@ TS_TEST(results_that_come_later)
 	ts_sbt_reader_free(reader);
 }
 
-/* They may come in another order than the copies; each is compared with its own. */
+/* Results may come in another order than their copies; each is compared with its own copy. */
 TS_TEST(results_in_any_order)
 {
 	enum {
@@ -191,7 +191,7 @@ TS_TEST(results_in_any_order)
 	}
 	PUT(&maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_STREAM,
 	    .stream_handle = STREAM);
-	/* 7 and 300 have no divisor in common. */
+	/* 7 and 300 have no common divisor, so each copy occurs once. */
 	for (uint32_t k = 0; k < COPIES; k++) {
 		uint32_t i = k * 7 % COPIES, word = i == WRONG ? 0 : 6 + i;
 
@@ -207,7 +207,7 @@ TS_TEST(results_in_any_order)
 	ts_sbt_reader_free(reader);
 }
 
-/* Of four rows of eight bytes, 32 apart, into a buffer where they are 64 apart; and out again. */
+/* Four rows of eight bytes, 32 apart, are copied into a buffer with rows 64 apart, and back. */
 TS_TEST(rows)
 {
 	struct ts_row_operation in = maker_copy(8, TS_OPERATION_SRC_HOST);

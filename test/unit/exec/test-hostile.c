@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures that lie: each is refused by name, or does no more than the device it is given lets it; none touches anything
- * else of this process, which is watched by a page of its own and, in sanitizer builds, by the sanitizer.
+ * Captures with false contents. Each is refused with a reason, or does only what the device allows.
+ * None touches other memory of this process: a page of its own detects that, and in sanitizer
+ * builds the sanitizer does.
  */
 #include "test/unit/exec/program.h"
 
 #include "replay/exec/exec-objects.h"
 
-/* What a capture may try to reach. */
+/* Memory that a hostile capture tries to reach. */
 static uint8_t secret[4096];
 
 #define SHARED UINT64_C(0x7f2345670000)
@@ -26,7 +27,7 @@ static void refused(struct maker *maker, const char *why)
 	ts_sbt_reader_free(reader);
 }
 
-/* This process's own memory is none of the device's. */
+/* This process's own memory is not device memory. */
 TS_TEST(copies_to_and_from_this_process)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -68,7 +69,7 @@ TS_TEST(copies_to_and_from_this_process)
 	refused(&maker, "in no allocation");
 }
 
-/* An allocation where this process has something is the device's own all the same. */
+/* An allocation at an address that this process uses is still separate device memory. */
 TS_TEST(an_allocation_over_this_process)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -98,7 +99,7 @@ TS_TEST(an_allocation_over_this_process)
 	ts_sbt_reader_free(reader);
 }
 
-/* Also what was the device's, and is not any more. */
+/* Freed device memory is not device memory either. */
 TS_TEST(after_a_free)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_DST_HOST);
@@ -119,7 +120,7 @@ TS_TEST(after_a_free)
 	refused(&maker, "nothing was allocated there");
 }
 
-/* A copy in the second context, behind a kernel that takes a while, to memory that is the first one's. */
+/* A copy in the second context, behind a slow kernel, to memory of the first context. */
 static void queue_behind_a_kernel(struct maker *maker, uint32_t device)
 {
 	struct ts_row_operation row = maker_copy(sizeof(spin_bytes), TS_OPERATION_SRC_HOST);
@@ -138,7 +139,7 @@ static void queue_behind_a_kernel(struct maker *maker, uint32_t device)
 	maker->context = CONTEXT;
 }
 
-/* Whoever is on the way to memory is waited for before it goes, whichever context and device he is on. */
+/* A free waits for all operations that use the memory, on every context and device. */
 TS_TEST(memory_that_goes_while_others_write_to_it)
 {
 	for (uint32_t device = 0; device < 2; device++)
@@ -263,7 +264,7 @@ TS_TEST(images)
 		{{0x466243b1, 1, 0x41414141, 0x41414141}, "a wrapper"},
 		{{0xba55ed50, 0x00100001, 0x7fffffff, 0x7fffffff}, "longer than what was captured"},
 		{{0xba55ed50, 0xffff0001, 8, 0}, "longer than what was captured"},
-		/* ELF, whose tables lie behind it. */
+		/* ELF, with tables beyond its end. */
 		{{0x464c457f, 0x00010102, 0, 0, 0x00be0002, 1, 0, 0x7fff},
 		 "longer than what was captured"},
 	};
@@ -282,7 +283,7 @@ TS_TEST(images)
 	refused(&maker, "its content is not in the trace");
 }
 
-/* Every kind with handles that nobody made, in an empty program and behind a whole one. */
+/* Operations of every kind with unknown handles, in an empty program and behind a complete one. */
 TS_TEST(handles_of_nothing)
 {
 	for (uint32_t kind = 0; kind < TS_OPERATION_COUNT + 3; kind++)
@@ -307,7 +308,7 @@ TS_TEST(handles_of_nothing)
 		}
 }
 
-/* A hash that is not the content's. */
+/* A hash that does not match the content. */
 TS_TEST(contents_that_are_not_what_they_say)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -324,7 +325,10 @@ TS_TEST(contents_that_are_not_what_they_say)
 	refused(&maker, "not what it was");
 }
 
-/* A variable asked for again and again, and in ever more contexts: what is kept and looked at does not grow with it. */
+/*
+ * A variable is requested again and again, and in ever more contexts: memory and search time do not
+ * grow.
+ */
 TS_TEST(variables_asked_for_again)
 {
 	enum {
@@ -364,10 +368,10 @@ TS_TEST(variables_asked_for_again)
 	ts_sbt_reader_free(reader);
 }
 
-/* Rows that lie in every column, by chance: it ends, and nothing else is touched. */
+/* Random values in every column: the replay ends, and touches nothing else. */
 TS_TEST(chance)
 {
-	/* All but the first and the last few count. */
+	/* Selects all operations but the first and the last few. */
 	const struct ts_exec_query query = {.has_ops = true, .first_op = 104, .last_op = 120};
 	uint64_t state = 88172645463325252u;
 
@@ -395,7 +399,7 @@ TS_TEST(chance)
 			row.flags &= 0x1ff;
 			row.thread = 0;
 			row.name = (uint32_t)(state >> 20) % 3;
-			/* A kernel of so many blocks ends, but not soon. */
+			/* A kernel with so many blocks would end, but not soon. */
 			row.grid_x &= 0xff;
 			row.grid_y &= 1;
 			row.grid_z &= 1;

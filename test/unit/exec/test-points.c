@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check points, selections, and what a replay is limited to. */
+/* Checkpoints, selections, and the limits of a replay. */
 #include "test/unit/exec/program.h"
 
 #include <pthread.h>
@@ -22,7 +22,10 @@ static struct done run(struct ts_exec_program *program, const struct ts_exec_opt
 	return done;
 }
 
-/* A buffer that a clock is written to, and that is made as it was: read back, memory at the end, all is the same. */
+/*
+ * A program that writes a clock to the buffer and then restores the buffer: results and final
+ * memory are equal in all runs.
+ */
 static struct ts_exec_program *hidden(struct maker *maker, struct ts_sbt_reader **ret_reader,
 				      uint64_t *ret_sequence)
 {
@@ -66,7 +69,7 @@ TS_TEST(where_replays_differ_first)
 	options.points_every = 1;
 	first = run(program, &options, NULL);
 	second = run(program, &options, &first);
-	/* Two fills, two launches. */
+	/* Two fills and two launches. */
 	ts_check_int(first.report.n_points, 4);
 	ts_check(second.report.first.found);
 	ts_check_int(second.report.first.kind, TS_EXEC_RESULT_POINT);
@@ -74,7 +77,10 @@ TS_TEST(where_replays_differ_first)
 	ts_check_int(second.report.first.op_id, 100 + sequence);
 	ts_check_int(second.report.first.address, BUFFER);
 	ts_check_int(second.report.first.bytes, 4 * N);
-	/* What the first had there cannot be had again: nothing is told of it. */
+	/*
+	 * The first run's value at that point cannot be computed again, so the report has no
+	 * values.
+	 */
 	ts_check_int(ts_exec_values(program, &EXECUTOR, &options, &first.results, &second.results,
 				    NULL, &second.report),
 		     0);
@@ -82,7 +88,10 @@ TS_TEST(where_replays_differ_first)
 	ts_exec_results_deinit(&first.results);
 	ts_exec_results_deinit(&second.results);
 
-	/* After every third: the second fill is the first that hides it. */
+	/*
+	 * After every third operation: the second fill is the first checkpoint, after the clock is
+	 * overwritten.
+	 */
 	options.points_every = 3;
 	first = run(program, &options, NULL);
 	ts_check_int(first.report.n_points, 1);
@@ -91,7 +100,10 @@ TS_TEST(where_replays_differ_first)
 	ts_sbt_reader_free(reader);
 }
 
-/* Two captures that differ in one kernel's argument stand for one program that differs from run to run. */
+/*
+ * Two captures that differ in one kernel's argument stand for one program that differs from run to
+ * run.
+ */
 TS_TEST(value_against_value)
 {
 	struct ts_exec_options options = {.n_threads = 1, .points_every = 1};
@@ -108,7 +120,7 @@ TS_TEST(value_against_value)
 		readers[i] = maker_finish(&maker);
 		ts_check_int(ts_exec_program_new(readers[i], 1, &programs[i]), 0);
 	}
-	/* It would write behind the buffer by 16 bytes: fewer threads do not. */
+	/* The kernel would write 16 bytes beyond the buffer; with fewer threads it does not. */
 	first = run(programs[0], &options, NULL);
 	ts_check(!IS_VGPU || first.report.refused);
 	ts_exec_results_deinit(&first.results);
@@ -189,7 +201,10 @@ TS_TEST(what_alone_counts)
 		ts_exec_results_deinit(&done.results);
 	}
 
-	/* A copy counts with what it brought, wherever that stands; what lies between is not done. */
+	/*
+	 * A selected copy includes its result, wherever that row is; operations between them do not
+	 * run.
+	 */
 	query.first_op = query.last_op = 100 + copy;
 	ts_check_int(ts_exec_program_select(program, &query), 0);
 	done = run(program, &options, NULL);
@@ -199,7 +214,7 @@ TS_TEST(what_alone_counts)
 	ts_check_int(done.report.n_launches, 0);
 	ts_exec_results_deinit(&done.results);
 
-	/* By time: as they were put, a nanosecond after the other. */
+	/* Selection by time: operations are one nanosecond apart. */
 	query = (struct ts_exec_query){.has_from = true, .has_to = true};
 	query.from_ns = 1000 + all[1].sequence;
 	query.to_ns = 1000 + all[2].sequence;
@@ -213,7 +228,7 @@ TS_TEST(what_alone_counts)
 	ts_sbt_reader_free(reader);
 }
 
-/* The calls of a stream are those whose rows of the device say so. */
+/* The calls of a stream are those whose device rows are in that stream. */
 TS_TEST(of_a_stream)
 {
 	const struct ts_exec_query query = {.has_stream = true, .stream = 13};
@@ -274,7 +289,7 @@ static struct ts_exec_program *endless(struct maker *maker, struct ts_sbt_reader
 	PUT(maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
 	*ret_reader = maker_finish(maker);
 	ts_check_int(ts_exec_program_new(*ret_reader, 1, &program), 0);
-	/* Of one thread, which is soon at a place where it is looked at whether to go on. */
+	/* One thread soon reaches a point that checks whether to go on. */
 	for (size_t i = 0; i < program->n; i++)
 		if (program->operations[i].kind == TS_OPERATION_LAUNCH)
 			program->operations[i].block_x = 1;
@@ -326,7 +341,10 @@ TS_TEST(interrupted)
 	ts_sbt_reader_free(reader);
 }
 
-/* What is kept until the capture's results come is bounded: the rest is not compared, and counted. */
+/*
+ * Results kept until the capture's results come are bounded; the others are not compared, and
+ * counted.
+ */
 TS_TEST(kept_results_are_bounded)
 {
 	const struct ts_exec_options options = {.n_threads = 1, .kept_bytes = 10 * N};

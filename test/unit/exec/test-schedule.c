@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other orders: the same from the same seed, none that is not allowed, and what depends on the order is found with what it takes. */
+/*
+ * Other orders of execution. The same seed gives the same order, no order breaks the rules, and
+ * results that depend on the order are found with the decisions that cause them.
+ */
 #include "test/unit/exec/program.h"
 
 #include "replay/exec/compiled.h"
@@ -19,7 +22,10 @@
 #define N_KERNELS	(sizeof(kernels) / sizeof(*kernels))
 #define SCHEDULES	40u
 
-/* In the order of their handles; they take p and x, and have in %r2 their thread, in %rd3 the address of its word of p. */
+/*
+ * In the order of their handles. They take p and x; %r2 is the thread, %rd3 the address of its word
+ * of p.
+ */
 static const struct {
 	const char *name, *head, *body;
 } kernels[] = {
@@ -35,14 +41,14 @@ static const struct {
 	{"count", KERNEL_HEAD("count"),
 	 "mov.u32 %r3, %ctaid.x;\nand.b32 %r3, %r3, 255;\nmul.wide.u32 %rd4, %r3, 4;\n"
 	 "add.s64 %rd4, %rd1, %rd4;\nred.global.add.u32 [%rd4], 1;\n"},
-	/* p[i] = i ^ 128, through shared memory, with a barrier between where x */
+	/* p[i] = i ^ 128, through shared memory, with a barrier in between if x */
 	{"exchange", KERNEL_HEAD("exchange"),
 	 ".shared .align 4 .b8 words[1024];\n.reg .pred %p<2>;\n"
 	 "shl.b32 %r3, %r2, 2;\nmov.u32 %r4, words;\nadd.u32 %r5, %r4, %r3;\n"
 	 "st.shared.u32 [%r5], %r2;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra over;\nbar.sync 0;\n"
 	 "over:\nxor.b32 %r3, %r3, 512;\nadd.u32 %r5, %r4, %r3;\nld.shared.u32 %r3, [%r5];\n"
 	 "st.global.u32 [%rd3], %r3;\n"},
-	/* each block waits for the one before to have counted p[0] */
+	/* each block waits until the block before has counted p[0] */
 	{"chain", KERNEL_HEAD("chain"),
 	 ".reg .pred %p<2>;\nmov.u32 %r3, %ctaid.x;\nagain:\nld.volatile.global.u32 %r4, [%rd1];\n"
 	 "setp.ne.u32 %p1, %r4, %r3;\n@%p1 bra again;\nbar.sync 0;\nadd.u32 %r3, %r3, 1;\n"
@@ -118,7 +124,7 @@ static struct ts_exec_explored explore_with(struct maker *maker,
 		     0);
 	ts_check_int(explored.n_unfinished, 0);
 	if (explored.found) {
-		/* What is told shows it again, and what is told again is the same. */
+		/* The reported seed and decisions reproduce the difference exactly. */
 		same.n_schedules = 1;
 		same.seed = explored.seed;
 		same.kept = explored.kept;
@@ -133,7 +139,7 @@ static struct ts_exec_explored explore_with(struct maker *maker,
 		ts_check(!memcmp(again.decisions, explored.decisions,
 				 again.n_decisions * sizeof(*again.decisions)));
 		ts_exec_explored_deinit(&again);
-		/* Without the last decision it is as by default. */
+		/* Without the last decision the result is the default one. */
 		same.n_kept--;
 		ts_check(explored.is_smallest);
 		ts_check_int(ts_exec_explore(program, &ts_exec_vgpu, &options, &same, &results,
@@ -178,7 +184,10 @@ TS_TEST(streams_that_nothing_orders)
 	ts_exec_explored_deinit(&explored);
 }
 
-/* At the end all is overwritten; where the host waited for all there was it still shows. */
+/*
+ * The final memory is overwritten. A checkpoint at which the host waited for everything still shows
+ * the difference.
+ */
 TS_TEST(what_is_overwritten_later)
 {
 	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
@@ -188,7 +197,7 @@ TS_TEST(what_is_overwritten_later)
 		struct maker maker;
 		uint64_t seen;
 
-		/* One wait is before. */
+		/* One wait precedes the launches: `seen` is the second. */
 		begin(&maker);
 		launch(&maker, ADD, 3, FIRST_STREAM, 1, N);
 		launch(&maker, SCALE, 2, SECOND_STREAM, 1, N);
@@ -210,7 +219,7 @@ TS_TEST(what_is_overwritten_later)
 	}
 }
 
-/* Where the host waits for one stream, what another one does may be over or not. */
+/* If the host waits for one stream, operations of another stream may be complete or not. */
 TS_TEST(no_point_where_something_goes_on)
 {
 	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
@@ -265,7 +274,7 @@ TS_TEST(an_event_orders)
 	check_ordered(&maker);
 }
 
-/* A wait is for the record that was before it. */
+/* A wait covers the record before it, not a later one. */
 TS_TEST(an_earlier_record_orders_less)
 {
 	struct ts_exec_explored explored;
@@ -307,7 +316,10 @@ TS_TEST(the_host_orders)
 	}
 }
 
-/* Whoever waits for a default stream waits for the legacy one's context, but for non-blocking streams; or for a thread's own. */
+/*
+ * A wait for the legacy stream covers its context except non-blocking streams. A wait for a
+ * per-thread stream covers only that thread's stream.
+ */
 TS_TEST(default_streams_are_not_all_there_is)
 {
 	enum {
@@ -316,7 +328,7 @@ TS_TEST(default_streams_are_not_all_there_is)
 	};
 	static const struct {
 		uint64_t stream, waited_for;
-		uint32_t thread; /* that waits; 0 launches */
+		uint32_t thread; /* the waiting thread; thread 0 launches */
 		bool is_ordered;
 	} cases[] = {
 		{FIRST_STREAM, LEGACY, 0, false},
@@ -345,7 +357,9 @@ TS_TEST(default_streams_are_not_all_there_is)
 	}
 }
 
-/* The call of a copy to pageable memory returns when it is over, of one to pinned memory before. */
+/*
+ * A copy to pageable memory is complete when its call returns; a copy to pinned memory may not be.
+ */
 TS_TEST(copies_to_the_host)
 {
 	const uint64_t host = UINT64_C(0x7ffe00000000);
@@ -436,7 +450,10 @@ TS_TEST(barriers_order)
 	ts_exec_explored_deinit(&explored);
 }
 
-/* More of them than are resident at once, each once, and those that wait for the ones before come to their end. */
+/*
+ * More blocks than can be resident at once: each runs once, and blocks that wait for earlier ones
+ * complete.
+ */
 TS_TEST(blocks)
 {
 	const struct ts_exec_exploration unordered = {.n_schedules = SCHEDULES,
@@ -459,7 +476,7 @@ TS_TEST(blocks)
 	ts_exec_explored_deinit(&explored);
 }
 
-/* A schedule whose time is over says nothing. */
+/* A schedule that runs out of time gives no result. */
 TS_TEST(what_does_not_end)
 {
 	struct ts_exec_schedule usual = {0};
@@ -491,7 +508,7 @@ TS_TEST(what_does_not_end)
 	ts_sbt_reader_free(reader);
 }
 
-/* Variables begin as they did the first time. */
+/* Each run begins with the variables' initial values. */
 TS_TEST(code_is_compiled_once)
 {
 	struct ts_exec_compiled compiled = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small programs for a GPU, and a reference that runs them instant by instant by the rules alone: no graph, no
- * dependency, no join; it looks at every item at every nanosecond. What it says is compared with what the state machine makes
- * of the rows that such a run would have left in a trace.
+ * Small GPU programs, and a reference that runs them nanosecond by nanosecond with the rules alone.
+ * The reference has no graph, no dependencies and no joins; it looks at every item at every
+ * instant. Tests compare it with the state machine's result for the rows that such a run would
+ * leave in a trace.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #define PROGRAM_MAX_ROWS  (4 * PROGRAM_MAX_ITEMS + 8)
 #define PROGRAM_STREAMS	  4 /* 0: legacy default; 1, 2: blocking; 3: non-blocking */
 #define PROGRAM_ALL \
-	7 /* and those of another context: 4: its legacy default; 5: blocking; 6: non-blocking */
+	7 /* plus another context's: 4: its legacy default; 5: blocking stream; 6: non-blocking */
 #define PROGRAM_EVENTS	3
 #define PROGRAM_BLOCKS	3
 #define PROGRAM_CONTEXT 1
@@ -22,37 +23,43 @@
 
 enum item_kind {
 	ITEM_OP,
-	ITEM_COPY,  /* the host waits until it is done */
-	ITEM_GRAPH, /* a launch of two nodes, which begin together or later_ns apart */
+	ITEM_COPY,  /* the host waits until the copy is complete */
+	ITEM_GRAPH, /* a launch with two nodes, which begin together or later_ns apart */
 	ITEM_RECORD,
 	ITEM_WAIT,
-	ITEM_HOST, /* a function of the host's, which the stream waits for; when it runs is in no trace */
+	ITEM_HOST, /* a host function that the stream waits for; no trace has its time */
 	ITEM_ALLOC,
 	ITEM_FREE,
 	ITEM_SYNC_STREAM,
-	ITEM_SYNC_DEVICE, /* the context that the stream is of */
+	ITEM_SYNC_DEVICE, /* waits for the stream's context */
 	ITEM_SYNC_EVENT,
 };
 
-/* Item i has operation id i + 1. Its call ends before the next one's begins: where one waits, those behind it come later. */
+/*
+ * Item i has operation id i + 1. Its call ends before the next call begins: if one call waits, the
+ * later calls are delayed.
+ */
 struct item {
 	enum item_kind kind;
-	unsigned int stream, object; /* object: the event, or the block of memory */
+	unsigned int stream, object; /* object: the event, or the memory block */
 	uint64_t call_ns, call_end_ns;
 	uint64_t latency_ns, duration_ns; /* operations, functions: at least a nanosecond each */
-	uint64_t start_ns, done_ns;	  /* what the reference found */
-	uint64_t later_ns;    /* of a graph's launch: by how much the second node begins later */
-	uint64_t told_ns;     /* and when the launch's row is; 0: at its call */
-	uint64_t ready_ns;    /* of a device that holds so many: when nothing else held it */
-	bool may_begin_early; /* before the one in front of it in its stream is over */
+	uint64_t start_ns, done_ns;	  /* computed by the reference */
+	uint64_t later_ns;		  /* graph launches: delay of the second node */
+	uint64_t told_ns;     /* graph launches: time of the launch's row; 0: at its call */
+	uint64_t ready_ns;    /* limited devices: when nothing else held the item */
+	bool may_begin_early; /* before its predecessor in the stream is over */
 };
 
 struct program {
 	struct item items[PROGRAM_MAX_ITEMS];
 	unsigned int n_items;
-	/* Each context has a device that holds so many operations at a time, the most urgent of those that are ready; 0: one for each operation. */
+	/*
+	 * Each context has a device that runs n_at_once operations at a time, the most urgent ready
+	 * ones first; 0: no limit.
+	 */
 	unsigned int n_at_once;
-	bool has_limits; /* those devices' are known */
+	bool has_limits; /* the trace has the limits of these devices */
 	int priorities[PROGRAM_ALL];
 	struct ts_sbt_row rows[PROGRAM_MAX_ROWS];
 	unsigned int n_rows;
@@ -83,13 +90,13 @@ static inline uint32_t program_context(unsigned int stream)
 	return PROGRAM_CONTEXT + (stream >= PROGRAM_STREAMS);
 }
 
-/* It does something on a device. */
+/* True if the item runs on a device. */
 static inline bool program_works(const struct item *item)
 {
 	return item->kind <= ITEM_GRAPH;
 }
 
-/* It has its place in a stream. */
+/* True if the item has a place in a stream. */
 static inline bool program_is_queued(const struct item *item)
 {
 	return item->kind <= ITEM_HOST;
@@ -105,7 +112,7 @@ static inline bool program_waits(const struct item *item)
 	return item->kind == ITEM_COPY || item->kind >= ITEM_SYNC_STREAM;
 }
 
-/* Whether stream `a` waits for what was issued to `b` before. */
+/* True if stream `a` waits for earlier items of `b`. */
 static inline bool program_follows(unsigned int a, unsigned int b)
 {
 	bool is_legacy = a == 0 || b == 0 || a == 4 || b == 4;
@@ -116,7 +123,7 @@ static inline bool program_follows(unsigned int a, unsigned int b)
 	return a == b || (is_legacy && !is_non_blocking);
 }
 
-/* The last record of the item's event before it; NULL: none. */
+/* The last record of the item's event before the item; NULL: none. */
 static inline const struct item *program_record(const struct program *program, unsigned int i)
 {
 	unsigned int event = program->items[i].object;
@@ -127,7 +134,10 @@ static inline const struct item *program_record(const struct program *program, u
 	return NULL;
 }
 
-/* What an item stands behind was not over at t, whatever its own call and latency. */
+/*
+ * True if a predecessor of the item was not over at t, whatever the item's own call and latency
+ * are.
+ */
 static inline bool program_is_held(const struct program *program, unsigned int i, uint64_t t)
 {
 	const struct item *item = &program->items[i];
@@ -143,7 +153,7 @@ static inline bool program_is_held(const struct program *program, unsigned int i
 	return record && !program_is_over(record, t);
 }
 
-/* Whether the host, in the call of item i, still waits at t. */
+/* True if the host, in the call of item i, still waits at t. */
 static inline bool program_blocks(const struct program *program, unsigned int i, uint64_t t)
 {
 	const struct item *item = &program->items[i];
@@ -163,7 +173,7 @@ static inline bool program_blocks(const struct program *program, unsigned int i,
 	return record && !program_is_over(record, t);
 }
 
-/* The host at t: what was to be called by then is called, and who waited goes on when that is over. */
+/* The host at t: if a call still waits, its end and all later calls move by a nanosecond. */
 static inline void program_call(struct program *program, uint64_t t)
 {
 	uint64_t late_ns = 0;
@@ -182,7 +192,7 @@ static inline void program_call(struct program *program, uint64_t t)
 	}
 }
 
-/* Operations that run at t on a context's device. */
+/* Number of operations that run at t on a context's device. */
 static inline unsigned int program_n_running(const struct program *program, uint32_t context,
 					     uint64_t t)
 {
@@ -197,7 +207,7 @@ static inline unsigned int program_n_running(const struct program *program, uint
 	return n;
 }
 
-/* Of a device that holds so many: the next one to begin at t. NULL: none can. */
+/* The operation that begins next at t on a limited device. NULL: none can begin. */
 static inline struct item *program_next(struct program *program, uint32_t context, uint64_t t)
 {
 	struct item *best = NULL;
@@ -225,7 +235,7 @@ static inline void program_start(struct item *item, uint64_t t)
 	item->done_ns = t + (program_lasts(item) ? item->duration_ns : 0);
 }
 
-/* Runs it: fills start_ns and done_ns. */
+/* Runs the program: fills start_ns and done_ns. */
 static inline void program_run(struct program *program)
 {
 	uint64_t last_ns = 0;
@@ -292,7 +302,7 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
-/* When node n of an item is over; the first is the last. An operation is one node. */
+/* End of node n of an item; node 0 ends last. An operation is one node. */
 static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
 {
 	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);
@@ -306,7 +316,7 @@ static inline unsigned int program_n_nodes(const struct item *item)
 static inline void program_add_sync(struct program *program, unsigned int i)
 {
 	static const uint32_t types[] = {3, 4,
-					 1}; /* as the vendor counts: stream, context, event */
+					 1}; /* in CUPTI's numbering: stream, context, event */
 	const struct item *item = &program->items[i];
 
 	program->storage[program->n_rows].sync =
@@ -320,7 +330,10 @@ static inline void program_add_sync(struct program *program, unsigned int i)
 	program_add_row(program, TS_ROW_SYNC);
 }
 
-/* Each on a device of its own, where no engine is ever taken, but for programs that say otherwise. */
+/*
+ * Each operation has its own device, where no engine is ever busy, unless the program limits
+ * devices.
+ */
 static inline void program_add_work(struct program *program, unsigned int i)
 {
 	const struct item *item = &program->items[i];
@@ -420,7 +433,10 @@ static inline void program_add_item(struct program *program, unsigned int i)
 	}
 }
 
-/* The rows of a trace of that run, in order. The streams' kinds are told at its very end, as vendors do. */
+/*
+ * Makes the rows of a trace of that run, in order. Like vendors' tools it reports the streams'
+ * kinds at the very end.
+ */
 static inline void program_trace(struct program *program)
 {
 	static const uint32_t flags[PROGRAM_ALL] = {3, 1, 1, 2, 3, 1, 2};
@@ -439,7 +455,7 @@ static inline void program_trace(struct program *program)
 	qsort(program->rows, program->n_rows, sizeof(program->rows[0]), program_compare_rows);
 }
 
-/* A device that holds so many kernels of one block. */
+/* A device that can run n_at_once kernels of one block. */
 static inline struct ts_row_device program_device(uint32_t device, unsigned int n_at_once)
 {
 	return (struct ts_row_device){.device = device,
@@ -452,7 +468,7 @@ static inline struct ts_row_device program_device(uint32_t device, unsigned int 
 				      .max_registers_per_multiprocessor = 1 << 16};
 }
 
-/* The state at t, from the rows. NULL: it failed. */
+/* The state at t, computed from the rows. NULL: it failed. */
 static inline struct ts_state *program_state(const struct program *program, uint64_t t)
 {
 	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;

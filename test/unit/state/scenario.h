@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios written by hand: items with the times at which they ran, and what the state machine makes of them. */
+/*
+ * Scenarios written by hand: items with the times at which they ran, and the state that the state
+ * machine computes from them.
+ */
 #pragma once
 
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"
 
-/* The first of them. */
+/* The first operation with that id. */
 static inline const struct ts_state_current *find(const struct ts_state *state, uint64_t op_id)
 {
 	for (size_t i = 0; i < state->n_ops; i++)
@@ -14,10 +17,10 @@ static inline const struct ts_state_current *find(const struct ts_state *state, 
 	return NULL;
 }
 
-#define AT(i) (10 + 10 * (i)) /* when item i is called; it takes a nanosecond */
+#define AT(i) (10 + 10 * (i)) /* time of item i's call; it lasts a nanosecond */
 
 static struct program scenario;
-static struct ts_state *seen; /* what look() saw last */
+static struct ts_state *seen; /* the last result of look() */
 
 static inline void add(enum item_kind kind, unsigned int stream, unsigned int event,
 		       uint64_t start_ns, uint64_t end_ns)
@@ -42,7 +45,7 @@ static inline const struct ts_state_current *look(uint64_t t, uint64_t op_id)
 	return find(seen, op_id);
 }
 
-/* The row of that type that so many of them precede. */
+/* Drops a row of that type; n_before rows of the type precede it. */
 static inline void drop_nth_row(unsigned int type, unsigned int n_before)
 {
 	for (unsigned int i = 0; i < scenario.n_rows; i++)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Findings of a small trace that has one of each kind, beside what looks like them and is none.
- */
+/* Findings of a small trace with one of each kind, beside similar cases that are no findings. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>
@@ -125,14 +123,14 @@ TS_TEST(copies)
 static void write_syncs(void)
 {
 	kernel(1, 7, 1000, 2000);
-	waits(2, 3, 1500, 2010); /* for the kernel */
-	waits(3, 3, 3000, 3100); /* for nothing */
+	waits(2, 3, 1500, 2010); /* for a kernel */
+	waits(3, 3, 3000, 3100); /* for no operation */
 	kernel(4, 7, 5000, 9000);
 	waits(5, 2, 4997, 4998); /* a stream waits, not the host */
 	call(6, 9500, 9510, 70, TS_API_EXPECTS_DEVICE);
-	waits(7, 4, 9600, 9700); /* something is on its way */
+	waits(7, 4, 9600, 9700); /* an operation is in progress */
 	kernel(6, 7, 9800, 9900);
-	waits(8, 4, 20000, 200000); /* for what is not recorded: it took its time */
+	waits(8, 4, 20000, 200000); /* for something unrecorded: the wait took time */
 }
 
 TS_TEST(waits_for_nothing)
@@ -157,9 +155,9 @@ TS_TEST(kernels_are_summed_by_name)
 }
 
 /*
- *	stream 7    aaaa    cccc	called while b ran: held up
- *	stream 8        bbbb		called while a ran: held up
- *	stream 9                dddd	called when c was over: not
+ *	stream 7    aaaa    cccc	called while b ran: serialised
+ *	stream 8        bbbb		called while a ran: serialised
+ *	stream 9                dddd	called after c: not serialised
  */
 static void write_serial(void)
 {

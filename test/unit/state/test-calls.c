@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls by id, held against a list that is searched from its end; ids to numbers, held against a map. */
+/*
+ * Calls by id, compared with a list that is searched from its end; ids to numbers, compared with a
+ * map.
+ */
 #include "test/unit/harness.h"
 
 #include "replay/state/graph/state-ids.h"
@@ -28,7 +31,7 @@ static uint64_t find(const struct ts_state_calls *calls, const struct ts_call *a
 	return 0;
 }
 
-/* How ids may lie: not at all; some come twice; all meet in one place of the table. */
+/* Kinds of false ids: none; some occur twice; all fall into one slot of the table. */
 static uint64_t id_of(unsigned int lie, uint64_t n)
 {
 	switch (lie) {
@@ -75,7 +78,7 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 			ts_check_int(ts_state_calls_add(&calls, &all[n]), 0);
 			ts_check_int(calls.next, n + 1);
 			ts_check_int(ts_state_calls_at(&calls, n)->start_ns, n);
-			/* The other one is never answered, so that all behind it stay. */
+			/* The other awaited call is never answered, so all calls behind it stay. */
 			if (n % 7000 == 6000) {
 				ts_state_calls_at(&calls, n - 5999)->is_awaited = false;
 				calls.n_awaited--;
@@ -108,7 +111,7 @@ TS_TEST(ids_lead_to_what_was_set_last)
 	ts_check_int(ts_state_ids_find(&ids, 0, 0), TS_STATE_MAP_NONE);
 	for (uint32_t n = 0; n < 20000; n++) {
 		uint32_t session = (uint32_t)below(3);
-		/* Those before and behind the one at hand, and ones of their own. */
+		/* Ids shortly before and after the current one, and ids far from all others. */
 		uint64_t id = below(8) ? n + below(40) : below(1u << 20) << 40;
 
 		ts_check_int(ts_state_ids_set(&ids, session, id, n), 0);

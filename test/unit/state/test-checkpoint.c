@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state from a checkpoint is the state from the trace's start: over generated traces, of which some have halves missing,
- * launches of graphs, streams that are told late, and calls that never end; at every kind of instant. And what is made of
- * checkpoints that are damaged, forged, or another trace's.
+ * The state from a checkpoint equals the state from the trace's start. The traces are generated;
+ * some have missing halves, graph launches, streams whose kind is reported late, or calls that
+ * never end. Instants of every kind are tested, and checkpoints that are damaged, forged, or from
+ * another trace.
  */
 #include "test/unit/harness.h"
 
@@ -14,13 +15,16 @@
 #include "sbt/writer.h"
 #include "test/unit/state/program.h"
 
-/* Programs that follow one another, of some 13 calls each; a long trace has more than linger. */
+/*
+ * Number of successive programs, with some 13 calls each; a long trace has more calls than the
+ * machine keeps.
+ */
 #define N_PROGRAMS 40
 #define N_LONG	   200
 #define N_TRACES   10
 #define N_INSTANTS 125 /* of each: 1,250 in all */
 #define EVERY	   48
-#define MAX_BEFORE 8 /* files before the newest */
+#define MAX_BEFORE 8 /* files before the newest one */
 
 static uint64_t seed;
 
@@ -34,17 +38,17 @@ struct trace {
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *sessions[2];
 	struct ts_sbt_session_writer *session;
-	unsigned int kind; /* what is wrong with it */
+	unsigned int kind; /* defects of the trace */
 	uint64_t now_ns, op_id;
 	uint64_t first_ns, last_ns;
-	int before[MAX_BEFORE]; /* the oldest first */
+	int before[MAX_BEFORE]; /* oldest first */
 	unsigned int n_before;
 };
 
 enum {
-	WITH_UNANSWERED = 1, /* what the device did is missing, now and then */
-	WITH_UNCALLED = 2,   /* or what the host did */
-	WITH_LIES = 4,	     /* ids that come again, times that step back */
+	WITH_UNANSWERED = 1, /* device rows are missing now and then */
+	WITH_UNCALLED = 2,   /* or API rows */
+	WITH_LIES = 4,	     /* repeated ids, times that step back */
 	WITH_GRAPHS = 8,
 	WITH_SESSIONS = 16,
 	LONG = 32,
@@ -84,7 +88,7 @@ static void add_graph(struct trace *trace, uint64_t op_id, uint32_t stream, uint
 	}
 }
 
-/* One row of a program, moved to its place; or something else, or nothing. */
+/* Adds one row of a program, moved by these offsets; sometimes another row, or none. */
 static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_t by_ns,
 		      uint64_t by_op)
 {
@@ -113,11 +117,14 @@ static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_
 	if (row->type == TS_ROW_API) {
 		api->thread = 1 + below(3);
 		api->stack = below(9);
-		/* Now and then one that lasts. */
+		/* Now and then a long call. */
 		if (!below(60))
 			api->end_ns += below(20000);
 		if (!below(20)) {
-			/* Its clock is another one: a synchronisation may seem to begin before its call. */
+			/*
+			 * The row uses another clock: a synchronisation may seem to begin before
+			 * its call.
+			 */
 			struct ts_row_sync sync = {.start_ns = api->start_ns - below(3) * 20,
 						   .end_ns = api->end_ns,
 						   .op_id = api->op_id,
@@ -190,12 +197,12 @@ static void add_program(struct trace *trace)
 	trace->session = trace->sessions[trace->kind & WITH_SESSIONS ? below(2) : 0];
 	for (unsigned int i = 0; i < program.n_rows; i++)
 		add_moved(trace, &program.rows[i], trace->now_ns, trace->op_id);
-	/* The next one begins before this one is over. */
+	/* The next program begins before this one is over. */
 	trace->now_ns += 20 + below(200);
 	trace->op_id += program.n_items;
 }
 
-/* Another file, which goes on; returns a descriptor of it. */
+/* Continues the trace in another file; returns its descriptor. */
 static int go_on(struct trace *trace, int newest)
 {
 	int fd = memfd_create("trace", MFD_CLOEXEC);
@@ -253,7 +260,7 @@ static struct ts_sbt_reader *open_trace(int fd)
 	return reader;
 }
 
-/* With as many of the files before as are said. */
+/* Joins the reader with n_before earlier files. */
 static void join(struct ts_sbt_reader *reader, const struct trace *trace, unsigned int n_before)
 {
 	struct ts_sbt_reader *before[MAX_BEFORE];
@@ -282,7 +289,9 @@ static void add_checkpoints(const struct trace *trace, int fd, struct ts_state_c
 	ts_sbt_append_free(append);
 }
 
-/* ---- the same ----------------------------------------------------------------------------------- */
+/*
+ * ---- comparison ---------------------------------------------------------------------------------
+ */
 
 static void check_op(const struct ts_state_current *a, const struct ts_state_current *b)
 {
@@ -424,7 +433,10 @@ TS_TEST(the_state_from_a_checkpoint_is_that_from_the_start)
 	}
 }
 
-/* They are of all files that were there: where the oldest is gone, or the newest is read alone, of another trace. */
+/*
+ * Checkpoints cover all files that were joined. If the oldest file is missing, or the newest is
+ * read alone, they belong to another trace.
+ */
 TS_TEST(those_of_other_files_are_not_used)
 {
 	struct ts_state_checkpoints made, found;
@@ -446,7 +458,9 @@ TS_TEST(those_of_other_files_are_not_used)
 	close_all(&trace, fd);
 }
 
-/* ---- bad ones ----------------------------------------------------------------------------------- */
+/*
+ * ---- bad checkpoints ----------------------------------------------------------------------------
+ */
 
 static size_t find_block(const struct ts_sbt_reader *reader, unsigned int type)
 {
@@ -473,7 +487,9 @@ TS_TEST(one_that_is_damaged_is_not_used_and_that_is_said)
 		add_checkpoints(&trace, fd, &made);
 		plain = open_trace(copy);
 		reader = open_trace(fd);
-		/* In the middle of the block; an instant that its first item is for. */
+		/*
+		 * A byte in the middle of the block; the instant belongs to the block's first item.
+		 */
 		off = ts_sbt_reader_block(reader, find_block(reader, types[i]))->off;
 		off += ts_sbt_reader_block(reader, find_block(reader, types[i]))->bytes / 2;
 		at_ns = ts_sbt_reader_block(reader, find_block(reader, TS_ROW_STATE))->earliest_ns;
@@ -491,7 +507,7 @@ TS_TEST(one_that_is_damaged_is_not_used_and_that_is_said)
 	}
 }
 
-/* Items of a trace's checkpoints. */
+/* Copies of a trace's checkpoints. */
 struct kept {
 	uint8_t *head, *states;
 	uint32_t *head_lengths, *lengths, n_heads, n;
@@ -514,7 +530,7 @@ static void keep(int fd, struct kept *kept)
 	ts_sbt_reader_free(reader);
 }
 
-/* The first of them with bytes that were changed, as if it had been made so. */
+/* Writes the first checkpoint with changed bytes, as if it had been made so. */
 static void forge(int plain, const struct kept *kept, bool head_too)
 {
 	uint8_t *state = malloc(kept->lengths[0]), *head = malloc(kept->head_lengths[0]);
@@ -528,7 +544,7 @@ static void forge(int plain, const struct kept *kept, bool head_too)
 	memcpy(head, kept->head, kept->head_lengths[0]);
 	for (unsigned int k = 0, n_changed = 1 + below(4); k < n_changed; k++)
 		state[below(n)] = below(3) ? (uint8_t)below(256) : 0xff;
-	/* Version and fingerprint are as they were. */
+	/* Version and fingerprint stay valid. */
 	if (head_too)
 		head[6 + below(kept->head_lengths[0] - 6)] = (uint8_t)below(256);
 	if (!below(8))

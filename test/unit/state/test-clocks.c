@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The bounds of three sessions: one whose device has a clock of its own, one with a wide bound, one that is exact.
- */
+/* Clock bounds of three sessions: a device with its own clock, a wide bound, an exact clock. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two traces against each other: the test of ranks against one that tries all orders, sequences laid side by side against
- * the edits that made them differ, and traces of which everything is known.
+ * Comparison of two traces. The rank test is compared with one that tries all orders, alignments
+ * with the edits that made the sequences differ, and whole traces with known contents.
  */
 #include "test/unit/harness.h"
 
@@ -23,7 +23,7 @@ static uint32_t chance(uint32_t below)
 	return (uint32_t)(seed >> 33) % below;
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------ */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static double greater_of(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
 {
@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Of all ways to deal the values out, the share that is at least as uneven. */
+/* Share of all assignments of the values to the two sides that are at least as uneven. */
 static double exact(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
 {
 	uint64_t all[16], x[16], y[16];
@@ -83,7 +83,7 @@ TS_TEST(ranks_are_as_likely_as_they_are)
 		qsort(b, n_b, sizeof(*b), compare);
 		p = ts_ranks_test(a, n_a, b, n_b, &share);
 		ts_check(fabs(share - greater_of(a, n_a, b, n_b) / (double)(n_a * n_b)) < 1e-9);
-		/* Where it is far from proof it need not be exact. */
+		/* Far from proof, the test need not be exact. */
 		ts_check(fabs(p - exact(a, n_a, b, n_b)) <= 0.06 ||
 			 (p > 0.5 && exact(a, n_a, b, n_b) > 0.5));
 	}
@@ -149,11 +149,11 @@ TS_TEST(few_runs_prove_little_of_the_host)
 	ts_check_int(moved(ts_spread_host_moved, a, 1, none, 1), -1);
 }
 
-/* ---- side by side ----------------------------------------------------------------------------- */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 struct aligned {
 	const uint32_t *a, *b;
-	size_t i, j; /* told up to here */
+	size_t i, j; /* reported up to here */
 	size_t n_pairs, alone_a, alone_b, given_up;
 };
 
@@ -188,7 +188,10 @@ static struct aligned align(const uint32_t *a, size_t n_a, const uint32_t *b, si
 	return aligned;
 }
 
-/* Rare edits of a sequence without repeats are found as they were made; of one with repeats at least nothing is wrong. */
+/*
+ * Rare edits of a sequence without repeats are found exactly. With repeats, at least no reported
+ * pair is wrong.
+ */
 TS_TEST(edits_are_found)
 {
 	enum {
@@ -245,7 +248,10 @@ TS_TEST(the_ends_and_the_bounds)
 		a[i] = i;
 		b[i] = MANY + i;
 	}
-	/* Nothing agrees: short ones are told as alone, long ones as not looked at. */
+	/*
+	 * Without any agreement, items of short sequences are reported as alone, and items of long
+	 * ones as not compared.
+	 */
 	aligned = align(a, 5, b, 7, 1000);
 	ts_check_int(aligned.alone_a, 5);
 	ts_check_int(aligned.alone_b, 7);
@@ -255,9 +261,12 @@ TS_TEST(the_ends_and_the_bounds)
 	ts_check_int(aligned.given_up, 200);
 }
 
-/* ---- counterparts ----------------------------------------------------------------------------- */
+/* ---- counterparts ---------------------------------------------------------------------------- */
 
-/* What they did tells them apart, whichever was given work first; those that did the same are told by that. */
+/*
+ * Streams are paired by their operations, whichever got work first; equal streams are paired in the
+ * order of their work.
+ */
 TS_TEST(streams_are_known_by_what_they_did)
 {
 	static const uint32_t copies[] = {1, 1, 1, 1}, kernels[] = {2, 3, 2, 3, 2}, sets[] = {4};
@@ -285,7 +294,7 @@ TS_TEST(streams_are_known_by_what_they_did)
 	ts_check_int(ts_counterparts(NULL, 0, b, 6, got), 0);
 }
 
-/* Those that share nothing, and too many to compare, are taken in their order. */
+/* Streams with nothing in common, and too many streams to compare, are paired in order. */
 TS_TEST(streams_that_tell_nothing_are_taken_in_order)
 {
 	enum {
@@ -306,14 +315,14 @@ TS_TEST(streams_that_tell_nothing_are_taken_in_order)
 		ts_check_int(got[i], i);
 }
 
-/* ---- traces ----------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 struct making {
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *session;
 	int fd;
 	uint64_t now_ns, op_id;
-	uint32_t grid; /* of kernels */
+	uint32_t grid; /* of later kernels */
 };
 
 static struct making begin(void)
@@ -403,7 +412,7 @@ TS_TEST(what_changed_is_told)
 			kernel(making, "slower", 7, 1000 + chance(200) + 100 * after);
 			kernel(making, "faster", 7, 1000 + chance(200) - 100 * after);
 			kernel(making, "same", 7, 1000 + chance(200));
-			/* Proven, but by less than a percent. */
+			/* Significant, but by less than a percent. */
 			kernel(making, "hardly", 7, 100000 + chance(10) + 20 * after);
 			if (i < 4)
 				kernel(making, "few", 8, 1000 + 1000 * after);
@@ -423,7 +432,9 @@ TS_TEST(what_changed_is_told)
 	ts_check_int(name->sides[1].count, 200);
 	ts_check_int(name->sides[1].total_ns, 200 * 500);
 	ts_check_int(name->sides[1].median_ns, 500);
-	/* Those whose totals changed the most: 200 times 500 ns, or about 100. */
+	/*
+	 * Names whose totals changed most come first: 200 times 500 ns; the others are about 100.
+	 */
 	ts_check_int(diff->names[0].sides[0].count + diff->names[0].sides[1].count, 200);
 	ts_check_int(diff->n_aligned, 200 * 4 + 4);
 	ts_check_int(diff->totals[0].n_alone, 200);
@@ -454,7 +465,7 @@ static void make_runs(struct making traces[3], bool is_after)
 			kernel(&traces[run], "config", 1, 1000);
 			traces[run].grid = 4;
 			kernel(&traces[run], "slower", 1, 2000 + 10 * run + 100 * is_after);
-			/* As far apart as the runs of one side: chance. */
+			/* As different as the runs of one side: chance. */
 			kernel(&traces[run], "drifts", 1, 3000 + 100 * run + 290 * is_after);
 			if (i < 10 + (is_after && run == 2))
 				kernel(&traces[run], "sometimes", 1, 1000);
@@ -479,14 +490,14 @@ TS_TEST(runs_are_compared_with_runs)
 	ts_check_int(name_of(diff, "drifts")->verdict, TS_DIFF_SAME);
 	ts_check(name_of(diff, "drifts")->p < 1e-6);
 	ts_check_int(name_of(diff, "sometimes")->verdict, TS_DIFF_SAME);
-	/* The name whose total changed most is the same: it comes behind those that changed. */
+	/* The name with the largest total did not change, so it comes after the changed ones. */
 	ts_check(!strcmp(diff->names[0].name, "slower"));
 	ts_check(!strcmp(diff->names[1].name, "config"));
 	ts_check(!strcmp(diff->names[2].name, "drifts"));
 	ts_diff_free(diff);
 }
 
-/* The n-th stream goes with the n-th, whatever it is called; one too many is alone. */
+/* The n-th stream is paired with the n-th, whatever its id is; a surplus stream stays alone. */
 TS_TEST(streams_are_paired)
 {
 	struct making traces[2] = {begin(), begin()};
@@ -507,7 +518,10 @@ TS_TEST(streams_are_paired)
 	ts_diff_free(diff);
 }
 
-/* Of more durations than are kept the sample is fair: the test sees a change, and none where there is none. */
+/*
+ * With more durations than the diff keeps, its sample is fair: the test finds a change, and finds
+ * none if there is none.
+ */
 TS_TEST(samples_are_fair)
 {
 	struct making traces[2] = {begin(), begin()};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces with missing halves, operations that overlap in one stream, clocks that step back and ids that lie: every answer says so.
+ * Traces with missing halves, operations that overlap in one stream, clocks that step back and
+ * false ids: every answer marks them as unsure.
  */
 #include "test/unit/harness.h"
 
@@ -15,7 +16,7 @@
 #include "sbt/writer.h"
 
 #define N_OPS 40u
-#define BAD   10u /* each so many-th */
+#define BAD   10u /* every tenth operation */
 #define N_BAD (N_OPS / BAD)
 
 enum lie {
@@ -23,12 +24,12 @@ enum lie {
 	NO_CALL,
 	NO_ANSWER,
 	OVERLAPS,
-	STEPS_BACK, /* the device's clock: it answers before it is asked */
+	STEPS_BACK, /* of the device's clock: the operation begins before its call */
 	ENDS_BEFORE,
-	NEVER,	   /* no clock was there */
-	OTHER_ID,  /* the device's row has the id of another operation */
-	SAME_CALL, /* the call, too */
-	NO_KINDS,  /* of what kind the streams are */
+	NEVER,	   /* no end time */
+	OTHER_ID,  /* the device row has the id of another operation */
+	SAME_CALL, /* the API row, too */
+	NO_KINDS,  /* no stream has a kind */
 };
 
 static struct ts_sbt_session_writer *session;
@@ -69,7 +70,7 @@ static void add_op(enum lie lie, uint64_t i, uint32_t name)
 		kernel.start_ns = at - 50;
 	if (lie == ENDS_BEFORE)
 		kernel.end_ns = kernel.start_ns - 100;
-	/* The last one only: what comes behind it would begin before it is over. */
+	/* Only the last operation: a later one would begin before this one is over. */
 	if (lie == NEVER && i == N_OPS)
 		kernel.end_ns = UINT64_MAX;
 	if (lie != NO_CALL)
@@ -119,7 +120,7 @@ static struct ts_doubts expected(enum lie lie)
 		doubts.n_unanswered = N_BAD;
 		break;
 	case OVERLAPS:
-		/* It began before its call, too. */
+		/* These operations also begin before their calls. */
 		doubts.n_no_call = doubts.n_overlaps = N_BAD;
 		break;
 	case STEPS_BACK:
@@ -202,7 +203,7 @@ TS_TEST(a_graph_says_so)
 		ts_check_int(ts_graph_read(reader, &options, &graph), 0);
 		check(&graph->doubts, lie);
 		ts_graph_free(graph);
-		/* Calls before the window are not missing. */
+		/* A call before the window does not count as missing. */
 		ts_check_int(ts_graph_read(reader, &window, &graph), 0);
 		ts_check_int(graph->doubts.n_no_call, 0);
 		ts_check_int(graph->doubts.n_unanswered, 0);
@@ -232,7 +233,7 @@ TS_TEST(a_comparison_says_so)
 	}
 }
 
-/* At the instant, the one operation that is wrong, or the one behind it, is marked; all others are not. */
+/* At an instant, the wrong operation or its successor is marked, and no other operation. */
 TS_TEST(the_state_says_so)
 {
 	static const uint64_t marks[] = {[NO_CALL] = TS_STATE_UNSURE_CALL,

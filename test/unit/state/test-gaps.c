@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of traces whose every nanosecond is known: one told by hand, and many made at random, which are held against a
- * reference that asks of each nanosecond what its cause was.
+ * Gaps of traces whose every nanosecond is known: one trace written by hand, and many random ones.
+ * Random traces are compared with a reference that finds the cause of each nanosecond.
  */
 #include "test/unit/harness.h"
 
@@ -50,7 +50,7 @@ static void add(unsigned type, const void *row)
 	ts_check_int(ts_sbt_session_writer_add_row(session, type, row), 0);
 }
 
-/* Here a stack is code of its own. */
+/* Each stack is code of its own here. */
 static int find_code(void *data, uint32_t in, uint32_t stack, uint64_t time_ns,
 		     uint32_t *ret_number)
 {
@@ -63,7 +63,7 @@ static int find_code(void *data, uint32_t in, uint32_t stack, uint64_t time_ns,
 	return 0;
 }
 
-static uint64_t n_samples_asked; /* of find_code() */
+static uint64_t n_samples_asked; /* calls of find_code() */
 static const struct ts_gaps_code code = {.find = find_code, .data = &n_samples_asked};
 
 static struct ts_gaps *read_gaps_of(uint64_t least_ns, size_t max_longest,
@@ -143,14 +143,15 @@ static const struct ts_gap_part *part_of(const struct ts_gap_parts *parts, uint3
 }
 
 /*
- *	1000  the stream's first operation is over
+ *	1000  end of the stream's first operation
  *	1000  running			100
- *	1100  off its CPU, a futex	400: of OTHER's doing, who slept from 1050 to 1400 and woke the thread at 1450
- *	1500  reads from a file		300, a page fault of 50 in it
+ *	1100  off its CPU, a futex	400: OTHER slept from 1050 to 1400 and woke the thread at
+ *				1450
+ *	1500  reads from a file		300, with a page fault of 50
  *	1800  two page faults		20 and 0
  *	1820  running			80
  *	1900  a call that waits		50
- *	1950  the launch's call		in it and after it, to 2100, what it depends on runs: 150
+ *	1950  the launch's call		150: during it and until 2100 its dependency runs
  *	2100  dispatch			25
  */
 static void make_known_trace(uint32_t file)
@@ -187,7 +188,7 @@ static void make_known_trace(uint32_t file)
 	add_launch(2, MAIN, 600, 610, 8, 1200, 2100);
 	add(TS_ROW_EVENT, &record);
 	add(TS_ROW_STREAM_WAIT, &wait);
-	/* Since when scheduling is known. */
+	/* Scheduling is known from this event on. */
 	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
 	add_off_cpu(MAIN, TS_OFF_CPU_FUTEX, 1100, 1450, 1500, SESSION_PID + OTHER - 1);
 	add_off_cpu(OTHER, TS_OFF_CPU_SLEEP, 1050, 1390, 1400, 0);
@@ -227,7 +228,10 @@ TS_TEST(each_nanosecond_has_one_cause)
 		ns += gap->parts.at[i].depth ? 0 : gap->parts.at[i].ns;
 	ts_check_int(ns, 1125);
 
-	/* The event had been waited for since long before the call: the call comes first, then the dependency. */
+	/*
+	 * The stream waited for the event since long before the call. The gap is first attributed
+	 * to the call, then to the dependency.
+	 */
 	part = part_of(&gap->parts, TS_GAP_DEPENDENCY, 0);
 	ts_check_int(part->ns, 150);
 	ts_check_int(part->key.op_id, 2);
@@ -241,7 +245,7 @@ TS_TEST(each_nanosecond_has_one_cause)
 	ts_check_int(part->runnable_ns, 50);
 	ts_check_int(part->key.reason, TS_OFF_CPU_FUTEX);
 	ts_check_int(part->key.waker_tid, SESSION_PID + OTHER - 1);
-	/* What that one did until it woke the thread. */
+	/* Activity of OTHER until it woke the thread. */
 	part = part_of(&gap->parts, TS_GAP_OFF_CPU, 1);
 	ts_check_int(part->ns, 300);
 	ts_check_int(part->key.reason, TS_OFF_CPU_SLEEP);
@@ -250,7 +254,7 @@ TS_TEST(each_nanosecond_has_one_cause)
 	part = part_of(&gap->parts, TS_GAP_SYSCALL, 0);
 	ts_check_int(part->ns, 250);
 	ts_check_int(part->key.file, file);
-	/* In the call's own file and not: two parts. */
+	/* One page fault in the call's file, two outside it: two parts. */
 	ns = 0;
 	for (size_t i = 0; i < gap->parts.n; i++)
 		if (gap->parts.at[i].key.cause == TS_GAP_PAGE_FAULT) {
@@ -265,7 +269,7 @@ TS_TEST(each_nanosecond_has_one_cause)
 	ts_gaps_free(gaps);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 #define PERIOD_NS 1000u
 
@@ -279,7 +283,10 @@ static void add_sample(uint32_t thread, uint64_t start_ns, uint32_t stack)
 	add(TS_ROW_SAMPLE, &row);
 }
 
-/* A stream stands still from 1000 to 1000 + ns: MAIN calls for the next operation in the last nanosecond. */
+/*
+ * A stream is idle from 1000 to 1000 + ns: MAIN calls for the next operation in the last
+ * nanosecond.
+ */
 static void add_gap(uint64_t ns)
 {
 	const struct ts_row_stream stream = {.start_ns = 10,
@@ -292,7 +299,7 @@ static void add_gap(uint64_t ns)
 	add_launch(2, MAIN, 1000 + ns, 1000 + ns, 7, 1000 + ns, 2000 + ns);
 }
 
-/* The part of a cause and code, below which there is nothing; NULL: there is none. */
+/* The part with this cause, code and depth and without sub-parts; NULL: none. */
 static const struct ts_gap_part *code_of(const struct ts_gap_parts *parts, uint32_t cause,
 					 uint32_t number, uint32_t depth)
 {
@@ -319,7 +326,10 @@ static void check_code(const struct ts_gap_parts *parts, uint32_t cause, uint32_
 	ts_check_int(part->key.tid, SESSION_PID + MAIN - 1);
 }
 
-/* A gap of 100 us: 70 in one function and 30 in another, by turns; no samples elsewhere. */
+/*
+ * A gap of 100 us: samples alternate between two functions, 70 in one and 30 in the other; there
+ * are no samples outside the gap.
+ */
 TS_TEST(samples_name_code)
 {
 	struct ts_gaps *gaps;
@@ -362,7 +372,10 @@ TS_TEST(samples_are_not_looked_at_unless_asked_for)
 	ts_gaps_free(gaps);
 }
 
-/* A sample in a system call, off the CPU or in a call of the vendor's is no sample of the thread's own code. */
+/*
+ * A sample in a system call, off the CPU or in a vendor's call is no sample of the thread's own
+ * code.
+ */
 TS_TEST(samples_are_of_own_code)
 {
 	struct ts_row_syscall reads = {.start_ns = 11000,
@@ -396,7 +409,10 @@ TS_TEST(samples_are_of_own_code)
 	ts_gaps_free(gaps);
 }
 
-/* A thread that was sampled for 10 of 100 periods was elsewhere, or not sampled, for 90: they get no name. */
+/*
+ * A thread was sampled in 10 of 100 periods. For the other 90 it was elsewhere, or not sampled:
+ * these get no name.
+ */
 TS_TEST(few_samples_name_little)
 {
 	struct ts_gaps *gaps;
@@ -411,7 +427,7 @@ TS_TEST(few_samples_name_little)
 	check_code(&gaps->parts, TS_GAP_HOST, 2, 5 * PERIOD_NS, 5);
 	ts_gaps_free(gaps);
 
-	/* One sample can be all there is of four periods, by chance. */
+	/* One sample in four periods can be chance. */
 	begin_trace("");
 	add_gap(4 * PERIOD_NS);
 	add_sample(MAIN, 3000, 1);
@@ -421,7 +437,7 @@ TS_TEST(few_samples_name_little)
 	ts_gaps_free(gaps);
 }
 
-/* Samples of no known place stand for time as well; nothing is lost in rounding. */
+/* Samples without a known place count for time as well; rounding loses nothing. */
 TS_TEST(shares_add_up)
 {
 	struct ts_gaps *gaps;
@@ -438,7 +454,9 @@ TS_TEST(shares_add_up)
 	ts_gaps_free(gaps);
 }
 
-/* A thousand gaps of a quarter of a period: hardly one has a sample, all together have enough. */
+/*
+ * A thousand gaps of a quarter of a period: hardly any has a sample, but all together have enough.
+ */
 TS_TEST(short_gaps_are_sampled_together)
 {
 	const struct ts_row_stream stream = {.start_ns = 10,
@@ -465,7 +483,7 @@ TS_TEST(short_gaps_are_sampled_together)
 	ts_gaps_free(gaps);
 }
 
-/* The code of a thread that was waited for is told below the wait. */
+/* Code of a thread that was waited for is reported below the wait. */
 TS_TEST(samples_of_a_waker)
 {
 	struct ts_gaps *gaps;
@@ -484,7 +502,7 @@ TS_TEST(samples_of_a_waker)
 	ts_gaps_free(gaps);
 }
 
-/* ---- disks -------------------------------------------------------------------------------------- */
+/* ---- disks ----------------------------------------------------------------------------------- */
 
 static void add_request(uint32_t thread, uint64_t start_ns, uint64_t issued_ns, uint64_t end_ns,
 			uint32_t disk)
@@ -500,8 +518,9 @@ static void add_request(uint32_t thread, uint64_t start_ns, uint64_t issued_ns, 
 }
 
 /*
- * The thread waits for I/O from 1100 to 1300: of its requests those that are over by 1290, when it is woken, are for disk 1 and
- * 2; the latter was over last. Then for 100 that were nobody's, and for 100 in a futex while a disk works.
+ * The thread waits for I/O from 1100 to 1300. Its requests that complete by 1290, when it is woken,
+ * go to disks 1 and 2; the one to disk 2 completes last. Then it waits for 100 ns without a request
+ * of its own, and for 100 ns in a futex while a disk works.
  */
 TS_TEST(a_disk_is_waited_for)
 {
@@ -542,7 +561,10 @@ TS_TEST(a_disk_is_waited_for)
 	ts_gaps_free(gaps);
 }
 
-/* Reclaim is in a fault, which is in a call of the kernel's; off the CPU it is not freeing. Who was killed did nothing. */
+/*
+ * Reclaim inside a page fault counts as reclaim; while the thread is off the CPU it does not. An
+ * OOM kill has no duration.
+ */
 TS_TEST(freeing_memory)
 {
 	const struct ts_gap_part *part;
@@ -583,7 +605,7 @@ TS_TEST(freeing_memory)
 	ts_gaps_free(gaps);
 }
 
-/* The engine was another stream's; the preempted call is found in the call. */
+/* The engine was busy with another stream; the preemption lies within the call. */
 TS_TEST(a_taken_engine)
 {
 	const struct ts_row_stream streams[2] = {
@@ -602,7 +624,7 @@ TS_TEST(a_taken_engine)
 	gaps = read_gaps(1, 10);
 	ts_check_int(gaps->n_longest, 1);
 	gap = &gaps->longest[0];
-	/* Up to then nothing was recorded of where it was. */
+	/* Before that, no row shows what the thread did. */
 	ts_check_int(part_of(&gap->parts, TS_GAP_HOST, 0)->ns, 50);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->ns, 18950);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->key.op_id, 2);
@@ -633,7 +655,7 @@ TS_TEST(what_is_not_recorded_is_not_told)
 	ts_check_int(part_of(&gaps->longest[0].parts, TS_GAP_UNKNOWN, 0)->ns, 1300);
 	ts_check(gaps->longest[0].op.unsure & TS_GAP_UNSURE_LOST);
 	ts_check(!(gaps->longest[1].op.unsure & TS_GAP_UNSURE_LOST));
-	/* Whether it was on a CPU: scheduling was not asked for. */
+	/* The part is TS_GAP_HOST, because scheduling was not recorded. */
 	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_HOST, 0)->ns, 500);
 	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_CALL, 0)->ns, 10);
 	ts_check_int(part_of(&gaps->longest[1].parts, TS_GAP_DISPATCH, 0)->ns, 90);
@@ -659,13 +681,16 @@ TS_TEST(the_longest_are_listed)
 	ts_check_int(gaps->n_longest, 5);
 	for (size_t i = 0; i < 5; i++)
 		ts_check_int(gaps->longest[i].op.start_ns - gaps->longest[i].start_ns, 299 - i);
-	/* 100 .. 299, but for the first one, which is none, and those below 110. */
+	/*
+	 * Lengths 100 to 299, without the first launch, which ends no gap, and without lengths
+	 * below 110.
+	 */
 	ts_check_int(gaps->n, 200 - 1 - 9);
 	ts_check_int(gaps->ns, ns - (100 + 102 + 103 + 104 + 105 + 106 + 107 + 108 + 109));
 	ts_gaps_free(gaps);
 }
 
-/* ---- the reference ------------------------------------------------------------------------------ */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 #define LENGTH	 400
 #define N_LAYERS 4
@@ -678,7 +703,10 @@ static uint32_t below(uint32_t n)
 	return (seed >> 8) % n;
 }
 
-/* What MAIN is in at each nanosecond, by layer, the innermost last: pieces that do not overlap within a layer. */
+/*
+ * Activity of MAIN at each nanosecond, by layer, innermost last. Pieces within a layer do not
+ * overlap.
+ */
 struct reference {
 	uint8_t in[N_LAYERS][LENGTH + 1];
 	uint64_t ns[TS_GAP_CAUSES];
@@ -712,7 +740,7 @@ static void make_layer(struct reference *reference, unsigned layer)
 		} else {
 			add_off_cpu(MAIN, TS_OFF_CPU_POLL, at, 0, end_ns, 0);
 		}
-		/* Two that touch could not be told apart. */
+		/* Pieces that touch could not be distinguished. */
 		at = end_ns + 1 + below(40);
 	}
 }
@@ -735,7 +763,7 @@ static void count_gap(struct reference *reference, uint64_t from_ns, uint64_t ca
 	}
 }
 
-/* Calls of MAIN's first layer launch what runs 5 ns after they are over. */
+/* Calls of MAIN's first layer launch kernels that begin 5 ns after the call ends. */
 static void make_launches(struct reference *reference, uint32_t stream)
 {
 	uint64_t end_ns = 1 + below(30);
@@ -796,7 +824,7 @@ TS_TEST(random_traces_against_a_reference)
 	}
 }
 
-/* Numbers from a stranger: whatever they are, there is an end, and what is told adds up. */
+/* Any numbers in rows: the analysis ends, and its parts add up. */
 TS_TEST(rows_that_lie)
 {
 	static const uint64_t times[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of small traces whose critical path can be told by looking at them. Times in drawings are those of the rows, which
- * count from BEGIN_NS.
+ * Graphs of small traces whose critical path is visible in the drawing. Times in drawings are those
+ * of the rows, counted from BEGIN_NS.
  */
 #include "test/unit/harness.h"
 
@@ -148,7 +148,7 @@ static uint64_t slack_of(const struct ts_graph *graph, uint32_t kind, uint64_t o
 	return graph->slack_ns[node_of(graph, kind, op_id) - graph->nodes];
 }
 
-/* Nodes lie in the order of time, edges by node, and the binding one is released last. */
+/* Nodes are in order of time, edges by node, and the binding edge is released last. */
 static void check_order(const struct ts_graph *graph)
 {
 	uint32_t e = 0;
@@ -172,7 +172,7 @@ static void check_order(const struct ts_graph *graph)
 	ts_check_int(e, graph->n_edges);
 }
 
-/* What holds of every graph. */
+/* Properties of every graph. */
 static void check_sound(const struct ts_graph *graph)
 {
 	uint64_t sum_ns = 0;
@@ -288,7 +288,7 @@ TS_TEST(a_blocking_copy_holds_its_thread_up)
 }
 
 /*
- *	thread 1  |1-| |3 waits for all of it                  |
+ *	thread 1  |1-| |3 waits for the context                |
  *	thread 2  |2-|
  *	stream 1      [1       ]
  *	stream 2        [2                              ]
@@ -313,7 +313,7 @@ TS_TEST(waiting_for_a_context_is_for_its_last_stream)
 	ts_graph_free(graph);
 }
 
-/* The second copy has nothing to wait for but the engine, which the first one has. */
+/* The second copy waits only for the engine, which the first copy uses. */
 TS_TEST(an_engine_that_was_taken_is_inferred)
 {
 	struct ts_graph *graph;
@@ -335,7 +335,8 @@ TS_TEST(an_engine_that_was_taken_is_inferred)
 }
 
 /*
- * In which stream it was launched is not recorded, so that its nodes stand where they ran, under one id:
+ * The trace does not have the stream of the launch. Each node stands in the stream where it ran;
+ * all nodes have one id:
  *	host             |1--|   |2-|
  *	stream 1              [1     ]
  *	stream 2               [1        ]
@@ -406,7 +407,9 @@ TS_TEST(a_call_that_is_missing_ends_the_path)
 	ts_graph_free(graph);
 }
 
-/* Two threads wait, and return the other way round; what either does next is behind its own return. */
+/*
+ * Two threads wait, and return in the opposite order; the next call of each follows its own return.
+ */
 TS_TEST(calls_that_wait_at_the_same_time_return_in_order)
 {
 	struct ts_graph *graph;
@@ -448,7 +451,10 @@ static uint64_t below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-/* Rows at random, with ids that come twice and ends before starts: no crash, no cycle, no time left out. */
+/*
+ * Random rows, with repeated ids and ends before starts: no crash, no cycle, and all time is
+ * accounted for.
+ */
 TS_TEST(whatever_lies_makes_no_cycle)
 {
 	for (unsigned int round = 0; round < 300; round++) {

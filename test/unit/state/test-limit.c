@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each limit has a message that says what it is, and what to do. */
+/* Each limit has a message that names the limit and the remedy. */
 #include "test/unit/harness.h"
 
 #include "replay/state/limit.h"
@@ -28,7 +28,7 @@ TS_TEST(a_readers_limit)
 	ts_check_str(text,
 		     "is larger than what can be read: more than 5 blocks; `tsctl cut` writes "
 		     "a trace of a part of it");
-	/* Of another error the text says nothing of this one. */
+	/* The text of another error does not mention this limit. */
 	error.code = TS_SBT_E_CORRUPT;
 	ts_check(ts_limit_text(TS_SBT_E_LIMIT, &error, text));
 	ts_check(!strstr(text, "blocks"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of state-map.h: random operations against a list that is searched from end to end, the
- * largest values, and no memory.
+ * The table of state-map.h: random operations compared with a list that is searched from end to
+ * end, the largest values, and lack of memory.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void *failing_calloc(size_t n, size_t n_bytes)
 
 #include "test/unit/harness.h"
 
-#define N_KEYS	   90u /* of a session */
+#define N_KEYS	   90u /* in each session */
 #define N_SESSIONS 4u
 
 static uint64_t random_state = 88172645463325252u;
@@ -35,7 +35,7 @@ static uint64_t draw(void)
 struct entry {
 	uint32_t session;
 	uint64_t key;
-	uint32_t value; /* TS_STATE_MAP_NONE: not there */
+	uint32_t value; /* TS_STATE_MAP_NONE: the key is absent */
 };
 
 static struct entry list[N_SESSIONS * N_KEYS];
@@ -93,7 +93,7 @@ TS_TEST(state_map_is_as_a_list)
 	for (unsigned step = 0; step < 40000; step++) {
 		size_t i = draw() % TS_ARRAY_LEN(list);
 
-		/* Mostly additions, then mostly removals, in turn. */
+		/* Alternates between mostly additions and mostly removals. */
 		if (draw() % 4 < (step / 2000 % 2 ? 1 : 3)) {
 			ts_check_int(set(&map, i, draw() % 8 ? (uint32_t)draw() / 2 : 0), 0);
 		} else {

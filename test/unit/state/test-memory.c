@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Memory over a small trace whose every byte is known.
- */
+/* The memory report of a small trace whose every byte is known. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>
@@ -36,8 +34,8 @@ static void add(unsigned int type, uint64_t time_ns, uint64_t address, uint64_t 
 /*
  *	a  100   |=====|
  *	b  200     |===========		never freed
- *	c   50       |=|		pinned: no device's
- *	a   10             |====	its address again, never freed
+ *	c   50       |=|		pinned: no device memory
+ *	a   10             |====	the same address again, never freed
  *	v   40             |====	a module's variable: the program does not free it
  *	x          f			freed, but not allocated
  */
@@ -126,11 +124,11 @@ static void call(uint64_t time_ns, uint64_t op_id, uint64_t address, uint64_t by
 }
 
 /*
- *	a  100  alloc, its call		rows as usual: the call after its row
+ *	a  100  alloc, its call		the usual order: the row, then its call
  *	a	free, its call
- *	b  200  its call, alloc		the clocks differ
+ *	b  200  its call, alloc		the order of different clocks
  *	b	its call, free
- *	a   10  its call		the program was killed: calls alone
+ *	a   10  its call		the program was killed: no rows, calls only
  *	c   50  its call, its call	pinned, and freed
  *	f   70  its call		failed
  */
@@ -144,7 +142,7 @@ static int write_calls(void)
 	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
 	add(TS_ROW_ALLOC, 1100, 0xa0, 100, DEVICE);
 	call(1101, 1100, 0xa0, 100, TS_ACCESS_ALLOCATED);
-	/* The row may have the id of the driver's call within. */
+	/* The row may have the id of the nested driver call. */
 	call(1199, 1198, 0xb0, 200, TS_ACCESS_ALLOCATED);
 	add(TS_ROW_ALLOC, 1200, 0xb0, 200, DEVICE);
 	add(TS_ROW_FREE, 1300, 0xa0, 100, DEVICE);
@@ -177,7 +175,7 @@ TS_TEST(calls_say_what_rows_are_missing_of)
 	ts_check_int(memory->never_freed.n, 1);
 	ts_check_int(memory->never_freed.bytes, 10);
 	ts_check_int(memory->never_freed.largest[0].row.op_id, 1500);
-	/* No device is known of what calls alone say. */
+	/* Allocations known only from calls have no device. */
 	ts_check_int(memory->n_groups, 3);
 	ts_check_int(memory->groups[0].n_allocs, 2);
 	ts_check_int(memory->groups[0].n_frees, 2);
@@ -187,7 +185,7 @@ TS_TEST(calls_say_what_rows_are_missing_of)
 	ts_check_int(memory->n_unknown_frees, 0);
 	ts_check_int(memory->n_lost_frees, 0);
 	ts_memory_free(memory);
-	/* At an instant. */
+	/* The state at an instant. */
 	ts_check_int(ts_memory_read_at(reader, 0, 1250, 10, &memory), 0);
 	ts_check_int(memory->peak_bytes, 300);
 	ts_check_int(memory->at_peak.n, 2);
@@ -209,7 +207,7 @@ TS_TEST(what_is_live_is_so_while_nothing_happens)
 	ts_check_int(memory->points[(1150 - memory->from_ns) / part_ns], 100);
 	ts_check_int(memory->points[(1350 - memory->from_ns) / part_ns], 300);
 	ts_check_int(memory->points[(1550 - memory->from_ns) / part_ns], 200);
-	/* Nobody is listed who was not asked for; all are counted. */
+	/* No allocation is listed if none is requested; all are counted. */
 	ts_check_int(memory->at_peak.n_largest, 0);
 	ts_check_int(memory->never_freed.n, 2);
 	ts_memory_free(memory);

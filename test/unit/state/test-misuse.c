@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory named after it was freed, and pools, in small traces whose every call is known. A call's operation id is its place in
- * the order of calls; it lasts from its time to 10 ns later.
+ * Uses of freed memory, and pools, in small traces whose every call is known. A call's operation id
+ * is its place in the order of calls; each call lasts 10 ns.
  */
 #include "test/unit/harness.h"
 
@@ -150,13 +150,13 @@ TS_TEST(named_after_it_was_freed)
 	ts_misuses_free(misuses);
 }
 
-/* Nothing of this is wrong, or known to be. */
+/* None of this is wrong, or provably wrong. */
 TS_TEST(what_is_not_proven_is_not_told)
 {
 	struct ts_misuses *misuses;
 
 	begin();
-	/* Allocated anew, also where the row says so a little late, and in a part. */
+	/* Memory that is allocated again, also with a late row, and only in part. */
 	alloc(1, 1100, 0x1000, 0x1000, DEVICE);
 	release(2, 1200, 1, 0x1000, DEVICE);
 	alloc(3, 1300, 0x1000, 0x800, DEVICE);
@@ -165,15 +165,15 @@ TS_TEST(what_is_not_proven_is_not_told)
 	call(6, 1600, 1, 0);
 	name(7, 1620, TS_ACCESS_SET, 0x1400, 0, 16, 0);
 	memory(TS_ROW_ALLOC, 6, 1640, 0x1400, 16, DEVICE);
-	/* The host's memory may be anybody's by then. */
+	/* Freed host memory may belong to anything by then. */
 	alloc(8, 1700, 0x8000, 64, PINNED);
 	release(9, 1720, 1, 0x8000, PINNED);
 	name(10, 1740, TS_ACCESS_COPY, 0x1400, 0x8000, 16, 0);
 	copied(10, 1745, DEVICE, PAGEABLE);
-	/* What was the device's is the host's now: the copy's row says so. */
+	/* The copy's row shows that this former device address is host memory now. */
 	name(11, 1800, TS_ACCESS_COPY, 0x1400, 0x1800, 16, 0);
 	copied(11, 1805, DEVICE, PAGEABLE);
-	/* Another thread freed it while the call was under way. */
+	/* Another thread freed the memory during the call. */
 	alloc(12, 1900, 0x20000, 64, DEVICE);
 	release(13, 2000, 2, 0x20000, DEVICE);
 	name(14, 2005, TS_ACCESS_SET, 0x20000, 0, 64, 0);
@@ -199,7 +199,7 @@ TS_TEST(nothing_is_judged_across_what_was_not_recorded)
 					       .count = 1,
 					       .reason = TS_LOSS_RING_FULL});
 	name(6, 1700, TS_ACCESS_SET, 0x2000, 0, 64, 0);
-	/* After it, of what was freed after it. */
+	/* A later loss does not make a free before it unsure. */
 	alloc(7, 1800, 0x3000, 64, DEVICE);
 	release(8, 1900, 1, 0x3000, DEVICE);
 	add(TS_ROW_LOSS, &(struct ts_row_loss){.start_ns = 1910,
@@ -221,7 +221,7 @@ TS_TEST(what_is_not_sure_is_marked)
 	begin();
 	alloc(1, 1100, 0x1000, 64, DEVICE);
 	release(2, 1200, 1, 0x1000, DEVICE);
-	/* No row of the device's tells whose memory it was. */
+	/* No device row shows the kind of this memory. */
 	name(3, 1300, TS_ACCESS_COPY, 0x1000, 0x7000, 64, 0);
 	/* The call was not recorded. */
 	add(TS_ROW_ACCESS, &(struct ts_row_access){.start_ns = 1400,
@@ -262,8 +262,8 @@ static void pooled(unsigned int type, uint64_t op_id, uint64_t address, uint64_t
 /*
  *	pages of the pool	1 2 3 4 5 6 7 8
  *	allocated		a b c d e f g h		eight growths
- *	freed			. b . . e f . h		four of a page are free, in holes of 1, 2 and 1
- *	allocated		three pages: there is room for four, and yet the pool grows
+ *	freed			. b . . e f . h		four pages are free, in holes of 1, 2 and 1
+ *	allocated		three pages: four are free, but the pool grows
  */
 TS_TEST(a_pool_in_pieces)
 {
@@ -279,7 +279,7 @@ TS_TEST(a_pool_in_pieces)
 	pooled(TS_ROW_FREE, op++, 0x400, 0x100, 0x800, 0x500);
 	pooled(TS_ROW_FREE, op++, 0x700, 0x100, 0x800, 0x400);
 	pooled(TS_ROW_ALLOC, op++, 0x900, 0x300, 0xb00, 0x700);
-	/* One that could not have had room, and a pool that lets go. */
+	/* An allocation that could not fit, and a pool that shrinks. */
 	pooled(TS_ROW_ALLOC, op++, 0xc00, 0x500, 0x1000, 0xc00);
 	pooled(TS_ROW_FREE, op++, 0xc00, 0x500, 0xb00, 0x700);
 	misuses = end(10);
@@ -299,7 +299,7 @@ TS_TEST(a_pool_in_pieces)
 	ts_misuses_free(misuses);
 }
 
-/* Rows that say anything: no crash, and no more is listed than is counted. */
+/* Rows with any values: no crash, and the list is never longer than the count. */
 TS_TEST(rows_that_lie)
 {
 	static const unsigned int types[] = {TS_ROW_ALLOC, TS_ROW_FREE,	  TS_ROW_ACCESS,

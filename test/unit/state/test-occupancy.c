@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Occupancies that the vendor's calculator gives, and sums of them over a small trace.
- */
+/* Occupancies as in the vendor's calculator, and their sums over a small trace. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>
@@ -49,7 +47,7 @@ TS_TEST(as_the_vendors_calculator)
 		{&hopper, 128, 255, 0, 2, TS_OCCUPANCY_REGISTERS},
 		{&hopper, 1024, 64, 0, 1, TS_OCCUPANCY_REGISTERS},
 		{&hopper, 32, 16, 0, 32, TS_OCCUPANCY_BLOCKS},
-		/* 65536 and the 1024 that the system takes: three of them. */
+		/* 65536 bytes plus 1024 reserved by the system: three blocks. */
 		{&hopper, 256, 32, 65536, 3, TS_OCCUPANCY_SHARED},
 		{&hopper, 768, 16, 0, 2, TS_OCCUPANCY_WARPS},
 		{&hopper, 1, 16, 0, 32, TS_OCCUPANCY_BLOCKS},
@@ -107,7 +105,10 @@ TS_TEST(nothing_is_made_up)
 	ts_check_int(occupancy.limit, TS_OCCUPANCY_FULL);
 }
 
-/* Device 0 is a Hopper, of device 1 nothing is recorded: 300 ns at half, 100 ns at an eighth, and one that is not known. */
+/*
+ * Device 0 is a Hopper, device 1 is unknown. 300 ns at one half, 100 ns at one eighth, and one
+ * kernel of unknown occupancy.
+ */
 TS_TEST(sums)
 {
 	const struct ts_row_session begun = {.pid = 1, .start_ns = 1000};

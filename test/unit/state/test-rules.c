@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of streams, one by one: small scenarios with known answers, each with its drawing. A letter is an operation, `.` nothing,
- * |e| a record of event e, w a wait for it; streams 0 and 4 are legacy default streams of two contexts, 1, 2 and 5 blocking,
- * 3 and 6 non-blocking. Time runs from left to right; calls come in the order of the letters.
+ * The rules of streams, one by one: small scenarios with known answers, each with its drawing. A
+ * letter is an operation, `.` is idle, |e| a record of event e, w a wait for it. Streams 0 and 4
+ * are legacy default streams of two contexts; 1, 2 and 5 are blocking, 3 and 6 non-blocking. Time
+ * runs from left to right; calls come in the order of the letters.
  */
 #include "test/unit/state/scenario.h"
 
@@ -20,7 +21,7 @@ static void check_waits(uint64_t t, uint64_t op_id, const char *cause, uint64_t 
 										     : "waiting");
 }
 
-/* The call of the last item waits until then. */
+/* The call of the last item waits until end_ns. */
 static void until(uint64_t end_ns)
 {
 	scenario.items[scenario.n_items - 1].call_end_ns = end_ns;
@@ -30,7 +31,7 @@ static void until(uint64_t end_ns)
  *	stream 1    aaaa
  *	stream 2    bbbbbbbb
  *	stream 3    cccccccccccc	takes no part
- *	legacy 0            dddd	waits for the last of both
+ *	legacy 0            dddd	waits for a and b, b last
  */
 TS_TEST(the_legacy_stream_waits_for_all_blocking_streams)
 {
@@ -62,8 +63,8 @@ TS_TEST(the_legacy_stream_stands_between_blocking_streams)
 
 /*
  *	legacy 0    aaaaaaaa		of one context
- *	legacy 4    bbbb		of another one
- *	stream 5        cccc		waits for b alone
+ *	legacy 4    bbbb		of another context
+ *	stream 5        cccc		waits only for b
  */
 TS_TEST(the_legacy_stream_of_a_context_is_its_own)
 {
@@ -76,9 +77,11 @@ TS_TEST(the_legacy_stream_of_a_context_is_its_own)
 }
 
 /*
+ * Per-thread default streams are blocking streams.
+ *
  *	own of thread 1 (1)  aaaaaaaa
- *	own of thread 2 (2)  bbbb	threads' own default streams are blocking streams: b does not wait for a,
- *	legacy 0                     cccc	and c waits for both
+ *	own of thread 2 (2)  bbbb	does not wait for a
+ *	legacy 0                     cccc	waits for both
  */
 TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
 {
@@ -90,7 +93,7 @@ TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
 	check_waits(250, 3, "legacy_stream", 1);
 }
 
-/* All on one device, and of one engine therefore. */
+/* All on one device, so all use one engine. */
 static const struct ts_state_current *look_at_one_device(uint64_t t, uint64_t op_id)
 {
 	program_trace(&scenario);
@@ -116,8 +119,10 @@ static void check_engine(uint64_t t, uint64_t op_id, uint64_t by_op_id, uint64_t
 }
 
 /*
- *	stream 1 (low)          aaaa	called first,
- *	stream 3 (high)     bbbb	and overtaken: that is no fault of the trace, and the engine's
+ * The engine is the cause of the wait, and the trace is not unsure.
+ *
+ *	stream 1 (low)          aaaa	called first
+ *	stream 3 (high)     bbbb	overtakes a
  */
 TS_TEST(a_stream_of_higher_priority_overtakes)
 {
@@ -129,9 +134,12 @@ TS_TEST(a_stream_of_higher_priority_overtakes)
 }
 
 /*
- *	stream 2        xxxx			the device is full,
- *	stream 1 (low)              aaaa	and a is overtaken: by b, and by c that is called when b runs.
- *	stream 3 (high)     bbbbcccc		It waits for what runs: for x, then for b, then for c
+ * The device is full. b overtakes a, and so does c, which is called while b runs. a waits for the
+ * operation that runs: x, then b, then c.
+ *
+ *	stream 2        xxxx
+ *	stream 1 (low)              aaaa
+ *	stream 3 (high)     bbbbcccc
  */
 TS_TEST(who_is_overtaken_waits_for_what_runs)
 {
@@ -151,8 +159,10 @@ TS_TEST(who_is_overtaken_waits_for_what_runs)
 }
 
 /*
- *	stream 2    xxxx			over for long when a began: the engine was free in between,
- *	stream 1                      aaaa	and a was on its way
+ * x was over long before a began. The engine was free in between, so the launch of a was pending.
+ *
+ *	stream 2    xxxx
+ *	stream 1                      aaaa
  */
 TS_TEST(who_begins_long_after_waits_for_no_engine)
 {
@@ -162,13 +172,17 @@ TS_TEST(who_begins_long_after_waits_for_no_engine)
 }
 
 /*
- *	stream 2    xyzxyz			short ones of one block, each after the other, on a device that holds four such:
- *	stream 1              aaaa	a had room, and was on its way; or, where it has six blocks, some of it had, and nobody knows
+ * Short kernels of one block run one after the other on a device with room for four blocks. a had
+ * room, so its launch was pending. If a has six blocks, only some of them had room: the engine is
+ * uncertain.
+ *
+ *	stream 2    xyzxyz
+ *	stream 1              aaaa
  */
 TS_TEST(who_had_room_waits_for_no_engine)
 {
 	static const struct {
-		uint32_t n_blocks, n_others; /* of a, and of x */
+		uint32_t n_blocks, n_others; /* blocks of a, and of x */
 		const char *phase;
 		uint32_t unsure;
 	} cases[] = {
@@ -206,7 +220,7 @@ TS_TEST(who_had_room_waits_for_no_engine)
 }
 
 /*
- *	stream 2    w bbbb		e was never recorded: nothing is waited for, as far as is known
+ *	stream 2    w bbbb		e was never recorded, so b waits for nothing known
  */
 TS_TEST(a_wait_for_what_was_not_recorded_waits_for_nothing)
 {
@@ -219,7 +233,7 @@ TS_TEST(a_wait_for_what_was_not_recorded_waits_for_nothing)
 /*
  *	stream 1    aaaaaaaa
  *	stream 2    w bbbb		the wait came first,
- *	stream 1            |e|	and the record after it: b waits for nothing
+ *	stream 1            |e|	the record after it: b waits for nothing
  */
 TS_TEST(a_record_is_not_waited_for_by_who_waited_before)
 {
@@ -232,8 +246,8 @@ TS_TEST(a_record_is_not_waited_for_by_who_waited_before)
 }
 
 /*
- *	stream 1    aaaa|e|bbbbbbbb|e|	recorded twice: of both versions the second is what
- *	stream 2              w cccc	is waited for here, and b is before it
+ *	stream 1    aaaa|e|bbbbbbbb|e|	recorded twice: this wait is for the second version,
+ *	stream 2              w cccc	and b is before that version
  */
 TS_TEST(a_wait_is_for_the_last_version)
 {
@@ -249,8 +263,8 @@ TS_TEST(a_wait_is_for_the_last_version)
 
 /*
  *	stream 1, device 0    aaaa|e|
- *	stream 5, device 1          w bbbb	an event reaches across devices,
- *	stream 6, device 1      cccc		and holds nothing else there
+ *	stream 5, device 1          w bbbb	an event orders across devices,
+ *	stream 6, device 1      cccc		and holds no other stream there
  */
 TS_TEST(a_stream_waits_for_another_device)
 {
@@ -267,8 +281,8 @@ TS_TEST(a_stream_waits_for_another_device)
 
 /*
  *	stream 1    aaaa
- *	legacy 0        |e|		the record waits for a, by the rule,
- *	stream 3          w bbbb	and so does b, though its own stream takes no part in it
+ *	legacy 0        |e|		the record waits for a by the rule,
+ *	stream 3          w bbbb	and so does b, though its stream is non-blocking
  */
 TS_TEST(a_record_in_the_legacy_stream_stands_behind_all)
 {
@@ -281,8 +295,8 @@ TS_TEST(a_record_in_the_legacy_stream_stands_behind_all)
 
 /*
  *	stream 3    aaaa|e|
- *	legacy 0          w		waits, with nothing behind it,
- *	stream 1            bbbb	and what comes then in a blocking stream waits for that wait
+ *	legacy 0          w		no operation follows in its stream,
+ *	stream 1            bbbb	but a later one in a blocking stream waits for w
  */
 TS_TEST(a_wait_in_the_legacy_stream_holds_blocking_streams)
 {
@@ -294,7 +308,7 @@ TS_TEST(a_wait_in_the_legacy_stream_holds_blocking_streams)
 }
 
 /*
- *	host        [copy     ]		a copy that the host waits for: pageable, or to the host
+ *	host        [copy     ]		the host waits for the copy: pageable memory, or to the host
  *	stream 1      aaaa
  */
 TS_TEST(a_blocking_copy_holds_its_thread)
@@ -306,14 +320,14 @@ TS_TEST(a_blocking_copy_holds_its_thread)
 	ts_check_int(seen->threads[0].by_op_id, 1);
 	ts_check_str(ts_state_phase_name(look(50, 1)->phase), "dispatch_pending");
 	ts_check_int(seen->threads[0].by_op_id, 1);
-	/* Over, and the call is yet to return. */
+	/* The copy is over, but the call has not returned. */
 	ts_check(!look(205, 1));
 	ts_check_int(seen->threads[0].by_op_id, 0);
 }
 
 /*
  *	host        [c]			pinned: the call returns,
- *	stream 1      aaaaaaaa		and the copy goes on; pageable to a device: the same, once what is to be copied was taken
+ *	stream 1      aaaaaaaa		the copy goes on; pageable to device: after staging
  */
 TS_TEST(an_asynchronous_copy_holds_nobody)
 {
@@ -327,8 +341,8 @@ TS_TEST(an_asynchronous_copy_holds_nobody)
 }
 
 /*
- *	host        [l        ]		a launch waits for nothing: what it launched is over before it returns,
- *	stream 1      aaaa		and it would have returned without
+ *	host        [l        ]		the call returns after its kernel is over,
+ *	stream 1      aaaa		but does not wait for it
  */
 TS_TEST(a_launch_holds_nobody)
 {
@@ -362,7 +376,7 @@ TS_TEST(the_host_waits_for_a_device)
 /*
  *	stream 1    aaaabbbb
  *	stream 2    cccccccccccc
- *	host        [stream 1]		waits for b; what another thread adds to the stream then is not waited for
+ *	host        [stream 1]		waits for b, not for d, which another thread adds
  *	stream 1            dddd
  */
 TS_TEST(the_host_waits_for_a_stream)
@@ -381,7 +395,7 @@ TS_TEST(the_host_waits_for_a_stream)
 
 /*
  *	stream 1    aaaa|e|
- *	host        [event ]		which event is not recorded: that it waits for one is
+ *	host        [event ]		the row has the wait, but not the event
  */
 TS_TEST(the_host_waits_for_an_event)
 {
@@ -399,7 +413,7 @@ TS_TEST(the_host_waits_for_an_event)
 }
 
 /*
- *	stream 1    aaaa h....  bbbb	b waits for a, then for what the host does; until when is not told
+ *	stream 1    aaaa h....  bbbb	waits for a, then for h, whose end is unknown
  *	stream 3             cccc	takes no part
  */
 TS_TEST(a_stream_waits_for_a_function_of_the_host)
@@ -427,7 +441,7 @@ TS_TEST(a_stream_waits_for_a_function_of_the_host)
 
 /*
  *	stream 1    h.....|e|
- *	stream 2            w bbbb	behind an event that stands behind the host's function
+ *	stream 2            w bbbb	waits for an event that waits for the host function
  */
 TS_TEST(an_event_stands_behind_a_function_of_the_host)
 {
@@ -446,8 +460,11 @@ TS_TEST(an_event_stands_behind_a_function_of_the_host)
 }
 
 /*
- *	stream 1    aaaa h.....|e|		behind a it is known until when e is not reached, behind the function it is not:
- *	stream 1                  bbbb		e may be outstanding, and that is uncertain, until b begins
+ * While e waits for a, the trace shows until when. The end of the host function is not in the trace:
+ * e may be outstanding until b begins, which is uncertain.
+ *
+ *	stream 1    aaaa h.....|e|
+ *	stream 1                  bbbb
  */
 TS_TEST(when_an_event_behind_a_function_of_the_host_is_reached_is_uncertain)
 {
@@ -470,9 +487,9 @@ TS_TEST(when_an_event_behind_a_function_of_the_host_is_reached_is_uncertain)
 }
 
 /*
- *	stream 1    h.....[launch: xxxx]	both nodes are held back by the host,
+ *	stream 1    h.....[launch: xxxx]	both nodes wait for the host function,
  *	                  [        yyyy]
- *	stream 1                         bbbb	and what follows by them
+ *	stream 1                         bbbb	and b waits for both nodes
  */
 TS_TEST(a_launch_of_a_graph_waits_for_a_function_of_the_host)
 {
@@ -505,8 +522,11 @@ static const struct ts_state_current *second_node(const struct ts_state *state)
 }
 
 /*
- *	stream 1    h.....[launch: xxxxxxxxxx]	the first node ends what is not known of the function: from then on the
- *	                  [           yy     ]	other one does not wait for it; also where the launch is told of when it began
+ * When the first node begins, the host function is over: from then on the second node does not wait
+ * for it, even if the launch's row comes after the first node began.
+ *
+ *	stream 1    h.....[launch: xxxxxxxxxx]
+ *	                  [           yy     ]
  */
 TS_TEST(a_function_of_the_host_was_over_when_a_node_behind_it_began)
 {
@@ -532,8 +552,10 @@ TS_TEST(a_function_of_the_host_was_over_when_a_node_behind_it_began)
 }
 
 /*
- *	stream 1    h.....|e|bbbb		b ends what is not known of the function: from then on
- *	stream 2            w     cccc		c, behind it by e, is on its way
+ * When b begins, the host function is over: from then on the launch of c, behind e, is pending.
+ *
+ *	stream 1    h.....|e|bbbb
+ *	stream 2            w     cccc
  */
 TS_TEST(a_function_of_the_host_was_over_when_what_is_behind_it_began)
 {
@@ -551,8 +573,8 @@ TS_TEST(a_function_of_the_host_was_over_when_what_is_behind_it_began)
 }
 
 /*
- *	stream 1    +aaaa-		memory in the stream's order: alive from the call that asked for it
- *	host        + -			to the one that gave it back, which was before a was over
+ *	stream 1    +aaaa-		stream-ordered memory: alive from the call that allocates it
+ *	host        + -			to the call that frees it, which is before a is over
  */
 TS_TEST(memory_of_a_stream_is_alive_between_its_calls)
 {
@@ -567,9 +589,9 @@ TS_TEST(memory_of_a_stream_is_alive_between_its_calls)
 }
 
 /*
- *	stream 1    [launch: xxxx   ]	both nodes are what the host waits for,
+ *	stream 1    [launch: xxxx   ]	the host waits for both nodes,
  *	            [        yyyyyyy]
- *	host        [stream 1       ]	and not what runs in stream 2
+ *	host        [stream 1       ]	and not for stream 2
  *	stream 2    bbbbbbbbbbbbbbbbbb
  */
 TS_TEST(the_host_waits_for_a_launch_of_a_graph)
@@ -589,7 +611,7 @@ TS_TEST(the_host_waits_for_a_launch_of_a_graph)
 
 /*
  *	stream 1    [launch: xxxx]
- *	legacy 0                  bbbb	the rule holds for launches of graphs
+ *	legacy 0                  bbbb	the rule also holds for graph launches
  *	stream 2                      [launch: yyyy]
  */
 TS_TEST(launches_of_graphs_obey_the_legacy_stream)
@@ -602,10 +624,6 @@ TS_TEST(launches_of_graphs_obey_the_legacy_stream)
 	ts_check_int(find(seen, 2)->op.unsure, 0);
 }
 
-/*
- * Ids that lie: records that seem to come after all operations, which therefore never settle them. Were all of them looked at
- * for each operation, this would take minutes.
- */
 static void feed(struct ts_state_machine *machine, struct ts_sbt_row *row, enum ts_row_type type,
 		 const void *any, struct ts_state_op *op, int expected)
 {
@@ -615,7 +633,10 @@ static void feed(struct ts_state_machine *machine, struct ts_sbt_row *row, enum 
 	ts_check_int(ts_state_machine_feed(machine, row, op), expected);
 }
 
-/* An operation of the legacy stream behind many others, that wait for the host and for nothing that is known: some are looked at. */
+/*
+ * An operation of the legacy stream follows many waits whose events are unknown, so each may depend
+ * on the host: only some of them are examined.
+ */
 TS_TEST(waits_for_the_host_are_bounded)
 {
 	const uint64_t n_waits = 16 * 4096;
@@ -647,6 +668,10 @@ TS_TEST(waits_for_the_host_are_bounded)
 	ts_state_machine_free(machine);
 }
 
+/*
+ * False ids: records that seem to come after all operations, so no operation settles them. If each
+ * operation examined all of them, this test would take minutes.
+ */
 TS_TEST(records_that_nothing_comes_behind_are_bounded)
 {
 	struct ts_row_event record = {.context = PROGRAM_CONTEXT, .stream = 1};
@@ -674,7 +699,7 @@ TS_TEST(records_that_nothing_comes_behind_are_bounded)
 		kernel.end_ns = 10 * i + 5;
 		ts_check_int(ts_state_machine_feed(machine, &row, &op), 1);
 	}
-	/* Who waits for the first of them is told that it is not certain for what. */
+	/* A wait for the first record is unsure about its dependency. */
 	wait.op_id = UINT64_C(1) << 41;
 	wait.event = PROGRAM_HANDLE(0);
 	row.type = TS_ROW_STREAM_WAIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant: against a reference that knows the rules alone, over programs by the thousand; and of
- * traces in which something is missing or lies.
+ * The state at an instant: thousands of programs compared with a reference that knows only the
+ * rules, and traces with missing or false rows.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/scenario.h"
@@ -21,7 +21,7 @@ static void generate(struct program *program)
 {
 	uint64_t now = 1;
 	bool live[PROGRAM_BLOCKS] = {false};
-	/* Of one context, or of two that wait for each other. */
+	/* Streams of one context, or of two contexts that wait for each other. */
 	unsigned int n_streams = below(2) ? PROGRAM_ALL : PROGRAM_STREAMS;
 
 	program->n_items = 2 + below(PROGRAM_MAX_ITEMS - 1);
@@ -48,7 +48,7 @@ static void generate(struct program *program)
 	}
 }
 
-/* The last operation before it in its stream that is not over. */
+/* The last operation before item i in its stream that is not over at t. */
 static unsigned int behind(const struct program *program, unsigned int i, uint64_t t)
 {
 	for (unsigned int j = i; j-- > 0;)
@@ -58,7 +58,7 @@ static unsigned int behind(const struct program *program, unsigned int i, uint64
 	return 0;
 }
 
-/* Of each item, all that stands before it, itself or through what that stands behind: items by their bits. */
+/* For each item, a bit mask of all items before it, directly or through others. */
 static uint32_t before[PROGRAM_MAX_ITEMS];
 
 static void find_before(const struct program *program)
@@ -77,7 +77,7 @@ static void find_before(const struct program *program)
 	}
 }
 
-/* Of these, when the work was over that was over last; 0: all was at t. */
+/* Latest end of the known work among these items; 0: all was over at t. */
 static uint64_t known_ns(const struct program *program, uint32_t items, uint64_t t)
 {
 	uint64_t last_ns = 0;
@@ -89,7 +89,10 @@ static uint64_t known_ns(const struct program *program, uint32_t items, uint64_t
 	return last_ns;
 }
 
-/* Functions of the host's that may not have been over at t, as far as a trace tells: nothing that stands behind them had begun. */
+/*
+ * Host functions that, as far as the trace shows, may not have been over at t: no operation behind
+ * them had begun.
+ */
 static uint32_t pending_hosts(const struct program *program, uint32_t items, uint64_t t)
 {
 	for (unsigned int k = 0; k < program->n_items; k++)
@@ -111,7 +114,7 @@ static void check_op(const struct program *program, unsigned int i,
 
 	ts_check_int(current->op.call_ns, item->call_ns);
 	ts_check_int(current->op.start_ns, item->start_ns);
-	/* A wait for an event that was never recorded cannot be told from one whose record is missing. */
+	/* A wait for an event that was never recorded looks like a wait whose record is missing. */
 	ts_check_int(current->op.unsure & ~(uint32_t)TS_STATE_UNSURE_DEPENDENCY, unsure);
 	if (item->start_ns <= t) {
 		ts_check_str(ts_state_phase_name(current->phase), "running");
@@ -155,7 +158,10 @@ static void check_events(const struct program *program, const struct ts_state *s
 				uint64_t host = state->events[i].host_op_id;
 
 				ts_check_int(state->events[i].due_ns, due_ns);
-				/* Behind what the host does, and nothing else, it is said that nobody knows. */
+				/*
+				 * An event that is held only by host functions must report that it
+				 * is uncertain.
+				 */
 				ts_check(host || !hosts || due_ns);
 				ts_check(!host || hosts & 1u << (host - 1));
 				is_told = true;
@@ -180,7 +186,7 @@ static void check_memory(const struct program *program, const struct ts_state *s
 	ts_check_int(state->n_bad_frees, 0);
 }
 
-/* The work that a thread in a call waits for is that which is over last, of all that it waits for. */
+/* The state reports the work that is over last, among all work that a waiting thread depends on. */
 static void check_threads(const struct program *program, const struct ts_state *state, uint64_t t)
 {
 	size_t n_threads = 0;
@@ -265,7 +271,7 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 		for (unsigned int j = 0; j < N_INSTANTS; j++) {
 			uint64_t t = below((unsigned int)end_ns + 2);
 
-			/* For whoever looks for what went wrong. */
+			/* Output for debugging. */
 			if (getenv("TS_TEST_VERBOSE"))
 				print_program(&program, i, t);
 			check_program(&program, t);
@@ -273,9 +279,9 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 	}
 }
 
-/* ---- devices that are full ---------------------------------------------------------------------- */
+/* ---- devices that are full ------------------------------------------------------------------- */
 
-/* Longer than what the inference of engines takes for nothing. */
+/* Longer than the gap that the inference of engines ignores. */
 #define UNIT_NS 10000u
 
 static void generate_full(struct program *program)
@@ -287,14 +293,14 @@ static void generate_full(struct program *program)
 	generate(program);
 	for (unsigned int i = 0; i < program->n_items; i++)
 		program->items[i].kind = kinds[below(TS_ARRAY_LEN(kinds))];
-	/* Of one that holds two it has to be known that it does. */
+	/* A device with two places must report its limits. */
 	program->n_at_once = 1 + below(2);
 	program->has_limits = program->n_at_once > 1 || below(2);
 	for (unsigned int i = 0; i < PROGRAM_ALL; i++)
 		program->priorities[i] = -(int)below(3);
 }
 
-/* Longer by so much, each instant of it. */
+/* Multiplies all times by UNIT_NS. */
 static void stretch(struct program *program)
 {
 	for (unsigned int i = 0; i < program->n_items; i++) {
@@ -308,7 +314,10 @@ static void stretch(struct program *program)
 	}
 }
 
-/* From t until the operation began its device had no room: then it waited, or was on its way as one that waits. */
+/*
+ * True if the device had no room from t until the operation began: then the operation waited, or
+ * its launch was pending.
+ */
 static bool is_kept_out(const struct program *program, const struct item *item, uint64_t t)
 {
 	for (; t < item->start_ns; t += UNIT_NS)
@@ -318,7 +327,10 @@ static bool is_kept_out(const struct program *program, const struct item *item, 
 	return true;
 }
 
-/* Where nothing else holds an operation it waits for one that runs, however many go before it; or it is on its way. */
+/*
+ * If nothing else holds an operation, it waits for a running one, however many precede it; or its
+ * launch is pending.
+ */
 static unsigned int check_engines(const struct program *program, const struct ts_state *state,
 				  uint64_t t)
 {
@@ -380,11 +392,11 @@ TS_TEST(is_what_a_reference_says_of_any_program_on_full_devices)
 	ts_check(n > N_PROGRAMS / 4);
 }
 
-/* ---- rules, one by one -------------------------------------------------------------------------- */
+/* ---- rules, one by one ----------------------------------------------------------------------- */
 
 /*
  *	legacy 0    ....aaaa
- *	stream 1            bbbb	waits for a, by the rule
+ *	stream 1            bbbb	waits for a by the rule
  *	stream 3        cccc		takes no part
  */
 TS_TEST(a_blocking_stream_waits_for_the_legacy_stream)
@@ -406,7 +418,7 @@ TS_TEST(a_blocking_stream_waits_for_the_legacy_stream)
 /*
  *	stream 1    aaaa|e|		e is recorded behind a,
  *	stream 2        w bbbb		waited for,
- *	stream 1          cccccccc|e|	and recorded anew: b does not wait for c
+ *	stream 1          cccccccc|e|	and recorded again: b does not wait for c
  */
 TS_TEST(a_wait_is_for_the_version_that_was_recorded_before_it)
 {
@@ -425,13 +437,13 @@ TS_TEST(a_wait_is_for_the_version_that_was_recorded_before_it)
 	ts_check_int(current->by_event, PROGRAM_HANDLE(0));
 	ts_check_int(current->op.n_dependencies, 1);
 	ts_check_int(current->op.unsure, 0);
-	/* The event itself is the new one by then. */
+	/* At that time the event has its new version. */
 	ts_check_str(ts_state_phase_name(look(250, 5)->phase), "running");
 }
 
 /*
  *	stream 1    aaaa|e|
- *	stream 2        w|f|		nothing between: f stands behind a through e
+ *	stream 2        w|f|		no operation in between: f follows a through e
  *	stream 3            w bbbb
  */
 TS_TEST(an_event_stands_behind_what_its_stream_waits_for)
@@ -452,7 +464,7 @@ TS_TEST(an_event_stands_behind_what_its_stream_waits_for)
 
 /*
  *	stream 1    aaaaaaaa
- *	stream 1        bbbb		cannot be, and is said
+ *	stream 1        bbbb		impossible, and marked as unsure
  */
 TS_TEST(operations_of_a_stream_that_overlap_are_unsure)
 {
@@ -462,7 +474,7 @@ TS_TEST(operations_of_a_stream_that_overlap_are_unsure)
 	ts_check_int(look(160, 1)->op.unsure, 0);
 }
 
-/* The same, where the launch lets its kernel begin early: programmatic stream serialization. */
+/* The same, but the launch lets its kernel begin early: programmatic stream serialization. */
 TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
 {
 	add(ITEM_OP, 1, 0, 100, 200);
@@ -472,7 +484,7 @@ TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
 	ts_check_int(look(160, 2)->op.n_dependencies, 1);
 }
 
-/* A row without a call has nobody's leave. */
+/* A device row without a call has no such permission. */
 TS_TEST(an_early_launch_says_nothing_of_rows_without_a_call)
 {
 	add(ITEM_OP, 1, 0, 100, 200);
@@ -488,7 +500,7 @@ TS_TEST(an_early_launch_says_nothing_of_rows_without_a_call)
 
 /*
  *	stream 1    aaaaaaaa|e|
- *	stream 2        bbbb w cccc	c may begin before b is over, and not before a
+ *	stream 2        bbbb w cccc	c may begin before b is over, but not before a is
  */
 TS_TEST(a_kernel_that_may_begin_early_waits_for_events_as_others_do)
 {
@@ -524,7 +536,7 @@ TS_TEST(a_missing_half_is_said)
 	ts_check(state->is_cut);
 	ts_state_free(state);
 
-	/* Of what kind the streams are is missing. */
+	/* The rows with the kinds of streams are missing. */
 	program_trace(&scenario);
 	for (unsigned int i = 0; i < PROGRAM_ALL; i++)
 		drop_row(TS_ROW_STREAM);
@@ -537,7 +549,7 @@ TS_TEST(a_device_that_answers_before_the_call_does_not_keep_it_waiting)
 {
 	struct ts_state *state;
 
-	add(ITEM_OP, 1, 0, 5, 30); /* called at 10, by a clock that stepped */
+	add(ITEM_OP, 1, 0, 5, 30); /* called at 10, by a clock that stepped back */
 	add(ITEM_OP, 2, 0, 100, 200);
 	program_trace(&scenario);
 	state = program_state(&scenario, 25);
@@ -561,9 +573,9 @@ static void add_node(uint64_t op_id, unsigned int stream, uint64_t start_ns, uin
 }
 
 /*
- *	stream 1    aaaa [launch      ] dddd	a node runs in a stream of its own, and d waits for it
+ *	stream 1    aaaa [launch      ] dddd	a node runs in its own stream; d waits for it
  *	  nodes          bbbb
- *	  stream 2            cccccccc		c waits for a, as all of the launch does
+ *	  stream 2            cccccccc		c waits for a, like the whole launch
  */
 TS_TEST(a_graph_stands_in_the_stream_that_it_was_launched_in)
 {
@@ -572,10 +584,10 @@ TS_TEST(a_graph_stands_in_the_stream_that_it_was_launched_in)
 
 		scenario.n_items = 0;
 		add(ITEM_OP, 1, 0, 100, 200);
-		add(ITEM_ALLOC, 0, 0, 0, 0); /* a call: that of the launch */
+		add(ITEM_ALLOC, 0, 0, 0, 0); /* the call of the launch */
 		add(ITEM_OP, 1, 0, 500, 600);
 		program_trace(&scenario);
-		/* Told of when the call returns, which may be after the first node began. */
+		/* The row is at the call's return, which may be after the first node began. */
 		scenario.storage[scenario.n_rows].graph_launch =
 			(struct ts_row_graph_launch){.start_ns = late ? 250 : AT(1) + 1,
 						     .op_id = 2,

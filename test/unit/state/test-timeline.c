@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of a small timeline that can be counted by hand. Times in the drawing count from BEGIN_NS.
+ * A small timeline whose numbers can be counted by hand. Times in the drawing count from BEGIN_NS.
  */
 #include "test/unit/harness.h"
 
@@ -53,7 +53,9 @@ static void copy(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t end)
  *	host      |1|2|    |3--|
  *	stream 1     [1 kernel 20..60]                 [3 kernel 170..190]
  *	stream 2            [2 copy 40..100]
- *	          0 5 10   120 150                                       200: another copy, of no call, to 210
+ *	          0 5 10   120 150
+ *
+ * Another copy, without a call, runs from 200 to 210.
  */
 static struct ts_timeline *read_timeline(uint32_t n_parts, uint64_t from, uint64_t to)
 {
@@ -86,7 +88,7 @@ static struct ts_timeline *read_timeline(uint32_t n_parts, uint64_t from, uint64
 	return timeline;
 }
 
-/* One kernel of all the time that there is, or of all but what `less` says. */
+/* One kernel over the whole range of times, or over all but the first `less` ns. */
 static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
 {
 	const struct ts_row_session row = {.pid = 1};
@@ -112,7 +114,7 @@ static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
 	return timeline;
 }
 
-/* What lies behind the last part is no time that there is. */
+/* Time beyond the last part does not exist. */
 TS_TEST(all_time)
 {
 	static const uint32_t parts[] = {1, 2, 7, 100, 512};
@@ -151,7 +153,10 @@ TS_TEST(adds_up)
 	ts_timeline_free(timeline);
 }
 
-/* 100 to 170 stood still for the third launch, 190 to 200 for what is not recorded. */
+/*
+ * From 100 to 170 the device waits for the third launch; the cause of the idle time from 190 to 200
+ * is not recorded.
+ */
 TS_TEST(idle_time_has_a_cause)
 {
 	struct ts_timeline *timeline = read_timeline(10, 0, 220);
@@ -189,7 +194,7 @@ TS_TEST(parts_are_of_streams)
 	ts_check_int(sums[0][TS_TIMELINE_COMPUTE], 60);
 	ts_check_int(sums[0][TS_TIMELINE_COPY], 0);
 	ts_check_int(sums[1][TS_TIMELINE_COPY], 70);
-	/* The first part is the kernel's alone. */
+	/* The first part contains only the kernel. */
 	ts_check_int(timeline->streams[0].parts[0].ns[TS_TIMELINE_COMPUTE], timeline->part_ns);
 	ts_timeline_free(timeline);
 }
