@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one instruction on many operands and compares with a function in C. A case names the instruction, the sizes of
- * result and operands (h 16, r 32, d 64 bits, p predicate, a digit for that number itself, once even behind three
- * operands), and gives the expected result in terms of a, b and c.
+ * Runs one instruction on many operands and compares with a function in C. A case names the
+ * instruction and the sizes of result and operands: h 16, r 32, d 64 bits, p predicate. A digit
+ * stands for that number itself; one form has it behind three operands. The case gives the expected
+ * result in terms of a, b and c.
  */
 #pragma once
 
@@ -128,7 +129,7 @@ static uint64_t conformance_random(uint64_t *state)
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
 	x ^= x >> 31;
-	/* Short values too: counts and positions. */
+	/* Also short values, for counts and positions. */
 	return x >> 60 ? x : x & 127;
 }
 
@@ -137,7 +138,10 @@ static const char *conformance_type(char size)
 	return size == 'h' ? "b16" : size == 'd' ? "b64" : "b32";
 }
 
-/* The kernel's text: operands from arrays of 64-bit words, the result to another. */
+/*
+ * The kernel's text: it reads operands from arrays of 64-bit words and writes the result to another
+ * array.
+ */
 static inline void conformance_text(const struct conformance *c, char *text, size_t n)
 {
 	size_t at = 0, n_sources = strlen(c->sizes) - 1;
@@ -190,12 +194,12 @@ static inline uint64_t conformance_cut(uint64_t v, char size)
 }
 
 /*
- * If set, doubles that are NaN count as equal whatever their payload. With TS_TEST_PAYLOADS they do not: a run over a GPU
- * then shows the payloads that the GPU gives.
+ * If set, NaN doubles are equal whatever their payload is. With TS_TEST_PAYLOADS they are not: a
+ * run on a GPU then shows the GPU's payloads.
  */
 static bool (*conformance_nan64)(uint64_t v);
 
-/* Mismatches of one form of an instruction: all are counted, a few that lie apart are printed. */
+/* Mismatches of one form of an instruction. All are counted; a few are printed. */
 struct conformance_wrong {
 	const char *op;
 	unsigned n;
@@ -205,11 +209,11 @@ static inline bool conformance_print(struct conformance_wrong *wrong)
 {
 	unsigned n = ++wrong->n;
 
-	/* 1, 2, 4, 16, 64, 256, 1024 */
+	/* True for 1, 2, 4, 16, 64, 256, 1024. */
 	return n <= 2 || (n <= 1024 && !(n & (n - 1)) && __builtin_ctz(n) % 2 == 0);
 }
 
-/* Ends the test, or with TS_TEST_GO_ON this form. */
+/* Ends the test on a mismatch, or with TS_TEST_GO_ON only this form. */
 static inline void conformance_end(const struct conformance_wrong *wrong)
 {
 	if (!wrong->n)
@@ -232,7 +236,7 @@ static inline void conformance_run(const struct conformance *c)
 
 	conformance_text(c, text, sizeof(text));
 	device_open(&d, text);
-	/* Only what it is made of is asked for; the run that checks it is another. */
+	/* A coverage run needs only the compiled form; another run checks results. */
 	if (getenv("TS_TEST_COVERAGE") || !device_loaded(&d)) {
 		device_close(&d);
 		return;
@@ -246,7 +250,10 @@ static inline void conformance_run(const struct conformance *c)
 		size_t s = i;
 
 		for (int k = 0; k < 3; k++) {
-			/* All pairs of special values first, then mixtures of them and random ones. */
+			/*
+			 * All pairs of special values first, then mixtures of special and random
+			 * ones.
+			 */
 			bool special = n_sources < 3
 					       ? i < CONFORMANCE_N_SPECIALS * CONFORMANCE_N_SPECIALS
 					       : conformance_random(&state) & 1;

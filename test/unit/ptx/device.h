@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device for tests of the PTX engine: one piece of memory at a fixed device address, a bump allocator, an image
- * made of PTX text (for the host instruction set that TS_TEST_ISA names, or the best), and launches with parameters given as 64-bit values, which is what most tests' kernels take.
+ * A device for tests of the PTX engine. It has memory at a fixed device address, a bump allocator,
+ * an image made of PTX text (for the host instruction set that TS_TEST_ISA names, or the best one),
+ * and launches whose parameters are 64-bit values, like those of most tests' kernels.
  */
 #pragma once
 
-/* Another device with the same functions, for those tests that ask for no more: test/gpu/device.h. */
+/*
+ * TS_TEST_DEVICE names another device with the same functions, for tests that need no more:
+ * test/gpu/device.h.
+ */
 #ifdef TS_TEST_DEVICE
 #include TS_TEST_DEVICE
 #else
@@ -27,7 +31,7 @@ struct device {
 	struct ts_ptx_fault fault;
 	struct ts_ptx_error error;
 	struct ts_ptx_stats stats;
-	struct ts_ptx_launch launch; /* what device_run() starts from */
+	struct ts_ptx_launch launch; /* default for device_run() */
 };
 
 static int device_resolve(void *userdata, uint64_t address, uint64_t *ret_base, uint64_t *ret_bytes,
@@ -79,7 +83,10 @@ static int device_free(void *userdata, uint64_t address)
 	return address < DEVICE_BASE;
 }
 
-/* For test-coverage.c: which instructions the texts have, and which of the table's functions they became. */
+/*
+ * For test-coverage.c: prints the instructions of the texts, and the functions of the executor's
+ * table that they use.
+ */
 static inline void device_record(const struct device *d, struct ts_ptx_module *const *modules,
 				 size_t n)
 {
@@ -200,7 +207,10 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 	device_run(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \
 		   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* The kernel stops with that fault. A driver is not asked: a fault spoils its context for the rest of the test. */
+/*
+ * The kernel must stop with that fault. A driver is not tested: a fault would break its context for
+ * the rest of the test.
+ */
 #define DEVICE_FAULTS(d, kernel, grid, block, kind_, ...)                                        \
 	do {                                                                                     \
 		ts_check_int(device_try(d, kernel, grid, block, (const uint64_t[]){__VA_ARGS__}, \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tests of floating-point instructions expect: bits and values, and the exact rounding of wide values to small formats, found by
- * search and thus not as the engine does it.
+ * Expected results of floating-point instructions: bits and values, and the exact rounding of wide
+ * values to small formats. Rounding is a search, so it does not share code with the engine.
  */
 #pragma once
 
@@ -47,10 +47,13 @@ static inline u64 w64(double f)
 	return u;
 }
 
-/* Where a value lies exactly between two codes as far as 128 bits tell: which side it is really on. */
+/* If a value lies exactly between two codes in 128-bit precision: the side of its exact value. */
 static int tie_side;
 
-/* The exact value of a code of a small format, its sign left out; infinity stands for the next power of two. */
+/*
+ * The exact value of a code of a small format without its sign; infinity counts as the next power
+ * of two.
+ */
 static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bits)
 {
 	u64 hidden = UINT64_C(1) << mantissa_bits;
@@ -63,7 +66,7 @@ static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bi
 	return (__float128)((code & (hidden - 1)) | (e ? hidden : 0)) * power;
 }
 
-/* Exact rounding of a wide value to a small format, by search: independent of how the engine does it. */
+/* Exact rounding of a wide value to a small format, by search and so independent of the engine. */
 static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
 {
 	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
@@ -72,7 +75,7 @@ static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, i
 
 	if (x != x)
 		return top | ((UINT64_C(1) << mantissa_bits) - 1);
-	/* The largest code whose value is not above the magnitude. */
+	/* The largest code whose value does not exceed the magnitude. */
 	while (lo < hi) {
 		u64 mid = lo + (hi - lo + 1) / 2;
 
@@ -134,7 +137,7 @@ static inline bool sign_of(double x)
 	return signbit(x);
 }
 
-/* A half that is NaN comes out as the canonical one. */
+/* A NaN half becomes the canonical NaN. */
 static inline u64 quiet(u64 h, double (*value)(u64))
 {
 	return value(h) != value(h) ? 0x7fff : h;
@@ -158,7 +161,7 @@ static inline u64 fma16(double x, double y, double z, u64 (*to)(__float128, bool
 
 	u64 r;
 
-	/* What even 113 bits lose only matters for which side of a tie the sum is on. */
+	/* The part that 113 bits lose only matters for the side of a tie. */
 	tie_side = lost != lost || lost == 0 ? 0 : (lost > 0) == (s > 0) ? 1 : -1;
 	r = to(s, sign_of(x * y + z), FE_TONEAREST);
 	tie_side = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Divergence and reconvergence, calls, barriers, progress between threads, warps and blocks, and what stops a kernel. */
+/*
+ * Divergence and reconvergence, calls, barriers, progress between threads, warps and blocks, and
+ * faults that stop a kernel.
+ */
 #include <time.h>
 
 #include "test/unit/ptx/device.h"
@@ -23,7 +26,7 @@ TS_TEST(nested_divergence)
 		     "TWO: add.u32 %r10, %r10, 100;\n"
 		     "NEXT: add.u32 %r11, %r11, 1; bra LOOP;\n"
 		     "OUT: add.u32 %r10, %r10, 5000;\n"
-		     /* All lanes are together again: the vote sees the whole warp. */
+		     /* All lanes have reconverged: the vote sees the whole warp. */
 		     "DONE: vote.sync.ballot.b32 %r13, 1, 0xffffffff; setp.ne.u32 %p5, %r13, 0xffffffff;\n"
 		     "@%p5 mov.u32 %r10, 0; st.global.u32 [%d1], %r10; ret; }\n";
 	struct device d;
@@ -52,7 +55,10 @@ TS_TEST(nested_divergence)
 
 TS_TEST(early_return_reconverges)
 {
-	/* Some lanes return early; the others must be one split again for the barrier-like vote. */
+	/*
+	 * Some lanes return early; the others must reconverge before the vote, which acts like a
+	 * barrier.
+	 */
 	static const char text[] = PTX_HEAD ENTRY(
 		"k") "and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra EVEN;\n"
 		     "and.b32 %r6, %r1, 2; setp.eq.u32 %p2, %r6, 0; @%p2 bra END;\n"
@@ -76,7 +82,7 @@ TS_TEST(early_return_reconverges)
 
 TS_TEST(loops_reconverge)
 {
-	/* Lanes leave the loop one by one, where no label stands, and are together behind it. */
+	/* Lanes leave the loop one by one, at a place without a label, and reconverge behind it. */
 	static const char text[] = PTX_HEAD ENTRY(
 		"k") "mov.u32 %r5, 0; L: add.u32 %r5, %r5, 1; setp.le.u32 %p1, %r5, %r1; @%p1 bra L;\n"
 		     "activemask.b32 %r8; st.global.u32 [%d1], %r8; ret; }\n";
@@ -162,7 +168,7 @@ TS_TEST(calls)
 	memset(r, 0, 512);
 	DEVICE_RUN(&d, "indirect", 1, 32, o, 0);
 	for (uint32_t t = 0; t < 32; t++) {
-		/* Lane 13 exits in the callee, and the rest are together again after it. */
+		/* Lane 13 exits in the callee; the others reconverge after it. */
 		ts_check_int(r[t], t == 13 ? 0 : t >= 30 ? 77 : t & 1 ? t - 1 : t + 1);
 		ts_check_int(r[32 + t], t == 13 ? 0 : ~(1u << 13));
 	}
@@ -178,7 +184,7 @@ static const char barriers[] = PTX_HEAD ".shared .align 4 .b8 buffer[4096];\n" E
 	"reverse") "mov.u32 %r5, buffer; shl.b32 %r6, %r4, 2; add.u32 %r7, %r5, %r6; mul.lo.u32 %r8, %r4, 3;\n"
 		   "st.shared.u32 [%r7], %r8; bar.sync 0; sub.u32 %r9, %r3, %r4; sub.u32 %r9, %r9, 1;\n"
 		   "shl.b32 %r9, %r9, 2; add.u32 %r9, %r5, %r9; ld.shared.u32 %r10, [%r9]; st.global.u32 [%d1], %r10; ret; }\n"
-	/* Half the threads exit before the barrier, which must not wait for them. */
+	/* Half of the threads exit before the barrier, which must not wait for them. */
 	ENTRY("leavers") "and.b32 %r5, %r4, 1; setp.eq.u32 %p1, %r5, 0; @%p1 ret; barrier.sync 3; mov.u32 %r6, 5;\n"
 			 "st.global.u32 [%d1], %r6; ret; }\n" ENTRY(
 				 "reduce") "and.b32 %r5, %r4, 3; setp.eq.u32 %p1, %r5, 0; bar.red.popc.u32 %r6, 0, %p1;\n"
@@ -223,29 +229,35 @@ TS_TEST(barriers)
 }
 
 static const char progress[] = PTX_HEAD
-	/* A lock that every thread takes, lanes of one warp too. */
+	/* A lock that every thread takes, also lanes of one warp. */
 	ENTRY("lock") "SPIN: atom.global.cas.b32 %r5, [%d2], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra SPIN;\n"
 		      "ld.volatile.global.u32 %r6, [%d0]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%d0], %r6; membar.gl;\n"
 		      "atom.global.exch.b32 %r7, [%d2], 0; ret; }\n"
-		      /* The same, where the lock is taken in a function: its caller's lanes wait for each other to return. */
+		      /*
+		       * The same with the lock in a function: the caller's lanes wait for each
+		       * other to return.
+		       */
 		      ".func acquire(.param .b64 l) { .reg .b32 %r<3>; .reg .b64 %d<2>; .reg .pred %p<2>; ld.param.u64 %d1, [l];\n"
 		      "S: atom.global.cas.b32 %r1, [%d1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra S; ret; }\n" ENTRY(
 			      "lock_call") "{ .param .b64 l; st.param.b64 [l], %d2; call acquire, (l); }\n"
 					   "ld.volatile.global.u32 %r6, [%d0]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%d0], %r6; membar.gl;\n"
 					   "atom.global.exch.b32 %r7, [%d2], 0; ret; }\n"
-	/* Look-back: each block waits for the one before it. */
+	/* Look-back: each block waits for the block before. */
 	ENTRY("chain") "setp.ne.u32 %p1, %r4, 0; @%p1 ret; setp.eq.u32 %p2, %r2, 0; mov.u32 %r5, 0; @%p2 bra GO;\n"
 		       "mul.wide.u32 %d5, %r2, 4; add.u64 %d5, %d2, %d5;\n"
 		       "W: ld.acquire.gpu.global.u32 %r5, [%d5+-4]; setp.eq.u32 %p3, %r5, 0; @%p3 bra W;\n"
 		       "GO: add.u32 %r5, %r5, 1; mul.wide.u32 %d5, %r2, 4; add.u64 %d5, %d2, %d5;\n"
 		       "st.release.gpu.global.u32 [%d5], %r5; ret; }\n"
-	/* Every block waits for all: they must all become resident. */
+	/* Every block waits for all others, so all must become resident. */
 	ENTRY("grid") "setp.ne.u32 %p1, %r4, 0; @%p1 ret; mov.u32 %r6, %nctaid.x; red.global.add.u32 [%d2], 1;\n"
 		      "G: nanosleep.u32 100; ld.relaxed.gpu.global.u32 %r5, [%d2]; setp.lt.u32 %p3, %r5, %r6; @%p3 bra G;\n"
 		      "red.global.add.u32 [%d0], 1; ret; }\n" ENTRY("forever") "L: bra L; }\n" ENTRY(
 			      "watches") "L: ld.volatile.global.u32 %r0, [%d0]; setp.eq.u32 %p0, %r0, 77; @!%p0 bra L; ret; }\n";
 
-/* Who waits for another block, or writes, is not given up; who waits for what nobody writes is. */
+/*
+ * A block that waits for another block, or writes, is not stopped. A block that waits for a value
+ * that no block writes is.
+ */
 static void check_watching(struct device *d, uint32_t n_threads, uint64_t o, uint64_t x)
 {
 	uint32_t *r = device_host(d, o);

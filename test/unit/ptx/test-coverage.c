@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs the engine's tests, named as arguments, and fails where an instruction that the decoder has a name for, or a function of the
- * executor's table, is in none of them: nothing comes in without a test of its result.
+ * Runs the engine's tests, named as arguments. It fails if a decoded instruction, or a function of
+ * the executor's table, occurs in none of them: every addition needs a test of its result.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "replay/vgpu/ptx/decode/decode.h"
 
 static bool covered[F_N][TY_N];
-static char *names; /* one a line, each between newlines */
+static char *names; /* one per line, each between newlines */
 static size_t names_bytes;
 
 static int run(const char *path)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * f32 and f64 against the host's arithmetic in the same rounding mode; conversions and small formats against exact rounding
- * of 128-bit floats; approximations against their bounds. Built with -frounding-math.
+ * f32 and f64 compared with the host's arithmetic in the same rounding mode, conversions and small
+ * formats with exact rounding of 128-bit floats, approximations with their bounds. Built with
+ * -frounding-math.
  */
 #include "test/unit/ptx/small-floats.h"
 
@@ -10,7 +11,10 @@ static u64 flush(u64 v)
 	return v & 0x7f800000 ? v : v & 0x80000000;
 }
 
-/* Whether a result flushes is judged as if exponents had no bound: 0x1.fffffep-127 does, though it rounds up to 0x1p-126. */
+/*
+ * Flushing is decided as if exponents were unbounded: 0x1.fffffep-127 is flushed, though it rounds
+ * up to 0x1p-126.
+ */
 static u64 mul_ftz(u64 a, u64 b)
 {
 	double exact = (double)f32(a) * (double)f32(b);
@@ -47,7 +51,9 @@ static u64 fma64(u64 a, u64 b, u64 c, int mode)
 	fesetround(mode);
 	r = fma(x, y, z);
 	fesetround(FE_TONEAREST);
-	/* Which NaN comes out of several is the host's choice: the conformance of doubles is to the value. */
+	/*
+	 * With several NaN operands the host chooses the payload, so doubles are compared by value.
+	 */
 	return r != r ? 0x7ff8000000000000 : w64(r);
 }
 
@@ -141,7 +147,7 @@ static u64 to_int(double x, int width, bool is_signed, int mode, bool wide_nan)
 	return is_signed ? (u64)(int64_t)r : (u64)r;
 }
 
-/* A double that is NaN keeps its sign and the upper bits of its payload, and is quiet. */
+/* A NaN double becomes quiet, and keeps its sign and the upper bits of its payload. */
 static u64 narrow(u64 v, int width, int mantissa_bits, u64 number)
 {
 	u64 infinity = (UINT64_C(1) << (width - 1)) - (UINT64_C(1) << mantissa_bits);
@@ -248,7 +254,10 @@ TS_TEST(convert)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* The engine is held to the bounds of its README.md; a driver, which may have hardware behind it, to the ISA's. */
+/*
+ * The engine must meet the bounds of its README.md; a driver, which may use hardware, those of the
+ * ISA.
+ */
 struct bounds {
 	double relative, absolute;
 };
@@ -260,7 +269,7 @@ struct bounds {
 #define WITHIN(engine_relative, engine_absolute, isa_relative, isa_absolute) \
 	(OVER_DRIVER ? (struct bounds){isa_relative, isa_absolute}           \
 		     : (struct bounds){engine_relative, engine_absolute})
-#define NO_BOUND 2 /* the ISA has none for such an angle: between -1 and 1 */
+#define NO_BOUND 2 /* the ISA gives no bound for such an angle: between -1 and 1 */
 
 static void approximate(const char *op, double (*exact)(double), double low, double high,
 			struct bounds bounds)
@@ -341,7 +350,7 @@ TS_TEST(approximations)
 	approximate("sqrt.approx.f32", sqrt, 0, 1000, WITHIN(0x1p-23, 0, 0x1p-23, 0));
 }
 
-/* The ISA's tables of special values, and results that are exact. */
+/* The ISA's tables of special values, and exact results. */
 TS_TEST(special_values_of_approximations)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Integer and bit instructions against C, on special and random values. */
+/* Integer and bit instructions compared with C, on special and random values. */
 #include "test/unit/ptx/conformance.h"
 
 typedef unsigned __int128 u128;
@@ -132,8 +132,9 @@ typedef int64_t s64;
 	X(slct64, "slct.s64.s32", "dddr", u64, (s32)(u32)c >= 0 ? a : b)
 
 /*
- * The vendor's compiler (ptxas 13.0) forgets the sign of a field whose length is in a register: it shifts the field by the
- * length, and by one bit less if the length is a constant. The virtual GPU follows the ISA.
+ * For a field whose length is in a register, the vendor's compiler (ptxas 13.0) ignores the sign:
+ * it shifts the field by the length. If the length is a constant, it shifts by one bit less. The
+ * virtual GPU follows the ISA.
  */
 #ifdef TS_TEST_DEVICE
 #define BITS_VIRTUAL(X)
@@ -234,7 +235,10 @@ static u32 permute(u64 bytes, u32 c)
 	return r;
 }
 
-/* The ISA's own loop, bit by bit. Beyond its counts of 0 to 255, GPUs use all of a count if a has 64 bits. */
+/*
+ * The ISA's own loop, bit by bit. Beyond the ISA's range of 0 to 255, GPUs use the whole count if a
+ * has 64 bits.
+ */
 static u64 extract(u64 a, u32 b, u32 c, u32 width, bool is_signed)
 {
 	u32 pos = width == 32 ? b & 255 : b < 255 ? b : 255;
@@ -281,7 +285,7 @@ TS_TEST(compare_and_convert)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Four operands, tables and chains of carries do not fit the scheme above. */
+/* Forms that do not fit the scheme above: four operands, tables, chains of carries. */
 TS_TEST(odd_forms)
 {
 	static const char text[] = PTX_HEAD
@@ -304,7 +308,7 @@ TS_TEST(odd_forms)
 		"st.global.v2.u32 [%d0+48], {%r18, %r17};\n"
 		"prmt.b32.b4e %r19, %r0, %r1, 1; st.global.u32 [%d0+56], %r19;\n"
 		"cvt.pack.sat.s8.s32.b32 %r20, %r0, %r5, %r7; st.global.u32 [%d0+60], %r20;\n"
-		/* A difference's carry is set where it does not borrow, as addc sees it. */
+		/* A subtraction sets the carry for addc if it does not borrow. */
 		"sub.cc.u32 %r21, %r6, %r7; addc.u32 %r22, %r7, %r7; sub.cc.u32 %r21, %r7, %r6; addc.u32 %r23, %r7, %r7;\n"
 		"st.global.v2.u32 [%d0+64], {%r22, %r23};\n"
 		"ret; }\n";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Matrix instructions against plain loops: mma.sync of every shape and type, with fragments laid out as the PTX ISA says; wmma of every
- * shape, type and layout, from and to memory with strides of its own, where only the matrices are known and not the fragments.
- * Elements are small whole numbers, so that every sum is exact and must be met to the last bit.
+ * Matrix instructions compared with plain loops. mma.sync: every shape and type, with fragments
+ * laid out as in the PTX ISA. wmma: every shape, type and layout, from and to memory with various
+ * strides; only its matrices are known, not its fragments. Elements are small integers, so every
+ * sum is exact and must match to the last bit.
  */
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"
@@ -71,7 +72,7 @@ static uint64_t encode(int x, enum ts_ptx_type type)
 	}
 }
 
-/* Element i of an array of such elements. */
+/* Writes element i of an array of such elements. */
 static void put(void *array, size_t i, uint64_t v, uint32_t bits)
 {
 	uint8_t *p = (uint8_t *)array + i * bits / 8;
@@ -189,7 +190,10 @@ static struct fragment fragment_of(char name, enum ts_ptx_type type, uint32_t el
 				 bits >= 32 ? elements : elements * bits / 32};
 }
 
-/* Each lane's registers lie one after the other in memory, 8 bytes apart: a at 0, b at 64 registers, c at 128, d at 192. */
+/*
+ * Each lane's registers are consecutive in memory, 8 bytes apart: a at 0, b at 64 registers, c at
+ * 128, d at 192.
+ */
 static void mma_text(const struct mma_case *c, const struct fragment f[4], char *text, size_t n)
 {
 	size_t at = (size_t)snprintf(
@@ -223,7 +227,10 @@ static void mma_text(const struct mma_case *c, const struct fragment f[4], char 
 	(void)snprintf(text + at, n - at, "ret; }\n");
 }
 
-/* Where the ISA's figures put element i of a lane. E: elements of 32 bits, or one of 64. */
+/*
+ * Place of a lane's element i in the ISA's figures. e: elements per 32 bits, or 1 for 64-bit
+ * elements.
+ */
 static uint32_t isa_index(const struct product *p, char which, uint32_t i, uint32_t lane,
 			  uint32_t e)
 {
@@ -240,7 +247,7 @@ static uint32_t isa_index(const struct product *p, char which, uint32_t i, uint3
 	return (g + (i < 2 ? 0 : 8)) * p->s.n + t * 2 + (i & 1);
 }
 
-/* Moves a matrix into the lanes' registers in memory. */
+/* Copies a matrix into the lanes' registers in memory. */
 static void mma_fill(const struct product *p, const struct fragment *f, const int *matrix,
 		     uint8_t *memory)
 {
@@ -341,7 +348,10 @@ static const struct wmma_case wmma_cases[] = {
 	{{"m8n8k128", 8, 8, 128}, "s32", "b1", "b1", "s32", ".and.popc", NULL, 1, 1},
 };
 
-/* How matrices lie: by column where a bit is set (1 a, 2 b, 4 c and d); the gap at each line's end; where. */
+/*
+ * Layouts of matrices: by column if a bit is set (1 a, 2 b, 4 c and d); the gap at each line's end;
+ * the state space.
+ */
 struct layout {
 	uint32_t by_column, gap;
 	const char *space;
@@ -479,7 +489,7 @@ static void check_wmma(const struct wmma_case *c, const struct layout *l)
 					c->s.name, c->td, c->ta, l->by_column, i, j, got, want);
 		}
 	ts_check_int(n_wrong, 0);
-	/* What lies between the lines stays as it was. */
+	/* The gap between the lines does not change. */
 	if (l->stride)
 		ts_check_int(((uint8_t *)device_host(
 				     &d, out))[(place(0, 0, by_column, stride) + stride - 1) *
@@ -498,7 +508,7 @@ TS_TEST(wmma_shapes_and_layouts)
 		for (uint32_t by_column = 0; by_column < 8; by_column++) {
 			struct layout l = {by_column, 128, i & 1 ? ".global" : "", true};
 
-			/* What is smaller than a byte comes in one layout only. */
+			/* Elements smaller than a byte have only one layout. */
 			if (small && (by_column & 3) != 2)
 				continue;
 			check_wmma(c, &l);
@@ -507,7 +517,10 @@ TS_TEST(wmma_shapes_and_layouts)
 	}
 }
 
-/* Programs convert accumulators element by element: element i of halves must be element i of floats. */
+/*
+ * Programs convert accumulators element by element: element i of a half fragment must match element
+ * i of a float fragment.
+ */
 TS_TEST(wmma_accumulators_correspond)
 {
 	struct device d;
@@ -541,7 +554,7 @@ TS_TEST(wmma_accumulators_correspond)
 	device_close(&d);
 }
 
-/* Element (i, j) of matrix k is 64 * k + 8 * i + j, in the registers that the ISA gives it. */
+/* Element (i, j) of matrix k is 64 * k + 8 * i + j, in the registers that the ISA gives. */
 TS_TEST(matrices_to_memory_and_transposed)
 {
 	struct device d;

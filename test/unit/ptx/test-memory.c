@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Address spaces, vectors, atomics, initial values, linking, device-side calls of the host, and that nothing escapes. */
+/*
+ * Address spaces, vectors, atomics, initial values, linking, device-side calls of host functions,
+ * and containment of invalid accesses.
+ */
 #include "test/unit/ptx/device.h"
 
 #define ENTRY(name)                                                                                                   \
@@ -116,7 +119,7 @@ TS_TEST(faults)
 			fprintf(stderr, "%s: %s\n", cases[i].kernel, d.fault.message);
 		ts_check_int(d.fault.kind, cases[i].kind);
 	}
-	/* The engine is as good as new afterwards. */
+	/* After a fault the engine works as before. */
 	params[1] = o;
 	DEVICE_RUN(&d, "host", 1, 1, o, o + 64);
 	device_close(&d);
@@ -125,7 +128,8 @@ TS_TEST(faults)
 #endif
 
 /*
- * Block 0 writes vectors of equal elements, block 1 reads them at the same time and counts those whose elements differ. px: how often.
+ * Block 0 writes vectors of equal elements. Block 1 reads them at the same time and counts vectors
+ * with different elements. px: number of rounds.
  */
 #define TEAR(name, store, load, compare)                                                                  \
 	ENTRY(name)                                                                                       \
@@ -155,11 +159,14 @@ static const char tears[] = PTX_HEAD TEAR(
 				     "ld.global.nc.v4.f32 {%f2, %f3, %f4, %f5}, [%d1];",
 				     "setp.ne.f32 %p3, %f2, %f5; @%p3 add.u32 %r12, %r12, 1;");
 
-/* An aligned access of a vector of up to 16 bytes is one access of its lane: hardware does that, and CUB relies on it. */
+/*
+ * An aligned vector access of up to 16 bytes is one access of its lane: hardware guarantees this,
+ * and CUB relies on it.
+ */
 TS_TEST(vectors_do_not_tear)
 {
 	static const char *const kernels[] = {"v4", "v2", "wide", "narrow", "nc"};
-	/* 128 lanes of each block. The engine gives blocks to its threads from 256 lanes on. */
+	/* 128 lanes per block: the engine distributes blocks to threads from 256 lanes on. */
 	const uint32_t n = ts_soak() ? 4000000 : 50000;
 
 	for (uint32_t n_threads = 2; n_threads <= 8; n_threads += 6) {
@@ -214,7 +221,7 @@ TS_TEST(atomics)
 		ts_check_int(r[10], UINT32_MAX);
 		ts_check_int(r[11], 0);
 		ts_check_int(r[12], 1024 % 10);
-		ts_check_int(r[13], 6); /* 0, 9, 8, ... 0: ten steps a round */
+		ts_check_int(r[13], 6); /* 0, 9, 8, ... 0: ten steps per round */
 		ts_check_int(r[14], 0xfffffff0);
 		ts_check_int(r[15], 2048);
 		ts_check_int(r[16], 0x64006000);

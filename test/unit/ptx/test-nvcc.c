@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * PTX as nvcc emits it, from kernels.cu: each argument is a compilation of it, at some level for some architecture. The results
- * are compared with what the host computes.
+ * nvcc's PTX for kernels.cu: each argument is one compilation, for a level of optimisation and an
+ * architecture. Results are compared with the host's.
  */
 #include <math.h>
 

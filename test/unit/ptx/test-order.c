@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Litmus tests of PTX's memory model (ISA 8: memory consistency model; Lustig et al., "A formal analysis of the NVIDIA PTX memory
- * consistency model", ASPLOS 2019): outcomes that the model forbids never happen, whatever engine thread a block runs on.
+ * Litmus tests of PTX's memory model (ISA 8: memory consistency model; Lustig et al., "A formal
+ * analysis of the NVIDIA PTX memory consistency model", ASPLOS 2019): outcomes that the model
+ * forbids never happen, whatever engine thread a block runs on.
  *
- * Each thread of a litmus test is a block, each lane of it an instance of the test with memory of its own. The blocks of a test meet
- * before each round, so that the instances of a round run at the same time. A round leaves the values that were read in memory, and
- * the host looks at them when all rounds are over. Several groups of blocks run one test, because an engine thread may take all
+ * Each thread of a litmus test is a block, each lane of it an instance of the test with memory of
+ * its own. The blocks of a test meet before each round, so that the instances of a round run at the
+ * same time. A round leaves the values that were read in memory, and the host looks at them when
+ * all rounds are over. Several groups of blocks run one test, because an engine thread may take all
  * blocks of one group.
  */
 #include "test/unit/ptx/device.h"
@@ -14,10 +16,10 @@
 #define ROUNDS	 2048u
 #define GROUPS	 4u
 #define N_CELLS	 (GROUPS * ROUNDS * LANES)
-#define STRIDE	 (N_CELLS * 4) /* bytes of X, of Y, of each result */
+#define STRIDE	 (N_CELLS * 4) /* bytes of X, of Y, and of each result */
 #define N_ARRAYS 6u
 
-/* Places of an instance: X and Y are read and written, R1 to R4 hold what was read. */
+/* Places of an instance: X and Y are tested, R1 to R4 hold the values that were read. */
 #define X  "[%d3]"
 #define Y  "[%d3+4194304]"
 #define R1 "[%d3+8388608]"
@@ -25,7 +27,10 @@
 #define R3 "[%d3+16777216]"
 #define R4 "[%d3+20971520]"
 
-/* po: the places; px: how many blocks meet. The meeting's counters lie behind the places, one for each round. */
+/*
+ * po: the places; px: the number of blocks that meet. The counters of the meetings lie behind the
+ * places, one for each round.
+ */
 #define LITMUS(name, t0, t1, t2, t3)                                                                                             \
 	".visible .entry " name "(.param .u64 po, .param .u64 px) {\n"                                                           \
 	".reg .b32 %r<30>; .reg .b64 %d<20>; .reg .pred %p<9>;\n"                                                                \
@@ -51,7 +56,10 @@
 #define FENCE	       "fence.acq_rel.gpu;"
 
 static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-	/* Message passing: by release and acquire, fences, volatile and membar, an atomic, a plain store behind a flag. */
+	/*
+	 * Message passing by release and acquire, fences, volatile and membar, an atomic, a plain
+	 * store before a flag.
+	 */
 	LITMUS("mp", ST(X) REL(Y), ACQ("%r10", Y) LD("%r11", X) KEEP(R1, "%r10") KEEP(R2, "%r11"),
 	       "", "") LITMUS("mp_fence", ST(X) FENCE ST(Y),
 			      LD("%r10", Y) FENCE LD("%r11", X) KEEP(R1, "%r10") KEEP(R2, "%r11"),
@@ -76,20 +84,23 @@ static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 		       "st.global.u32 " Y ", 1; membar.sys; ld.volatile.global.u32 %r10, " X
 		       ";" KEEP(R2, "%r10"),
 		       "", "")
-	/* Load buffering, a read of a value whose write depends on it. */
+	/* Load buffering: a value is read whose write depends on the read. */
 	LITMUS("lb", LD("%r10", X) FENCE ST(Y) KEEP(R1, "%r10"),
 	       LD("%r10", Y) FENCE ST(X) KEEP(R2, "%r10"), "", "")
-	/* Coherence: of two reads of a place the second is not older. */
+	/* Coherence: of two reads of a place, the second does not return an older value. */
 	LITMUS("corr", ST(X), LD("%r10", X) LD("%r11", X) KEEP(R1, "%r10") KEEP(R2, "%r11"), "", "")
-	/* Write to read causality: what a thread has seen is seen by whom it tells. */
+	/*
+	 * Write-to-read causality: if a thread has seen a value and signals another thread, that
+	 * thread sees it, too.
+	 */
 	LITMUS("wrc", ST(X), ACQ("%r10", X) REL(Y) KEEP(R1, "%r10"),
 	       ACQ("%r10", Y) LD("%r11", X) KEEP(R2, "%r10") KEEP(R3, "%r11"), "")
 	/* Independent reads of independent writes. */
 	LITMUS("iriw", ST(X), LD("%r10", X) SC LD("%r11", Y) KEEP(R1, "%r10") KEEP(R2, "%r11"),
 	       ST(Y), LD("%r10", Y) SC LD("%r11", X) KEEP(R3, "%r10") KEEP(R4, "%r11"))
-	/* The last value of X is 2 where T1 wrote it behind T0's write, which it saw. */
+	/* The last value of X is 2 if T1 wrote X after it saw T0's write. */
 	LITMUS("s", ST2(X) REL(Y), ACQ("%r10", Y) ST(X) KEEP(R1, "%r10"), "", "")
-	/* A write behind a fence and a read behind one. */
+	/* A write after a fence and a read after one. */
 	LITMUS("r", ST(X) SC ST(Y), ST2(Y) SC LD("%r10", X) KEEP(R1, "%r10"), "", "");
 
 struct outcome {
@@ -159,7 +170,7 @@ static uint32_t n_forbidden(const uint32_t *cells, bool (*forbids)(const struct 
 
 static void run(uint32_t n_threads)
 {
-	/* A million instances a launch. */
+	/* A million instances per launch. */
 	const uint32_t n_launches = ts_soak() ? 10 : 1;
 	struct device d;
 	uint64_t o;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is wrong with a text is said with its line, what is not implemented by its name; and what a kernel's header states. */
+/*
+ * Errors in a text are reported with their line, unimplemented features with their names; and the
+ * contents of a kernel's header.
+ */
 #include "test/unit/ptx/device.h"
 
 static struct ts_ptx_error error;
 
-/* Parses and links; answers the first error. */
+/* Parses and links; returns the first error. */
 static int load(const char *text)
 {
 	struct ts_ptx_module *module = NULL;
@@ -124,7 +127,10 @@ TS_TEST(headers)
 	device_close(&d);
 }
 
-/* Labels belong to their braces, as inline assembly relies on; names of registers hide outer ones. */
+/*
+ * Labels are local to their braces, because inline assembly relies on it; registers hide outer ones
+ * of the same name.
+ */
 TS_TEST(scopes)
 {
 	ts_check_int(

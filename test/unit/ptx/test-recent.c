@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What newer devices and compilers brought: 128-bit values, atomics on vectors, bulk copies, clusters, pairs of floats, alloca, the
- * shared memory that the system reserves; and hints, which must change nothing.
+ * Features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
+ * clusters, pairs of floats, alloca, the system's reserved shared memory; and hints, which must
+ * change nothing.
  */
 #include <math.h>
 
@@ -33,7 +34,9 @@ TS_TEST(values_of_128_bits)
 			    "mov.b128 %q3, %q2; st.global.b128 [%d2], %q3;\n"
 			    "mov.b128 {%d3, %d4}, %q1; mov.b128 %q1, {%d4, %d3}; mov.b128 {%d4, %d3}, %q1;\n"
 			    "st.global.v2.b64 [%d2+16], {%d3, %d4}; ret; }\n"
-		/* Every thread counts up the low half and down the high one, in one piece. */
+		/*
+		 * Every thread increments the low half and decrements the high half in one access.
+		 */
 		ENTRY("count",
 		      P1) ".reg .b64 %d<9>; .reg .b128 %q<4>; .reg .pred %p<3>;\n"
 			  "ld.param.u64 %d1, [p]; ld.relaxed.gpu.global.b128 %q1, [%d1];\n"
@@ -107,7 +110,7 @@ TS_TEST(atomics_on_vectors)
 	memset(h, 0, 64);
 	for (int i = 0; i < 4; i++)
 		h[32 + i] = ts_ptx_to_f16(values[i]);
-	h[4] = 0x7e00; /* a NaN gives way */
+	h[4] = 0x7e00; /* the other operand wins over a NaN */
 	DEVICE_RUN(&d, "halves", 1, 1, at, at + 64);
 	for (int i = 0; i < 4; i++) {
 		ts_check_int(h[i], ts_ptx_to_f16(values[i]));
@@ -161,7 +164,10 @@ TS_TEST(pairs_of_floats)
 
 #endif
 
-/* Each lane takes a piece of its own size, fills it, calls, and reads it again. */
+/*
+ * Each lane allocates a piece of its own size, fills it, calls a function, and reads the piece
+ * again.
+ */
 TS_TEST(stack_memory)
 {
 	struct device d;
@@ -189,7 +195,7 @@ TS_TEST(stack_memory)
 			    "st.global.v2.u32 [%d1], {%r4, %r5}; ret; }\n" ENTRY(
 				    "much",
 				    P1) ".reg .b64 %d<4>; ld.param.u64 %d1, [p]; alloca.u64 %d2, %d1; ret; }\n"
-		/* Without alloca there is nothing to keep. */
+		/* Without alloca there is no stack to save. */
 		ENTRY("none",
 		      P1) ".reg .b64 %d<4>; .reg .b32 %r<3>; ld.param.u64 %d1, [p]; stacksave.u64 %d2; stackrestore.u64 %d2;\n"
 			  "st.global.u64 [%d1], %d2; ret; }\n");
@@ -251,7 +257,7 @@ TS_TEST(bulk_copies)
 	device_close(&d);
 }
 
-/* A cluster of one block: its barrier holds until all have arrived, and its memory is the block's own. */
+/* A cluster of one block: its barrier waits for all threads, and its memory is the block's own. */
 TS_TEST(clusters_of_one)
 {
 	struct device d;
@@ -263,7 +269,10 @@ TS_TEST(clusters_of_one)
 			"k",
 			P1) ".reg .b64 %d<9>; .reg .b32 %r<16>; .reg .pred %p<3>;\n"
 			    "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 70; mov.u32 %r2, box;\n"
-			    /* The thread that arrives last, after the others wait, has written by then. */
+			    /*
+			     * The last thread arrives after the others wait, and its write comes
+			     * before.
+			     */
 			    "@%p1 bra A; nanosleep.u32 20; st.shared.u32 [%r2], 4711;\n"
 			    "A: barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
 			    "mapa.shared::cluster.u32 %r3, %r2, 0; ld.shared::cluster.u32 %r4, [%r3]; mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank;\n"
@@ -291,7 +300,7 @@ TS_TEST(clusters_of_one)
 }
 
 #ifndef TS_TEST_DEVICE
-/* What the system keeps for itself lies behind the kernel's own, static and dynamic. */
+/* The system's reserved memory lies behind the kernel's static and dynamic memory. */
 TS_TEST(reserved_shared_memory)
 {
 	struct device d;
@@ -318,7 +327,7 @@ TS_TEST(reserved_shared_memory)
 	device_close(&d);
 }
 
-/* Each block's is zero at first, whatever the block before left. */
+/* Each block's reserved memory begins as zero, whatever the block before wrote. */
 TS_TEST(reserved_shared_memory_begins_as_zero)
 {
 	struct device d;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The same instruction for each of its types: comparisons, minima, carries, halves and pairs of halves, f64, widths of loads and
- * stores. What differs between types is what goes wrong between types. Built with -frounding-math.
+ * The same instruction for each of its types: comparisons, minima, carries, halves and pairs of
+ * halves, f64, widths of loads and stores. Errors are most likely where types differ. Built with
+ * -frounding-math.
  */
 #include "test/unit/ptx/small-floats.h"
 
@@ -17,7 +18,7 @@ typedef u16 b16;
 typedef u32 b32;
 typedef u64 b64;
 
-/* Integers: T reads the operands as the type says. */
+/* Integers: T reads the operands as values of the type. */
 #define COMPARE_INT(X, T, sizes)                   \
 	X(lt_##T, "setp.lt." #T, sizes, T, a < b)  \
 	X(le_##T, "setp.le." #T, sizes, T, a <= b) \
@@ -130,7 +131,7 @@ TS_TEST(integers)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Floats: V is the value that bits stand for. */
+/* Floats: V converts bits to their value. */
 #define COMPARE_FLOAT(X, T, sizes, V)                                           \
 	X(f_eq_##T, "setp.eq." #T, sizes, u64, V(a) == V(b))                    \
 	X(f_ne_##T, "setp.ne." #T, sizes, u64, V(a) < V(b) || V(a) > V(b))      \
@@ -209,7 +210,9 @@ static u64 extreme_nan(u64 a, u64 b, double (*value)(u64), bool max)
 	return value(a) != value(a) || value(b) != value(b) ? 0x7fff : extreme(a, b, value, max);
 }
 
-/* The sign is the operands' signs' exclusive or, the rest that of the magnitudes. */
+/*
+ * The sign is the exclusive or of the operands' signs; the rest is the result for the magnitudes.
+ */
 static u64 extreme_xorsign(u64 a, u64 b, double (*value)(u64), bool max)
 {
 	u64 r = extreme(a & 0x7fff, b & 0x7fff, value, max);
@@ -277,7 +280,7 @@ TS_TEST(halves)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* f64 and the modes of f32 that no other test has. */
+/* f64, and the modes of f32 that other tests do not cover. */
 static u64 extreme64(u64 a, u64 b, bool max)
 {
 	double x = f64(a), y = f64(b);
@@ -334,11 +337,14 @@ TS_TEST(wide_floats)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Each width of memory into each width of register, by all lanes, from memory and from parameters; and back. */
+/*
+ * Each width of memory with each width of register, by all lanes, from memory and from parameters;
+ * and back.
+ */
 static void check_width(const char *type, uint32_t bits, bool is_signed, bool wide, bool param)
 {
 	uint64_t in[32], at, v[2] = {0xfedcba9876543210, 0x89abcdef01234567};
-	/* The vendor's compiler converts a 64-bit register that st.f32 stores from integer to float. */
+	/* For st.f32 of a 64-bit register, the vendor's compiler converts from integer to float. */
 	const char *store = wide && !strcmp(type, "f32") ? "b32" : type;
 	char text[1024], form[32], reg = wide ? 'd' : 'r';
 	struct conformance_wrong wrong = {form, 0};
@@ -403,13 +409,16 @@ TS_TEST(widths)
 					    way & 1, way & 2);
 }
 
-/* Approximations of halves: one unit in the last place; over a driver, also within the ISA's bound. */
+/*
+ * Approximations of halves: the error is at most one unit in the last place; with a driver also
+ * within the ISA's bound.
+ */
 struct halves {
 	const char *op;
 	double (*value)(u64);
 	u64 (*to)(__float128, bool, int);
 	double (*f)(double);
-	double relative, absolute; /* the ISA's: 2^-9.9 and 2^-10.987 for f16 */
+	double relative, absolute; /* the ISA's bound: 2^-9.9, and 2^-10.987 for f16 */
 	bool flushes;
 };
 
@@ -512,7 +521,10 @@ TS_TEST(conversions_of_pairs)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* 192 bits with the carry from word to word, 128-bit products, and what needs a second predicate or no operand in memory. */
+/*
+ * 192 bits with carries from word to word, 128-bit products, and forms that need a second predicate
+ * or no memory operand.
+ */
 TS_TEST(carries_and_the_rest)
 {
 	static const char text[] = PTX_HEAD

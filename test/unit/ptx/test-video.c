@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Video instructions against the ISA's formulas, written out for bytes, half words and words. */
+/* Video instructions compared with the ISA's formulas, for bytes, half words and words. */
 #include "test/unit/ptx/conformance.h"
 
 typedef uint64_t u64;
@@ -45,7 +45,7 @@ static s64 clamped(s64 v, s64 low, s64 high)
 		s64 x = part(a, 0, 32, sa), y = part(b, 0, 32, sb); \
 		(u32)(expr);                                        \
 	})
-/* GPUs clamp a word's unsigned sum or difference only from below. */
+/* GPUs clamp a word's unsigned sum or difference only at its lower bound. */
 #define DIFF (x > y ? x - y : y - x)
 
 #define CASES(X)                                                                                 \

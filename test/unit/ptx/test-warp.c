@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What lanes do together: shuffles, votes, matches, reductions, and the matrix instructions with their loads and copies. */
+/*
+ * Operations of several lanes: shuffles, votes, matches, reductions, and the matrix instructions
+ * with their loads and copies.
+ */
 #include <math.h>
 
 #include "test/unit/ptx/device.h"
@@ -24,7 +27,7 @@ static const char text[] = PTX_HEAD ENTRY(
 				    "match.any.sync.b32 %r12, %r2, -1; match.all.sync.b32 %r13|%p5, 7, -1; selp.u32 %r14, 1, 0, %p5;\n"
 				    "redux.sync.add.u32 %r15, %r1, -1; neg.s32 %r3, %r1; redux.sync.min.s32 %r16, %r3, -1; redux.sync.max.u32 %r17, %r1, -1;\n"
 				    "st.global.v4.u32 [%d1], {%r10, %r11, %r12, %r13}; st.global.v4.u32 [%d1+16], {%r14, %r15, %r16, %r17}; ret; }\n"
-	/* Two halves, each with a member mask of its own, in diverged code. */
+	/* Two halves of a warp, each with its own member mask, in diverged code. */
 	ENTRY("groups") "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\n"
 			"mov.u32 %r3, 0xffff0000; redux.sync.add.u32 %r2, %r1, 0xffff0000; elect.sync %r4|%p2, 0xffff0000; bra B;\n"
 			"A: mov.u32 %r3, 0xffff; redux.sync.add.u32 %r2, %r1, 0xffff; elect.sync %r4|%p2, 0xffff;\n"
@@ -32,7 +35,7 @@ static const char text[] = PTX_HEAD ENTRY(
 			"vote.sync.ballot.b32 %r8, 1, %r3; @%p1 shfl.sync.idx.b32 %r9, %r1, 3, 0x1f, 0xffff;\n"
 			"st.global.v4.u32 [%d1], {%r2, %r4, %r5, %r6}; st.global.v4.u32 [%d1+16], {%r7, %r8, %r9, %r3}; ret; }\n" ENTRY(
 				"mma16")
-	/* A is 16 by 16, B 16 by 8, through shared memory, cp.async and ldmatrix as CUTLASS does it. */
+	/* A is 16 by 16, B 16 by 8, through shared memory, cp.async and ldmatrix, as in CUTLASS. */
 	".shared .align 16 .b8 sa[512]; .shared .align 16 .b8 sb[256];\n"
 	"mov.u32 %r2, sa; mad.lo.u32 %r3, %r1, 16, %r2; mul.wide.u32 %d3, %r1, 16; add.u64 %d4, %d2, %d3;\n"
 	"cp.async.cg.shared.global [%r3], [%d4], 16; mov.u32 %r4, sb; mad.lo.u32 %r5, %r1, 8, %r4;\n"
@@ -208,7 +211,7 @@ TS_TEST(matrices)
 	}
 #ifndef TS_TEST_DEVICE
 	ts_check_int(d.stats.tensor_flops, 2 * (16 * 8 * 32 + 8 * 8 * 4));
-	/* Half a warp cannot multiply. */
+	/* Half a warp cannot execute a matrix multiplication. */
 	ts_check_int(device_try(&d, "mma16", 1, 16, (const uint64_t[]){o, in}, 2), TS_PTX_E_FAULT);
 	ts_check_int(d.fault.kind, TS_PTX_FAULT_ILLEGAL);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts a record with an added field `probed_bytes` to a `kernel` row, writes the row and reads it back. test-rows.py
- * compiles it with headers made from a table that has the field.
+ * Converts a record with an added field `probed_bytes` to a `kernel` row, writes the row and reads
+ * it back. test-rows.py compiles this program with headers made from a table that has the field.
  */
 #include "daemon/merge/convert-rows.h"
 #include "sbt/reader.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that a trace says, as text: what a reader makes of it, id by id and row by row. For the files that are kept for ever;
- * a new column is told of only where it is not 0, so that what was written before it reads as it did.
+ * The complete contents of a trace as text, as a reader returns them, id by id and row by row; for
+ * the golden files. A column is printed only if it is not 0, so the text of older traces does not
+ * change with a new column.
  */
 #pragma once
 
@@ -50,7 +51,7 @@ static inline void golden_strings(FILE *out, struct ts_sbt_reader *reader)
 
 	for (uint32_t id = 1; (bytes = ts_sbt_reader_string(reader, id, &n)); id++) {
 		fprintf(out, "string %" PRIu32 " %zu ", id, n);
-		/* The end of a long one says as much as all of it. */
+		/* The end of a long string represents the whole. */
 		if (n > 200)
 			golden_bytes(out, (const uint8_t *)bytes + n - 200, 200);
 		else
@@ -104,7 +105,7 @@ static inline void golden_definitions(FILE *out, struct ts_sbt_reader *reader)
 	}
 }
 
-/* Images, symbols and whatever else has rows and no table of its own. */
+/* Images, symbols and other rows without a table of their own. */
 static inline int golden_blocks(FILE *out, struct ts_sbt_reader *reader)
 {
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
@@ -141,7 +142,7 @@ static inline int golden_rows(FILE *out, struct ts_sbt_reader *reader)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* 0, or what a function of the reader returned. */
+/* Returns 0, or the error of a reader function. */
 static inline int golden_dump(FILE *out, struct ts_sbt_reader *reader)
 {
 	static const char *const states[] = {"?", "finished", "growing", "truncated"};

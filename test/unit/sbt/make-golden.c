@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrote the files of golden/, to the folder that SBT_GOLDEN names. It goes on writing what belongs there, and never over a file that is
- * there: one of a released version is never made anew.
+ * Writes the files of golden/ to the folder that SBT_GOLDEN names. It writes only files that are
+ * missing: a file of a released version is never made again.
  */
 #include "test/unit/harness.h"
 
@@ -10,7 +10,7 @@
 #include "test/unit/sbt/golden-dump.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* More than a block has to have for summaries. */
+/* More rows than a block needs to have summaries. */
 #define WANTED 66u
 
 static char directory[3000];
@@ -53,7 +53,7 @@ static void dump_and_close(int fd, const char *name)
 	int own = test_reopen(fd, O_RDONLY);
 	struct ts_sbt_reader *reader;
 
-	/* The writer's lock goes with its last descriptor. */
+	/* The writer's lock ends with its last descriptor. */
 	close(fd);
 	reader = open_reader(own);
 	write_dump(reader, name);
@@ -216,7 +216,7 @@ static void make_parts(void)
 	close(second);
 }
 
-/* As many as make a block of another type have a summary. */
+/* Enough rows for a summary in a block of another type. */
 static void make_samples(void)
 {
 	int fd = create("samples.sbt");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of sbt share: files in memory, rows made up from the schema, a small trace. */
+/* Helpers of the tests of sbt: files in memory, rows made from the schema, a small trace. */
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 static inline uint64_t test_random(uint64_t *state)
 {
-	/* xorshift64*: the same everywhere, so that a seed names a failure. */
+	/* xorshift64*: the same on every machine, so that a seed reproduces a failure. */
 	*state ^= *state >> 12;
 	*state ^= *state << 25;
 	*state ^= *state >> 27;
@@ -26,7 +26,7 @@ static inline int test_file(void)
 	return fd;
 }
 
-/* A descriptor of its own on the same file, as a reader has. */
+/* Opens the file again, as a reader does. */
 static inline int test_reopen(int fd, int flags)
 {
 	char path[64];
@@ -58,7 +58,7 @@ static inline int test_file_of(const void *bytes, size_t n)
 	return fd;
 }
 
-/* The nth type of event, from 0. */
+/* The nth type of event rows, from 0. */
 static inline unsigned test_event(uint64_t nth)
 {
 	unsigned type = TS_ROW_API;
@@ -89,8 +89,8 @@ static inline uint64_t test_value(uint64_t *state, unsigned kind)
 }
 
 /*
- * A row of a type. `mode` 0: every column of one extreme kind; 1: each column of a random kind; 2: plausible times
- * that grow, small numbers.
+ * Makes a row of a type. `mode` 0: every column has an extreme value of one kind; 1: each column
+ * has a random kind; 2: plausible growing times, small numbers.
  */
 static inline void test_row(const struct ts_row_schema *schema, uint64_t *state, unsigned mode,
 			    uint64_t *now, void *row)
@@ -115,7 +115,7 @@ static inline void test_row(const struct ts_row_schema *schema, uint64_t *state,
 	}
 }
 
-/* A trace of n sessions and n seals of each, with a bit of everything. Returns the file. */
+/* A trace of n sessions with n seals each and some of everything. Returns the file's descriptor. */
 static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);

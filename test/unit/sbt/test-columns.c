@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: rows of repeating patterns and of extremes come back as they went, whatever was chosen to encode them; all
- * encodings and predictions are met on the way; what a directory must not say is refused by name.
+ * Columns: rows of repeating patterns and of extremes are read back unchanged, whatever encoding
+ * was chosen. The tests cover all encodings and predictors. Invalid directories are rejected with a
+ * reason.
  */
 
 #include "test/unit/harness.h"
@@ -11,7 +12,9 @@
 #include "sbt/format/block.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* What was met: columns by encoding, predictor, and whether they had a trend, a key, were INDEXED. */
+/*
+ * Statistics of the tested columns: by encoding, by predictor, and with a trend, a key, or INDEXED.
+ */
 struct met {
 	unsigned encoding[TS_SBT_ENCODING_COUNT];
 	unsigned predictor[TS_SBT_PREDICTOR_COUNT];
@@ -47,7 +50,10 @@ static void meet(struct met *met, const struct ts_sbt_block_header *header, uint
 	}
 }
 
-/* Rows as one block: its header, and its payload, decompressed, to be free()d. */
+/*
+ * Encodes rows as one block. Returns its header and its decompressed payload; the caller calls
+ * free().
+ */
 static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
 		   struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
 {
@@ -58,7 +64,7 @@ static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint
 	uint64_t state = n;
 	const char *why;
 
-	/* One by one, and many at a time. */
+	/* Adds rows singly, and many at a time. */
 	ts_check_int(ts_builder_new(schema, &builder), 0);
 	for (uint32_t i = 0, m, n_added; i < n; i += m) {
 		const uint8_t *row = rows + (size_t)i * schema->row_bytes;
@@ -94,7 +100,10 @@ static int compare_start(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* They come back in order of time, in batches of any size, also from a decoder that was put back. */
+/*
+ * Checks that rows are decoded in order of time, in batches of any size, also after the decoder was
+ * put back.
+ */
 static void check_rows(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
 		       uint64_t *state, struct met *met)
 {
@@ -142,8 +151,8 @@ static void check_rows(const struct ts_row_schema *schema, const uint8_t *rows, 
 }
 
 /*
- * Rows that repeat, as a loop of launches does: each is one of a few patterns in a cycle that stumbles, its times follow on
- * the last one's but for extremes now and then.
+ * Rows that repeat, like a loop of launches. Each row is one of a few patterns in an irregular
+ * cycle; each time follows the previous one, with occasional extremes.
  */
 static void make_rows(const struct ts_row_schema *schema, uint8_t *rows, uint32_t n,
 		      uint64_t *state)
@@ -208,7 +217,7 @@ TS_TEST(patterns)
 	ts_check(met.trend && met.mean && met.keyed && met.indexed);
 }
 
-/* Every row is different: dictionaries of as many items as there are rows. */
+/* Every row is different: dictionaries have as many items as there are rows. */
 TS_TEST(nothing_repeats)
 {
 	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_KERNEL);
@@ -229,7 +238,7 @@ TS_TEST(nothing_repeats)
 	free(rows);
 }
 
-/* What a block's header has to say of the times of these. */
+/* Checks the times in a block's header for these rows. */
 static void check_times(const struct ts_row_kernel *rows, uint32_t n)
 {
 	uint64_t earliest = UINT64_MAX, latest = 0, sum = 0;
@@ -252,8 +261,8 @@ static void check_times(const struct ts_row_kernel *rows, uint32_t n)
 }
 
 /*
- * Rows as shards deliver them: long runs, each in order, that overlap; and columns that are zero up to some row, or for good.
- * With `odd`, some times are out of this world.
+ * Rows as shards deliver them: long runs, each in order, that overlap. Some columns are zero up to
+ * some row, or always. With `odd`, some times are impossible.
  */
 static void make_runs(struct ts_row_kernel *rows, uint32_t n, bool odd, uint64_t *state)
 {
@@ -302,7 +311,7 @@ TS_TEST(runs)
 	}
 }
 
-/* Numbers as planes, put and read a few at a time. */
+/* Puts numbers as planes, a few at a time, and reads them back. */
 static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 {
 	struct ts_sbt_column_header header = {.width = 8, .encoding = TS_SBT_PLANES, .n_values = n};
@@ -346,7 +355,7 @@ static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 	ts_buffer_deinit(&exceptions);
 }
 
-/* Whatever the numbers are: small, of both signs, mostly small, all over. */
+/* Numbers of any kind: small, of both signs, mostly small, of all sizes. */
 TS_TEST(planes)
 {
 	uint64_t *numbers = malloc(3000 * sizeof(*numbers));
@@ -371,7 +380,7 @@ TS_TEST(planes)
 	free(numbers);
 }
 
-/* FORMAT.md's example; and what no list of exceptions can be. */
+/* FORMAT.md's example, and invalid lists of exceptions. */
 TS_TEST(exceptions)
 {
 	static const uint64_t numbers[] = {3, 70000, 4};
@@ -380,10 +389,11 @@ TS_TEST(exceptions)
 		uint8_t bytes[6];
 		uint32_t n;
 	} wrong[] = {
-		{{0x03, 0x70, 0x04, 0x03, 0xa2, 0x04}, 6}, /* behind the last row */
-		{{0x03, 0x70, 0x04, 0x01, 0xa2, 0x84}, 6}, /* does not end */
-		{{0x03, 0x70, 0x04, 0x01}, 4},		   /* half of one */
-		{{0x03, 0x70, 0x04, 0x02, 0x02, 0x00}, 6}, /* half of one after the last row's */
+		{{0x03, 0x70, 0x04, 0x03, 0xa2, 0x04}, 6}, /* beyond the last row */
+		{{0x03, 0x70, 0x04, 0x01, 0xa2, 0x84}, 6}, /* a number without an end */
+		{{0x03, 0x70, 0x04, 0x01}, 4},		   /* half an exception */
+		/* half an exception after the last row's */
+		{{0x03, 0x70, 0x04, 0x02, 0x02, 0x00}, 6},
 	};
 	struct ts_sbt_column_header header = {
 		.width = 8, .encoding = TS_SBT_PLANES, .n_planes = 1, .n_values = 3, .n_bytes = 6};
@@ -411,7 +421,7 @@ TS_TEST(exceptions)
 	ts_buffer_deinit(&list);
 }
 
-/* A payload with one thing in it changed is refused, and the reason names what it is. */
+/* A payload with one change is rejected, and the reason names the changed part. */
 static void check_refused(const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  const char *want)
@@ -487,7 +497,7 @@ TS_TEST(refusals)
 	REFUSED(TS_SBT_COLUMN_PLACE, predictor, TS_SBT_GROUPED, "a key that is not there");
 	REFUSED(TS_SBT_COLUMN_SITE, n_values, 300, "(site)");
 
-	/* An index beyond its dictionary; the site's codes are the payload's last bytes. */
+	/* An index beyond its dictionary; the codes of the site are the payload's last bytes. */
 	site = column_of(&header, raw, TS_SBT_COLUMN_SITE);
 	off = header.raw_bytes - site->n_bytes;
 	raw[off + 17] = 200;
@@ -495,7 +505,7 @@ TS_TEST(refusals)
 	free(raw);
 }
 
-/* Any change of a payload is decoded or refused, and never more than that. */
+/* A changed payload is decoded or rejected, without any other effect. */
 TS_TEST(changed_payloads)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++) {

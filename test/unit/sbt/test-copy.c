@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of traces: a window keeps what it has to, and windows put together again are the trace they were cut from;
- * traces of several machines share one time.
+ * Copies of traces. A window keeps all required rows, windows joined again are the original trace,
+ * and traces of several machines get one time.
  */
 #include "test/unit/harness.h"
 
@@ -11,7 +11,7 @@
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* A trace under way. */
+/* A trace that is being written. */
 struct made {
 	int fd;
 	struct ts_sbt_writer *writer;
@@ -106,7 +106,9 @@ static int cut(int fd, uint64_t from_ns, uint64_t to_ns)
 	return copy_of(&fd, 1, &options, &source, &report);
 }
 
-/* ---- what a row says, whatever the numbers of what it refers to ---------------------------------- */
+/*
+ * ---- contents of a row, independent of the ids in it --------------------------------------------
+ */
 
 struct text {
 	char *bytes;
@@ -202,7 +204,9 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All rows of a trace that copies have, or those of one type, in an order that is not the file's. */
+/*
+ * All rows of a trace that copies keep, or the rows of one type, in an order other than the file's.
+ */
 static struct described rows_of(int fd, uint64_t types)
 {
 	struct ts_sbt_cursor_options options = {
@@ -257,9 +261,9 @@ static size_t count(int fd, unsigned type)
 	return n;
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
-/* Sessions of rows of every type, as random as can be. */
+/* Sessions with rows of every type, as random as possible. */
 static int random_trace(uint64_t seed, unsigned mode)
 {
 	struct made made = begin("one", 500, 1);
@@ -323,7 +327,7 @@ TS_TEST(windows_make_the_whole)
 	}
 }
 
-/* Operations are whole, and what is there when the window begins is told of. */
+/* Operations are complete, and objects that exist when the window begins are kept. */
 TS_TEST(window_keeps)
 {
 	struct made made = begin("one", 10, 1);
@@ -348,7 +352,7 @@ TS_TEST(window_keeps)
 	kernel = (struct ts_row_kernel){.op_id = 4, .start_ns = 250, .end_ns = 999};
 	add(&made, TS_ROW_API, &api);
 	add(&made, TS_ROW_KERNEL, &kernel);
-	/* Live at 1000: 0x2000 alone, and it for the second time. */
+	/* Live at 1000: only the second allocation of 0x2000. */
 	add(&made, TS_ROW_ALLOC, &memory);
 	memory.start_ns = 95;
 	add(&made, TS_ROW_FREE, &memory);
@@ -383,7 +387,10 @@ TS_TEST(window_keeps)
 	ts_check_int(count(part, TS_ROW_RANGE_BEGIN), 2);
 	ts_check_int(count(part, TS_ROW_STREAM), 1);
 	ts_check_int(count(part, TS_ROW_MARK), 0);
-	/* 800 before; 1200, 1600, 2000 in it, where the last is a first after, too. */
+	/*
+	 * 800 comes before the window; 1200, 1600 and 2000 are in it. 2000 is also the first one at
+	 * or after its end.
+	 */
 	rows = rows_of(part, TS_ROW_BIT(TS_ROW_CLOCK));
 	ts_check_int(rows.n, 4);
 	free_rows(&rows);
@@ -391,7 +398,7 @@ TS_TEST(window_keeps)
 	close(whole);
 }
 
-/* Of what can be referred to, what is. */
+/* Only definitions that rows refer to are kept. */
 TS_TEST(window_keeps_names)
 {
 	struct made made = begin("one", 10, 1);
@@ -443,7 +450,7 @@ TS_TEST(window_keeps_names)
 
 		ts_symbols_find(symbols, 1, &ts_sbt_reader_module_at(reader, 0)->row,
 				0x10000 + address, &n, NULL);
-		/* The innermost as it is, a return address less 1. */
+		/* The innermost frame's address is looked up as it is, a return address less 1. */
 		ts_check_int(n, address <= 0x200);
 	}
 	ts_check_str(ts_sbt_reader_metadata(reader, TS_METADATA_CUT_FROM), "first");
@@ -463,7 +470,7 @@ static int machine(const char *host, const char *boot, uint8_t uuid, uint64_t ah
 	ts_check_int(ts_sbt_writer_metadata(made.writer, TS_METADATA_BOOT_ID, boot), 0);
 	mark.name = string_of(&made, host);
 	add(&made, TS_ROW_MARK, &mark);
-	/* Its distance changed by 100 meanwhile. */
+	/* The distance of the clocks changed by 100 meanwhile. */
 	clock.start_ns = at;
 	clock.ticks = at + ahead_ns - 50;
 	add(&made, TS_ROW_CLOCK, &clock);
@@ -473,7 +480,10 @@ static int machine(const char *host, const char *boot, uint8_t uuid, uint64_t ah
 	return end(&made);
 }
 
-/* The same instant, 1 s of CLOCK_REALTIME, has 40 on one machine's clock and 700,000,000 on the other's. */
+/*
+ * The same instant, 1 s of CLOCK_REALTIME, is 40 on one machine's clock and 700,000,000 on the
+ * other's.
+ */
 TS_TEST(machines_share_a_time)
 {
 	int fds[] = {machine("a", "boot-a", 1, 999999960, 40),
@@ -489,7 +499,7 @@ TS_TEST(machines_share_a_time)
 	merged = copy_of(fds, 2, &(struct ts_sbt_copy_options){0}, sources, &report);
 	ts_check_int(sources[1].shift_error_ns, 0);
 	ts_check_int(sources[0].shift_ns, 699999960);
-	/* Half of what the distance changed by, and the snapshots' own: of both. */
+	/* Half of the distance's change, and the snapshots' own error; for both machines. */
 	ts_check_int(sources[0].shift_error_ns, 201);
 	reader = open_reader(merged);
 	ts_check_int(ts_sbt_reader_n_sessions(reader), 2);
@@ -507,7 +517,7 @@ TS_TEST(machines_share_a_time)
 	ts_sbt_reader_free(reader);
 	close(merged);
 	close(fds[1]);
-	/* One boot, whatever CLOCK_REALTIME did: nothing is shifted. */
+	/* With the same boot, nothing is shifted, whatever CLOCK_REALTIME did. */
 	fds[1] = machine("a", "boot-a", 2, UINT64_C(999999960) << 4, 100);
 	merged = copy_of(fds, 2, &(struct ts_sbt_copy_options){0}, sources, &report);
 	ts_check_int(sources[0].shift_error_ns + sources[1].shift_error_ns, 0);
@@ -521,7 +531,7 @@ TS_TEST(machines_share_a_time)
 	close(fds[1]);
 }
 
-/* A daemon died, another went on: one session, whose end is the second's. */
+/* A daemon died and another continued: one session with the end of the second. */
 TS_TEST(parts_become_one)
 {
 	struct made made = begin("one", 100, 9);
@@ -534,7 +544,7 @@ TS_TEST(parts_become_one)
 	int fds[2], merged;
 
 	add(&made, TS_ROW_MARK, &mark);
-	/* Twice the same in one file is twice. */
+	/* Two equal rows of one file stay two rows. */
 	add(&made, TS_ROW_MARK, &mark);
 	fds[1] = end(&made);
 	made = begin("one", 400, 9);
@@ -555,7 +565,9 @@ TS_TEST(parts_become_one)
 	close(fds[1]);
 }
 
-/* Many blocks of each type, of which a window touches few and some others have what belongs to its operations. */
+/*
+ * Many blocks of each type. A window touches few of them; some others have rows of its operations.
+ */
 #define N_SEALS	  16u
 #define SEAL_NS	  1000000u
 #define SEAL_OPS  100u
@@ -606,7 +618,7 @@ static void damage(int fd, const struct ts_sbt_block *block)
 	ts_check(pwrite(fd, &byte, 1, (off_t)block->off + 100) == 1);
 }
 
-/* Blocks of operations that are far from the window's are not looked at; what comes out is the same. */
+/* Blocks whose operations are far from the window's are not read; the result is the same. */
 TS_TEST(window_reads_what_it_needs)
 {
 	const uint64_t far = 5 * SEAL_NS;
@@ -622,7 +634,7 @@ TS_TEST(window_reads_what_it_needs)
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
 		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
 
-		/* Of which nothing is said they all have to be read. */
+		/* Without summaries of operations, all blocks must be read. */
 		if (block->type == TS_ROW_BLOCK_OPERATION)
 			damage(plain, block);
 		if ((block->type != TS_ROW_API && block->type != TS_ROW_KERNEL) ||
@@ -646,7 +658,7 @@ TS_TEST(window_reads_what_it_needs)
 	close(whole);
 }
 
-/* What cannot be read is left out, and said; what comes out is whole. */
+/* Unreadable blocks are left out and reported; the copy is a complete file. */
 TS_TEST(damaged_source)
 {
 	int whole = test_small_trace(2, 40, true), part;

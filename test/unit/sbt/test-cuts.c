@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that end too early: cut at every byte, and at many places. They open to their last whole block, verify says so, repair
- * mends the end.
+ * Files that end too early, cut at every byte or at many places. They open up to their last
+ * complete block, verify reports the cut, and repair corrects the end.
  */
 
 #include "test/unit/harness.h"
@@ -11,7 +11,7 @@
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* Event rows in the blocks that lie whole before `cut`. */
+/* Number of event rows in the blocks that end before `cut`. */
 static uint64_t rows_before(const struct ts_sbt_reader *reader, uint64_t cut)
 {
 	uint64_t n = 0;
@@ -72,7 +72,7 @@ TS_TEST(cut_at_every_byte)
 
 	ts_check_int(ts_sbt_reader_open(fd, &whole, NULL), 0);
 	for (size_t cut = 0; cut <= n; cut++) {
-		alarm(TS_TEST_SECONDS); /* each may hang, together they may take longer */
+		alarm(TS_TEST_SECONDS); /* each test may hang, together they may take longer */
 		check_cut(bytes, n, cut, whole);
 	}
 	ts_sbt_reader_free(whole);
@@ -87,7 +87,10 @@ static int compare_descending(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* As many rows as lie whole before the cut, by what the blocks say of themselves. */
+/*
+ * The reader counts exactly the rows in the blocks that end before the cut, by the counts in the
+ * blocks.
+ */
 static void check_large_cut(int fd, size_t cut, const struct ts_sbt_reader *whole)
 {
 	struct ts_sbt_summary summary;
@@ -104,7 +107,7 @@ static void check_large_cut(int fd, size_t cut, const struct ts_sbt_reader *whol
 	ts_sbt_reader_free(reader);
 }
 
-/* All are opened; of some every row is read, and they are verified and repaired. */
+/* All files are opened. For some, every row is read, and they are verified and repaired. */
 TS_TEST(large_cut_at_random)
 {
 	enum {
@@ -134,7 +137,10 @@ TS_TEST(large_cut_at_random)
 	close(fd);
 }
 
-/* What of a session is written before its first seal may be more than a write that is cut short had time for. */
+/*
+ * Contents before a session's first seal may be larger than a write that is cut short: the
+ * session's row comes first.
+ */
 TS_TEST(a_session_comes_before_its_contents)
 {
 	enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are not what they should be: damaged, crafted, from a newer version, on a full disk. They open to their last
- * whole block, verify finds what is wrong, repair mends the end, nothing crashes. Cuts and flipped bits: test-cuts.c,
- * test-flips.c.
+ * Invalid files: damaged, crafted, from a newer version, on a full disk. They open up to their last
+ * complete block, verify finds the defect, repair corrects the end, and nothing crashes. For cuts
+ * and flipped bits see test-cuts.c and test-flips.c.
  */
 
 #include "test/unit/harness.h"
@@ -18,7 +18,7 @@
 
 #define FULL_BYTES 40000
 
-/* Where whole blocks follow the damage, repair does nothing. */
+/* If complete blocks follow the damage, repair does nothing. */
 TS_TEST(repair_keeps_what_follows_damage)
 {
 	int fd = test_small_trace(2, 5, false);
@@ -40,7 +40,10 @@ TS_TEST(repair_keeps_what_follows_damage)
 	close(fd);
 }
 
-/* Behind damage, headers that each claim all the rest: to read every one to its end would take hours of a large file. */
+/*
+ * Damage followed by headers that each claim all the rest. To read each of them to its end would
+ * take hours in a large file.
+ */
 TS_TEST(search_has_a_budget)
 {
 	enum {
@@ -75,11 +78,14 @@ TS_TEST(search_has_a_budget)
 	ts_check_int(error.off, TS_SBT_HEADER_BYTES);
 	ts_check_int(ts_sbt_verify(crafted, NULL, &report), 0);
 	ts_check_int(report.n_findings, 2);
-	ts_check_int(lseek(crafted, 0, SEEK_END), (off_t)(n + size)); /* not cut */
+	ts_check_int(lseek(crafted, 0, SEEK_END), (off_t)(n + size)); /* repair did not cut it */
 	close(crafted);
 }
 
-/* An end marker that speaks of more blocks than a reader takes: refused by name, before any memory is. */
+/*
+ * An end marker with more blocks than a reader accepts: rejected with a reason before memory is
+ * allocated.
+ */
 TS_TEST(too_many_blocks)
 {
 	struct ts_sbt_end_marker marker = {.n_blocks = TS_SBT_MAX_BLOCKS + 1ull};
@@ -97,7 +103,7 @@ TS_TEST(too_many_blocks)
 	close(fd);
 }
 
-/* A few rows that claim many bytes are refused before they are decompressed. */
+/* A block with few rows that claims many bytes is rejected before decompression. */
 TS_TEST(rows_bound_their_bytes)
 {
 	uint8_t stored[8] = "no zstd", *raw;
@@ -121,7 +127,7 @@ TS_TEST(rows_bound_their_bytes)
 	header.raw_bytes = most + 1;
 	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), TS_SBT_E_CORRUPT);
 	ts_check_str(why, too_large);
-	/* As many as they can have, or of columns that a later version may have added. */
+	/* The maximum size is accepted, and so are columns of a later version. */
 	header.stored_bytes = header.raw_bytes = sizeof(stored);
 	ts_check_int(ts_block_payload(NULL, &header, false, stored, &raw, &why), 0);
 	free(raw);
@@ -134,7 +140,10 @@ TS_TEST(rows_bound_their_bytes)
 	free(raw);
 }
 
-/* What looks like a block but has a number that was there before, is the contents of another: no successor. */
+/*
+ * A block with a sequence number that already occurred is a copy inside other data: it is no
+ * successor.
+ */
 TS_TEST(search_wants_a_successor)
 {
 	int fd = test_small_trace(1, 5, false);
@@ -159,7 +168,7 @@ TS_TEST(search_wants_a_successor)
 	close(fd);
 }
 
-/* A finished file whose index is damaged is read by walking, and gets a new index. */
+/* A finished file with a damaged index is read block by block, and gets a new index. */
 TS_TEST(repair_of_an_index)
 {
 	int fd = test_small_trace(2, 5, true);
@@ -231,7 +240,7 @@ static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint6
 	blocks->n = 0;
 }
 
-/* A file of a newer version: a type, a column, that this one does not know. */
+/* A file of a newer version, with an unknown type and an unknown column. */
 static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 {
 	struct ts_sbt_file_header header = {.major = major,
@@ -293,7 +302,7 @@ TS_TEST(newer_files)
 	for (uint64_t i = 1; i <= 3; i++) {
 		ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
 		ts_check_int(row.mark->start_ns, i * 10);
-		ts_check_int(row.mark->color, 0); /* a column that is not there */
+		ts_check_int(row.mark->color, 0); /* a column that the file does not have */
 	}
 	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
 	ts_sbt_cursor_free(cursor);
@@ -343,8 +352,8 @@ TS_TEST(no_traces)
 }
 
 /*
- * A file at its limit, by the process's or by its own: the seal that does not fit writes nothing, and the file gets its
- * end within the limit.
+ * A file reaches a limit, of the process or its own. A seal that does not fit writes nothing, and
+ * the file gets its end within the limit.
  */
 static void check_full(uint64_t own_limit)
 {
@@ -376,7 +385,7 @@ static void check_full(uint64_t own_limit)
 	ts_check(n_written);
 	ts_check_int(ts_sbt_writer_full(writer), -EFBIG);
 	ts_check_int(ts_sbt_writer_error(writer), 0);
-	/* Nobody else's rows are taken either. */
+	/* Rows of other sessions are not written either. */
 	ts_check_int(ts_sbt_session_writer_add_row(other, TS_ROW_MARK, &mark), 0);
 	ts_check_int(ts_sbt_session_writer_seal(other, NULL, 0), -EFBIG);
 	ts_sbt_session_writer_drop(other, counts);
@@ -396,7 +405,7 @@ static void check_full(uint64_t own_limit)
 	ts_sbt_writer_free(writer);
 	ts_check_int(fstat(fd, &status), 0);
 	ts_check(status.st_size <= FULL_BYTES);
-	/* What was set aside for the end is given back. */
+	/* Space reserved for the end is released. */
 	ts_check((uint64_t)status.st_blocks * 512 < FULL_BYTES + 16384);
 	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
@@ -477,13 +486,16 @@ TS_TEST(overlapping_blocks)
 	overlap(5, 300, 1);
 }
 
-/* Thousands that overlap in little memory: what a row costs must not grow with them. */
+/*
+ * Thousands of overlapping blocks in little memory: the cost of a row must not grow with their
+ * number.
+ */
 TS_TEST(thousands_of_overlapping_blocks)
 {
 	overlap(2500, 100, 5 * 1024 * 1024);
 }
 
-/* More than the structs of which could be held are refused by name, again and again. */
+/* If even the blocks' structs exceed the memory, the cursor is refused with a reason, each time. */
 TS_TEST(too_many_overlapping_blocks)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), r = 0;
@@ -519,7 +531,7 @@ TS_TEST(too_many_overlapping_blocks)
 
 TS_TEST(crc32c)
 {
-	/* The check value of this CRC, and RFC 3720's 32 bytes of zeros. */
+	/* The check value of CRC-32C, and RFC 3720's value for 32 zero bytes. */
 	uint8_t zeros[32] = {0};
 
 	ts_check_int(ts_crc32c("123456789", 9), 0xe3069283);

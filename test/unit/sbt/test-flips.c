@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files with a bit that is another one: verify finds it, with right checksums or without, and nothing crashes. */
+/*
+ * Files with one flipped bit: verify finds it, with corrected checksums or without, and nothing
+ * crashes.
+ */
 
 #include "test/unit/harness.h"
 
@@ -22,7 +25,7 @@ TS_TEST(bit_flips)
 		struct ts_sbt_reader *reader;
 		int r;
 
-		alarm(TS_TEST_SECONDS); /* each may hang, together they may take longer */
+		alarm(TS_TEST_SECONDS); /* each test may hang, together they may take longer */
 		bytes[at] ^= bit;
 		ts_check(pwrite(fd, bytes + at, 1, (off_t)at) == 1);
 		r = ts_sbt_verify(fd, NULL, &report);
@@ -31,7 +34,7 @@ TS_TEST(bit_flips)
 			fprintf(stderr, "bit %u of byte %zu: not found\n", bit, at);
 			exit(1);
 		}
-		/* What is named is the part that the bit lies in, and nothing before it. */
+		/* The report names the part that contains the bit, and nothing before it. */
 		ts_check(report.first.off <= at && at - report.first.off < 100000);
 		if (i % 4 == 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
 			test_read_all(reader);
@@ -46,7 +49,7 @@ TS_TEST(bit_flips)
 	close(fd);
 }
 
-/* Damage that kept its checksums: what a hostile writer would make. */
+/* Damage with correct checksums: a hostile writer's file. */
 TS_TEST(bit_flips_with_right_checksums)
 {
 	int fd = test_small_trace(1, 5, true);

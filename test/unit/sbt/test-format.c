@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FORMAT.md and the code say the same: each type and column stands in the document as it stands in the table,
- * and the hex example there is what the writer writes. $SBT_FORMAT_MD is the document.
+ * FORMAT.md and the code agree: each type and column is in the document as in the table, and the
+ * document's hex example equals the writer's output. $SBT_FORMAT_MD is the document.
  */
 
 #include "test/unit/harness.h"
@@ -25,7 +25,7 @@ static const char *const role_names[] = {
 	[TS_ROLE_OCTETS] = "octets",
 };
 
-/* "1 start_ns u64 start, 2 ..." of a type; the caller frees. */
+/* "1 start_ns u64 start, 2 ..." for a type; the caller frees it. */
 static char *describe(unsigned type)
 {
 	const struct ts_row_schema *schema = ts_sbt_schema(type);
@@ -92,7 +92,10 @@ TS_TEST(columns)
 	ts_check(!wrong);
 }
 
-/* The ids of columns rise, starts and ends are where ts_row_start_ns() and the encoding expect them. */
+/*
+ * Column ids ascend; start and end are at the offsets that ts_row_start_ns() and the encoding
+ * expect.
+ */
 TS_TEST(tables)
 {
 	for (unsigned type = 0; type < TS_ROW_COUNT; type++) {
@@ -125,7 +128,10 @@ TS_TEST(tables)
 	ts_check(!ts_loss_reason_name(0));
 }
 
-/* The set of events, the question whether a type is one, and the steps through them are what the schemas are. */
+/*
+ * The set of events, the test for an event type, and the steps through events agree with the
+ * schemas.
+ */
 TS_TEST(events)
 {
 	unsigned n = 0, next = TS_ROW_API;
@@ -158,7 +164,7 @@ static void describe_run(const struct ts_row_schema *schema, const struct ts_pla
 			 schema->columns[run->last].id);
 }
 
-/* Which columns can be indexed: as in the document; next to each other in the row. */
+/* Columns that can be indexed: the same as in the document, and adjacent in the row. */
 TS_TEST(runs)
 {
 	char *text = document();
@@ -190,7 +196,7 @@ TS_TEST(runs)
 	ts_check(!wrong);
 }
 
-/* The lines of the example: an offset, a colon, hex bytes in pairs, then words. */
+/* Reads the lines of the example: an offset, a colon, hex bytes in pairs, then words. */
 static size_t example_bytes(const char *text, const char *mark, uint8_t *bytes, size_t max)
 {
 	const char *p = strstr(text, mark);
@@ -224,7 +230,7 @@ static void print_example(const uint8_t *bytes, size_t from, size_t to)
 	}
 }
 
-/* Calls of cudaLaunchKernel, a microsecond after each other but for the first two, as they are in the example. */
+/* Calls of cudaLaunchKernel, a microsecond apart except the first two, as in the example. */
 static int example_file(unsigned n_calls)
 {
 	struct ts_row_session session = {.pid = 7};
@@ -257,7 +263,7 @@ TS_TEST(example)
 	size_t n, n_want = example_bytes(text, "<!-- example -->", want, sizeof(want));
 
 	got = test_contents(fd, &n);
-	/* Random: the UUID; the time of creation, and the checksum over both. */
+	/* These bytes vary: the UUID, the creation time, and the checksum over both. */
 	memcpy(got + 32, want + 32, 24);
 	memcpy(got + 60, want + 60, 4);
 	print_example(got, 0, n);
@@ -268,7 +274,7 @@ TS_TEST(example)
 	close(fd);
 }
 
-/* What is said of a block beside it: the blocks between the last of events and the index. */
+/* A block's summaries: the blocks between the last event block and the index. */
 TS_TEST(example_of_summaries)
 {
 	uint8_t want[4096], *got;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces that were written once and are kept for ever: whatever becomes of the writer, they read as they did. Each has beside
- * it what it says, as text (golden/README.md).
+ * Traces that were written once and are kept for ever: they must read the same whatever changes in
+ * the writer. Each has its contents as text beside it (golden/README.md).
  */
 #include "test/unit/harness.h"
 
@@ -52,7 +52,7 @@ static char *read_text(const char *name, size_t *ret_n)
 	return text;
 }
 
-/* Line by line, so that what differs is told. */
+/* Compares line by line, so that the difference is printed. */
 static void check_text(char *got, char *want)
 {
 	char *got_rest, *want_rest, *got_line, *want_line;
@@ -111,7 +111,7 @@ TS_TEST(samples)
 	check_file("samples", true);
 }
 
-/* Times in no order, and ids of what is not there: that is what verify finds. */
+/* Times out of order and ids without a definition: verify reports these. */
 TS_TEST(extremes)
 {
 	check_file("extremes", false);

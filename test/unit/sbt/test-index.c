@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of very many blocks: its writer's memory stays small, the index lists every block, and a recording goes on from it in
- * another file.
+ * A file of very many blocks: its writer's memory stays small, the index lists every block, and a
+ * recording continues from it in another file.
  */
 #include "test/unit/harness.h"
 
@@ -11,9 +11,12 @@
 #include "test/unit/sbt/sbt-test.h"
 
 #define N_SEALS 60000u
-/* A mark and a checkpoint. */
+/* Each seal writes a mark and a checkpoint. */
 #define N_BLOCKS (2 * N_SEALS)
-/* An entry of the index as it is in memory: all of these would be eight times what is allowed here. */
+/*
+ * Bytes of an index entry in memory; all entries together would be eight times the memory limit of
+ * this test.
+ */
 #define ENTRY_BYTES 72u
 
 static void write_blocks(struct ts_sbt_session_writer *session, struct ts_sbt_writer *writer)
@@ -25,7 +28,7 @@ static void write_blocks(struct ts_sbt_session_writer *session, struct ts_sbt_wr
 						       test_random(&state) % 1000};
 		char text[32];
 
-		/* Definitions in between are what another file begins with. */
+		/* The next file begins with these definitions. */
 		if (i % 1000 == 0) {
 			snprintf(text, sizeof(text), "name %u", i);
 			ts_check_int(ts_sbt_writer_string(writer, text, strlen(text), &mark.name),
@@ -88,7 +91,7 @@ TS_TEST(many_blocks)
 	close(next);
 }
 
-/* A writer gives back memory without rows, and goes on as before. */
+/* A writer without rows releases memory, and then works as before. */
 TS_TEST(trim)
 {
 	struct ts_row_session row = {.pid = 7, .start_ns = 1};
@@ -104,7 +107,7 @@ TS_TEST(trim)
 
 			ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_MARK, &mark), 0);
 		}
-		/* Rows that were not sealed stay. */
+		/* Rows that are not sealed stay. */
 		ts_sbt_session_writer_trim(session);
 		ts_check_int(ts_sbt_session_writer_pending_rows(session), 70000);
 		ts_check(ts_sbt_session_writer_memory(session) > 256 * 1024);

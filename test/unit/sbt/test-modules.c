@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Modules by address and time, against a search through all of them.
- */
+/* Modules by address and time, compared with a search through all of them. */
 #include "sbt/modules.h"
 #include "test/unit/harness.h"
 
@@ -19,7 +17,7 @@ static uint64_t random_number(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* A trace of these modules, in sessions by turns. */
+/* A trace of these modules; sessions alternate. */
 static int write_modules(const struct ts_row_module *rows, size_t n)
 {
 	struct ts_sbt_session_writer *sessions[N_SESSIONS];
@@ -43,7 +41,7 @@ static int write_modules(const struct ts_row_module *rows, size_t n)
 	return fd;
 }
 
-/* The last there at that time, or else the next; rows are in the order of time. */
+/* The last module at that address and time, or else the next one; rows are in order of time. */
 static const struct ts_row_module *search(const struct ts_row_module *rows, size_t n,
 					  uint32_t session, uint64_t address, uint64_t time_ns)
 {
@@ -73,10 +71,10 @@ static void compare(uint64_t seed, size_t n)
 	int fd;
 
 	for (size_t i = 0; i < n; i++) {
-		rows[i].start_ns = i / 3 * 10; /* some at the same time */
+		rows[i].start_ns = i / 3 * 10; /* some start at the same time */
 		rows[i].address = 10 * (random_number(&state) % 20);
 		rows[i].address_end = rows[i].address + 10 * (random_number(&state) % 6);
-		rows[i].bias = i; /* tells one from the next */
+		rows[i].bias = i; /* distinguishes modules */
 		if (random_number(&state) % 4 == 0)
 			rows[i].flags = TS_MODULE_UNLOADED;
 	}
@@ -116,7 +114,7 @@ TS_TEST(what_was_mapped_where_and_when)
 	compare(79, 600);
 }
 
-/* One library loaded and unloaded all the time: a frame's question must not walk through it all. */
+/* One library is loaded and unloaded all the time: a lookup must not walk through all its rows. */
 TS_TEST(many_at_one_address)
 {
 	size_t n = 120000;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A recording in several files: each is a trace by itself, and all of them are one.
- */
+/* A recording in several files: each file is a trace by itself, and all together are one trace. */
 #include "test/unit/harness.h"
 
 #include <sys/stat.h>
@@ -11,10 +9,10 @@
 #include "test/unit/sbt/sbt-test.h"
 
 #define N_FILES 5
-#define N_ROWS	80 /* enough to be said of a block beside it */
+#define N_ROWS	80 /* enough for a block's summaries */
 
 struct recording {
-	int fds[N_FILES]; /* the oldest first */
+	int fds[N_FILES]; /* oldest first */
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *session;
 	uint64_t now;
@@ -40,7 +38,7 @@ static void write_some(struct recording *made, unsigned file)
 	ts_check_int(ts_sbt_session_writer_seal(made->session, "where it was", 12), 0);
 }
 
-/* What is pending in the session goes into the next file. */
+/* Rows that are pending in the session go into the next file. */
 static struct recording make_recording(bool finish)
 {
 	struct ts_row_session row = {.pid = 7, .start_ns = 1};
@@ -85,7 +83,9 @@ static struct ts_sbt_reader *open_reader(int fd)
 	return reader;
 }
 
-/* Every mark from file `first` to file `last` is there, in order, and knows its name, thread and stack. */
+/*
+ * Every mark from file `first` to file `last` is there, in order, with its name, thread and stack.
+ */
 static void check_marks(struct ts_sbt_reader *reader, unsigned first, unsigned last)
 {
 	struct ts_sbt_cursor *cursor;
@@ -141,7 +141,10 @@ TS_TEST(each_is_a_trace)
 	close_all(&made);
 }
 
-/* What each file says of its own blocks rules them out in the whole, too: one is decoded, and the last where its end is missing. */
+/*
+ * The summaries of each file also exclude its blocks in the joined trace: one block is decoded,
+ * plus the last one of a file without an end.
+ */
 static void check_thread(struct ts_sbt_reader *reader, unsigned file, bool finished)
 {
 	struct ts_sbt_cursor_options options = {.filter = TS_SBT_BY_THREAD, .thread = file + 1};
@@ -176,7 +179,7 @@ TS_TEST(all_are_one)
 		check_marks(reader, first, N_FILES - 1);
 		for (unsigned i = first; i < N_FILES; i++)
 			check_thread(reader, i, first % 2);
-		/* The oldest may be gone: what it had for names is in those after it. */
+		/* The oldest files may be missing: later files repeat their definitions. */
 		ts_check_int(ts_sbt_reader_n_threads(reader), N_FILES);
 		ts_check_int(ts_sbt_reader_n_metadata(reader), 1);
 		ts_check_int(ts_sbt_reader_session_at(reader, 0)->ended, TS_SESSION_END_BYE);
@@ -198,8 +201,9 @@ TS_TEST(all_are_one)
 	}
 }
 
-/* A gap, the wrong order, another recording: refused, and the reader is as it was. */
-/* The number of the type lies among those of definitions, which the next file begins with. */
+/*
+ * The type's number lies among those of definitions, but the next file does not begin with samples.
+ */
 TS_TEST(samples_are_not_carried)
 {
 	struct ts_row_session session = {.pid = 7};
@@ -228,6 +232,10 @@ TS_TEST(samples_are_not_carried)
 	}
 }
 
+/*
+ * A gap between files, the wrong order, another recording: the join is rejected, and the reader
+ * does not change.
+ */
 TS_TEST(strangers)
 {
 	struct recording made = make_recording(true), other = make_recording(true);
@@ -250,7 +258,7 @@ TS_TEST(strangers)
 	close_all(&other);
 }
 
-/* A newest file that was cut is what it is; the others are whole. */
+/* The newest file is cut: it reads as a cut file; the others are complete. */
 TS_TEST(cut)
 {
 	struct recording made = make_recording(true);
@@ -276,7 +284,7 @@ TS_TEST(cut)
 	close_all(&made);
 }
 
-/* A file that cannot be begun changes nothing. */
+/* If a new file cannot be begun, nothing changes. */
 TS_TEST(cannot_continue)
 {
 	struct recording made = {.now = 10};
@@ -306,7 +314,7 @@ TS_TEST(cannot_continue)
 	close(made.fds[0]);
 }
 
-/* Where a block's file is told by the high bits of its place, no place may have them. */
+/* The high bits of a block's offset select the file, so no offset may use them. */
 TS_TEST(enormous)
 {
 	struct recording made = make_recording(true);
@@ -389,7 +397,10 @@ static uint64_t file_bytes(int fd)
 	return (uint64_t)status.st_size;
 }
 
-/* Two files that count in one account, until it has no more: the second one gets its end, and each counts what it has. */
+/*
+ * Two files share one account until it is empty: the second file gets its end, and each file counts
+ * its bytes.
+ */
 TS_TEST(space_is_accounted_for)
 {
 	struct account account = {.most = 1 << 20};
@@ -440,7 +451,7 @@ TS_TEST(space_is_accounted_for)
 	}
 }
 
-/* A file that may not have its beginning is not accounted, and can still be finished. */
+/* A file without space for its beginning is not counted, and can still be finished. */
 TS_TEST(no_space_to_begin_with)
 {
 	struct account account = {.most = 64};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written is what is read: every type of row, extremes and random rows, in any order of time, strings,
- * stacks and definitions, in finished and unfinished files, through files and pipes.
+ * Readers return exactly the written data: every type of row, extremes and random rows, in any
+ * order of time, strings, stacks and definitions, in finished and unfinished files, through files
+ * and pipes.
  */
 
 #include "test/unit/harness.h"
@@ -21,10 +22,10 @@ static int compare_start(const void *a, const void *b)
 
 	if (s != t)
 		return s < t ? -1 : 1;
-	return *x < *y ? -1 : *x > *y; /* in the order they were added */
+	return *x < *y ? -1 : *x > *y; /* in the order of their addition */
 }
 
-/* The rows of one type, read by a cursor, are those added, in order of time. */
+/* A cursor over one type returns the added rows in order of time. */
 static void check_rows(struct ts_sbt_reader *reader, unsigned type, const struct rows *rows)
 {
 	const struct ts_row_schema *schema = ts_row_schema(type);
@@ -51,7 +52,7 @@ static void check_rows(struct ts_sbt_reader *reader, unsigned type, const struct
 	free(sorted);
 }
 
-/* Columns as arrays are the fields of the rows; a column that was not asked for is not there. */
+/* Columns as arrays equal the fields of the rows; a column that was not requested is absent. */
 static void check_arrays(struct ts_sbt_reader *reader)
 {
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
@@ -166,7 +167,9 @@ TS_TEST(single_rows)
 	round_trip(5, 1, 0, 1, true);
 }
 
-/* Host times are rounded down, one by one or many at once; devices' are not, nor is what was measured of clocks. */
+/*
+ * Host times are rounded down, singly or many at once. Device times and clock measurements are not.
+ */
 TS_TEST(quantum)
 {
 	const uint64_t rounded =
@@ -226,7 +229,7 @@ TS_TEST(quantum)
 #define NOISE_BLOCKS 24u
 #define NOISE_ROWS   4096u
 
-/* Low bytes of which any is as likely as any other, until half of the blocks are written: then they are nothing of the sort. */
+/* Uniformly random low bytes in the first half of the blocks; then regular ones. */
 static void noise_row(uint64_t i, uint64_t *state, uint64_t *now, struct ts_row_api *ret_row)
 {
 	bool is_noise = i < NOISE_BLOCKS / 2 * NOISE_ROWS;
@@ -272,7 +275,7 @@ TS_TEST(noise)
 		ts_check(!memcmp(row.api, &api, sizeof(api)));
 	}
 	ts_check_int(n, NOISE_BLOCKS * NOISE_ROWS);
-	/* Two bytes of either time in noise, and little beside them. */
+	/* Random rows need two bytes for each of their two times, and few bytes for the rest. */
 	ts_check_int((uint64_t)lseek(fd, 0, SEEK_END) > NOISE_BLOCKS / 2 * NOISE_ROWS * 45ul / 10,
 		     0);
 	ts_sbt_cursor_free(cursor);
@@ -299,7 +302,7 @@ TS_TEST(full_blocks)
 		test_row(ts_row_schema(TS_ROW_API), &state, 2, &now, &api);
 		api.op_id = i;
 		if (i % 3 == 0)
-			api.start_ns += 20000; /* not in order */
+			api.start_ns += 20000; /* out of order */
 		ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_API, &api), 0);
 	}
 	ts_check_int(ts_sbt_session_writer_pending_rows(sw), n);
@@ -372,7 +375,7 @@ TS_TEST(definitions)
 	ts_check_int(ts_sbt_session_writer_add_stack(sw, frames, TS_STACK_MAX_FRAMES + 1, 0, &same),
 		     -E2BIG);
 	ts_check_int(ts_sbt_session_writer_seal(sw, "first", 5), 0);
-	/* Later rows supersede. */
+	/* Later rows replace earlier ones. */
 	ts_check_int(ts_sbt_writer_metadata(writer, "key", "new"), 0);
 	device.memory_bytes = 2;
 	session.end_ns = 77;
@@ -459,7 +462,7 @@ TS_TEST(many_strings_and_stacks)
 	close(fd);
 }
 
-/* The window of a cursor: rows that touch it, and no others. */
+/* A cursor with a window returns the rows that touch it, and no others. */
 TS_TEST(windows)
 {
 	int fd = test_small_trace(2, 200, true);
@@ -542,7 +545,7 @@ TS_TEST(summary)
 	close(fd);
 }
 
-/* Totals of each of many sessions: each costs its own blocks, not all. */
+/* Totals of each of many sessions: each decodes only its own blocks. */
 TS_TEST(summaries_of_many_sessions)
 {
 	enum {
@@ -591,7 +594,7 @@ TS_TEST(summaries_of_many_sessions)
 	close(fd);
 }
 
-/* A stream that is never sought: what comes out of a pipe is what a file would hold. */
+/* A writer to a pipe never seeks: the output equals that of a file. */
 TS_TEST(pipe_to_file)
 {
 	struct ts_row_session session = {.pid = 1};
@@ -638,7 +641,7 @@ TS_TEST(pipe_to_file)
 	close(fd);
 }
 
-/* The state of a file that is being written, seen as it grows. */
+/* The state of a file that is being written, read while it grows. */
 TS_TEST(growing)
 {
 	int fd = test_file(), reader_fd = test_reopen(fd, O_RDONLY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of blocks beside them is what a slow and simple look at their rows says, in the file as written, after
- * repair, and nowhere else without `verify` seeing it.
+ * Summaries of blocks equal the result of a simple pass over the rows, both in the file as written
+ * and after repair. `verify` detects any false summary.
  */
 
 #include "test/unit/harness.h"
@@ -14,7 +14,7 @@
 
 #define SPECIAL 7
 
-/* Rows in which places and names are few, or as many as asked for. */
+/* Rows with few different places and names, or with `varied` many. */
 static void random_row(const struct ts_row_schema *schema, uint64_t *state, unsigned variety,
 		       uint8_t *row)
 {
@@ -51,7 +51,7 @@ static int compare_memory(const void *a, const void *b)
 	return 0;
 }
 
-/* Sorts tuples and leaves one of each. */
+/* Sorts tuples and removes duplicates. */
 static uint32_t unique(uint64_t (*tuples)[3], uint32_t n)
 {
 	uint32_t kept = 0;
@@ -63,7 +63,7 @@ static uint32_t unique(uint64_t (*tuples)[3], uint32_t n)
 	return kept;
 }
 
-/* Of operations there is one row, where the type has any. */
+/* One summary row of operations per block, if the type has any. */
 static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t block,
 				  const uint8_t *rows, uint32_t n_rows, uint8_t *to)
 {
@@ -88,7 +88,7 @@ static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t b
 	return n;
 }
 
-/* The rows that there must be of a kind, for a block with these rows. */
+/* The expected summary rows of a kind, for a block with these rows. */
 static uint32_t expect(int kind, const struct ts_row_schema *schema, uint64_t block,
 		       const uint8_t *rows, uint32_t n_rows, uint8_t *to)
 {
@@ -154,7 +154,7 @@ static uint32_t expect(int kind, const struct ts_row_schema *schema, uint64_t bl
 	return n;
 }
 
-/* All of a file's summaries, in the order of the file. */
+/* Reads all summaries of a file, in the order of the file. */
 static void read_summaries(struct ts_sbt_reader *reader, struct ts_summaries *ret)
 {
 	*ret = (struct ts_summaries){0};
@@ -175,7 +175,7 @@ static void read_summaries(struct ts_sbt_reader *reader, struct ts_summaries *re
 	}
 }
 
-/* That they are what the rows say. How many there are of each kind. */
+/* Checks that the summaries match the rows. Returns the number of each kind. */
 static void check_summaries(int fd, uint64_t ret_n[TS_SUMMARY_KINDS])
 {
 	uint8_t *want = malloc(TS_SUMMARY_MOST_SUMS * sizeof(struct ts_block_sum));
@@ -224,7 +224,7 @@ static void check_whole(int fd)
 	ts_check_int(report.n_findings, 0);
 }
 
-/* A file of `n_seals` times `n_rows` rows of each type of event; the caller closes it. */
+/* Makes a file of `n_seals` times `n_rows` rows of each type of event; the caller closes it. */
 static int make_file(uint64_t seed, unsigned n_seals, unsigned n_rows, unsigned variety)
 {
 	struct ts_row_session row = {.pid = 7};
@@ -282,7 +282,7 @@ TS_TEST(as_the_rows_say)
 	}
 }
 
-/* All rows alike: columns are one value each. */
+/* All rows are alike: each column is one value. */
 TS_TEST(of_one_kind)
 {
 	uint64_t n[TS_SUMMARY_KINDS];
@@ -300,7 +300,7 @@ TS_TEST(not_of_few_rows)
 		 !n[TS_SUMMARY_OPERATIONS]);
 }
 
-/* Too many of a block to list: at 64 and 16 + rows / 32. */
+/* A block with too many different values has no list: the limits are 64 and 16 + rows / 32. */
 TS_TEST(not_of_many)
 {
 	uint64_t n[TS_SUMMARY_KINDS];
@@ -308,12 +308,12 @@ TS_TEST(not_of_many)
 	check_file(4, 1, 640, 64, n);
 	ts_check(!n[TS_SUMMARY_STREAMS] && n[TS_SUMMARY_THREADS]);
 	check_file(5, 1, 640, 200, n);
-	/* A set has no name but that of all sets. */
+	/* Memory sets have no name but the common one. */
 	ts_check(!n[TS_SUMMARY_STREAMS] && !n[TS_SUMMARY_THREADS]);
 	ts_check_int(n[TS_SUMMARY_SUMS], 1);
 }
 
-/* A long recording does not keep them to its end: what was cut still has those of most blocks. */
+/* A long recording writes summaries as it goes: a cut file still has those of most blocks. */
 TS_TEST(kept_on_the_way)
 {
 	uint64_t n[TS_SUMMARY_KINDS], cut_n = 0;
@@ -339,7 +339,10 @@ TS_TEST(kept_on_the_way)
 	close(fd);
 }
 
-/* Cut within, before and behind summaries, and made whole: every block that is left is spoken of again, once. */
+/*
+ * The file is cut within, before and behind summaries, and repaired: every remaining block has its
+ * summaries again, once.
+ */
 TS_TEST(repaired)
 {
 	int fd = make_file(7, 12, 90, 3);
@@ -358,7 +361,7 @@ TS_TEST(repaired)
 		ts_check(!repaired.was_finished);
 		check_whole(rw);
 		close(rw);
-		/* Those of the other kinds are behind those that were left. */
+		/* Summaries of the other kinds come after those that remained. */
 		if (i <= 12 || i == 24)
 			check_summaries(cut, n);
 		close(cut);
@@ -367,7 +370,7 @@ TS_TEST(repaired)
 	close(fd);
 }
 
-/* A file of one block and these summaries of it. */
+/* A file of one block with these summaries. */
 static int lying_file(void (*lie)(struct ts_summaries *summaries))
 {
 	struct ts_encoder encoder = {0};

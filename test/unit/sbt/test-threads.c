@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several sessions write one file at once, each in its thread, while another thread reads it as it grows. Nothing
- * is lost, nothing is mixed up; under TSan nothing races. Nor do readers of one descriptor.
+ * Several sessions write one file at once, each in its own thread, while another thread reads the
+ * growing file. Nothing is lost or mixed up, and under TSan nothing races. The same holds for
+ * several readers of one descriptor.
  */
 
 #include "test/unit/harness.h"
@@ -36,7 +37,7 @@ static int write_session(struct job *job)
 		struct ts_row_kernel kernel = {0};
 		char name[32];
 
-		/* Half of the names are everybody's. */
+		/* All threads share half of the names. */
 		snprintf(name, sizeof(name), "kernel-%" PRIu64 "-%" PRIu64, round,
 			 round % 2 ? job->number : 0);
 		r = ts_sbt_writer_string(job->writer, name, strlen(name), &kernel.name);
@@ -83,7 +84,7 @@ static uint64_t count_rows(struct ts_sbt_reader *reader)
 	}
 	ts_sbt_cursor_free(cursor);
 	for (int i = 1; i <= N_SESSIONS; i++)
-		ts_check_int(counts[i] % N_ROWS, 0); /* seals are whole */
+		ts_check_int(counts[i] % N_ROWS, 0); /* no seal is half visible */
 	return n;
 }
 
@@ -128,7 +129,7 @@ TS_TEST(sessions_in_threads)
 	close(reader_fd);
 }
 
-/* Of one file, open once: what each reader finds. */
+/* Results of each reader of one file that is open once. */
 struct reading {
 	int fd;
 	uint64_t n_rows, n_totals, n_values;

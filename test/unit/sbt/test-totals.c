@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals by name, and rows of one stream or thread, are what a walk over all rows says, whatever is said of blocks beside
- * them; and no more blocks are decoded than must be. Sizes of columns come to the file's.
+ * Totals by name, and rows of one stream or thread, equal those of a pass over all rows, with any
+ * summaries, and the reader decodes no more blocks than necessary. Sizes of columns add up to the
+ * file's size.
  */
 
 #include "test/unit/harness.h"
@@ -19,7 +20,10 @@ static const unsigned types[] = {TS_ROW_API,  TS_ROW_KERNEL, TS_ROW_MEMCPY, TS_R
 				 TS_ROW_SYNC, TS_ROW_RANGE,  TS_ROW_ALLOC,  TS_ROW_EVENT,
 				 TS_ROW_LOSS, TS_ROW_OFF_CPU};
 
-/* Each seal's rows lie in their own millisecond, on a stream and a thread that change from seal to seal. */
+/*
+ * Each seal's rows lie in their own millisecond, on a stream and a thread that change from seal to
+ * seal.
+ */
 static void fill(unsigned type, unsigned seal, unsigned i, uint64_t *state, uint8_t *row)
 {
 	const struct ts_row_schema *schema = ts_row_schema(type);
@@ -113,7 +117,10 @@ static bool passes(const struct ts_sbt_cursor_options *options, const struct ts_
 		has(row->schema, TS_ROLE_THREAD, options->thread, row->any));
 }
 
-/* The filtered cursor yields what passes of the unfiltered one's. How many blocks it decoded. */
+/*
+ * Compares the filtered cursor with the matching rows of the unfiltered one. Returns the number of
+ * decoded blocks.
+ */
 static uint64_t check_rows(struct ts_sbt_reader *reader,
 			   const struct ts_sbt_cursor_options *options, uint64_t *ret_n)
 {
@@ -174,7 +181,7 @@ static bool is_of(const struct ts_sbt_total *total, const struct ts_sbt_row *row
 	}
 }
 
-/* Totals are those of a walk over the rows. How many blocks were decoded. */
+/* Compares totals with those of a pass over the rows. Returns the number of decoded blocks. */
 static uint64_t check_totals(struct ts_sbt_reader *reader,
 			     const struct ts_sbt_cursor_options *options)
 {
@@ -247,7 +254,7 @@ TS_TEST(totals_without_decoding)
 	ts_check_int(check_totals(reader, &options), 0);
 	options.types = TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_ALLOC);
 	ts_check_int(check_totals(reader, &options), 0);
-	/* Where nothing can be summed there is nothing. */
+	/* Types without durations have no totals. */
 	options.types = TS_ROW_BIT(TS_ROW_LOSS);
 	ts_check_int(ts_sbt_totals_new(reader, &options, &totals), 0);
 	ts_check_int(ts_sbt_totals_count(totals), 0);
@@ -256,7 +263,10 @@ TS_TEST(totals_without_decoding)
 	close(fd);
 }
 
-/* A window decodes what lies partly outside it: of each type that is summed, the blocks at its two ends. */
+/*
+ * A window decodes only blocks that lie partly outside it: for each summed type, the blocks at its
+ * two ends.
+ */
 TS_TEST(totals_of_a_window)
 {
 	struct ts_sbt_cursor_options options = {
@@ -267,7 +277,7 @@ TS_TEST(totals_of_a_window)
 	struct ts_sbt_reader *reader = open_file(fd);
 
 	ts_check_int(check_totals(reader, &options), 12);
-	/* Between two seals there is nothing to decode. */
+	/* If the window ends between seals, no block is decoded. */
 	options.from_ns = 3 * SEAL_NS;
 	options.to_ns = 9 * SEAL_NS;
 	ts_check_int(check_totals(reader, &options), 0);
@@ -277,7 +287,7 @@ TS_TEST(totals_of_a_window)
 	close(fd);
 }
 
-/* Of a file without summaries, and of one whose summaries are damaged: the same, decoded. */
+/* A file without summaries, or with damaged ones: the same totals, by decoding. */
 TS_TEST(totals_by_decoding)
 {
 	int fd = make_file(N_ROWS, false), damaged = make_file(N_ROWS, true), few;
@@ -298,7 +308,7 @@ TS_TEST(totals_by_decoding)
 	ts_sbt_reader_free(reader);
 	close(damaged);
 
-	/* So few rows that nothing is said of them. */
+	/* Too few rows for summaries. */
 	few = make_file(20, true);
 	reader = open_file(few);
 	ts_check_int(check_totals(reader, NULL), 6 * N_SEALS);
@@ -306,7 +316,7 @@ TS_TEST(totals_by_decoding)
 	close(few);
 }
 
-/* What could not be read is counted, and in no total. */
+/* Unreadable blocks are counted, and are in no total. */
 TS_TEST(totals_of_a_damaged_file)
 {
 	int fd = make_file(20, true);
@@ -340,7 +350,10 @@ TS_TEST(rows_of_a_stream)
 	struct ts_sbt_reader *reader = open_file(fd);
 	uint64_t n, decoded;
 
-	/* Kernels, copies, sets, waits, allocations and events have streams: a quarter of their blocks has this one. */
+	/*
+	 * Kernels, copies, sets, waits, allocations and events have streams; a quarter of their
+	 * blocks has this one.
+	 */
 	decoded = check_rows(reader, &options, &n);
 	ts_check_int(n, 6 * N_ROWS * N_SEALS / 4);
 	ts_check_int(decoded, 6 * N_SEALS / 4);
@@ -349,11 +362,11 @@ TS_TEST(rows_of_a_stream)
 	decoded = check_rows(reader, &options, &n);
 	ts_check_int(n, 4 * N_ROWS * N_SEALS / 4);
 	ts_check_int(decoded, 4 * N_SEALS / 4);
-	/* No such stream. */
+	/* There is no such stream. */
 	options.context = 2;
 	ts_check_int(check_rows(reader, &options, &n), 0);
 	ts_check_int(n, 0);
-	/* A context alone: losses have one too, but no list of them. */
+	/* Only a context: losses have a context, too, but no list of contexts. */
 	options.filter = TS_SBT_BY_CONTEXT;
 	options.types = TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_LOSS);
 	decoded = check_rows(reader, &options, &n);
@@ -370,7 +383,7 @@ TS_TEST(rows_of_a_thread)
 	struct ts_sbt_reader *reader = open_file(fd);
 	uint64_t n, decoded;
 
-	/* Each seal has rows of two of three threads, but of those that have none. */
+	/* Each seal has rows of two of the three threads, except types without a thread. */
 	decoded = check_rows(reader, &options, &n);
 	ts_check_int(n, 5 * N_ROWS * N_SEALS / 3);
 	ts_check_int(decoded, 5 * N_SEALS * 2 / 3);
@@ -384,7 +397,7 @@ TS_TEST(rows_of_a_thread)
 	ts_sbt_reader_free(reader);
 	close(fd);
 
-	/* Of a file without summaries the same rows. */
+	/* A file without summaries: the same rows. */
 	reader = open_file(cut);
 	options = (struct ts_sbt_cursor_options){.filter = TS_SBT_BY_THREAD, .thread = 2};
 	decoded = check_rows(reader, &options, &n);
@@ -394,7 +407,7 @@ TS_TEST(rows_of_a_thread)
 	close(cut);
 }
 
-/* Every byte of the file is some column's, or nobody's; none is counted twice. */
+/* Every byte of the file belongs to a column or to the rest; none is counted twice. */
 TS_TEST(sizes_add_up)
 {
 	int fd = make_file(N_ROWS, true);
@@ -420,7 +433,7 @@ TS_TEST(sizes_add_up)
 	ts_check(!ts_sbt_sizes_at(sizes, i));
 	ts_check_int(ts_sbt_sizes_damaged(sizes), 0);
 	ts_check_int(starts, N_ROWS * N_SEALS);
-	/* But for the file's header and its end marker. */
+	/* All but the file's header and its end marker. */
 	ts_check_int(bytes, ts_sbt_reader_file_bytes(reader) - 64 - 48);
 	ts_sbt_sizes_free(sizes);
 
@@ -436,7 +449,7 @@ TS_TEST(sizes_add_up)
 	close(fd);
 }
 
-/* What cannot be looked into counts as what it takes. */
+/* A block that cannot be read counts with its size. */
 TS_TEST(sizes_of_a_damaged_file)
 {
 	int fd = make_file(N_ROWS, true);

@@ -460,8 +460,8 @@ TS_TEST(an_event_stands_behind_a_function_of_the_host)
 }
 
 /*
- * While e waits for a, the trace shows until when. The end of the host function is not in the trace:
- * e may be outstanding until b begins, which is uncertain.
+ * While e waits for a, the trace shows until when. The trace does not show when the host function
+ * ends: e may be outstanding until b begins, which is uncertain.
  *
  *	stream 1    aaaa h.....|e|
  *	stream 1                  bbbb
