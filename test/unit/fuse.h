@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A FUSE file system whose answers a test withholds. A child process serves it by the protocol of linux/fuse.h; no
- * library is needed. Each name in its folder is a regular file, and each file has the same bytes:
+ * A FUSE file system whose answers a test withholds. A child process serves it by the protocol of
+ * linux/fuse.h; no library is needed. Each name in its folder is a regular file, and each file has
+ * the same bytes:
  *
  *	struct fuse fuse;
  *
  *	fuse_mount(&fuse, bytes, n_bytes);             // skips the test if /dev/fuse cannot be used
- *	fuse_block(&fuse, FUSE_BIT(FUSE_FLUSH));       // from now on close() of its files does not return
+ *	fuse_block(&fuse, FUSE_BIT(FUSE_FLUSH));       // close() of its files does not return
  *	snprintf(path, sizeof(path), "%s/any", fuse.path);
  *	...
  *	while (!fuse_waiting(&fuse, FUSE_FLUSH)) ...   // a process waits in close()
  *	fuse_unmount(&fuse);                           // withheld calls fail, and return
  *
- * fuse_mount_writeback() mounts it with FUSE_WRITEBACK_CACHE: written pages stay in the kernel, and the last close() of a file waits
- * for FUSE_WRITE, whichever process that is.
+ * fuse_mount_writeback() mounts it with FUSE_WRITEBACK_CACHE: written pages stay in the kernel, and
+ * the last close() of a file, in any process, waits for FUSE_WRITE.
  *
- * SIGKILL does not end a process that waits for an answer; fuse_block() with 0 and fuse_unmount() do. The calling process enters a
- * mount namespace of its own, so the mount does not outlive the test.
+ * SIGKILL does not end a process that waits for an answer; fuse_block() with 0 and fuse_unmount()
+ * do. The calling process enters its own mount namespace, so the mount does not outlive the test.
  */
 #pragma once
 
@@ -35,14 +36,17 @@
 #define FUSE_TEST_NAMES	  4096u
 #define FUSE_TEST_BUFFER  (FUSE_MIN_READ_BUFFER + 128 * 1024)
 
-/* Shared by the test and the server; a test may set delay_us, uid, gid and open_flags at any time. */
+/*
+ * Shared by the test and the server. A test may change delay_us, uid, gid and open_flags at any
+ * time.
+ */
 struct fuse_shared {
 	uint64_t blocked;     /* FUSE_BIT() of operations that get no answer */
 	uint32_t delay_us;    /* before each other answer */
 	uint32_t waiting[64]; /* requests that are withheld now, by operation */
 	uint32_t uid, gid;    /* of the files */
-	uint32_t init_flags;  /* of FUSE_INIT's answer; set before the mount */
-	uint32_t open_flags;  /* FOPEN_* of files that are opened from now on */
+	uint32_t init_flags;  /* flags of FUSE_INIT's answer; set before the mount */
+	uint32_t open_flags;  /* FOPEN_* of files opened from now on */
 };
 
 struct fuse {
@@ -63,7 +67,7 @@ struct fuse_server {
 	struct fuse_shared *shared;
 	const uint8_t *bytes;
 	size_t n_bytes;
-	char *names[FUSE_TEST_NAMES]; /* a file's node is 2 and its place here */
+	char *names[FUSE_TEST_NAMES]; /* a file's node is 2 plus its index here */
 	size_t n_names;
 	struct fuse_withheld *withheld;
 	uint8_t in[FUSE_TEST_BUFFER] __attribute__((aligned(8)));
@@ -118,7 +122,7 @@ static inline void fuse_answer_lookup(struct fuse_server *server, uint64_t uniqu
 		server->names[server->n_names++] = strdup(name);
 		assert(server->names[i]);
 	}
-	/* Nothing is valid for any time: each call asks again. */
+	/* No answer may be cached: each call asks again. */
 	entry.nodeid = i + 2;
 	entry.attr = fuse_attributes(server, entry.nodeid);
 	fuse_answer(server, unique, 0, &entry, sizeof(entry));
@@ -220,7 +224,7 @@ static inline void fuse_withhold(struct fuse_server *server, size_t n)
 	__atomic_add_fetch(&server->shared->waiting[header->opcode], 1, __ATOMIC_RELEASE);
 }
 
-/* Answers what was withheld and is not blocked any more. */
+/* Answers withheld requests that are no longer blocked. */
 static inline void fuse_serve_withheld(struct fuse_server *server)
 {
 	for (struct fuse_withheld **p = &server->withheld, *withheld; (withheld = *p);) {
@@ -252,7 +256,7 @@ static inline void fuse_serve(struct fuse_server *server)
 		if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == ENOENT))
 			continue;
 		if (n < (ssize_t)sizeof(*header))
-			return; /* ENODEV: it is not mounted any more */
+			return; /* ENODEV: unmounted */
 		if (fuse_is_blocked(server, header)) {
 			fuse_withhold(server, (size_t)n);
 			continue;
@@ -263,9 +267,9 @@ static inline void fuse_serve(struct fuse_server *server)
 	}
 }
 
-/* ---- the test's side ---- */
+/* ---- functions for the test ---- */
 
-/* The process has a mount namespace of its own from now on, once. */
+/* Gives the process its own mount namespace, once. */
 static inline void fuse_enter_namespace(void)
 {
 	static bool entered;
@@ -305,7 +309,7 @@ static inline void fuse_mount_with(struct fuse *fuse, const void *bytes, size_t 
 		struct fuse_server *server = calloc(1, sizeof(*server));
 
 		assert(server);
-		/* The test's time limit is not inherited; its end is. */
+		/* A child does not inherit the test's time limit, but ends with the test. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		*server = (struct fuse_server){.fd = fd, .shared = fuse->shared, .bytes = bytes};
 		server->n_bytes = n_bytes;
@@ -315,7 +319,7 @@ static inline void fuse_mount_with(struct fuse *fuse, const void *bytes, size_t 
 	close(fd);
 }
 
-/* The bytes are copied. Skips the test where a FUSE file system cannot be mounted. */
+/* Copies the bytes. Skips the test if a FUSE file system cannot be mounted. */
 static inline void fuse_mount(struct fuse *fuse, const void *bytes, size_t n_bytes)
 {
 	fuse_mount_with(fuse, bytes, n_bytes, 0);
@@ -326,19 +330,22 @@ static inline void fuse_mount_writeback(struct fuse *fuse, const void *bytes, si
 	fuse_mount_with(fuse, bytes, n_bytes, FUSE_WRITEBACK_CACHE);
 }
 
-/* Withholds the answers of the operations in the mask from now on. Withheld ones that are not in it are answered. */
+/*
+ * From now on withholds the answers of the operations in the mask. Withheld requests outside the
+ * mask are answered.
+ */
 static inline void fuse_block(struct fuse *fuse, uint64_t blocked)
 {
 	__atomic_store_n(&fuse->shared->blocked, blocked, __ATOMIC_RELEASE);
 }
 
-/* The number of calls that wait for an answer now. */
+/* Number of calls that wait for an answer now. */
 static inline uint32_t fuse_waiting(const struct fuse *fuse, unsigned opcode)
 {
 	return __atomic_load_n(&fuse->shared->waiting[opcode], __ATOMIC_ACQUIRE);
 }
 
-/* Returns whether so many calls wait within the given time. */
+/* True if n calls wait within the given time. */
 static inline bool fuse_wait(const struct fuse *fuse, unsigned opcode, uint32_t n, unsigned seconds)
 {
 	for (unsigned i = 0; i < 100 * seconds && fuse_waiting(fuse, opcode) < n; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unit test harness. A test program includes this once and defines tests:
+ * The unit test harness. A test program includes this header once and defines tests:
  *
  *	TS_TEST(name) { ts_check(a == b); ts_check_int(f(), 0); }
  *
- * Each runs in a forked child with a time limit; a test fails by a failed check, a signal, a sanitizer's
- * report, a time-out, or a file descriptor left open. `prog [-l] [NAME ...]` runs all or the named
- * ones. Exit status: 0 all passed, 1 some failed, 77 the only tests run were skipped.
+ * Each test runs in a forked child with a time limit. A test fails on a failed check, a signal, a
+ * sanitizer's report, a time-out, or a file descriptor left open. `prog [-l] [NAME ...]` runs all
+ * tests or the named ones. Exit status: 0 all passed, 1 some failed, 77 all that ran were skipped.
  */
 #pragma once
 
@@ -26,8 +26,8 @@
 
 #define TS_TEST_SKIPPED 77
 /*
- * A hang becomes a failure; generous, for machines that are slow and busy with other things: there a test that computes for four
- * seconds has taken more than two minutes.
+ * A hang becomes a failure. The limit is generous for slow and busy machines: there a test with
+ * four seconds of computation has taken more than two minutes.
  */
 #define TS_TEST_SECONDS	     400
 #define TS_TEST_SOAK_SECONDS 7000
@@ -53,7 +53,10 @@ static struct ts_test **ts_tests_end = &ts_tests;
 
 static bool ts_test_has_failed;
 
-/* The test ends here; with TS_TEST_GO_ON it fails at its end, so that one run over a real device shows all that differs. */
+/*
+ * Ends the test. With TS_TEST_GO_ON the test fails at its end instead, so that one run on a real
+ * device shows all differences.
+ */
 static inline void ts_test_failed(void)
 {
 	if (!getenv("TS_TEST_GO_ON"))
@@ -95,7 +98,7 @@ static inline void ts_test_failed(void)
 		exit(TS_TEST_SKIPPED);                   \
 	} while (0)
 
-/* Whether the test runs at full size: test/soak/run.py sets TS_SOAK. */
+/* True if the test runs at full size: test/soak/run.py sets TS_SOAK. */
 static inline bool ts_soak(void)
 {
 	return getenv("TS_SOAK") != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heaps of heap.h: random operations against a list that is searched from end to end. */
+/* The heaps of heap.h: random operations compared with a list that is searched from end to end. */
 #include "test/unit/harness.h"
 
 #include "proto/abi/grow.h"
@@ -41,7 +41,7 @@ static void check_order(const struct element *heap, size_t n)
 		ts_check(!is_before(&heap[i], &heap[(i - 1) / 2]));
 }
 
-/* Keys are few, so that many are equal. */
+/* Few different keys, so that many are equal. */
 TS_TEST(heap_is_as_a_list)
 {
 	struct element *heap = NULL, list[N_MAX];

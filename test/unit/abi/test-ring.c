@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring's index protocol: one producer, one consumer, every record arrives once, whole and in order,
- * whatever the sizes; a full ring refuses; a lying producer is told from an honest one. Run under TSan
- * too, where the two halves are real threads.
+ * The ring's index protocol: one producer, one consumer. Every record arrives once, complete and in
+ * order, for all sizes; a full ring rejects records; a false index is detected. Also runs under
+ * TSan, where the two halves are real threads.
  */
 #include "test/unit/harness.h"
 
@@ -38,7 +38,7 @@ static bool put(struct ts_ring_producer *producer, uint64_t number, uint32_t n_w
 	return true;
 }
 
-/* Sizes that hit every distance to the ring's end. */
+/* Sizes that produce every distance to the ring's end. */
 static uint32_t words_of(uint64_t number)
 {
 	return 2 + (uint32_t)((number * 7919) % 61);
@@ -47,7 +47,7 @@ static uint32_t words_of(uint64_t number)
 struct consumer {
 	struct ts_shard *shard;
 	uint64_t position;
-	uint64_t next; /* number expected */
+	uint64_t next; /* the expected number */
 	uint8_t copy[RING_BYTES];
 };
 
@@ -125,7 +125,9 @@ TS_TEST(full_ring_refuses_and_recovers)
 	free(consumer);
 }
 
-/* Reading does not free: only releasing does, so that a new daemon finds what the old one had not written. */
+/*
+ * Reading does not release space: a new daemon finds the records that the old one had not written.
+ */
 TS_TEST(unreleased_is_kept)
 {
 	struct consumer *first = calloc(1, sizeof(*first)), *second = calloc(1, sizeof(*second));
@@ -157,8 +159,8 @@ TS_TEST(lies_are_seen)
 					RING_BYTES));
 	ts_check(!ts_ring_consumer_check(RING_BYTES + 8, 0, 0, RING_BYTES)); /* more than fits */
 	ts_check(!ts_ring_consumer_check(4, 0, 0, RING_BYTES));		     /* not aligned */
-	ts_check(!ts_ring_consumer_check(8, 16, 0, RING_BYTES));	     /* went back */
-	ts_check(!ts_ring_consumer_check(0, 8, 8, RING_BYTES)); /* behind what was released */
+	ts_check(!ts_ring_consumer_check(8, 16, 0, RING_BYTES));	     /* moved back */
+	ts_check(!ts_ring_consumer_check(0, 8, 8, RING_BYTES)); /* before the released index */
 }
 
 static void *produce(void *arg)

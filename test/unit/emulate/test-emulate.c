@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emulation against a reference that runs small programs nanosecond by nanosecond by the rules alone: as they were, and with
- * kernels that take another time. Calls and latencies are all as long here: what a trace does not show of an operation is
- * what it shows of others.
+ * Emulation compared with a reference that runs small programs nanosecond by nanosecond with the
+ * rules alone. The kernels run as recorded, or with other durations. All calls and latencies have
+ * the same length: for an operation that the trace does not show fully, the emulation uses those of
+ * others.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"
@@ -53,7 +54,7 @@ static const char *name_of(void *user, uint32_t name)
 
 static const struct ts_emulate_names names = {.kernel = name_of};
 
-/* Its operations have names by turns. */
+/* The program's kernels get N_NAMES names in turn. */
 static struct ts_emulate_program *read_program(struct program *program)
 {
 	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
@@ -108,7 +109,7 @@ static void check_result(const struct program *program, const struct ts_emulate_
 	uint64_t time_ns = 0, parts_ns = 0;
 
 	ts_check_int(result->makespan_ns, latest_ns(program));
-	/* The path leaves no time out. */
+	/* The path covers all time. */
 	for (size_t i = 0; i < result->n_path; i++) {
 		ts_check_int(result->path[i].from_ns, time_ns);
 		ts_check(result->path[i].to_ns > time_ns);
@@ -131,7 +132,7 @@ TS_TEST(as_it_was)
 		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *recorded = NULL;
 
 		generate(&program);
-		/* Nothing else is alike when nothing changes. */
+		/* Without edits the result is the recorded one, even if latencies differ. */
 		for (unsigned int k = 0; k < program.n_items; k++)
 			program.items[k].latency_ns = 1 + below(8);
 		program_run(&program);
@@ -147,7 +148,10 @@ TS_TEST(as_it_was)
 	}
 }
 
-/* The reference with the edit made, against the edit of what was recorded without it. */
+/*
+ * Compares the reference's run of the edited program with the emulation of the recorded program
+ * with the edit.
+ */
 TS_TEST(kernels_of_other_durations)
 {
 	static const struct {
@@ -192,7 +196,9 @@ TS_TEST(kernels_of_other_durations)
 		ts_check_int(r, is_any ? 0 : -EINVAL);
 		if (!is_any)
 			continue;
-		/* Where everything stood behind something nothing tells how long a launch takes. */
+		/*
+		 * If every operation waited for another one, no row shows how long a launch takes.
+		 */
 		if (result->makespan_ns != latest_ns(&program)) {
 			uint64_t a = result->makespan_ns, b = latest_ns(&program);
 
@@ -205,7 +211,10 @@ TS_TEST(kernels_of_other_durations)
 	ts_check(n_off < N_PROGRAMS / 100);
 }
 
-/* When each of four kernels starts on a device that holds one at a time: x, then a, b and c that are called in this order. */
+/*
+ * Starts of four kernels on a device that runs one at a time: x first, then a, b and c, called in
+ * this order.
+ */
 static void run_in_turn(const int32_t priorities[4], const char *order)
 {
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
@@ -220,7 +229,7 @@ static void run_in_turn(const int32_t priorities[4], const char *order)
 						 .call_end_ns = 11 + 10 * i,
 						 .latency_ns = LATENCY_NS,
 						 .duration_ns = 1000};
-	/* Behind the first one in its stream there is nothing. */
+	/* The fourth kernel gets its own stream, so it does not queue behind the first. */
 	program.items[3].stream = 6;
 	program_run(&program);
 	emulated = read_program(&program);
@@ -243,9 +252,9 @@ static void run_in_turn(const int32_t priorities[4], const char *order)
 
 /*
  *	1   xxxx
- *	2   ....            aaaa	of the lowest priority
- *	3   ....    bbbb		and the others between, but for
- *	6   ....cccc			c, of the highest; x runs to its end
+ *	2   ....            aaaa	a: the lowest priority
+ *	3   ....    bbbb		b: between
+ *	6   ....cccc			c: the highest priority; x runs to its end
  */
 TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
 {
@@ -256,7 +265,7 @@ TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
 	run_in_turn((const int32_t[]){-5, -5, -5, -5}, "xabc");
 }
 
-/* The stream's row says it. */
+/* The stream's row has the priority. */
 TS_TEST(priorities_are_those_of_the_trace)
 {
 	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;

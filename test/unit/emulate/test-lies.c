@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of which nothing can be believed: ids that come twice or never, halves that are missing, times at random or at the ends of
- * what a number holds, waits for one's own. Whatever they say, all that can run runs, once, and the path leaves no time out.
+ * Rows that cannot be trusted: ids that occur twice or never, missing halves, times at random or at
+ * the limits of their type, waits of a row for itself. Every operation that can run runs once, and
+ * the path covers all time.
  */
 #include "test/unit/harness.h"
 
@@ -74,7 +75,7 @@ static void fill(const struct ts_row_schema *schema, union any_row *row, unsigne
 	}
 	if (schema->type == TS_ROW_API && below(8))
 		row->api.flags = TS_API_EXPECTS_DEVICE;
-	/* Most are no nodes of a graph. */
+	/* Most rows are no nodes of a graph. */
 	if (schema->type == TS_ROW_KERNEL && below(4))
 		row->kernel.graph = 0, row->kernel.graph_node = 0;
 }
@@ -157,7 +158,7 @@ TS_TEST(rows_that_lie)
 	}
 }
 
-/* What is no edit is refused, whatever it is. */
+/* Any text that is no edit is rejected. */
 TS_TEST(edits_that_are_none)
 {
 	static const char *const bad[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each edit on a trace so small that what it comes to can be told by looking at it. A call takes 10 ns, an operation starts 20 ns
- * after its call began, and a call that waits returns 10 ns after what it waited for.
+ * Each edit on a trace so small that its result can be seen by looking at it. A call takes 10 ns,
+ * an operation starts 20 ns after its call began, and a call that waits returns 10 ns after the
+ * operation that it waited for.
  */
 #include "test/unit/harness.h"
 
@@ -135,7 +136,10 @@ static int compare_rows(const void *a, const void *b)
 	return x->type < y->type ? -1 : x->type > y->type;
 }
 
-/* As it was it takes `was` ns; with the edits, apart by semicolons, `is`. 0: an edit fits nothing. */
+/*
+ * The trace takes `was` ns, and `is` ns with the edits, which semicolons separate. 0: an edit
+ * matches nothing.
+ */
 static void check_edit(uint64_t was, const char *texts, uint64_t is)
 {
 	static const struct ts_emulate_names names = {kernel_name, function_name, NULL};
@@ -229,9 +233,9 @@ TS_TEST(faster_and_slower)
 	check_edit(265, "launch-latency=30ns", 285);
 	check_edit(265, "host=5x", 261);
 	check_edit(265, "copy htod=2x", 0);
-	/* What they launched comes later than they return. */
+	/* The kernels end later than the calls return. */
 	check_edit(265, "call cudaLaunchKernel=2x", 265);
-	/* Neither waits, both in one stream, and one half as long. */
+	/* No call waits, both kernels run in one stream, and one takes half as long. */
 	check_edit(265, "no-sync op=2;merge 1,2;kernel first=2x", 180);
 }
 
@@ -242,14 +246,17 @@ TS_TEST(one_graph)
 	kernel(2, 1, 20, 40, 42);
 	kernel(3, 1, 40, 60, 62);
 	waits_for_all(4, 50, 72);
-	/* All of them from 20 on, one behind the other. */
+	/* All kernels from 20 on, one after the other. */
 	check_edit(72, "graph", 36);
-	/* Two of them; the third is called for at 20. */
+	/* Two kernels in the graph; the third is called at 20. */
 	check_edit(72, "graph=2", 52);
 	check_edit(72, "graph=1", 0);
 }
 
-/* A graph of two nodes in a row beside one: they go together, and what is behind them waits for all. */
+/*
+ * A graph with two consecutive nodes beside one. The nodes start together, and the next operation
+ * waits for all of them.
+ */
 TS_TEST(nodes_of_a_graph)
 {
 	const struct ts_row_graph_launch launch = {.start_ns = BASE_NS,
@@ -287,7 +294,7 @@ TS_TEST(a_stream_split)
 	kernel(2, 1, 10, 120, 220);
 	kernel(3, 1, 20, 220, 320);
 	waits(4, TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, 1, 30, 330);
-	/* Each turn begins with `other`: 1 and 2 in one part, 3 in the other one. */
+	/* Each cycle begins with `other`: 1 and 2 are in one stream, 3 is in the other. */
 	check_edit(330, "split 1=2,other", 230);
 	check_edit(330, "split 1=3,*", 150);
 	check_edit(330, "split 9=2", 0);
@@ -301,7 +308,9 @@ TS_TEST(pinned_copies)
 	call(2, LAUNCH, 110, 120);
 	copy(2, 1, PINNED, 130, 180);
 	waits_for_all(3, 120, 190);
-	/* The first one takes 50 as the second does, and does not wait: 5..55, then 55..105. */
+	/*
+	 * The first copy takes 50 like the second, and its call does not wait: 5..55, then 55..105.
+	 */
 	check_edit(190, "pinned", 115);
 	/* 5..15, then 30..80. */
 	check_edit(190, "pinned=100GB/s", 90);
@@ -326,7 +335,10 @@ TS_TEST(other_engines)
 	check_edit(230, "multiprocessors=2", 0);
 }
 
-/* The first time both events were over when the call returned, the second time but one: that is it. */
+/*
+ * At the first wait both events were over when the call returned. At the second wait only one was,
+ * so the host waited for that one.
+ */
 TS_TEST(which_event_was_waited_for)
 {
 	n_rows = 0;
@@ -342,7 +354,7 @@ TS_TEST(which_event_was_waited_for)
 	waits_for_event(10, 7, 162, 260);
 	kernel(11, 1, 270, 290, 390);
 	waits_for_all(12, 280, 400);
-	/* Not waited for by the host before its end: 40..240, then 240..440. */
+	/* The host does not wait for `beside`: 40..240, then 240..440. */
 	check_edit(400, "kernel beside=200ns", 450);
 	check_edit(400, "kernel first=2x", 350);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of flows: read as a reader of them does, each launch leads to its own kernel and to no other, whatever order they come in.
+ * Numbers of flows, read as Perfetto reads them: each launch leads to its own kernel and to no
+ * other, whatever their order.
  */
 #include "test/unit/harness.h"
 
@@ -20,7 +21,7 @@ struct event {
 	enum side side;
 };
 
-/* What the numbers mean: of each the operation that it was last seen with. */
+/* For each number, the operation that it last stood for. */
 struct reading {
 	uint32_t open[N_READER];
 	uint32_t n_joined, n_two_bytes;
@@ -54,7 +55,10 @@ static int by_time(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* Calls one after the other; each kernel up to `most` later, one in `early` of them before its call, one in `without` never. */
+/*
+ * Calls one after the other. Each kernel is up to `most` later. One of every `early` kernels comes
+ * before its call, and one of every `without` is missing.
+ */
 static void run(uint32_t most, uint32_t early, uint32_t without, struct reading *reading,
 		uint32_t *ret_n)
 {
@@ -102,7 +106,7 @@ TS_TEST(short_ones)
 	ts_check_int(reading.n_two_bytes, 2 * n);
 }
 
-/* More under way than there are short numbers, and than there are slots. */
+/* More flows at once than short numbers, and than slots. */
 TS_TEST(many_at_once)
 {
 	uint32_t n;
@@ -125,7 +129,9 @@ TS_TEST(any_order)
 	}
 }
 
-/* A kernel that begins together with its call ends nothing: which of them comes first is the reader's choice. */
+/*
+ * A kernel that begins together with its call does not end a flow: the reader may see either first.
+ */
 TS_TEST(together)
 {
 	struct ts_flows *flows;
@@ -140,7 +146,7 @@ TS_TEST(together)
 	ts_flows_free(flows);
 }
 
-/* Of a call that is no launch any number of operations may come. */
+/* A call that is no launch may have any number of operations. */
 TS_TEST(others)
 {
 	struct ts_flows *flows;

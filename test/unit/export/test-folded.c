@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A trace of known stacks, folded. The trace is made here, row by row.
- */
+/* A trace of known stacks, folded. The test makes the trace row by row. */
 #include "sbt/writer.h"
 #include "test/unit/harness.h"
 #include "tools/export/export.h"
@@ -70,7 +68,7 @@ static struct maker begin(void)
 	return maker;
 }
 
-/* /lib/libx.so at LIB, and what is called what there: by addresses in its own view. */
+/* /lib/libx.so at LIB, with symbols at addresses relative to the file. */
 static uint32_t add_image(struct maker *maker)
 {
 	struct ts_row_image image = {.image = 1,
@@ -115,7 +113,7 @@ static uint32_t add_stack(struct maker *maker, const uint64_t *frames, uint32_t 
 	return id;
 }
 
-/* A call; its operation is the maker's last. */
+/* A call; the maker's last_op becomes its operation. */
 static void call(struct maker *maker, uint32_t stack)
 {
 	struct ts_row_api api = {.start_ns = maker->time_ns += 100,
@@ -218,14 +216,17 @@ static void check_folded(struct ts_sbt_reader *reader, struct ts_export_options 
 	free(text);
 }
 
-/* Frames of a function, of inlined ones, without a symbol, and in no file. */
+/* Frames of a function, of inlined functions, without a symbol, and in no file. */
 static const uint64_t frames[] = {LIB + 0x100, LIB + 0x201, LIB + 0x301, 0x55};
 
 static uint32_t add_known(struct maker *maker)
 {
 	add_image(maker);
 	add_module(maker, "/lib/libx.so", LIB, START_NS, 0);
-	/* The innermost frame is where it is, the others are behind their calls. */
+	/*
+	 * The innermost frame has its exact address; the others are return addresses behind their
+	 * calls.
+	 */
 	add_symbol(maker, LIB_FILE + 0x100, 0, "leaf()", 7);
 	add_symbol(maker, LIB_FILE + 0x200, 0, "inlined", 8);
 	add_symbol(maker, LIB_FILE + 0x200, 1, "outer", 9);
@@ -270,12 +271,12 @@ TS_TEST(every_weight_and_nothing_dropped)
 	char *text;
 
 	launch(&maker, stack, "k", 5);
-	/* Two kernels of one call: a graph. */
+	/* Two kernels of one call: a graph launch. */
 	kernel(&maker, "k2", maker.last_op, 6);
 	copy(&maker, stack, 1000, 20);
 	copy(&maker, 0, 24, 1);
 	set(&maker, stack, 3);
-	/* Nobody asked for these. */
+	/* These kernels have no call. */
 	kernel(&maker, NULL, 999999999, 50);
 	kernel(&maker, "k", 0, 60);
 	reader = finish(&maker);
@@ -331,7 +332,10 @@ TS_TEST(what_readers_would_misread)
 	ts_sbt_reader_free(reader);
 }
 
-/* A library goes, another comes where it lay: the same numbers are other functions. */
+/*
+ * A library is unloaded and another is loaded at its address: the same addresses are other
+ * functions.
+ */
 TS_TEST(an_address_means_what_lay_there)
 {
 	struct maker maker = begin();
@@ -352,7 +356,9 @@ TS_TEST(an_address_means_what_lay_there)
 	ts_sbt_reader_free(reader);
 }
 
-/* Two processes, the library elsewhere in each: one frame, or two below their processes. */
+/*
+ * Two processes with the library at different addresses: one frame, or two below their processes.
+ */
 TS_TEST(processes_share_files)
 {
 	static const uint64_t elsewhere[] = {LIB + 0x20000 + 0x100};
@@ -363,7 +369,7 @@ TS_TEST(processes_share_files)
 	launch(&maker, add_stack(&maker, frames, 1, 0), "k", 1);
 	end_session(&maker);
 	add_session(&maker, 200, "/usr/bin/other");
-	/* The same ids, another process. */
+	/* The same ids in another process. */
 	maker.last_op = 0;
 	add_module(&maker, "/lib/libx.so", LIB + 0x20000, START_NS, 0);
 	launch(&maker, add_stack(&maker, elsewhere, 1, 0), "k", 10);
@@ -387,7 +393,7 @@ TS_TEST(windows)
 
 	launch(&maker, 0, "before", 1);
 	maker.time_ns += 1000000;
-	/* Asked for before the window, still at work in it. */
+	/* Called before the window, still running in it. */
 	call(&maker, 0);
 	maker.time_ns += 1000000;
 	middle_ns = maker.time_ns;
@@ -411,7 +417,7 @@ TS_TEST(windows)
 	ts_sbt_reader_free(reader);
 }
 
-/* Device rows under the id of a nested call, and in the trace before their calls are. */
+/* Device rows that have the id of a nested call, and that come before their calls in the trace. */
 TS_TEST(nested_calls)
 {
 	struct maker maker = begin();
@@ -452,7 +458,7 @@ static void off_cpu(struct maker *maker, uint32_t stack, uint64_t ns, uint32_t r
 	add(maker, TS_ROW_OFF_CPU, &row);
 }
 
-/* The time of threads, on a processor and off it: each row's by itself, and the GPU's work is in none of it. */
+/* Time of threads on and off a CPU: each row counts by itself, and GPU work does not count. */
 TS_TEST(time_of_threads)
 {
 	struct maker maker = begin();
@@ -495,7 +501,7 @@ TS_TEST(time_of_threads)
 		     "worker/101;0x55;libx.so+0x1301;outer;inlined;leaf() 1112\n"
 		     "worker/101;[no stack] 10\n"
 		     "worker/101;leaf() 20\n");
-	/* A part of the trace alone. */
+	/* Only a part of the trace. */
 	check_folded(reader,
 		     (struct ts_export_options){.weight = TS_EXPORT_CPU, .from_ns = START_NS + 300},
 		     "0x55;libx.so+0x1301;outer;inlined;leaf() 7\n"
@@ -523,7 +529,7 @@ TS_TEST(many_stacks_many_times)
 			launch(&maker, stacks[i], round % 2 ? "a" : "b", 1 + i % 7);
 	reader = finish(&maker);
 	text = fold(reader, (struct ts_export_options){.weight = TS_EXPORT_GPU_TIME}, &report);
-	/* Line by line: a sanitizer's strchr() looks at all that follows. */
+	/* Line by line: a sanitizer's strchr() scans all the rest. */
 	for (at = text, end = text + strlen(text); at < end; at = line_end + 1, n++) {
 		line_end = memchr(at, '\n', (size_t)(end - at));
 		ts_check(line_end);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things are found by their key, keep their numbers while the table grows, and are new once.
+ * Entries are found by their key, keep their numbers while the table grows, and are new only once.
  */
 #include "test/unit/harness.h"
 #include "tools/export/hashtable.h"
@@ -14,7 +14,7 @@ struct thing {
 
 static struct thing key_of(uint32_t i)
 {
-	/* Neighbours, and the same number in either place. */
+	/* Neighbouring numbers, and the same number in either half of the key. */
 	return (struct thing){.key = {i / 2, i % 2 ? i / 2 : UINT64_MAX}};
 }
 
@@ -38,7 +38,7 @@ TS_TEST(each_key_has_one_entry)
 	for (uint32_t i = 0; i < N_THINGS; i++) {
 		struct thing key = key_of(i);
 
-		/* What is behind the key does not count. */
+		/* Only the key counts, not the value behind it. */
 		key.value = 99;
 		ts_check(ts_hashtable_find(&table, &key, &at));
 		ts_check_int(at, i);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which record a wait for an event stands for, and events as text whatever they are called.
- */
+/* The record that a wait for an event stands for, and events as text with any names. */
 #include "proto/abi/vendor/cupti_activity.h"
 #include "test/unit/harness.h"
 #include "tools/export/kineto/kineto-events.h"
@@ -53,7 +51,10 @@ static void next_is(struct ts_waits *waits, uint64_t now_ns, uint64_t op_id, uin
 #define STREAM_WAIT TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT
 #define EVENT_SYNC  TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE
 
-/* Two events; A is recorded again between two waits for it. What comes behind a wait that is not told yet waits too. */
+/*
+ * Two events; A is recorded again between two waits for it. Waits are reported in order: one whose
+ * event is not yet known delays the later ones.
+ */
 TS_TEST(the_last_record_before)
 {
 	struct ts_waits *waits = calloc(1, sizeof(*waits));
@@ -75,7 +76,9 @@ TS_TEST(the_last_record_before)
 	record(waits, EVENT_A, 16, 8);
 	next_is(waits, 100, 14, 13, 7);
 	next_is(waits, 100, 15, 11, 6);
-	/* The host's wait: by the number, which is known by now, and by its own time. */
+	/*
+	 * A wait of the host: the event's number is known by now, and the wait's own time counts.
+	 */
 	sync_of(waits, EVENT_SYNC, 1, 17);
 	record(waits, EVENT_A, 18, 9);
 	next_is(waits, 100, 17, 16, 8);
@@ -88,17 +91,20 @@ TS_TEST(what_is_not_known)
 	struct ts_waits *waits = calloc(1, sizeof(*waits));
 
 	ts_waits_init(waits);
-	/* A number that no stream waited for; one that was recorded before the trace. */
+	/*
+	 * The number of an event that no stream waited for, and an event that was recorded before
+	 * the trace.
+	 */
 	sync_of(waits, EVENT_SYNC, 7, 20);
 	next_is(waits, 100, 20, 0, 0);
 	sync_of(waits, STREAM_WAIT, 8, 21);
 	stream_wait(waits, EVENT_B, 21);
 	next_is(waits, 100, 21, 0, 0);
-	/* A call whose row never comes. */
+	/* A stream wait whose row never comes. */
 	sync_of(waits, STREAM_WAIT, 8, 22);
 	ts_check(!ts_waits_next(waits, 100));
 	next_is(waits, LATER_NS, 22, 0, 0);
-	/* More than are kept: the oldest goes as it is, and none is lost. */
+	/* More waits than are kept: the oldest is reported without its record, and none is lost. */
 	for (uint32_t i = 0; i < 3 * TS_WAITS_MAX; i++) {
 		sync_of(waits, STREAM_WAIT, 8, 100 + i);
 		if (i + 1 >= TS_WAITS_MAX)
@@ -113,7 +119,10 @@ TS_TEST(what_is_not_known)
 	free(waits);
 }
 
-/* What is written is what goes in, escaped, in order: short ones, ones that need escapes, ones longer than any buffer. */
+/*
+ * Texts are written escaped and in order: short ones, ones that need escapes, ones longer than any
+ * buffer.
+ */
 TS_TEST(texts_of_any_length)
 {
 	const size_t lengths[] = {0, 1, 20, 65535, 65536, 1u << 20};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports of rows that lie: times that are no times, ids of nothing, everything at once. What comes out is still what its
- * readers take.
+ * Exports of rows with false contents: impossible times, unknown ids, everything at once. The
+ * output is still valid for its readers.
  */
 #include "test/unit/harness.h"
 
@@ -22,7 +22,7 @@ static uint64_t below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-/* Mostly small; sometimes at the edge of what a number can be. */
+/* Mostly small; sometimes at the limits of a type. */
 static uint64_t any(void)
 {
 	static const uint64_t edges[] = {0,
@@ -39,7 +39,7 @@ static uint64_t any(void)
 	return below(8) ? below(4000) : edges[below(TS_ARRAY_LEN(edges))];
 }
 
-/* Every column of any event, at random; its end, where it has one, anywhere. */
+/* Random values in every column of any event row; its end, if it has one, is any time. */
 static void add_row(struct ts_sbt_session_writer *session, unsigned int type)
 {
 	uint64_t row[64];
@@ -48,7 +48,7 @@ static void add_row(struct ts_sbt_session_writer *session, unsigned int type)
 	ts_check(schema->row_bytes <= sizeof(row));
 	for (size_t i = 0; i < TS_ARRAY_LEN(row); i++)
 		row[i] = below(2) ? any() : below(5) << 32 | below(5);
-	/* What is no number of a column's width the writer refuses; nothing else. */
+	/* The writer rejects only values that exceed a column's width. */
 	ts_sbt_session_writer_add_row(session, type, row);
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Texts come back as they went in, but for what no reader of a format should have to bear.
- */
+/* Texts are unchanged, except bytes that readers of a format should not have to handle. */
 #include "test/unit/harness.h"
 #include "tools/export/export-text.h"
 
@@ -42,12 +40,12 @@ TS_TEST(what_is_not_is_escaped)
 	ts_texts_init(&texts);
 	check_text(&texts, "a\nb\tc\x1b[0m\x7f", "a\\x0ab\\x09c\\x1b[0m\\x7f");
 	check_text(&texts, "\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80");
-	/* Cut within a character, and one that takes more bytes than it needs. */
+	/* Cut within a character, and an overlong encoding. */
 	check_text(&texts, "caf\xc3", "caf\\xc3");
 	check_text(&texts, "\xe2\x80", "\\xe2\\x80");
 	check_text(&texts, "\xe0\x80\xaf", "\\xe0\\x80\\xaf");
 	check_text(&texts, "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80");
-	/* Line breaks of Unicode's, and the controls above ASCII. */
+	/* Unicode's line breaks, and the controls above ASCII. */
 	check_text(&texts, "\xe2\x80\xa8\xc2\x85", "\\xe2\\x80\\xa8\\xc2\\x85");
 	ts_texts_deinit(&texts);
 }

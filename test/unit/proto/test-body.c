@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of answers: cut into parts anywhere between fields they are the same again when joined; what is no message is told.
+ * Bodies of answers: cut anywhere between fields and joined again, they are the same; an invalid
+ * message is reported.
  */
 #include "test/unit/harness.h"
 
@@ -11,7 +12,7 @@
 
 #define N_ROWS 300u
 
-/* A list of rows, one of them large, and where it lies packed. */
+/* A list of rows, one of them large, and the place of the large one in the packed form. */
 static uint8_t *make_list(size_t *ret_n_bytes)
 {
 	static Ts__Rpc__ApiRow api[N_ROWS];
@@ -53,7 +54,7 @@ TS_TEST(parts_are_the_whole)
 			Ts__Rpc__RowList *list = ts__rpc__row_list__unpack(NULL, n, body + at);
 
 			ts_check(n && n <= n_bytes - at && list);
-			/* More only where one element alone has more. */
+			/* A part exceeds the size only if a single element does. */
 			ts_check(n <= sizes[i] || list->n_rows == 1);
 			for (size_t j = 0; j < list->n_rows; j++)
 				ts_check_int(list->rows[j]->api->start_ns, n_rows + j);
@@ -103,13 +104,13 @@ TS_TEST(what_is_no_message)
 	} bad[] = {
 		{{0x00}, 1},		/* field 0 */
 		{{0x0a}, 1},		/* no length */
-		{{0x0a, 0x05, 'a'}, 3}, /* longer than what is there */
+		{{0x0a, 0x05, 'a'}, 3}, /* longer than the available bytes */
 		{{0x0b}, 1},		/* a group */
 		{{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, 12},
 		{{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 11},
 		{{0x09, 1, 2, 3}, 4}, /* 64 bits */
 		{{0x0d, 1, 2}, 3},    /* 32 bits */
-		{{0x08, 0x80}, 2},    /* a varint that goes on */
+		{{0x08, 0x80}, 2},    /* a varint without an end */
 	};
 	uint32_t number;
 	size_t off;
@@ -122,7 +123,7 @@ TS_TEST(what_is_no_message)
 	ts_check_int(ts_body_part(bad[0].bytes, 0, 100), 0);
 }
 
-/* What each question is answered by, by the names of both. */
+/* Each question has the answer of the same name. */
 TS_TEST(answers)
 {
 	const ProtobufCMessageDescriptor *asked = &ts__rpc__query__descriptor;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client, of a daemon that has said all before it was asked: what was cancelled leaves nothing behind that the next call takes for
- * its answer, in whichever order the daemon answers.
+ * The client, with a daemon that has sent everything in advance: a cancelled question leaves
+ * nothing that the next call could read as its answer, in any order of the daemon's answers.
  */
 #include "test/unit/harness.h"
 
@@ -49,7 +49,7 @@ static void say_error(int fd, uint32_t request, int code)
 	say(fd, request, &answer);
 }
 
-/* Asks, which was cancelled before, and asks something else behind that. */
+/* Sends a cancelled question, and then another request. */
 static void ask(struct ts_client *client, int want)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;

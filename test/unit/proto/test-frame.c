@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames: any split of the bytes gives the same frames, and what is no frame is told at its header.
+ * Frames: any split of the bytes gives the same frames, and an invalid frame is reported at its
+ * header.
  */
 #include "test/unit/harness.h"
 
@@ -85,14 +86,14 @@ TS_TEST(bad_headers)
 	ts_check_int(parse_one(&bad), -EPROTO);
 	bad = good, bad.n_bytes = 1000;
 	ts_check_int(parse_one(&bad), TS_FRAME_E_MORE);
-	/* Said at once, not after a gigabyte was waited for. */
+	/* Reported at once, without waiting for a gigabyte. */
 	bad = good, bad.n_bytes = 1001;
 	ts_check_int(parse_one(&bad), -EMSGSIZE);
 	bad = good, bad.n_bytes = UINT32_MAX;
 	ts_check_int(parse_one(&bad), -EMSGSIZE);
 }
 
-/* Descriptors travel; those that nobody has room for are closed. */
+/* Descriptors are passed; those without room are closed. */
 TS_TEST(descriptors)
 {
 	int fds[2], sent[4], got[2];
@@ -115,7 +116,10 @@ TS_TEST(descriptors)
 	close(fds[1]);
 }
 
-/* Whole frames with a deadline: larger than the socket takes at once, with a descriptor, never, and from nobody. */
+/*
+ * Whole frames with a deadline: larger than the socket's buffer, with a descriptor, too late, and
+ * from a closed socket.
+ */
 TS_TEST(until_a_deadline)
 {
 	static uint8_t bytes[4 * 1024 * 1024], *sent = bytes;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * JSON from descriptors, by the rules at the top of tracesmith.proto.
- */
+/* JSON from descriptors, by the rules at the top of tracesmith.proto. */
 #include "test/unit/harness.h"
 
 #include <math.h>
@@ -61,7 +59,7 @@ TS_TEST(maps_enums_bytes_and_nesting)
 		"\"lost\": {\"ring_full\": 3, \"disk\": 1}}], \"devices\": [], \"counts\": {}, "
 		"\"lost\": {}, \"metadata\": {}, \"kernels\": [], \"copies\": [], \"columns\": [], "
 		"\"errors\": []}");
-	/* A value that a newer peer knows prints as its number. */
+	/* A value of a newer version is printed as its number. */
 	session.state = (Ts__Rpc__SessionState)99;
 	ts_json_clear(&json);
 	ts_check_int(ts_json_message(&json, &session.base), 0);
@@ -99,7 +97,7 @@ TS_TEST(strings)
 	CHECK_STRING("a\0b", "\"a\\u0000b\"");
 	CHECK_STRING("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
 		     "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
-	/* What turns a terminal's line around, or speaks to it. */
+	/* Characters that reverse a terminal's line, or control the terminal. */
 	CHECK_STRING("a\xc2\x9b"
 		     "b",
 		     "\"a\\u009bb\"");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which frame of a stack names it, and which function samples are counted for.
- */
+/* The frame of a stack that names it, and the function that samples are counted for. */
 #include "test/unit/harness.h"
 
 #include "replay/report/stacks/codeplace.h"
@@ -50,16 +48,16 @@ TS_TEST(a_frame_names_the_stack)
 	struct opened opened = open_sampled();
 	struct ts_codeplace place;
 
-	/* A Python program's own function, before that of an installed package. */
+	/* A Python program's own function is preferred to that of an installed package. */
 	check_place(&opened, SAMPLED_PREPROCESS, "preprocess (data.py:31)");
 	check_place(&opened, SAMPLED_LOAD, "load (data.py:12)");
-	/* The caller of the C library, whether it has symbols or not. */
+	/* The caller of the C library, with or without symbols. */
 	check_place(&opened, SAMPLED_NATIVE, "resample (resample.c:88)");
 	check_place(&opened, SAMPLED_NO_SYMBOLS, "libstrange.so.2+0x30");
-	/* There is none. */
+	/* The stack has no such caller. */
 	check_place(&opened, SAMPLED_LIBC_ALONE, "libc.so.6+0x100");
 	check_place(&opened, SAMPLED_NOWHERE, "0x10");
-	/* The shim's frames and the interpreter's are nobody's. */
+	/* Frames of the shim and the interpreter are skipped. */
 	check_place(&opened, SAMPLED_LAUNCH, "step (train.py:7)");
 	ts_check(
 		!ts_codeplace_of(opened.resolver, SAMPLED_SESSION, TS_ID_UNKNOWN, 1, NULL, &place));
@@ -106,7 +104,7 @@ TS_TEST(functions_are_counted)
 	ts_check(load != preprocess && native != load && strange != native);
 	ts_check_int(number_of(codes, SAMPLED_NOWHERE), 0);
 	ts_check_int(number_of(codes, TS_ID_UNKNOWN), 0);
-	/* The line is that of the most samples; of as many the first. */
+	/* The line with the most samples; of equal ones the first. */
 	check_code(codes, preprocess, "preprocess (data.py:31)");
 	number_of(codes, SAMPLED_PREPROCESS_NEXT);
 	check_code(codes, preprocess, "preprocess (data.py:32)");

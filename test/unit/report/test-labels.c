@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an application called its threads, streams and categories is found again: by session, the last one that was said,
- * and streams by their handle where the name does not say CUPTI's ids.
+ * Names that an application gave its threads, streams and categories are found by session; the last
+ * name counts. A stream is found by its handle if the name's row lacks CUPTI's ids.
  */
 #include "test/unit/harness.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Medians of durations, which frames text leaves out, and queries that lack a callback.
- */
+/* Medians of durations, frames that text output omits, and queries without a callback. */
 #include "replay/report/query.h"
 #include "replay/report/rows/durations.h"
 #include "replay/report/stacks/frames.h"

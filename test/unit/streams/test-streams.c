@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of streams (replay/streams/streams.h) and those who follow them, over random small programs. An operation comes behind all
- * that its stream, the legacy default stream's rule and events put before it: `behind` is worked out from the drawing of the rules in
- * test/unit/state/program.h. Then the same program is given to the order of replays, to the checks and to the virtual GPU. Each must keep
- * every order that is there, and none that is not. test-state.c and test-emulate.c hold state and emulation against the same program.
+ * The rules of streams (replay/streams/streams.h) and the modules that follow them, over random
+ * small programs. An operation comes after all operations that its stream, the rule of the legacy
+ * default stream and events put before it. `behind` holds these, computed by the rules of
+ * test/unit/state/program.h. The same program then runs in the order of replays, in the checks and
+ * on the virtual GPU. Each must keep every required order and no other. test-state.c and
+ * test-emulate.c compare state and emulation with the same programs.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"
@@ -38,7 +40,7 @@ static void generate(struct program *program)
 						  .object = below(PROGRAM_EVENTS)};
 }
 
-/* Bits of the items that each one comes behind. */
+/* For each item, a bit mask of the items that come before it. */
 static void work_out(const struct program *program, uint32_t *behind)
 {
 	for (unsigned int i = 0; i < program->n_items; i++) {
@@ -64,7 +66,7 @@ static bool is_non_blocking(unsigned int stream)
 	return stream == 3 || stream == 6;
 }
 
-/* ---- the rules themselves ----------------------------------------------------------------------- */
+/* ---- the rules themselves -------------------------------------------------------------------- */
 
 static struct ts_stream_kind kind_of(unsigned int stream)
 {
@@ -122,7 +124,7 @@ TS_TEST(names_of_streams)
 	ts_check(!ts_stream_is_same(&made, &own));
 }
 
-/* ---- rows of operations ------------------------------------------------------------------------- */
+/* ---- rows of operations ---------------------------------------------------------------------- */
 
 static uint64_t handle_of(unsigned int stream)
 {
@@ -155,7 +157,7 @@ static struct ts_row_operation row_of(const struct program *program, unsigned in
 					 .context = program_context(item->stream)};
 }
 
-/* ---- the order of replays ----------------------------------------------------------------------- */
+/* ---- the order of replays -------------------------------------------------------------------- */
 
 struct done {
 	unsigned int n, at[MAX_ITEMS]; /* at: when each item was done */
@@ -170,7 +172,10 @@ static int on_each(void *userdata, const struct ts_row_operation *operation)
 	return 0;
 }
 
-/* Holds the operation that is the number-th to be called for; false: not with this seed. */
+/*
+ * Runs the program and holds back the number-th operation. Returns false if this seed does not hold
+ * it.
+ */
 static bool run_in_order(const struct program *program, uint64_t number, uint64_t with,
 			 struct done *ret_done)
 {
@@ -195,7 +200,10 @@ static bool run_in_order(const struct program *program, uint64_t number, uint64_
 	return schedule.n_taken;
 }
 
-/* With item `held` held for as long as can be, all that does not come behind it goes before it. */
+/*
+ * If item `held` is held as long as possible, every later item that need not come after it comes
+ * before it.
+ */
 static void check_held(const struct program *program, const uint32_t *behind, unsigned int held,
 		       uint64_t number)
 {
@@ -233,9 +241,9 @@ TS_TEST(replays_keep_each_order_and_no_other)
 	}
 }
 
-/* ---- the checks --------------------------------------------------------------------------------- */
+/* ---- the checks ------------------------------------------------------------------------------ */
 
-/* Items a and b write the same word. */
+/* True if the checks report that items a and b, which write the same word, are unordered. */
 static bool is_found(const struct program *program, unsigned int a, unsigned int b)
 {
 	struct ts_row_operation row;
@@ -280,7 +288,7 @@ TS_TEST(checks_find_what_no_order_is_between)
 	}
 }
 
-/* ---- the virtual GPU ---------------------------------------------------------------------------- */
+/* ---- the virtual GPU ------------------------------------------------------------------------- */
 
 struct ran {
 	uint64_t queued_ns, start_ns, end_ns;
@@ -348,7 +356,7 @@ static void run_on_device(const struct program *program, struct ran *ran)
 	ts_vgpu_free(vgpu);
 }
 
-/* Each kernel starts when it was queued, or when the last of those that it comes behind is over. */
+/* Each kernel starts when it was queued, or when the last kernel that it must follow is over. */
 TS_TEST(the_virtual_gpu_starts_kernels_when_they_may)
 {
 	struct program program;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace that has many of one thing: make-many FILE N KIND. Each kind has N launches, with all else that a launch may
- * have; `streams` gives each launch a stream of its own, `contexts` a context, and so on. Kinds that begin with `captured-` hold
- * operations for a replay as well. test/integration/test-many.py reads such traces by every command.
+ * Writes a trace with many objects of one kind: make-many FILE N KIND. Each trace has N launches
+ * with everything that belongs to a launch. `streams` gives each launch its own stream, `contexts`
+ * its own context, and so on. Kinds that begin with `captured-` also have operations for a replay.
+ * test/integration/test-many.py reads such traces with every command.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ struct maker {
 	int r;
 };
 
-/* The ith of the kind that there are many of; the first of any other. */
+/* The ith object of the kind with many objects; the first of any other kind. */
 static uint32_t which(const struct maker *maker, enum kind kind, uint32_t i)
 {
 	return maker->kind == kind ? i : 0;
@@ -140,7 +141,7 @@ static void end_session(struct maker *maker)
 	maker->session = NULL;
 }
 
-/* A definition of the kind that there are many of. */
+/* A definition of the kind with many objects. */
 static void define(struct maker *maker, uint32_t i)
 {
 	const struct ts_row_thread thread = {.start_ns = time_of(i), .tid = 1235 + i};
@@ -166,7 +167,7 @@ static void define(struct maker *maker, uint32_t i)
 		    .uuid = {1, (uint8_t)i, (uint8_t)(i >> 8), (uint8_t)(i >> 16)});
 }
 
-/* Objects are made when first used. */
+/* Makes objects at their first use. */
 static void make_objects(struct maker *maker, uint32_t i)
 {
 	uint32_t context = 1 + which(maker, CONTEXTS, i), stream = 7 + which(maker, STREAMS, i);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes the trace of samples to a file: make-sampled FILE [few].
- */
+/* Writes the trace of samples (sampled.h) to a file: make-sampled FILE [few]. */
 #include "test/unit/tools/sampled.h"
 
 #include <errno.h>

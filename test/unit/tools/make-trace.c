@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the synthetic trace to a file, to look at tsctl's output by hand: make-trace FILE [LAUNCHES [unfinished]].
+ * Writes the synthetic trace (synthetic.h) to a file, to look at tsctl's output by hand: make-trace
+ * FILE [LAUNCHES [unfinished]].
  */
 #include "test/unit/tools/synthetic.h"
 

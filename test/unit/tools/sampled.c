@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace of samples. Its symbols are appended, as by `tsctl symbolize`.
+ * Makes the trace of samples for make-sampled.c and tests. Symbols are appended, as by `tsctl
+ * symbolize`.
  */
 #include "test/unit/tools/sampled.h"
 
@@ -20,7 +21,7 @@ struct maker {
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_session_writer *session;
 	uint32_t native; /* string: a path */
-	int r;		 /* the first error: what follows it does nothing */
+	int r;		 /* the first error; later steps then do nothing */
 };
 
 static uint32_t string(struct maker *maker, const char *text)

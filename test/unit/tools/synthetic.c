@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a trace whose every value is known. Times count from SYNTHETIC_START_NS, a microsecond between launches.
+ * Makes a trace whose every value is known, for make-trace.c and the tests of tsctl. Times count
+ * from SYNTHETIC_START_NS, with a microsecond between launches.
  */
 #include "test/unit/tools/synthetic.h"
 
@@ -109,7 +110,7 @@ static void launch(struct maker *maker, uint32_t i)
 	add(maker, TS_ROW_KERNEL, &kernel);
 }
 
-/* One of each that launches do not make. */
+/* One row of each type that launches do not make. */
 static void others(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 500;
@@ -198,7 +199,7 @@ static void others(struct maker *maker)
 		    .start_ns = t, .value = 0.5, .name = maker->text, .thread = maker->thread});
 }
 
-/* One of each that the kernel did. */
+/* One row of each type of kernel event. */
 static void kernels(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 450;
@@ -278,7 +279,7 @@ static void kernels(struct maker *maker)
 				    .flags = TS_SAMPLE_KERNEL});
 }
 
-/* One of each that the recording makes of itself. */
+/* One row of each type about the recording itself. */
 static void own_affairs(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 500;

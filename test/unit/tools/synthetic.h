@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small trace with a row of every type, made without a GPU, a shim or a daemon: what tsctl's tests read.
+ * A small trace with a row of every type, made without a GPU, a shim or a daemon, for the tests of
+ * tsctl.
  */
 #pragma once
 
@@ -9,13 +10,13 @@
 #define SYNTHETIC_START_NS UINT64_C(1000000000)
 #define SYNTHETIC_TID	   4711u
 
-/* A reason that has no name (yet). */
+/* A reason without a name in this version. */
 #define SYNTHETIC_UNNAMED_LOSS 31u
 
 struct synthetic {
-	uint32_t n_launches; /* each an api row and a kernel row */
+	uint32_t n_launches; /* each makes an API row and a kernel row */
 	bool unfinished;     /* no index, no end marker */
 };
 
-/* Writes the trace to `fd`, which it takes over. Returns 0, a negative errno or TS_SBT_E_*. */
+/* Writes the trace to `fd` and closes it. Returns 0, a negative errno or TS_SBT_E_*. */
 int synthetic_write(int fd, const struct synthetic *what);

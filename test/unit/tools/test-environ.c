@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The environment of a recorded command: ours first, the user's kept.
- */
+/* The environment of a recorded command: our library comes first, the user's settings stay. */
 #include "test/unit/harness.h"
 #include "tools/tsctl/record/environ.h"
 
@@ -76,7 +74,7 @@ TS_TEST(prepend_keeps_what_was_there)
 	check_prepend("/a.so", "/x.so:/a.so");
 	check_prepend("/a.so /b.so", "/x.so:/a.so:/b.so");
 	check_prepend("/a.so:/b.so", "/x.so:/a.so:/b.so");
-	/* Once is enough: recording inside a recording. */
+	/* A recording inside a recording does not add the library twice. */
 	check_prepend("/x.so", "/x.so");
 	check_prepend("/a.so:/x.so:/b.so", "/x.so:/a.so:/b.so");
 	check_prepend("/x.so.1", "/x.so:/x.so.1");
@@ -105,11 +103,11 @@ TS_TEST(preload_comes_behind_a_sanitizer)
 	check_preload("liblsan.so.0:libubsan.so.1:/a.so", "liblsan.so.0:libubsan.so.1:/x.so:/a.so");
 	check_preload("/c/libclang_rt.asan-x86_64.so", "/c/libclang_rt.asan-x86_64.so:/x.so");
 	check_preload("libhwasan.so", "libhwasan.so:/x.so");
-	/* Once is enough, wherever it was. */
+	/* The library is not added twice, wherever it was. */
 	check_preload("libasan.so.8:/x.so", "libasan.so.8:/x.so");
 	check_preload("/x.so:libasan.so.8", "libasan.so.8:/x.so");
 	check_preload("/x.so", "/x.so");
-	/* A folder's name is no library's. */
+	/* A folder's name is no library's name. */
 	check_preload("/libasan.so/a.so", "/x.so:/libasan.so/a.so");
 	check_preload("libasan", "/x.so:libasan");
 }
@@ -136,7 +134,7 @@ TS_TEST(asan_may_come_behind_us)
 
 TS_TEST(empty_entries_stay)
 {
-	/* In LD_LIBRARY_PATH they mean the working directory. */
+	/* In LD_LIBRARY_PATH empty entries mean the working directory, so they stay. */
 	check_prepend("/a:", "/x.so:/a:");
 	check_prepend(":/a", "/x.so::/a");
 	check_prepend("/a::/b", "/x.so:/a::/b");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Figures, tables and text for a terminal.
- */
+/* Figures, tables and text for a terminal. */
 #include "replay/report/names/names.h"
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/out.h"
@@ -32,7 +30,10 @@ TS_TEST(text_from_strangers_is_harmless)
 	ts_check_str(shown("\xe2\x82", 0), "\\xe2\\x82");
 	ts_check_str(shown("\xed\xa0\x80", 0), "\\xed\\xa0\\x80");
 	ts_check_str(shown("\xc2\x9b", 0), "\\xc2\\x9b");
-	/* U+202E turns what follows around, U+2066 isolates, U+2028 is a line's end; U+202F is a blank. */
+	/*
+	 * U+202E reverses the following text, U+2066 isolates text, U+2028 is a line break; U+202F
+	 * is a space.
+	 */
 	ts_check_str(shown("a\xe2\x80\xaegnp.exe", 0), "a\\xe2\\x80\\xaegnp.exe");
 	ts_check_str(shown("\xe2\x81\xa6x\xe2\x81\xa9", 0), "\\xe2\\x81\\xa6x\\xe2\\x81\\xa9");
 	ts_check_str(shown("\xe2\x80\xa8", 0), "\\xe2\\x80\\xa8");
@@ -46,7 +47,7 @@ TS_TEST(text_is_cut_to_columns)
 	ts_check_str(shown("0123456789", 8), "012...89");
 	ts_check_str(shown("0123456789", 2), "...");
 	ts_check_str(shown("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 4), "\xc3\xbc...");
-	/* What is escaped is shown whole or not at all. */
+	/* An escape is shown whole or not at all. */
 	ts_check_str(shown("ab\x01\x01\x01yz", 9), "ab...yz");
 	ts_check_int(ts_out_width("\xc3\xbc\x01"), 5);
 }
@@ -59,7 +60,7 @@ TS_TEST(threads)
 	ts_check_str(ts_out_thread(text, NULL, 77), "?/77");
 	ts_check_str(ts_out_thread(text, "another user's thread", 0), "another user's thread");
 	ts_check_str(ts_out_thread(text, NULL, 0), "");
-	/* A hostile file has names of any length. */
+	/* A hostile file can have names of any length. */
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	ts_check(strlen(ts_out_thread(text, name, UINT32_MAX)) < sizeof(text));
@@ -130,7 +131,7 @@ TS_TEST(kernel_names_are_demangled)
 	ts_check_str(ts_demangle(demangler, "_Zgarbage"), "_Zgarbage");
 	ts_check_str(ts_demangle(NULL, "_Z5saxpyif"), "_Z5saxpyif");
 	name = ts_demangle(demangler, "_Z5saxpyifPfS_");
-	/* Without a C++ library on this machine it stays as it is. */
+	/* Without a C++ library on this machine, the name stays mangled. */
 	ts_check(!strcmp(name, "saxpy(int, float, float*, float*)") || name[0] == '_');
 	ts_check(ts_demangle(demangler, "_Z5saxpyifPfS_") == name || name[0] == '_');
 	/* Many names: the table grows. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines by a table of options: every kind of option, every complaint, the order of words.
- * And the tables of all commands: what the parser relies on, and that help has each option.
+ * Command lines, parsed with a table of options: every kind of option, every error, the order of
+ * words. Also the tables of all commands: the parser's assumptions, and that help has each option.
  */
 #include "test/unit/harness.h"
 #include "tools/tsctl/options/help.h"
@@ -112,9 +112,7 @@ static struct ts_operands operands;
 static char *words[MAX_WORDS];
 static char *complaint; /* the last line on stderr, without "tsctl try: " and the newline */
 
-/*
- * Parses a line whose words are separated by single blanks: two of them have an empty word between.
- */
+/* Parses a line with single spaces between its words; two spaces mean an empty word between. */
 static int parse(const struct ts_command *by, const char *line)
 {
 	static char copy[512];
@@ -212,7 +210,7 @@ TS_TEST(texts)
 	ts_check_str(given.text, "");
 	check_good("-t ", "");
 	ts_check_str(given.text, "");
-	/* A value is a value, whatever it looks like. */
+	/* A value may look like an option. */
 	check_good("--text --json x", "x");
 	ts_check_str(given.text, "--json");
 	ts_check(!given.json);
@@ -308,7 +306,7 @@ TS_TEST(optional_values)
 	ts_check_str(given.level, "");
 	check_good("x --level", "x");
 	ts_check_str(given.level, "all");
-	/* The next word, if it looks like a value. */
+	/* The next word is the value if it looks like one. */
 	check_good("--check some", "");
 	ts_check_str(given.level, "some");
 	check_good("--check none", "none");
@@ -329,7 +327,7 @@ TS_TEST(order_of_words)
 	check_good("a -j --", "a");
 	check_good("- -j -", "- -");
 	ts_check(given.json);
-	/* The first complaint is of the first word that is wrong, and nothing behind it counts. */
+	/* The error names the first wrong word; later words have no effect. */
 	check_bad("--limit 0 --jsno --part", "--limit 0: it is a number, at most 100");
 	check_bad("-jz --part a", "unknown option -z; `tsctl help try` lists the options");
 	ts_check(given.json);
@@ -348,7 +346,7 @@ TS_TEST(options_end_where_a_program_begins)
 	ts_check_str(operands.words[0], "-j");
 	ts_check_str(operands.words[1], "--");
 	ts_check(!operands.words[2]);
-	/* As for every program, if its user wants so. */
+	/* As for every program, POSIXLY_CORRECT is the user's choice. */
 	setenv("POSIXLY_CORRECT", "1", 1);
 	check_good("a --json", "a --json");
 	ts_check(!given.json);
@@ -369,7 +367,7 @@ TS_TEST(names_are_whole)
 	check_bad("--lim=5", "option --lim: did you mean --limit? options are not abbreviated");
 	check_bad("--js", "option --js: did you mean --json? options are not abbreviated");
 	check_bad("--js=5", "option --js takes no value");
-	/* The beginning of two names is no name's. */
+	/* A prefix of two names matches none. */
 	check_bad("--s", "unknown option --s; did you mean --at?");
 	check_bad("--le=5", "unknown option --le; did you mean --at?");
 	check_bad("--=5", "unknown option --; did you mean --at?");
@@ -389,7 +387,7 @@ TS_TEST(unknown_options)
 	check_bad("-:", "unknown option -:; `tsctl help try` lists the options");
 	check_bad("-=", "unknown option -=; `tsctl help try` lists the options");
 	check_bad("x -\xc3\xa9", "unknown option -\xc3\xa9; `tsctl help try` lists the options");
-	/* A long name is cut, and near nothing. */
+	/* A long name is cut, and has no similar names. */
 	snprintf(line, sizeof(line), "--%0100d", 0);
 	snprintf(want, sizeof(want), "unknown option --%063d; `tsctl help try` lists the options",
 		 0);
@@ -422,7 +420,7 @@ TS_TEST(hidden_options_are_known_and_not_suggested)
 	ts_check(given.called);
 	check_bad("--secre", "unknown option --secre; `tsctl help try` lists the options");
 	check_bad("--secert", "unknown option --secert; `tsctl help try` lists the options");
-	/* Without it there is one name that begins so. */
+	/* Without the hidden option, only one name has this prefix. */
 	check_bad("--ses", "option --ses needs a value");
 	check_bad("--ses 3", "option --ses: did you mean --session? options are not abbreviated");
 }
@@ -478,7 +476,7 @@ static void check_option(const struct ts_command *of, const struct ts_option *op
 		ts_check(!option->letter || option->letter != other->letter);
 		ts_check(!option->name || !other->name || strcmp(option->name, other->name));
 	}
-	/* The complaint about a value needs these. */
+	/* The error for a bad value needs these fields. */
 	ts_check(!is_number || (option->expects && option->max > option->min));
 	ts_check(option->kind != TS_OPTION_IS_CHOICE || option->words);
 	ts_check(option->name || option->label);
@@ -487,7 +485,7 @@ static void check_option(const struct ts_command *of, const struct ts_option *op
 		option->parse);
 	ts_check(!option->takes || option->is_optional);
 	ts_check(!option->is_optional || option->parse);
-	/* An option that shares its line is followed by the one with the description. */
+	/* An option that shares its line is followed by the option with the description. */
 	ts_check(!option->joint || (!option->help && (option[1].joint || option[1].help)));
 	ts_check(!option->help || of->help_column);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What is told of a program before it runs, from ELF files made here byte by byte.
- */
+/* Reports on a program before it runs, from ELF files that the test makes byte by byte. */
 #include "test/unit/harness.h"
 #include "tools/tsctl/record/record-program.h"
 
@@ -112,7 +110,7 @@ TS_TEST(headers_that_lie_claim_nothing)
 	ts_check(program.is_elf && !program.is_static);
 }
 
-/* What nvcc links: a section with device code, and what the loader is asked for. */
+/* nvcc's output: a section with device code, and the needed libraries. */
 struct nvcc_elf {
 	struct elf64 elf;
 	Elf64_Shdr sections[4];
@@ -216,7 +214,7 @@ TS_TEST(found_as_exec_would)
 	ts_check_int(ts_program_find("./nowhere", &program), -ENOENT);
 	ts_check_int(ts_program_find("/tmp", &program), -EISDIR);
 	ts_check_int(ts_program_find("", &program), -ENOENT);
-	/* An empty entry is the working directory. */
+	/* An empty entry of PATH is the working directory. */
 	setenv("PATH", "/nowhere:", 1);
 	ts_check_int(ts_program_find("here", &program), 0);
 	ts_check_str(program.path, "./here");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that are cut stay distinct. */
+/* Shortened names stay distinct. */
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/out.h"
@@ -50,7 +50,7 @@ TS_TEST(names_that_differ_in_the_middle_show_it)
 	free_all(shown, 3);
 }
 
-/* Even those that no cut can keep apart: then they are longer. */
+/* Names that no cut can distinguish become longer. */
 TS_TEST(different_names_are_never_the_same)
 {
 	static char names[256][96];
@@ -60,7 +60,7 @@ TS_TEST(different_names_are_never_the_same)
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++) {
 		texts[i] = names[i];
 		memset(names[i], 'x', 80);
-		/* Bits, some of them far apart. */
+		/* The bits of i, some of them far apart in the name. */
 		for (size_t bit = 0; bit < 8; bit++)
 			names[i][bit * 9 + 4] = i >> bit & 1 ? 'y' : 'x';
 		names[i][80] = '\0';

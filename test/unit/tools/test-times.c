@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Times as a person gives them: exact to the nanosecond, refused where they are no time.
- */
+/* Times as a user writes them: exact to the nanosecond, and rejected if they are no time. */
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/times.h"
 
@@ -45,7 +43,7 @@ TS_TEST(fractions_are_exact)
 	check_ns("1.s", UINT64_C(1000000000));
 	/* A double would give ...992. */
 	check_ns("9007199.254740993s", UINT64_C(9007199254740993));
-	/* Finer than a nanosecond: cut, not rounded. */
+	/* Digits below a nanosecond are cut, not rounded. */
 	check_ns("1.9", 1);
 	check_ns("0.99999999999999999999999999999999s", 999999999);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A trace of known rows, through names, JSON and sums.
- */
+/* A trace of known rows, printed through names, JSON and sums. */
 #include "replay/report/rows/aggregate.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"
@@ -38,7 +36,7 @@ static void close_synthetic(struct opened *opened)
 	close(opened->fd);
 }
 
-/* The JSON of the only row of this type that is wanted: the first. */
+/* The JSON of the first row of this type. */
 static char *row_json(struct opened *opened, unsigned int type, bool stacks)
 {
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(type)};
@@ -92,7 +90,7 @@ TS_TEST(rows_as_json)
 		"\"tid\": 4711, \"thread_name\": \"main\", \"name\": \"cudaLaunchKernel\", \"op_id\": 1, "
 		"\"domain\": \"runtime\", \"cbid\": 211, \"result\": 0, \"context\": 1, "
 		"\"expects_device\": true}");
-	/* The thread is the call's; what is 0 for none is left out. */
+	/* The row has its call's thread; fields that are 0 for none are omitted. */
 	check_json(
 		&opened, TS_ROW_KERNEL, false,
 		"{\"type\": \"kernel\", \"start_ns\": 1000001200, \"end_ns\": 1000001700, \"session\": 1, "
@@ -102,7 +100,7 @@ TS_TEST(rows_as_json)
 		"\"cluster_y\": 0, \"cluster_z\": 0, \"static_shared_bytes\": 0, "
 		"\"dynamic_shared_bytes\": 0, \"local_bytes_per_thread\": 0, "
 		"\"registers_per_thread\": 0, \"launch_type\": 0, \"channel_type\": 0, \"channel\": 0}");
-	/* The host has no device; a copy without its call has no thread. */
+	/* Host memory has no device; a copy without a call has no thread. */
 	check_json(
 		&opened, TS_ROW_MEMCPY, false,
 		"{\"type\": \"memcpy\", \"start_ns\": 1000000500, \"end_ns\": 1000000600, \"session\": 1, "
@@ -119,7 +117,7 @@ TS_TEST(rows_as_json)
 		&opened, TS_ROW_LOSS, false,
 		"{\"type\": \"loss\", \"start_ns\": 1000000500, \"end_ns\": 1000000510, \"session\": 1, "
 		"\"tid\": 4711, \"thread_name\": \"main\", \"reason\": \"ring_full\", \"count\": 3}");
-	/* It is named by its innermost frame. */
+	/* A sample is named by its innermost frame. */
 	check_json(
 		&opened, TS_ROW_SAMPLE, false,
 		"{\"type\": \"sample\", \"start_ns\": 1000000450, \"end_ns\": 1000000450, \"session\": 1, "

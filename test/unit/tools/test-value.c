@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values are printed in their type, and a kernel's signature gives the types and places of its parameters. */
+/*
+ * Values are printed in their type. A kernel's signature gives the types and places of its
+ * parameters.
+ */
 #include "test/unit/harness.h"
 
 #include "replay/report/names/signature.h"
@@ -47,7 +50,7 @@ TS_TEST(floats)
 	check_float(FLT_TRUE_MIN, "1e-45");
 	check_float(INFINITY, "inf");
 	check_float(-INFINITY, "-inf");
-	/* Neighbours are told apart. */
+	/* Neighbouring values are distinct in print. */
 	check_float(7.5091825f, "7.5091825");
 	check_float(7.509183f, "7.509183");
 	check_value("float", 0x7fc00001, "nan (0x7fc00001)");
@@ -131,7 +134,7 @@ TS_TEST(types)
 	ts_check_int(type.n_parts, 2);
 	ts_check(ts_value_type_parse("int const* const", 16, &type));
 	ts_check_int(type.kind, TS_VALUE_POINTER);
-	/* Types that are not known are refused. */
+	/* Unknown types are rejected. */
 	ts_check(!ts_value_type_parse("void", 4, &type));
 	ts_check(!ts_value_type_parse("float5", 6, &type));
 	ts_check(!ts_value_type_parse("__half4", 7, &type));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing one of our declarations with the vendor's: SAME*(ours, theirs). */
+/* Compares one of our declarations with the vendor's: SAME*(ours, theirs). */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #define SAME(ours, theirs) \
 	same_value(__FILE__, __LINE__, #ours, (long long)(ours), (long long)(theirs))
 
-/* Where the names differ by our prefix only. */
+/* For names that differ only by our prefix. */
 #define SAME_AS(theirs) SAME(TS_##theirs, theirs)
 
 #define SAME_SIZE(ours, theirs) \

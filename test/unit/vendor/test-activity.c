@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Activity records as we declare them, against NVIDIA's header: the newest layouts, and that the older ones agree with them as far as they go. Each line names one of ours and the vendor's; check-coverage.py sees to it that none of
- * ours goes without a line.
+ * Our declarations of activity records, compared with NVIDIA's header. The newest layouts must
+ * match, and the older ones must agree with their beginnings. Each line names one of our
+ * declarations and the vendor's; check-coverage.py fails if one of ours has no line.
  */
 #include <cupti.h>
 
@@ -534,7 +535,10 @@ TS_TEST(record_bytes)
 	uint32_t previous_since = 0;
 	uint32_t previous_kind = 0;
 
-	/* Each layout is as long as the vendor's, and is what its version and those up to the next get. */
+	/*
+	 * Each layout has the vendor's size, and applies to its version and later ones before the
+	 * next layout.
+	 */
 #define CHECK(k, since, bytes, vendor)                                                         \
 	SAME(bytes, sizeof(vendor));                                                           \
 	ts_check_int(ts_cupti_record_bytes(TS_CUPTI_ACTIVITY_KIND_##k, since), bytes);         \
@@ -553,7 +557,7 @@ TS_TEST(record_bytes)
 
 TS_TEST(record_has)
 {
-	/* graph_id ends at 160, where Kernel5 does; the field after it came with Kernel6. */
+	/* graph_id ends at 160, like Kernel5; the next field came with Kernel6. */
 	ts_check(ts_cupti_record_has(ts_cupti_activity_kernel, graph_id, 160));
 	ts_check(!ts_cupti_record_has(ts_cupti_activity_kernel, access_policy_window, 160));
 	ts_check(ts_cupti_record_has(ts_cupti_activity_kernel, access_policy_window, 168));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Callback ids as we declare them, against NVIDIA's headers. Each line names one of ours and the vendor's; check-coverage.py sees to it that none of
- * ours goes without a line.
+ * Our declarations of callback ids, compared with NVIDIA's headers. Each line names one of our
+ * declarations and the vendor's; check-coverage.py fails if one of ours has no line.
  */
 #include <cupti.h>
 

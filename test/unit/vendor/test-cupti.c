@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CUPTI as we declare it, against NVIDIA's header. Each line names one of ours and the vendor's; check-coverage.py sees to it that none of
- * ours goes without a line.
+ * Our declarations of CUPTI, compared with NVIDIA's header. Each line names one of our declarations
+ * and the vendor's; check-coverage.py fails if one of ours has no line.
  */
 #include <cupti.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver API as we declare it, against NVIDIA's header. Each line names one of ours and the vendor's; check-coverage.py sees to it that none of
- * ours goes without a line.
+ * Our declarations of the driver API, compared with NVIDIA's header. Each line names one of our
+ * declarations and the vendor's; check-coverage.py fails if one of ours has no line.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -508,7 +508,7 @@ TS_TEST(layouts)
 		    reserved, reserved, ctx, copyCtx, copy_params, copyParams);
 }
 
-/* One structure for the arguments of all calls that change a node of an executable graph. */
+/* One structure has the arguments of all calls that change a node of an executable graph. */
 TS_TEST(changes_of_nodes)
 {
 	SAME_SIZE(struct ts_cu_graph_exec_set_params_params, cuGraphExecNodeSetParams_params);

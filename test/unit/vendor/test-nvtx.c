@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * NVTX as we declare it, against NVIDIA's headers. Each line names one of ours and the vendor's.
+ * Our declarations of NVTX, compared with NVIDIA's headers. Each line names one of our declarations
+ * and the vendor's.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>

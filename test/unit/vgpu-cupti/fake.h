@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda for the CUPTI facade's tests: the real dispatcher (tools/vgpu/hooks.c) over queries
- * that know two devices, two contexts and three streams, and functions that report what a program
- * would cause.
+ * A libcuda for the tests of the CUPTI facade. It uses the real dispatcher (tools/vgpu/hooks.c),
+ * with queries that know two devices, two contexts and three streams. Its functions report the
+ * events that a program would cause.
  */
 #pragma once
 
@@ -126,7 +126,7 @@ static const struct ts_vgpu_queries fake_queries = {
 	.drain = fake_drain,
 };
 
-/* In the place of find-libcuda.c. */
+/* Replaces find-libcuda.c. */
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
 {
 	return ts_vgpu_hooks_init(&fake_queries);
@@ -164,8 +164,8 @@ static inline void fake_exit(struct ts_vgpu_api *call)
 }
 
 /*
- * A cudaLaunchKernel with its nested cuLaunchKernel; returns the correlation id, 0 if nobody
- * looked.
+ * A cudaLaunchKernel with its nested cuLaunchKernel. Returns the correlation id; 0: no client
+ * subscribed.
  */
 static inline uint32_t fake_launch(struct ts_vgpu_operation *op, uint32_t grid)
 {

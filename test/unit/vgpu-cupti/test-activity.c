@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The activity half of the CUPTI facade: what records say, when buffers go back, what is dropped.
+ * The activity half of the CUPTI facade: contents of records, return of buffers, dropped records.
  */
 #include "test/unit/harness.h"
 #include "test/unit/vgpu-cupti/fake.h"
 
 #include <sched.h>
 
-/* The client: hands out buffers of one size, and keeps a tally of what came back. */
+/* The client: supplies buffers of one size, and counts returned records. */
 static struct {
 	pthread_mutex_t lock;
 	size_t buffer_bytes;
@@ -20,7 +20,7 @@ static struct {
 	uint32_t n_by_kind[64];
 	uint32_t n_endless; /* operations without an end */
 	uint32_t kinds[256];
-	struct ts_cupti_activity_kernel kernel; /* the last of each */
+	struct ts_cupti_activity_kernel kernel; /* the last record of each kind */
 	struct ts_cupti_activity_api api;
 	struct ts_cupti_activity_external_correlation external;
 	struct ts_cupti_activity_device device;
@@ -161,8 +161,9 @@ TS_TEST(a_launch)
 	ts_check_int(client.kernel.stream_id, 7);
 	ts_check_int(client.kernel.context_id, 1);
 	ts_check_int(client.kernel.correlation_id, id);
-	ts_check_int(client.kernel.queued, 0);			     /* not asked for */
-	ts_check_int(client.kernel.access_policy_window != NULL, 0); /* the 0xa5 was wiped */
+	/* the client did not ask for it */
+	ts_check_int(client.kernel.queued, 0);
+	ts_check_int(client.kernel.access_policy_window != NULL, 0); /* the 0xa5 was overwritten */
 	ts_check(llabs((long long)(client.kernel.end - client.kernel.start) - 1000) <= 2);
 	ts_check(client.kernel.start >=
 		 (uint64_t)before.tv_sec * 1000000000 + before.tv_nsec - 100000);
@@ -208,12 +209,12 @@ TS_TEST(flush)
 	ts_check_int(cuptiActivityFlushAll(TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), TS_CUPTI_SUCCESS);
 	ts_check_int(client.n_records, 2);
 	ts_check_int(client.n_endless, 1);
-	ts_check(client.kernel.start != 0); /* it is running, and known to be */
+	ts_check(client.kernel.start != 0); /* the kernel runs, and the record shows it */
 	ops[1].end_ns = fake_now_ns();
 	ts_vgpu_report_completed(&ops[1]);
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
 	ts_check_int(cuptiActivityFlushAll(TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), TS_CUPTI_SUCCESS);
-	ts_check_int(client.n_records, 2); /* never again */
+	ts_check_int(client.n_records, 2); /* no second record */
 	finish();
 }
 
@@ -253,7 +254,7 @@ TS_TEST(drops)
 		fake_complete(&op);
 	}
 	client.give_none = false;
-	client.give_crooked = true; /* not 8-byte aligned: given back unused */
+	client.give_crooked = true; /* not 8-byte aligned: returned unused */
 	fake_launch(&op, 4);
 	fake_complete(&op);
 	ts_check_int(client.n_returned, 1);
@@ -305,7 +306,9 @@ TS_TEST(external_correlation)
 	ts_check_int(cuptiActivityPopExternalCorrelationId(3, &last), TS_CUPTI_SUCCESS);
 	ts_check_int(last, 42);
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
-	/* Before the call's own records, once for the outermost, the innermost id. */
+	/*
+	 * One record for the outermost call, with the innermost id, before the call's own records.
+	 */
 	ts_check_int(client.n_records, 3);
 	ts_check_int(client.kinds[0], TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
 	ts_check_int(client.kinds[1], TS_CUPTI_ACTIVITY_KIND_DRIVER);
@@ -406,7 +409,7 @@ TS_TEST(memory_and_waits)
 	finish();
 }
 
-/* A clock of the client's own: starts elsewhere and ticks three times as fast. */
+/* A clock of the client: it starts elsewhere and ticks three times as fast. */
 static uint64_t fast_clock(void)
 {
 	return 1000000 + 3 * fake_now_ns();
@@ -508,7 +511,7 @@ static void run_many(bool per_thread)
 	pthread_join(flusher, NULL);
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
 	ts_check_int(cuptiActivityGetNumDroppedRecords(NULL, 0, &n_dropped), TS_CUPTI_SUCCESS);
-	/* Each exactly once (tally() would have complained), all with an end. */
+	/* Each record came exactly once (tally() checks this), with an end. */
 	ts_check_int(n_dropped, 0);
 	ts_check_int(client.n_by_kind[TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL],
 		     N_THREADS * N_EACH);
@@ -531,12 +534,12 @@ TS_TEST(completion_after_the_end)
 {
 	struct ts_vgpu_operation op;
 
-	/* The client leaves while an operation runs; its completion has nobody to go to. */
+	/* The client leaves while an operation runs: its completion is reported to no client. */
 	START(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	fake_launch(&op, 1);
 	ts_check_int(cuptiActivityDisable(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL),
 		     TS_CUPTI_SUCCESS);
-	ts_check(ts_vgpu_armed()); /* the record is still owed */
+	ts_check(ts_vgpu_armed()); /* the record is still pending */
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
 	ts_check_int(client.n_records, 0);
 	fake_complete(&op);
@@ -561,7 +564,7 @@ TS_TEST(a_forked_child_is_left_alone)
 	if (pid == 0) {
 		struct ts_vgpu_operation other;
 
-		alarm(TS_TEST_SECONDS); /* it would hang, not fail */
+		alarm(TS_TEST_SECONDS); /* an error would be a hang */
 		ts_check_int(fake_launch(&other, 2), 0);
 		ts_check_int(cuptiActivityFlushAll(1), TS_CUPTI_ERROR_NOT_INITIALIZED);
 		ts_check_int(cuptiFinalize(), TS_CUPTI_ERROR_NOT_INITIALIZED);
@@ -586,7 +589,7 @@ TS_TEST(walking_bad_bytes)
 		     TS_CUPTI_ERROR_MAX_LIMIT_REACHED);
 	ts_check_int(cuptiActivityGetNextRecord((uint8_t *)bytes, sizeof(bytes), &record),
 		     TS_CUPTI_ERROR_INVALID_KIND);
-	bytes[0] = TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; /* longer than what is there */
+	bytes[0] = TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; /* longer than the available bytes */
 	ts_check_int(cuptiActivityGetNextRecord((uint8_t *)bytes, sizeof(bytes), &record),
 		     TS_CUPTI_ERROR_INVALID_KIND);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The callback half of the CUPTI facade: subscribing, what callbacks see, leaving in every way. */
+/*
+ * The callback half of the CUPTI facade: subscription, the contents of callbacks, and every way to
+ * leave.
+ */
 #include "test/unit/harness.h"
 #include "test/unit/vgpu-cupti/fake.h"
 
@@ -168,7 +171,10 @@ TS_TEST(leave_from_inside)
 	ts_check_int(cuptiSubscribe(&seen.subscriber, see, &seen), TS_CUPTI_SUCCESS);
 	ts_check_int(cuptiEnableAllDomains(1, seen.subscriber), TS_CUPTI_SUCCESS);
 	fake_launch(&op, 1);
-	/* The nested exit left: the outer one is not reported any more. */
+	/*
+	 * The client left in the exit of the nested call, so the exit of the outer call is not
+	 * reported.
+	 */
 	ts_check_int(seen.n_calls, 3);
 	ts_check(!ts_vgpu_armed());
 }
@@ -218,7 +224,7 @@ static void *launch_once(void *unused)
 static void *unsubscribe(void *subscriber)
 {
 	ts_check_int(cuptiUnsubscribe(subscriber), TS_CUPTI_SUCCESS);
-	ts_check_int(atomic_load(&inside), 0); /* it came back only after the callback had */
+	ts_check_int(atomic_load(&inside), 0); /* it returned only after the callback had */
 	atomic_store(&calls_after, 1);
 	return NULL;
 }
@@ -267,7 +273,7 @@ TS_TEST(come_and_go_under_load)
 	for (int i = 0; i < 3; i++)
 		ts_check_int(pthread_create(&threads[i], NULL, launch_on, NULL), 0);
 	for (int i = 0; i < 200; i++) {
-		/* Freed at once after unsubscribing: a late callback would be caught by ASan. */
+		/* Freed right after the unsubscription: ASan would catch a late callback. */
 		n_calls = calloc(1, sizeof(*n_calls));
 		ts_check_int(cuptiSubscribe(&subscriber, count, n_calls), TS_CUPTI_SUCCESS);
 		ts_check_int(cuptiEnableAllDomains(1, subscriber), TS_CUPTI_SUCCESS);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as nvcc makes one: its constructor's calls, a kernel that is known by a host function, variables by host ones. */
+/*
+ * A program like nvcc's output: the calls of its constructor, a kernel that a host function stands
+ * for, and variables that host variables stand for.
+ */
 #pragma once
 
 #include "test/unit/vgpu/generated-runtime.h"
@@ -24,7 +27,7 @@ static void **program_begin(void)
 				    "fill", -1, NULL, NULL, NULL, NULL, NULL));
 	done(__cudaRegisterVar(handle, (char *)&host_variable, (char *)"answer", "answer", 0, 4, 0,
 			       0));
-	/* The vendor's runtime may want it in the module. */
+	/* The vendor's runtime may require this variable in the module. */
 	if (conform_virtual())
 		done(__cudaRegisterVar(handle, (char *)host_pair, (char *)"absent", "absent", 0, 8,
 				       0, 0));

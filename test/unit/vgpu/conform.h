@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite's frame: tests of libcuda.so.1 and libcudart.so.13, whoever's they are. A test includes the
- * header that conform.py makes, which includes this one, and then calls the vendor's functions by their names, each looked up in
- * the library that the loader finds; with CONFORM_PER_THREAD in the form whose default stream is the thread's own.
+ * The frame of the conformance suite: tests of any libcuda.so.1 and libcudart.so.13. A test
+ * includes the header that conform.py makes, which includes this one. The test calls the vendor's
+ * functions by their names; each is looked up in the library that the loader finds. With
+ * CONFORM_PER_THREAD it is the form whose default stream is the thread's own.
  *
  *	CONFORM(name) { ok(cuInit(0)); want(ERROR_INVALID_DEVICE, cuDeviceGet(&d, 99)); }
  *
- * A test of the virtual GPU's own promises begins with only_virtual("why"). refuses() is want() for a single call that crashes the
- * vendor's library, or hangs in it: only the virtual GPU is asked.
+ * A test of the virtual GPU's own promises begins with only_virtual("why"). refuses() is want() for
+ * a single call that crashes or hangs in the vendor's library: only the virtual GPU is tested.
  */
 #pragma once
 
@@ -19,12 +20,12 @@
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "test/unit/harness.h"
 
-/* cuIpc's, by value. */
+/* The handle of the cuIpc functions, passed by value. */
 struct ipc_handle {
 	char bytes[64];
 };
 
-/* Ours knows this table, the vendor's does not. */
+/* The virtual GPU knows this table, the vendor's driver does not. */
 static const struct ts_cu_uuid conform_ours = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
 
 static inline void *conform_library(const char *name)
@@ -71,7 +72,7 @@ static inline void only_virtual(const char *why)
 		ts_skip(why);
 }
 
-/* Goes on, so that a run over another driver tells all that differs. */
+/* Continues after a mismatch, so that a run with another driver shows all differences. */
 static int conform_n_wrong;
 
 static inline void conform_check(const char *file, int line, const char *call, int got, int want)
@@ -82,11 +83,14 @@ static inline void conform_check(const char *file, int line, const char *call, i
 	conform_n_wrong++;
 }
 
-/* A call that crashes another driver is told, and the test goes on after it. */
+/* A call that crashes another driver is reported, and the test continues after it. */
 static sigjmp_buf conform_before;
 static volatile sig_atomic_t conform_calling;
 
-/* Time limits over another driver. A library that crashed may keep its locks: later calls then wait for ever. */
+/*
+ * Time limits with another driver. A library that crashed may keep its locks, and later calls then
+ * wait for ever.
+ */
 #define CONFORM_SECONDS		    30
 #define CONFORM_SECONDS_AFTER_CRASH 5
 
@@ -124,10 +128,10 @@ static inline void conform_tell_crash(const char *file, int line, const char *ca
 		if (conform_virtual())    \
 			want(code, call); \
 	} while (0)
-/* For what has no result code: what it does is checked by the lines that follow. */
+/* For calls without a result code: the lines that follow check their effect. */
 #define done(call) (call)
 
-/* As TS_TEST; the vendor's driver keeps files of its own open. */
+/* Like TS_TEST, but the vendor's driver may keep files open. */
 #define CONFORM(name_)                                     \
 	static void conform_run_##name_(void);             \
 	TS_TEST(name_)                                     \
@@ -144,7 +148,7 @@ static inline void conform_tell_crash(const char *file, int line, const char *ca
 	}                                                  \
 	static void conform_run_##name_(void)
 
-/* Calls a function by its address with nothing but zeros; enough of them for every signature there is. */
+/* Calls a function by its address with zeros, enough for every signature. */
 static inline int conform_call_zeros(void *function)
 {
 	typedef int any(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
@@ -159,7 +163,9 @@ static inline uint64_t conform_at(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* fill: out[thread] = value; empty; answer: a variable, 42; managed: one of host and device. */
+/*
+ * fill: out[thread] = value; empty; answer: a variable, 42; managed: a variable of host and device.
+ */
 static const char conform_ptx[] __attribute__((unused)) =
 	".version 8.0\n.target sm_75\n.address_size 64\n"
 	".visible .global .align 4 .u32 answer = 42;\n"
@@ -171,21 +177,22 @@ static const char conform_ptx[] __attribute__((unused)) =
 	".visible .entry empty()\n{\nret;\n}\n";
 
 /*
- * PTX as nvcc puts it into programs: the same bytes as "fatbinary --64 --compress=false --image3=kind=ptx,sm=75,file=..." of CUDA 13.0
- * writes. The vendor's driver follows the offset of the options unchecked.
+ * PTX as nvcc embeds it in programs: the same bytes as "fatbinary --64 --compress=false
+ * --image3=kind=ptx,sm=75,file=..." of CUDA 13.0 writes. The vendor's driver follows the offset of
+ * the options without a check.
  */
 struct conform_fatbin {
 	uint32_t magic;
 	uint16_t version, header_bytes;
-	uint64_t bytes; /* past these 16 */
+	uint64_t bytes; /* behind these 16 bytes */
 	uint16_t kind, entry_version;
 	uint32_t entry_header_bytes;
 	uint64_t payload_bytes;
-	uint32_t compressed_bytes, options_at; /* of options_off, in the entry */
+	uint32_t compressed_bytes, options_at; /* options_at: place of options_off in the entry */
 	uint16_t ptx_minor, ptx_major;
 	uint32_t cc, name_off, name_bytes;
 	uint64_t flags, zero, uncompressed_bytes;
-	uint64_t options_off; /* in the entry */
+	uint64_t options_off; /* offset in the entry */
 	char options[8];
 	char ptx[1024];
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The cost model's formulas, number by number, on the small shape; and times by the host's clock. */
+/*
+ * The cost model's formulas, number by number, on the small shape; and times by the host's clock.
+ */
 #include <time.h>
 
 #include "replay/vgpu/vgpu-internal.h"
@@ -28,7 +30,7 @@ static struct ts_vgpu_done kernel(uint32_t blocks, uint32_t threads)
 	};
 }
 
-/* False: it has no room then. */
+/* Starts a kernel; returns false if it has no room at that time. */
 static bool start(const struct ts_vgpu_done *done, uint32_t n_concurrent, uint64_t at_ns)
 {
 	uint32_t n_sm = ts_vgpu_cost_multiprocessors(device, done);
@@ -39,7 +41,7 @@ static bool start(const struct ts_vgpu_done *done, uint32_t n_concurrent, uint64
 	return true;
 }
 
-/* When a kernel that is alone on the device ends that could run from 0 on. */
+/* End of a kernel that is alone on the device and ready at 0. */
 static uint64_t duration(const struct ts_vgpu_done *done, const struct ts_vgpu_kernel_work *work)
 {
 	uint64_t end;
@@ -60,15 +62,18 @@ TS_TEST(waves_of_blocks)
 	begin("small");
 	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
 	at_once = (uint32_t)per_sm * shape->n_sm;
-	/* One block: launch, a block's cycles, its 32 warps'; the clock is 1 GHz. */
+	/*
+	 * One block: the launch, a block's cycles, and the cycles of its 32 warps; the clock is 1
+	 * GHz.
+	 */
 	ts_check_int(shape->clock_khz, 1000000);
 	one = shape->launch_ns + shape->block_cycles + shape->warp_cycles * 32;
 	ts_check_int(duration(&d, &nothing), one);
-	/* As many as fit: the warps of one multiprocessor share it. */
+	/* As many blocks as fit: the warps of one multiprocessor share it. */
 	d = kernel(at_once, 1024);
 	ts_check_int(duration(&d, &nothing),
 		     shape->launch_ns + shape->block_cycles + shape->warp_cycles * 32 * per_sm);
-	/* One more is a wave more. */
+	/* One more block needs one more wave. */
 	d = kernel(at_once + 1, 1024);
 	ts_check_int(duration(&d, &nothing),
 		     shape->launch_ns +
@@ -94,7 +99,7 @@ TS_TEST(what_bounds_a_computed_kernel)
 	/* Tensor cores. */
 	work.tensor_flops = (uint64_t)shape->tensor_flops_per_cycle * 1000000;
 	ts_check_int(duration(&d, &work), shape->launch_ns + shape->block_cycles + 1000000);
-	/* Memory: 64 bytes a nanosecond. */
+	/* Memory: 64 bytes per nanosecond. */
 	ts_check_int(shape->memory_bytes_per_s, 64000000000);
 	work.memory_bytes = 64ull * 5000000;
 	ts_check_int(duration(&d, &work), shape->launch_ns + 5000000);
@@ -112,17 +117,20 @@ TS_TEST(kernels_beside_one_another)
 	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
 	half = kernel(per_sm * shape->n_sm / 2, 1024);
 	whole = kernel(per_sm * shape->n_sm, 1024);
-	/* Two halves overlap, though the second's end is not known yet when it starts. */
+	/* Two halves overlap, though the second kernel's end is not known yet when it starts. */
 	ts_check(start(&half, 8, 1000));
 	ts_check(start(&half, 8, 1500));
-	/* There is no room for a third while they run, nor for a second where one at a time is all. */
+	/*
+	 * There is no room for a third kernel while they run; with one kernel at a time there is
+	 * none for a second.
+	 */
 	ts_check(!start(&half, 8, 1500));
 	ts_check_int(ts_vgpu_cost_next_end(device, 1500), UINT64_MAX);
 	ts_vgpu_cost_kernel_end(device, &half, &nothing, 1000, &end);
 	ts_check(!start(&half, 1, 1500));
 	ts_vgpu_cost_kernel_end(device, &half, &nothing, 1500, &second_end);
 	ts_check_int(second_end - 1500, end - 1000);
-	/* One that was queued meanwhile and takes all waits for both. */
+	/* A kernel that was queued meanwhile and needs the whole device waits for both. */
 	ts_check(!start(&whole, 8, 1600));
 	ts_check_int(ts_vgpu_cost_next_end(device, 1600), end);
 	ts_check(!start(&whole, 8, end));
@@ -165,10 +173,13 @@ TS_TEST(copies_queue_for_their_engines)
 	ts_check(start == before && end == before + shape->copy_ns + 1000);
 	ts_vgpu_cost_copy(device, &down, 1, 0, 100, &start, &end);
 	ts_check_int(start, 100);
-	/* Pageable memory at half the rate; every further row its own few nanoseconds. */
+	/* Pageable memory has half the rate; every further row costs a few nanoseconds. */
 	ts_vgpu_cost_copy(device, &slow, 11, 0, 1000000, &start, &end);
 	ts_check_int(end - start, shape->copy_ns + 40 + 2000);
-	/* Within the device each byte is read and written; sets only write, and share its engine. */
+	/*
+	 * Within the device each byte is read and written. Memory sets only write, and share that
+	 * engine.
+	 */
 	ts_vgpu_cost_copy(device, &within, 1, 0, 100, &start, &end);
 	ts_check(start == 100 && end == 100 + shape->copy_ns + 1000);
 	before = end;

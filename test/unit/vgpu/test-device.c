@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The device: streams in order, the legacy default stream, events by version, host functions, engines and
- * multiprocessors as the cost model hands them out, the bound on pending work, faults, forking.
+ * The device: streams in order, the legacy default stream, events by version, host functions,
+ * engines and multiprocessors by the cost model, the limit of pending work, faults, forking.
  */
 #include <pthread.h>
 #include <time.h>
@@ -41,7 +41,7 @@ static void on_done(void *userdata, const struct ts_vgpu_done *op)
 static struct ts_vgpu *the_machine;
 static struct log the_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Kernels last as long as their first parameter says, and fail as the second says. */
+/* A kernel's first parameter is its duration, the second its error. */
 struct params {
 	uint64_t duration_ns;
 	int64_t error;
@@ -148,8 +148,8 @@ static void block(void *arg)
 }
 
 /*
- * Holds streams back until all that a test wants in them is queued, so that what follows does not depend on how
- * promptly the test itself runs.
+ * Holds streams back until a test has queued all its operations, so that the result does not depend
+ * on the speed of the test itself.
  */
 struct gate {
 	struct ts_vgpu_stream *stream;
@@ -227,7 +227,7 @@ TS_TEST(specs_are_read_or_refused_by_name)
 	ts_check(spec.host_clock && spec.n_devices == 3);
 	ts_check_int(ts_vgpu_spec_parse("clock=model", &spec, message, sizeof(message)), 0);
 	ts_check(!spec.host_clock && spec.n_devices == 1);
-	/* Settings are of all devices, wherever they stand. */
+	/* Settings apply to all devices, wherever they are in the text. */
 	ts_check_int(ts_vgpu_spec_parse("multiprocessors=66,small:2,link=2.5GB/s,memory=1TB/s,h200,"
 					"launch-latency=5us,call-time=0s,d2h-engines=8,mhz=0.5",
 					&spec, message, sizeof(message)),
@@ -261,7 +261,10 @@ TS_TEST(launches_take_what_the_spec_says)
 	kernel(a, 1, 1000000);
 	ts_vgpu_call_over();
 	over_ns = ts_vgpu_now_ns();
-	/* The latency is from when an operation was queued: what waits for longer in its stream has had it. */
+	/*
+	 * The latency counts from the time an operation is queued: an operation that waits longer
+	 * in its stream has no further latency.
+	 */
 	gate_close(&gate, vgpu, c);
 	gate_hold(&gate, b);
 	kernel(b, 2, 1000000);
@@ -341,7 +344,7 @@ TS_TEST(the_legacy_stream_waits_and_is_waited_for)
 	ts_check(op(1)->start_ns < op(2)->end_ns && op(6)->end_ns < op(1)->end_ns);
 	ts_check_int(op(3)->stream_id, 7);
 
-	/* Waiting for the legacy stream is waiting for what comes before a point in it. */
+	/* A wait for the legacy stream covers all blocking streams up to that point. */
 	kernel(blocking, 7, 1000000);
 	ts_check_int(ts_vgpu_stream_synchronize(legacy), 0);
 	ts_check(op(7)->end_ns);
@@ -368,7 +371,7 @@ TS_TEST(a_wait_means_the_record_of_its_time)
 	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
 	ts_check_int(ts_vgpu_stream_wait(b, e, 0), 0);
 	kernel(b, 2, 100000);
-	/* However long this thread is held up, there is something to wait for. */
+	/* The host function keeps the stream busy, however slow this thread is. */
 	ts_check_int(ts_vgpu_host_function(a, block, &go, 0), 0);
 	kernel(a, 3, 1000000);
 	ts_check_int(ts_vgpu_event_record(e, a, 0), 0);
@@ -402,7 +405,7 @@ TS_TEST(events_cross_devices_and_outlive_streams)
 	kernel(b, 2, 1000);
 	ts_vgpu_event_free(e);
 	ts_check_int(ts_vgpu_stream_synchronize(b), 0);
-	/* The first device may still be reporting what the second has gone past. */
+	/* The first device may still be reporting operations that the second has waited for. */
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
 	ts_check(op(2)->start_ns >= op(1)->end_ns);
 	ts_check_int(op(2)->device, 1);
@@ -462,7 +465,7 @@ TS_TEST(large_kernels_queue_and_copies_share_engines)
 
 	for (int i = 0; i < 4; i++)
 		s[i] = stream(c, 1);
-	/* Each fills the device, so one follows the other whatever the streams. */
+	/* Each kernel fills the device, so they run one after the other in any streams. */
 	ts_check_int(try_kernel(s[0], 1, 500000, 1000, 0), 0);
 	ts_check_int(try_kernel(s[1], 2, 500000, 1000, 0), 0);
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
@@ -480,7 +483,7 @@ TS_TEST(large_kernels_queue_and_copies_share_engines)
 	ts_check_int(copy(s[3], at(pinned) + (8 << 20), device, 8 << 20, true, 13), 0);
 	gate_open(&gate);
 	ts_check_int(ts_vgpu_context_synchronize(c), 0);
-	/* One engine each way: two uploads queue, a download overlaps them. */
+	/* One engine per direction: two uploads queue, a download overlaps them. */
 	ts_check(op(12)->start_ns >= op(11)->end_ns || op(11)->start_ns >= op(12)->end_ns);
 	ts_check(op(13)->start_ns < op(11)->end_ns || op(13)->start_ns < op(12)->end_ns);
 	ts_check(op(11)->start_ns < op(10)->end_ns);
@@ -518,14 +521,14 @@ TS_TEST(copies_and_fills_move_bytes)
 	ts_check(!memcmp(from, to, N));
 	ts_check_int(op(5)->u.copy.kind, TS_VGPU_COPY_PEER);
 
-	/* An async copy of pageable memory has read it when it returns. */
+	/* An asynchronous copy of pageable memory has read it when the call returns. */
 	memset(to, 0x55, 4096);
 	ts_check_int(copy(s, a, at(to), 4096, true, 0), 0);
 	memset(to, 0, 4096);
 	ts_check_int(copy(s, at(to), a, 4096, true, 0), 0);
 	ts_check(to[0] == 0x55 && to[4095] == 0x55);
 
-	/* A rectangle out of one and into another. */
+	/* A rectangle from one pitched area into another. */
 	rect = (struct ts_vgpu_copy){
 		.src = b + 10,
 		.dst = at(to),
@@ -596,7 +599,7 @@ TS_TEST(memory_has_bounds)
 	ts_check_int(ts_vgpu_range_of(vgpu, a + 100, &range), TS_VGPU_E_ADDRESS);
 	ts_check_int(ts_vgpu_resolve(vgpu, a + 50, 50, &backing), 0);
 	ts_check_int(ts_vgpu_resolve(vgpu, a + 50, 51, &backing), TS_VGPU_E_ADDRESS);
-	/* Past the end of an allocation, and between allocations, is no host memory either. */
+	/* Addresses beyond or between allocations are not host memory either. */
 	ts_check_int(copy(s, a, at(local), 101, false, 0), TS_VGPU_E_ADDRESS);
 	ts_check_int(copy(s, a + 200, at(local), 4, false, 0), TS_VGPU_E_ADDRESS);
 	ts_check_int(copy(s, 0, at(local), 4, false, 0), TS_VGPU_E_ADDRESS);
@@ -618,7 +621,7 @@ TS_TEST(memory_has_bounds)
 	ts_check_int(copy(s, at(local), b, 4, false, 0), 0);
 	ts_check_int(*(int *)local, 42);
 
-	/* What was freed can be had again in one piece. */
+	/* Freed memory can be allocated again in one piece. */
 	ts_vgpu_device_memory(ts_vgpu_device_at(vgpu, 0), &free_after, &total);
 	ts_check_int(free_before - free_after, 1024);
 	ts_vgpu_context_free(c);
@@ -719,7 +722,10 @@ TS_TEST(a_fault_ends_a_context_only)
 	ts_vgpu_free(vgpu);
 }
 
-/* Whether a kernel of half a second was told of before its end; on a busy machine that is noticed too late now and then. */
+/*
+ * True if a kernel of half a second was reported before its end. A busy machine sometimes notices
+ * too late.
+ */
 static bool is_reported_when_it_starts(struct ts_vgpu_stream *s, unsigned number)
 {
 	struct timespec ts = {.tv_nsec = 1000000};
@@ -748,7 +754,7 @@ TS_TEST(long_kernels_are_reported_when_they_start)
 	while (!is_reported_when_it_starts(s, n) && n < 20)
 		n++;
 	ts_check(n < 20);
-	/* Nothing comes to an observer that was taken away. */
+	/* An observer that was removed gets no reports. */
 	ts_vgpu_set_observer(vgpu, NULL);
 	kernel(s, n + 1, 1000);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
@@ -828,11 +834,11 @@ static int by_time(const void *a, const void *b)
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
-	/* What ends makes room for what starts. */
+	/* At equal times an end comes before a start. */
 	return x->change - y->change;
 }
 
-/* The most of something in use at once, by operations of a kind. */
+/* The maximum use of a resource at one time by operations of a kind. */
 static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_done *))
 {
 	static struct edge edges[2 * LOG_MAX];
@@ -855,7 +861,7 @@ static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_do
 	return most;
 }
 
-/* Blocks of one warp: the small shape holds 16 a multiprocessor, and has 4 of those. */
+/* Blocks of one warp: the small shape runs 16 per multiprocessor, and has 4 multiprocessors. */
 static int n_sm(const struct ts_vgpu_done *d)
 {
 	uint32_t n = (d->u.kernel.grid.x + 15) / 16;
@@ -923,7 +929,7 @@ TS_TEST(any_timeline_keeps_order_and_capacity)
 	ts_check_int(peak(TS_VGPU_OP_KERNEL, n_sm), 4);
 	ts_check_int(peak(TS_VGPU_OP_COPY, is_upload), 1);
 	ts_check_int(peak(TS_VGPU_OP_COPY, is_download), 1);
-	/* The legacy stream's kernels against those of blocking streams. */
+	/* Compares the legacy stream's kernels with those of blocking streams. */
 	for (size_t i = 0; i < the_log.n; i++) {
 		const struct ts_vgpu_done *x = &the_log.done[i];
 

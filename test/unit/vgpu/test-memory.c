@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where memory ends for kernels, and the heap that they allocate from. */
+/* The limits of memory for kernels, and the device heap. */
 #include "replay/vgpu/vgpu.h"
 #include "test/unit/harness.h"
 
@@ -38,7 +38,9 @@ static void check_reach(struct ts_vgpu *vgpu, struct ts_vgpu_context *c, uint64_
 	ts_check_int(ts_vgpu_reach(c, start + padded, &range), TS_VGPU_E_ADDRESS);
 }
 
-/* Kernels reach the padding up to the end of the last unit; copies and questions for a pointer do not. */
+/*
+ * Kernels can access the padding up to the end of the last unit; copies and pointer queries cannot.
+ */
 TS_TEST(padding_behind_memory)
 {
 	struct ts_vgpu *vgpu = machine();
@@ -58,7 +60,10 @@ TS_TEST(padding_behind_memory)
 	check_reach(vgpu, c, at(host_memory), 4097, 4608);
 	ts_check_int(ts_vgpu_heap_alloc(c, 28, &a), 0);
 	check_reach(vgpu, c, a, 28, 32);
-	/* Registered memory begins anywhere; its unit ends within its page, or where another one begins. */
+	/*
+	 * Registered memory may begin anywhere. Its last unit ends within its page, or where other
+	 * memory begins.
+	 */
 	ts_check_int(ts_vgpu_register_host(c, page + 100, 10, 0), 0);
 	check_reach(vgpu, c, at(page + 100), 10, 412);
 	ts_check_int(ts_vgpu_register_host(c, page + 200, 4000, 0), 0);
@@ -86,18 +91,21 @@ TS_TEST(the_heap_of_kernels)
 	ts_check_int(ts_vgpu_heap_alloc(a, 100, &first), 0);
 	ts_check_int(ts_vgpu_heap_alloc(a, 100, &second), 0);
 	ts_check(first != second && first % 16 == 0);
-	/* Each block has bounds of its own, to the end of its last unit of 16 bytes. */
+	/* Each block has its own bounds, up to the end of its last unit of 16 bytes. */
 	ts_check_int(ts_vgpu_reach(a, first + 99, &range), 0);
 	ts_check(range.start == first && range.bytes == 112);
 	ts_check(ts_vgpu_reach(a, first + 112, &range) || range.start != first);
-	/* The limit is 8 MiB unless set, and what is freed is there again. */
+	/* The default limit is 8 MiB, and freed memory can be allocated again. */
 	ts_check(ts_vgpu_heap_alloc(a, 9 << 20, &other) != 0);
 	while (!ts_vgpu_heap_alloc(a, 1 << 20, &other))
 		bytes += 1 << 20;
 	ts_check(bytes >= 7 << 20 && bytes <= 8 << 20);
 	ts_check_int(ts_vgpu_heap_free(a, other), 0);
 	ts_check_int(ts_vgpu_heap_alloc(a, 1 << 20, &other), 0);
-	/* Another context's is its own; what is no block is refused, twice freed too, and what the host had. */
+	/*
+	 * Each context has its own heap. An address that is no block is rejected, so is a second
+	 * free, and so is memory of the host's allocation.
+	 */
 	ts_check_int(ts_vgpu_heap_alloc(b, 1 << 20, &other), 0);
 	ts_check(ts_vgpu_heap_free(a, first + 16) != 0);
 	ts_check_int(ts_vgpu_heap_free(a, first), 0);
@@ -106,7 +114,7 @@ TS_TEST(the_heap_of_kernels)
 	ts_check(ts_vgpu_heap_free(a, host) != 0);
 	ts_check(ts_vgpu_free_memory(a, second) != 0);
 	ts_vgpu_context_free(a);
-	/* The heap went with its context. */
+	/* The heap is freed with its context. */
 	ts_check(ts_vgpu_range_of(vgpu, second, &range) != 0);
 	ts_vgpu_context_free(b);
 	ts_vgpu_free(vgpu);

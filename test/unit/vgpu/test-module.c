@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Modules: what PTX declares, fatbins plain and compressed, and images that are damaged. */
+/* Modules: declarations in PTX, plain and compressed fatbins, and damaged images. */
 #include <zstd.h>
 
 #include "replay/vgpu/vgpu-module.h"
@@ -99,7 +99,7 @@ TS_TEST(declarations_are_read)
 	table = (float *)first_value(m, "table");
 	ts_check(table[0] == 1 && table[1] == 2 && table[2] == -1 && table[3] == 2.5f);
 	ts_check_int(((uint16_t *)first_value(m, "open"))[2], 3);
-	/* Addresses of variables and functions are values like others. */
+	/* Addresses of variables and functions can be initial values. */
 	ts_check_int(*(uint64_t *)first_value(m, "pointer"),
 		     addresses[ts_vgpu_module_variable(m, "text") - m->variables] + 2);
 	ts_check(*(uint64_t *)first_value(m, "functions"));
@@ -158,7 +158,7 @@ TS_TEST(any_prefix_is_survived)
 	free(cut);
 }
 
-/* A fatbin of entries as nvcc writes them. */
+/* A fatbin with entries like nvcc's. */
 struct builder {
 	uint8_t bytes[16384];
 	size_t n;
@@ -227,7 +227,10 @@ TS_TEST(fatbins_plain_and_compressed)
 
 TS_TEST(fatbins_compressed_by_lz4)
 {
-	/* The kernel's line and NUL follow 200 spaces: a literal, a match that repeats it, and literals. */
+	/*
+	 * The line with the kernel and its NUL follow 200 spaces: a literal, a match that repeats
+	 * it, and literals.
+	 */
 	static const char line[] =
 		".version 8.0\n.target sm_75\n.address_size 64\n.entry k() { ret; }\n";
 	static const uint8_t spaces[] = {0x1f, ' ', 1, 0, 180};
@@ -247,7 +250,7 @@ TS_TEST(fatbins_compressed_by_lz4)
 	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)), 0);
 	ts_check(ts_vgpu_module_kernel(m, "k"));
 	ts_vgpu_module_free(m);
-	/* More than is said, a distance to before the beginning, the end missing. */
+	/* More bytes than announced, a distance before the beginning, a missing end. */
 	begin(&b);
 	entry(&b, 1, 75, 0x2000, packed, n, 200);
 	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)),
@@ -272,7 +275,10 @@ TS_TEST(damaged_fatbins_are_refused)
 
 	begin(&b);
 	entry(&b, 1, 75, 0x8000, packed, n, sizeof(ptx));
-	/* Every byte of the headers spoilt: an answer, and nothing read past the size that the container states. */
+	/*
+	 * Each byte of the headers is damaged: the loader returns a result, and does not read
+	 * beyond the container's size.
+	 */
 	for (size_t i = 16; i < 16 + 64; i++) {
 		for (int bit = 0; bit < 8; bit++) {
 			struct ts_vgpu_module *m = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory pools: what they hold and give back, who may have what was freed, and when; and any number of blocks that come and go, none
- * of which lies on another that is in use.
+ * Memory pools: reserved and released memory, the streams that may reuse freed memory, and the time
+ * of reuse. Also any number of blocks that are allocated and freed: no two blocks in use overlap.
  */
 #include "test/unit/harness.h"
 
@@ -51,7 +51,7 @@ static void end(void)
 	ts_vgpu_free(vgpu);
 }
 
-/* What is queued in it then waits for open_gate(). */
+/* Later operations of the stream wait for open_gate(). */
 static void close_gate(struct ts_vgpu_stream *s)
 {
 	ts_check_int(ts_vgpu_host_function(s, wait_for_gate, NULL, 0), 0);
@@ -121,7 +121,7 @@ TS_TEST(what_is_not_used_goes_when_somebody_waits)
 	check_use(4 * CHUNK, 1000);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	check_use(CHUNK, 1000);
-	/* Of a chunk all or nothing. */
+	/* A chunk is released whole or not at all. */
 	b = take(s, 1000);
 	give(s, a);
 	ts_check_int(ts_vgpu_context_synchronize(context), 0);
@@ -165,7 +165,7 @@ TS_TEST(a_threshold_is_held_and_can_be_trimmed)
 	a[0] = take(s, 512);
 	ts_vgpu_pool_trim(pool, 0);
 	check_use(CHUNK, 512);
-	/* What a pool holds and does not use is not missing elsewhere. */
+	/* Unused memory of a pool is available to other allocations. */
 	give(s, a[0]);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	check_use(CHUNK, 0);
@@ -194,7 +194,7 @@ TS_TEST(it_holds_no_more_than_it_may)
 	end();
 }
 
-/* Enough is unused, and in pieces: the pool grows. */
+/* Enough memory is unused, but in pieces: the pool grows. */
 TS_TEST(fragments_are_not_joined)
 {
 	struct ts_vgpu_stream *s;
@@ -212,7 +212,7 @@ TS_TEST(fragments_are_not_joined)
 	wide = take(s, CHUNK / 2);
 	check_use(2 * CHUNK, CHUNK);
 	give(s, wide);
-	/* With what lies between them they are one. */
+	/* With the block between them, the pieces are joined. */
 	give(s, a[1]);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	ts_check_int(take(s, 3 * CHUNK / 4), a[0]);
@@ -221,8 +221,12 @@ TS_TEST(fragments_are_not_joined)
 }
 
 /*
- *	s   gate.... -a +b	its own stream has what it freed at once, in parts or joined; what was queued before may still reach all
- *	t            +c		another one does not, until it is known that it comes behind
+ * A stream can reuse its own freed memory at once, in parts or joined. Operations that were queued
+ * before may still access all of it. Another stream cannot reuse it until the release is known to
+ * come before.
+ *
+ *	s   gate.... -a +b
+ *	t            +c
  */
 TS_TEST(its_own_stream_has_what_it_freed_at_once)
 {
@@ -242,28 +246,31 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 	b = take(s, 1000);
 	ts_check_int(b, a);
 	check_use(CHUNK, 2000);
-	/* Asked of the host's, as large as it was asked for; to kernels what was there before is there. */
+	/*
+	 * A query by the host returns the new allocation's size. Kernels may still access the old
+	 * allocation.
+	 */
 	ts_check_int(ts_vgpu_range_of(vgpu, b, &range), 0);
 	ts_check_int(range.bytes, 1000);
 	ts_check(ts_vgpu_range_of(vgpu, b + 1000, &range) != 0);
 	ts_check_int(ts_vgpu_reach(context, b + 1010, &range), 0);
 	ts_check_int(ts_vgpu_reach(context, a + 9999, &range), 0);
-	/* To the end of the last unit of 512 bytes. */
+	/* Up to the end of the last unit of 512 bytes. */
 	ts_check_int(ts_vgpu_reach(context, a + 10239, &range), 0);
 	ts_check(range.start < c && range.start + range.bytes <= c);
 	open_gate(s);
 	ts_check_int(ts_vgpu_reach(context, b + 1023, &range), 0);
 	ts_check(ts_vgpu_reach(context, b + 1024, &range) != 0);
 	ts_check(ts_vgpu_reach(context, a + 9999, &range) != 0);
-	/* From now on it is anybody's. */
+	/* From now on any stream can have it. */
 	ts_check_int(take(t, 8000), a + 1024);
 	end();
 }
 
 /*
  *	s   gate.... -a |e|
- *	t                w +b	behind an event that is behind the release
- *	u                  +c	is not
+ *	t                w +b	comes after an event after the release
+ *	u                  +c	does not
  */
 TS_TEST(who_waits_for_an_event_behind_it_has_it)
 {
@@ -295,7 +302,7 @@ TS_TEST(who_waits_for_an_event_behind_it_has_it)
 	}
 }
 
-/* Without that policy what was freed is others' only when somebody has waited. */
+/* Without the opportunistic policy, other streams get freed memory only after a wait. */
 TS_TEST(not_opportunistic)
 {
 	struct ts_vgpu_stream *s, *t;
@@ -343,7 +350,10 @@ TS_TEST(a_pool_goes_with_the_last_of_its_blocks)
 }
 
 /*
- *	s   gate.... -a 	its release is still to come when what was had there since is free again: the chunk has to wait for it
+ * The release of a is still queued when b, which reuses its memory, is freed: the chunk must wait
+ * for that release.
+ *
+ *	s   gate.... -a +b
  */
 TS_TEST(a_chunk_stays_until_its_last_release_has_come)
 {
@@ -372,7 +382,10 @@ TS_TEST(a_chunk_stays_until_its_last_release_has_come)
 	}
 }
 
-/* What is held by what this thread does next is not waited for without end; what comes back is. */
+/*
+ * An allocation does not wait for memory that only this thread could free. It waits for memory
+ * whose release is queued.
+ */
 TS_TEST(it_waits_for_what_comes_back_and_no_longer)
 {
 	struct ts_vgpu_stream *s, *t;
@@ -383,7 +396,7 @@ TS_TEST(it_waits_for_what_comes_back_and_no_longer)
 	t = stream();
 	rule(UINT64_MAX, CHUNK, true, true);
 	a = take(s, CHUNK);
-	/* Nothing does. */
+	/* No release is queued. */
 	ts_check_int(ts_vgpu_pool_alloc_wait(pool, t, CHUNK, UINT64_MAX / 2, &b),
 		     TS_VGPU_E_OUT_OF_MEMORY);
 	close_gate(s);
@@ -395,7 +408,10 @@ TS_TEST(it_waits_for_what_comes_back_and_no_longer)
 	end();
 }
 
-/* Blocks of two streams come and go, mostly without a wait; none lies on another, and all that is given back is there again. */
+/*
+ * Blocks of two streams are allocated and freed, mostly without waits. No two blocks overlap, and
+ * all freed memory can be allocated again.
+ */
 static void come_and_go(bool follow, bool opportunistic)
 {
 	struct {
@@ -455,7 +471,7 @@ TS_TEST(no_block_lies_on_another)
 	come_and_go(false, true);
 }
 
-/* So many that whoever looks through all of them for each does not come to an end. */
+/* So many blocks that a search through all of them for each one would not end in time. */
 TS_TEST(many_blocks_are_no_work)
 {
 	enum {
@@ -473,7 +489,7 @@ TS_TEST(many_blocks_are_no_work)
 	for (int i = 0; i < N; i++)
 		a[i] = take(i & 1 ? s : t, 512);
 	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, (uint64_t)N * 512);
-	/* Every second one first: none joins another. */
+	/* Every second block first, so that no two are joined. */
 	for (int i = 0; i < N; i += 2)
 		give(t, a[i]);
 	for (int i = 0; i < N; i += 2)
@@ -482,7 +498,7 @@ TS_TEST(many_blocks_are_no_work)
 		give(i & 2 ? s : t, a[i]);
 	ts_check_int(ts_vgpu_context_synchronize(context), 0);
 	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, 0);
-	/* All of it is one again. */
+	/* All blocks are joined again. */
 	ts_check(take(s, (uint64_t)N * 512));
 	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, (uint64_t)N * 512);
 	end();

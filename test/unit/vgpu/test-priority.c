@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Priorities: which of several kernels starts where the device has no room for all. Small scenarios with their drawings, and the rule
- * itself held against what a random program did. Kernels are of one warp a block: the small shape holds 16 of them a multiprocessor,
- * and has 4 of those.
+ * Priorities: the order of kernels on a device without room for all. Small scenarios with drawings,
+ * and the rule itself checked against the run of a random program. Kernels have one warp per block:
+ * the small shape runs 16 per multiprocessor, and has 4 multiprocessors.
  */
 #include "test/unit/harness.h"
 
@@ -68,7 +68,7 @@ static struct ts_vgpu_stream *stream(int priority)
 	return s;
 }
 
-/* Nobody computes kernels: how long they take follows from their shape. */
+/* Kernels do not compute anything: their duration follows from their shape. */
 static void begin(const char *clock)
 {
 	static const struct ts_vgpu_observer observer = {.done = on_done};
@@ -81,7 +81,9 @@ static void begin(const char *clock)
 	ts_check_int(ts_vgpu_new(&spec, &the_machine), 0);
 	ts_vgpu_set_observer(the_machine, &observer);
 	ts_check_int(ts_vgpu_context_new(ts_vgpu_device_at(the_machine, 0), &the_context), 0);
-	/* Streams that wait for the gate are held until all is queued that a scenario wants in them. */
+	/*
+	 * Streams that wait for the gate are held until the scenario has queued all its operations.
+	 */
 	gate = stream(0);
 	ts_check_int(ts_vgpu_event_new(the_machine, &the_gate), 0);
 	ts_check_int(ts_vgpu_host_function(gate, wait_for_gate, NULL, 0), 0);
@@ -127,7 +129,7 @@ static const struct ran *of(char tag)
 	return NULL;
 }
 
-/* One after the other, in this order, the next one when the last one is over. */
+/* Kernels run one after the other in this order; each starts when the previous one ends. */
 static void check_order(const char *tags)
 {
 	for (; tags[1]; tags++)
@@ -135,8 +137,11 @@ static void check_order(const char *tags)
 }
 
 /*
- *	low   aaaa        dddd	all of the device each: a, called first, runs to its end, and d is overtaken
- *	high      bbbbcccc	by b and c, also by c that was not ready when a was over
+ * Each kernel needs the whole device. a is called first and runs to its end. b and c overtake d,
+ * even though c was not ready when a ended.
+ *
+ *	low   aaaa        dddd
+ *	high      bbbbcccc
  */
 TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
 {
@@ -146,7 +151,7 @@ TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
 	low = stream(0);
 	other = stream(0);
 	high = stream(-1);
-	/* So long that all is called while it runs. */
+	/* Long enough that the other kernels are called while it runs. */
 	kernel(low, 'a', 20000 * ALL);
 	kernel(other, 'd', ALL);
 	kernel(high, 'b', ALL);
@@ -160,7 +165,7 @@ TS_TEST(a_higher_priority_goes_first_where_the_device_is_full)
 /*
  *	-5    c
  *	-1    .b
- *	 0    ..a	called in the order of the letters, ready at one instant
+ *	 0    ..a	called in the order of the letters, all ready at once
  */
 TS_TEST(of_those_that_are_ready_the_most_urgent_goes_first)
 {
@@ -174,7 +179,7 @@ TS_TEST(of_those_that_are_ready_the_most_urgent_goes_first)
 		begin(clocks[i]);
 		s[0] = held(0);
 		s[1] = held(-1);
-		/* Beyond the range. */
+		/* Beyond the range of priorities. */
 		s[2] = held(-100);
 		ts_check_int(ts_vgpu_stream_priority(s[2]), TS_VGPU_PRIORITY_GREATEST);
 		for (int k = 0; k < 3; k++)
@@ -192,7 +197,7 @@ TS_TEST(of_those_that_are_ready_the_most_urgent_goes_first)
 /*
  *	aaaa
  *	    bbbb
- *	        cccc	all of one priority: in the order of their calls
+ *	        cccc	equal priorities: in the order of the calls
  */
 TS_TEST(of_one_priority_who_came_first_goes_first)
 {
@@ -210,9 +215,9 @@ TS_TEST(of_one_priority_who_came_first_goes_first)
 
 /*
  *	low    aaaa	half of the device
- *	high   bbbbbbbb	the other half: where all have room nobody waits
- *	low        cccc	would have had room at once, but for
- *	high   ....dddd	d, which is more urgent and has none
+ *	high   bbbbbbbb	the other half: with room for all, no kernel waits
+ *	low        cccc	has room at once, but waits for
+ *	high   ....dddd	d, which is more urgent and has no room
  */
 TS_TEST(nobody_passes_a_more_urgent_one)
 {
@@ -235,7 +240,7 @@ TS_TEST(nobody_passes_a_more_urgent_one)
 }
 
 /*
- *	low   ....bbbb	b's stream has the lower priority, its launch the higher one
+ *	low   ....bbbb	the stream of b has the lower priority, its launch the higher one
  *	high  aaaa
  */
 TS_TEST(a_launch_may_have_a_priority_of_its_own)
@@ -258,8 +263,11 @@ TS_TEST(a_launch_may_have_a_priority_of_its_own)
 }
 
 /*
+ * One engine per direction: copies run in the order in which they became ready, whatever their
+ * priority is.
+ *
  *	low   copy 1
- *	high        copy 2	one engine each way: copies go in the order in which they became ready, whatever their priority
+ *	high        copy 2
  */
 TS_TEST(copies_have_no_priority)
 {
@@ -282,7 +290,7 @@ TS_TEST(copies_have_no_priority)
 	stop();
 }
 
-/* ---- the rule, of any program ------------------------------------------------------------------- */
+/* ---- the rule, of any program ---------------------------------------------------------------- */
 
 #define N	  600u
 #define N_STREAMS 9u
@@ -299,7 +307,9 @@ static bool is_more_urgent(size_t a, size_t b)
 	return ready_ns[a] != ready_ns[b] ? ready_ns[a] < ready_ns[b] : x->queued_ns < y->queued_ns;
 }
 
-/* Why kernel k had not begun at an instant: no room, or a more urgent one was ready. */
+/*
+ * The reasons why kernel k had not begun at an instant: no room, or a more urgent kernel was ready.
+ */
 static bool had_to_wait(size_t k, uint64_t at_ns)
 {
 	uint32_t used = 0;
@@ -324,10 +334,10 @@ static void check_kernel(size_t k)
 	for (size_t i = 0; i < the_log.n; i++) {
 		const struct ran *other = &the_log.ran[i];
 
-		/* Nobody began who should have let it go first. */
+		/* No kernel began that should have let kernel k go first. */
 		if (other->start_ns >= ready_ns[k] && other->start_ns < ran->start_ns)
 			ts_check(is_more_urgent(i, k));
-		/* Whenever something changed, there was a reason to go on waiting. */
+		/* At each end of another kernel there was a reason to continue to wait. */
 		if (other->end_ns > ready_ns[k] && other->end_ns < ran->start_ns)
 			ts_check(had_to_wait(k, other->end_ns));
 	}
@@ -349,7 +359,7 @@ TS_TEST(any_program_keeps_the_rule)
 		unsigned int more = (seed = seed * 1103515245 + 12345) >> 16;
 
 		kernel(s[more % N_STREAMS], 'k', 1 + more % 7 * more % 300);
-		/* Now and then all is caught up with. */
+		/* Now and then the host waits for a stream. */
 		if (more % 97 == 0)
 			ts_check_int(ts_vgpu_stream_synchronize(s[more % N_STREAMS]), 0);
 	}
@@ -358,7 +368,7 @@ TS_TEST(any_program_keeps_the_rule)
 	for (size_t i = 0; i < the_log.n; i++) {
 		const struct ran *ran = &the_log.ran[i];
 
-		/* A stream's are told in order. */
+		/* The kernels of a stream are reported in order. */
 		ready_ns[i] = ran->queued_ns > last_ns[ran->stream] ? ran->queued_ns
 								    : last_ns[ran->stream];
 		last_ns[ran->stream] = ran->end_ns;

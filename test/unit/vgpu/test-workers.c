@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A machine without workers: who waits for work does it in his own thread, on all devices, and who asks brings it on. */
+/*
+ * A machine without worker threads: a thread that waits for work executes it, on all devices, and a
+ * query advances it.
+ */
 #include <pthread.h>
 
 #include "replay/vgpu/vgpu.h"
@@ -56,7 +59,7 @@ TS_TEST(who_waits_does_the_work)
 	b = stream_of(vgpu, 1);
 	ts_check_int(ts_vgpu_alloc(ts_vgpu_stream_context(b), sizeof(host), 0, NULL, &address), 0);
 
-	/* What one device waits for is done on the other by the same call. */
+	/* One call executes work on one device that the other device waits for. */
 	kernel(a);
 	ts_check_int(ts_vgpu_event_record(event, a, 0), 0);
 	ts_check_int(ts_vgpu_stream_wait(b, event, 0), 0);
@@ -77,7 +80,7 @@ TS_TEST(who_waits_does_the_work)
 	ts_check(pthread_equal(ran_in, pthread_self()));
 	ts_check_int(host[15], 7);
 
-	/* Who asks brings it on; host functions have a thread all the same. */
+	/* A query advances the work; host functions still have their own thread. */
 	kernel(a);
 	ts_check_int(ts_vgpu_host_function(a, note_thread, &host_ran_in, 0), 0);
 	while (ts_vgpu_stream_query(a) == TS_VGPU_E_NOT_READY)
@@ -90,7 +93,7 @@ TS_TEST(who_waits_does_the_work)
 		;
 	ts_check_int(ts_vgpu_event_synchronize(event), 0);
 	ts_vgpu_event_free(event);
-	/* What nobody waited for is done before it ends. */
+	/* Freeing the machine completes work that no thread waited for. */
 	kernel(a);
 	ts_vgpu_free(vgpu);
 }

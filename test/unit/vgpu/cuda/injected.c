@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What CUDA_INJECTION64_PATH names in test-driver: counts how often it is entered, and uses the driver meanwhile. */
+/*
+ * The library that CUDA_INJECTION64_PATH names in test-driver.c: it counts its entries, and calls
+ * the driver meanwhile.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

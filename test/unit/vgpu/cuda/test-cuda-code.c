@@ -20,7 +20,7 @@ static void *function(const char *name)
 	return f;
 }
 
-/* A file with the PTX, which is unlinked by the caller. */
+/* A file with the PTX; the caller unlinks it. */
 static const char *file_of_ptx(void)
 {
 	static char path[] = "/tmp/conform-ptx-XXXXXX";
@@ -76,7 +76,7 @@ CONFORM(modules)
 	want(ERROR_INVALID_HANDLE, cuModuleUnload(NULL));
 }
 
-/* The suite's own fatbin against the one of the vendor's tool. */
+/* Compares the suite's own fatbin with the one of the vendor's tool. */
 TS_TEST(a_fatbin_as_fatbinary_writes_it)
 {
 	const char *tool = getenv("TS_FATBINARY"), *ptx = file_of_ptx();
@@ -318,7 +318,7 @@ CONFORM(launches)
 	ok(cuMemFree_v2(out));
 }
 
-/* What a kernel did wrong is every later call's answer. */
+/* After a kernel's fault every later call returns its error. */
 static void fails_with(const char *body, int error)
 {
 	char ptx[512];
@@ -384,11 +384,11 @@ CONFORM(another_contexts_objects)
 	ok(cuCtxCreate_v4(&other, NULL, 0, 0));
 	ok(cuStreamCreate(&stream, 0));
 	ok(cuEventCreate(&event, 0));
-	/* A function of one context in a stream of another. */
+	/* A function of one context in a stream of another context. */
 	want(ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 	config.stream = stream;
 	want(ERROR_INVALID_HANDLE, cuLaunchKernelEx(&config, f, NULL, NULL));
-	/* In a stream of its own context it is launched there, whichever context is current. */
+	/* In a stream of its own context it runs, whichever context is current. */
 	ok(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, mine, NULL, NULL));
 	want(ERROR_INVALID_HANDLE, cuEventRecord(event, mine));
 	ok(cuEventRecord(event, stream));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for starting up, devices, contexts, peers, errors and functions by name. */
+/*
+ * The driver's functions for initialisation, devices, contexts, peers, errors and functions by
+ * name.
+ */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void *begin(void)
@@ -12,7 +15,7 @@ static void *begin(void)
 	return context;
 }
 
-/* A second device, where there is one. */
+/* The second device, if there is one. */
 static bool second(void)
 {
 	int32_t n;
@@ -328,7 +331,10 @@ CONFORM(peers)
 	ok(cuCtxDisablePeerAccess(other));
 }
 
-/* What other runtimes and frameworks ask for by name: it is there, or it is the documented answer. */
+/*
+ * Names that other runtimes and frameworks request: the function exists, or the documented answer
+ * is given.
+ */
 CONFORM(functions_by_name)
 {
 	static const char *const may_lack[] = {
@@ -377,7 +383,7 @@ CONFORM(functions_by_name)
 			       TS_CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL));
 	ts_check(f && g && f != g);
 	want(ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuchFunction", &f, 13000, 0));
-	/* The newer form has a status for this, asked for or not. */
+	/* The newer form has a status for this case, requested or not. */
 	ok(cuGetProcAddress_v2("malloc", &f, 13000, 0, NULL));
 	ts_check(!f);
 	refuses(ERROR_INVALID_VALUE, cuGetProcAddress_v2(NULL, &f, 13000, 0, NULL));
@@ -398,7 +404,10 @@ CONFORM(tables_of_other_libraries)
 	want(ERROR_INVALID_VALUE, cuGetExportTable(&table, NULL));
 }
 
-/* Names that programs link against, and that fail by the vendor's error, once said on stderr. */
+/*
+ * Names that programs link with. Each call fails with the vendor's error, and prints one line on
+ * stderr the first time.
+ */
 CONFORM(what_is_not_there_is_refused)
 {
 	begin();

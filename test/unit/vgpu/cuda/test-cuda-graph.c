@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for graphs: nodes of every kind, how they hang together, what is made executable and changed there. */
+/*
+ * The driver's functions for graphs: nodes of every kind, their dependencies, executable graphs and
+ * changes to them.
+ */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void *context, *graph, *f;
@@ -71,7 +74,7 @@ CONFORM(kernel_nodes)
 	want(ERROR_INVALID_VALUE, cuGraphAddKernelNode_v2(&other, graph, NULL, 0, NULL));
 	want(ERROR_INVALID_VALUE, cuGraphAddKernelNode_v2(NULL, graph, NULL, 0, &p));
 	want(ERROR_INVALID_VALUE, cuGraphAddKernelNode_v2(&other, NULL, NULL, 0, &p));
-	/* The older structure is the newer's beginning. */
+	/* The older structure is the beginning of the newer one. */
 	ok(cuGraphAddKernelNode(&other, graph, NULL, 0, (void *)&p));
 	want(ERROR_INVALID_VALUE, cuGraphAddKernelNode(&other, graph, NULL, 0, NULL));
 	ok(cuGraphDestroyNode(other));
@@ -246,7 +249,7 @@ CONFORM(graphs_within_graphs)
 
 CONFORM(nodes_of_any_kind)
 {
-	/* CUgraphNodeParams: the kind, and at 16 the kind's own parameters. */
+	/* CUgraphNodeParams: the kind, and at offset 16 the parameters of that kind. */
 	struct {
 		int32_t type, reserved[3];
 		struct ts_cu_memset_node_params set;

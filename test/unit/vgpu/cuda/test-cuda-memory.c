@@ -197,7 +197,7 @@ CONFORM(pools)
 
 CONFORM(addresses_and_what_is_mapped_there)
 {
-	/* As the vendor's CUmemAllocationProp begins: pinned, no handle, this device. */
+	/* The beginning of the vendor's CUmemAllocationProp: pinned, no handle, this device. */
 	struct {
 		int32_t type, handle_types, location, id;
 		uint64_t rest[2];
@@ -436,7 +436,7 @@ CONFORM(sets)
 	refuses(ERROR_INVALID_HANDLE, cuMemsetD8Async(a, 1, 1, (void *)8));
 }
 
-/* Memory in use keeps the handle of its pool, which no other pool gets. */
+/* Memory in use keeps its pool's handle, which no other pool gets. */
 CONFORM(a_pool_that_is_gone_is_none)
 {
 	struct ts_cu_mem_pool_props props = {
@@ -463,7 +463,7 @@ CONFORM(a_pool_that_is_gone_is_none)
 
 static void *standard_pool;
 
-/* Nobody else sets this one: it is what was set last. */
+/* No other thread sets this attribute, so it has the value that was set last. */
 static void *set_opportunistic(void *arg)
 {
 	int32_t got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for streams, events and what waits for them, and for capturing streams. */
+/* The driver's functions for streams, events, waits and stream capture. */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void *begin(void)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libcuda as programs use it: contexts, modules, launches, memory, streams and events, handles gone stale, errors. */
+/*
+ * libcuda as programs use it: contexts, modules, launches, memory, streams and events, stale
+ * handles, errors.
+ */
 #include <pthread.h>
 #include <time.h>
 
@@ -41,7 +44,7 @@ static void *function(const char *name)
 	return f;
 }
 
-/* CUctxCreateParams, which programs over CUDA 13's headers hand over empty. */
+/* CUctxCreateParams, which programs with CUDA 13's headers pass empty. */
 TS_TEST(a_context_is_created_by_empty_parameters)
 {
 	struct {
@@ -227,7 +230,7 @@ TS_TEST(memory_of_every_kind)
 	ts_check_str(pinned, "hello");
 	ok(cuMemcpyDtoH_v2(back, at_of(pinned), 16));
 	ts_check_str(back, "hello");
-	/* A direction that the addresses contradict. */
+	/* A direction that contradicts the addresses. */
 	ts_check_int(cuMemcpyHtoD_v2(at_of(back), text, 16), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemcpyHtoD_v2(device, (void *)(uintptr_t)device, 16),
 		     TS_CU_ERROR_INVALID_VALUE);
@@ -258,7 +261,7 @@ TS_TEST(memory_of_every_kind)
 
 	ok(cuMemAllocAsync(&device, total / 2 + 1, NULL));
 	ok(cuMemFreeAsync(device, NULL));
-	/* Released on its way: an allocation that comes after may count on it. */
+	/* The release is queued, and a later allocation may use that memory. */
 	ok(cuMemAllocAsync(&device, total / 2 + 1, NULL));
 	ok(cuDeviceGetDefaultMemPool(&pool, 0));
 	ok(cuMemPoolGetAttribute(pool, TS_CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &free_bytes));
@@ -410,10 +413,10 @@ TS_TEST(a_forked_child_gets_errors)
 		    cuCtxSynchronize() != TS_CU_ERROR_NOT_INITIALIZED)
 			_exit(1);
 #ifdef __SANITIZE_ADDRESS__
-		/* The leak checker is at a loss in the child of a process with threads. */
+		/* The leak checker does not work in a child of a process with threads. */
 		_exit(0);
 #endif
-		/* And leaves in the ordinary way. */
+		/* The child exits normally. */
 		exit(0);
 	}
 	ts_check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));

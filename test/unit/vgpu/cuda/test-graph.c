@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Graphs through libcuda: capture with its forks, joins and refusals; graphs by hand; what a launch does to memory and in
- * which order; updates; and what a profiler is told.
+ * Graphs through libcuda: capture with forks, joins and refusals; graphs built by calls; the effect
+ * of a launch on memory, and its order; updates; and the reports to a profiler.
  */
 #include <pthread.h>
 
@@ -88,7 +88,7 @@ TS_TEST(what_is_captured_runs_when_it_is_launched_and_not_before)
 	ts_check(n_nodes(graph) == 4 && n_edges(graph) == 3);
 	ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	ok(cuGraphDestroy(graph));
-	/* Host memory is read when the copy's turn comes. */
+	/* Host memory is read when the copy runs. */
 	in[63] = 4711;
 	ok(cuGraphLaunch(exec, s1));
 	ok(cuStreamSynchronize(s1));
@@ -132,7 +132,7 @@ TS_TEST(events_fork_and_join_a_capture)
 	n = 4;
 	ok(cuGraphNodeGetDependencies_v2(nodes[3], deps, NULL, &n));
 	ts_check(n == 2 && !deps[2]);
-	/* The event stands for a point in the capture: nobody can wait for that any more. */
+	/* The event stands for a point in the capture, so it cannot be waited for any more. */
 	ts_check_int(cuEventQuery(join), TS_CU_ERROR_CAPTURED_EVENT);
 	ok(cuEventRecord(join, s2));
 	ok(cuEventSynchronize(join));
@@ -176,7 +176,7 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(cuStreamBeginCapture_v2(s1, 3), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_ILLEGAL_STATE);
 
-	/* Waiting for a stream that is being captured, and what is spoiled by it. */
+	/* A wait for a stream in capture invalidates the capture. */
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ts_check_int(cuStreamBeginCapture_v2(s1, 0), TS_CU_ERROR_ILLEGAL_STATE);
 	ts_check_int(cuStreamSynchronize(s1), TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -186,12 +186,12 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
 	ts_check(!graph);
 
-	/* The context as a whole, too. */
+	/* So does a wait for the whole context. */
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_RELAXED));
 	ts_check_int(cuCtxSynchronize(), TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
 
-	/* The legacy default stream, while a blocking one is captured. */
+	/* The legacy default stream while a blocking stream is captured. */
 	ok(cuStreamBeginCapture_v2(blocking, TS_CU_STREAM_CAPTURE_MODE_RELAXED));
 	ts_check_int(cuMemsetD8_v2(device, 0, 16), TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT);
 	ts_check_int(cuStreamEndCapture(blocking, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
@@ -200,7 +200,7 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ok(cuStreamEndCapture(s1, &graph));
 	ok(cuGraphDestroy(graph));
 
-	/* What acts at once, unless the thread says that it knows. */
+	/* Calls that act at once are refused, unless the thread allows them by its capture mode. */
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ok(cuThreadExchangeStreamCaptureMode(&mode));
 	ts_check_int(mode, TS_CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -210,7 +210,7 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(cuMemAlloc_v2(&device, 16), TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
 
-	/* Events from outside, other captures, streams that do not come back, other threads. */
+	/* Events from outside, other captures, streams that do not join again, other threads. */
 	ok(cuEventRecord(event, s2));
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ts_check_int(cuStreamWaitEvent(s1, event, 0), TS_CU_ERROR_STREAM_CAPTURE_ISOLATION);
@@ -243,7 +243,7 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(n_nodes(graph), 2);
 	ok(cuGraphDestroy(graph));
 
-	/* A stream that goes takes its capture with it. */
+	/* A destroyed stream ends its capture. */
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ok(cuStreamDestroy_v2(s1));
 	ok(cuCtxSynchronize());
@@ -306,7 +306,7 @@ TS_TEST(graphs_by_hand_run_in_the_order_of_their_edges)
 	ok(cuGraphExecDestroy(exec));
 	ok(cuGraphDestroy(clone));
 
-	/* A circle is found out, and mended. */
+	/* A cycle is detected, and can be removed. */
 	ok(cuGraphCreate(&graph, 0));
 	ok(cuGraphAddEmptyNode(&node[0], graph, NULL, 0));
 	deps[0] = node[0];
@@ -435,7 +435,7 @@ TS_TEST(a_wide_graph_over_two_devices)
 	ok(cuGraphDestroy(graph));
 }
 
-/* What a profiler is told. */
+/* Reports to a profiler. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ts_vgpu_operation ops[64];
 static size_t n_ops;
@@ -544,7 +544,7 @@ TS_TEST(a_profiler_is_told_of_graphs_and_their_nodes)
 		ts_check_int(ops[i].graph_id, exec_id);
 		ts_check_int(ops[i].correlation_id, launch_correlation);
 		ts_check(ops[i].end_ns > ops[i].start_ns);
-		/* The node is the one that was told as a copy when the graph was instantiated. */
+		/* The node was reported as a clone when the graph was instantiated. */
 		for (size_t k = 0;; k++) {
 			ts_check(k < n_resources);
 			if (resources[k] != TS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||

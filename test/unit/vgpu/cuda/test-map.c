@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Virtual memory management through libcuda: addresses, memory, what is mapped where and who may touch it. */
+/* Virtual memory management through libcuda: address ranges, memory, mappings and access rights. */
 #include <string.h>
 
 #include "proto/abi/vendor/cuda_driver.h"
@@ -63,11 +63,11 @@ TS_TEST(segments_grow_by_mapping)
 	ts_check_int(cuMemMap(base + 2 * G, 2 * G, G, memory[1], 0), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemMap(base + 2 * G, 4096, 0, memory[1], 0), TS_CU_ERROR_INVALID_VALUE);
 
-	/* Nobody may touch it before that is said. */
+	/* No access is allowed before cuMemSetAccess(). */
 	ts_check_int(cuMemcpyHtoD_v2(base, in, 16), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemSetAccess(base, 3 * G, &all, 1), TS_CU_ERROR_INVALID_VALUE);
 	ok(cuMemSetAccess(base, 2 * G, &all, 1));
-	/* Across the border between the two. */
+	/* Across the border of the two mappings. */
 	ok(cuMemcpyHtoD_v2(base + G - sizeof(in) / 2, in, sizeof(in)));
 	ok(cuMemcpyDtoH_v2(out, base + G - sizeof(in) / 2, sizeof(out)));
 	ts_check(!memcmp(in, out, sizeof(in)));
@@ -75,7 +75,7 @@ TS_TEST(segments_grow_by_mapping)
 	ts_check_int(cuMemcpyHtoD_v2(base + 3 * G, in, 16), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemFree_v2(base), TS_CU_ERROR_INVALID_VALUE);
 
-	/* Memory lives as long as a handle or a mapping does. */
+	/* Memory lives as long as a handle or a mapping. */
 	ok(cuMemRelease(memory[0]));
 	ts_check_int(cuMemRelease(memory[0]), TS_CU_ERROR_INVALID_VALUE);
 	ok(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(base + 64)));
@@ -99,7 +99,7 @@ TS_TEST(segments_grow_by_mapping)
 	ts_check_int(cuMemAddressFree(base, 8 * G), TS_CU_ERROR_INVALID_VALUE);
 }
 
-/* An address that is asked for is had where nothing is; else it is a hint that nobody follows. */
+/* A requested address is used if it is free; otherwise the request is a hint that has no effect. */
 TS_TEST(addresses_that_are_asked_for)
 {
 	uint64_t base, again, other;

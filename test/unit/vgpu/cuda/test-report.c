@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a profiler is told of the two facades: the vendor's ids and names, driver calls nested in runtime calls, operations
- * with times inside the calls that made and awaited them, memory, waits, contexts, streams and modules.
+ * Reports of the two facades to a profiler: the vendor's ids and names, driver calls nested in
+ * runtime calls, operations with times inside the calls that made and awaited them, memory, waits,
+ * contexts, streams and modules.
  */
 #include <pthread.h>
 
@@ -75,7 +76,7 @@ static void on_wait(const struct ts_vgpu_wait_event *event, uint32_t correlation
 
 static void on_submitted(struct ts_vgpu_operation *op)
 {
-	/* A sink that keeps nothing at submission is told nothing more. */
+	/* A sink that stores nothing here gets no further reports for the operation. */
 	op->sink_buffer = ops;
 	pthread_mutex_lock(&lock);
 	n_submitted++;

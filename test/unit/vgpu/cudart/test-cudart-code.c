@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for what nvcc registers, kernels, symbols, libraries, occupancy and launches. */
+/*
+ * The runtime's functions for nvcc's registrations, kernels, symbols, libraries, occupancy and
+ * launches.
+ */
 #include "test/unit/vgpu/conform-program.h"
 
 static const struct ts_cuda_dim3 one = {1, 1, 1}, warp = {32, 1, 1}, none = {0, 1, 1},
@@ -49,7 +52,7 @@ CONFORM(variables_of_other_kinds)
 	handle = __cudaRegisterFatBinary(&wrapper);
 	done(__cudaRegisterManagedVar(handle, (void **)&managed, (char *)"both", "both", 0, 4, 0,
 				      0));
-	/* The vendor's runtime may want it in the module. */
+	/* The vendor's runtime may require this variable in the module. */
 	if (conform_virtual())
 		done(__cudaRegisterHostVar(handle, "host", (char *)&host, sizeof(host)));
 	__cudaRegisterFatBinaryEnd(handle);

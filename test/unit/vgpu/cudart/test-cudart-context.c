@@ -6,7 +6,7 @@ CONFORM(zeros_crash_nothing)
 {
 	ok(cudaFree(NULL));
 	only_virtual("the vendor says which error this is for some functions only");
-	/* What nvcc's code calls is handed to it by the runtime. */
+	/* Functions that nvcc's code calls get their arguments from the runtime. */
 #define ZEROS(name_)                                                                         \
 	if (strncmp(#name_, "__", 2) && strcmp(#name_, "cudaGetErrorName") &&                \
 	    strcmp(#name_, "cudaGetErrorString") && strcmp(#name_, "cudaCreateChannelDesc")) \
@@ -152,7 +152,10 @@ CONFORM(what_is_shared_with_processes_is_refused)
 	want(ERROR_NOT_SUPPORTED, cudaGetExportTable(&table, &(struct ts_cu_uuid){"?"}));
 }
 
-/* Names that programs link against, and that fail by the vendor's error, once said on stderr. */
+/*
+ * Names that programs link with. Each call fails with the vendor's error, and prints one line on
+ * stderr the first time.
+ */
 CONFORM(what_is_not_there_is_refused)
 {
 	only_virtual("the vendor has these");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for graphs: nodes of every kind, how they hang together, what is made executable and changed there. */
+/*
+ * The runtime's functions for graphs: nodes of every kind, their dependencies, executable graphs
+ * and changes to them.
+ */
 #include "test/unit/vgpu/conform-program.h"
 
 #define H2D TS_CUDA_MEMCPY_HOST_TO_DEVICE
@@ -225,7 +228,7 @@ CONFORM(host_and_event_nodes)
 
 CONFORM(nodes_of_any_kind)
 {
-	/* cudaGraphNodeParams: the kind, and at 16 the kind's own parameters. */
+	/* cudaGraphNodeParams: the kind, and at offset 16 the parameters of that kind. */
 	struct {
 		int32_t type, reserved[3];
 		struct set set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for streams, events and what waits for them, and for capturing streams. */
+/* The runtime's functions for streams, events, waits and stream capture. */
 #include "test/unit/vgpu/generated-runtime.h"
 
 static void *const bad = (void *)8;
@@ -75,7 +75,7 @@ CONFORM(events_and_what_holds_a_stream)
 	want(ERROR_INVALID_RESOURCE_HANDLE, cudaStreamWaitEvent(NULL, NULL, 0));
 	want(ERROR_NOT_READY, cudaEventQuery(b));
 	want(ERROR_NOT_READY, cudaStreamQuery(s));
-	/* Not ready is no error: the last one is still an earlier call's. */
+	/* "Not ready" is no error: the last error is still that of an earlier call. */
 	want(ERROR_INVALID_RESOURCE_HANDLE, cudaGetLastError());
 	__atomic_store_n(&open, 1, __ATOMIC_RELEASE);
 	ok(cudaEventSynchronize(b));
