@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker that a hostile file has taken over. It confines itself like tracesmith-worker, does what
+ * A worker under the control of a hostile file. It confines itself like tracesmith-worker, acts as
  * the file `attack` beside it names, and sends the errno over the socket `result` there. A service
  * starts it (--worker) for a question; its exit status in the service is part of the result.
  * "memory" and "signal" aim at the service, its parent.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of every type become rows. Fields get into the columns of the same name, shorter records
- * read as zero, longer ones are cut, and impossible values are distinguished from unknown ones.
+ * Records of every type become rows. Fields get into the columns of the same name; shorter records
+ * read as zero, and longer ones are cut. Impossible values are distinguished from unknown ones.
  */
 #include "test/unit/harness.h"
 

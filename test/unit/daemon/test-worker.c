@@ -583,7 +583,7 @@ TS_TEST(lying_build_id)
 	ts_worker_free(worker);
 }
 
-/* ---- files that are not what they should be ---- */
+/* ---- invalid files ---- */
 
 static uint8_t *own_bytes(size_t *ret_n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures with false contents. Each is refused with a reason, or does only what the device allows.
- * None touches other memory of this process: a page of its own detects that, and in sanitizer
- * builds the sanitizer does.
+ * Captures with false contents. Each is refused with a reason, or acts only within the device's
+ * limits. None touches other memory of this process: a page of its own detects that, and so does
+ * the sanitizer in sanitizer builds.
  */
 #include "test/unit/exec/program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other orders of execution. The same seed gives the same order, no order breaks the rules, and
- * results that depend on the order are found with the decisions that cause them.
+ * Other orders of execution. The same seed gives the same order, and no order breaks the rules. If
+ * a result depends on the order, the difference is found with the decisions that cause it.
  */
 #include "test/unit/exec/program.h"
 

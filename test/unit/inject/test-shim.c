@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The daemon
- * receives exactly what was launched, however the program ends, and the program ends as it would
+ * receives exactly the program's launches, however the program ends. The program ends as it would
  * without the shim.
  */
 #include <fcntl.h>
@@ -272,7 +272,7 @@ TS_TEST(forked_children_leave_no_trace)
 }
 
 /*
- * The shim has no descriptor, not even those that libunwind would open. A frame that libunwind does
+ * The shim has no descriptor, not even one that libunwind would open. A frame that libunwind does
  * not know is no obstacle.
  */
 TS_TEST(no_descriptor_of_ours)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device for tests of the PTX engine. It has memory at a fixed device address, a bump allocator,
- * an image made of PTX text (for the host instruction set that TS_TEST_ISA names, or the best one),
- * and launches whose parameters are 64-bit values, like those of most tests' kernels.
+ * and an image made of PTX text. The image is for the host instruction set that TS_TEST_ISA names,
+ * or for the best one. Parameters of launches are 64-bit values, like those of most tests' kernels.
  */
 #pragma once
 
@@ -174,7 +174,10 @@ static inline void device_close(struct device *d)
 	free(d->output);
 }
 
-/* Grid and block are one-dimensional unless launch says otherwise; params are 64 bits each. */
+/*
+ * Grid and block are one-dimensional unless d->launch has other dimensions; params are 64 bits
+ * each.
+ */
 static inline int device_try(struct device *d, const char *kernel, uint32_t grid, uint32_t block,
 			     const uint64_t *params, size_t n_params)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Runs the engine's tests, named as arguments. It fails if a decoded instruction, or a function of
- * the executor's table, occurs in none of them: every addition needs a test of its result.
+ * the executor's table, occurs in none of them. Every addition needs a test of its result.
  */
 #include <stdio.h>
 #include <stdlib.h>

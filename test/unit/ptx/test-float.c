@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * f32 and f64 compared with the host's arithmetic in the same rounding mode, conversions and small
- * formats with exact rounding of 128-bit floats, approximations with their bounds. Built with
- * -frounding-math.
+ * f32 and f64 are compared with the host's arithmetic in the same rounding mode. Conversions and
+ * small formats are compared with exact rounding of 128-bit floats, and approximations with their
+ * bounds. Built with -frounding-math.
  */
 #include "test/unit/ptx/small-floats.h"
 

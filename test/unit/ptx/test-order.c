@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Litmus tests of PTX's memory model (ISA 8: memory consistency model; Lustig et al., "A formal
- * analysis of the NVIDIA PTX memory consistency model", ASPLOS 2019): outcomes that the model
- * forbids never happen, whatever engine thread a block runs on.
+ * Litmus tests of PTX's memory model. Outcomes that the model forbids never happen, on any engine
+ * threads. Sources: ISA 8, memory consistency model; Lustig et al., "A formal analysis of the
+ * NVIDIA PTX memory consistency model", ASPLOS 2019.
  *
- * Each thread of a litmus test is a block, each lane of it an instance of the test with memory of
- * its own. The blocks of a test meet before each round, so that the instances of a round run at the
- * same time. A round leaves the values that were read in memory, and the host looks at them when
- * all rounds are over. Several groups of blocks run one test, because an engine thread may take all
- * blocks of one group.
+ * Each thread of a litmus test is a block, and each lane of the block is an instance of the test
+ * with its own memory. The blocks of a test meet before each round, so the instances of a round run
+ * at the same time. A round stores the values that it read, and the host checks them after all
+ * rounds. Several groups of blocks run one test, because one engine thread may run all blocks of a
+ * group.
  */
 #include "test/unit/ptx/device.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
- * clusters, pairs of floats, alloca, the system's reserved shared memory; and hints, which must
- * change nothing.
+ * clusters, pairs of floats, alloca, the system's reserved shared memory. Hints must change
+ * nothing.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FORMAT.md and the code agree: each type and column is in the document as in the table, and the
+ * FORMAT.md and the code agree. Each type and column is in the document as in the table, and the
  * document's hex example equals the writer's output. $SBT_FORMAT_MD is the document.
  */
 

@@ -142,7 +142,7 @@ TS_TEST(each_is_a_trace)
 }
 
 /*
- * The summaries of each file also exclude its blocks in the joined trace: one block is decoded,
+ * The summaries of each file also exclude its blocks in the joined trace. One block is decoded,
  * plus the last one of a file without an end.
  */
 static void check_thread(struct ts_sbt_reader *reader, unsigned file, bool finished)

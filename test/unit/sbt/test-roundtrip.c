@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers return exactly the written data: every type of row, extremes and random rows, in any
- * order of time, strings, stacks and definitions, in finished and unfinished files, through files
+ * Readers return exactly the written data: every type of row, extremes and random rows in any order
+ * of time, strings, stacks and definitions. Files are finished and unfinished; writers use files
  * and pipes.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Totals by name, and rows of one stream or thread, equal those of a pass over all rows, with any
- * summaries, and the reader decodes no more blocks than necessary. Sizes of columns add up to the
+ * summaries. The reader decodes no more blocks than necessary. Sizes of columns add up to the
  * file's size.
  */
 

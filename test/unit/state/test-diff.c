@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comparison of two traces. The rank test is compared with one that tries all orders, alignments
- * with the edits that made the sequences differ, and whole traces with known contents.
+ * Comparison of two traces. The rank test is compared with one that tries all orders. Alignments
+ * are compared with the edits that made the sequences differ, and whole traces have known contents.
  */
 #include "test/unit/harness.h"
 

@@ -624,7 +624,7 @@ TS_TEST(a_taken_engine)
 	gaps = read_gaps(1, 10);
 	ts_check_int(gaps->n_longest, 1);
 	gap = &gaps->longest[0];
-	/* Before that, no row shows what the thread did. */
+	/* Before that, no row shows the thread's activity. */
 	ts_check_int(part_of(&gap->parts, TS_GAP_HOST, 0)->ns, 50);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->ns, 18950);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->key.op_id, 2);

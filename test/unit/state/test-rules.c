@@ -634,8 +634,8 @@ static void feed(struct ts_state_machine *machine, struct ts_sbt_row *row, enum 
 }
 
 /*
- * An operation of the legacy stream follows many waits whose events are unknown, so each may depend
- * on the host: only some of them are examined.
+ * An operation of the legacy stream follows many waits whose events are unknown. Each may depend on
+ * the host, and only some of them are examined.
  */
 TS_TEST(waits_for_the_host_are_bounded)
 {

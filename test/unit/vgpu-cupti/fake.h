@@ -165,7 +165,7 @@ static inline void fake_exit(struct ts_vgpu_api *call)
 
 /*
  * A cudaLaunchKernel with its nested cuLaunchKernel. Returns the correlation id; 0: no client
- * subscribed.
+ * traces the call.
  */
 static inline uint32_t fake_launch(struct ts_vgpu_operation *op, uint32_t grid)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The device: streams in order, the legacy default stream, events by version, host functions,
- * engines and multiprocessors by the cost model, the limit of pending work, faults, forking.
+ * engines and multiprocessors by the cost model. Also the limit of pending work, faults, and
+ * forking.
  */
 #include <pthread.h>
 #include <time.h>

@@ -59,8 +59,8 @@ struct cred {
 };
 
 /*
- * The flags of an address space: before Linux 6.18 (FAKE_FLAGS undefined or 0), since 6.18 (1), and
- * as in no kernel (2), where the types do not name the flags.
+ * The flags of an address space. FAKE_FLAGS undefined or 0: before Linux 6.18. 1: since Linux 6.18.
+ * 2: as in no kernel, because the types do not name the flags.
  */
 typedef struct {
 	unsigned long __mm_flags[1];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel-peer MODE: makes one kernel event of each kind. test-kernel-peers.c executes it, also set-user-id and set-group-id, with the
- * descriptors of kernel-peer.h. Modes: `plain`; `undumpable`, its memory is not dumpable; `drop`, it gives up its set-id
- * credentials and executes itself.
+ * kernel-peer MODE: makes one kernel event of each kind. test-kernel-peers.c executes it, also
+ * set-user-id and set-group-id, with the descriptors of kernel-peer.h. Modes: `plain`;
+ * `undumpable`, its memory is not dumpable; `drop`, it gives up its set-id credentials and executes
+ * itself.
  */
 #include "test/unit/daemon/bpf/kernel-peer.h"
 

@@ -2,10 +2,10 @@
 /*
  * Kernel events and the credentials of their threads. A process of an ordinary user, the owner of a
  * feed, executes kernel-peer.c, which makes one event of each kind. The test runs that program
- * set-user-id and set-group-id, in the process itself and in a child of it, with memory that is not
- * dumpable, and in another process with the same number as the first. Events of memory and of
- * drivers come by the kernel's test of the attached programs (BPF_PROG_TEST_RUN), because the test
- * cannot produce their causes.
+ * set-user-id and set-group-id, in the process itself and in a child of it. It also runs it with
+ * memory that is not dumpable, and in another process with the same number as the first. Events of
+ * memory and of drivers come by the kernel's test of the attached programs (BPF_PROG_TEST_RUN),
+ * because the test cannot produce their causes.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -43,7 +43,9 @@ static const char *const program_names[PEER_N_PROGRAMS] = {
 	[PEER_WAIT_BEGUN] = "fence_wait_begun", [PEER_WAIT_OVER] = "fence_wait_over",
 };
 
-/* The folder with copies of kernel-peer, and what processes inherit from the test. */
+/*
+ * The folder with copies of kernel-peer, and the descriptors that processes inherit from the test.
+ */
 static struct {
 	char folder[32];
 	int folder_fd, shared_fd, plain_fd, setuid_fd, setgid_fd;

@@ -494,7 +494,9 @@ TS_TEST(losses)
 	done(system, &probes);
 }
 
-/* ---- who maps what --------------------------------------------------------------------------- */
+/*
+ * ---- processes and their mapped files ---------------------------------------------------------
+ */
 
 struct found {
 	pid_t pid;

@@ -300,7 +300,7 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 	ts_check(waits_for(&s, "user 61001 maps ", SECONDS));
 	mapper_begin(&victim, VICTIM, library.path, 1);
 	mapper_map(&victim);
-	/* The prober of a user who has no place left works, too. */
+	/* The prober of a user without a free place works, too. */
 	ts_check(waits_for(&s, library.seen, 2 * SECONDS));
 	mapper_end(&victim);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Places of a service's traces: files that processes open and pass, and directories of users.
- * Descriptors, names and directories of hostile users lead to no file of another user, delay
- * nobody, and leave the service alive.
+ * Descriptors, names and directories of hostile users lead to no file of another user, cause no
+ * delay, and leave the service alive.
  */
 #include "test/unit/harness.h"
 
@@ -395,7 +395,7 @@ TS_TEST(hello_of_before)
 	service_end(&s);
 }
 
-/* ---- what an owner does to a file that is written ---- */
+/* ---- an owner's changes to a file that is being written ---- */
 
 static void truncate_it(const struct world *w, int fd)
 {
@@ -608,8 +608,8 @@ TS_TEST(directory_of_anothers_making)
 	ts_check_int(unlink(w.trace), 0);
 	ts_check_int(rmdir(outside), 0);
 	/*
-	 * The directory belongs to a user who had the service's uid before, or others may write to
-	 * it.
+	 * The directory belongs to another user, left from an earlier owner of the service's uid,
+	 * or others may write to it.
 	 */
 	ts_check_int(mkdir(w.trace, 0755), 0);
 	ts_check_int(chown(w.trace, OTHER, OTHER), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Disk space of a service. Traces count for their users, finished traces are removed in the right
- * order and no other file is, shares end a recording cleanly, and the minimum of free disk space
+ * Disk space of a service. Traces count for their users. Finished traces are removed in the right
+ * order, and no other file is. Shares end a recording cleanly, and the minimum of free disk space
  * holds while many sessions write.
  */
 #include "test/unit/harness.h"
@@ -214,7 +214,7 @@ TS_TEST(only_traces)
 	shelf_end(&s);
 }
 
-/* Earlier versions gave these files to their users, who can change them at will. */
+/* Earlier versions gave these files to their users, and the owners can change them at will. */
 TS_TEST(flat_files)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -230,8 +230,8 @@ TS_TEST(flat_files)
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
 	/*
-	 * A lock by the owner does not keep such a file, and a size beyond its blocks costs nobody
-	 * space.
+	 * A lock by the owner does not keep such a file, and a size beyond its blocks does not
+	 * count.
 	 */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
@@ -325,7 +325,8 @@ TS_TEST(size_of_all)
 	ts_check_int(expire(&s), 1);
 	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70002/tracesmith-a-1.sbt"));
 	/*
-	 * With a smaller limit, each step removes the oldest trace of the user who then has most.
+	 * With a smaller limit, each step removes the oldest trace of the user with the most bytes
+	 * at that step.
 	 */
 	s.limits.retain_size = 60 * KIB;
 	ts_check_int(expire(&s), 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of users: ranges of subordinate uids, shares, and a service in which four subordinate
- * uids of one person get one person's share while another person is served.
+ * Accounts of users: ranges of subordinate uids, and shares. In a service four subordinate uids of
+ * one person get one person's share, while another person is served.
  */
 #include "test/unit/harness.h"
 

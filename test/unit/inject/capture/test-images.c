@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Capture of code that a program loads from a file. The image is the file as the driver read it, or
- * none; no read goes beyond the file's end, and no read waits for something that is not a regular
+ * none. No read goes beyond the file's end, and no read waits for something that is not a regular
  * file.
  */
 #include <elf.h>

@@ -227,8 +227,8 @@ TS_TEST(allocations)
 }
 
 /*
- * rows of 64 bytes, 4 of them to a plane; from (8, 1, 1) a box of 16 x 2 x 2: from byte 328 to the
- * end of its last row
+ * Rows of 64 bytes, 4 rows per plane. A box of 16 x 2 x 2 at (8, 1, 1) spans byte 328 to the end of
+ * the box's last row.
  */
 TS_TEST(accesses_of_boxes)
 {
