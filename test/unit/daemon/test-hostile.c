@@ -191,7 +191,7 @@ TS_TEST(one_user_locks_nobody_out)
 	ts_check_int(chmod(s.directory, 0711), 0);
 	pids[0] = hold_connections(s.inject, SOCK_SEQPACKET, 300, 65001, &release[0]);
 	pids[1] = hold_connections(s.control, SOCK_STREAM, 70, 65001, &release[1]);
-	/* That user gets the reason. */
+	/* The first user gets the reason. */
 	pid = fork();
 	if (!pid) {
 		ts_check_int(setuid(65001), 0);

@@ -289,7 +289,7 @@ static struct ts_exec_program *endless(struct maker *maker, struct ts_sbt_reader
 	PUT(maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
 	*ret_reader = maker_finish(maker);
 	ts_check_int(ts_exec_program_new(*ret_reader, 1, &program), 0);
-	/* One thread soon reaches a point that checks whether to go on. */
+	/* With one thread, the kernel soon reaches a point that checks whether to go on. */
 	for (size_t i = 0; i < program->n; i++)
 		if (program->operations[i].kind == TS_OPERATION_LAUNCH)
 			program->operations[i].block_x = 1;

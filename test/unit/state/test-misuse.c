@@ -150,7 +150,7 @@ TS_TEST(named_after_it_was_freed)
 	ts_misuses_free(misuses);
 }
 
-/* None of this is wrong, or provably wrong. */
+/* No access here is wrong, or provably wrong. */
 TS_TEST(what_is_not_proven_is_not_told)
 {
 	struct ts_misuses *misuses;

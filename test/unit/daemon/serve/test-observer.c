@@ -19,7 +19,7 @@
 #define ATTACKER 61001u
 #define VICTIM	 61011u
 #define SECONDS	 40u
-/* As many files as a few users could use up places with. */
+/* Number of files with which a few users could use up all places. */
 #define N_FAKES 300u
 
 /* ---- a service with its log ---- */

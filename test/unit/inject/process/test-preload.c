@@ -106,7 +106,7 @@ TS_TEST(exec_before_our_constructor)
 	ts_check_str(run(TEST_LIBRARY ":" TEST_EARLY, NULL, "echo not replaced"), "replaced\n");
 }
 
-/* Its needed libraries and exports, read from the file as the loader does. */
+/* The library's needed libraries and exports, read from the file as the loader does. */
 TS_TEST(needs_libc_and_exports_its_own_functions)
 {
 	static const char *const exports[] = {"InitializeInjection",

@@ -86,7 +86,7 @@ TS_TEST(free_threaded_builds)
 {
 	version = "3.13.0 experimental free-threading build (main)";
 	check_refused("free-threading");
-	/* Or as the table of offsets reports it. */
+	/* Here the table of offsets reports a free-threaded build. */
 	version = "3.13.0 (main)";
 	set_table(1);
 	check_refused("free-threaded");
