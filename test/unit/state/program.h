@@ -56,7 +56,7 @@ struct program {
 	unsigned int n_items;
 	/*
 	 * Each context has a device that runs n_at_once operations at a time, the most urgent ready
-	 * ones first; 0: no limit.
+	 * ones first; 0: each operation has its own device.
 	 */
 	unsigned int n_at_once;
 	bool has_limits; /* the trace has the limits of these devices */
