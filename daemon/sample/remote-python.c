@@ -647,9 +647,7 @@ uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 					  : merge_by_place(python, native, ret_frames);
 }
 
-/*
- * ---- new and free ------------------------------------------------------------------------------
- */
+/* ---- new and free --------------------------------------------------------------------------- */
 
 int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_text *text,
 			 void *data, struct ts_remote_python **ret_python)

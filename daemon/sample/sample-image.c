@@ -208,9 +208,7 @@ uint64_t ts_images_generation(const struct ts_images *images)
 	return images->generation;
 }
 
-/*
- * ---- queries -----------------------------------------------------------------------------------
- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 static const struct mapping *find(const struct ts_images *images, uint64_t address)
 {

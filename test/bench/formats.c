@@ -97,9 +97,7 @@ static int put_json(struct sink *sink, unsigned type, const void *row)
 	return put(sink, text, (size_t)n, false);
 }
 
-/*
- * ---- Perfetto: a message is built from its end, so that each length is known when it is written
- */
+/* ---- Perfetto: a message is built from its end, so that each length is known when it is written  */
 
 struct message {
 	uint8_t bytes[512];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash tables of map.h: random operations against lists that are searched from end to end, no memory, and keys made to collide.
+ * The hash tables of map.h: random operations against lists that are searched from end to end,
+ * lack of memory, and keys made to collide.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -396,8 +397,8 @@ TS_TEST(a_seed_survives_growth)
 }
 
 /*
- * Keys of 24 words. Flips of bit 63 of a word and of bits 63 and 63 - shift of the next cancel out if
- * words are taken in by an odd product and a shift, for any seed.
+ * Keys of 24 words. Flips of bit 63 of a word and of bits 63 and 63 - shift of the next word cancel
+ * out for any seed, if words are mixed in by an odd product and a shift.
  */
 static void make_hostile(unsigned shift, uint32_t number, uint64_t *ret_words)
 {

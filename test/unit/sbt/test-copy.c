@@ -106,9 +106,7 @@ static int cut(int fd, uint64_t from_ns, uint64_t to_ns)
 	return copy_of(&fd, 1, &options, &source, &report);
 }
 
-/*
- * ---- contents of a row, independent of the ids in it --------------------------------------------
- */
+/* ---- contents of a row, independent of the ids in it ---------------------------------------- */
 
 struct text {
 	char *bytes;

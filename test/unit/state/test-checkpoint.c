@@ -289,9 +289,7 @@ static void add_checkpoints(const struct trace *trace, int fd, struct ts_state_c
 	ts_sbt_append_free(append);
 }
 
-/*
- * ---- comparison ---------------------------------------------------------------------------------
- */
+/* ---- comparison ----------------------------------------------------------------------------- */
 
 static void check_op(const struct ts_state_current *a, const struct ts_state_current *b)
 {
@@ -458,9 +456,7 @@ TS_TEST(those_of_other_files_are_not_used)
 	close_all(&trace, fd);
 }
 
-/*
- * ---- bad checkpoints ----------------------------------------------------------------------------
- */
+/* ---- bad checkpoints ------------------------------------------------------------------------ */
 
 static size_t find_block(const struct ts_sbt_reader *reader, unsigned int type)
 {

@@ -312,9 +312,7 @@ static struct ts_kernel_process process_of(pid_t pid)
 	return process;
 }
 
-/*
- * ---- events that came ---------------------------------------------------------------------------
- */
+/* ---- events that came ----------------------------------------------------------------------- */
 
 struct seen {
 	uint64_t events[TS_BPF_N_PROGRAMS]; /* events of the program, from its start on */
@@ -619,9 +617,7 @@ TS_TEST(a_reused_pid_is_not_counted)
 	check_reused(&config_counted);
 }
 
-/*
- * ---- state of threads that ended ----------------------------------------------------------------
- */
+/* ---- state of threads that ended ------------------------------------------------------------ */
 
 static void run_inherited(enum peer_program program)
 {

@@ -494,9 +494,7 @@ TS_TEST(losses)
 	done(system, &probes);
 }
 
-/*
- * ---- processes and their mapped files ---------------------------------------------------------
- */
+/* ---- processes and their mapped files ------------------------------------------------------- */
 
 struct found {
 	pid_t pid;

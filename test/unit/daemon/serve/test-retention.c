@@ -145,10 +145,7 @@ static size_t expire(struct shelf *s)
 #define ALICE 70001u
 #define BOB   70002u
 
-/*
- * ---- files that count
- * -----------------------------------------------------------------------------
- */
+/* ---- files that count ----------------------------------------------------------------------- */
 
 TS_TEST(counts)
 {
@@ -229,10 +226,7 @@ TS_TEST(flat_files)
 	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
-	/*
-	 * A lock by the owner does not keep such a file, and a size beyond its blocks does not
-	 * count.
-	 */
+	/* The owner's lock keeps no such file, and a size beyond its blocks does not count. */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
@@ -243,10 +237,7 @@ TS_TEST(flat_files)
 	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
 	close(fd);
 	shelf_end(&s);
-	/*
-	 * If others may write to the directory, a file of another user may be any of that user's
-	 * files, so it stays.
-	 */
+	/* If others may write to the directory, a file of another user can be any, and stays. */
 	shelf_make(&s);
 	s.limits.retain_age = 10;
 	ts_check_int(chmod(s.directory, 01777), 0);
@@ -259,10 +250,7 @@ TS_TEST(flat_files)
 	shelf_end(&s);
 }
 
-/*
- * ---- files that are removed
- * -----------------------------------------------------------------------
- */
+/* ---- files that are removed ----------------------------------------------------------------- */
 
 TS_TEST(age)
 {
@@ -324,10 +312,7 @@ TS_TEST(size_of_all)
 	shelf_scan(&s);
 	ts_check_int(expire(&s), 1);
 	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && has(&s, "70002/tracesmith-a-1.sbt"));
-	/*
-	 * With a smaller limit, each step removes the oldest trace of the user with the most bytes
-	 * at that step.
-	 */
+	/* Each step removes the oldest trace of the user with the most bytes at that step. */
 	s.limits.retain_size = 60 * KIB;
 	ts_check_int(expire(&s), 2);
 	ts_check(has(&s, "70002/tracesmith-a-1.sbt") && !has(&s, "70001"));
@@ -459,10 +444,7 @@ TS_TEST(busy_ones_stay)
 	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 40);
 	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 30);
 	put_trace(&s, "70001/tracesmith-a-4.sbt", 16, 30);
-	/*
-	 * Any file of a trace may be read by a process; another daemon may write before and after
-	 * the scan.
-	 */
+	/* A process may read any file of a trace; another daemon may write it at any time. */
 	ts_check_int(stat(path_of(&s, "70001/tracesmith-a-1.1.sbt"), &status), 0);
 	s.busy = status.st_ino;
 	shelf_scan(&s);
@@ -701,10 +683,7 @@ static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
 	return answer;
 }
 
-/*
- * Bytes of the traces in the directory. A file with several names counts once; n_files counts the
- * names.
- */
+/* Bytes of the traces in the directory, a file with several names once; n_files counts names. */
 static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 {
 	uint64_t n_bytes = 0;
@@ -957,10 +936,7 @@ TS_TEST(floor_counts_what_was_taken)
 	rmdir(w.service.directory);
 }
 
-/*
- * Many sessions write at once as fast as they can. Each reserves a quarter of a MiB or more at a
- * time.
- */
+/* Many sessions write as fast as they can. Each reserves a quarter of a MiB or more at a time. */
 #define N_FLOODS 48u
 TS_TEST(floor)
 {
