@@ -2,7 +2,7 @@
 /*
  * host: the host computes between launches, 70 % of the time in preprocess() and 30 % in load(), by
  * the thread's CPU clock. The build compiles it with and without frame pointers, as C and as C++.
- * test/integration/test-sampled.py compares a profile with these shares.
+ * test/integration/test-host.py compares a profile with these shares.
  *
  *	host [ROUNDS [MS]]      rounds of MS milliseconds of processor time each (default: 20 of 50)
  *
