@@ -98,8 +98,9 @@ static pid_t as_user(uid_t uid, void (*run)(const struct service *s, void *data)
 
 	ts_check(pid >= 0);
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ts_check_int(setuid(uid), 0);
+		/* After setuid(), which clears it. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run(s, data);
 		_exit(0);
 	}

@@ -120,9 +120,10 @@ struct mapper {
 
 static void become(uid_t uid)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (setgroups(0, NULL) || setgid(uid) || setuid(uid))
 		_exit(1);
+	/* After setuid(), which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 static void say(int fd)
