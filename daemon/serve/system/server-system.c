@@ -58,6 +58,7 @@ static int start(struct ts_server *server, struct ts_recording *recording)
 int ts_server_open_system(struct ts_server *server)
 {
 	bool service = server->options.mode == TS_SERVER_SERVICE;
+	const char *why;
 	int r = 0;
 
 	if (!server->options.system || server->options.mode == TS_SERVER_PRIVATE)
@@ -66,8 +67,9 @@ int ts_server_open_system(struct ts_server *server)
 		r = open_recording(server);
 	/* A service with a full disk still serves its existing traces. */
 	if (r == -ENOSPC || r == -EDQUOT) {
+		why = server->observed ? ts_recording_why_full(server->observed) : NULL;
 		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
-			 strerror(-r));
+			 why ?: strerror(-r));
 	} else if (r) {
 		ts_log(TS_LOG_ERROR, "cannot keep what is seen of other processes in %s: %s",
 		       server->options.directory, strerror(-r));

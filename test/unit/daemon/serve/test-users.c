@@ -645,3 +645,20 @@ TS_TEST(subuids_traces)
 	ts_client_free(client);
 	world_end(&w);
 }
+
+/* A service with `--system` starts on a full disk, and reports why it observes no process. */
+TS_TEST(observing_on_a_full_disk)
+{
+	static const char *const options[][2] = {{"--system", "--keep-free=100000G"}, {NULL, NULL}};
+	struct ts_client *client;
+	Ts__Rpc__Answer *answer;
+	struct world w;
+
+	world_begin(&w, options);
+	client = client_as(0, &w);
+	ts_check_int(ts_client_status(client, &answer), 0);
+	ts_check(strstr(answer->status->system_missing, "no more of the disk is free"));
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	ts_client_free(client);
+	world_end(&w);
+}
