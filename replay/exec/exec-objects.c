@@ -78,10 +78,10 @@ int ts_exec_function(struct ts_exec_objects *functions, struct ts_state_map *han
 
 	if (!operation->name)
 		return again(handles, TS_EXEC_HANDLE_FUNCTION, operation, io,
-			     "its kernel is not there");
+			     "the function derives from another function that the capture lacks");
 	function.module = ts_state_map_find(handles, TS_EXEC_HANDLE_MODULE, operation->parent);
 	if (function.module == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	r = ts_exec_objects_add(functions, &function, sizeof(function), &i);
 	return r ?: ts_state_map_set(handles, TS_EXEC_HANDLE_FUNCTION, operation->object, i);
 }
@@ -157,17 +157,17 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 	struct fatbin header;
 
 	if (image->n < sizeof(header))
-		return "it is too short";
+		return "too short";
 	memcpy(&header, image->bytes, sizeof(header));
 	if (header.magic == WRAPPER_MAGIC)
-		return "it is a wrapper, which holds addresses";
+		return "a fatbin wrapper, which holds addresses of the captured process";
 	if (header.magic == FATBIN_MAGIC)
 		return header.header_bytes < sizeof(header) || header.header_bytes > image->n ||
 				       header.bytes > image->n - header.header_bytes
-			       ? "it is longer than what was captured of it"
+			       ? "longer than its captured bytes"
 			       : NULL;
 	if (!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image))
-		return "it is longer than what was captured of it";
+		return "longer than its captured bytes";
 	/* PTX text: ts_exec_program_content() adds a NUL. */
 	return NULL;
 }

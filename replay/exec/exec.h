@@ -20,10 +20,10 @@ extern "C" {
 #endif
 
 #define TS_EXEC_TEXT_BYTES 512u
-#define TS_EXEC_TIME_IS_UP "the time that a replay may take is over"
-#define TS_EXEC_WAITS                                                                            \
-	"its kernel only waits for memory that another operation is to write, and with --check " \
-	"and --schedules each operation is over before the next begins: without them it may end"
+#define TS_EXEC_TIME_IS_UP "the replay reached its time limit (--time-limit)"
+#define TS_EXEC_WAITS                                                                 \
+	"the kernel waits for memory that another operation writes; with --check or " \
+	"--schedules operations run one at a time: replay without these options"
 
 /* Inputs and outputs of an operation. */
 struct ts_exec_io {

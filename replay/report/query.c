@@ -408,35 +408,34 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		snprintf(ret_why, n, "the window ends before it begins");
 	else if (r == TS_QUERY_E_OUTSIDE)
 		snprintf(ret_why, n,
-			 "%.72s has nothing at that time: `tsctl info` tells how long it lasts",
+			 "%.72s holds nothing at that time; `tsctl info` prints its duration",
 			 path);
 	else if (r == TS_QUERY_E_TYPE)
-		snprintf(ret_why, n, "there is no type of row of such a name");
+		snprintf(ret_why, n, "no type of row has this name");
 	else if (r == TS_QUERY_E_UNKNOWN)
-		snprintf(ret_why, n, "this version does not know the question");
+		snprintf(ret_why, n, "this version does not know the query");
 	else if (r == TS_QUERY_E_MANY)
 		snprintf(ret_why, n,
-			 "the question asks for too much: at most %u parts of a timeline, at most "
-			 "%u lines of a list, at most %u rows by their length",
+			 "the query exceeds a limit: %u parts of a timeline, %u lines of a list, "
+			 "or %u rows by duration",
 			 MAX_PARTS, MAX_LISTED, TS_ROW_LONGEST_MAX);
 	else if (r == TS_E_GRAPH_NODES)
 		snprintf(ret_why, n,
-			 "%.72s holds more than %zu calls and operations there; take a part of it "
-			 "with --from and --to",
+			 "%.72s holds more than %zu calls and operations there, which is the "
+			 "limit; select a part with --from and --to",
 			 path, TS_GRAPH_MAX_NODES);
 	else if (ts_limit_text(r, error, limit))
 		snprintf(ret_why, n, "%.72s %s", path, limit);
 	else if (r == TS_SBT_E_NOT_SBT)
 		snprintf(ret_why, n, "%.72s is no trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
-		snprintf(ret_why, n, "%.72s is of a version that cannot be read: %s", path,
+		snprintf(ret_why, n, "%.72s has a version that this program cannot read: %s", path,
 			 error->text);
 	else if (r > 0 && error->code == r)
 		snprintf(ret_why, n, "%.72s is damaged at byte %" PRIu64 ": %s", path, error->off,
 			 error->text);
 	else if (r > 0)
-		snprintf(ret_why, n, "%.72s cannot be read: error %d, which nothing explains", path,
-			 r);
+		snprintf(ret_why, n, "cannot read %.72s: unknown error %d", path, r);
 	else
 		snprintf(ret_why, n, "cannot read %.72s: %s", path, strerror(-r));
 }

@@ -102,7 +102,7 @@ class Served(service.Service):
         result, plain = self.record([harness.app('pipeline', 'driver'), '3'])
         here, served = self.tsctl('replay', '--on', 'vgpu', plain), self.tsctl('replay', '--served', '--on', 'vgpu', plain)
         self.assertEqual((here.status, here.err, here.out), (served.status, served.err, served.out))
-        self.assertIn('nothing was captured', served.err)
+        self.assertIn('has no capture to replay', served.err)
         self.check_alive()
 
     def test_refused_by_name(self):
@@ -285,7 +285,7 @@ class Served(service.Service):
         ]
         self.start_daemon('--worker', self.answerer('exec cat %s >&3' % said))
         unknown = control.field(control.ERROR, control.number(1 << 3) + control.number(errno.EOPNOTSUPP << 1) +
-                                text_field(2, 'this version does not know the question'))
+                                text_field(2, 'this version does not know the query'))
         for lie in [*lies, None]:
             with self.subTest(lie):
                 bodies = [(unknown, 0)] if lie is None else [(control.field(REPLAY, lie), control.MORE),

@@ -19,7 +19,7 @@ static int find(const struct cuda_state *state, const struct ts_exec_io *io, uin
 	size_t i = ts_exec_allocations_find(&state->allocations, address, bytes);
 
 	if (i == SIZE_MAX)
-		return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
+		return ts_exec_refuse(io, "address 0x%llx, %llu bytes: outside of allocated memory",
 				      (unsigned long long)address, (unsigned long long)bytes);
 	*ret_one = &state->allocations.all[i];
 	return 0;
@@ -138,17 +138,18 @@ int ts_exec_cuda_alloc(void *userdata, const struct ts_row_operation *operation,
 		return r;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
 	    ts_exec_allocations_overlap(&state->allocations, one.start, one.bytes))
-		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+		return ts_exec_refuse(io, "address 0x%llx is in use or invalid",
 				      (unsigned long long)one.start);
 	device = cuda_context_at(state, one.context)->device;
 	if (one.bytes > state->memory_bytes[device])
-		return ts_exec_refuse(io, "the device's memory is spent");
+		return ts_exec_refuse(io, "the device is out of memory");
 	r = ts_exec_cuda_place(state, io, device, one.start, one.bytes, &why);
 	if (!r && why) {
 		r = ts_exec_cuda_result(state, io, state->driver.alloc(&one.at, one.bytes));
 		if (!r)
 			ts_exec_cuda_note(state,
-					  "0x%llx and the %llu bytes there lie at 0x%llx: %s",
+					  "the allocation at 0x%llx (%llu bytes) is at 0x%llx in "
+					  "the replay: %s",
 					  (unsigned long long)one.start,
 					  (unsigned long long)one.bytes, (unsigned long long)one.at,
 					  why);
@@ -173,7 +174,7 @@ int ts_exec_cuda_free(void *userdata, const struct ts_row_operation *operation,
 
 	if (i == SIZE_MAX || state->allocations.all[i].start != operation->dst ||
 	    state->allocations.all[i].owner)
-		return ts_exec_refuse(io, "nothing was allocated there");
+		return ts_exec_refuse(io, "the address to free is not the start of an allocation");
 	/* Any context and device may still access the memory. */
 	r = ts_exec_cuda_wait(state, io);
 	one = state->allocations.all[i];
@@ -264,7 +265,7 @@ static int copy_all(struct cuda_state *state, const struct ts_exec_io *io, struc
 		return copy_box(state, io, &from, &to, operation, stream);
 	}
 	if (operation->depth > MAX_SLICES)
-		return ts_exec_refuse(io, "its slices lie in no order that the device has");
+		return ts_exec_refuse(io, "the driver cannot copy this layout of slices");
 	for (uint64_t z = 0; !r && z < operation->depth; z++) {
 		struct side row = from, into = to;
 
@@ -342,7 +343,7 @@ int ts_exec_cuda_copy(void *userdata, const struct ts_row_operation *operation,
 	struct cuda_state *state = userdata;
 	struct side from = {.pitch = operation->src_pitch, .slice = operation->src_slice};
 	struct side to = {.pitch = operation->dst_pitch, .slice = operation->dst_slice};
-	const char *senseless = "its rows make no sense";
+	const char *senseless = "the sizes or pitches of the operation are invalid";
 	struct cuda_stream stream;
 	uint64_t extent;
 	int r = ts_exec_cuda_stream(state, operation, io, &stream);
@@ -378,7 +379,7 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (!ts_exec_fill_extent(operation, &width, &extent))
-		return ts_exec_refuse(io, "its rows make no sense");
+		return ts_exec_refuse(io, "the sizes or pitches of the operation are invalid");
 	r = ts_exec_cuda_reach(state, io, operation->dst, extent, &at);
 	if (r)
 		return r;
@@ -408,7 +409,7 @@ int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *opera
 	int r;
 
 	if (!io->content)
-		return ts_exec_refuse(io, "it has no content");
+		return ts_exec_refuse(io, "the trace lacks the bytes that the host wrote");
 	r = find(state, io, operation->dst, io->content->n, &one);
 	r = r ?: ts_exec_cuda_enter(state, one->context, io);
 	if (r || !io->content->n)

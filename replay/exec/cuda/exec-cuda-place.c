@@ -84,7 +84,9 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		struct cuda_range *range = &state->ranges[i];
 		void *wanted = (void *)(uintptr_t)range->start, *got;
 
-		range->why = i < MAX_RANGES ? NULL : "there are too many apart from each other";
+		range->why = i < MAX_RANGES ? NULL
+					    : "the capture has too many separate ranges of "
+					      "memory";
 		if (range->why)
 			continue;
 		got = mmap(wanted, range->end - range->start, PROT_NONE,
@@ -96,7 +98,7 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		/* A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint. */
 		if (got != MAP_FAILED)
 			munmap(got, range->end - range->start);
-		range->why = "this process has something there";
+		range->why = "this process already uses that address";
 	}
 	return r;
 }
@@ -125,10 +127,10 @@ void ts_exec_cuda_reserve(struct cuda_state *state)
 		if (range->why)
 			continue;
 		if (driver->reserve(&got, bytes, 0, range->start, 0)) {
-			range->why = "the driver does not reserve it";
+			range->why = "the driver cannot reserve that address";
 		} else if (got != range->start) {
 			(void)driver->unreserve(got, bytes);
-			range->why = "the driver reserves other addresses than it is asked for";
+			range->why = "the driver reserved another address than the requested one";
 		}
 	}
 }
@@ -268,7 +270,8 @@ int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, ui
 	int r = 0;
 
 	if (!is_placeable(address, bytes) || !range || range->why) {
-		*ret_why = range && range->why ? range->why : "no process has memory there";
+		*ret_why = range && range->why ? range->why
+					       : "no process can have memory at that address";
 		return 0;
 	}
 	*ret_why = NULL;
@@ -285,7 +288,8 @@ int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, ui
 			continue;
 		}
 		if (!(block->devices & 1u << device))
-			*ret_why = "it is beside memory of a device that this one does not reach";
+			*ret_why = "the same memory block holds memory of a device that this "
+				   "device cannot access";
 		at = block->start + block->bytes;
 	}
 	if (r || *ret_why) {

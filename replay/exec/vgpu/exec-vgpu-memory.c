@@ -24,7 +24,7 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 
 	r = ts_vgpu_alloc_at(context_at(state, context)->vgpu, address, bytes);
 	if (r == TS_VGPU_E_ADDRESS)
-		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+		return ts_exec_refuse(io, "address 0x%llx is in use or invalid",
 				      (unsigned long long)address);
 	r = ts_exec_vgpu_result(state, io, r);
 	if (r)
@@ -130,7 +130,7 @@ static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, ui
 	}
 	if (is_row && !left)
 		return 0;
-	return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
+	return ts_exec_refuse(io, "address 0x%llx, %llu bytes: outside of allocated memory",
 			      (unsigned long long)address, (unsigned long long)extent);
 }
 
@@ -233,7 +233,8 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		r = ts_exec_extent(operation, width, operation->depth, operation->src_pitch,
 				   operation->src_slice, &extent)
 			    ? check_reach(state, io, operation->src, extent, is_row)
-			    : ts_exec_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "the sizes or pitches of the operation are "
+						 "invalid");
 	}
 	if (!r && io->out) {
 		r = host_side(state, io->out, io->out_bytes, &copy.dst);
@@ -243,7 +244,8 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		r = ts_exec_extent(operation, width, operation->depth, operation->dst_pitch,
 				   operation->dst_slice, &extent)
 			    ? check_reach(state, io, operation->dst, extent, is_row)
-			    : ts_exec_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "the sizes or pitches of the operation are "
+						 "invalid");
 	}
 	r = r ?: copy_pieces(state, io, stream.vgpu, copy, is_row);
 	if (!r && io->out && copy.dst != (uint64_t)(uintptr_t)io->out)
@@ -271,7 +273,7 @@ int ts_exec_vgpu_fill(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (!ts_exec_fill_extent(operation, &width, &extent))
-		return ts_exec_refuse(io, "its rows make no sense");
+		return ts_exec_refuse(io, "the sizes or pitches of the operation are invalid");
 	r = check_reach(state, io, operation->dst, extent, operation->height <= 1);
 	while (!r && fill.width) {
 		uint64_t n = bytes_from(state, fill.dst) / fill.element_bytes;
@@ -295,7 +297,7 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 	int r;
 
 	if (!io->content)
-		return ts_exec_refuse(io, "it has no content");
+		return ts_exec_refuse(io, "the trace lacks the bytes that the host wrote");
 	r = check_reach(state, io, operation->dst, io->content->n, false);
 	r = r
 		    ?: ts_exec_vgpu_result(state, io,

@@ -29,7 +29,7 @@ static const char *operation_name(const struct ts_replay *replay,
 {
 	const char *name = ts_sbt_reader_string(replay->reader, row->name, NULL);
 
-	return name ? name : "what has no name";
+	return name ? name : "an operation without a name";
 }
 
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names)
@@ -149,7 +149,7 @@ static void fill_notes(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 	for (uint32_t i = 0; replay->last.first.found && i < last->n; i++)
 		if (!is_noted(notes, last->texts[i]))
 			to->notes[to->n_notes++] =
-				ts_pool_printf(&replay->pool, "in the last replay %s",
+				ts_pool_printf(&replay->pool, "in the last replay, %s",
 					       last->texts[i]);
 	if (notes->n_more)
 		TS_RPC_SET(to, more_notes, notes->n_more);
@@ -265,7 +265,7 @@ static void say_what_runs(struct ts_replay *replay)
 		return;
 	replay->is_said = true;
 	(void)ts_replay_complain(replay, false,
-				 "%s: now a device of this machine runs the code that is in it",
+				 "%s: a device of this machine now runs the code of the trace",
 				 replay->path);
 }
 
@@ -450,8 +450,8 @@ int ts_replay_exec(struct ts_replay *replay)
 
 	if (r)
 		return ts_replay_complain(replay, true,
-					  "--check: it is `all`, or some of races, init, bounds, "
-					  "order, with commas between");
+					  "--check: unknown check; use `all`, or a list of races, "
+					  "init, bounds and order, separated by commas");
 	if (replay->what)
 		r = ts_check_new(replay->what, &replay->check);
 	r = r ?: run_all(replay);

@@ -94,9 +94,9 @@ static void add_for_threads(struct ts_replay *replay, enum ts_ptx_choice_kind ki
 {
 	static const char *const remedies[] = {
 		[TS_PTX_CHOICE_BLOCKS] = "two launches: blocks of one launch have no order",
-		[TS_PTX_CHOICE_TURN] = ("barriers between what threads write and what others read: "
-					"`--check races` names both places"),
-		[TS_PTX_CHOICE_LANES] = "a reduction in a fixed order: nothing orders atomics",
+		[TS_PTX_CHOICE_TURN] = ("barriers between the writes and the reads of different "
+					"threads: `--check races` reports both places"),
+		[TS_PTX_CHOICE_LANES] = "a reduction in a fixed order: atomics have no order",
 	};
 
 	to->remedies = ts_pool_alloc(&replay->pool, 1, sizeof(*to->remedies));
