@@ -344,9 +344,9 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 		r = ts_vgpu_pool_alloc_wait(pool->vpool, vstream, bytes, MAX_WAIT_NS, dev_ptr);
 	if (r == TS_VGPU_E_NOT_READY) {
 		fprintf(stderr,
-			"tracesmith: virtual GPU: no memory for %zu bytes in stream order: what is freed was "
-			"waited for, and its streams have not come to it in 10 s (a GPU would make this "
-			"stream wait instead of the host)\n",
+			"tracesmith: virtual GPU: no memory for %zu bytes in stream order: the "
+			"queued frees did not run in 10 s (a GPU makes this stream wait instead of "
+			"the host)\n",
 			bytes);
 		r = TS_VGPU_E_OUT_OF_MEMORY;
 	}

@@ -256,7 +256,7 @@ static int cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 		return r;
 	if ((ts_ptx_types[c->from].bytes == 8 && !src64) ||
 	    (ts_ptx_types[c->to].bytes == 8 && !dst64))
-		return ts_ptx_bad(d, "a register of another size than the instruction's");
+		return ts_ptx_bad(d, "a register's size differs from the instruction's");
 	in.aux = cvt_aux(c);
 	in.flags = (uint8_t)((dst64 ? INSN_DST64 : 0) | (src64 ? INSN_SRC64 : 0));
 	ints = ts_ptx_types[c->from].klass != 'f' && ts_ptx_types[c->to].klass != 'f';

@@ -110,7 +110,7 @@ static int fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_operand *
 		return r ? r : ts_ptx_list_add(d, refs[0]);
 	}
 	if (o->kind != OPERAND_LIST || o->n_list != n || n > 8)
-		return ts_ptx_bad(d, "a fragment has another number of registers");
+		return ts_ptx_bad(d, "a fragment has the wrong number of registers");
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = write ? ts_ptx_dst(d, &o->list[i], ts_ptx_class_of(type), &refs[i])
 			  : ts_ptx_src(d, &o->list[i], type, &refs[i]);

@@ -15,7 +15,8 @@ static int matrix_rows(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "a matrix access with lanes 0x%08x only: it takes a whole warp",
+				    "a matrix access with lanes 0x%08x only: the instruction needs "
+				    "a whole warp",
 				    mask);
 	return ts_ptx_addresses(w, in, named, 16, write, rows);
 }
@@ -279,7 +280,9 @@ static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
+				    "wmma with lanes 0x%08x only: the instruction needs a whole "
+				    "warp",
+				    mask);
 	whole = find_whole_matrix(w, in, what, bits, false, &matrix);
 	for (uint32_t r = 0; whole && r < n; r++)
 		MOVE_REGISTER(load_elements, &matrix, what, r, per, bits, words[r])
@@ -321,7 +324,9 @@ static int wmma_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
+				    "wmma with lanes 0x%08x only: the instruction needs a whole "
+				    "warp",
+				    mask);
 	whole = find_whole_matrix(w, in, what, bits, true, &matrix);
 	for (uint32_t r = 0; r < in->n; r++) {
 		const void *s = ts_ptx_slot(w, list[r]);

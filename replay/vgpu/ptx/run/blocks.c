@@ -184,14 +184,14 @@ void ts_ptx_deadlock(struct ts_ptx_block *b)
 		w->current = 0;
 		if (s->state == SPLIT_BARRIER)
 			(void)ts_ptx_fault(w, s->pc - 1, lane, TS_PTX_FAULT_DEADLOCK,
-					   "barrier %u waits for threads that do not come: every "
+					   "barrier %u waits for threads that do not arrive: every "
 					   "thread of the block waits",
 					   s->barrier);
 		else
 			(void)ts_ptx_fault(
 				w, s->pc, lane, TS_PTX_FAULT_DEADLOCK,
-				"lanes 0x%08x wait for the others of member mask 0x%08x, "
-				"which do not come",
+				"lanes 0x%08x wait for the other lanes of member mask 0x%08x, "
+				"which do not arrive",
 				s->mask, s->members);
 		return;
 	}
@@ -251,7 +251,7 @@ void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 		total = atomic_fetch_add(&e->n_insns, worker->unreported) + worker->unreported;
 		if (total > l->max_warp_insns)
 			stop_for(worker, TS_PTX_FAULT_BUDGET,
-				 "the budget of warp instructions is spent");
+				 "the kernel used its budget of warp instructions");
 	}
 	if (l->max_watching_insns)
 		note_watching(worker, spins);
@@ -259,7 +259,7 @@ void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 	if (l->deadline_ns && monotonic_ns() > l->deadline_ns)
 		stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
 	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
-		stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
+		stop_for(worker, TS_PTX_FAULT_CANCELLED, "the caller cancelled the kernel");
 }
 
 uint64_t ts_ptx_block_at(struct ts_ptx_engine *e, uint64_t n)

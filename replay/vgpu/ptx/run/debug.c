@@ -302,7 +302,7 @@ int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *))
 				return ts_ptx_fault(w, w->pc,
 						    (uint32_t)__builtin_ctz(w->act | 1u << 31),
 						    TS_PTX_FAULT_CANCELLED,
-						    "the debugger was left");
+						    "the debugger ended the kernel");
 		}
 		w->slice = 1;
 		stop = loop(w);

@@ -250,7 +250,7 @@ static int kernel_get_attribute(void *node, int32_t attr,
 		value_out->priority = n->work.kernel.priority;
 		return 0;
 	default:
-		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+		return NOT_SERVED("attributes of kernel nodes except cooperative and priority",
 				  ON_A_REAL_GPU);
 	}
 }
@@ -278,7 +278,7 @@ static int kernel_set_attribute(void *node, int32_t attr,
 		n->work.kernel.priority = value->priority;
 		return 0;
 	default:
-		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+		return NOT_SERVED("attributes of kernel nodes except cooperative and priority",
 				  ON_A_REAL_GPU);
 	}
 }
