@@ -421,8 +421,8 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 			 MAX_PARTS, MAX_LISTED, TS_ROW_LONGEST_MAX);
 	else if (r == TS_E_GRAPH_NODES)
 		snprintf(ret_why, n,
-			 "%.72s holds more than %zu calls and operations there, which is the "
-			 "limit; select a part with --from and --to",
+			 "%.72s has more than %zu calls and operations; select a window with "
+			 "--from and --to",
 			 path, TS_GRAPH_MAX_NODES);
 	else if (ts_limit_text(r, error, limit))
 		snprintf(ret_why, n, "%.72s %s", path, limit);

@@ -290,8 +290,8 @@ static int give_report(struct ts_replay *replay, const struct ts_emulate_program
 	if (!r && !report->emulated->calls && !report->emulated->operations)
 		r = ts_replay_complain(
 			replay, false,
-			"%s: no call and no GPU operation to emulate; `tsctl info` lists the "
-			"contents of the trace",
+			"%s: no call and no GPU operation; `tsctl info` lists the rows of the "
+			"trace",
 			replay->path);
 	return r;
 }
@@ -309,8 +309,8 @@ int ts_replay_emulate(struct ts_replay *replay)
 		r = read_program(replay, &program);
 	if (r == TS_E_EMULATED)
 		r = ts_replay_complain(replay, true,
-				       "%s holds more than %zu calls and operations, which is the "
-				       "limit; select a part with --from and --to",
+				       "%s has more than %zu calls and operations; select a window "
+				       "with --from and --to",
 				       replay->path, TS_EMULATE_MAX_ITEMS)
 			    ?: 1;
 	r = r ?: run_all(replay, program, edits, &report);

@@ -450,8 +450,8 @@ int ts_replay_exec(struct ts_replay *replay)
 
 	if (r)
 		return ts_replay_complain(replay, true,
-					  "--check: unknown check; use `all`, or a list of races, "
-					  "init, bounds and order, separated by commas");
+					  "--check: expected `all`, or some of races, init, "
+					  "bounds, order, separated by commas");
 	if (replay->what)
 		r = ts_check_new(replay->what, &replay->check);
 	r = r ?: run_all(replay);
