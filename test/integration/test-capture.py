@@ -142,7 +142,7 @@ class Replay(harness.Case):
             result = harness.tsctl('replay', '--on', 'vgpu', '--json', path, env=harness.environment(TRACESMITH_VGPU_THREADS=threads))
             session = json.loads(result.out)
             self.assertEqual((result.status, session['verdict'], session['refusal']['kind']), (DIFFERS, 'differs', 'sync'), result)
-            self.assertIn('in kernel waits. Nothing in the replay writes it', session['refusal']['why'])
+            self.assertIn('in kernel waits. No operation of the replay writes this memory', session['refusal']['why'])
 
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])

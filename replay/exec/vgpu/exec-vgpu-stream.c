@@ -33,9 +33,9 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 				       ? ts_exec_refuse(io, "%s", TS_EXEC_WAITS)
 				       : ts_exec_refuse(
 						 io, "%s. %s", state->fault,
-						 "Nothing in the replay writes it: stores that "
-						 "the program's threads make while a kernel "
-						 "runs are not captured");
+						 "No operation of the replay writes this memory: a "
+						 "capture lacks the stores of the program's "
+						 "threads during a kernel");
 		if (io->fault)
 			*io->fault = ts_exec_fault_of_vgpu(r);
 		return ts_exec_refuse(io, "a kernel faulted: %s",

@@ -237,8 +237,7 @@ static void note_watching(struct ts_ptx_worker *worker, bool spins)
 	ts_ptx_set_only_watches(worker, worker->watching > l->max_watching_insns);
 	if (worker->only_watches &&
 	    (!l->watch || atomic_load_explicit(&l->watch->ends, memory_order_relaxed)))
-		stop_for(worker, TS_PTX_FAULT_WAITS,
-			 "all threads do nothing but wait for memory to change");
+		stop_for(worker, TS_PTX_FAULT_WAITS, "all threads only wait for memory to change");
 }
 
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
