@@ -270,7 +270,7 @@ static void refuse(struct out *out, int r, const struct ts_sbt_error *error,
 		snprintf(why, sizeof(why),
 			 "an element of the answer is larger than a message may be");
 	else
-		ts_query_why(path, r, error, query, why);
+		ts_query_why(path, r, error, why);
 	send_error(out,
 		   r == TS_QUERY_E_UNKNOWN	    ? -EOPNOTSUPP
 		   : r > 0 && r != TS_SBT_E_CORRUPT ? -EINVAL

@@ -399,7 +399,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 }
 
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
-		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES])
+		  char ret_why[TS_QUERY_WHY_BYTES])
 {
 	size_t n = TS_QUERY_WHY_BYTES;
 	char limit[TS_LIMIT_TEXT_BYTES];

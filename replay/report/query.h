@@ -90,11 +90,10 @@ uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment
 #define TS_QUERY_WHY_BYTES 400
 /*
  * Writes a one-line message for a person about `r`, a result of ts_query_run(). `path` is the
- * file's name, `error` the reader's ts_sbt_reader_error(), `query` the question. Cannot fail;
- * thread-safe.
+ * file's name, `error` the reader's ts_sbt_reader_error(). Cannot fail; thread-safe.
  */
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
-		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES]);
+		  char ret_why[TS_QUERY_WHY_BYTES]);
 
 #ifdef __cplusplus
 }
