@@ -230,12 +230,12 @@ int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret
 	struct ts_confined confined = {0};
 	int r;
 
-	*ret_what = "its limits";
+	*ret_what = "the resource limits";
 	r = set_limits(options);
 	if (r)
 		return r;
 	leave_root(&confined);
-	*ret_what = "the loss of capabilities";
+	*ret_what = "dropping capabilities";
 	r = drop_capabilities();
 	if (r)
 		return r;

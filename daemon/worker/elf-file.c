@@ -140,7 +140,7 @@ static int add_debug_info(struct ts_elf *elf, Elf *from)
 	add_alternate(elf);
 	r = ts_dwarf_new(elf->dwarf_data, &elf->dwarf);
 	if (!r && ts_dwarf_is_split(elf->dwarf))
-		elf->why = "its inlined functions are told by .dwo files, which are not read";
+		elf->why = "its inlined functions are in .dwo files, which are not read";
 	return r;
 }
 
@@ -162,8 +162,8 @@ int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf)
 	if (!r)
 		elf->link = dwelf_elf_gnu_debuglink(elf->main.elf, &elf->link_crc);
 	if (!r && elf->debug.elf && (r_debug || !is_own_debug_file(elf))) {
-		elf->why = r_debug ? "its debug file is no ELF file"
-				   : "its debug file is another file's";
+		elf->why = r_debug ? "its debug file is not an ELF file"
+				   : "its debug file belongs to another file";
 		image_close(&elf->debug);
 		elf->debug = (struct image){.fd = -1};
 	}

@@ -58,6 +58,7 @@ TS_DEFINE_CLEANUP(struct ts_worker *, ts_worker_freep, ts_worker_free)
  * 	-ETIMEDOUT	it took longer than deadline_ms and was killed
  * 	-ECONNRESET	it ended; the next request starts another
  * 	-EPROTO		its answer is invalid; it was killed
+ * 	-E2BIG		the request is larger than TS_WORKER_REQUEST_MAX_BYTES; it was not sent
  * 	-EPERM		this system cannot confine it: every later request fails too
  * 	others		it could not be started, or it answered with this error
  */

@@ -264,11 +264,11 @@ static void refuse(struct out *out, int r, const struct ts_sbt_error *error,
 
 	if (r == -EFBIG)
 		snprintf(why, sizeof(why),
-			 "the answer is larger than %" PRIu64 " bytes: ask for a part of it",
+			 "the answer is larger than %" PRIu64 " bytes; query a part of the trace",
 			 out->most);
 	else if (r == -EMSGSIZE)
 		snprintf(why, sizeof(why),
-			 "an element of the answer is larger than a message may be");
+			 "an element of the answer is larger than the limit of a message");
 	else
 		ts_query_why(path, r, error, why);
 	send_error(out,
@@ -335,7 +335,7 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 	int r;
 
 	if (!files->n || !is_file(files->fds[0])) {
-		send_error(out, -EINVAL, "what came is not the descriptor of a file");
+		send_error(out, -EINVAL, "the query has no descriptor of a regular file");
 		return;
 	}
 	r = ts_sbt_reader_open(files->fds[0], &reader, &error);
@@ -392,12 +392,13 @@ int ts_query_serve(int fd, int error, const char *part, uint64_t device_bytes)
 	out.request_id = frame.header.request_id;
 	request = ts__rpc__request__unpack(NULL, frame.header.n_bytes, frame.data);
 	if (error) {
-		snprintf(why, sizeof(why), "this system cannot confine who would answer: %s", part);
+		snprintf(why, sizeof(why), "this system cannot confine the worker; failed step: %s",
+			 part);
 		send_error(&out, -EPERM, why);
 	} else if (!request || request->body_case != TS__RPC__REQUEST__BODY_QUERY) {
 		send_error(&out, -EPROTO, "the request is malformed");
 	} else if ((request->query->body_case == TS__RPC__QUERY__BODY_REPLAY) != !!device_bytes) {
-		send_error(&out, -EPROTO, "it was started for another question");
+		send_error(&out, -EPROTO, "the worker was started for another kind of query");
 	} else {
 		out.most = request->query->max_bytes;
 		answer(&out, request->query, &files, device_bytes);

@@ -234,7 +234,7 @@ class Served(service.Service):
         self.start_daemon('--max-replay-ms', '300')
         late = self.tsctl('replay', '--served', '--on', 'vgpu', '--repeat', FOREVER, path)
         self.assertEqual((late.status, late.out, len(late.err.splitlines())), (2, '', 1), late)
-        self.assertIn('longer than is allowed', late.err)
+        self.assertIn('time limit (see --max-query-ms, --max-replay-ms)', late.err)
         self.check_alive()
         self.end(self.daemon, signal.SIGTERM)
         ready = self.path('ready')
