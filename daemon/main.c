@@ -183,7 +183,7 @@ static int parse_stacks(const char *text, uint32_t *command)
 	else if (!strcmp(text, "none"))
 		*command &= ~TS_COMMAND_STACKS;
 	else
-		return usage_error("--stacks is native or none, not", text);
+		return usage_error("--stacks accepts only native or none", text);
 	return 0;
 }
 
@@ -231,9 +231,9 @@ static bool is_pair(const char *text)
 static int parse_metadata(struct ts_server_options *server, const char *text)
 {
 	if (!is_pair(text))
-		return usage_error("--metadata takes KEY=VALUE, not", text);
+		return usage_error("--metadata accepts only KEY=VALUE", text);
 	if (server->n_metadata == TS_SERVER_MAX_METADATA)
-		return usage_error("too many of --metadata", NULL);
+		return usage_error("too many --metadata options", NULL);
 	server->metadata[server->n_metadata++] = text;
 	return 0;
 }
@@ -265,7 +265,7 @@ static int parse_symbols(struct arguments *arguments, int key, const char *value
 		return 0;
 	case OPTION_SYMBOLS:
 		if (strcmp(value, "end") && strcmp(value, "none"))
-			return usage_error("--symbols is end or none, not", value);
+			return usage_error("--symbols accepts only end or none", value);
 		arguments->server.no_symbols = !strcmp(value, "none");
 		return 0;
 	default:
@@ -283,7 +283,7 @@ static int parse_limit(struct ts_server_options *server, size_t i, const char *v
 
 static int parse_kernel_events(struct ts_server_options *server, const char *text)
 {
-	char why[192];
+	char why[320];
 
 	return ts_kernel_config_parse(text ? text : "all", &server->kernel_events, why, sizeof(why))
 		       ? usage_error("--kernel-events", why)
@@ -330,7 +330,7 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		return parse_metadata(server, value);
 	case OPTION_METADATA_IF_EMPTY:
 		if (!is_pair(value))
-			return usage_error("--metadata-if-empty takes KEY=VALUE, not", value);
+			return usage_error("--metadata-if-empty accepts only KEY=VALUE", value);
 		server->empty_metadata = value;
 		return 0;
 	case OPTION_DUMP_ON_MARK:
@@ -488,9 +488,11 @@ static int prepare_directory(struct ts_server_options *server)
 	if (!r && access(server->directory, W_OK | X_OK) < 0)
 		r = -errno;
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s; --directory names another",
+		ts_log(TS_LOG_ERROR,
+		       "cannot write traces to %s: %s%s; name another directory with --directory",
 		       server->directory, strerror(-r),
-		       r == -EPERM ? " (it is another user's, or others may write there)" : "");
+		       r == -EPERM ? " (it belongs to another user, or other users can write to it)"
+				   : "");
 	else
 		resolve_shares(server);
 	return r;
@@ -508,7 +510,7 @@ static int take_activation(struct ts_server_options *server)
 			 server->control_fd < 0)
 			server->control_fd = fd;
 		else
-			return usage_error("systemd passed a socket that is not expected", NULL);
+			return usage_error("systemd passed an unexpected socket", NULL);
 	}
 	return 0;
 }
@@ -604,7 +606,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	r = ts_server_run(&arguments.server);
 	if (r < 0) {
-		ts_log(TS_LOG_ERROR, "cannot go on: %s", strerror(-r));
+		ts_log(TS_LOG_ERROR, "the daemon ends because of an error: %s", strerror(-r));
 		return 1;
 	}
 	return r;

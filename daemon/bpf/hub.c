@@ -246,8 +246,8 @@ static void try_programs(struct ts_kernel_hub *hub)
 	if (!r)
 		return;
 	ts_kernel_config_names(hub->programs.loaded, names, sizeof(names));
-	snprintf(hub->programs.why, sizeof(hub->programs.why), "%s: they cannot be attached: %s",
-		 names, strerror(-r));
+	snprintf(hub->programs.why, sizeof(hub->programs.why),
+		 "%s: the eBPF programs cannot be attached: %s", names, strerror(-r));
 	hub->programs.loaded = 0;
 }
 
@@ -476,7 +476,7 @@ static void feed_take_tallies(struct ts_kernel_feed *feed)
 	int fd = feed->hub->programs.fds[TS_BPF_MAP_TALLIES];
 
 	if (feed_read_tallies(feed))
-		ts_log(TS_LOG_WARNING, "what was counted last is not kept: out of memory");
+		ts_log(TS_LOG_WARNING, "the last counts of kernel events are lost: out of memory");
 	for (size_t i = 0; i < feed->n_tallies; i++)
 		bpf_map_delete_elem(fd, &feed->tallies[i].key);
 }

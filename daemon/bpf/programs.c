@@ -286,10 +286,10 @@ const char *ts_bpf_credentials_obstacle(const struct btf *types)
 		if (!find_member(types, find_struct(types, needed[i].of), needed[i].member,
 				 MEMBER_DEPTH))
 			return "this kernel's types (" KERNEL_TYPES
-			       ") do not name the credentials of a thread";
+			       ") lack the credentials of a thread";
 	if (!has_dumpable(types))
 		return "this kernel's types (" KERNEL_TYPES
-		       ") do not name the flags of a process's memory (mm_struct.flags)";
+		       ") lack the flags of a process's memory (mm_struct.flags)";
 	return NULL;
 }
 
@@ -323,7 +323,7 @@ const char *ts_bpf_obstacle(void)
 	if (!stat("/proc/self/ns/time", &status) && status.st_ino != FIRST_TIME_NAMESPACE)
 		return "tracesmithd runs in a time namespace of its own: run it outside";
 	if (!has_types())
-		return "this kernel does not tell its types (" KERNEL_TYPES
+		return "this kernel does not publish its types (" KERNEL_TYPES
 		       "; CONFIG_DEBUG_INFO_BTF)";
 	return NULL;
 }
@@ -333,15 +333,14 @@ static const char *reason(int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		return "it takes CAP_BPF and CAP_PERFMON: run as root, or give tracesmithd both";
+		return "CAP_BPF and CAP_PERFMON are required: run as root, or give tracesmithd both";
 	case -ESRCH:
 	case -ENOENT:
-		return "this kernel has no such tracepoint";
+		return "this kernel lacks the tracepoint";
 	case -ENOSYS:
 		return "this kernel has no eBPF";
 	case -EAGAIN:
-		return "something interrupted the kernel again and again while it verified the "
-		       "program: try again";
+		return "signals interrupted the kernel's verification of the program: try again";
 	default:
 		return strerror(-error);
 	}
@@ -435,7 +434,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 			programs->loaded |= 1u << TS_BPF_STACKS;
 		else if (asked & 1u << TS_BPF_SCHED)
 			complain(programs, ts_kernel_program_name(TS_BPF_STACKS),
-				 "they are of what sched tells");
+				 "stacks require sched, which is missing");
 	}
 	return 0;
 }
@@ -591,8 +590,7 @@ static const char *why_absent(unsigned program)
 {
 	if (program == TS_BPF_DRIVER && geteuid() &&
 	    (!access(MODULE_TYPES "gpu_sched", F_OK) || !access(MODULE_TYPES "amdgpu", F_OK)))
-		return "the types of kernel modules take CAP_SYS_ADMIN, which a service that is "
-		       "not root does without; `sudo tsctl record` has it";
+		return "the types of kernel modules require CAP_SYS_ADMIN, which a service without root does not have; use `sudo tsctl record`";
 	return reason(-ENOENT);
 }
 

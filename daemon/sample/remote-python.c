@@ -92,7 +92,7 @@ static bool take_table(struct ts_remote_python *python, const struct ts_python_l
 	if (!ts_remote_read(python->pid, python->runtime, table, sizeof(table)) ||
 	    memcmp(table, TS_PYTHON_TABLE_COOKIE, 8) ||
 	    ts_word_in(table, TS_PYTHON_TABLE_VERSION) >> 16 != (0x0300u | layout->minor)) {
-		set_why(python, "this Python's table of offsets is of another version");
+		set_why(python, "this Python's table of offsets has another version");
 		return false;
 	}
 	if (ts_word_in(table, TS_PYTHON_TABLE_FREE_THREADED)) {
@@ -147,7 +147,7 @@ static void find_interpreter(struct ts_remote_python *python)
 			      &python->evaluator, &python->evaluator_bytes, &path))
 		return;
 	if (!find_minor(python, path, &minor)) {
-		set_why(python, "the version of this Python is not known");
+		set_why(python, "the version of this Python is unknown");
 		return;
 	}
 	for (size_t i = 0; i < TS_ARRAY_LEN(ts_python_layouts); i++) {

@@ -274,8 +274,8 @@ static int read_lines(struct table *table, const char *path)
 	if (r != -E2BIG)
 		return r;
 	ts_log(TS_LOG_WARNING,
-	       "%s: only the first %u ranges are known; each uid of the others is a user", path,
-	       SUBUID_MAX_LINES);
+	       "%s: only the first %u ranges are used; each uid outside them counts as a user",
+	       path, SUBUID_MAX_LINES);
 	return 0;
 }
 
@@ -433,7 +433,8 @@ static void look_again(struct ts_subuid *subuid)
 	 */
 	subuid->is_read = r != -EMFILE && r != -ENFILE && r != -ENOMEM;
 	if (r)
-		ts_log(TS_LOG_WARNING, "%s cannot be read: %s; ranges stay as they were",
+		ts_log(TS_LOG_WARNING,
+		       "cannot read %s: %s; the ranges that were read before stay in use",
 		       subuid->subuid_path, strerror(-r));
 }
 

@@ -258,7 +258,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
 	struct answer_capabilities capabilities;
 	uint64_t n_bytes = server->n_bytes;
-	char full[] = "the file takes no more: the daemon's log says why";
+	char full[] = "the daemon cannot write more to the file; the daemon's log has the reason";
 	char kernel_events[64];
 	int r;
 

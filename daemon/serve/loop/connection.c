@@ -277,9 +277,9 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 		if (n == -EAGAIN)
 			return 0;
 		if (n == -EBUSY)
-			ts_client_connection_error(client, CONNECTION_FIRST_REQUEST, -EBUSY,
-						   "busy: too many descriptors that this user "
-						   "passed are not closed yet");
+			ts_client_connection_error(
+				client, CONNECTION_FIRST_REQUEST, -EBUSY,
+				"busy: too many descriptors that this user passed are still open; retry later");
 		if (n <= 0) {
 			hang_up(client);
 			return 0;

@@ -79,7 +79,7 @@ static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 	/* A user's session can be in another user's recording, if a program changed its user. */
 	if (!ts_identity_may_see(&client->credentials, recording->uid)) {
 		ts_client_connection_error(client, request_id, -EACCES,
-					   "the recording is another user's");
+					   "the recording belongs to another user");
 		return false;
 	}
 	return true;
@@ -110,8 +110,9 @@ static void ask_recording(struct ts_client_connection *client, uint32_t request_
 	if (r) {
 		ts_client_connection_error(
 			client, request_id, r,
-			r == -E2BIG ? "the recording is in too many files to be served"
-				    : "its trace cannot be opened");
+			r == -E2BIG
+				? "the recording has too many files for one query; query its files one by one"
+				: "the daemon cannot open the session's trace");
 		return;
 	}
 	query->has_in_file = trace->number != 0;
@@ -134,7 +135,8 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 		return;
 	r = ts_recording_open(trace->recording, &fd);
 	if (r) {
-		ts_client_connection_error(client, request_id, r, "its trace cannot be opened");
+		ts_client_connection_error(client, request_id, r,
+					   "the daemon cannot open the session's trace");
 		return;
 	}
 	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,
@@ -269,7 +271,8 @@ static struct control_pending *add_pending(struct ts_client_connection *client, 
 	struct control_pending *pending;
 
 	if (client->n_pending >= client->server->options.limits.max_requests) {
-		ts_client_connection_error(client, request_id, -EBUSY, "too many requests at once");
+		ts_client_connection_error(client, request_id, -EBUSY,
+					   "busy: too many waiting requests (see --max-requests)");
 		return NULL;
 	}
 	pending = calloc(1, n_bytes);
@@ -322,7 +325,7 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	}
 	if (n_found > 1 && !server->recording) {
 		ts_client_connection_error(client, request_id, -ENOTUNIQ,
-					   "several sessions: name one");
+					   "the daemon has several sessions; name one");
 		return -ENOTUNIQ;
 	}
 	*ret_trace = (struct control_trace){0};
@@ -339,7 +342,8 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	else if (!found && !server->recording && (number || pid))
 		recording = ts_server_find_ended(client->server, &client->credentials, number, pid);
 	if (!found && !recording) {
-		ts_client_connection_error(client, request_id, -ENOENT, "no such session");
+		ts_client_connection_error(client, request_id, -ENOENT,
+					   "the daemon has no such session");
 		return -ENOENT;
 	}
 	ret_trace->recording = recording;
@@ -397,7 +401,7 @@ static void start_query(struct ts_client_connection *client, const struct ts_fra
 
 	if (files.n && (query->has_session || query->has_pid)) {
 		ts_client_connection_error(client, header->request_id, -EINVAL,
-					   "a session or a file, not both");
+					   "a query names a session or a file, not both");
 		return;
 	}
 	if (files.n) {
@@ -512,10 +516,11 @@ static void window(struct ts_client_connection *client, uint32_t request_id, boo
 	int r;
 
 	if (strcmp(request->capture, "replay") != 0 || request->kernel_events) {
-		ts_client_connection_error(client, request_id, -EINVAL,
-					   request->kernel_events
-						   ? "a window, or kernel events: not both"
-						   : "what is captured is called `replay`");
+		ts_client_connection_error(
+			client, request_id, -EINVAL,
+			request->kernel_events
+				? "a request opens a capture window or changes kernel events, not both"
+				: "the capture of a window is `replay`");
 		return;
 	}
 	if (all && server->recording &&
@@ -536,8 +541,7 @@ static void window(struct ts_client_connection *client, uint32_t request_id, boo
 	if (n_without && !n) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
-			"it was not begun with `--capture window` (TRACESMITH_CAPTURE=window), so "
-			"that what it has alive is not known");
+			"the process was not started with `--capture window` (TRACESMITH_CAPTURE=window), so its live objects are not known");
 		return;
 	}
 	r = ts_answer_switched(n, n_changed, 0, false, &packed, &n_bytes);
@@ -576,8 +580,7 @@ static void switch_recording(struct ts_client_connection *client, uint32_t reque
 	if (!all && find_observed(client, request->session, request->pid, &observed)) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
-			"nobody preloaded it: what is seen of it from outside is stopped and "
-			"started with all others, without a pid");
+			"the process has no preloaded libtsinject.so: its recording from outside starts and stops only with all others; omit the pid");
 		return;
 	}
 	pending = add_pending(client, request_id, kind, wait_ms);
@@ -625,7 +628,7 @@ static void finish(struct ts_client_connection *client, uint32_t request_id,
 		if (!request->metadata[i]->key || !request->metadata[i]->value ||
 		    ts_sbt_writer_metadata(server->recording->writer, request->metadata[i]->key,
 					   request->metadata[i]->value))
-			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
+			ts_log(TS_LOG_ERROR, "cannot write metadata to %s",
 			       server->recording->path);
 	if (add_pending(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
 		server->finish(server, request->has_timeout_ms ? request->timeout_ms : 0);

@@ -48,8 +48,7 @@ static bool has_capacity(struct ts_server *server)
 
 	if (is_full && !server->porter_full)
 		ts_log(TS_LOG_WARNING, "no connection is accepted: %s",
-		       "the descriptors that users passed and that wait to be closed are as many as "
-		       "LimitNOFILE= allows");
+		       "the descriptors that users passed and that are still open reach LimitNOFILE=");
 	server->porter_full = is_full;
 	return !is_full;
 }
@@ -101,9 +100,9 @@ static int serve_peer(struct ts_server *server, const struct ts_incoming *incomi
 	const char *why = NULL;
 
 	if (server->finishing)
-		why = "the recording is over";
+		why = "the recording has ended";
 	else if (!ts_user_take(user, TS_RESOURCE_CONNECTIONS, 1))
-		why = "busy: too many connections that say nothing";
+		why = "busy: too many connections without a session (see --max-connections)";
 	else if (!ts_user_take(user, TS_RESOURCE_PLACES, 1)) {
 		ts_user_give(user, TS_RESOURCE_CONNECTIONS, 1);
 		why = "busy: too many processes of this user at once (see --max-sessions-user)";
@@ -120,7 +119,8 @@ static int serve_client(struct ts_server *server, const struct ts_incoming *inco
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))
 		return ts_client_connection_new(server, incoming, owner, &ts_control_handlers);
-	ts_client_connection_reject(server, incoming, "busy: too many clients at once");
+	ts_client_connection_reject(server, incoming,
+				    "busy: too many clients at once (see --max-clients)");
 	ts_user_unref(incoming->user);
 	return -EBUSY;
 }
@@ -197,8 +197,8 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 	if (!path)
 		return ts_error_origin(-EINVAL);
 	if (strlen(path) >= sizeof(address.sun_path)) {
-		ts_log(TS_LOG_ERROR, "%s: a socket's path has at most %zu bytes", path,
-		       sizeof(address.sun_path) - 1);
+		ts_log(TS_LOG_ERROR, "cannot listen at %s: a socket's path has at most %zu bytes",
+		       path, sizeof(address.sun_path) - 1);
 		return ts_error_origin(-ENAMETOOLONG);
 	}
 	strcpy(address.sun_path, path);

@@ -167,7 +167,8 @@ static void note_refused(struct ts_peer *peer, const char *why)
 	r = begin_recording(peer, NULL);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+		ts_log(TS_LOG_ERROR, "cannot add the unrecorded process to the trace: %s",
+		       strerror(-r));
 }
 
 static void refuse(struct ts_peer *peer, int error, const char *why)
@@ -205,14 +206,14 @@ static const char *may_begin(struct ts_peer *peer)
 	const struct ts_limits *limits = &server->options.limits;
 
 	if (peer->session)
-		return "this connection has its session already";
+		return "this connection already has a session";
 	if (server->finishing)
-		return "the recording is over";
+		return "the recording has ended";
 	if (server->recording && ts_recording_why_full(server->recording))
 		return ts_recording_why_full(server->recording);
 	if (server->options.mode == TS_SERVER_SERVICE &&
 	    !ts_recording_has_disk(server->options.directory, limits))
-		return "no more of the disk is free than is to stay so (see --keep-free)";
+		return TS_RECORDING_NOTHING_FREE;
 	return ts_server_may_keep(server, peer->user);
 }
 
@@ -257,12 +258,14 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	if (hello->major != TS_ABI_MAJOR) {
-		refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
+		refuse(peer, -EPROTONOSUPPORT,
+		       "its libtsinject.so has another major version of the session ABI; use the one installed with this daemon");
 		return;
 	}
 	if (fds[0] < 0) {
 		refuse(peer, -EBADF,
-		       n_fds ? "not a memfd" : "no session memory came with its HELLO");
+		       n_fds ? "the session memory is not a memfd"
+			     : "its HELLO carries no session memory");
 		return;
 	}
 	r = ts_memory_open(fds[0], server->options.limits.max_session_bytes, &memory, &why);
@@ -325,7 +328,8 @@ static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 						 (enum ts_empty_reason)note.reason, note.program,
 						 note.text);
 		if (r)
-			ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+			ts_log(TS_LOG_ERROR, "cannot add the unrecorded process to the trace: %s",
+			       strerror(-r));
 	}
 	ts_peer_free(peer);
 }
@@ -344,7 +348,8 @@ static void take_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	if (n_bytes < sizeof(packet.header) || packet.header.magic != TS_HANDSHAKE_MAGIC ||
 	    packet.header.n_bytes != n_bytes) {
 		if (!peer->session)
-			refuse(peer, -EPROTO, "it does not speak the handshake");
+			refuse(peer, -EPROTO,
+			       "its message does not have the format of the handshake");
 		return;
 	}
 	switch (packet.header.type) {
@@ -397,7 +402,7 @@ static bool receive(struct ts_peer *peer)
 		return false;
 	if (n == -EBUSY && !peer->session) {
 		refuse(peer, -EBUSY,
-		       "busy: too many descriptors that this user passed are not closed yet");
+		       "busy: too many descriptors that this user passed are still open; retry later");
 		return false;
 	}
 	if (n <= 0) {
@@ -510,7 +515,7 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
 		if (ts_recording_finish(recording))
-			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
+			ts_log(TS_LOG_ERROR, "%s is incomplete: %s", recording->path,
 			       strerror(-recording->error));
 		else if (recording->cut_short)
 			ts_log(TS_LOG_WARNING, "%s ends before its process: %s", recording->path,
@@ -551,6 +556,6 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns)
 		if (ts_session_ended(peer->session, &how, &why))
 			session_over(peer, how, why);
 	} else if (now_ns - peer->since_ns > PEER_HELLO_MAX_NS) {
-		refuse(peer, -ETIMEDOUT, "it connected and said nothing");
+		refuse(peer, -ETIMEDOUT, "it connected and sent no HELLO within 10 s");
 	}
 }

@@ -165,12 +165,13 @@ static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 	struct ts_client_connection *client = question->client;
 
 	if (!is_answer(question, frame, more)) {
-		fail(question, -EPROTO, "the worker's answer makes no sense");
+		fail(question, -EPROTO, "the worker's answer is malformed");
 		return false;
 	}
 	question->n_bytes += frame->header.n_bytes;
 	if (more && question->n_bytes > question->most_bytes) {
-		fail(question, -EFBIG, "the answer is larger than this daemon allows");
+		fail(question, -EFBIG,
+		     "the answer is larger than its limit (see --max-query-bytes); query a part of the trace");
 		return false;
 	}
 	if (!more)
@@ -199,7 +200,7 @@ static void read_answers(struct ts_question *question)
 			continue;
 		}
 		if (r != TS_FRAME_E_MORE) {
-			fail(question, -EPROTO, "the worker's answer makes no sense");
+			fail(question, -EPROTO, "the worker's answer is malformed");
 			return;
 		}
 		if (n_reads++ == ROUND_READS)
@@ -356,7 +357,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	int r;
 
 	if (!ts_user_take(user, TS_RESOURCE_QUERIES, 1)) {
-		*ret_why = "busy: too many queries at once";
+		*ret_why = "busy: too many queries at once (see --max-queries)";
 		return -EBUSY;
 	}
 	question = calloc(1, sizeof(*question));
@@ -388,7 +389,7 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 	server->questions = question;
 	r = start(question, query, files);
 	if (r) {
-		*ret_why = "who would answer it cannot be started";
+		*ret_why = "the worker for the query cannot be started";
 		question->client = NULL;
 		settle(question);
 		return r;
@@ -465,7 +466,8 @@ static void fail_late(struct ts_question *question)
 	if (question->is_cancelled)
 		fail(question, -ECANCELED, "cancelled");
 	else
-		fail(question, -ETIMEDOUT, "it takes longer than is allowed");
+		fail(question, -ETIMEDOUT,
+		     "the query reached its time limit (see --max-query-ms, --max-replay-ms)");
 }
 
 void ts_questions_check(struct ts_server *server, uint64_t now_ns)

@@ -54,7 +54,8 @@ static void describe_empty(struct ts_server *server)
 	if (server->options.empty_metadata &&
 	    !(counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET]) &&
 	    describe(server, server->options.empty_metadata))
-		ts_log(TS_LOG_ERROR, "%s does not say why it is empty", server->recording->path);
+		ts_log(TS_LOG_ERROR, "cannot write to %s why it has no GPU work",
+		       server->recording->path);
 }
 
 static void finish(struct ts_server *server)
@@ -75,7 +76,7 @@ static void finish(struct ts_server *server)
 					       TS_SERVER_SYMBOLS_MS, ts_end_signal_ns(server->end));
 		error = ts_recording_finish(server->recording);
 		if (error)
-			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
+			ts_log(TS_LOG_ERROR, "%s is incomplete: %s", server->recording->path,
 			       strerror(-error));
 	}
 	for (client = server->clients; client; client = ts_client_connection_next(client))
@@ -101,8 +102,8 @@ static void unlink_sockets(struct ts_server *server)
 static _Noreturn void exit_at_once(struct ts_server *server)
 {
 	ts_log(TS_LOG_ERROR,
-	       "the end takes too long: the files of %" PRIu32
-	       " sessions lack their last rows, and files that are not finished stay so",
+	       "the daemon took too long to finish and exits now: the files of %" PRIu32
+	       " sessions lack their last rows; `tsctl repair` completes unfinished files",
 	       __atomic_load_n(&server->n_peers, __ATOMIC_RELAXED));
 	unlink_sockets(server);
 	_exit(1);
@@ -255,7 +256,7 @@ static int on_porter(sd_event_source *source, int fd, uint32_t events, void *dat
 {
 	struct ts_server *server = data;
 
-	ts_log(TS_LOG_ERROR, "the process that receives descriptors is gone: the daemon ends");
+	ts_log(TS_LOG_ERROR, "the process that receives descriptors has ended: the daemon ends");
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	server->exit_status = 1;
 	begin_finish(server, 0);
@@ -323,7 +324,7 @@ static void listen_private(struct ts_server *server)
 		r = ts_listen_control(server, -1);
 	}
 	if (r)
-		ts_log(TS_LOG_WARNING, "nobody can ask for this recording: %s", strerror(-r));
+		ts_log(TS_LOG_WARNING, "tsctl cannot ask for this recording: %s", strerror(-r));
 }
 
 static int open_sockets(struct ts_server *server)
@@ -399,14 +400,15 @@ static void confine(const struct ts_server *server)
 	if (server->options.mode != TS_SERVER_SERVICE)
 		return;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		ts_log(TS_LOG_WARNING, "processes of the same user may look into the service: %s",
+		ts_log(TS_LOG_WARNING,
+		       "cannot protect the service's memory from other processes of its user: %s",
 		       strerror(errno));
 	if (!(server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE))
 		return;
 	/* Before Linux 5.11, BPF maps count as locked memory. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	if (ts_capability_drop(TS_CAPABILITY_SYS_RESOURCE))
-		ts_log(TS_LOG_WARNING, "CAP_SYS_RESOURCE cannot be given up");
+		ts_log(TS_LOG_WARNING, "cannot drop CAP_SYS_RESOURCE");
 }
 
 /*
@@ -432,8 +434,8 @@ static void count_descriptors(struct ts_server *server)
 	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
 		return;
 	ts_log(TS_LOG_WARNING,
-	       "%" PRIu64 " open files are allowed: no more than %" PRIu64
-	       " sessions at once, a quarter of them one user's, instead of %" PRIu64
+	       "the limit of %" PRIu64 " open files allows %" PRIu64
+	       " sessions at once, a quarter of them for one user, instead of %" PRIu64
 	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
 	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
 	limits->max_sessions = most;

@@ -40,7 +40,8 @@ static void *wipe(void *data)
 	struct stat status;
 
 	if (!fstat(fd, &status) && !status.st_nlink && ftruncate(fd, 0) < 0)
-		ts_log(TS_LOG_DEBUG, "a removed trace keeps its blocks: %s", strerror(errno));
+		ts_log(TS_LOG_DEBUG, "cannot free the blocks of a removed trace: %s",
+		       strerror(errno));
 	close(fd);
 	return NULL;
 }
@@ -121,7 +122,7 @@ int ts_server_expire_open(struct ts_server *server)
 		return r;
 	r = ts_retention_scan(server->retention);
 	if (r)
-		ts_log(TS_LOG_WARNING, "%s: not all traces of before are known: %s",
+		ts_log(TS_LOG_WARNING, "cannot count all earlier traces in %s: %s",
 		       server->options.directory, strerror(-r));
 	r = sd_event_add_time_relative(server->event, &server->retention_timer, CLOCK_MONOTONIC, 0,
 				       0, on_timer, server);
@@ -146,7 +147,9 @@ void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
 			  struct ts_recording_files *files)
 {
 	if (server->retention && ts_retention_add(server->retention, user, files->paths, files->n))
-		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", files->paths[0]);
+		ts_log(TS_LOG_WARNING,
+		       "%s is no longer counted in the limits of the disk: out of memory",
+		       files->paths[0]);
 	ts_recording_files_deinit(files);
 }
 
@@ -158,7 +161,9 @@ void ts_server_keep(struct ts_server *server, struct ts_recording *recording)
 		return;
 	ts_recording_uncount(recording);
 	if (ts_recording_files(recording, &files)) {
-		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", recording->path);
+		ts_log(TS_LOG_WARNING,
+		       "%s is no longer counted in the limits of the disk: out of memory",
+		       recording->path);
 		return;
 	}
 	ts_server_keep_files(server, recording->user, &files);
@@ -199,8 +204,7 @@ const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user)
 	if (!reserve_trace(user)) {
 		expire_for(server, user);
 		if (!reserve_trace(user))
-			return "the share of the disk is used up by traces (see "
-			       "--max-disk-bytes-user, --max-disk-files)";
+			return "the traces' share of the disk is used up (see --max-disk-bytes, --max-disk-bytes-user, --max-disk-files)";
 	}
 	release_trace(user);
 	return NULL;

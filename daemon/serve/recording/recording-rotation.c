@@ -221,7 +221,7 @@ static int rotate_and_tidy(struct ts_recording *recording, uint64_t now)
 	if (r) {
 		if (!recording->rotation_failed)
 			ts_log(TS_LOG_WARNING,
-			       "%s: cannot go on in another file: %s; it grows on as one",
+			       "%s: cannot start the next file of the recording: %s; the current file continues",
 			       recording->path, strerror(-r));
 		recording->rotation_failed = true;
 		__atomic_store_n(&recording->rotate_after_ns, now + TRY_AGAIN_NS, __ATOMIC_RELAXED);
@@ -447,7 +447,8 @@ int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files 
 	int r;
 
 	if (recording->is_theirs) {
-		ts_log(TS_LOG_WARNING, "%s: no dump is made of a file that its process opened",
+		ts_log(TS_LOG_WARNING,
+		       "%s: the daemon does not dump a file that its process opened",
 		       recording->path);
 		return -EOPNOTSUPP;
 	}
@@ -461,8 +462,7 @@ int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files 
 		dump_count(recording);
 	pthread_mutex_unlock(&recording->rotating);
 	if (r)
-		ts_log(TS_LOG_ERROR, "%s: no dump could be made: %s", recording->path,
-		       strerror(-r));
+		ts_log(TS_LOG_ERROR, "%s: cannot write a dump: %s", recording->path, strerror(-r));
 	else
 		*ret_files = files;
 	return r;

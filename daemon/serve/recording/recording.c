@@ -265,7 +265,7 @@ void ts_recording_grant(const struct ts_recording *recording)
 	/* A file system without access control lists is logged at the first file. */
 	if (r)
 		ts_log(r == -EOPNOTSUPP ? TS_LOG_DEBUG : TS_LOG_WARNING,
-		       "%s stays the daemon's own: %s", recording->path, strerror(-r));
+		       "only the daemon can read %s: %s", recording->path, strerror(-r));
 }
 
 int ts_recording_quantum(struct ts_recording *recording, uint64_t ns)
@@ -351,7 +351,7 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 		snprintf(recording->names_missing, sizeof(recording->names_missing), "%s",
 			 r == -ENOENT ? "tracesmith-worker is not installed"
 			 : r < 0      ? strerror(-r)
-				      : "the file cannot be read");
+				      : "the trace cannot be read");
 	if (*recording->names_missing)
 		ts_log(TS_LOG_WARNING, "%s: stacks have no names: %s", recording->path,
 		       recording->names_missing);
@@ -492,7 +492,7 @@ const char *ts_recording_why_full(const struct ts_recording *recording)
 	case -EDQUOT:
 		return "the disk quota is used up";
 	case -EFBIG:
-		return "the file came to the limit that is set for its size";
+		return "the file reached its size limit (--max-file-bytes, ulimit -f)";
 	default:
 		return __atomic_load_n(&recording->nothing_free, __ATOMIC_RELAXED)
 			       ? TS_RECORDING_NOTHING_FREE
@@ -508,8 +508,7 @@ void ts_recording_look(struct ts_recording *recording)
 	    __atomic_exchange_n(&recording->removed, true, __ATOMIC_RELAXED))
 		return;
 	ts_log(TS_LOG_WARNING,
-	       "%s was removed while it is written: what is recorded goes on into it and is gone with it; "
-	       "stop what is recorded, or begin a new recording",
+	       "%s was removed while the daemon writes it: its rows are lost at the end of the recording; stop the program, or start a new recording",
 	       recording->path);
 }
 

@@ -24,7 +24,7 @@
 #define TS_RECORDING_MAX_NOTES	  4096u
 #define TS_RECORDING_MAX_DUMPS	  64u
 /* A reason for a file that is cut short. */
-#define TS_RECORDING_NOTHING_FREE "no more of the disk is free than is to stay so"
+#define TS_RECORDING_NOTHING_FREE "the disk has no more free space than --keep-free reserves"
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;

@@ -457,7 +457,7 @@ static bool trace_remove(struct ts_retention *retention, struct retention_owner 
 	}
 	if (r) {
 		trace->is_stuck = true;
-		ts_log(TS_LOG_WARNING, "%s/%s cannot be removed: %s; %s",
+		ts_log(TS_LOG_WARNING, "cannot remove %s/%s: %s; reason for the removal: %s",
 		       retention->options.directory, last_file(trace)->name, strerror(-r), why);
 		return false;
 	}
@@ -501,15 +501,15 @@ static const char *why_too_much_of(const struct ts_retention *retention,
 	const struct ts_user *user = owner->user;
 
 	if (limits->retain_size_user && owner->n_bytes > limits->retain_size_user)
-		return "the user's traces have more than --retain-size-user";
+		return "the user's traces exceed --retain-size-user";
 	if (ts_user_has(user, TS_RESOURCE_DISK_BYTES) <= owner->n_bytes)
 		return NULL;
 	if (is_full(ts_user_has(user, TS_RESOURCE_DISK_BYTES),
 		    ts_user_most(user, TS_RESOURCE_DISK_BYTES)))
-		return "the user comes to --max-disk-bytes-user";
+		return "the user's traces are near --max-disk-bytes-user";
 	if (is_full(ts_user_has(user, TS_RESOURCE_DISK_FILES),
 		    ts_user_most(user, TS_RESOURCE_DISK_FILES)))
-		return "the user comes to a quarter of --max-disk-files";
+		return "the user's files are near a quarter of --max-disk-files";
 	return NULL;
 }
 
@@ -519,15 +519,15 @@ static const char *why_too_much(const struct ts_retention *retention)
 	const struct ts_users *users = retention->options.users;
 
 	if (limits->retain_size && retention->n_bytes > limits->retain_size)
-		return "all traces have more than --retain-size";
+		return "all traces exceed --retain-size";
 	if (ts_users_have(users, TS_RESOURCE_DISK_BYTES) <= retention->n_bytes)
 		return NULL;
 	if (is_full(ts_users_have(users, TS_RESOURCE_DISK_BYTES),
 		    ts_users_most(users, TS_RESOURCE_DISK_BYTES)))
-		return "all users come to --max-disk-bytes";
+		return "all traces are near --max-disk-bytes";
 	if (is_full(ts_users_have(users, TS_RESOURCE_DISK_FILES),
 		    ts_users_most(users, TS_RESOURCE_DISK_FILES)))
-		return "all users come to --max-disk-files";
+		return "all files are near --max-disk-files";
 	return NULL;
 }
 

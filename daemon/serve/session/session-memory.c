@@ -122,7 +122,9 @@ int ts_session_account(struct ts_session *s)
 	if (r || s->starved || charge(s, held_bytes(s)))
 		return r;
 	s->starved = true;
-	return ts_session_bad(s, "it needs more memory than it, or its user, may have");
+	return ts_session_bad(
+		s,
+		"it needs more memory than its limits allow (see --max-session-memory, --max-memory)");
 }
 
 void ts_session_rest(struct ts_session *s)

@@ -242,7 +242,7 @@ static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 	if (shard->bad)
 		return 0;
 	if (!ts_ring_consumer_check(head, shard->position, shard->released, s->memory.ring_bytes))
-		return fail_shard(s, shard, "its ring's indices are impossible");
+		return fail_shard(s, shard, "its ring has invalid indices");
 	if (head - shard->position > *n_most)
 		*n_most = head - shard->position;
 	shard->head = head;
@@ -265,7 +265,7 @@ static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 
 	*ret_n_most = 0;
 	if (n > s->memory.n_shards && !s->ending)
-		return ts_session_bad(s, "it claims more shards than it has");
+		return ts_session_bad(s, "it claims more shards than its memory holds");
 	if (n > s->n_claimed && n <= s->memory.n_shards)
 		s->n_claimed = n;
 	for (uint32_t i = 0; i < s->n_claimed && !r; i++)
@@ -332,7 +332,7 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 
 	r = r ?: ts_session_lane_load(s);
 	if (ts_guard_hit(s->memory.guard))
-		return ts_session_bad(s, "its memory cannot be had");
+		return ts_session_bad(s, "its shared memory cannot be read");
 	s->rows.latest_ns = ts_clock_monotonic_ns() + ROW_AHEAD_NS;
 	r = r ?: take_clock_pair(s, *ret_n_most || ts_session_lane_waiting(s));
 	r = r ?: ts_session_read_arena(s);

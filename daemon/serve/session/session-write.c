@@ -68,7 +68,8 @@ int ts_session_account_file(struct ts_session *s)
 	ts_session_trim(s);
 	if (ts_recording_account(s->recording) || s->ending)
 		return 0;
-	return ts_session_bad(s, "the index of its file needs more memory than its user may have");
+	return ts_session_bad(
+		s, "the index of its file needs more memory than its user's limits allow");
 }
 
 /* ---- writing ---- */

@@ -228,8 +228,8 @@ static int inspect(struct ts_inspector *inspector, const struct inspect_request 
 	spent->ns += ts_clock_monotonic_ns() - now;
 	if (r == -ETIMEDOUT)
 		ts_log(TS_LOG_WARNING,
-		       "pid %d of user %u does not let /proc be read: the user's processes are not "
-		       "inspected for %" PRIu64 " s",
+		       "reading /proc of pid %d of user %u took too long: the daemon does not inspect the user's processes for %" PRIu64
+		       " s",
 		       (int)request->pid, ts_user_uid(spent->user),
 		       TS_INSPECTOR_WINDOW_NS / (1000 * MS_NS));
 	return r ?: ret_answer->r;

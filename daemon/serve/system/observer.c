@@ -169,7 +169,7 @@ static void failed(struct ts_observer *observer, int r)
 		return;
 	/* Pairs with the relaxed load in ts_observer_failed(). It orders no other data. */
 	__atomic_store_n(&observer->error, r < 0 ? r : -EIO, __ATOMIC_RELAXED);
-	ts_log(TS_LOG_ERROR, "%s takes no more calls of other processes: %s",
+	ts_log(TS_LOG_ERROR, "%s receives no more calls of other processes: %s",
 	       observer->options.recording->path,
 	       ts_recording_why_full(observer->options.recording) ?: strerror(-observer->error));
 }
@@ -266,7 +266,8 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 	observed->number = __atomic_add_fetch(observer->options.last_number, 1, __ATOMIC_RELAXED);
 	count_session(observer, 1);
 	observer->sum.n_sessions++;
-	ts_log(TS_LOG_INFO, "pid %" PRIu32 ", uid %" PRIu32 " calls the GPU and was not preloaded",
+	ts_log(TS_LOG_INFO,
+	       "pid %" PRIu32 ", uid %" PRIu32 " calls the GPU without a preloaded libtsinject.so",
 	       event->pid, event->uid);
 	return observed;
 }
@@ -423,7 +424,8 @@ static void sweep_process(struct ts_observer *observer, struct ts_observed **p, 
 	if (r)
 		return;
 	ts_log(TS_LOG_INFO,
-	       "pid %d is preloaded and has no session: its calls are seen from outside", pid);
+	       "pid %d has a preloaded libtsinject.so and no session: its calls are recorded from outside",
+	       pid);
 	observed->by_shim = observed->excluded = false;
 	ts_system_exclude(observer->system, pid, false);
 }

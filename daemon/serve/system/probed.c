@@ -337,8 +337,7 @@ static bool give_place(struct ts_probed *probed, struct lane *lane)
 	if (!file) {
 		if (!lane->was_full)
 			ts_log(TS_LOG_WARNING,
-			       "user %u maps too many libraries for GPUs: calls of %s and of further "
-			       "ones are not seen",
+			       "user %u maps too many GPU libraries: calls of %s and of later libraries are not recorded",
 			       ts_user_uid(lane->user), shown(job, path));
 		lane->was_full = true;
 		return false;
@@ -397,8 +396,7 @@ static void queue(struct ts_probed *probed, const struct job *what, const char *
 	if (!job) {
 		if (lane && lane->n_jobs >= MAX_JOBS && !lane->was_busy)
 			ts_log(TS_LOG_WARNING,
-			       "user %u maps libraries faster than they are looked at: calls of some "
-			       "are not seen",
+			       "user %u maps libraries faster than the daemon inspects them: calls of some libraries are not recorded",
 			       ts_user_uid(lane->user));
 		if (lane && lane->n_jobs >= MAX_JOBS)
 			lane->was_busy = true;
@@ -425,11 +423,11 @@ static void complain(struct lane *lane, const struct job *job, int error)
 	if ((error != -EACCES && error != -EPERM) || lane->was_refused)
 		return;
 	ts_log(TS_LOG_WARNING,
-	       "calls of pid %d are not seen: %s cannot be opened as it sees it: %s; %s",
+	       "calls of pid %d are not recorded: %s cannot be opened in the process's root directory: %s; %s",
 	       (int)job->pid, shown(job, path), strerror(-error),
 	       ts_capabilities_have() & 1u << TS_CAPABILITY_SYS_PTRACE
 		       ? "make the library readable for the service's user, or run `sudo tsctl record --system`"
-		       : "it takes CAP_SYS_PTRACE");
+		       : "give tracesmithd CAP_SYS_PTRACE");
 	lane->was_refused = true;
 }
 
@@ -475,11 +473,11 @@ static void take_probes(struct lane *lane, const struct ts_prober_answer *answer
 
 	/* A file without probes keeps its place, so it is not queued again. */
 	if (answer->error)
-		ts_log(TS_LOG_WARNING, "calls of %s are not seen: %s", shown(lane->jobs, path),
-		       answer->error == -ENOENT ? "it has none of the functions"
+		ts_log(TS_LOG_WARNING, "calls of %s are not recorded: %s", shown(lane->jobs, path),
+		       answer->error == -ENOENT ? "the library has none of the recorded functions"
 						: strerror(-answer->error));
 	else
-		ts_log(TS_LOG_DEBUG, "calls of %s are seen", shown(lane->jobs, path));
+		ts_log(TS_LOG_DEBUG, "calls of %s are recorded", shown(lane->jobs, path));
 	drop_job(lane);
 }
 
@@ -501,7 +499,8 @@ static void mark_bad(struct ts_probed *probed, struct lane *lane)
 	char path[256];
 
 	if (!lane->was_late && lane->jobs)
-		ts_log(TS_LOG_WARNING, "%s of user %u does not answer: its calls are not seen",
+		ts_log(TS_LOG_WARNING,
+		       "reading %s of user %u took too long: its calls are not recorded",
 		       shown(lane->jobs, path), ts_user_uid(lane->user));
 	lane->was_late = true;
 	lose_lane(probed, lane);
@@ -605,7 +604,7 @@ static int start(struct ts_probed *probed, char why[TS_SYSTEM_WHY_BYTES])
 
 	if (r) {
 		snprintf(why, TS_SYSTEM_WHY_BYTES,
-			 "there is no tracesmith-worker, which reads the libraries");
+			 "tracesmith-worker, which reads the libraries, is not installed");
 		return r;
 	}
 	probed->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -613,7 +612,7 @@ static int start(struct ts_probed *probed, char why[TS_SYSTEM_WHY_BYTES])
 		return -errno;
 	r = ts_mappings_new(&probed->mappings);
 	if (r) {
-		snprintf(why, TS_SYSTEM_WHY_BYTES, "the kernel does not tell what is mapped: %s",
+		snprintf(why, TS_SYSTEM_WHY_BYTES, "the kernel does not report mappings: %s",
 			 strerror(-r));
 		return r;
 	}

@@ -481,7 +481,7 @@ TS_TEST(service)
 	 */
 	ts_check_int(ts_client_finish(client, 1000, &answer), -EPERM);
 	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
-	ts_check_str(ts_client_error(client), "no such session");
+	ts_check_str(ts_client_error(client), "the daemon has no such session");
 	/* The daemon waits for a process that answers flushes no longer than the process needs. */
 	ts_check_int(ts_client_flush(client, 77, 60000, &answer), 0);
 	ts_check_int(answer->flushed->sessions, 0);

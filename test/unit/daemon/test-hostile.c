@@ -655,9 +655,9 @@ static void check_limit(const char *option, const char *value, uint64_t most, co
 TS_TEST(file_at_its_limit)
 {
 	check_limit("--max-file-bytes", "64K", 65536,
-		    "the file came to the limit that is set for its size");
+		    "the file reached its size limit (--max-file-bytes, ulimit -f)");
 	check_limit("--keep-free", "1000000000000000", 1048576,
-		    "no more of the disk is free than is to stay so");
+		    "the disk has no more free space than --keep-free reserves");
 }
 
 /* Definitions without end: some are kept, the others become unknown and are counted. */

@@ -248,7 +248,7 @@ static void check_refused_as_busy(const struct service *s, void *data)
 	producer_init(&p, 1, true);
 	producer_hello(fd, p.memfd);
 	ts_check_int(hear_behind_reset(fd, &packet), TS_HANDSHAKE_REFUSED);
-	ts_check(strstr(packet.text, "not closed yet"));
+	ts_check(strstr(packet.text, "still open"));
 	close(fd);
 	producer_deinit(&p);
 }

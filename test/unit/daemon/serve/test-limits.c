@@ -69,7 +69,8 @@ TS_TEST(session_bytes)
 	producer_init(&p, 8, true);
 	close(session_begin(s.inject, &p, &packet));
 	ts_check_int(packet.header.type, TS_HANDSHAKE_REFUSED);
-	ts_check_str(packet.text, "larger than allowed");
+	ts_check_str(packet.text,
+		     "the session memory is larger than its limit (see --max-session-bytes)");
 	producer_deinit(&p);
 	check_served(&s);
 	service_end(&s);
@@ -199,7 +200,7 @@ TS_TEST(requests)
 	/* Asks for a flush that the process does not answer. */
 	ts_check(ask(ts_client_fd(client), 4, 1000));
 	ts_check_int(ts_client_flush(client, 0, 60000, &answer), -EBUSY);
-	ts_check(strstr(ts_client_error(client), "too many requests"));
+	ts_check(strstr(ts_client_error(client), "too many waiting requests"));
 	ts_client_free(client);
 	session_end(fd, &p);
 	service_end(&s);

@@ -80,7 +80,7 @@ static void begin_with(struct seeing *s, const char *option, const char *value, 
 		_exit(127);
 	}
 	close(socket_connect(s->control, SOCK_STREAM));
-	if (has_line(s, "calls of processes that were not preloaded are not seen")) {
+	if (has_line(s, "calls of processes without a preloaded libtsinject.so are not recorded")) {
 		kill(s->pid, SIGTERM);
 		daemon_wait(s->pid);
 		directory_remove(s->directory);
@@ -249,7 +249,7 @@ static void library_make(struct library *library, const struct seeing *s, const 
 
 	read_library(&bytes, &n);
 	snprintf(library->path, sizeof(library->path), "%s/libcuda.so.%s", s->directory, name);
-	snprintf(library->seen, sizeof(library->seen), "calls of %s are seen", library->path);
+	snprintf(library->seen, sizeof(library->seen), "calls of %s are recorded", library->path);
 	make_file(library->path, bytes, n, uid);
 	free(bytes);
 }

@@ -657,7 +657,7 @@ TS_TEST(observing_on_a_full_disk)
 	world_begin(&w, options);
 	client = client_as(0, &w);
 	ts_check_int(ts_client_status(client, &answer), 0);
-	ts_check(strstr(answer->status->system_missing, "no more of the disk is free"));
+	ts_check(strstr(answer->status->system_missing, "no more free space than --keep-free"));
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	ts_client_free(client);
 	world_end(&w);
