@@ -155,7 +155,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
 	r = make_gate(&shim->gate);
 	if (r) {
-		send_refusal(&shim->config, r, "the page that tells a forked child");
+		send_refusal(&shim->config, r, "the page that marks a forked child");
 		return false;
 	}
 	r = set_up_session(shim, parent_session_pid);
@@ -166,7 +166,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		else if (!shim->link.error)
 			/* If link.error is set, the link thread reports it. */
 			send_refusal(&shim->config, r,
-				     "the thread that makes the session's memory");
+				     "the thread that allocates the session's memory");
 		return false;
 	}
 	__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);

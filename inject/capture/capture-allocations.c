@@ -64,7 +64,7 @@ static void note_created(struct ts_capture *capture, const struct ts_record_oper
 	else
 		*number = HANDLE_CREATED;
 	if (prop->location.type != TS_CU_MEM_LOCATION_TYPE_DEVICE)
-		ts_capture_unsupported(capture, model, "cuMemCreate of the host's memory");
+		ts_capture_unsupported(capture, model, "cuMemCreate of host memory");
 }
 
 /* A mapping is an allocation at its address, so each piece of memory can have one mapping. */
@@ -78,8 +78,8 @@ static void put_mapped(struct ts_capture *capture, const struct ts_record_operat
 	else if (*number != HANDLE_CREATED)
 		ts_capture_unsupported(capture, model,
 				       *number == HANDLE_MAPPED
-					       ? "cuMemMap of memory that was mapped before"
-					       : "cuMemMap of memory that another process made");
+					       ? "a second cuMemMap of the same memory"
+					       : "cuMemMap of memory of another process");
 	else
 		*number = HANDLE_MAPPED;
 	put_alloc(capture, model, params->ptr, params->size, TS_OPERATION_MEMORY_MAPPED);

@@ -146,7 +146,7 @@ static void put_module_of_file(struct ts_capture *capture, const struct ts_recor
 	if (!n_bytes)
 		ts_capture_unsupported(
 			capture, model,
-			"code of a file that cannot be read, or was changed while it was loaded");
+			"a module from a file that cannot be read, or that changed while it was loaded");
 }
 
 static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -646,8 +646,9 @@ static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *para
 		const struct ts_cu_mem_host_get_device_pointer_params *p = params;
 
 		if (p->pdptr && *p->pdptr != (uint64_t)(uintptr_t)p->p)
-			ts_capture_unsupported(capture, model,
-					       "pinned memory that devices have elsewhere");
+			ts_capture_unsupported(
+				capture, model,
+				"pinned memory whose device address differs from its host address");
 		return true;
 	}
 	case ID(cuFuncSetAttribute): {

@@ -451,7 +451,7 @@ void ts_window_copy_begins(struct ts_capture *capture)
 		if (ts_clock_monotonic_ns() > until) {
 			record_missing(
 				capture,
-				"a copy made while a window opened, which took more than 40 s");
+				"a copy during the opening of a window that took more than 40 s");
 			return;
 		}
 		ts_window_copy_ends(window);
@@ -810,13 +810,13 @@ static void open_window(struct ts_capture *capture, const char *by)
 	struct ts_window *window = &capture->window;
 
 	if (!has_driver(&window->driver) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
-		give_up(capture, "a window that could not be opened: the driver lacks a function, "
-				 "or there is no memory");
+		give_up(capture,
+			"a window that did not open: the driver lacks a function, or the process is out of memory");
 		return;
 	}
 	if (!drain(capture)) {
-		give_up(capture, "a window that could not be opened: the devices' work did not "
-				 "end within 10 s");
+		give_up(capture,
+			"a window that did not open: the devices did not end their work within 10 s");
 		return;
 	}
 	put_window(capture, true, by);

@@ -605,7 +605,7 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 
 	if (cbid != TS_CUPTI_CBID_STATE_FATAL_ERROR)
 		return;
-	snprintf(text, sizeof(text), "CUPTI ended itself: %s",
+	snprintf(text, sizeof(text), "CUPTI ended after a fatal error: %s",
 		 data && data->message
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,

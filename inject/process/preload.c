@@ -52,7 +52,7 @@ static void say_loaded(void)
 	if (*preload.holder)
 		dprintf(STDERR_FILENO,
 			"tracesmith[%d]: loaded; " INJECTION_ENVIRONMENT
-			" is %s: that tool is called, not this one\n",
+			" is %s: CUDA calls that tool, not TraceSmith\n",
 			(int)preload.pid, preload.holder);
 	else
 		dprintf(STDERR_FILENO, "tracesmith[%d]: loaded; records when CUDA is initialised\n",
@@ -60,7 +60,7 @@ static void say_loaded(void)
 	if (*ts_loaded.nvtx_holder)
 		dprintf(STDERR_FILENO,
 			"tracesmith[%d]: " NVTX_INJECTION_ENVIRONMENT
-			" is %s: NVTX's ranges are that tool's\n",
+			" is %s: that tool receives the NVTX ranges\n",
 			(int)preload.pid, ts_loaded.nvtx_holder);
 }
 

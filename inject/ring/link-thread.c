@@ -370,7 +370,7 @@ static void hear(struct ts_link *link, struct connection *connection)
 			lose_daemon(link, connection);
 			return;
 		}
-		ts_debug(link->config, "daemon says %d", (int)type);
+		ts_debug(link->config, "daemon sent message %d", (int)type);
 		if (type == TS_HANDSHAKE_REFUSED ||
 		    (type == TS_HANDSHAKE_WELCOME && !(flags & TS_WELCOME_OUTPUT)))
 			ts_output_discard(&connection->output);
@@ -461,7 +461,7 @@ static void serve(struct ts_link *link, struct connection *connection)
 /* Under mlockall(MCL_FUTURE), a mapping beyond the limit fails with EAGAIN. */
 static const char *memory_text(int error)
 {
-	return error == -EAGAIN ? "RLIMIT_MEMLOCK has no room (mlockall)" : strerror(-error);
+	return error == -EAGAIN ? "RLIMIT_MEMLOCK is used up (mlockall)" : strerror(-error);
 }
 
 /* The session has no memory: report this to a daemon if one is reachable. */
