@@ -117,7 +117,7 @@ TS_TEST(rows_bound_their_bytes)
 	/* An index column for each of two runs. */
 	uint64_t most =
 		2 * sizeof(struct ts_sbt_column_header) + 3ull * (schema->n_columns + 2) * 10;
-	static const char *const too_large = "a block is larger than its rows can be";
+	static const char *const too_large = "a block is larger than the largest size of its rows";
 	const char *why;
 
 	header.payload_checksum = ts_crc32c(stored, sizeof(stored));

@@ -469,9 +469,9 @@ TS_TEST(lies_are_found)
 		{lie_about_a_stream, "differs from its block's rows"},
 		{lie_about_an_operation, "differs from its block's rows"},
 		{leave_a_thread_out, "differs from its block's rows"},
-		{speak_of_another, "does not lie before it"},
-		{speak_of_no_events, "not of events"},
-		{speak_twice, "summed up twice"},
+		{speak_of_another, "does not precede it"},
+		{speak_of_no_events, "without events"},
+		{speak_twice, "two summaries"},
 	};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(lies); i++) {
