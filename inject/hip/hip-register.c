@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receives HIP's dispatch tables. libamdhip64 (ROCm 6.2 and later) registers its tables with
+ * librocprofiler-register at its first call. This library is preloaded, so its function of that
+ * name is called first. It puts the shim's wrappers into the table (hip-wrappers.c), and passes the
+ * table on. A tool of rocprofiler-sdk then wraps the wrappers, and both see every call.
+ *
+ * No environment variable is set, and rocprofiler-register is not asked to load anything: it ends
+ * the process if it was told of a library and does not find it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "inject/context.h"
+#include "inject/hip/hip.h"
+
+/* rocprofiler-register's results. HIP prints a message for any other one. */
+#define REGISTER_SUCCESS  0
+#define REGISTER_NO_TOOLS 1
+
+typedef int (*register_fn)(const char *name, void *import, uint32_t version, void **tables,
+			   uint64_t n_tables, void *ret_id);
+
+/* Finds the real function: behind this library, or in a library that was loaded for itself. */
+static register_fn next_register(void)
+{
+	static const char name[] = "rocprofiler_register_library_api_table";
+	register_fn next = NULL;
+	void *library;
+
+	*(void **)&next = dlsym(RTLD_NEXT, name);
+	if (next)
+		return next;
+	library = dlopen("librocprofiler-register.so.0", RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	*(void **)&next = dlsym(library, name);
+	dlclose(library);
+	return next;
+}
+
+static void take_tables(const char *name, void **tables, uint64_t n_tables)
+{
+	size_t n_bytes;
+
+	if (!name || strcmp(name, "hip") || !tables || !n_tables || !tables[0])
+		return;
+	/* The table begins with its own size. */
+	n_bytes = *(const size_t *)tables[0];
+	if (ts_hip_start())
+		ts_hip_wrap(tables[0], n_bytes);
+}
+
+__attribute__((visibility("default"))) int
+rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
+				       void **tables, uint64_t n_tables, void *ret_id);
+
+int rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
+					   void **tables, uint64_t n_tables, void *ret_id)
+{
+	int saved_errno = errno;
+	register_fn next;
+
+	take_tables(name, tables, n_tables);
+	next = next_register();
+	errno = saved_errno;
+	return next ? next(name, import, version, tables, n_tables, ret_id) : REGISTER_NO_TOOLS;
+}
