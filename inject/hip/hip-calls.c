@@ -56,7 +56,8 @@ static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
  * Returns the id of a stream in the trace, and gives it one at its first use. Null streams have ids
  * of their own, one for each device; so have the null streams of threads.
  */
-static uint32_t stream_id(struct ts_shim *shim, uint32_t device, const void *stream, bool per_thread)
+static uint32_t stream_id(struct ts_shim *shim, uint32_t device, const void *stream,
+			  bool per_thread)
 {
 	struct ts_hip *hip = &shim->hip;
 	const uint32_t context = context_of(shim, device);
@@ -124,8 +125,8 @@ bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
 	call->correlation = 0;
 	call->domain = TS_API_HIP;
 	call->cbid = id;
-	call->op_id = shim->hip.first_op_id +
-		      __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
+	call->op_id =
+		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
 	call->enter = ts_producer_ticks(&shim->producer);
 	/* After the time: pairs with ts_hip_follow(). */
 	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||

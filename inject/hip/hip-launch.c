@@ -114,7 +114,7 @@ void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *wor
 		const struct hipLaunchCooperativeKernel_params *p = params;
 
 		set_grid(work, p->grid_dim.x, p->grid_dim.y, p->grid_dim.z);
-		set_block(work, p->block_dim.x, p->block_dim.y, p->block_dim.z);
+		set_block(work, p->block_dim_x.x, p->block_dim_x.y, p->block_dim_x.z);
 		work->dynamic_shared_bytes = (uint32_t)p->shared_mem_bytes;
 		break;
 	}
@@ -142,8 +142,7 @@ void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *wor
 
 		if (!p->config)
 			break;
-		set_grid(work, p->config->grid_dim_x, p->config->grid_dim_y,
-			 p->config->grid_dim_z);
+		set_grid(work, p->config->grid_dim_x, p->config->grid_dim_y, p->config->grid_dim_z);
 		set_block(work, p->config->block_dim_x, p->config->block_dim_y,
 			  p->config->block_dim_z);
 		work->dynamic_shared_bytes = p->config->shared_mem_bytes;

@@ -52,9 +52,9 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 		ts_hip_wrap(tables[0], n_bytes);
 }
 
-__attribute__((visibility("default"))) int
-rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
-				       void **tables, uint64_t n_tables, void *ret_id);
+__attribute__((visibility("default"))) int rocprofiler_register_library_api_table(
+	const char *name, void *import, uint32_t version, void **tables, uint64_t n_tables,
+	void *ret_id);
 
 int rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
 					   void **tables, uint64_t n_tables, void *ret_id)

@@ -26,6 +26,9 @@
 #define BESIDE_CUDA_DEVICE 64u
 #define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
 
+/* Runtimes whose record of a call is struct ts_hip_api_trace_data. */
+#define API_TRACE_MAJOR 6
+
 /* Longest waits of an ending process for rows; as for CUPTI (shim.c). */
 #define WAIT_IDLE_NS UINT64_C(2000000000)
 #define WAIT_NS	     UINT64_C(10000000000)
@@ -72,8 +75,7 @@ static void define_device(struct ts_shim *shim, int32_t device)
 	definition.device = shim->hip.first_device + (uint32_t)device;
 	if (strstr(prop.name, "Virtual"))
 		definition.definition.flags = TS_DEVICE_VIRTUAL;
-	definition.name =
-		ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
+	definition.name = ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
 	memcpy(definition.uuid, &prop.uuid, sizeof(definition.uuid));
 	definition.memory_bytes = prop.total_global_mem;
 	/* Two transfers a clock; bus in bits, clock in kHz. */
@@ -144,8 +146,7 @@ void ts_hip_join(struct ts_shim *shim)
 	 * The callback writes behind the arguments of the runtime's call record, whose size belongs
 	 * to the major version.
 	 */
-	if (version / 10000000 == TS_HIP_API_TRACE_MAJOR &&
-	    ts_hip_trace(shim, (const void *)get_version))
+	if (version / 10000000 == API_TRACE_MAJOR && ts_hip_trace(shim, (const void *)get_version))
 		__atomic_store_n(&shim->hip.traced, 1, __ATOMIC_RELAXED);
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);

@@ -6,7 +6,7 @@
 #include "inject/generated-hip-slots.h"
 
 enum ts_hip_slot {
-#define TS_HIP_SLOT_(slot, name) TS_HIP_SLOT_##name = (slot),
+#define TS_HIP_SLOT_(slot, name, kind) TS_HIP_SLOT_##name = (slot),
 	TS_HIP_SLOTS(TS_HIP_SLOT_)
 #undef TS_HIP_SLOT_
 };

@@ -59,7 +59,8 @@ static uint64_t monotonic(const struct ts_shim *shim, uint64_t time)
 
 /* Checks the times of a record. If they are unusable, counts a loss and returns false. */
 static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
-		     const struct ts_hip_activity *in, uint64_t *ret_start, uint64_t *ret_end)
+		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
+		     uint64_t *ret_end)
 {
 	*ret_start = monotonic(shim, in->begin_ns);
 	*ret_end = monotonic(shim, in->end_ns);
@@ -79,7 +80,7 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 }
 
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
-			  const struct ts_hip_activity *in, const struct ts_hip_work *work)
+			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
 	struct ts_record_kernel *out;
 	uint64_t start, end;
@@ -107,7 +108,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 }
 
 static void record_set(struct ts_shim *shim, struct ts_thread *thread,
-		       const struct ts_hip_activity *in, const struct ts_hip_work *work)
+		       const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
 	struct ts_record_memset *out;
 	uint64_t start, end;
@@ -129,7 +130,7 @@ static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 }
 
 static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
-			const struct ts_hip_activity *in, const struct ts_hip_work *work)
+			const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
 	const bool from_host = work->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	const bool to_host = work->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
@@ -159,7 +160,7 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static void on_work(struct ts_shim *shim, const struct ts_hip_activity *in)
+static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in)
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_hip_work work;
@@ -168,16 +169,16 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity *in)
 		return;
 	/* The facts are overwritten, or the call was made before the session. */
 	if (!ts_hip_works_get(&shim->hip.works, in->correlation_id, &work)) {
-		if (in->op != TS_HIP_OP_BARRIER)
+		if (in->op != TS_HIP_ACTIVITY_OP_BARRIER)
 			ts_thread_count(thread, TS_LOSS_UNJOINED_DEVICE, 1);
 		return;
 	}
-	if (in->op == TS_HIP_OP_DISPATCH) {
+	if (in->op == TS_HIP_ACTIVITY_OP_DISPATCH) {
 		/* A set or a copy may be carried out by a kernel of the runtime. */
 		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
 			record_kernel(shim, thread, in, &work);
 		ts_hip_works_done(&shim->hip.works, work.op_id);
-	} else if (in->op == TS_HIP_OP_COPY) {
+	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
 		if (work.kind == TS_CUPTI_CLASS_MEMSET)
 			record_set(shim, thread, in, &work);
 		else
@@ -197,13 +198,13 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !shim->hip.started)
 		return 1;
-	if (domain == TS_HIP_DOMAIN_API)
+	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
 		return on_call(data);
-	if (domain != TS_HIP_DOMAIN_OPS)
+	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
 	if (!data)
 		return ts_hip_current_op() ? 0 : 1;
-	if (!((const struct ts_hip_activity *)data)->correlation_id)
+	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
 		return 0;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
 	on_work(shim, data);

@@ -45,9 +45,8 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 		return;
 	slot = slot_of(works, work->op_id);
 	sequence = __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED);
-	if (sequence & 1 ||
-	    !__atomic_compare_exchange_n(&slot->sequence, &sequence, sequence + 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (sequence & 1 || !__atomic_compare_exchange_n(&slot->sequence, &sequence, sequence + 1,
+							 false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	memcpy(words, work, sizeof(words));
 	/* Release fence, paired with the acquire fence of a reader: it sees the odd sequence. */

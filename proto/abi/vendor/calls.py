@@ -12,6 +12,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py capture TABLE                 how the capture treats a call
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
+       calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
        calls.py nodes TABLE                   HIP: the version script of the facade
 Everything goes to standard output.
@@ -713,6 +714,30 @@ def print_wrappers(tables):
     print('\n'.join('\t{%d, (void *)call_%s},' % (call.slots['slot'][0], call.name) for call in wrapped) + '\n};')
 
 
+def print_hip_arguments(tables):
+    """Where a call's arguments are that its device rows need."""
+    (interface, calls), = tables
+    print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-launch.c.'))
+    print('\nstatic const struct arguments hip_arguments[%s] = {' % interface.size())
+    for call in calls:
+        names, fields = call.names(), []
+        at = 'AT(%s, ' % call.structure()[len('struct '):]
+        if 'stream' in names and call.declaration('stream').count('*') == 1:
+            fields.append('.stream = %sstream)' % at)
+            if call.kind in ('LAUNCH', 'GRAPH_LAUNCH') or 'Async' in call.name or 'WithStream' in call.name:
+                fields.append('.is_async = true')
+        if call.kind == 'MEMCPY' and 'kind' in names:
+            fields.append('.kind = %skind)' % at)
+        if call.kind == 'MEMSET' and 'value' in names:
+            width = re.match(r'u?int(\d+)_t', call.declaration('value')).group(1)
+            fields += ['.value = %svalue)' % at, '.value_bytes = %d' % (int(width) // 8)]
+        if 'spt' in call.flags:
+            fields.append('.per_thread = true')
+        for form in call.ids if fields else ():
+            print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
+    print('};')
+
+
 def print_slots(tables):
     (_, calls), = tables
     print(banner('the places of HIP\'s dispatch tables.'))
@@ -752,7 +777,8 @@ def main():
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
          'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
-         'nodes': print_nodes}[command](tables, *section)
+         'nodes': print_nodes,
+         'hip-arguments': print_hip_arguments}[command](tables, *section)
     return 0
 
 
