@@ -85,10 +85,12 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	work.device = current_device();
 	work.stream = stream_id(shim, work.device, stream.handle, stream.per_thread);
 	work.async = stream.is_async;
+	work.is_awaited = (kind == TS_CUPTI_CLASS_LAUNCH ||
+			   ts_call_table_expect_device(TS_API_HIP, id, params)) &&
+			  __atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED) &&
+			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
-		work.is_awaited = __atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED) &&
-				  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
@@ -113,7 +115,8 @@ bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
 	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return false;
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	if (ts_unlikely(!__atomic_load_n(&shim->hip.joined, __ATOMIC_RELAXED)))
+	/* Acquire: pairs with the release at the end of ts_hip_join(). */
+	if (ts_unlikely(__atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED))
 		ts_hip_join(shim);
 	if (ts_unlikely(call->depth && call->enter))
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);

@@ -17,6 +17,7 @@
 #include "inject/cuda/switch.h"
 #include "inject/hip/hip-slots.h"
 #include "inject/hip/hip.h"
+#include "inject/ring/futex.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "inject/shim.h"
@@ -25,6 +26,10 @@
 /* Ids in a process with CUDA. CUPTI's devices are below 64, its operations below 2^40. */
 #define BESIDE_CUDA_DEVICE 64u
 #define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
+
+/* State of `joined` while a thread asks the runtime, and the longest wait for it. */
+#define JOINING 1u
+#define JOIN_NS UINT64_C(2000000000)
 
 /* Runtimes whose record of a call is struct ts_hip_api_trace_data. */
 #define API_TRACE_MAJOR 6
@@ -126,9 +131,12 @@ void ts_hip_join(struct ts_shim *shim)
 	uint32_t none = 0;
 	int32_t n = 0, version = 0, driver = 0;
 
-	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, 1, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	/* Calls of other threads wait: their work is not reported before. */
+	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, JOINING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED)) {
+		(void)ts_futex_wait_for(&shim->hip.joined, TS_HIP_JOINED, JOIN_NS);
 		return;
+	}
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
 	if (get_driver)
@@ -150,6 +158,7 @@ void ts_hip_join(struct ts_shim *shim)
 		__atomic_store_n(&shim->hip.traced, 1, __ATOMIC_RELAXED);
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
+	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
 }
 
 void ts_hip_follow(struct ts_shim *shim)

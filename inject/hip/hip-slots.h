@@ -3,7 +3,7 @@
 #pragma once
 
 #include "inject/context.h"
-#include "inject/generated-hip-slots.h"
+#include "proto/abi/vendor/hip_slots.h"
 
 enum ts_hip_slot {
 #define TS_HIP_SLOT_(slot, name, kind) TS_HIP_SLOT_##name = (slot),

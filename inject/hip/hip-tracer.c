@@ -177,13 +177,13 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 		/* A set or a copy may be carried out by a kernel of the runtime. */
 		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
 			record_kernel(shim, thread, in, &work);
-		ts_hip_works_done(&shim->hip.works, work.op_id);
 	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
 		if (work.kind == TS_CUPTI_CLASS_MEMSET)
 			record_set(shim, thread, in, &work);
 		else
 			record_copy(shim, thread, in, &work);
 	}
+	ts_hip_works_done(&shim->hip.works, work.op_id);
 }
 
 static int on_activity(uint32_t domain, uint32_t op, void *data)

@@ -17,7 +17,7 @@
 
 struct ts_hip_work_slot {
 	uint32_t sequence;
-	uint32_t is_pending; /* 1: a launch without a device row */
+	uint32_t is_pending; /* 1: awaited, and without a device row */
 	uint64_t words[N_WORDS];
 };
 
@@ -53,7 +53,7 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (size_t i = 0; i < N_WORDS; i++)
 		__atomic_store_n(&slot->words[i], words[i], __ATOMIC_RELAXED);
-	/* A launch that never got its rows gives its place up, and is no longer waited for. */
+	/* A call that never got its rows gives its place up, and is no longer waited for. */
 	if (__atomic_exchange_n(&slot->is_pending, work->is_awaited, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&works->n_done, 1, __ATOMIC_RELAXED);
 	if (work->is_awaited)

@@ -23,13 +23,13 @@ struct ts_hip_work {
 	uint8_t kind;	 /* enum ts_cupti_class of the call */
 	uint8_t copy_kind;
 	uint8_t async;
-	uint8_t is_awaited; /* a launch that will have a device row */
+	uint8_t is_awaited; /* 1: a device row will certainly come */
 };
 
 struct ts_hip_works {
 	struct ts_hip_work_slot *slots; /* NULL: no memory, nothing is kept */
-	uint64_t n_expected;		/* awaited launches that began */
-	uint64_t n_done;		/* awaited launches with a device row, or that failed */
+	uint64_t n_expected;		/* awaited calls that began */
+	uint64_t n_done;		/* awaited calls with a device row, or that failed */
 };
 
 /* Maps the table. Returns 0 or -ENOMEM. Lives as long as the session. */
@@ -42,10 +42,10 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct ts_hip_work *ret);
 
 /*
- * Counts a launch as done: its first device row came, or the call failed. Further calls for the
+ * Counts an awaited call as done: its first device row came, or the call failed. Further calls for the
  * same id change nothing.
  */
 void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id);
 
-/* Returns the number of launches without a device row. */
+/* Returns the number of awaited calls without a device row. */
 uint64_t ts_hip_works_pending(const struct ts_hip_works *works);

@@ -28,10 +28,12 @@ struct ts_hip_runtime {
 	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
 };
 
+#define TS_HIP_JOINED 2u
+
 /* Of the session. */
 struct ts_hip {
 	uint32_t started; /* 1: the session records HIP */
-	uint32_t joined;  /* 1: devices are defined and the callback is installed */
+	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
 	uint32_t traced;  /* 1: the runtime reports finished work */
 	uint32_t stopped; /* recording is stopped: calls that begin now are left out */
 	/*
