@@ -7,17 +7,17 @@
 
 #include <limits.h>
 
+#include "inject/calls/stream-table.h"
 #include "inject/capture/capture.h"
 #include "inject/config.h"
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/cupti-library.h"
 #include "inject/cuda/pause.h"
-#include "inject/cuda/stream-table.h"
 #include "inject/cuda/widen.h"
 #include "inject/cuda/yield.h"
 #include "inject/flush.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/ring/link-thread.h"
 #include "inject/ring/producer.h"
 #include "inject/stacks/stack.h"
@@ -33,7 +33,7 @@ struct ts_shim {
 	/* The stack walker and the flush thread: 0 not started, 1 starting, 2 started or failed. */
 	uint32_t stacks_started;
 	uint32_t flush_started;
-	int flush_error; /* of the flush thread's start; 0: it runs */
+	int flush_error;  /* of the flush thread's start; 0: it runs */
 	uint32_t flushed; /* end, first step: CUPTI was flushed */
 	uint32_t ended;	  /* end, second step: the daemon got the farewell */
 	/* Active stream captures. If there are any, a launch may go into a graph and run later. */

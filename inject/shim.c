@@ -17,7 +17,7 @@
 #include "inject/annotate/annotation-names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
 #include "inject/ring/ring-session.h"

@@ -6,7 +6,7 @@
  */
 #include "inject/calls/call-record.h"
 
-#include "inject/cuda/access.h"
+#include "inject/calls/access.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define STREAM_LEGACY	  1u

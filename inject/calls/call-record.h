@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "inject/calls/call-table.h"
 #include "inject/context.h"
-#include "inject/cuda/call-table.h"
 
 /* A call at its return. */
 struct ts_call_end {

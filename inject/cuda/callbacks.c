@@ -13,8 +13,8 @@
  */
 #include "inject/cuda/callbacks.h"
 #include "inject/calls/call-record.h"
+#include "inject/calls/call-table.h"
 #include "inject/context.h"
-#include "inject/cuda/call-table.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/cuda_driver.h"

@@ -10,22 +10,15 @@
  * Trap: a call's return may be missing (longjmp(), an exception through C). The next call of the
  * thread notices it: its stack frame lies where the lost call's frame was, or above.
  */
+#include "inject/calls/access.h"
 #include "inject/calls/call-record.h"
-#include "inject/cuda/access.h"
 #include "inject/hip/hip-launch.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
-#include "inject/hip/hip.h"
 #include "inject/ring/ring-session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "proto/abi/vendor/hip.h"
-
-uint64_t ts_hip_current_op(void)
-{
-	const struct ts_call *call = &ts_tls.call;
-
-	return call->depth && call->domain == TS_API_HIP && call->recorded ? call->op_id : 0;
-}
 
 /* True if the thread is inside a call of the application's, of any vendor. */
 static bool is_in_call(const void *frame)
@@ -74,7 +67,7 @@ static uint32_t stream_id(struct ts_shim *shim, uint32_t device, const void *str
 	return id;
 }
 
-/* Stores what the device rows of this call will need. */
+/* Stores the facts that the device rows of this call will need. */
 static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const void *params)
 {
 	const struct ts_call *call = &ts_tls.call;
@@ -272,7 +265,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread, uin
 				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
 }
 
-/* Records what a call did beyond its API row. */
+/* Records the effects of a call: waits, memory, operations in streams. */
 static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
 			   const void *params, int32_t result, uint64_t time)
 {

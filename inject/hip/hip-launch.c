@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what a HIP call's arguments say of its work: stream, grid, kind of copy. hip-calls.c calls
+ * Reads facts of a call's work from its arguments: stream, grid, kind of copy. hip-calls.c calls
  * it. The places of arguments are generated from proto/abi/vendor/hip.calls; launches have forms of
  * their own.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a HIP call's arguments say of its work. Call these functions inside the call only, while the
- * arguments are valid. No state.
+ * Facts of a HIP call's work, read from its arguments. Call these functions inside the call only,
+ * while the arguments are valid. No state.
  */
 #pragma once
 

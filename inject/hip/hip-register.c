@@ -5,18 +5,18 @@
  * name is called first. It puts the shim's wrappers into the table (hip-wrappers.c), and passes the
  * table on. A tool of rocprofiler-sdk then wraps the wrappers, and both see every call.
  *
- * No environment variable is set, and rocprofiler-register is not asked to load anything: it ends
- * the process if it was told of a library and does not find it.
+ * No environment variable is set, and rocprofiler-register loads nothing for the shim: it ends the
+ * process if a library in its variable is missing.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 #include "inject/context.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/hip-recorder.h"
+#include "inject/shim.h"
 
-/* rocprofiler-register's results. HIP prints a message for any other one. */
-#define REGISTER_SUCCESS  0
+/* rocprofiler-register's result without a tool. For other errors HIP prints a message. */
 #define REGISTER_NO_TOOLS 1
 
 typedef int (*register_fn)(const char *name, void *import, uint32_t version, void **tables,
@@ -48,7 +48,7 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 		return;
 	/* The table begins with its own size. */
 	n_bytes = *(const size_t *)tables[0];
-	if (ts_hip_start())
+	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }
 

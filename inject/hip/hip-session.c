@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HIP's part in the session's life: begin, devices, stops of recording, end. hip-register.c,
- * hip-calls.c, flush.c and shim.c call it. It calls shim.c's session and hip-tracer.c.
+ * hip-calls.c, flush.c and shim.c call it. It calls hip-tracer.c, hip-work.c and cuda/switch.c.
  *
  * 	register the table -> ts_hip_start(): the session exists, wrappers go into the table
  * 	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
@@ -15,12 +15,11 @@
 
 #include "inject/context.h"
 #include "inject/cuda/switch.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
-#include "inject/hip/hip.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
-#include "inject/shim.h"
 #include "proto/abi/vendor/hip.h"
 
 /* Ids in a process with CUDA. CUPTI's devices are below 64, its operations below 2^40. */
@@ -39,13 +38,12 @@
 #define WAIT_NS	     UINT64_C(10000000000)
 #define WAIT_STEP_NS UINT64_C(1000000)
 
-bool ts_hip_start(void)
+bool ts_hip_start(struct ts_shim *shim)
 {
-	struct ts_shim *shim = &ts_shim;
 	uint32_t none = 0;
 	void *cuda;
 
-	if (!ts_shim_begin() || ts_hip_works_init(&shim->hip.works))
+	if (ts_hip_works_init(&shim->hip.works))
 		return false;
 	if (ts_shim_is_stopped(shim) && !shim->pause.n_switches) {
 		shim->hip.stopped = 1;
@@ -53,8 +51,6 @@ bool ts_hip_start(void)
 		shim->pause.by_application =
 			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	}
-	if (!ts_shim_run(shim))
-		return false;
 	cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	if (cuda) {
 		shim->hip.first_device = BESIDE_CUDA_DEVICE;

@@ -7,9 +7,9 @@
  * The runtime has one callback in a process, hipRegisterTracerCallback(), and asks it three things
  * (prof_protocol.h of ROCm/clr):
  *
- * - domain HIP_API: at the entry of each call. Result 0 means that the call is traced: its work then
- *   carries the id that the callback stores. The callback also stores what is called at the phases;
- *   the runtime leaves that memory uninitialised, so both words are always stored.
+ * - domain HIP_API: at the entry of each call. Result 0 means that the call is traced: its work
+ *   then carries the id that the callback stores. The callback also stores the functions for the
+ *   two phases of the call. The runtime leaves that memory uninitialised.
  * - domain HIP_OPS without data: whether this thread's work is timed. Only work of recorded calls
  *   is.
  * - domain HIP_OPS with a record: finished work.
@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "inject/context.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/ring/ring-session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -3,9 +3,9 @@
  * Keeps the facts of HIP work by op_id. hip-calls.c stores them at a call's entry; hip-tracer.c
  * reads them when the device rows come. It calls only unlocked.c, for its memory.
  *
- * Each slot is a sequence lock: `sequence` is odd while a writer fills the slot. Two writers meet in
- * one slot only if a call is TS_HIP_WORKS calls late; the second writer then gives up, and its rows
- * lack these facts.
+ * Each slot is a sequence lock: `sequence` is odd while a writer fills the slot. Two writers meet
+ * in one slot only if a call is TS_HIP_WORKS calls late; the second writer then gives up, and its
+ * rows lack these facts.
  */
 #include "inject/hip/hip-work.h"
 
@@ -49,10 +49,9 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 							 false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	memcpy(words, work, sizeof(words));
-	/* Release fence, paired with the acquire fence of a reader: it sees the odd sequence. */
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	/* Release, paired with the acquire of a reader: it then sees the odd sequence. */
 	for (size_t i = 0; i < N_WORDS; i++)
-		__atomic_store_n(&slot->words[i], words[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->words[i], words[i], __ATOMIC_RELEASE);
 	/* A call that never got its rows gives its place up, and is no longer waited for. */
 	if (__atomic_exchange_n(&slot->is_pending, work->is_awaited, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&works->n_done, 1, __ATOMIC_RELAXED);
@@ -75,9 +74,9 @@ bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct t
 	sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
 	if (sequence & 1)
 		return false;
+	/* Acquire, paired with the release of a writer. */
 	for (size_t i = 0; i < N_WORDS; i++)
-		words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_ACQUIRE);
 	memcpy(&work, words, sizeof(work));
 	if (__atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) != sequence || work.op_id != op_id)
 		return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Facts of HIP work between the call that submits it and its device rows. HIP's activity records
- * have an operation id, times and a name; grid, stream and kind of copy are known at the call alone.
+ * have an operation id, times and a name; grid, stream and kind of copy are known at the call
+ * alone.
  *
  * One table by op_id, without a lock. A later call takes the place of the call TS_HIP_WORKS before
  * it. Thread-safe; a reader never gets half an entry.
@@ -42,8 +43,8 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct ts_hip_work *ret);
 
 /*
- * Counts an awaited call as done: its first device row came, or the call failed. Further calls for the
- * same id change nothing.
+ * Counts an awaited call as done: its first device row came, or the call failed. Further calls for
+ * the same id change nothing.
  */
 void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id);
 

@@ -5,7 +5,7 @@
  * runtime's own function.
  */
 #include "inject/context.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/hip-recorder.h"
 #include "proto/abi/vendor/hip.h"
 #include "proto/abi/vendor/hip_params.h"
 
@@ -43,7 +43,9 @@ size_t ts_hip_wrap(void **table, size_t n_bytes)
 	size_t n_slots = n_bytes / sizeof(void *), n = 0;
 	uint32_t none = 0;
 
-	/* A second copy of the runtime in this process keeps its table: its calls are not recorded. */
+	/*
+	 * A second copy of the runtime in this process keeps its table: its calls are not recorded.
+	 */
 	if (!__atomic_compare_exchange_n(&runtime->wrapped, &none, 1, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return 0;

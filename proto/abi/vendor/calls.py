@@ -567,7 +567,7 @@ def amounts(call):
 
 
 def effect_fields(call, form):
-    """The initializers of struct effect, inject/cuda/call-table.c."""
+    """The initializers of struct effect, inject/calls/call-table.c."""
     at = 'AT(%s, ' % call.structure()[len('struct '):]
     fields, effect = [], call.values.get('effect')
     if effect:
@@ -590,7 +590,7 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, for inject/cuda/call-table.c.'))
+    print(banner('what calls do, for inject/calls/call-table.c.'))
     for interface, calls in tables:
         print('\nstatic const struct effect %s_effects[%s] = {' % (interface.word, interface.size()))
         for call in calls:
@@ -607,7 +607,7 @@ def access(call):
 
 
 def access_result(call):
-    """The expression of inject/cuda/access.c that makes an access of a call's arguments p."""
+    """The expression of inject/calls/access.c that makes an access of a call's arguments p."""
     kind, names = access(call)
 
     def value(name):
@@ -638,7 +638,7 @@ def access_result(call):
 
 
 def print_accesses(tables):
-    print(banner('the memory of calls, for inject/cuda/access.c.'))
+    print(banner('the memory of calls, for inject/calls/access.c.'))
     for interface, calls in tables:
         for name, allocates in (('access', False), ('alloc', True)):
             print('\nstatic bool %s_%s(uint32_t cbid, const void *params, struct ts_access *ret)\n{\n\tswitch (cbid) {' %

@@ -874,8 +874,7 @@ struct ts_hip_activity_record {
 #define TS_HIP_API_ARGS_BYTES 1504
 
 struct ts_hip_api_trace_data {
-	uint64_t
-		correlation_id; /* the callback writes it; the records of the call's operations have it */
+	uint64_t correlation_id; /* written by the callback, kept in the records of the work */
 	uint32_t phase;
 	char args[TS_HIP_API_ARGS_BYTES] __attribute__((aligned(8)));
 	uint64_t phase_enter_timestamp;

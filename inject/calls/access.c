@@ -6,7 +6,7 @@
  * older than unified addresses, and calls with arrays or symbols: they have no linear memory, or no
  * sign that separates it.
  */
-#include "inject/cuda/access.h"
+#include "inject/calls/access.h"
 
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"

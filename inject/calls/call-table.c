@@ -4,7 +4,7 @@
  * come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The effects are
  * generated from the tables of calls, hip.calls and its two neighbours.
  */
-#include "inject/cuda/call-table.h"
+#include "inject/calls/call-table.h"
 #include "proto/abi/record.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
@@ -58,7 +58,7 @@ struct effect {
 
 #undef AT
 
-/* What is known of an interface's calls, by id. */
+/* Tables of one interface's calls, by id. */
 struct interface {
 	const uint8_t *classes;
 	const struct effect *effects;

@@ -8,20 +8,21 @@
  * 	                                        API row, facts of work          activity callback
  * 	                                           (hip-calls.c)                 (hip-tracer.c)
  *
- * All functions are thread-safe and may be called inside the application's HIP calls, but where they
- * say otherwise.
+ * All functions are thread-safe. The application's HIP calls may call them, except where a comment
+ * names another caller.
  */
 #pragma once
 
-#include "inject/cuda/stream-table.h"
+#include "inject/calls/stream-table.h"
 #include "inject/hip/hip-work.h"
+#include "inject/ring/producer.h"
 
 struct ts_shim;
 
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
 
-/* Of the process: the runtime whose table holds the wrappers. */
+/* The process's part: the runtime whose table holds the wrappers. */
 struct ts_hip_runtime {
 	uint32_t wrapped;	      /* 1: a table was wrapped; others are left alone */
 	uint32_t n_slots;	      /* of the table, its size included */
@@ -30,7 +31,7 @@ struct ts_hip_runtime {
 
 #define TS_HIP_JOINED 2u
 
-/* Of the session. */
+/* The session's part. */
 struct ts_hip {
 	uint32_t started; /* 1: the session records HIP */
 	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
@@ -52,10 +53,10 @@ struct ts_hip {
 /* ---- hip-session.c ---- */
 
 /*
- * Begins to record HIP in this process: at the registration of a table. The session begins if there
- * is none. Returns false if there can be none.
+ * Begins to record HIP in this session, at the registration of a table. Returns false without
+ * memory, or if the session records HIP already.
  */
-bool ts_hip_start(void);
+bool ts_hip_start(struct ts_shim *shim);
 /* Before the first recorded call: defines the devices, installs the activity callback. */
 void ts_hip_join(struct ts_shim *shim);
 /* Flush thread: follows stops and starts of recording. */
@@ -66,18 +67,25 @@ void ts_hip_wait(struct ts_shim *shim);
 /* ---- hip-calls.c ---- */
 
 /*
- * Begins a call. `frame` is an address in the wrapper's stack frame. Returns false if the call makes
- * no record: it is nested, or nothing is recorded.
+ * Begins a call. `frame` is an address in the wrapper's stack frame. Returns false if the call
+ * makes no record: it is nested, or nothing is recorded.
  */
 bool ts_hip_enter(const void *frame, uint32_t call, const void *params);
 /* Ends a call for which ts_hip_enter() returned true. */
 void ts_hip_leave(const void *frame, const void *params, int32_t result);
 /* Returns the op_id of the thread's recorded call; 0: it is in none. */
-uint64_t ts_hip_current_op(void);
+static inline uint64_t ts_hip_current_op(void)
+{
+	const struct ts_call *call = &ts_tls.call;
+
+	return call->depth && call->domain == TS_API_HIP && call->recorded ? call->op_id : 0;
+}
 
 /* ---- hip-tracer.c ---- */
 
-/* Installs the activity callback of the runtime that `function` belongs to. Returns false without. */
+/*
+ * Installs the activity callback of the runtime that `function` belongs to. Returns false without.
+ */
 bool ts_hip_trace(struct ts_shim *shim, const void *function);
 
 /* ---- hip-wrappers.c ---- */

@@ -5,7 +5,7 @@
  * target is not recorded. The structure is read only if the call itself read it: the call
  * succeeded, or returned an error about the structure's values.
  */
-#include "inject/cuda/access.h"
+#include "inject/calls/access.h"
 
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
