@@ -11,8 +11,8 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
-#include "proto/abi/hip_calls.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
 
 #define MAX_FUNCTIONS 512
 #define NONE	      TS_CALL_NONE

@@ -7,13 +7,13 @@
 #include "replay/report/names/names.h"
 
 #include "proto/abi/clock.h"
-#include "proto/abi/hip_calls.h"
 #include "proto/abi/record.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
 #include "sbt/schema.h"
 
 #include <ctype.h>
