@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of AMD's HIP (libamdhip64) that TraceSmith uses, in the project's own words. Values and
- * layouts are those of ROCm 6.2; a comment marks what changed since 5.2. test/unit/vendor compares
- * them with HIP's headers if they are installed, so the build needs no ROCm.
+ * layouts are those of ROCm 6.2; a comment marks each declaration that changed since 5.2. The build
+ * needs no ROCm. test/unit/vendor compares hip.h with hip-facts.txt, and with HIP's headers if they
+ * are installed.
  *
  * Reading rules: the vendor's hipFooBar is TS_HIP_FOO_BAR here. Handles (context, stream, event,
  * module, function, array, graph, ...) and device pointers are void *, devices int32_t, hipError_t
@@ -281,7 +282,7 @@ enum ts_hip_memcpy_kind {
 	TS_HIP_MEMCPY_DEVICE_TO_HOST = 2,
 	TS_HIP_MEMCPY_DEVICE_TO_DEVICE = 3,
 	TS_HIP_MEMCPY_DEFAULT = 4,
-	TS_HIP_MEMCPY_DEVICE_TO_DEVICE_NO_CU = 1024, /* since 6.0 */
+	TS_HIP_MEMCPY_DEVICE_TO_DEVICE_NO_CU = 1024, /* since 6.2 */
 };
 
 /* Since 6.0; 5.x had HOST = 0, DEVICE = 1, ARRAY = 2, UNIFIED = 3, MANAGED = 4. */
@@ -851,18 +852,38 @@ enum ts_hip_activity_op {
 	TS_HIP_ACTIVITY_OP_BARRIER = 2,
 };
 
+/* Types of commands, those of OpenCL's CL_COMMAND_*. A set has op COPY and a FILL type. */
+enum ts_hip_command {
+	TS_HIP_COMMAND_NDRANGE_KERNEL = 0x11f0,
+	TS_HIP_COMMAND_TASK = 0x11f1, /* a graph: one record for each kernel */
+	TS_HIP_COMMAND_READ_BUFFER = 0x11f3,
+	TS_HIP_COMMAND_WRITE_BUFFER = 0x11f4,
+	TS_HIP_COMMAND_COPY_BUFFER = 0x11f5,
+	TS_HIP_COMMAND_READ_IMAGE = 0x11f6,
+	TS_HIP_COMMAND_WRITE_IMAGE = 0x11f7,
+	TS_HIP_COMMAND_COPY_IMAGE = 0x11f8,
+	TS_HIP_COMMAND_COPY_IMAGE_TO_BUFFER = 0x11f9,
+	TS_HIP_COMMAND_COPY_BUFFER_TO_IMAGE = 0x11fa,
+	TS_HIP_COMMAND_MARKER = 0x11fe,
+	TS_HIP_COMMAND_READ_BUFFER_RECT = 0x1201,
+	TS_HIP_COMMAND_WRITE_BUFFER_RECT = 0x1202,
+	TS_HIP_COMMAND_COPY_BUFFER_RECT = 0x1203,
+	TS_HIP_COMMAND_FILL_BUFFER = 0x1207,
+	TS_HIP_COMMAND_FILL_IMAGE = 0x1208,
+};
+
 struct ts_hip_activity_record {
 	uint32_t domain;
-	uint32_t kind; /* the command's type, enum ts_hip_command */
+	uint32_t kind; /* enum ts_hip_command */
 	uint32_t op;
 	uint64_t correlation_id;
-	uint64_t begin_ns; /* CLOCK_MONOTONIC's domain */
+	uint64_t begin_ns; /* by the runtime's clock of the host */
 	uint64_t end_ns;
 	int32_t device_id;
 	uint64_t queue_id;
 	union {
-		size_t bytes;
-		const char *kernel_name; /* of a dispatch */
+		size_t bytes;		 /* of copies and sets of buffers, else 0 */
+		const char *kernel_name; /* of a dispatch; valid inside the callback */
 	};
 };
 
@@ -874,8 +895,8 @@ struct ts_hip_activity_record {
 #define TS_HIP_API_ARGS_BYTES 1504
 
 struct ts_hip_api_trace_data {
-	uint64_t
-		correlation_id; /* the callback writes it; the records of the call's operations have it */
+	/* The callback writes it. The records of the call's operations have it. */
+	uint64_t correlation_id;
 	uint32_t phase;
 	char args[TS_HIP_API_ARGS_BYTES] __attribute__((aligned(8)));
 	uint64_t phase_enter_timestamp;
@@ -914,3 +935,12 @@ struct ts_hip_bundle_entry {
 	uint64_t size;
 	uint64_t id_bytes;
 };
+
+static_assert(sizeof(struct ts_hip_device_prop_r0000) == 792, "");
+static_assert(sizeof(struct ts_hip_device_prop_r0600) == 1472, "");
+static_assert(sizeof(struct ts_hip_memcpy3d_parms) == 160, "");
+static_assert(sizeof(struct ts_hip_drv_memcpy3d) == 184, "");
+static_assert(sizeof(struct ts_hip_pointer_attributes) == 32, "");
+static_assert(sizeof(struct ts_hip_activity_record) == 64, "");
+static_assert(offsetof(struct ts_hip_api_trace_data, phase_enter) == 1536, "");
+static_assert(sizeof(struct ts_hip_api_trace_data) == 1552, "");
