@@ -7,13 +7,6 @@
 
 static __thread int32_t last_error;
 
-/* This library contains the driver, and a HIP process has no CUDA injection. */
-__attribute__((constructor)) static void on_load(void)
-{
-	driver.is_contained = true;
-	driver.default_spec = "mi300";
-}
-
 /* CUDA's errors that HIP has no number for. */
 static int32_t convert(int r)
 {

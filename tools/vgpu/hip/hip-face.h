@@ -37,6 +37,8 @@
 /* Returns the function in a place of a dispatch table. The first call registers the table. */
 void *runtime_slot(size_t place);
 void *compiler_slot(size_t place);
+/* Called once, at the library's load. The arrays are indexed by place. */
+void tables_fill(void *const *runtime_functions, void *const *compiler_functions);
 
 /*
  * One call as the tracer's callback sees it. The trace data stays uninitialized, as in AMD's
@@ -90,7 +92,7 @@ int get_properties_r0000(struct ts_hip_device_prop_r0000 *prop, int32_t device);
 int get_attribute(int32_t *value, int32_t attr, int32_t device);
 
 /*
- * hip-bundle.c: the image in a bundle that the virtual GPU can run, in memory that free() frees. NULL:
- * it is no bundle. n_bytes: SIZE_MAX if unknown.
+ * hip-bundle.c: returns the image in a bundle that the virtual GPU can run, in memory that free()
+ * frees. NULL: it is no bundle. n_bytes: SIZE_MAX if unknown.
  */
 int bundle_image(const void *bundle, size_t n_bytes, void **ret_image);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Graphs. Most calls go to the runtime as they are; the parameters of kernel and set nodes have an
- * order of their own in HIP. Programs call this file through the functions of generated-hip-graph.h.
+ * order of their own in HIP. Programs call this file through the functions of
+ * generated-hip-graph.h.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Memory and memory pools. Programs call this file through the functions of generated-hip-memory.h
- * and generated-hip-pool.h.
+ * Memory, memory pools and virtual memory. HIP's structures for the last two have CUDA's layouts.
+ * Programs call this file through the functions of generated-hip-memory.h, generated-hip-pool.h and
+ * generated-hip-map.h.
  */
 #include "tools/vgpu/hip/hip-face.h"
 
@@ -55,5 +56,6 @@ static int pointer_attributes(void *attributes, const void *ptr)
 	return 0;
 }
 
+#include "tools/vgpu/generated-hip-map.h"
 #include "tools/vgpu/generated-hip-memory.h"
 #include "tools/vgpu/generated-hip-pool.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Code: what a compiler registers in a program's constructors, modules, and attributes of kernels.
- * A program's code is read at its first use. Programs call this file through the functions of
- * generated-hip-module.h and generated-hip-register.h; this file calls hip-bundle.c.
+ * Loads modules and a program's own code, which its constructors register, and returns attributes
+ * of kernels. A program's code is read at its first use. Programs call this file through the
+ * functions of generated-hip-module.h and generated-hip-register.h; this file calls hip-bundle.c.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -120,7 +120,7 @@ int get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t device)
 	r = cudaGetDeviceProperties(&known, device);
 	if (r)
 		return r;
-	/* CUDA's structure has the same fields in the same order, without those that 13.0 removed. */
+	/* CUDA's structure has the same fields, without those that 13.0 removed. */
 	memset(prop, 0, sizeof(*prop));
 	memcpy(prop->name, known.name, sizeof(prop->name));
 	memcpy(&prop->uuid, &known.uuid, sizeof(prop->uuid));

@@ -23,4 +23,3 @@ TS_HIP_REFUSED(REFUSE)
 
 #include "tools/vgpu/generated-hip-array.h"
 #include "tools/vgpu/generated-hip-external.h"
-#include "tools/vgpu/generated-hip-map.h"

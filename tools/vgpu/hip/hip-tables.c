@@ -4,6 +4,7 @@
  * first such call this file fills the table and passes it to
  * rocprofiler_register_library_api_table(), if the process has that function, so that a tool can
  * replace pointers. AMD's library links librocprofiler-register for it; this one asks the loader.
+ * hip-library.c names the functions.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,23 +30,6 @@ enum {
 #define END_OF_(kind, step) kind##_END_##step
 #define END_OF(kind, step)  END_OF_(kind, step)
 
-/* Only the addresses matter here. */
-#define DECLARE_SERVED(name)  void impl_##name(void);
-#define DECLARE_REFUSED(name) void impl_##name(void);
-#define DECLARE_NONE(name)
-#define DECLARE(place, name, kind) DECLARE_##kind(name)
-TS_HIP_SLOTS(DECLARE)
-TS_HIP_COMPILER_SLOTS(DECLARE)
-
-#define ADDRESS_SERVED(name)	   (void *)impl_##name
-#define ADDRESS_REFUSED(name)	   (void *)impl_##name
-#define ADDRESS_NONE(name)	   NULL
-#define ADDRESS(place, name, kind) [(place)] = ADDRESS_##kind(name),
-
-/* Indexed by place; place 0 is the size. */
-static void *const runtime_functions[] = {TS_HIP_SLOTS(ADDRESS)};
-static void *const compiler_functions[] = {TS_HIP_COMPILER_SLOTS(ADDRESS)};
-
 struct table {
 	const char *name;
 	void *const *functions;
@@ -65,14 +49,18 @@ static int import_version(void)
 
 static struct table runtime = {
 	.name = TS_HIP_TABLE_NAME,
-	.functions = runtime_functions,
 	.end = END_OF(RUNTIME, RUNTIME_STEP),
 };
 static struct table compiler = {
 	.name = TS_HIP_COMPILER_TABLE_NAME,
-	.functions = compiler_functions,
 	.end = END_OF(COMPILER, COMPILER_STEP),
 };
+
+void tables_fill(void *const *runtime_functions, void *const *compiler_functions)
+{
+	runtime.functions = runtime_functions;
+	compiler.functions = compiler_functions;
+}
 
 static void register_table(struct table *table)
 {
