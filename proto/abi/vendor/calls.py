@@ -161,6 +161,10 @@ class Call:
     def served(self):
         return self.work not in (None, 'hand', 'refused')
 
+    def refused_in_place(self):
+        """The facade's function takes the arguments, so that it can call by the dispatch table, and refuses there."""
+        return self.hip and self.work == 'refused' and self.arguments is not None
+
     def per_thread(self):
         return self.forms[1] if len(self.forms) > 1 else None
 
@@ -490,7 +494,8 @@ def print_refused(tables):
     (interface, calls), = tables
     print(banner('refused by the %s\'s facade, in strcmp() order.' % interface.word))
     print('#pragma once\n')
-    names = sorted(form.symbol for call in calls if call.work == 'refused' for form in call.forms)
+    names = sorted(form.symbol for call in calls if call.work == 'refused' and not call.refused_in_place()
+                   for form in call.forms)
     print_list('TS_%s_REFUSED' % interface.library, ['X(%s)' % name for name in names])
 
 
@@ -531,8 +536,8 @@ def print_hip_function(call):
     """What the table's place holds, unless it is written by hand, and the exported function, which calls by the table."""
     form, names, result = call.forms[0], ', '.join(call.names()), call.result()
     arguments = ', '.join(text for text, _ in call.arguments) or 'void'
-    if call.served():
-        work = work_of(call, form)
+    if call.served() or call.refused_in_place():
+        work = 'REFUSED("%s")' % call.name if call.refused_in_place() else work_of(call, form)
         if form.number is not None and 'returns' not in call.values:
             work = 'HIP(%s, %d, %s)' % (call.name, form.number, work)
         print('\n%s\n{' % fill('%simpl_%s(%s)' % (result, call.name, arguments), 0))
@@ -548,7 +553,7 @@ def print_hip_function(call):
 def print_facade(tables, section):
     (interface, calls), = tables
     served = [call for call in calls if call.section == section and
-              (call.served() or interface.hip and call.work == 'hand')]
+              (call.served() or call.refused_in_place() or interface.hip and call.work == 'hand')]
     if not served:
         raise Bad('no call is served in section [%s]' % section)
     print(banner('for the file with the functions that these call.'))
@@ -567,7 +572,7 @@ def amounts(call):
 
 
 def effect_fields(call, form):
-    """The initializers of struct effect, inject/calls/call-table.c."""
+    """The initializers of struct effect, inject/cuda/call-table.c."""
     at = 'AT(%s, ' % call.structure()[len('struct '):]
     fields, effect = [], call.values.get('effect')
     if effect:
@@ -590,7 +595,7 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, for inject/calls/call-table.c.'))
+    print(banner('what calls do, for inject/cuda/call-table.c.'))
     for interface, calls in tables:
         print('\nstatic const struct effect %s_effects[%s] = {' % (interface.word, interface.size()))
         for call in calls:
@@ -607,7 +612,7 @@ def access(call):
 
 
 def access_result(call):
-    """The expression of inject/calls/access.c that makes an access of a call's arguments p."""
+    """The expression of inject/cuda/access.c that makes an access of a call's arguments p."""
     kind, names = access(call)
 
     def value(name):
@@ -638,7 +643,7 @@ def access_result(call):
 
 
 def print_accesses(tables):
-    print(banner('the memory of calls, for inject/calls/access.c.'))
+    print(banner('the memory of calls, for inject/cuda/access.c.'))
     for interface, calls in tables:
         for name, allocates in (('access', False), ('alloc', True)):
             print('\nstatic bool %s_%s(uint32_t cbid, const void *params, struct ts_access *ret)\n{\n\tswitch (cbid) {' %

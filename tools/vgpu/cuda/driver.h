@@ -162,6 +162,10 @@ struct driver {
 	uint32_t primary_flags[TS_VGPU_MAX_DEVICES];
 	struct library *libraries;
 	uint32_t next_module_id, next_event_id;
+
+	/* Set before the start by a library that contains the driver, see tools/vgpu/hip. */
+	const char *default_spec; /* if TRACESMITH_VGPU is not set; NULL: that of replay/vgpu */
+	bool is_contained;	  /* loads no library of CUDA_INJECTION64_PATH */
 };
 extern struct driver driver;
 
