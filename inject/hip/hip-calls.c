@@ -190,38 +190,63 @@ static void follow_stream(struct ts_shim *shim, struct ts_thread *thread, uint32
 	}
 }
 
-/* HIP reports no rows for memory, so the call makes them. */
-static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
-			  const void *params, uint64_t time)
+static uint32_t memory_kind(const struct ts_access *access)
 {
-	const uint32_t device = current_device();
-	const bool is_free = ts_call_table_class(TS_API_HIP, id) == TS_CUPTI_CLASS_FREE;
-	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
-	struct ts_record_memory *out;
+	if (access->kind == TS_ACCESS_ALLOCATED_PINNED)
+		return TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+	if (access->kind == TS_ACCESS_ALLOCATED_MANAGED)
+		return TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+	return TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+}
+
+/*
+ * Finds the memory that a call allocated or freed, and follows it. Returns false if the call names
+ * none.
+ */
+static bool follow_memory(struct ts_shim *shim, uint32_t id, const void *params, bool *ret_is_free,
+			  struct ts_hip_allocation *ret)
+{
 	struct ts_access access;
 
-	if (is_free ? !ts_access_of(TS_API_HIP, id, params, &access)
-		    : !ts_access_of_alloc(TS_API_HIP, id, params, 0, &access))
-		return;
+	*ret_is_free = ts_call_table_class(TS_API_HIP, id) == TS_CUPTI_CLASS_FREE;
+	if (*ret_is_free) {
+		if (!ts_access_of(TS_API_HIP, id, params, &access))
+			return false;
+		if (!ts_hip_memory_remove(&shim->hip.memory, access.dst, ret))
+			*ret = (struct ts_hip_allocation){access.dst, 0, 0, current_device()};
+		return true;
+	}
+	if (!ts_access_of_alloc(TS_API_HIP, id, params, 0, &access))
+		return false;
+	*ret = (struct ts_hip_allocation){access.dst, access.dst_bytes, memory_kind(&access),
+					  current_device()};
+	ts_hip_memory_add(&shim->hip.memory, ret);
+	return true;
+}
+
+/* HIP reports no rows for memory, so the call makes them. */
+static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			  const void *params, bool is_free,
+			  const struct ts_hip_allocation *allocation, uint64_t time)
+{
+	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	const uint32_t device = allocation->device;
+	struct ts_record_memory *out;
+
 	out = ts_thread_reserve(thread, is_free ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
 				shim->producer.clock, time);
 	if (!out)
 		return;
 	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
 	out->op_id = ts_tls.call.op_id;
-	out->address = access.dst;
-	out->bytes = access.dst_bytes;
+	out->address = allocation->address;
+	out->bytes = allocation->bytes;
 	out->device = shim->hip.first_device + device;
 	out->context = context_of(shim, device);
 	out->stream = stream.is_async ? stream_id(shim, device, stream.handle, stream.per_thread)
 				      : TS_NO_DEVICE;
 	out->async = stream.is_async;
-	if (access.kind == TS_ACCESS_ALLOCATED_PINNED)
-		out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
-	else if (access.kind == TS_ACCESS_ALLOCATED_MANAGED)
-		out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
-	else if (!is_free)
-		out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	out->memory_kind = (uint8_t)allocation->kind;
 	ts_thread_commit(thread, sizeof(*out));
 }
 
@@ -273,11 +298,6 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 	case TS_CUPTI_CLASS_SYNC:
 		record_sync(shim, thread, id, params, result, time);
 		break;
-	case TS_CUPTI_CLASS_ALLOC:
-	case TS_CUPTI_CLASS_FREE:
-		if (!result && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED))
-			record_memory(shim, thread, id, params, time);
-		break;
 	case TS_CUPTI_CLASS_EVENT:
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
 	case TS_CUPTI_CLASS_STREAM:
@@ -287,6 +307,31 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 	default:
 		break;
 	}
+}
+
+/*
+ * Follows the memory and the streams of a successful call, also while recording is stopped: later
+ * records refer to them.
+ */
+static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
+		   uint64_t time)
+{
+	const struct ts_call *call = &ts_tls.call;
+	const unsigned kind = ts_call_table_class(TS_API_HIP, call->cbid);
+	struct ts_hip_allocation allocation;
+	bool is_free;
+
+	if (kind == TS_CUPTI_CLASS_STREAM) {
+		follow_stream(shim, thread, call->cbid, params);
+		return;
+	}
+	/* While a stream capture is active, a call may make a graph node and allocate nothing. */
+	if ((kind != TS_CUPTI_CLASS_ALLOC && kind != TS_CUPTI_CLASS_FREE) ||
+	    __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) ||
+	    !follow_memory(shim, call->cbid, params, &is_free, &allocation))
+		return;
+	if (!call->left_out)
+		record_memory(shim, thread, call->cbid, params, is_free, &allocation, time);
 }
 
 static void record(struct ts_shim *shim, struct ts_thread *thread, const void *params,
@@ -300,15 +345,14 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		.result = result,
 		.context = context_of(shim, current_device()),
 	};
-	uint64_t time;
+	uint64_t time = 0;
 
-	/* While recording is stopped, streams are followed: later records refer to them. */
 	if (!call->left_out) {
 		time = ts_call_record(shim, thread, &end);
 		record_effects(shim, thread, call->cbid, params, result, time);
 	}
 	if (!result)
-		follow_stream(shim, thread, call->cbid, params);
+		follow(shim, thread, params, time);
 }
 
 void ts_hip_leave(const void *frame, const void *params, int32_t result)

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "inject/calls/stream-table.h"
+#include "inject/hip/hip-memory.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
@@ -48,6 +49,7 @@ struct ts_hip {
 	uint64_t ahead_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	struct ts_stream_table streams;
 	struct ts_hip_works works;
+	struct ts_hip_memory memory;
 };
 
 /* ---- hip-session.c ---- */

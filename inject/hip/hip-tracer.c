@@ -129,12 +129,36 @@ static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
+/*
+ * Returns the direction of a copy. The call's arguments may leave it to the runtime, and the nodes
+ * of a graph have none; the runtime's command then shows it.
+ */
+static uint8_t copy_kind_of(const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	if (work->copy_kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN)
+		return work->copy_kind;
+	switch (in->kind) {
+	case TS_HIP_COMMAND_READ_BUFFER:
+	case TS_HIP_COMMAND_READ_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+	case TS_HIP_COMMAND_WRITE_BUFFER:
+	case TS_HIP_COMMAND_WRITE_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	case TS_HIP_COMMAND_COPY_BUFFER:
+	case TS_HIP_COMMAND_COPY_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+	default:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
+	}
+}
+
 static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 			const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	const bool from_host = work->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-	const bool to_host = work->copy_kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-	const bool is_known = work->copy_kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
+	const uint8_t kind = copy_kind_of(in, work);
+	const bool from_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	const bool to_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+	const bool is_known = kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
 	struct ts_record_memcpy *out;
 	uint64_t start, end;
 
@@ -151,7 +175,7 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	out->copy_count = 1;
 	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;
 	out->dst_device = to_host ? TS_NO_DEVICE : out->place.device;
-	out->copy_kind = work->copy_kind;
+	out->copy_kind = kind;
 	if (is_known && !from_host)
 		out->src_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
 	if (is_known && !to_host)
@@ -178,7 +202,7 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
 			record_kernel(shim, thread, in, &work);
 	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
-		if (work.kind == TS_CUPTI_CLASS_MEMSET)
+		if (in->kind == TS_HIP_COMMAND_FILL_BUFFER)
 			record_set(shim, thread, in, &work);
 		else
 			record_copy(shim, thread, in, &work);

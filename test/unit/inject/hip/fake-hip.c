@@ -71,7 +71,7 @@ static int32_t leave(int32_t result)
 	return result;
 }
 
-static void submit(uint32_t op, const char *name, size_t bytes)
+static void submit(uint32_t op, uint32_t command, const char *name, size_t bytes)
 {
 	ts_hip_tracer_callback report = atomic_load(&tracer);
 	struct work *work;
@@ -80,6 +80,7 @@ static void submit(uint32_t op, const char *name, size_t bytes)
 		return;
 	work = calloc(1, sizeof(*work));
 	work->record.domain = TS_HIP_ACTIVITY_DOMAIN_OPS;
+	work->record.kind = command;
 	work->record.op = op;
 	work->record.correlation_id = correlation_id;
 	work->record.begin_ns = now();
@@ -177,9 +178,11 @@ static int32_t release(void *at)
 static int32_t copy(void *to, const void *from, size_t n_bytes, int32_t kind)
 {
 	enter(4);
-	(void)kind;
 	memcpy(to, from, n_bytes);
-	submit(TS_HIP_ACTIVITY_OP_COPY, NULL, n_bytes);
+	submit(TS_HIP_ACTIVITY_OP_COPY,
+	       kind == TS_HIP_MEMCPY_HOST_TO_DEVICE ? TS_HIP_COMMAND_WRITE_BUFFER
+						    : TS_HIP_COMMAND_READ_BUFFER,
+	       NULL, n_bytes);
 	return leave(0);
 }
 
@@ -188,7 +191,7 @@ static int32_t set_async(void *to, int32_t value, size_t n_bytes, void *stream)
 	enter(5);
 	(void)stream;
 	memset(to, value, n_bytes);
-	submit(TS_HIP_ACTIVITY_OP_COPY, NULL, n_bytes);
+	submit(TS_HIP_ACTIVITY_OP_COPY, TS_HIP_COMMAND_FILL_BUFFER, NULL, n_bytes);
 	return leave(0);
 }
 
@@ -199,7 +202,7 @@ static int32_t launch(const void *function, struct ts_hip_dim3 grid, struct ts_h
 	(void)block, (void)args, (void)shared, (void)stream;
 	if (!grid.x)
 		return leave(1);
-	submit(TS_HIP_ACTIVITY_OP_DISPATCH, function, 0);
+	submit(TS_HIP_ACTIVITY_OP_DISPATCH, TS_HIP_COMMAND_NDRANGE_KERNEL, function, 0);
 	return leave(0);
 }
 
