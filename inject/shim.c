@@ -300,6 +300,8 @@ static void start_cuda(struct ts_shim *shim)
 	shim->control->driver_version = shim->cupti.driver_version;
 	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
+	if (!reason)
+		__atomic_fetch_or(&shim->control->interfaces, TS_INTERFACE_CUPTI, __ATOMIC_RELAXED);
 	if (*ts_loaded.nvtx_holder)
 		ts_names_missing(shim, ts_loaded.nvtx_holder);
 	if (!reason && start_flush(shim)) {

@@ -36,7 +36,7 @@ struct ts_hip_runtime {
 struct ts_hip {
 	uint32_t started; /* 1: the session records HIP */
 	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
-	uint32_t traced;  /* 1: the runtime reports finished work */
+	uint32_t traced;  /* not 0: the runtime reports finished work */
 	uint32_t stopped; /* recording is stopped: calls that begin now are left out */
 	/*
 	 * In a process with CUDA, ids of HIP's devices, contexts, streams and operations begin

@@ -123,9 +123,8 @@ void ts_hip_join(struct ts_shim *shim)
 {
 	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
 	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
-	int32_t (*get_driver)(int32_t *) = ts_hip_next(hipDriverGetVersion);
-	uint32_t none = 0;
-	int32_t n = 0, version = 0, driver = 0;
+	uint32_t none = 0, ways = TS_INTERFACE_HIP_TABLES;
+	int32_t n = 0, version = 0;
 
 	/* Calls of other threads wait: their work is not reported before. */
 	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, JOINING, false, __ATOMIC_ACQ_REL,
@@ -135,12 +134,7 @@ void ts_hip_join(struct ts_shim *shim)
 	}
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
-	if (get_driver)
-		(void)get_driver(&driver);
-	if (!shim->control->vendor_version) {
-		shim->control->vendor_version = (uint32_t)version;
-		shim->control->driver_version = (uint32_t)driver;
-	}
+	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
 	if (get_count && !get_count(&n))
 		for (int32_t i = 0; i < n; i++) {
 			define_device(shim, i);
@@ -151,9 +145,11 @@ void ts_hip_join(struct ts_shim *shim)
 	 * to the major version.
 	 */
 	if (version / 10000000 == API_TRACE_MAJOR && ts_hip_trace(shim, (const void *)get_version))
-		__atomic_store_n(&shim->hip.traced, 1, __ATOMIC_RELAXED);
+		ways |= TS_INTERFACE_HIP_TRACER;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
+	__atomic_fetch_or(&shim->control->interfaces, ways, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->hip.traced, ways & TS_INTERFACE_HIP_TRACER, __ATOMIC_RELAXED);
 	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
 }
 

@@ -172,7 +172,8 @@ TS_TEST(other_version)
 	run("launches", "20");
 	ts_check_int(fake.n_records[TS_RECORD_API], 20);
 	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 0);
-	ts_check_int(fake.control->vendor_version, 90000000);
+	ts_check_int(fake.control->hip_version, 90000000);
+	ts_check_int(fake.control->interfaces, TS_INTERFACE_HIP_TABLES);
 	fake_daemon_close(&fake);
 }
 
