@@ -9,7 +9,8 @@
  * - stack, thread: id in the session, from 1; 0 is unknown. A row is always read together with the
  *   number of its session.
  * - op_id: id in the session; joins an API row with the device rows that the call caused
- * - device, context, stream, graph: CUPTI's ids in the session; TS_NO_DEVICE: none
+ * - device, stream: CUPTI's ids in the session; TS_NO_DEVICE: none
+ * - context, graph: CUPTI's ids in the session; 0: none
  *
  * A row type never changes the meaning of a column. New columns get new ids. A reader skips unknown
  * columns, and a column that a file lacks reads as zero.
