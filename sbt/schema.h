@@ -115,8 +115,9 @@ enum ts_block_operation {
 	TS_BLOCK_DISCARD = 4,
 };
 
-#define TS_BLOCK_IO_OPEN      1u /* flags: no end seen before the session's, at end_ns */
-#define TS_BLOCK_IO_SYNC      2u /* a thread waits for it, according to the kernel */
+/* flags: the I/O had not ended at the session's end; end_ns is the session's end */
+#define TS_BLOCK_IO_OPEN      1u
+#define TS_BLOCK_IO_SYNC      2u /* the kernel marked it: a thread waits for this I/O */
 #define TS_BLOCK_IO_READAHEAD 4u /* read ahead, not yet requested */
 #define TS_BLOCK_IO_METADATA  8u /* metadata of the file system */
 
@@ -309,7 +310,10 @@ static inline uint64_t ts_column_get(const struct ts_column *column, const void 
 	}
 }
 
-/* Start and end of an event. The end of an instant is its start; so is an end before the start. */
+/*
+ * Return the start and the end of an event. If the row has no end, or its end is before its start,
+ * the end returned is the start.
+ */
 static inline uint64_t ts_row_start_ns(const void *row)
 {
 	uint64_t start_ns;

@@ -38,7 +38,8 @@ struct ts_bpf_traced {
 	__u32 uid;	/* of the session's peer, in the first user namespace */
 	__u32 gid;
 	__u32 reserved;
-	__u64 start_ns; /* CLOCK_BOOTTIME; the process started within start_span_ns of it */
+	/* CLOCK_BOOTTIME: the process started in [start_ns, start_ns + start_span_ns) */
+	__u64 start_ns;
 	__u64 start_span_ns;
 	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter intervals are not delivered */
 };

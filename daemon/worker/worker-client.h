@@ -46,10 +46,11 @@ struct ts_worker_options {
 int ts_worker_find(char ret_path[PATH_MAX]);
 
 /*
- * Creates a worker object and starts no process. Options are copied. Returns 0, -ENOMEM or -ENOENT.
+ * Creates a worker object and starts no process. Copies the options. Returns 0, -ENOMEM, or -ENOENT
+ * if ts_worker_find() finds no worker.
  */
 int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **ret_worker);
-void ts_worker_free(struct ts_worker *worker); /* ends it; NULL is fine */
+void ts_worker_free(struct ts_worker *worker); /* ends its process, if one runs; NULL is accepted */
 TS_DEFINE_CLEANUP(struct ts_worker *, ts_worker_freep, ts_worker_free)
 
 /*

@@ -131,8 +131,8 @@ TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 }
 
 /*
- * Frees the taken slot `gap`. Later slots of its run move up, so no search ends too early and no
- * tombstone is left.
+ * Frees the occupied slot `gap`. Entries after it in the same run of occupied slots move back into
+ * the gap, so no search ends too early and no tombstone is left.
  */
 TS_SLOTS_INLINE void ts_slots_remove(struct ts_slots *slots, size_t slot_bytes,
 				     TS_SLOTS_HASH_OF(hash_of), size_t gap)
@@ -347,7 +347,7 @@ static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 	return index->slots.seeds[1];
 }
 
-/* Returns the seed of an index that has drawn it. */
+/* Returns the seed of an index that is not new: ts_hashindex_seed() has drawn the seed. */
 static inline uint64_t ts_hashindex_seed_of(const struct ts_hashindex *index)
 {
 	return index->slots.seeds[1];

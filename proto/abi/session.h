@@ -161,7 +161,7 @@ struct ts_control {
 	uint64_t captured_bytes;  /* of contents; each content counts once */
 	uint64_t captured_ns;	  /* time that the capture cost the application's threads */
 	/* since minor version 6 */
-	uint64_t capture_max_bytes; /* of contents: the capture then ends */
+	uint64_t capture_max_bytes; /* limit of captured_bytes: at this limit the capture ends */
 };
 
 enum ts_capture_state {

@@ -451,7 +451,10 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	finding->earlier.is_atomic = earlier_flags & TS_CHECK_STRONG;
 }
 
-/* A write by the device to a copy's source is not a change by the host. */
+/*
+ * Forgets the pending copies from this range of pinned memory: the device writes there, so a
+ * changed source is no longer the host's fault.
+ */
 static void forget_flights(struct ts_check_operations *all, uint64_t address, uint64_t bytes)
 {
 	for (size_t i = 0; i < all->n_flights; i++)

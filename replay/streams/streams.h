@@ -84,7 +84,10 @@ static inline bool ts_stream_is_same(const struct ts_stream_name *one,
 	       (one->handle == TS_OPERATION_STREAM_LEGACY || one->thread == other->thread);
 }
 
-/* True if the legacy default stream of its context orders the stream's operations. */
+/*
+ * True if the stream's operations wait for the legacy default stream of the same context, and the
+ * legacy stream waits for them.
+ */
 static inline bool ts_stream_is_tied_to_legacy(const struct ts_stream_kind *kind)
 {
 	return !kind->is_legacy && !kind->is_non_blocking;

@@ -41,7 +41,7 @@ static void pause_listening(struct ts_server *server, sd_event_source *source)
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }
 
-/* True if the porter has room for a connection. */
+/* True if the porter (the process that receives descriptors) can take one more connection. */
 static bool has_capacity(struct ts_server *server)
 {
 	bool is_full = ts_porter_is_full(server->porter);

@@ -183,7 +183,7 @@ static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 	return more;
 }
 
-/* Forwards the available output while the client's queue has room. */
+/* Forwards the worker's frames to the client while the client's send queue has room. */
 static void read_answers(struct ts_question *question)
 {
 	uint8_t bytes[READ_BYTES];

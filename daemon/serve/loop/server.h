@@ -237,8 +237,8 @@ struct ts_peer {
 };
 
 /*
- * Serves a connection. Takes ownership of the descriptor, of the reference to `user`, and of the
- * place and connection charged to `user`.
+ * Serves a connection. Takes ownership of the descriptor, of the reference to `incoming->user`, and
+ * of the one place and one connection that are counted against the user's limits.
  */
 int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
 /*
@@ -255,9 +255,10 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
 void ts_peer_receive_pending(struct ts_peer *peer);
 
 /*
- * Serves a client. Takes ownership of the descriptor, of the reference to `user`, and of the client
- * charged to `user`. `owner`: the recording belongs to this client; only this client may end it,
- * and its hang-up ends it. `handlers`: see connection.h.
+ * Serves a client. Takes ownership of the descriptor, of the reference to `incoming->user`, and of
+ * the one client that is counted against the user's limit of clients. `owner`: the recording
+ * belongs to this client; only this client may end it, and its hang-up ends it. `handlers`: see
+ * connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);

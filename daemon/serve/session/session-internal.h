@@ -195,8 +195,8 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 int ts_session_read_arena(struct ts_session *s);
 
 /*
- * session-lane.c: the lane. _begin() runs once. Each round calls _load() for the head, then
- * _drain().
+ * session-lane.c: copies the lane, the ring of a capture, to the trace. _begin() runs once. In each
+ * round, _load() reads the lane's head, and later _drain() copies the bytes up to this head.
  */
 int ts_session_lane_begin(struct ts_session *s);
 int ts_session_lane_load(struct ts_session *s);

@@ -316,7 +316,10 @@ static int copy_in(struct cuda_state *state, const struct ts_exec_io *io, const 
 	count_words(state, io->content);
 	staged = stage(state, io, stream->context, io->content, &r);
 	from.at = (uint64_t)(uintptr_t)(staged ? staged : io->content->bytes);
-	/* As in copy_out(): the driver waits if the memory is not its own. */
+	/*
+	 * The data is not in pinned memory, so the driver's copy call would wait for the stream. As
+	 * in copy_out(), wait here first.
+	 */
 	if (!r && !staged)
 		r = ts_exec_cuda_wait_stream(state, io, stream);
 	r = r ?: copy_all(state, io, from, *to, operation, stream->handle);

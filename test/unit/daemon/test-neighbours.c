@@ -323,7 +323,10 @@ static void check_end_with_blocked_closes(int number)
 	status = end_in_time(s.pid, number);
 	ts_check_int(status, number == SIGKILL ? SIGKILL : 0);
 	ts_check_int(producer_hear(fd, NULL), number == SIGKILL ? 0 : TS_HANDSHAKE_STOP);
-	/* No process listens at the socket, though the porter is still stuck. */
+	/*
+	 * The porter outlives the daemon, because its close() still waits for FUSE. Yet no process
+	 * listens at the daemon's socket.
+	 */
 	ts_check(fuse_waiting(&fuse, FUSE_FLUSH) >= 1);
 	ts_check(porter > 0);
 	ts_check_int(kill(porter, 0), 0);

@@ -14,7 +14,9 @@
 #include "replay/exec/exec.h"
 #include "sbt/writer.h"
 
-/* The executor of the replay: programs are tested on each executor that computes. */
+/*
+ * The executor under test. The build compiles the tests once for each executor that runs kernels.
+ */
 #ifndef EXECUTOR
 #define EXECUTOR ts_exec_vgpu
 #endif

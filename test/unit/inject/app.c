@@ -154,8 +154,8 @@ static void nothing(void *userdata, uint32_t domain, uint32_t cbid, const void *
 }
 
 /*
- * Runs until its input ends: libraries are loaded and unloaded, and CUPTI's subscriber changes,
- * while all threads launch.
+ * Until stdin is closed, 64 threads launch kernels. Meanwhile this thread loads and unloads the
+ * library, and now and then takes CUPTI's one subscription from the shim for 2 ms.
  */
 static void sixty_four_that_stay(long n, const char *library)
 {

@@ -302,7 +302,7 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
-/* End of node n of an item; node 0 ends last. An operation is one node. */
+/* End of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
 static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
 {
 	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);

@@ -112,7 +112,10 @@ static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_byte
 	}
 }
 
-/* Names the thread that got the CPU, or the waker. */
+/*
+ * Prints the name of another thread: after a preemption or a yield, the thread that got the CPU;
+ * otherwise the thread that woke this one.
+ */
 static void off_cpu_text(struct ts_viewrow *view, const struct ts_row_off_cpu *row, char *text,
 			 size_t n_bytes)
 {

@@ -19,7 +19,10 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Records a fault without an instruction: a limit of the run. */
+/*
+ * Stops the run at one of its limits. Records a fault that names no instruction, unless there is a
+ * fault already.
+ */
 static void stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind, const char *why)
 {
 	struct ts_ptx_fault *f = &worker->fault;

@@ -249,8 +249,8 @@ TS_TEST(lossless_waits_with_a_bound)
 }
 
 /*
- * Drains the ring once the producer has found it full and has rung the doorbell of the sleeping
- * daemon. From then on the producer waits.
+ * Stands for the daemon. Waits until the producer finds the ring full and clears `sleeping`, then
+ * drains the ring. Meanwhile the producer waits.
  */
 static void *drain_later(void *shard)
 {
