@@ -11,7 +11,8 @@
  * The life of a marker, which is one version of an event:
  *   recorded   the map by event and the stream's list refer to it; it is a point of the stream
  *   waited     each wait for the event adds a reference until an operation is issued after the wait
- *   settled    an operation issued after the record began; the record's dependencies are final, and are copied into the marker
+ *   settled    an operation issued after the record began; the record's dependencies are final,
+ *              and are copied into the marker
  *   free       the event has a newer record, and no wait refers to the marker
  */
 #include "replay/state/state-order.h"

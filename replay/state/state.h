@@ -4,7 +4,8 @@
  * every thread in a call, every live allocation, and every event that is not reached.
  *
  * Phases of an operation, in order:
- *   dispatch_pending  called, and all its recorded dependencies have ended: on its way to the device
+ *   dispatch_pending  called, and all its recorded dependencies have ended: on its way to the
+ *                     device
  *   queued            behind others in its stream
  *   waiting           first in its stream, held back by an event, the legacy default stream's rule,
  *                     the host or an engine; the engine is inferred from the operations around it

@@ -37,90 +37,82 @@ enum ts_misuse_kind {
 /* "read_after_free", "write_after_free", "double_free"; NULL for other numbers. */
 const char *ts_misuse_kind_name(uint32_t kind);
 
-#define TS_MISUSE_UNSURE_CALL \
 /* one of the calls was not recorded: their order is only the order of the operation ids */
-	(1u << 0)
-#define TS_MISUSE_UNSURE_DEVICE \
-	(1u                     \
-	 /*
-	  * the call succeeded, but no device row has the memory kind: the memory may be the host's
-	  * now
-	  */
-	 << 1)
-#define TS_MISUSE_UNSURE_MAPPED \
-	(1u                     \
-	 /*
-	  * the application maps memory, or opens memory of another process: that memory may be at
-	  * this address now
-	  */
-	 << 2)
-#define TS_MISUSE_UNSURE_LOST (1u << 3) /* data was lost at an unknown time */
+#define TS_MISUSE_UNSURE_CALL (1u << 0)
+/* the call succeeded, but no device row has the memory kind: the memory may be the host's now */
+#define TS_MISUSE_UNSURE_DEVICE (1u << 1)
+/*
+ * the application maps memory, or opens memory of another process: that memory may be at this
+ * address now
+ */
+#define TS_MISUSE_UNSURE_MAPPED (1u << 2)
+#define TS_MISUSE_UNSURE_LOST	(1u << 3) /* data was lost at an unknown time */
 
 struct ts_misuse_call {
-		uint64_t op_id;
-		uint64_t start_ns, end_ns; /* 0: not recorded */
-		uint32_t thread, stack;	   /* 0: unknown */
-		int32_t result;
-		uint16_t domain, cbid;
-	};
+	uint64_t op_id;
+	uint64_t start_ns, end_ns; /* 0: not recorded */
+	uint32_t thread, stack;	   /* 0: unknown */
+	int32_t result;
+	uint16_t domain, cbid;
+};
 
-	struct ts_misuse {
-		uint32_t kind; /* enum ts_misuse_kind */
-		uint32_t session;
-		uint32_t unsure; /* TS_MISUSE_UNSURE_* */
-		uint32_t memory_kind;
-		uint32_t device;
-		uint32_t reserved;
-		uint64_t address, bytes; /* the range that the call names; bytes is 0 for a free */
-		/* the freed allocation at the address; bytes 0: not recorded */
-		uint64_t block, block_bytes;
-		struct ts_misuse_call use, freed, allocated;
-	};
+struct ts_misuse {
+	uint32_t kind; /* enum ts_misuse_kind */
+	uint32_t session;
+	uint32_t unsure; /* TS_MISUSE_UNSURE_* */
+	uint32_t memory_kind;
+	uint32_t device;
+	uint32_t reserved;
+	uint64_t address, bytes; /* the range that the call names; bytes is 0 for a free */
+	/* the freed allocation at the address; bytes 0: not recorded */
+	uint64_t block, block_bytes;
+	struct ts_misuse_call use, freed, allocated;
+};
 
-	/* A pool: its growths, and its state at the growth with the most unused memory. */
-	struct ts_pool_use {
-		uint32_t session, device;
-		uint64_t pool;
-		/* maximum of the device memory that the pool held, and its time */
-		uint64_t peak_bytes, peak_ns;
-		uint64_t peak_used_bytes;
-		/*
+/* A pool: its growths, and its state at the growth with the most unused memory. */
+struct ts_pool_use {
+	uint32_t session, device;
+	uint64_t pool;
+	/* maximum of the device memory that the pool held, and its time */
+	uint64_t peak_bytes, peak_ns;
+	uint64_t peak_used_bytes;
+	/*
 	 * Growths, and among them those at which the pool's unused memory was larger than the
 	 * request.
 	 */
-		uint64_t n_growths, n_growths_with_room;
-		uint64_t wasted_ns; /* time of the growth with most unused memory; 0: none */
-		uint64_t
-			wasted_bytes; /* bytes that the pool held and did not use just before wasted_ns */
-		uint64_t asked_bytes; /* size of the request that made the pool grow at wasted_ns */
-		uint64_t n_holes, hole_bytes, largest_hole_bytes; /* holes at that time */
-	};
+	uint64_t n_growths, n_growths_with_room;
+	uint64_t wasted_ns; /* time of the growth with most unused memory; 0: none */
+	/* bytes that the pool held and did not use just before wasted_ns */
+	uint64_t wasted_bytes;
+	uint64_t asked_bytes; /* size of the request that made the pool grow at wasted_ns */
+	uint64_t n_holes, hole_bytes, largest_hole_bytes; /* holes at that time */
+};
 
-	struct ts_misuses {
-		struct ts_misuse *list; /* in time order; at most max_listed */
-		size_t n_listed;
-		uint64_t n;
-		struct ts_pool_use *pools; /* by session, pool */
-		size_t n_pools;
-		/* Accesses that were checked. 0 in a file of a recorder without access rows. */
-		uint64_t n_accesses;
-		/* Failed frees of memory that was neither allocated nor freed, as far as recorded. */
-		uint64_t n_unknown_frees;
-		bool is_damaged; /* damaged blocks were left out */
-	};
+struct ts_misuses {
+	struct ts_misuse *list; /* in time order; at most max_listed */
+	size_t n_listed;
+	uint64_t n;
+	struct ts_pool_use *pools; /* by session, pool */
+	size_t n_pools;
+	/* Accesses that were checked. 0 in a file of a recorder without access rows. */
+	uint64_t n_accesses;
+	/* Failed frees of memory that was neither allocated nor freed, as far as recorded. */
+	uint64_t n_unknown_frees;
+	bool is_damaged; /* damaged blocks were left out */
+};
 
-	/* Limit on candidates; later ones are not examined. */
+/* Limit on candidates; later ones are not examined. */
 #define TS_MISUSE_MAX 65536u
 
-	/*
+/*
  * `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the errors of sbt/reader.h. The caller frees
  * *ret_misuses.
  */
-	int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
-			    struct ts_misuses **ret_misuses);
-	void ts_misuses_free(struct ts_misuses *misuses); /* NULL is fine */
-	TS_DEFINE_CLEANUP(struct ts_misuses *, ts_misuses_freep, ts_misuses_free)
+int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
+		    struct ts_misuses **ret_misuses);
+void ts_misuses_free(struct ts_misuses *misuses); /* NULL is fine */
+TS_DEFINE_CLEANUP(struct ts_misuses *, ts_misuses_freep, ts_misuses_free)
 
 #ifdef __cplusplus
-	}
+}
 #endif
