@@ -67,7 +67,7 @@ struct samples {
 
 /*
  * Returns the index of the part with the same key but without code: the samples divide its time.
- * TS_PARTS_NONE if `part` has no samples, or if there is no such part.
+ * TS_PARTS_NONE if the entry has no samples, or if there is no such part.
  */
 static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *entry)
 {

@@ -78,8 +78,8 @@ static bool is_of(const struct ts_memory_group *group, uint32_t session,
 }
 
 /*
- * Numbers the values of one part of a key in order of arrival, so that two such numbers fit into
- * one key.
+ * Numbers the keys of a map in order of arrival. find_group() uses such a number as a part of
+ * another map's key.
  */
 static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32_t *ret_number)
 {
@@ -150,8 +150,8 @@ static void note_peak(struct pass *pass, uint64_t ns)
 }
 
 /*
- * Writes the current level to each point from from_ns to to_ns, because the level did not change
- * between these times.
+ * Raises each point from from_ns to to_ns to the current level, which did not change between these
+ * times.
  */
 static void note_level(struct pass *pass, uint64_t from_ns, uint64_t to_ns)
 {
