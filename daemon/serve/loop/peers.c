@@ -117,7 +117,10 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 		peer->recording->uid = peer->credentials.uid;
 		peer->recording->group = server->all_group;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		/* A file that the peer opened is full when the peer's disk quota is used up. */
+		/*
+		 * The daemon does not charge a file that the peer opened, because the kernel counts
+		 * it in the peer's disk quota.
+		 */
 		return peer->recording->is_theirs
 			       ? 0
 			       : ts_recording_count(peer->recording, server->disk);

@@ -198,8 +198,8 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server,
 					     uint32_t *ret_in_file);
 
 /*
- * recording/account.c: the server's list of recordings. ts_server_own_recording() gives a new
- * recording the limits of the options and charges it to the daemon's own user.
+ * recording/account.c: the server's list of recordings. ts_server_own_recording() makes the
+ * daemon's user the owner of a new recording, and sets the limits of the options.
  */
 void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
 /* Adds the counts of an ended session to its recording. */
