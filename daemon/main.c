@@ -442,7 +442,7 @@ static int check_kernel(void)
 /* Makes `path` absolute, because clients that ask for it run in other directories. */
 static int make_absolute(const char **path)
 {
-	/* Never freed: in use as long as the process lives. */
+	/* The paths are never freed, because the options use them as long as the process lives. */
 	static char *kept[4];
 	static size_t n_kept;
 	char *directory, *absolute;

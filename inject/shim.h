@@ -21,9 +21,9 @@ bool ts_shim_begin(void);
 void ts_shim_yield(void);
 
 /*
- * Around exec. ts_shim_leave() flushes everything before it; bounded in time. ts_shim_stay()
- * follows if exec fails. Both may be called from anywhere. They do nothing in a child of fork() or
- * vfork().
+ * Called around exec. ts_shim_leave() flushes all records before exec, within a limited time.
+ * ts_shim_stay() is called after exec has failed. Both functions may be called on any thread and in
+ * a signal handler. They do nothing in a child of fork() or vfork().
  */
 void ts_shim_leave(void);
 void ts_shim_stay(void);

@@ -111,7 +111,7 @@ const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader);
 
 /* A block. Blocks are listed in file order, with index blocks and blocks of unknown types. */
 struct ts_sbt_block {
-	uint64_t off;	       /* of its header in the file */
+	uint64_t off;	       /* offset of the block's header in the file */
 	uint64_t bytes;	       /* header, payload and padding */
 	uint64_t raw_bytes;    /* of the decompressed payload */
 	uint64_t earliest_ns;  /* event blocks: earliest start */
@@ -162,8 +162,9 @@ int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t
 struct ts_sbt_blob {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
-	uint32_t flags;	  /* TS_BLOB_* */
-	uint64_t hash[2]; /* from the file: ts_hash128() of the bytes if they are intact */
+	uint32_t flags; /* TS_BLOB_* */
+	/* hash in the file; equals ts_hash128() of the bytes if they are intact */
+	uint64_t hash[2];
 };
 
 /*
@@ -257,9 +258,10 @@ struct ts_sbt_summary {
 	uint64_t counts[TS_ROW_COUNT];	     /* rows, by type */
 	uint64_t durations_ns[TS_ROW_COUNT]; /* sum of end - start, by type */
 	uint64_t bytes[TS_ROW_COUNT];	     /* sum of the bytes column, by type */
-	uint64_t stored_bytes[TS_ROW_COUNT]; /* of the file, by block type */
+	uint64_t stored_bytes[TS_ROW_COUNT]; /* bytes that the file uses for blocks of each type */
 	uint64_t lost[TS_LOSS_COUNT];	     /* by enum ts_loss_reason */
-	uint64_t earliest_ns; /* of events except clock and loss rows; 0: no such event */
+	/* start of the earliest event, without clock and loss rows; 0: no such event */
+	uint64_t earliest_ns;
 	uint64_t latest_ns;
 };
 
@@ -450,7 +452,7 @@ struct ts_sbt_size {
 	 */
 	uint16_t column;
 	uint32_t reserved;
-	uint64_t n_rows; /* of the blocks that have the column */
+	uint64_t n_rows; /* number of rows in the blocks that have the column */
 	uint64_t encoded_bytes;
 	uint64_t stored_bytes; /* the column's share of the blocks' bytes in the file */
 };

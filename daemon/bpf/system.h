@@ -36,7 +36,10 @@ void ts_system_free(struct ts_system *system);
  * process.
  */
 struct ts_system_programs {
-	int fds[2];  /* for the first instruction; for the return, or -1 */
+	/*
+	 * descriptors of two probes: at the function's first instruction, and at its return (or -1)
+	 */
+	int fds[2];
 	bool either; /* one program for both */
 };
 /* Returns the descriptors; the system keeps their ownership. */
@@ -59,8 +62,9 @@ void ts_system_remove(struct ts_system_probes *probes);
 void ts_system_forget_calls(struct ts_system *system);
 
 /*
- * With `excluded`, no event of the process is recorded from now on; without, events are recorded
- * again. The setting lasts until the process ends or executes another program.
+ * If `excluded` is true, the kernel reports no further event of the process. If it is false, the
+ * kernel reports events again. The setting lasts until the process ends or executes another
+ * program.
  */
 int ts_system_exclude(struct ts_system *system, pid_t pid, bool excluded);
 

@@ -20,7 +20,7 @@ uint32_t ts_capabilities_have(void);
 
 /* "CAP_BPF", ... */
 const char *ts_capability_name(enum ts_capability capability);
-/* One line: the features that are missing without this capability. */
+/* Returns one line: the features that a daemon without this capability lacks. */
 const char *ts_capability_cost(enum ts_capability capability);
 
 /*

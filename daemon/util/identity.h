@@ -15,7 +15,7 @@
 #define TS_IDENTITY_GROUP "tracesmith"
 
 struct ts_identity {
-	pid_t pid; /* in the daemon's pid namespace; 0: not visible from there */
+	pid_t pid; /* pid in the daemon's pid namespace; 0: the process is not visible there */
 	uid_t uid; /* effective uid at connect() */
 	gid_t gid;
 	/* Root, the daemon's own user, or a member of the group that sees all. */
@@ -49,9 +49,9 @@ uid_t ts_identity_overflow_uid(void);
 int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *ret_start_ticks);
 
 /*
- * True if the process at the other end is over, reaped or not. If `fd` connected to a listening
- * socket, this is the process that called listen(); another process may still hold that socket.
- * False: the process runs, or its state is unknown.
+ * True if the process at the other end has ended, whether or not its parent has reaped it. If `fd`
+ * connected to a listening socket, this is the process that called listen(); another process may
+ * still hold that socket. False: the process runs, or its state is unknown.
  */
 bool ts_identity_is_over(int fd);
 

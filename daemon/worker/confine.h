@@ -21,7 +21,7 @@ struct ts_confine_options {
 };
 
 struct ts_confined {
-	bool other_user; /* it was root and is nobody now */
+	bool other_user; /* the process was root and now runs as user nobody */
 	/*
 	 * The root directory is empty, or Landlock forbids files. False: only the filter forbids
 	 * them.

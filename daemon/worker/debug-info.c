@@ -17,7 +17,7 @@
 
 #include "daemon/worker/worker-demangle.h"
 
-#define MAX_DEPTH  128u /* of nested blocks; deeper blocks are skipped */
+#define MAX_DEPTH  128u /* limit of the depth of nested blocks; deeper blocks are skipped */
 #define MAX_SCOPES (4u * 1024 * 1024)
 #define N_NAMES	   1024u /* a power of two */
 #define N_KINDS	   256u	 /* a power of two */
@@ -57,7 +57,7 @@ struct ts_dwarf {
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; entry 0 is none */
 	struct name names[N_NAMES];
 	struct kind kinds[N_KINDS];
-	struct ts_found *found; /* its texts are those in `names` */
+	struct ts_found *found; /* the function found; its texts lie in `names` */
 };
 
 /* The walk of one unit. */

@@ -28,7 +28,8 @@ struct ts_elf {
 	size_t n_wants;
 	const char *link; /* name of the debug file; NULL: none */
 	GElf_Word link_crc;
-	Elf *mini; /* mini debug information; NULL: none, or not unpacked yet */
+	/* the unpacked mini debug information (.gnu_debugdata); NULL: none, or not unpacked yet */
+	Elf *mini;
 	uint8_t *mini_bytes;
 	bool mini_tried;
 	const char *why;

@@ -221,7 +221,7 @@ TS_ASSERT_SIZE(struct dump_header, 40);
 
 struct record_header {
 	uint32_t id;
-	uint32_t n_bytes; /* of the record with this header */
+	uint32_t n_bytes; /* length of the record, including this header */
 	uint64_t time;
 };
 TS_ASSERT_SIZE(struct record_header, 16);
@@ -342,7 +342,10 @@ static int read_jit_dump(struct input *input, struct lookup *lookup, struct line
 			break;
 		input_skip(input, sizeof(record));
 		n_body = record.n_bytes - sizeof(record);
-		/* Only the start of a load record matters: the code follows the name. */
+		/*
+		 * Read only the start of a load record: the name comes first, and the machine code
+		 * after it is not used.
+		 */
 		n = input_fill(input, n_body < BUFFER_BYTES ? n_body : BUFFER_BYTES);
 		n = n < n_body ? n : n_body;
 		if (record.id == DUMP_LOAD)

@@ -98,7 +98,8 @@ int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **re
 }
 
 /*
- * Waits for the end of the worker; `by_force` kills it first. *ret_status is waitpid()'s; -1: none.
+ * Waits for the end of the worker's process; if `by_force` is true, kills it first. *ret_status is
+ * the status from waitpid(); -1: unknown.
  */
 static void reap(struct ts_worker *worker, bool by_force, int *ret_status)
 {

@@ -16,7 +16,10 @@
 #include "inject/ring/unlocked.h"
 #include "inject/shim.h"
 
-/* How long the application waits until its switch takes effect; usual: about 1 ms. */
+/*
+ * Maximum time that the application waits until its pause or resume takes effect. Usually this
+ * takes about 1 ms.
+ */
 #define SWITCH_NS   UINT64_C(2000000000)
 
 #define FIRST_DEPTH 64u
@@ -37,7 +40,7 @@ struct open_range {
 	uint64_t time;
 	uint64_t range_id;
 	uint64_t payload;
-	uint32_t epoch; /* of the session with its begin record; 0: none */
+	uint32_t epoch; /* epoch of the session that has the range's begin record; 0: none */
 	uint32_t domain_key;
 	uint32_t level;
 	uint32_t thread; /* that began the range */
@@ -601,8 +604,8 @@ void ts_annotation_switch(bool on)
 	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
 		/*
-		 * With CUPTI, the flush thread switches (cuda/switch.c): each call after this line
-		 * falls on the other side of the switch.
+		 * If CUPTI is used, the flush thread carries out the pause or resume
+		 * (cuda/switch.c). Calls that begin after this wait come after the change.
 		 */
 		if (__atomic_load_n(&shim->link.flushes, __ATOMIC_ACQUIRE)) {
 			ts_flush_now(&shim->flush, 0, SWITCH_NS, SWITCH_NS);

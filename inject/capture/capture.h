@@ -163,7 +163,11 @@ struct ts_capture_copy {
 	uint64_t dst, src;
 	size_t width, height, depth;
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
-	bool dst_host, src_host; /* from the form of the call or its memory types */
+	/*
+	 * true if that side of the copy is host memory, according to the call's name or memory
+	 * types
+	 */
+	bool dst_host, src_host;
 	/*
 	 * The call gives no memory types. The address decides: memory outside all known allocations
 	 * is host memory.

@@ -21,7 +21,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* So many arguments of execl() and its variants fit on the stack; for more, memory is mapped. */
+/*
+ * Up to this many arguments of execl() and its variants are copied to the stack. For more, the shim
+ * maps memory.
+ */
 #define FEW_ARGUMENTS 256u
 
 static struct {

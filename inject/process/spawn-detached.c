@@ -40,9 +40,9 @@ static void leave(void)
 }
 
 /*
- * For kernels before 5.9 without close_range(): closes the descriptors that /proc lists. opendir()
- * would allocate in the application's memory, which this process shares, so the entries are read by
- * the system call.
+ * Closes the descriptors that /proc lists. Used on kernels before 5.9, which lack close_range().
+ * Reads the entries by the system call, because opendir() would allocate from the application's
+ * heap, which this child process shares.
  */
 static void close_listed(int first)
 {

@@ -320,7 +320,7 @@ static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct t
 
 struct ts_hashindex_slot {
 	uint32_t hash;	 /* the high half */
-	uint32_t number; /* of the entry, from 1; 0: free slot */
+	uint32_t number; /* number of the entry, from 1; 0: the slot is free */
 };
 
 /* Maps hashes of tablehash.h to numbers of entries, from 0 to 2^32 - 2. */
@@ -333,7 +333,8 @@ struct ts_hashindex_at {
 	const struct ts_hashindex_slot *all;
 	size_t i, mask;
 	uint32_t hash;
-	uint32_t number; /* of an entry with a matching hash, which may still differ */
+	/* number of an entry with the same 32-bit hash; its key may still differ */
+	uint32_t number;
 };
 
 /*

@@ -93,7 +93,10 @@ static inline bool ts_stream_is_tied_to_legacy(const struct ts_stream_kind *kind
 	return !kind->is_legacy && !kind->is_non_blocking;
 }
 
-/* True if operations of one of two streams of a context wait for earlier ones of the other. */
+/*
+ * True if the legacy default stream's rule orders two streams of a context: the operations of each
+ * wait for earlier operations of the other.
+ */
 static inline bool ts_streams_are_tied(const struct ts_stream_kind *one,
 				       const struct ts_stream_kind *other)
 {

@@ -49,8 +49,11 @@ struct ts_vgpu_event {
 struct ts_vgpu_op {
 	struct ts_vgpu_op *next;
 	struct ts_vgpu_stream *stream;
-	uint64_t seq;	/* within its stream, from 1 */
-	uint64_t order; /* within its context, for the legacy default stream's rule */
+	uint64_t seq; /* within its stream, from 1 */
+	/*
+	 * number of the operation in its context's call order, for the legacy default stream's rule
+	 */
+	uint64_t order;
 	uint64_t ready_ns;
 	int priority; /* kernels; lower is more urgent */
 	bool reported_started;
@@ -215,7 +218,8 @@ struct ts_vgpu_device {
 	struct ts_vgpu_hole *holes;
 	struct ts_vgpu_pool *pools;
 
-	struct ts_vgpu_stream **heap; /* by ready_ns, then order of arrival */
+	/* heap of streams with queued operations, sorted by ready_ns, then by arrival */
+	struct ts_vgpu_stream **heap;
 	size_t n_heap, heap_capacity;
 	size_t n_streams; /* the heap has room for all of them */
 	struct ts_vgpu_stream *flight;
@@ -225,13 +229,15 @@ struct ts_vgpu_device {
 	bool host_started;
 	bool host_parked;
 	pthread_cond_t worker_cond;
-	uint64_t sleep_until_ns; /* when the leader wakes up by itself; 0: it is awake */
-	bool reporting;		 /* the leader is in the observer */
+	/* time at which the sleeping leader wakes up by itself; 0: the leader is awake */
+	uint64_t sleep_until_ns;
+	bool reporting; /* the leader is in the observer */
 
 	bool led; /* one of the workers is the leader */
 	/* number of the current lead; a worker that finds another number has lost the lead */
 	uint64_t lead;
-	uint64_t kernel_since_ns; /* since when the leader is inside the executor; 0: it is not */
+	/* time since which the leader runs a kernel inside the executor; 0: it runs none */
+	uint64_t kernel_since_ns;
 	bool has_deputy, deputy_asleep;
 	unsigned n_spare;
 	pthread_cond_t deputy_cond, spare_cond;

@@ -32,7 +32,7 @@ enum ts_vgpu_error {
 	/* not an address that the device may access, or past the end of an allocation */
 	TS_VGPU_E_ADDRESS,
 	TS_VGPU_E_OUT_OF_MEMORY, /* the device has too little free memory */
-	TS_VGPU_E_NOT_OWNER,	 /* not the start of an allocation of this kind */
+	TS_VGPU_E_NOT_OWNER,	 /* the address is not the start of an allocation of this kind */
 	TS_VGPU_E_REGISTERED,	 /* the host range is already registered */
 	TS_VGPU_E_FAULTED,	 /* the executor reported another error; see context_error */
 	TS_VGPU_E_NOT_RECORDED,	 /* the event has no record */
@@ -90,7 +90,7 @@ struct ts_vgpu_shape {
 	uint32_t insn_cycles;	  /* cycles between two instructions of one warp */
 	uint32_t tensor_flops_per_cycle; /* per multiprocessor */
 	/* 0 unless a spec sets them. */
-	uint64_t latency_ns; /* from the call that queues an operation to the earliest start */
+	uint64_t latency_ns; /* time from the call that queues an operation to its earliest start */
 	uint64_t call_ns;    /* host time of a call that queues operations */
 };
 
@@ -164,7 +164,7 @@ enum ts_vgpu_copy_kind {
  */
 struct ts_vgpu_kernel_run {
 	struct ts_vgpu_context *context;
-	const void *kernel; /* as passed to ts_vgpu_launch() */
+	const void *kernel; /* the kernel that was passed to ts_vgpu_launch() */
 	struct ts_vgpu_dim3 grid, block;
 	uint32_t shared_bytes;
 	const void *params;
@@ -201,8 +201,9 @@ struct ts_vgpu_done {
 	uint32_t device;
 	uint32_t context_uid;
 	uint32_t stream_id;
-	uint64_t tag;	  /* from the caller that queued it */
-	const void *user; /* from that caller: a kernel or an event */
+	uint64_t tag; /* number that the caller passed when it queued the operation */
+	/* pointer that the caller passed when it queued the operation: a kernel or an event */
+	const void *user;
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
 		struct {
@@ -406,7 +407,7 @@ struct ts_vgpu_range {
 	uint32_t device;		 /* index */
 	struct ts_vgpu_context *context; /* that allocated it */
 	uint64_t id;			 /* unique in the process */
-	uint32_t flags;			 /* from the caller that allocated it */
+	uint32_t flags;			 /* flags that the caller of the allocation passed */
 	void *host;			 /* host address; NULL: device memory */
 	uint8_t *backing;		 /* bytes at start, for the device's own use */
 	const void *user;
@@ -494,7 +495,7 @@ struct ts_vgpu_pool_use {
 	uint64_t reserved_bytes, reserved_high_bytes;
 	uint64_t used_bytes, used_high_bytes; /* as requested */
 };
-/* Both policies are enabled at first. Returns -ENOMEM on failure. */
+/* The policies for reuse across streams are enabled at first. Returns -ENOMEM on failure. */
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*

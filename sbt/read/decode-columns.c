@@ -25,7 +25,11 @@ struct entry {
 	const uint8_t *bytes;
 	uint64_t *values; /* decoded values of an 8-byte column */
 	bool present;
-	bool is_base; /* of another column: decoded to an array, whatever its encoding */
+	/*
+	 * the column is the base of another column: it is decoded to an array, whatever its
+	 * encoding
+	 */
+	bool is_base;
 };
 
 struct decoding {

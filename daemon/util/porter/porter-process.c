@@ -430,8 +430,9 @@ static bool serve_next(struct porter *porter)
 }
 
 /*
- * Shuts down all connections, so that the other ends see it now. Then waits until the daemon has
- * exited and closed its descriptors. So the closes at this exit are the last ones.
+ * Ends the porter. Shuts down all connections, so that the peers see the end at once. Then waits
+ * until the daemon has exited and thereby closed its descriptors. So the porter's exit closes the
+ * last descriptor of each file.
  */
 static _Noreturn void end(struct porter *porter, pid_t daemon)
 {

@@ -47,17 +47,18 @@ int ts_porter_fd(const struct ts_porter *porter);
 bool ts_porter_is_full(const struct ts_porter *porter);
 
 /*
- * Keeps a second descriptor of a socket that strangers connect to, or of an accepted one. `user`:
- * the account's uid. Returns an id for the other calls. ts_porter_close() ends the connection for
- * both ends and closes the caller's descriptor; -1 is accepted.
+ * Keeps a second descriptor of a listening socket, or of an accepted connection. `user`: the
+ * account's uid. Returns an id for the other calls. ts_porter_close() ends the connection for both
+ * ends and closes the caller's descriptor; -1 is accepted.
  */
 uint64_t ts_porter_keep(struct ts_porter *porter, uid_t user, int fd);
 void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd);
 
 /*
  * Receive from a non-blocking socket like recv(): up to n_bytes, at most TS_PORTER_RECEIVE_MAX.
- * Return the number of bytes; 0: the end; or a negative errno. -EBUSY: a message with descriptors
- * waits, but too many of its user's wait for close(). -EPIPE: the porter is gone.
+ * Return the number of bytes; 0: the end; or a negative errno. -EBUSY: the next message has
+ * descriptors, but too many descriptors of the same user already wait for close(). -EPIPE: the
+ * porter is gone.
  *
  * receive_session: ret_fds[0] is the message's memory file; ret_fds[1] and [2] are its first two
  * plain files, in order; -1: none. *ret_n_fds counts all descriptors of the message.

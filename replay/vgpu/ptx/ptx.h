@@ -45,8 +45,8 @@ enum ts_ptx_error_code {
 
 struct ts_ptx_error {
 	uint32_t module;   /* index among the linked modules */
-	uint32_t line;	   /* of the PTX text; 0: no line */
-	char message[256]; /* one line; names the function if there is one */
+	uint32_t line;	   /* line in the PTX text; 0: unknown */
+	char message[256]; /* one line of text, with the function's name if there is a function */
 };
 
 struct ts_ptx_module;
@@ -59,7 +59,10 @@ int ts_ptx_module_parse(const char *text, size_t n_bytes, struct ts_ptx_module *
 			struct ts_ptx_error *error);
 void ts_ptx_module_free(struct ts_ptx_module *module);
 
-/* The caller owns the modules and may free them afterwards. */
+/*
+ * Links modules to an image. The image does not refer to the modules: the caller may free them
+ * after this call.
+ */
 int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,
 		struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 void ts_ptx_image_free(struct ts_ptx_image *image);

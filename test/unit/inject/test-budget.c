@@ -72,7 +72,10 @@ TS_TEST(a_flush_that_waits_is_charged_its_time)
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check(flush(&f, 8 * MS, 0) > 100 * MS);
-	/* However long a flush takes, the next flush comes within TS_BUDGET_PERIOD. */
+	/*
+	 * However long a flush takes, the next one comes after at most TS_BUDGET_EARLY_NS +
+	 * TS_BUDGET_PERIOD_NS.
+	 */
 	ts_check_int(flush(&f, 5000 * MS, 0), TS_BUDGET_EARLY_NS + TS_BUDGET_PERIOD_NS);
 }
 

@@ -88,7 +88,7 @@ TS_TEST(annotations_begin_a_session)
 	ts_check_int(fake.n_records[TS_RECORD_RANGE_BEGIN], 2 * n);
 	ts_check_int(fake.n_records[TS_RECORD_RANGE], 2 * n);
 	ts_check(fake.n_records[TS_RECORD_COUNTER] >= n);
-	/* Only the launches before the daemon stopped recording are in the trace. */
+	/* The launches after the application paused the recording are not in the ring. */
 	ts_check_int(fake.n_records[TS_RECORD_API], 100);
 	ts_check_int(fake.n_records[TS_RECORD_PAUSE], 2);
 	ts_check_int(fake.lost[TS_LOSS_BAD_ANNOTATION], 0);

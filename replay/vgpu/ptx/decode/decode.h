@@ -34,7 +34,8 @@ enum {
 	ROLE_LIST_WRITE = 32,
 	ROLE_LIST_CALL = 64,   /* a list of triples */
 	ROLE_LIST_TABLE = 128, /* target instructions at aux, no registers */
-	ROLE_LIST_DROPS = 256, /* with ROLE_LIST_WRITE: an element may be TS_PTX_NONE */
+	/* together with ROLE_LIST_WRITE: an element of the list may be TS_PTX_NONE */
+	ROLE_LIST_DROPS = 256,
 };
 
 struct ts_ptx_note {
@@ -75,7 +76,8 @@ struct ts_ptx_decoder {
 	uint8_t *classes; /* class of each virtual register */
 	/* Per 128-bit register: the id of its low half; the high half has the next id. */
 	uint32_t *halves;
-	uint32_t stack_pointer; /* with alloca; else TS_PTX_NONE */
+	/* register of the stack pointer, if the function uses alloca; else TS_PTX_NONE */
+	uint32_t stack_pointer;
 	uint32_t n_vregs, vregs_capacity;
 	struct ts_ptx_fixup *fixups;
 	uint32_t n_fixups, fixups_capacity;

@@ -135,8 +135,9 @@ static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 
 /*
- * a: shared target, with its offset in imm's low half; b: global source, with its offset in the
- * high half; aux: bytes; c: bytes to read, the rest is zero.
+ * cp.async. `a` is the shared target, with its offset in the low half of imm. `b` is the global
+ * source, with its offset in the high half. `aux` is the number of bytes to write, `c` the number
+ * of bytes to read; the others are written as zero.
  */
 static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {

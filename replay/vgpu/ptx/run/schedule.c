@@ -163,7 +163,9 @@ static struct ts_ptx_warp *choose_turn(struct ts_ptx_worker *worker, struct ts_p
 	return w;
 }
 
-/* 0: continue; 1: the block is done; -1: it faulted. */
+/*
+ * Runs the next turn of a block. Returns 0 to continue, 1 if the block is done, -1 if it faulted.
+ */
 static int take_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 {
 	struct ts_ptx_warp *w = choose_turn(worker, b);

@@ -12,7 +12,7 @@
 static pthread_barrier_t walking;
 
 /*
- * Ends a forked child by a system call and not by _exit(): in _exit(), ThreadSanitizer waits for
+ * Ends a forked child by a system call and not by _exit(): in _exit(), ThreadSanitizer looks for
  * threads that only the parent has.
  */
 static void leave(int status)

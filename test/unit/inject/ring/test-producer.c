@@ -392,6 +392,6 @@ TS_TEST(the_session_shrinks_to_fit_its_limits)
 	close(fd);
 	limit.rlim_cur = 4096;
 	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	/* The shim checks the limit first, so no SIGXFSZ comes. */
+	/* The shim sees the limit and does not grow the file, so no SIGXFSZ comes. */
 	ts_check_int(ts_session_new(&options, &fd, &memory), -ENOMEM);
 }

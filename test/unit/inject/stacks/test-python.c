@@ -87,7 +87,10 @@ TS_TEST(free_threaded_builds)
 {
 	version = "3.13.0 experimental free-threading build (main)";
 	check_refused("free-threading");
-	/* From this version on, the table of offsets tells that the build is free-threaded. */
+	/*
+	 * This version text does not show the build, but the table of offsets reports that it is
+	 * free-threaded.
+	 */
 	version = "3.13.0 (main)";
 	set_table(1);
 	check_refused("free-threaded");
