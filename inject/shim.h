@@ -22,8 +22,8 @@ void ts_shim_yield(void);
 
 /*
  * Called around exec. ts_shim_leave() flushes all records before exec, within a limited time.
- * ts_shim_stay() is called after exec has failed. Both functions may be called on any thread and in
- * a signal handler. They do nothing in a child of fork() or vfork().
+ * ts_shim_stay() is called after exec has failed. Both functions may be called on any thread at any
+ * time. They do nothing in a child of fork() or vfork().
  */
 void ts_shim_leave(void);
 void ts_shim_stay(void);

@@ -37,7 +37,8 @@ void ts_system_free(struct ts_system *system);
  */
 struct ts_system_programs {
 	/*
-	 * descriptors of two probes: at the function's first instruction, and at its return (or -1)
+	 * descriptors of two programs: for the probe at a function's first instruction, and for the
+	 * probe at its return (or -1)
 	 */
 	int fds[2];
 	bool either; /* one program for both */

@@ -164,8 +164,8 @@ struct ts_capture_copy {
 	size_t width, height, depth;
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
 	/*
-	 * true if that side of the copy is host memory, according to the call's name or memory
-	 * types
+	 * true if the copy's target (dst) or source (src) is host memory, according to the call's
+	 * name or its memory types
 	 */
 	bool dst_host, src_host;
 	/*

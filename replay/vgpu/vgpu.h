@@ -495,7 +495,7 @@ struct ts_vgpu_pool_use {
 	uint64_t reserved_bytes, reserved_high_bytes;
 	uint64_t used_bytes, used_high_bytes; /* as requested */
 };
-/* The policies for reuse across streams are enabled at first. Returns -ENOMEM on failure. */
+/* Makes a pool with the policies follow_events and opportunistic enabled. Returns 0 or -ENOMEM. */
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
