@@ -29,8 +29,8 @@ void ts_shim_leave(void);
 void ts_shim_stay(void);
 
 /*
- * Called before the process ends; bounded in time. May be called from anywhere: inside a callback,
- * in a signal handler, while other threads hold locks of ours, twice. Does nothing in a forked
+ * Called before the process ends; bounded in time. May be called inside a callback, in a signal
+ * handler, while other threads hold the shim's locks, and more than once. Does nothing in a forked
  * child. `last`: nothing runs after this.
  */
 void ts_shim_end(bool last);

@@ -102,7 +102,10 @@ const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_re
 /* Returns the state of the file at the last look. */
 enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 
-/* Size of the file at the last look, and the bytes at its end that belong to no whole block. */
+/*
+ * Return the size of the file when it was last read, and the number of bytes at its end that belong
+ * to no whole block.
+ */
 uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader);
 
@@ -223,7 +226,7 @@ struct ts_sbt_name {
 size_t ts_sbt_reader_n_names(const struct ts_sbt_reader *reader);
 const struct ts_sbt_name *ts_sbt_reader_name_at(const struct ts_sbt_reader *reader, size_t i);
 
-/* Metadata by key (NULL: no such key), or by position. */
+/* Return a metadata value by its key (NULL: no such key), or an entry by its position. */
 const char *ts_sbt_reader_metadata(struct ts_sbt_reader *reader, const char *key);
 size_t ts_sbt_reader_n_metadata(const struct ts_sbt_reader *reader);
 void ts_sbt_reader_metadata_at(struct ts_sbt_reader *reader, size_t i, const char **ret_key,
@@ -428,8 +431,9 @@ size_t ts_sbt_totals_count(const struct ts_sbt_totals *totals);
 const struct ts_sbt_total *ts_sbt_totals_at(const struct ts_sbt_totals *totals, size_t i);
 
 /*
- * Number of decoded blocks, and number of blocks that could not be decoded. The rows of the latter
- * are in no total; ts_sbt_reader_error() describes the last of them.
+ * Return the number of decoded blocks, and the number of blocks that could not be decoded. No total
+ * has the rows of a block that could not be decoded; ts_sbt_reader_error() describes the last such
+ * block.
  */
 uint64_t ts_sbt_totals_decoded(const struct ts_sbt_totals *totals);
 uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);

@@ -250,7 +250,10 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 				uint64_t ret_counts[TS_ROW_EVENT_END]);
 
-/* Work of the next seal: event rows, and approximate bytes of memory that hold them. */
+/*
+ * Return the work of the next seal: the number of event rows, and approximately the bytes of memory
+ * that hold them.
+ */
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session);
 

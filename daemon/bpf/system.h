@@ -28,7 +28,7 @@ struct ts_system_probes {
  * kernels run this pair too. A negative errno: `why` has one line that names the missing part.
  */
 int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES]);
-/* NULL is fine. Remove all probes first. */
+/* Frees the object. The caller has removed all probes before. NULL is accepted. */
 void ts_system_free(struct ts_system *system);
 
 /*

@@ -7,7 +7,7 @@
  */
 #include "daemon/merge/convert-rows.h"
 
-/* False if the clock is unknown, or if it has no pair yet. */
+/* True if times of the clock can be converted: the clock is known and has at least one pair. */
 static bool rows_clock_usable(const struct ts_rows *rows, unsigned clock)
 {
 	return clock == TS_CLOCK_MONOTONIC ||

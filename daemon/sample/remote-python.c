@@ -577,8 +577,9 @@ static uint32_t put_segment(const struct ts_remote_python *python, const struct 
 }
 
 /*
- * Before 3.10 each Python function is one call of the evaluator. Frames are matched from the
- * outermost on, because the outermost frames change least.
+ * Merges Python and native frames of a Python before 3.10, where each Python function is one call
+ * of the evaluator. Matches the frames from the outermost inwards, because the outermost frames
+ * change least.
  */
 static uint32_t merge_by_code(const struct ts_remote_python *python,
 			      const struct ts_unwound_frames *native, uint64_t *frames)
@@ -611,8 +612,9 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 }
 
 /*
- * In Python 3.10 and later, each call of the evaluator has an address on the stack. If a call has
- * no native frame in the sample, it began or ended after the sample was taken.
+ * Merges Python and native frames of Python 3.10 and later, where each call of the evaluator has an
+ * address on the stack. If a call has no native frame in the sample, it began or ended after the
+ * sample was taken.
  */
 static uint32_t merge_by_place(const struct ts_remote_python *python,
 			       const struct ts_unwound_frames *native, uint64_t *frames)

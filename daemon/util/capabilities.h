@@ -15,7 +15,7 @@ enum ts_capability {
 	TS_CAPABILITY_N
 };
 
-/* The calling thread's effective set, as bits 1 << TS_CAPABILITY_*. */
+/* Returns the calling thread's effective capabilities as bits 1 << TS_CAPABILITY_*. */
 uint32_t ts_capabilities_have(void);
 
 /* "CAP_BPF", ... */

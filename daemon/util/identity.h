@@ -35,8 +35,8 @@ struct ts_identity {
 int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
 
 /*
- * The uid that the kernel reports for every user that the daemon's user namespace does not map.
- * (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
+ * Returns the uid that the kernel reports for every user that the daemon's user namespace does not
+ * map. (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
  */
 uid_t ts_identity_overflow_uid(void);
 
@@ -56,14 +56,14 @@ int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *re
 bool ts_identity_is_over(int fd);
 
 /*
- * Start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH: no such
- * process, or /proc is not mounted.
+ * Reads the start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH:
+ * no such process, or /proc is not mounted.
  */
 int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks);
 
 /*
- * The gid of TS_IDENTITY_GROUP; (gid_t)-1: no such group. It may block in the system's name
- * service: do not call it in the main loop.
+ * Returns the gid of TS_IDENTITY_GROUP; (gid_t)-1: there is no such group. May block in the
+ * system's name service, so the main loop must not call it.
  */
 gid_t ts_identity_group(void);
 

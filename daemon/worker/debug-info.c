@@ -92,7 +92,10 @@ static int compare_wanted(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Code that the linker removed keeps its description, at address 0. */
+/*
+ * True if the range is code of the file. The linker leaves the description of code that it removed,
+ * at address 0.
+ */
 static bool is_code(uint64_t low, uint64_t high)
 {
 	return low && low < high;
@@ -480,8 +483,8 @@ static int walk_functions(struct walk *walk, Dwarf_Die *die, unsigned int inside
 }
 
 /*
- * The unit is walked again, and deeper, only for addresses that are in none of the functions so
- * far.
+ * Walks a unit of debug information. Walks it again, and deeper, only for addresses that are in
+ * none of the functions found so far.
  */
 static int walk_unit(struct walk *walk)
 {

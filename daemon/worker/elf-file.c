@@ -126,7 +126,10 @@ static void add_alternate(struct ts_elf *elf)
 	elf->n_wants = (size_t)n;
 }
 
-/* Unreadable debug information is a reason and not an error: symbol tables are still searched. */
+/*
+ * Adds the debug information. If it is unreadable, only the reason is noted: symbol tables are
+ * still searched.
+ */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
 	int r;
@@ -238,7 +241,10 @@ static size_t first_at(const struct symbols *symbols, uint64_t address)
 	return low;
 }
 
-/* The nearer start is better. At equal starts, the more visible symbol is better. */
+/*
+ * True if the new symbol is better for the address: its start is nearer to it. At equal starts, the
+ * more visible symbol is better.
+ */
 static bool is_better(const struct candidate *new, const struct candidate *old)
 {
 	if (!old->end || new->start != old->start)

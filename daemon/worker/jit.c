@@ -257,7 +257,10 @@ struct lines {
 	struct place *places;
 };
 
-/* The entry's line covers the addresses from its own to the address of the next entry. */
+/*
+ * Handles an entry of the line table. Its line is that of all addresses from its own up to the next
+ * entry's.
+ */
 static void take_entry(struct lookup *lookup, struct lines *lines, const struct debug_entry *entry,
 		       uint64_t end, uint32_t file)
 {

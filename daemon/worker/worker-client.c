@@ -143,7 +143,7 @@ static int fail(struct ts_worker *worker, int r, const char *why)
 	return ts_error_trace(r);
 }
 
-/* The worker ended without an answer. Its exit status is the reason. */
+/* Handles a worker that ended without an answer. Its exit status gives the reason. */
 static int fell(struct ts_worker *worker)
 {
 	char how[TS_WORKER_HOW_BYTES];

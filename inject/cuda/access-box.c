@@ -16,7 +16,7 @@ struct box {
 	uint64_t base, x, y, z, pitch, rows; /* rows: of one plane in memory */
 };
 
-/* base + x + y * pitch + z * pitch * rows. Returns false on overflow. */
+/* Computes base + x + y * pitch + z * pitch * rows. Returns false on overflow. */
 static bool reach(const struct box *box, uint64_t x, uint64_t y, uint64_t z, uint64_t *ret)
 {
 	uint64_t lines, bytes;
@@ -136,7 +136,7 @@ static bool copy_peer_parms(const struct ts_cuda_memcpy_3d_peer_parms *p, struct
 		      p->extent.width, p->extent.height, p->extent.depth);
 }
 
-/* All callers' parameters have the same layout. */
+/* Describes a set of rows. The parameters of all these calls have the same layout. */
 static bool set_rows(const struct ts_cu_memset_d2d8_params *p, unsigned int element_bytes,
 		     struct ts_access *ret)
 {

@@ -261,7 +261,10 @@ static void restore_attributes(struct ts_shim *shim)
 		      shim->cupti.zeroed_out);
 }
 
-/* The part of the set-up that start and resume share: from thread ids on. */
+/*
+ * The second part of the set-up, from thread ids on. ts_recorder_start() and ts_recorder_resume()
+ * share it.
+ */
 static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
 {
 	struct ts_cupti *cupti = &shim->cupti;

@@ -54,7 +54,10 @@ void ts_exec_resolve(void)
 	*(void **)&next.execveat = dlsym(RTLD_NEXT, "execveat");
 }
 
-/* An earlier constructor may call these functions; no other thread exists then. */
+/*
+ * Finds the C library's functions if an earlier constructor calls one of ours. No other thread
+ * exists then.
+ */
 static void resolve_early(void)
 {
 	if (!next.execve)

@@ -32,7 +32,9 @@ struct spawn {
 	uint8_t *daemon_stack_top;
 };
 
-/* exit_group by number, because _exit() is the shim's own function. */
+/*
+ * Ends the process by the system call exit_group, because _exit() is the shim's own function here.
+ */
 static void leave(void)
 {
 	for (;;)

@@ -52,7 +52,7 @@ struct ts_stream_name {
 	uint32_t context, thread;
 };
 
-/* The kind of a stream from its creating call: CUstream_flags. */
+/* Returns the kind of a stream from the flags of its creating call (CUstream_flags). */
 static inline struct ts_stream_kind ts_stream_created(uint64_t flags)
 {
 	return (struct ts_stream_kind){.is_known = true,
@@ -66,7 +66,7 @@ static inline bool ts_stream_is_implicit(uint64_t handle)
 	return handle <= TS_OPERATION_STREAM_PER_THREAD;
 }
 
-/* The kind of a stream without a recorded creating call, from its handle. */
+/* Returns the kind of a stream whose creating call is not recorded, from its handle. */
 static inline struct ts_stream_kind ts_stream_kind_of(uint64_t handle)
 {
 	return (struct ts_stream_kind){.is_known = ts_stream_is_implicit(handle),

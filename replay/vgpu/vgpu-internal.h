@@ -300,7 +300,7 @@ static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
 int ts_vgpu_cond_init(pthread_cond_t *cond);
 
 /* vgpu-context.c */
-/* The context's error as a call returns it. */
+/* Returns the context's error in the form in which a call returns it. */
 int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /*
@@ -315,7 +315,7 @@ uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
  */
 bool ts_vgpu_cost_has_capacity(const struct ts_vgpu_device *device, uint32_t n_sm,
 			       uint32_t n_concurrent, uint64_t at_ns);
-/* The first known end of a kernel after after_ns; UINT64_MAX: none is known. */
+/* Returns the first known end of a kernel after after_ns; UINT64_MAX: none is known. */
 uint64_t ts_vgpu_cost_next_end(const struct ts_vgpu_device *device, uint64_t after_ns);
 /* Starts a kernel that has room. Each start needs one matching end. */
 void ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, uint32_t n_sm, uint64_t start_ns);
@@ -351,7 +351,10 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
  * trim: returns all unused chunks to the device.
  */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
-/* NULL: out of memory; the block is unchanged. */
+/*
+ * Queues the return of a block to its pool. Returns NULL if memory is short; the block is then
+ * unchanged.
+ */
 struct ts_vgpu_release *ts_vgpu_pool_free_async(struct ts_vgpu_block *block, uint32_t stream_id,
 						uint64_t seq);
 void ts_vgpu_pool_released(struct ts_vgpu_release *release);
@@ -388,7 +391,8 @@ void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 /* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /*
- * Number of bytes from an address on that one operation may access, neighbouring mappings included.
+ * Returns the number of bytes, from an address on, that one operation may access. Adjacent mappings
+ * are included.
  */
 uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
 			     uint64_t address, uint32_t access);
@@ -417,7 +421,8 @@ static inline bool ts_vgpu_is_whole(uint64_t n)
 
 /* physical.c; all under the lock */
 /*
- * The backing bytes of an address range inside one reservation; NULL: no reservation contains it.
+ * Returns the backing bytes of an address range inside one reservation; NULL: no reservation
+ * contains the range.
  */
 uint8_t *ts_vgpu_reserved_at(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /* True if the range overlaps a reservation. */
@@ -448,5 +453,8 @@ void ts_vgpu_work(struct ts_vgpu_device *device);
 int ts_vgpu_worker_start(struct ts_vgpu_device *device);
 int ts_vgpu_host_start(struct ts_vgpu_device *device);
 void ts_vgpu_worker_kick(struct ts_vgpu_device *device);
-/* The stream has a new head: computes when it can run, or what it waits for. */
+/*
+ * Called when a stream has a new head. Computes when the head can run, or the event or stream for
+ * which it waits.
+ */
 void ts_vgpu_head_update(struct ts_vgpu_stream *stream);

@@ -128,7 +128,10 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 		pthread_cond_signal(&device->worker_cond);
 }
 
-/* The head has run: moves it into flight and updates the streams that waited for it. */
+/*
+ * Called when a stream's head has run: moves the head to the operations in flight, and updates the
+ * streams that waited for it.
+ */
 static void finish(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 {
 	struct ts_vgpu_context *context = stream->context;
@@ -483,7 +486,10 @@ static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 	return n_ended;
 }
 
-/* If priorities exist, another kernel may overtake, so a kernel is decided on only at its time. */
+/*
+ * Returns how far before its start an operation may run. If streams have priorities, another kernel
+ * may overtake, so a kernel is chosen only at its start.
+ */
 static uint64_t lookahead_ns(const struct ts_vgpu_device *device, const struct ts_vgpu_op *op)
 {
 	return op->done.kind == TS_VGPU_OP_KERNEL && device->has_priorities ? 0 : LOOKAHEAD_NS;

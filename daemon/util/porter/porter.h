@@ -41,7 +41,10 @@ int ts_porter_new(struct ts_porter **ret_porter);
 /* Ends the porter without waiting for its closes. NULL is accepted. */
 void ts_porter_free(struct ts_porter *porter);
 
-/* Readable when the porter's process is gone: then no connection can be served. */
+/*
+ * Returns a descriptor that is readable when the porter's process has ended: then the daemon can
+ * serve no connection.
+ */
 int ts_porter_fd(const struct ts_porter *porter);
 /* True if the porter has no room for another connection. */
 bool ts_porter_is_full(const struct ts_porter *porter);

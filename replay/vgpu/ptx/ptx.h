@@ -54,7 +54,10 @@ struct ts_ptx_image;
 struct ts_ptx_kernel;
 struct ts_ptx_engine;
 
-/* The text need not end in NUL; a NUL inside ends it. The module keeps no pointer into the text. */
+/*
+ * Parses PTX text. The text need not end in NUL; a NUL inside ends it. The module keeps no pointer
+ * into the text.
+ */
 int ts_ptx_module_parse(const char *text, size_t n_bytes, struct ts_ptx_module **ret_module,
 			struct ts_ptx_error *error);
 void ts_ptx_module_free(struct ts_ptx_module *module);
@@ -83,8 +86,8 @@ void ts_ptx_image_variable(const struct ts_ptx_image *image, size_t i,
 /* Finds the index of a name. -ENOENT: there is none. */
 int ts_ptx_image_find_variable(const struct ts_ptx_image *image, const char *name, size_t *ret_i);
 /*
- * The address lies in the embedder's device address space. -EINVAL: not aligned, or not below 1 <<
- * 48.
+ * Places variable i at a device address of the embedder. -EINVAL: the address is not aligned, or
+ * not below 1 << 48.
  */
 int ts_ptx_image_place(struct ts_ptx_image *image, size_t i, uint64_t address);
 /*

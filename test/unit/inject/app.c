@@ -328,10 +328,7 @@ static void profile_first(long n)
 	launches(n);
 	if (n_clocks() || unsubscribe(first_subscriber))
 		exit(83);
-	/*
-	 * Wait until this callback is enabled. The shim enables it last, so the callbacks of calls
-	 * are enabled then.
-	 */
+	/* Wait for this callback, which the shim enables after those of calls. */
 	for (int i = 0;
 	     i < 3000 && !is_enabled(TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR);
 	     i++)
@@ -591,10 +588,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "many-threads")) {
 		for (int i = 0; i < 20; i++) {
 			threads(16, n);
-			/*
-			 * Waits for the test, until the daemon has drained the rings of these
-			 * threads.
-			 */
+			/* Wait until the test has drained the rings of these threads. */
 			if (write(STDIN_FILENO, "", 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
 				exit(80);
 		}

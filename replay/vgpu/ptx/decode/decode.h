@@ -129,7 +129,10 @@ struct ts_ptx_insn ts_ptx_insn_of(const struct ts_ptx_decoder *d, enum ts_ptx_fa
 				  enum ts_ptx_type type);
 int ts_ptx_emit(struct ts_ptx_decoder *d, const struct ts_ptx_insn *in, struct ts_ptx_note note);
 int ts_ptx_list_add(struct ts_ptx_decoder *d, uint32_t value);
-/* Emit a branch around an instruction that must not be guarded, and the join behind it. */
+/*
+ * Emit a branch around an instruction that must not be guarded, and the join after that
+ * instruction.
+ */
 int ts_ptx_guard_open(struct ts_ptx_decoder *d, uint32_t *ret_bra);
 int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra);
 /* Decodes d, a, b, ... of one type, with n sources. */

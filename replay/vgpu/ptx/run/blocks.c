@@ -223,7 +223,10 @@ void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 	worker->only_watches = only_watches;
 }
 
-/* A thread that writes nothing and polls can only wait for writes of other threads. */
+/*
+ * Notes how long the worker has only polled: a thread that polls and writes nothing can only wait
+ * for writes of other threads.
+ */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {
 	const struct ts_ptx_launch *l = worker->launch;

@@ -293,8 +293,8 @@ void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
 		     uint8_t *const host[TS_PTX_LANES]);
 /*
- * schedule.c: the lane that runs an atomic first. The others follow in ascending order, with
- * wrap-around.
+ * schedule.c: returns the lane that runs an atomic first. The other lanes follow in ascending
+ * order, with wrap-around.
  */
 uint32_t ts_ptx_first_lane(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			   uint8_t *const host[TS_PTX_LANES]);
@@ -303,7 +303,7 @@ static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
 	return (uint32_t)__builtin_ctz(left >> first ? left >> first << first : left);
 }
 
-/* debug.c: a warp's turn with a debugger. */
+/* debug.c: runs a warp's turn if the engine has a debugger. */
 int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
 /* host.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);

@@ -38,7 +38,10 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* A step without a common divisor with the number of blocks visits each block once. */
+/*
+ * Chooses the order of blocks: a random start and a step. The step has no common divisor with the
+ * number of blocks, so each block is visited once.
+ */
 static void choose_blocks(struct ts_ptx_engine *e)
 {
 	struct ts_ptx_choice choice = {.kind = TS_PTX_CHOICE_BLOCKS,
