@@ -20,7 +20,10 @@
 #ifndef EXECUTOR
 #define EXECUTOR ts_exec_vgpu
 #endif
-/* A driver allocates whole granules, hides the memory of variables, and places variables itself. */
+/*
+ * True if the executor is the virtual GPU. A driver differs from it: it allocates whole granules,
+ * hides the memory of variables, and chooses the addresses of variables.
+ */
 #define IS_VGPU (!strcmp(EXECUTOR.name, "vgpu"))
 #define NOWHERE UINT64_C(0x10000)
 
@@ -35,7 +38,7 @@
 #define N	256u
 
 /*
- * add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words.
+ * add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x after p's 256 words.
  * spin(p, x): loops x times.
  */
 #define KERNEL_HEAD(name)                                             \

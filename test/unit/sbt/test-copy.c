@@ -203,7 +203,8 @@ static int compare_text(const void *a, const void *b)
 }
 
 /*
- * All rows of a trace that copies keep, or the rows of one type, in an order other than the file's.
+ * Returns text for all rows of a trace that copies keep, or for the rows of the given types. The
+ * order does not depend on the file's.
  */
 static struct described rows_of(int fd, uint64_t types)
 {

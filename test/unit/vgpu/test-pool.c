@@ -51,7 +51,7 @@ static void end(void)
 	ts_vgpu_free(vgpu);
 }
 
-/* Later operations of the stream wait for open_gate(). */
+/* Makes later operations of the stream wait for open_gate(). */
 static void close_gate(struct ts_vgpu_stream *s)
 {
 	ts_check_int(ts_vgpu_host_function(s, wait_for_gate, NULL, 0), 0);

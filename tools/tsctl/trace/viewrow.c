@@ -336,8 +336,8 @@ static void print_below(const struct ts_viewrow *view, const char *detail)
 }
 
 /*
- * For details that do not fit: errors and wakers get a separate line, a kernel's shape is left out,
- * others are cut.
+ * Prints details that do not fit into the columns: errors and wakers get a separate line, a
+ * kernel's shape is left out, and other details are cut.
  */
 static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, const char *name,
 			 const char *detail)
