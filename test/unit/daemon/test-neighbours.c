@@ -129,7 +129,10 @@ struct attack {
 	int done[2]; /* the attacker writes a byte when all is sent */
 };
 
-/* Kills the attacking process instead of letting it end: its own close() would wait, too. */
+/*
+ * Reports that the attack is done, and then waits until the test kills this process: its own
+ * close() would wait, too.
+ */
 static void attack_end(struct attack *attack)
 {
 	ts_check_int(write(attack->done[1], "", 1), 1);
