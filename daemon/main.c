@@ -461,8 +461,8 @@ static int make_absolute(const char **path)
 }
 
 /*
- * Shares of the disk refer to the file system of the traces. If it reports no size, there is no
- * limit.
+ * Converts shares of the disk to bytes, from the size of the file system of the traces. If the file
+ * system reports no size, there is no limit.
  */
 static void resolve_shares(struct ts_server_options *server)
 {

@@ -23,8 +23,8 @@
 #define N_KINDS	   256u	 /* a power of two */
 
 /*
- * [low, high) belongs to the unit whose DIE is at this offset of .debug_info. No other range of the
- * unit touches this range.
+ * The addresses [low, high) belong to the unit whose DIE is at offset `unit` of .debug_info. Ranges
+ * of one unit that touch are merged.
  */
 struct range {
 	uint64_t low, high;

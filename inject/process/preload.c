@@ -44,8 +44,8 @@ static bool finds_ours(const void *base)
 }
 
 /*
- * Prints whether the library is loaded, and what the driver will do. This explains a missing trace
- * in debug mode.
+ * In debug mode, prints that the shim is loaded, and which library the driver will load. This
+ * explains a missing trace.
  */
 static void say_loaded(void)
 {

@@ -104,7 +104,10 @@ static inline bool ts_streams_are_tied(const struct ts_stream_kind *one,
 	       (other->is_legacy && ts_stream_is_tied_to_legacy(one));
 }
 
-/* True if a host's wait for a stream also waits for another stream of its context. */
+/*
+ * True if the host's wait for stream `waited` also waits for the stream `other` of the same
+ * context.
+ */
 static inline bool ts_stream_wait_covers(const struct ts_stream_kind *waited,
 					 const struct ts_stream_kind *other)
 {

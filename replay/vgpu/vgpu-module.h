@@ -98,8 +98,8 @@ int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresse
 void ts_vgpu_module_initial(const struct ts_vgpu_module *module, size_t i, uint8_t *bytes);
 
 /*
- * Parts of the module loader, public for their tests. Returns the PTX texts of an image;
- * ts_vgpu_texts_free() frees them.
+ * The functions below are parts of the module loader, public only for tests. ts_vgpu_image_texts()
+ * returns the PTX texts of an image; ts_vgpu_texts_free() frees them.
  */
 int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
 			char *message, size_t message_bytes);

@@ -256,7 +256,7 @@ bool ts_session_switch(struct ts_session *s, bool paused)
 	uint32_t *command = &s->memory.control->command;
 	uint32_t before;
 
-	/* Relaxed: the flush request that follows releases it. */
+	/* Relaxed, because the later flush request releases this store. */
 	if (paused)
 		before = __atomic_fetch_or(command, TS_COMMAND_PAUSED, __ATOMIC_RELAXED);
 	else

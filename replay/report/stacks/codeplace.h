@@ -44,5 +44,5 @@ size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32
  */
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES]);
 
-/* The last part of a path; NULL stays NULL. */
+/* Returns the last part of a path; NULL if `path` is NULL. */
 const char *ts_codeplace_base(const char *path);

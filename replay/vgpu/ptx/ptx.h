@@ -163,8 +163,8 @@ struct ts_ptx_host {
 #endif
 
 /*
- * Shared by launches that run at once: records whether one of them does more than poll memory. The
- * launches write all of it except `ends`.
+ * Shared by launches that run at the same time. Shows if at least one of their threads does more
+ * than poll memory. The launches write all of it except `ends`.
  */
 struct ts_ptx_watch {
 	TS_PTX_ATOMIC uint32_t n_active; /* threads that are not only polling */

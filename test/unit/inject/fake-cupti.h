@@ -13,7 +13,10 @@
 /* One <<<>>> launch: cudaLaunchKernel, cuLaunchKernel nested in it, and its kernel record. */
 void fake_cupti_launch(void);
 
-/* A single call. params has the type of the callback id; result is the call's return value. */
+/*
+ * Makes a single call: calls the subscriber at its entry and its exit. `params` has the type of the
+ * callback id; `result` is the call's return value.
+ */
 void fake_cupti_call(uint32_t domain, uint32_t cbid, const void *params, int32_t result);
 
 /*
