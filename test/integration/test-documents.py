@@ -117,12 +117,14 @@ REPLACED = (
     (r'\b(?:20753|20465|PID)\b', 'session_pid', 'the recording that runs'),
     (ADDRESS, 'device_address', 'an address of the trace'),
     (TIME, 'kernel_start', 'a time of the trace'),
+    (r'--from 10ms --to 11ms', 'busy_window', 'a time of the trace with much work'),
+    (r'(?<=--at )10ms(?= demo)', 'busy_time', 'the same'),
     (r'\bFILE\b', lambda test: 'demo.sbt', 'a trace'),
     (r'\bCOMMAND\b', lambda test: 'record', 'a command'),
     (r'\bBUILD\b', lambda test: harness.BUILD, 'the build tree'),
     (r'\btsctl watch\b', lambda test: 'tsctl watch -n 2 -i 0.1', 'it goes on until the recording ends'),
-    (r'^sudo tsctl record --system -d 10 ', lambda test: '(sleep 0.5; ./app) & sudo tsctl record --system -d 2 ',
-     'a shorter time, in which a program runs'),
+    (r'^sudo tsctl record --system -d 10 ', lambda test: '(for i in $(seq 20); do ./app; sleep 0.2; done) & '
+     'sudo tsctl record --system -d 3 ', 'a shorter time, in which programs run'),
     (r"'kernel gemm\*=2x'", lambda test: "'kernel f*=2x'", 'a name of the trace'),
     (r'(?<= )/(?=(?:etc|usr)/)', lambda test: '$ROOT/', 'an installed tree, not this machine'),
     (r'(?<=LD_PRELOAD=)', lambda test: harness.SANITIZER + ':' if harness.SANITIZER else '', 'its runtime comes first'),
@@ -363,6 +365,20 @@ class Documents(service.Service):
 
     def kernel_start(self):
         return '@%d' % self.rows('kernel')[0]['start_ns']
+
+    def busy_ms(self):
+        """The millisecond of the trace in which the most streams work, and of these the one with the most work."""
+        rows, info = self.rows('kernel,memcpy,memset'), json.loads(harness.tsctl('info', '--json', self.path('demo.sbt')).out)
+        streams = {}
+        for row in rows:
+            streams.setdefault((row['start_ns'] - info['start_ns']) // 1000000, []).append(row['stream'])
+        return max(streams, key=lambda ms: (len(set(streams[ms])), len(streams[ms])))
+
+    def busy_window(self):
+        return '--from {0}ms --to {1}ms'.format(self.busy_ms(), self.busy_ms() + 1)
+
+    def busy_time(self):
+        return '%d.5ms' % self.busy_ms()
 
     def session_pid(self):
         """A program that is recorded while the commands run: by the service, or by tsctl record."""
