@@ -180,7 +180,7 @@ VARY = (
     (r'(?<=: running )\S.*$', '<function>'),
     (r'before op \d+ .*: \w+ by thread', 'before <operation> by thread'),
 )
-UNORDERED = ('tsctl gaps',)
+UNORDERED = ('tsctl gaps', 'tsctl analyze')
 # Documents whose demo.sbt is of pipeline-runtime.
 RUNTIME = ('README.md', GUIDES + 'idle.md')
 # Lines that depend on how busy the machine is. Where they are missing, the text of a recorded trace has such a line, or tsctl's source.
