@@ -92,11 +92,11 @@ static int run_help(int argc, char **argv)
 
 const struct ts_command ts_command_help = {
 	.name = "help",
-	.summary = "list the commands, or print the options of one",
+	.summary = "list the commands, or print the help of one",
 	.is_minor = true,
 	.text = "usage: tsctl help [COMMAND]\n"
 		"\n"
-		"Lists the commands, or prints the options of one.\n",
+		"List the commands, or print the help of one.\n",
 	.example = "help record",
 	.operands = TS_OPERANDS_COMMAND,
 	.run = run_help,

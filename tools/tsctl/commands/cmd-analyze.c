@@ -603,8 +603,8 @@ static int print_analysis(const struct asked *asked, struct ts_source *source)
 
 static const struct ts_option command_options[] = {
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "kernels, and stacks of each finding (default: 5)"},
+	 .expects = "expected a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N kernels, and N stacks a finding (default: 5)"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
 	 .help = "print findings of less than 1 % of the time, too"},
 	{"no-stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, no_stacks),
@@ -633,14 +633,14 @@ static int run_analyze(int argc, char **argv)
 
 const struct ts_command ts_command_analyze = {
 	.name = "analyze",
-	.summary = "find where the time went and what to do about it",
+	.summary = "find where the time went and suggest changes",
 	.text = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints whether kernels, copies, launches or the host took the time; what is\n"
-		"worth changing: waits for nothing, tiny copies, copies of pageable memory,\n"
-		"streams that hold each other up, with their stacks, the largest possible gain\n"
-		"first; and the kernels that took the most time, with who launches them. If the\n"
-		"host is late and the trace has samples, the functions that it ran are named.\n"
+		"Print whether kernels, copies, launches or the host took the time. List\n"
+		"findings with their stacks, the largest possible gain first: waits for an idle\n"
+		"GPU, tiny copies, copies of pageable memory, streams that block each other. List\n"
+		"the kernels that took the most time, with their launchers. If the host is late\n"
+		"and the trace has samples, print the functions that the host ran.\n"
 		"\n",
 	.example = "analyze run.sbt",
 	.help_column = 20,

@@ -186,14 +186,14 @@ static int run_devices(int argc, char **argv)
 
 const struct ts_command ts_command_devices = {
 	.name = "devices",
-	.summary = "list GPUs, real and virtual, and what can trace them",
+	.summary = "list real and virtual GPUs, the driver and CUPTI",
 	.is_minor = true,
 	.text = "usage: tsctl devices [--json]\n"
 		"\n"
-		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
-		"that would trace them, another tool that holds them, the shapes that the virtual\n"
-		"GPU can take, the kernel events that can be recorded, and a seccomp filter in\n"
-		"force, with the system calls that TraceSmith makes then.\n"
+		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
+		"tool that holds CUPTI. List the shapes of the virtual GPU and the kernel events\n"
+		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
+		"calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",
 	.help_column = 10,

@@ -579,24 +579,25 @@ static int print_diff(struct comparison *comparison)
 
 static const struct ts_option command_options[] = {
 	{"least", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, least_percent), .max = 1000,
-	 .metavar = "N", .expects = "it is a whole number of percent, 0 to 1000",
-	 .help = "percent by which a median has to move (default: 3 with one\n"
-		 "trace on a side, else 1)",
+	 .metavar = "N", .expects = "expected a whole number of percent, from 0 to 1000",
+	 .help = "ignore medians that move by less than N percent (default: 3\n"
+		 "with one trace on a side, else 1)",
 	 .rank = 1},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of lines, 0 to " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "lines of each list, 10 unless told; 0: names, no operations"},
+	 .expects = "expected a number of lines, from 0 to " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N lines of each list (default: 10; 0: all\n"
+		 "names, no operations)"},
 	{"check", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, check),
-	 .help = "exit with 1 where work of the GPU is slower, new, gone, done\n"
-		 "more or fewer times, launched otherwise, or overlaps less"},
+	 .help = "exit with 1 if GPU work is slower, new, gone, more or less\n"
+		 "frequent, of another launch configuration, or overlaps less"},
 	{"calls", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, calls),
-	 .help = "list calls of the host, too; with --check they count"},
+	 .help = "list calls of the host, too; --check then includes them"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", 'w', TS_OPTION_FLAG(struct asked, wide),
 	 .help = "do not cut lines at the terminal's width"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
-	 .help = "one JSON object, all names"},
+	 .help = "print one JSON object, with all names"},
 	{0},
 };
 
@@ -661,19 +662,17 @@ static int run_diff(int argc, char **argv)
 
 const struct ts_command ts_command_diff = {
 	.name = "diff",
-	.summary = "compare runs of a program: what changed, and is it chance",
+	.summary = "compare runs of a program; find changes beyond chance",
 	.text = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
 		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
 		"\n"
-		"Compares traces of a program: how much the GPU did and how long it took; then\n"
-		"each kernel, and each kind and size of copy. `slower` and `faster` are more than\n"
-		"chance (Mann-Whitney, p below 0.01 for all names together), and the runs of the\n"
-		"two sides lie further apart than those of one side. Then operation by operation,\n"
-		"of the first runs: where they first do something else, and what took longer.\n"
-		"\n"
+		"Compare traces of a program: the totals of the GPU, then each kernel and each\n"
+		"kind and size of copy. `slower` and `faster` are beyond chance: p is below 0.01\n"
+		"for all names together (Mann-Whitney), and the runs of the two sides differ more\n"
+		"than those of one side. Then compare the first runs by operation.\n"
 		"Times of the host (calls; GPU work under clock=host) vary from run to run: with\n"
 		"fewer than 5 traces on a side, slower and faster mean 10 times or more.\n"
-		"A GPU at another clock is slower, too. Record both alike, several times.\n"
+		"A lower GPU clock is slower, too. Record both sides alike, several times.\n"
 		"\n",
 	.example = "diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt",
 	.help_column = 20,

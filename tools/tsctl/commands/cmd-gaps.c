@@ -338,24 +338,24 @@ static int print_gaps(const struct asked *asked, struct ts_source *source)
 
 static const struct ts_option command_options[] = {
 	{"least", TS_OPTION_LONG, TS_OPTION_TIME(struct asked, least_ns), .max = UINT64_MAX,
-	 .metavar = "TIME", .expects = "it is nanoseconds, or a time with a unit, like 50us",
-	 .help = "shorter gaps do not count; 10us unless told"},
+	 .metavar = "TIME", .expects = "expected nanoseconds, or a time with a unit, like 50us",
+	 .help = "ignore gaps shorter than TIME (default: 10us)"},
 	{"op", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, op_id), .min = 1, .max = UINT64_MAX,
-	 .metavar = "N", .expects = "it is the number of an operation, as `tsctl view` has it",
-	 .help = "the gap before one operation alone, however short: its op_id"},
+	 .metavar = "N", .expects = "expected an operation's number, as in `tsctl view`",
+	 .help = "print only the gap before operation N (op_id), of any length"},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "gaps that are listed, the longest first; 10 unless told"},
+	 .expects = "expected a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N gaps, the longest first (default: 10)"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
-	 .help = "all causes, where else the first 12 are listed"},
+	 .help = "list all causes (default: the first 12)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
-	 .help = "with the host stack of each call"},
+	 .help = "print the host stack of each call"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, session), .metavar = "N",
-	 .help = "a session of the daemon, by number or pid"},
+	 .help = "read a session of the daemon: its number or pid"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
-	 .help = "one JSON object"},
+	 .help = "print one JSON object"},
 	{0},
 };
 
@@ -376,16 +376,16 @@ static int run_gaps(int argc, char **argv)
 
 const struct ts_command ts_command_gaps = {
 	.name = "gaps",
-	.summary = "tell why streams of the GPU stood still: who was late, and why",
+	.summary = "find the causes of gaps between operations of a stream",
 	.text = "usage: tsctl gaps [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells why a stream stood still between two operations. Each nanosecond has one\n"
-		"cause. Before the second one was called for: what its thread did, that is off\n"
-		"its CPU (why, and who woke it), in page faults, in system calls, in calls of the\n"
-		"vendor's, or running, and which function. From then on: what another stream did\n"
-		"that it had to wait for, a taken engine (inferred), its own call, its way to the\n"
-		"device. What the thread was woken by is followed as far as was recorded. All\n"
-		"that needs a trace recorded with --kernel-events. A cause begins with its\n"
+		"Print the causes of each gap between two operations of a stream. Each nanosecond\n"
+		"has one cause. Before the call of the second operation, the cause is in the\n"
+		"calling thread: off CPU (reason, waker), page fault, system call, vendor call,\n"
+		"or running (function). From the call on, the cause is a dependency on another\n"
+		"stream, a busy engine (inferred), the call itself, or the way to the device. For\n"
+		"a waker, its own activity is listed below, as far as it was recorded. Causes in\n"
+		"threads require `tsctl record --kernel-events`. A cause begins with its\n"
 		"thread, NAME/TID, unless the line above names that thread.\n"
 		"\n",
 	.example = "gaps --least 100us run.sbt",

@@ -414,28 +414,30 @@ static int set_json(void *to, const struct ts_option *option, const char *text)
 
 static const struct ts_option command_options[] = {
 	{"critical-path", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, path),
-	 .help = "the chain that led to the latest end, and what its time\n"
-		 "went to: kernels, copies, launch latency, host, waiting"},
+	 .help = "print the chain that led to the latest end, and its time\n"
+		 "in kernels, copies, launch latency, host and waits"},
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format), .words = format_names,
-	 .metavar = "FORMAT", .expects = "it is `dot` or `json`, or `text` with --critical-path",
-	 .help = "dot (default; for Graphviz) or json: an object a line,\n"
-		 "nodes with their slack, edges, the critical path and its\n"
-		 "sums; text (default with --critical-path; requires it)"},
+	 .metavar = "FORMAT", .expects = "expected `dot` or `json`, or `text` with --critical-path",
+	 .help = "write dot (for Graphviz; default), json (one object a\n"
+		 "line: nodes with slack, edges, the critical path and its\n"
+		 "sums) or text (requires --critical-path; its default)"},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "longest steps that are listed as text (default: 20)"},
+	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N of the longest steps as text (default: 20)"},
 	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
 	 .help = "write to FILE (default: standard output)"},
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
 	 .joint = ", ", .rank = 1},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
-	 .help = "\nread this part, as with `tsctl view`", .rank = 1},
+	 .help = "\n"
+		 "read this window, as with `tsctl view`",
+	 .rank = 1},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid", .rank = 1},
 	{"json", 'j', TS_OPTION_PARSED_FLAG(set_json), .is_letter_unmentioned = true,
-	 .help = "the same as --format json"},
+	 .help = "write JSON, as --format json does"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
-	 .help = "have the daemon answer; requires --json"},
+	 .help = "have the daemon answer (requires --json)"},
 	{0},
 };
 
@@ -472,12 +474,12 @@ static int run_graph(int argc, char **argv)
 
 const struct ts_command ts_command_graph = {
 	.name = "graph",
-	.summary = "print the critical path, or the graph of what waited for what",
+	.summary = "print the critical path, or write the graph of dependencies",
 	.text = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
-		"by events, behind their launches; calls in their threads, and what they waited\n"
-		"for.\n"
+		"Write the graph of dependencies. An operation depends on its launch, on earlier\n"
+		"operations of its stream, and on events. A call depends on earlier calls of its\n"
+		"thread, and on the operations that it waited for.\n"
 		"\n",
 	.example = "graph --critical-path run.sbt",
 	.help_column = 23,

@@ -592,12 +592,12 @@ static const struct ts_option command_options[] = {
 	{"session", 's', TS_OPTION_SESSION(struct info, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid", .rank = 1},
 	{"mangled", 'm', TS_OPTION_FLAG(struct info, mangled), .is_letter_unmentioned = true,
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, wide),
-	 .help = "list every session; cut no names", .rank = 1},
+	 .help = "list every session; print full names", .rank = 1},
 	{"columns", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, columns),
-	 .help = "print the bytes of each column in the file: those of a\n"
-		 "compressed block are shared out as before compression"},
+	 .help = "print the bytes of each column in the file; a compressed\n"
+		 "block's bytes are divided by the sizes before compression"},
 	{"json", 'j', TS_OPTION_FLAG(struct info, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object: format, sessions, devices, counts,\n"
 		 "duration_ns, lost, bytes, ..."},
@@ -621,13 +621,13 @@ static int run_info(int argc, char **argv)
 
 const struct ts_command ts_command_info = {
 	.name = "info",
-	.summary = "print what a trace holds, what failed, what was lost",
+	.summary = "print the content of a trace, failed calls and losses",
 	.text = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints a trace on a page: calls that failed, losses, processes, the kernels and\n"
+		"Print a trace on one page: failed calls, losses, processes, the kernels and\n"
 		"copies that took the longest, devices, rows by type. If the trace holds no GPU\n"
-		"operation, it prints why. A file that is still being written, or was cut off, is\n"
-		"read as far as it is whole. `tsctl verify` checks every byte.\n"
+		"operation, print the reason. A file that is still being written, or was cut off,\n"
+		"is read up to its last whole block. `tsctl verify` checks every byte.\n"
 		"\n",
 	.example = "info run.sbt",
 	.help_column = 19,

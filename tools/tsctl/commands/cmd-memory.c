@@ -293,17 +293,18 @@ static int parse_address(void *to, const struct ts_option *option, const char *t
 
 static const struct ts_option command_options[] = {
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of allocations, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "allocations that are listed (default: 10)"},
+	 .expects = "expected a number of allocations, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N allocations (default: 10)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
 	 .help = "list allocations one by one, with the stack of each call"},
-	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "print full names"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"kernels", TS_OPTION_LONG, TS_OPTION_PARSED(parse_address), .metavar = "ADDRESS",
-	 .expects = "it is an address, as 0x7f0000000000",
-	 .help = "instead: the kernels that ran while the memory at\n"
-		 "ADDRESS was allocated, by name; they need not have used it",
+	 .expects = "expected an address, like 0x7f0000000000",
+	 .help = "\n"
+		 "print instead the kernels, by name, that ran while ADDRESS\n"
+		 "was allocated; a kernel may not have used that memory",
 	 .rank = 1},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
 	 .help = "have the daemon answer"},
@@ -326,14 +327,14 @@ static int run_memory(int argc, char **argv)
 
 const struct ts_command ts_command_memory = {
 	.name = "memory",
-	.summary = "print who held memory at its peak and what was never freed",
+	.summary = "print the allocations at the memory peak and those never freed",
 	.text = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints how much memory was live at most, by device, kind, pool and allocating\n"
-		"stream; who held it then, by the code that allocated it; what was never freed.\n"
-		"Calls that failed come first. Memory counts from the call that allocated it to\n"
-		"the call that freed it. Then come copies, sets and frees of memory that had been\n"
-		"freed (kernels' accesses are not recorded), and pools that grew with room left.\n"
+		"Print failed calls, then the peak of live memory by device, kind, pool and\n"
+		"allocating stream. List the allocations at the peak and those never freed, by\n"
+		"the code that allocated them. Memory is live from the call that allocates it to\n"
+		"the call that frees it. Then list copies, sets and frees of freed memory\n"
+		"(accesses of kernels are not recorded), and pools that grew with room left.\n"
 		"\n",
 	.example = "memory --stacks run.sbt",
 	.help_column = 20,

@@ -138,16 +138,14 @@ static const struct ts_option start_options[] = {
 	{"capture", TS_OPTION_LONG, TS_OPTION_CHOICE(struct switching, capture),
 	 .words = capture_names, .metavar = "replay",
 	 .help = "open a window in processes of `tsctl record --capture\n"
-		 "window`: their next calls are captured for replay, and\n"
-		 "memory as it is then"},
+		 "window`: copy memory, then capture calls for replay"},
 	{"kernel-events", TS_OPTION_LONG, TS_OPTION_TEXT(struct switching, kernel_events),
 	 .metavar = "LIST",
-	 .help = "record these of the daemon's kernel events, from this\n"
-		 "length on: sched:1ms,syscalls"},
+	 .help = "record these kernel events of the daemon, with minimum\n"
+		 "lengths: sched:1ms,syscalls"},
 	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
-	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
-	 .help = "print nothing if all went well"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet), .help = "print nothing on success"},
 	{0},
 };
 
@@ -157,8 +155,7 @@ static const struct ts_option stop_options[] = {
 	 .help = "close the window that `tsctl start --capture replay` opened"},
 	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
-	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
-	 .help = "print nothing if all went well"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet), .help = "print nothing on success"},
 	{"kernel-events", TS_OPTION_LONG, TS_OPTION_PARSED(complain_of_start), .is_hidden = true},
 	{0},
 };
@@ -212,13 +209,13 @@ static int run_stop(int argc, char **argv)
 
 const struct ts_command ts_command_start = {
 	.name = "start",
-	.summary = "start recording in running processes that are stopped",
+	.summary = "start recording in processes where it is stopped",
 	.text = "usage: tsctl start [OPTION ...] [PID ...]\n"
 		"\n"
-		"Starts recording in processes that `tsctl stop`, `tsctl record --start-later` or\n"
-		"TRACESMITH_START_LATER=1 stopped: in those named, or in all of yours that\n"
-		"`tsctl sessions` lists, and in those that the recordings will get. Returns when\n"
-		"it is done.\n"
+		"Start recording in processes where `tsctl stop`, `tsctl record --start-later` or\n"
+		"TRACESMITH_START_LATER=1 stopped it. Without a PID: start it in all your\n"
+		"processes that `tsctl sessions` lists, and in later processes of their\n"
+		"recordings. Return when recording has started.\n"
 		"\n",
 	.example = "start 4711",
 	.help_column = 24,
@@ -230,13 +227,14 @@ const struct ts_command ts_command_start = {
 
 const struct ts_command ts_command_stop = {
 	.name = "stop",
-	.summary = "stop recording in running processes, which run on",
+	.summary = "stop recording in processes; the processes continue",
 	.text = "usage: tsctl stop [OPTION ...] [PID ...]\n"
 		"\n"
-		"Stops recording in the processes named, or in all of yours that `tsctl sessions`\n"
-		"lists. They run on at nearly their own speed and stay sessions of their trace;\n"
-		"`tsctl start` starts it again. What they do meanwhile counts as no loss; the\n"
-		"trace has the time from stop to start. Returns when what was recorded is stored.\n"
+		"Stop recording in the processes PID; without a PID, in all your processes that\n"
+		"`tsctl sessions` lists. They continue at nearly full speed and stay sessions of\n"
+		"their trace. `tsctl start` starts recording again. The work in between does not\n"
+		"count as lost. The trace has the time from stop to start. Return when the rows\n"
+		"before the stop are stored.\n"
 		"\n",
 	.example = "stop",
 	.help_column = 20,

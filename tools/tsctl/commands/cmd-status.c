@@ -158,13 +158,14 @@ static int run_status(int argc, char **argv)
 
 const struct ts_command ts_command_status = {
 	.name = "status",
-	.summary = "print whether a daemon runs and what it records",
+	.summary = "print the daemon's state, sessions and missing capabilities",
 	.is_minor = true,
 	.text = "usage: tsctl status [--json]\n"
 		"\n"
-		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
-		"it is, which of your sessions it records, and which Linux capabilities a service\n"
-		"lacks, with what each costs. If no daemon runs, it prints that, and exits 0.\n"
+		"Ask the daemon at $TRACESMITH_CONTROL (default: /run/tracesmith/control.sock)\n"
+		"for its state, for your sessions that it records, and for the Linux capabilities\n"
+		"that a service lacks, with the effect of each. If no daemon runs, print that and\n"
+		"exit with 0.\n"
 		"\n",
 	.example = "status",
 	.help_column = 10,

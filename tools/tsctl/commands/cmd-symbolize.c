@@ -180,9 +180,9 @@ static int print_report(const struct symbolize *symbolize, Ts__Rpc__SymbolizeRep
 
 static const struct ts_option command_options[] = {
 	{"again", TS_OPTION_LONG, TS_OPTION_FLAG(struct symbolize, again),
-	 .help = "look up what was resolved before, too"},
+	 .help = "look up addresses that already have names, too"},
 	{"worker", TS_OPTION_LONG, TS_OPTION_FILE(struct symbolize, worker), .metavar = "PATH",
-	 .help = "run this program to read the files (default: the installed)"},
+	 .help = "read the files with this program (default: the installed)"},
 	{"json", 'j', TS_OPTION_FLAG(struct symbolize, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
 	{0},
@@ -233,11 +233,11 @@ const struct ts_command ts_command_symbolize = {
 	.is_minor = true,
 	.text = "usage: tsctl symbolize [OPTION ...] FILE\n"
 		"\n"
-		"Looks up functions, files and lines of all stacks in FILE and stores them there,\n"
-		"for `tsctl view --stacks`. `tsctl record` does it when it ends. Files are found\n"
-		"by path and build id, debug files beside them, in /usr/lib/debug and among those\n"
-		"that debuginfod fetched before; with TRACESMITH_DEBUGINFOD=1 debuginfod is asked\n"
-		"for what is missing, for the next time.\n"
+		"Look up functions, files and lines of all stacks in FILE and store them in FILE,\n"
+		"for `tsctl view --stacks`. `tsctl record` does this when it ends. Binaries are\n"
+		"found by path and build id; debug files beside them, in /usr/lib/debug and in\n"
+		"the cache of debuginfod. If TRACESMITH_DEBUGINFOD=1 is set, missing files are\n"
+		"requested from debuginfod for the next run.\n"
 		"\n",
 	.example = "symbolize run.sbt && tsctl view --stacks run.sbt",
 	.help_column = 21,

@@ -257,14 +257,15 @@ static const struct ts_option command_options[] = {
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
-	 .help = "\ndraw this part, as with `tsctl view` (default: from the\n"
+	 .help = "\n"
+		 "draw this window, as with `tsctl view` (default: from the\n"
 		 "first operation to the end of the last)"},
 	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = 1, .max = MAX_WIDTH,
 	 .metavar = "N",
-	 .expects = "it is a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
-	 .help = "columns of a line (default: the terminal's)"},
+	 .expects = "expected a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
+	 .help = "draw N columns (default: the terminal's width)"},
 	{"ascii", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, ascii),
-	 .help = "draw with letters (default: blocks if the locale is UTF-8)"},
+	 .help = "draw in ASCII (default: blocks if the locale is UTF-8)"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
@@ -289,13 +290,13 @@ static int run_timeline(int argc, char **argv)
 
 const struct ts_command ts_command_timeline = {
 	.name = "timeline",
-	.summary = "draw what streams did over time, and how busy the GPU was",
+	.summary = "draw the work of streams and the load of GPUs over time",
 	.text = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Draws a line for each stream: how much of each column's time it ran kernels or\n"
-		"copies. Below each GPU: how busy it was, how much ran at once, the occupancy\n"
-		"that its kernels can reach (by grid, registers, shared memory and blocks: an\n"
-		"upper bound), and why it was idle.\n"
+		"Draw a line for each stream: a column shows the share of its time in kernels or\n"
+		"copies. Below each GPU, print its busy time, its operations at once, the\n"
+		"occupancy of its kernels, and the causes of idle time. Occupancy is an upper\n"
+		"bound, computed from grid, registers, shared memory and blocks.\n"
 		"\n",
 	.example = "timeline --from 1.2s --to 1.3s run.sbt",
 	.help_column = 21,

@@ -177,18 +177,18 @@ static int parse_ops(void *to, const struct ts_option *option, const char *text)
 	return ts_ops_parse(text, &filter->first_op, &filter->last_op);
 }
 
-#define ID_EXPECTED "it is a number, as the rows have it"
+#define ID_EXPECTED "expected a number, as in the rows"
 
 static const struct ts_option command_options[] = {
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, to), .metavar = "TIME",
-	 .help = "rows that touch this window"},
+	 .help = "list rows that touch this window"},
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .metavar = "T[,T...]",
 	 .word_at = type_at, .is_list = true,
-	 .help = "only these: api, kernel, memcpy, memset, sync, alloc, ..."},
+	 .help = "list only these: api, kernel, memcpy, memset, sync, ..."},
 	{"name", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, name), .metavar = "TEXT",
-	 .help = "with TEXT in the name; with * or ? a pattern of all of it", .rank = 1},
+	 .help = "list names with TEXT; with * or ?, TEXT is a pattern", .rank = 1},
 	{"stream", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_stream),
 	 .metavar = "N", .expects = ID_EXPECTED, .joint = ", ", .rank = 2},
 	{"device", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_device),
@@ -196,29 +196,31 @@ static const struct ts_option command_options[] = {
 	{"thread", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, thread), .metavar = "TID|NAME",
 	 .joint = ", ", .rank = 2},
 	{"ops", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_ops),
-	 .metavar = "A[..B]", .help = "only of these", .rank = 1},
+	 .metavar = "A[..B]", .help = "list only these", .rank = 1},
 	{"errors", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, errors),
-	 .help = "only calls that returned an error"},
+	 .help = "list only calls that returned an error"},
 	{"sort", TS_OPTION_LONG, TS_OPTION_CHOICE(struct view, sort), .words = sort_names,
-	 .metavar = "duration", .expects = "rows are sorted by `time` or by `duration`",
-	 .help = "list the longest first (-n, default: 100)", .rank = 2},
+	 .metavar = "duration", .expects = "expected `time` or `duration`",
+	 .help = "list the longest rows first (-n, default: 100)", .rank = 2},
 	{"limit", 'n', TS_OPTION_NUMBER(struct view, limit), .min = 1, .max = UINT64_MAX,
-	 .metavar = "N", .expects = "it is a number of rows, at least 1",
+	 .metavar = "N", .expects = "expected a number of rows, at least 1",
 	 .help = "list at most N rows (with --stats: names in each table)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stacks),
-	 .help = "print the stack that called or launched each", .rank = 1},
+	 .help = "print the host stack of each row", .rank = 1},
 	{"stats", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stats),
-	 .help = "print sums instead: by kernel, call, copy, range, sample"},
+	 .help = "print sums instead, by kernel, call, copy, range, sample"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, wide),
-	 .help = "print all columns; cut no names", .rank = 2},
+	 .help = "print all columns and full names", .rank = 2},
 	{"session", 's', TS_OPTION_SESSION(struct view, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, asking.served),
-	 .help = "have the daemon answer; requires --json", .rank = 2},
+	 .help = "have the daemon answer (requires --json)", .rank = 2},
 	{"json", 'j', TS_OPTION_FLAG(struct view, json), .is_letter_unmentioned = true,
-	 .help = "JSON lines, of clocks and samples too; one with --stats", .rank = 2},
+	 .help = "print JSON lines, also of clocks and samples; with\n"
+		 "--stats: one JSON object",
+	 .rank = 2},
 	{0},
 };
 
@@ -601,12 +603,12 @@ static int run_view(int argc, char **argv)
 
 const struct ts_command ts_command_view = {
 	.name = "view",
-	.summary = "list rows in the order of time, or sums by kernel and its launcher",
+	.summary = "list rows in time order, or sums by kernel and launcher",
 	.text = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
-		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
-		"than 144 columns, is a device row's stream, else the thread.\n"
+		"List rows in time order. TIME counts from the trace's start: 1500 (ns) or\n"
+		"12.5ms. @TIME is a time of CLOCK_MONOTONIC, as in JSON. On a terminal of less\n"
+		"than 144 columns, WHERE is the stream of a device row, or else the thread.\n"
 		"\n",
 	.example = "view --type kernel,memcpy --from 1s --to 1.5s run.sbt",
 	.help_column = 23,

@@ -332,25 +332,25 @@ static const struct ts_option command_options[] = {
 	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name},
 	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names},
 	{"stream", TS_OPTION_LONG, TO_QUERY(parse_stream), .max = UINT32_MAX,
-	 .expects = "it is a stream's number, as `tsctl view` has it"},
+	 .expects = "expected a stream's number, as in `tsctl view`"},
 	{"ops", TS_OPTION_LONG, TO_QUERY(parse_ops)},
 	{"from", TS_OPTION_LONG, TS_OPTION_PARSED(parse_from),
 	 .expects = TS_OPTION_MOMENT_EXPECTED},
 	{"to", TS_OPTION_LONG, TS_OPTION_PARSED(parse_to), .expects = TS_OPTION_MOMENT_EXPECTED},
 	{"what-if", TS_OPTION_LONG, TS_OPTION_PARSED(add_what_if)},
 	{"limit", 'n', TO_QUERY(parse_limit), .max = MAX_LISTED,
-	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
+	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
 	{"repeat", TS_OPTION_LONG, TO_QUERY(parse_repeat), .min = 1, .max = 1000000,
-	 .expects = "it is how often to replay, from 1 on"},
+	 .expects = "expected a number of replays, at least 1"},
 	{"check", TS_OPTION_LONG, TO_ASKED(parse_check), .is_optional = true,
 	 .takes = is_check_list, .words = ts_replaycheck_words, .is_list = true},
 	{"compare-every", TS_OPTION_LONG, TO_QUERY(parse_compare_every), .min = 1,
 	 .max = UINT32_MAX,
-	 .expects = "it is after how many operations that write memory it is compared, from 1 on"},
+	 .expects = "expected a number of operations that write memory, at least 1"},
 	{"time-limit", TS_OPTION_LONG, TO_QUERY(parse_time_limit), .min = 1, .max = MAX_SECONDS,
-	 .expects = "it is how many seconds a replay may take"},
+	 .expects = "expected a number of seconds, at least 1"},
 	{"schedules", TS_OPTION_LONG, TO_QUERY(parse_schedules), .min = 1, .max = 1000000,
-	 .expects = "it is how many orders to try, from 1 on"},
+	 .expects = "expected a number of orders, at least 1"},
 	{"debug", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.debug)},
 	{"seed", TS_OPTION_LONG, TO_ASKED(parse_seed)},
 	{"unordered-blocks", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_unordered)},
@@ -503,30 +503,30 @@ static int run_replay(int argc, char **argv)
 
 const struct ts_command ts_command_replay = {
 	.name = "replay",
-	.summary = "run a trace again: what if, races, results that depend on an order",
+	.summary = "run a trace again: what-if edits, races, order dependence",
 	.text = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
-		"2 if it did not end in time, 3 if one is not as captured. Ctrl-C ends it early.\n"
+		"Run a trace's operations again. Ctrl-C ends the replay. On vgpu and cuda, exit\n"
+		"with 1 if replays differ; 2 if time ran out; 3 if one differs from the capture.\n"
 		"\n"
-		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
-		"                         `record --capture replay` kept, on the virtual GPU;\n"
-		"                         cuda: on a real one, which runs the file's own code\n"
-		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
+		"      --on EXECUTOR      emulate (default): in virtual time; vgpu: a capture of\n"
+		"                         `record --capture replay`, on the virtual GPU; cuda:\n"
+		"                         on a real GPU, which runs the file's own code\n"
+		"      --what-if EDIT     emulate: apply an edit: `kernel gemm*=2x`; @FILE; help\n"
 		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
-		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
+		"      --compare-every N  vgpu, cuda: compare after every N operations, too\n"
 		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
-		"      --check[=LIST]     vgpu: find races, init (reads of what nobody wrote),\n"
-		"                         bounds, order (of operations), all; exits 1 on a find\n"
-		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
-		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --check[=LIST]     vgpu: find races, init (reads of unwritten memory),\n"
+		"                         bounds, order (of operations), all; exit with 1 if any\n"
+		"      --schedules N      vgpu: try N other orders; find results that depend on\n"
+		"                         them (--seed S[:DECISIONS], --unordered-blocks)\n"
 		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
-		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
-		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: these alone\n"
-		"  -n, --limit N          steps of the critical path that are listed; 10\n"
-		"  -s, --session N        a session of the daemon, by number or pid\n"
-		"      --served           have the daemon do it, by a process without rights\n"
-		"      --json, --progress one JSON object; how far it is, on stderr\n"
+		"      --mode MODE        full (default) or dry-run: report work and missing data\n"
+		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: only these\n"
+		"  -n, --limit N          list at most N steps of the critical path (default: 10)\n"
+		"  -s, --session N        read a session of the daemon: its number or pid\n"
+		"      --served           have an unprivileged process of the daemon replay\n"
+		"      --json, --progress print one JSON object; print progress on stderr\n"
 		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
 	.options = command_options,
 	.operands = TS_OPERANDS_FILES,

@@ -43,8 +43,8 @@ int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text)
 	size_t n = read_list(&asked->pool, text, names);
 
 	if (!n) {
-		ts_complain("--check %s: it is `all`, or some of races, init, bounds, order, with "
-			    "commas between",
+		ts_complain("--check %s: expected `all`, or some of races, init, bounds, order, "
+			    "separated by commas",
 			    text);
 		return -EINVAL;
 	}

@@ -66,8 +66,8 @@ int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text)
 {
 	if (!parse_seed(asked, text))
 		return 0;
-	ts_complain("--seed %s: it is a number, or one with at most %zu of its decisions behind "
-		    "it, in ascending order, like 7:17,40-45",
+	ts_complain("--seed %s: expected a number, or a number and at most %zu of its decisions "
+		    "in ascending order, like 7:17,40-45",
 		    text, TS_ARRAY_LEN(asked->decisions));
 	return -EINVAL;
 }
