@@ -101,7 +101,7 @@ static int run_load(const struct benchmark *benchmark, const char *const *argv,
 		return -ECHILD;
 	if (sscanf(line, "%llu %lf", &launched, ret_seconds) == 2 && launched == benchmark->n)
 		return 0;
-	ts_complain("the launching process did not say what it did");
+	ts_complain("the launching process printed no valid result");
 	return -EPROTO;
 }
 
@@ -295,7 +295,7 @@ static void print_report(const Ts__Rpc__BenchmarkReport *report)
 		       (report->seconds - report->seconds_untraced) * 1e9 / n,
 		       report->seconds / report->seconds_untraced);
 	else
-		puts("A launch costs  no more traced that could be measured");
+		puts("A launch costs  no measurable extra time traced");
 	printf("Trace           %s, %.1f bytes a launch\n", ts_out_bytes(count, report->bytes),
 	       (double)report->bytes / n);
 	printf("Lost           %s", report->n_lost ? "" : " nothing");

@@ -53,15 +53,15 @@ static int parse(struct cut *cut, int argc, char **argv, struct ts_operands *ret
 		return -EINVAL;
 	}
 	if (!cut->output) {
-		ts_complain("where to? name the new trace with -o, like -o part.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o part.sbt");
 		return -EINVAL;
 	}
 	if (cut->range && (cut->from.is_given || cut->to.is_given)) {
-		ts_complain("--range tells the window already: leave --from and --to out");
+		ts_complain("--range cannot be used with --from and --to: it sets the window");
 		return -EINVAL;
 	}
 	if (!cut->range && !cut->from.is_given && !cut->to.is_given) {
-		ts_complain("which part? tell --from and --to, or --range");
+		ts_complain("no window; give --from and --to, or --range");
 		return -EINVAL;
 	}
 	return 0;
@@ -89,9 +89,9 @@ static int find_range(struct cut *cut, struct ts_sbt_copy_options *options)
 		return 0;
 	}
 	if (r == TS_SBT_E_END)
-		ts_complain(
-			"%s has no range called %s that is over; `tsctl view --type range` lists them",
-			cut->source.path, cut->range);
+		ts_complain("%s has no finished range %s; `tsctl view --type range` lists the "
+			    "ranges",
+			    cut->source.path, cut->range);
 	else
 		ts_source_complain(cut->source.path, r, ts_sbt_reader_error(reader));
 	return -ENOENT;
@@ -112,7 +112,7 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -128,7 +128,7 @@ static int check_window(const struct cut *cut, const struct ts_sbt_copy_options 
 	    (options->from_ns <= summary.latest_ns &&
 	     (!options->to_ns || options->to_ns >= summary.earliest_ns)))
 		return 0;
-	ts_complain("%s has nothing in that window: it lasts %s", cut->source.path,
+	ts_complain("%s has no rows in this window; the trace lasts %s", cut->source.path,
 		    ts_out_duration(duration, summary.latest_ns - origin_ns));
 	return -EINVAL;
 }

@@ -231,7 +231,7 @@ static void print_side(const char *what, const Ts__Rpc__DiffTotal *total)
 	printf("  %s  ", what);
 	ts_out_text(stdout, total->path);
 	if (total->runs > 1)
-		printf(" and %" PRIu32 " more: a run on the average", total->runs - 1);
+		printf(" and %" PRIu32 " more; numbers are averages of a run", total->runs - 1);
 	putchar('\n');
 }
 
@@ -275,12 +275,12 @@ static void print_totals(const Ts__Rpc__DiffReport *report)
 	add_total(table, "kernels", a->kernels, b->kernels, a->kernels_ns, b->kernels_ns);
 	add_total(table, "copies", a->copies, b->copies, a->copies_ns, b->copies_ns);
 	add_total(table, "sets", a->sets, b->sets, a->sets_ns, b->sets_ns);
-	add_total(table, "in all", a->operations, b->operations, a->operations_ns,
-		  b->operations_ns);
+	add_total(table, "total", a->operations, b->operations, a->operations_ns, b->operations_ns);
 	add_total(table, "first to last", a->operations, b->operations, a->span_ns, b->span_ns);
 	ts_table_print(table, stdout, 2, false);
 	if (report->overlap)
-		printf("  Overlap %s: %.0f %% of the work ran beside other work, and now %.0f %%.\n",
+		printf("  Overlap %s: %.0f %% of the work ran beside other work before, %.0f %% "
+		       "after.\n",
 		       report->overlap, overlap_of(a), overlap_of(b));
 }
 
@@ -336,8 +336,8 @@ static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 /* Prints changed names only: those of the GPU, or of the host. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
-	static const char *const cells[] = {"",	     "COUNT", "IN ALL", "MEDIAN BEFORE",
-					    "AFTER", "",      "P",	"NAME"};
+	static const char *const cells[] = {"",	     "COUNT", "TOTAL", "MEDIAN BEFORE",
+					    "AFTER", "",      "P",     "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	size_t n_same = 0, n_few = 0, n_listed = 0, n_more = 0;
 
@@ -374,7 +374,7 @@ static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *re
 		return;
 	printf("  %zu name%s without a provable change", n_same, n_same == 1 ? "" : "s");
 	if (n_few)
-		printf(", %zu for want of durations: less than %u in a trace", n_few,
+		printf(", %zu with too few durations: less than %u in a trace", n_few,
 		       TS_DIFF_MIN_SAMPLES);
 	putchar('\n');
 }
@@ -403,17 +403,16 @@ static void print_configs(const struct asked *asked, const Ts__Rpc__DiffReport *
 		    (asked->limit && n == asked->limit))
 			continue;
 		if (!n++)
-			heading("Launched otherwise");
+			heading("Changed launch configurations");
 		printf("  ");
 		ts_out_text(stdout, name->name);
 		printf(": ");
 		if (name->config_before && !name->config_after) {
-			printf("no more ");
+			printf("removed ");
 			print_config(name->config_before);
 		} else if (!name->config_before) {
-			printf("now ");
+			printf("added ");
 			print_config(name->config_after);
-			printf(" too");
 		} else {
 			print_config(name->config_before);
 			printf(" -> ");
@@ -430,16 +429,15 @@ static void print_first(const Ts__Rpc__DiffReport *report)
 	uint64_t left = report->before->not_aligned + report->after->not_aligned;
 
 	heading("Operation by operation");
-	printf("  %s pairs, %s in the first trace alone, %s in the second\n",
+	printf("  %s pairs, %s only in the first trace, %s only in the second\n",
 	       ts_out_count(pairs, report->aligned), ts_out_count(alone_a, report->before->alone),
 	       ts_out_count(alone_b, report->after->alone));
 	if (left)
-		printf("  %s were not laid side by side: there are too many, or they differ too "
-		       "much\n",
+		printf("  %s operations were not compared: they are too many, or they differ too much\n",
 		       ts_out_count(pairs, left));
 	if (!first)
 		return;
-	printf("  They first differ in stream %" PRIu32 " of session %" PRIu32 ": ", first->stream,
+	printf("  First difference in stream %" PRIu32 " of session %" PRIu32 ": ", first->stream,
 	       first->session);
 	if (first->has_op_id_before)
 		printf("op %" PRIu64 " of the first trace, ", first->op_id_before);
@@ -451,14 +449,14 @@ static void print_first(const Ts__Rpc__DiffReport *report)
 
 static void print_slower(const struct asked *asked, const Ts__Rpc__DiffReport *report)
 {
-	static const char *const cells[] = {"LONGER BY", "WAITED", "THEN", "RAN",
-					    "THEN",	 "OP",	   "THEN", "NAME"};
+	static const char *const cells[] = {"LONGER BY", "WAIT", "AFTER", "RUN",
+					    "AFTER",	 "OP",	 "AFTER", "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
 	if (!report->n_slower || ts_table_new("rrrrrrrl", &table))
 		return;
-	heading("What took longer than its counterpart");
+	heading("Operations that took longer than their counterparts");
 	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
 		ts_table_add(table, cells[i]);
 	for (size_t i = 0; i < report->n_slower; i++) {

@@ -53,7 +53,7 @@ static int parse(struct dump *dump, int argc, char **argv, struct ts_operands *r
 		return -EINVAL;
 	}
 	if (!dump->output) {
-		ts_complain("where to? name the new trace with -o, like -o now.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o now.sbt");
 		return -EINVAL;
 	}
 	return 0;

@@ -216,19 +216,19 @@ static int parse(struct export *export, int argc, char **argv)
 		return -EINVAL;
 	}
 	if (export->of_sums && !formats[export->format].is_sum) {
-		ts_complain(
-			"--%s is of sums, which `folded` and `pprof` are; `%s` holds all that happened",
-			export->of_sums->name, format_names[export->format]);
+		ts_complain("--%s requires `--format folded` or `--format pprof`; `%s` has no "
+			    "sums",
+			    export->of_sums->name, format_names[export->format]);
 		return -EINVAL;
 	}
 	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
-		ts_complain("--type is of the GPU's work; `--weight %s` is the time of threads",
+		ts_complain("--type selects GPU work; `--weight %s` sums the time of threads",
 			    weight_names[export->options.weight]);
 		return -EINVAL;
 	}
 	if ((!export->output || !strcmp(export->output, "-")) && isatty(STDOUT_FILENO) &&
 	    !formats[export->format].is_text) {
-		ts_complain("%s is not for a terminal; name a file with -o",
+		ts_complain("%s cannot be written to a terminal; name a file with -o",
 			    format_names[export->format]);
 		return -EINVAL;
 	}
@@ -298,7 +298,7 @@ static int set_window(struct export *export)
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return EXPORT_E_USAGE;
 }
 
@@ -326,25 +326,24 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 
 static void complain_nothing(const struct export *export, const struct ts_export_report *report)
 {
-	const char *window = export->from.is_given || export->to.is_given ? " in that window" : "";
+	const char *window = export->from.is_given || export->to.is_given ? " in this window" : "";
 
 	if (!report->n_rows && export->options.weight == TS_EXPORT_CPU)
-		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` takes "
+		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` records "
 			    "them",
 			    export->source.path, window);
 	else if (!report->n_rows && export->options.weight >= TS_EXPORT_FIRST_OF_HOST)
-		ts_complain("%s: no times of threads%s; `tsctl record --kernel-events` takes "
+		ts_complain("%s: no times of threads%s; `tsctl record --kernel-events` records "
 			    "them",
 			    export->source.path, window);
 	else if (!report->n_rows)
-		ts_complain("%s: no operation of a GPU%s; `tsctl info` tells what is there",
+		ts_complain("%s: no GPU operation%s; `tsctl info` lists the rows of the trace",
 			    export->source.path,
 			    *window		    ? window
-			    : export->options.types ? " of that type"
+			    : export->options.types ? " of this type"
 						    : "");
 	else if (!report->totals[export->options.weight])
-		ts_complain("%s: all weights are 0; another --weight may say more",
-			    export->source.path);
+		ts_complain("%s: all weights are 0; choose another --weight", export->source.path);
 }
 
 /* Reports missing calls and missing names, because sums do not show them. */
@@ -356,17 +355,16 @@ static void complain_missing(const struct export *export, const struct ts_export
 	if (formats[export->format].is_sum)
 		complain_nothing(export, report);
 	if (report->n_without_call)
-		ts_complain("%s operations are under [unknown]: the calls that asked for them are "
-			    "not in the trace",
+		ts_complain("%s operations are under [unknown]: their calls are not in the trace",
 			    ts_out_count(count, report->n_without_call));
 	if (report->n_left_out)
-		ts_complain("%s slices overlap too many others and are left out",
+		ts_complain("%s slices are omitted: they overlap too many others",
 			    ts_out_count(count, report->n_left_out));
 	if (!report->has_names)
-		ts_complain("no frame has a name; `tsctl symbolize %s` looks for them",
+		ts_complain("no frame has a name; `tsctl symbolize %s` looks the names up",
 			    export->source.path);
 	if (ts_sbt_reader_state(reader) == TS_SBT_TRUNCATED && !report->damaged)
-		ts_complain("%s is cut off: what lay in the lost part is not counted",
+		ts_complain("%s is cut off: rows in the lost part are not counted",
 			    export->source.path);
 }
 

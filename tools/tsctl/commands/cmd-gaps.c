@@ -58,14 +58,14 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 	const char *reason = part->reason ? part->reason : "unknown";
 	char waker[TS_OUT_THREAD_BYTES];
 
-	n = add_text(text, n, "off its CPU: %s", reason);
+	n = add_text(text, n, "off CPU: %s", reason);
 	if (part->syscall && strcmp(part->syscall, reason))
 		n = add_text(text, n, " in %s", part->syscall);
 	if (part->file)
 		n = add_text(text, n, " %s", part->file);
 	ts_out_thread(waker, part->waker, part->waker_tid);
 	if (*waker && !part->waker_context)
-		n = add_text(text, n, ", for %s", waker);
+		n = add_text(text, n, ", CPU given to %s", waker);
 	else if (*waker)
 		n = add_text(text, n, ", woken by %s", waker);
 	else if (part->waker_context)
@@ -129,18 +129,18 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	else if (!strcmp(cause, "running"))
 		n = add_text(text, n, "running its own code");
 	else if (!strcmp(cause, "host"))
-		n = add_text(text, n, "in its own code, on a CPU or not");
+		n = add_text(text, n, "in its own code, on or off CPU");
 	else if (!strcmp(cause, "dependency"))
 		n = add_text(text, n, "waiting for stream %" PRIu32, part->stream);
 	else if (!strcmp(cause, "device"))
-		n = add_text(text, n, "the device had stream %" PRIu32, part->stream);
+		n = add_text(text, n, "device busy with stream %" PRIu32, part->stream);
 	else if (!strcmp(cause, "block_io"))
-		n = add_text(text, n, "for a disk: %s %s", part->operation,
+		n = add_text(text, n, "waiting for disk: %s %s", part->operation,
 			     part->disk ? part->disk : "?");
 	else if (!strcmp(cause, "reclaim"))
-		n = add_text(text, n, "freeing memory to get some: %s", part->reason);
+		n = add_text(text, n, "reclaiming memory: %s", part->reason);
 	else if (!strcmp(cause, "dispatch"))
-		n = add_text(text, n, "on its way to the device");
+		n = add_text(text, n, "on the way to the device");
 	else
 		n = add_text(text, n, "%s", cause);
 	if (part->has_event)
@@ -150,7 +150,7 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	if (in_call)
 		n = add_text(text, n, ", in %s", part->call);
 	if (part->runnable_ns && part->waker_context)
-		add_text(text, n, " (then %s without a CPU)",
+		add_text(text, n, " (then %s waiting for a CPU)",
 			 ts_out_duration(figure, part->runnable_ns));
 	if (part->queued_ns)
 		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
@@ -181,26 +181,28 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			bool is_io = !strcmp(part->waker_did[0]->cause, "block_io");
 
 			if (is_io)
-				printf("%*sof that it waited\n", (int)indent + 12, "");
+				printf("%*sduring that time it was\n", (int)indent + 12, "");
 			else
-				printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
-				       part->waker ? part->waker : "?", part->waker_tid);
+				printf("%*sduring that time, %s/%" PRIu32 " was\n",
+				       (int)indent + 12, "", part->waker ? part->waker : "?",
+				       part->waker_tid);
 			print_parts(asked, part->waker_did, part->n_waker_did, part->ns,
 				    is_io ? part->tid : part->waker_tid, indent + 8);
 		}
 	}
 	if (n > MAX_PARTS && !asked->all) {
-		char figure[TS_OUT_FIGURE_BYTES];
+		char figure[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 
-		printf("%*s%10s          in %zu more: --all lists them\n", (int)indent, "",
-		       ts_out_duration(figure, more_ns), n - MAX_PARTS);
+		printf("%*s%10s          in %s: --all lists all\n", (int)indent, "",
+		       ts_out_duration(figure, more_ns),
+		       ts_out_counted(counted, n - MAX_PARTS, "more cause"));
 	}
 }
 
 static void print_streams(const Ts__Rpc__GapsReport *report)
 {
 	static const char *const cells[] = {"SESSION", "DEVICE", "STREAM", "OPERATIONS", "SPAN",
-					    "BUSY",    "GAPS",	 "IN ALL", "MOSTLY"};
+					    "BUSY",    "GAPS",	 "TOTAL",  "MAIN CAUSE"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -274,19 +276,19 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_streams(report);
 	ts_neighbours_print(source->reader, report);
 	if (report->n_parts) {
-		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		printf("\n%sCauses of all gaps%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
 		print_parts(asked, report->parts, report->n_parts,
 			    report->gaps_ns - report->not_looked_at_ns, 0, 2);
 	}
 	if (report->n_longest)
-		printf("\n%sThe longest%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		printf("\n%sLongest gaps%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN), report->n_longest, gaps);
 	for (size_t i = 0; i < report->n_longest; i++)
 		print_gap(asked, origin_ns, report->longest[i]);
 	if (report->not_looked_at)
-		printf("\n%" PRIu64 " gaps, the shortest, were not looked at: there are too many. "
-		       "--least leaves shorter ones out.\n",
+		printf("\n%" PRIu64 " gaps, the shortest, were not analysed: there are too many. "
+		       "--least ignores shorter gaps.\n",
 		       report->not_looked_at);
 	if (report->doubts)
 		putchar('\n');

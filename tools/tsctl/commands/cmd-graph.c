@@ -108,7 +108,7 @@ static int put_list(void *data, const struct ts_about *about, const ProtobufCMes
 	}
 	if (!printer->r)
 		return TS_EXIT_OK;
-	ts_complain("cannot print it as JSON: %s", strerror(-printer->r));
+	ts_complain("cannot print the graph as JSON: %s", strerror(-printer->r));
 	return TS_EXIT_BAD;
 }
 
@@ -139,7 +139,8 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	if (ts_outfile_finish(out))
 		return TS_EXIT_BAD;
 	if (!printer.n_nodes)
-		ts_complain("no call and no operation of a GPU there; `tsctl info` tells what is");
+		ts_complain("no call and no GPU operation; `tsctl info` lists the rows of the "
+			    "trace");
 	return status;
 }
 
@@ -274,7 +275,7 @@ static void print_parts(struct drawing *drawing)
 	}
 	if (graph->n_unsure)
 		fprintf(drawing->file,
-			"%s waited for more than is known: a step may belong to another one.\n",
+			"%s had unknown dependencies: a step may belong to another operation.\n",
 			ts_out_counted(count, graph->n_unsure, "operation"));
 	if (graph->is_modelled)
 		ts_text_model_clock(drawing->file);
@@ -345,7 +346,7 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 	}
 	if (!asked->to.is_given || options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -378,10 +379,9 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 		r = ts_graph_read(source->reader, &options, &graph);
 	ts_source_unwatch(source);
 	if (r == TS_E_GRAPH_NODES) {
-		ts_complain(
-			"%s holds more than %zu calls and operations there; take a part of it with "
-			"--from and --to",
-			source->path, TS_GRAPH_MAX_NODES);
+		ts_complain("%s has more than %zu calls and operations; select a window with "
+			    "--from and --to",
+			    source->path, TS_GRAPH_MAX_NODES);
 		return TS_EXIT_BAD;
 	}
 	if (!r) {
@@ -395,9 +395,9 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	}
 	status = ts_outfile_finish(out);
 	if (!graph->n_nodes)
-		ts_complain(
-			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
-			source->path);
+		ts_complain("%s: no call and no GPU operation; `tsctl info` lists the rows of "
+			    "the trace",
+			    source->path);
 	if (status || !graph->is_damaged)
 		return status;
 	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
@@ -455,12 +455,12 @@ static int run_graph(int argc, char **argv)
 	if (asked.format == FORMAT_UNSET)
 		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
 	if (asked.format == FORMAT_TEXT && !asked.path) {
-		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
+		ts_complain("--format text requires --critical-path; a graph is `dot` or `json`");
 		return TS_EXIT_BAD;
 	}
 	asked.asking.file = operands.words[0];
 	if (asked.asking.served && asked.format != FORMAT_JSON) {
-		ts_complain("--served is of --format json: the daemon draws nothing");
+		ts_complain("--served requires --format json");
 		return TS_EXIT_BAD;
 	}
 	if (asked.format == FORMAT_JSON)

@@ -18,13 +18,13 @@
 static int complain(const char *path, int r, const struct ts_sbt_error *error)
 {
 	if (r == -EBUSY)
-		ts_complain("%s is still being written: checkpoints are made when it is done",
-			    path);
+		ts_complain("%s is still being written; index it when it is finished", path);
 	else if (r == -EFBIG || r == TS_E_LIVE || r == TS_SBT_E_LIMIT)
-		ts_complain("%s has too much under way at a time for checkpoints; it is as it was",
+		ts_complain("%s has too many operations in progress at once for checkpoints; the "
+			    "file is unchanged",
 			    path);
 	else if (r == -ENOSPC || r == -EDQUOT)
-		ts_complain("cannot write to %s: %s; it is as it was", path, strerror(-r));
+		ts_complain("cannot write to %s: %s; the file is unchanged", path, strerror(-r));
 	else
 		ts_source_complain(path, r, error);
 	return TS_EXIT_BAD;

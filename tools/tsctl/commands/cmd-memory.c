@@ -138,7 +138,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 			ts_table_addf(table, "%s %" PRIu32, site->kind, site->device);
 		else
 			ts_table_add(table, site->kind);
-		ts_table_add(table, site->frame ? site->frame : "not known");
+		ts_table_add(table, site->frame ? site->frame : "unknown");
 		add_callers(table, site);
 	}
 	ts_table_print(table, stdout, 2, asked->wide);
@@ -161,7 +161,8 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 				      alive->end_ns > origin_ns ? alive->end_ns - origin_ns : 0));
 	else
 		printf(", never freed");
-	printf(": %s ran meanwhile, %s\n", ts_out_counted(count, alive->kernel_count, "kernel"),
+	printf(": %s ran during this time, %s\n",
+	       ts_out_counted(count, alive->kernel_count, "kernel"),
 	       ts_out_duration(figure, alive->kernel_ns));
 	for (size_t i = 0; i < alive->n_kernels; i++) {
 		const Ts__Rpc__MemoryKernel *kernel = alive->kernels[i];
@@ -179,9 +180,9 @@ static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_n
 	char figure[TS_OUT_COUNTED_BYTES];
 
 	if (!report->n_alive)
-		puts(": nothing was allocated there.");
+		puts(": no allocation has this address.");
 	else
-		printf(": %s there, one after the other\n",
+		printf(": %s with this address, in order of time\n",
 		       ts_out_counted(figure, report->alive_count, "allocation"));
 	for (size_t i = 0; i < report->n_alive; i++)
 		print_alive(report->alive[i], origin_ns);
@@ -243,21 +244,19 @@ static void print_report(const void *data, const struct ts_about *about,
 	if (!asked->stacks) {
 		print_sites(asked, "At the peak", report->peak_allocations, report->n_peak_sites,
 			    report->peak_sites);
-		print_sites(asked, "Never freed, as far as was recorded",
-			    report->never_freed_allocations, report->n_never_freed_sites,
-			    report->never_freed_sites);
+		print_sites(asked, "Never freed in this trace", report->never_freed_allocations,
+			    report->n_never_freed_sites, report->never_freed_sites);
 	} else {
 		print_holders(asked, "Largest at the peak", report->peak_allocations,
 			      report->n_at_peak, report->at_peak);
-		print_holders(asked, "Never freed, as far as was recorded",
-			      report->never_freed_allocations, report->n_never_freed,
-			      report->never_freed);
+		print_holders(asked, "Never freed in this trace", report->never_freed_allocations,
+			      report->n_never_freed, report->never_freed);
 	}
 	if (report->unknown_frees)
 		printf("\n%s of memory whose allocation is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->lost_frees)
-		printf("\n%s at an address that was live: the free before is not in the trace.\n",
+		printf("\n%s at a live address: the earlier free is not in the trace.\n",
 		       ts_out_counted(counted, report->lost_frees, "allocation"));
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }

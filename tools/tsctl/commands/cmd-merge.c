@@ -40,7 +40,7 @@ static int parse(struct merge *merge, int argc, char **argv, struct ts_operands 
 		return -EINVAL;
 	}
 	if (!merge->output) {
-		ts_complain("where to? name the new trace with -o, like -o all.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o all.sbt");
 		return -EINVAL;
 	}
 	return 0;
@@ -76,13 +76,13 @@ static void print_shifts(const struct merge *merge, const struct ts_sbt_copy_rep
 			continue;
 		printf("  ");
 		ts_out_text(stdout, source->name);
-		printf(" is of another machine or boot: its times are shifted by %s s, true to %s and to "
-		       "what the machines' clocks were apart\n",
+		printf(" is of another machine or boot: its times are shifted by %s s (error: "
+		       "%s, plus the difference of the machines' clocks)\n",
 		       ts_out_seconds(shift, source->shift_ns),
 		       ts_out_duration(error, source->shift_error_ns));
 	}
 	if (report->n_repeated)
-		printf("  %s rows were in several files, and are there once\n",
+		printf("  %s rows were in several files and are written once\n",
 		       ts_out_count(count, report->n_repeated));
 }
 

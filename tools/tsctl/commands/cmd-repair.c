@@ -41,13 +41,13 @@ static int print_report(const char *path, const struct ts_sbt_repair_report *rep
 
 	if (verified->n_findings) {
 		ts_complain("%s is finished, but damaged at byte %" PRIu64
-			    ": %s; repair does not mend that; the rest can be read",
+			    ": %s; `tsctl repair` cannot restore this part; the rest can be read",
 			    path, verified->first.off, verified->first.text);
 		return TS_EXIT_OK;
 	}
 	ts_out_text(stdout, path);
 	if (report->was_finished)
-		printf(": nothing to repair, it was finished\n");
+		printf(": nothing to repair; the file was finished\n");
 	else
 		printf(": finished now; kept %s block%s with %s row%s, cut off %s\n",
 		       ts_out_count(blocks, report->n_blocks), report->n_blocks == 1 ? "" : "s",
@@ -100,7 +100,7 @@ static int run_repair(int argc, char **argv)
 	bytes_before = lseek(fd, 0, SEEK_END);
 	r = ts_sbt_repair(fd, &report, &error);
 	if (r == -EBUSY) {
-		ts_complain("%s is still being written; repair it when its writer is gone", path);
+		ts_complain("%s is still being written; repair it when its writer has ended", path);
 		return TS_EXIT_BAD;
 	}
 	if (r) {

@@ -93,12 +93,12 @@ static void print_sum(const struct switching *switching)
 					     : "started";
 
 	if (!sum->sessions)
-		printf("%s: no process yet, but what begins in %zu recording%s\n", done,
-		       switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
+		printf("%s: no process yet; valid for the next processes of %zu recording%s\n",
+		       done, switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
 	else
-		printf("%s: %u of %u processes; the others were so before\n", done, sum->changed,
+		printf("%s: %u of %u processes; no change in the others\n", done, sum->changed,
 		       sum->sessions);
 }
 
@@ -120,8 +120,8 @@ static int conclude(struct switching *switching)
 	if (!switching->json)
 		r = ts_finish_output(TS_EXIT_OK);
 	if (sum->timed_out) {
-		ts_complain("%u of them did not say that it is done (stopped by a debugger?); it "
-			    "will be when they go on",
+		ts_complain("%u of them did not confirm (stopped by a debugger?); the change "
+			    "takes effect when they continue",
 			    sum->timed_out);
 		return TS_EXIT_FINDING;
 	}
@@ -130,7 +130,7 @@ static int conclude(struct switching *switching)
 
 static int complain_of_start(void *to, const struct ts_option *option, const char *text)
 {
-	ts_complain("--kernel-events is what `tsctl start` takes");
+	ts_complain("--kernel-events is an option of `tsctl start`");
 	return -EINVAL;
 }
 
@@ -172,7 +172,7 @@ static int run(int argc, char **argv, const struct ts_command *command)
 	if (ts_options_parse(command, argc, argv, &switching, &operands))
 		return TS_EXIT_BAD;
 	if (is_of_window(&switching) && switching.kernel_events) {
-		ts_complain("--capture and --kernel-events are set by a command each");
+		ts_complain("--capture and --kernel-events require separate commands");
 		return TS_EXIT_BAD;
 	}
 	r = ts_live_parse_pids(&operands, &switching.pids, &switching.n_pids);
@@ -189,7 +189,7 @@ static int run(int argc, char **argv, const struct ts_command *command)
 	for (size_t i = 0; i < switching.n_pids; i++)
 		if (!ask_all(&switching, live, switching.pids[i]) && !switching.failed) {
 			ts_complain("process %u is not being recorded; `tsctl sessions` lists "
-				    "those that are",
+				    "the recorded processes",
 				    switching.pids[i]);
 			switching.failed = true;
 		}

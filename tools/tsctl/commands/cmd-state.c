@@ -105,7 +105,7 @@ static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *report)
 {
 	static const char *const cells[] = {"STATE",  "FOR",	"OP",	     "SESSION",
-					    "STREAM", "THREAD", "WAITS FOR", "WHAT"};
+					    "STREAM", "THREAD", "WAITS FOR", "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -147,7 +147,7 @@ static void print_stack(const Ts__Rpc__StateOperation *op)
 
 static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)
 {
-	static const char *const cells[] = {"THREAD",	  "FOR",       "STILL",
+	static const char *const cells[] = {"THREAD",	  "FOR",       "LEFT",
 					    "BLOCKED IN", "WAITS FOR", "CALL"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -264,7 +264,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
-	printf(": %s under way, %s allocated\n",
+	printf(": %s in progress, %s allocated\n",
 	       ts_out_counted(counted, report->n_operations, "operation"),
 	       ts_out_bytes(figure, report->allocated_bytes));
 	print_near("last ended", report->before, report->at_ns);
@@ -281,8 +281,8 @@ static void print_report(const void *data, const struct ts_about *about,
 		printf("\n%s of memory whose allocation is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->incomplete)
-		printf("\nThe trace ends before all that was called for was over: of such operations it "
-		       "is not known what they waited for.\n");
+		printf("\nThe trace ends before all operations ended: the dependencies of "
+		       "unfinished ones are unknown.\n");
 }
 
 static int ask(struct asked *asked)
@@ -331,7 +331,8 @@ static int run_state(int argc, char **argv)
 	if (ts_one_trace(&operands, asked.asking.session, "state", " --at 1.5s"))
 		return TS_EXIT_BAD;
 	if (!asked.at.is_given) {
-		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
+		ts_complain("no time; give it with --at, like --at 1.5s; `tsctl info` prints a "
+			    "trace's duration");
 		return TS_EXIT_BAD;
 	}
 	asked.asking.file = operands.words[0];

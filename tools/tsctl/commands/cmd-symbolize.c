@@ -114,14 +114,14 @@ static Ts__Rpc__SymbolizeReport *run_daemon(const struct symbolize *symbolize, i
 	pid_t pid;
 
 	if (!ts_places_has_proc()) {
-		ts_complain("looking for names needs /proc, which is not mounted here: `mount -t "
+		ts_complain("looking up names needs /proc, which is not mounted here: `mount -t "
 			    "proc proc /proc`");
 		return NULL;
 	}
 	if (ts_path_daemon(program)) {
-		ts_complain(
-			"tracesmithd, which finds the names, is not at %s; install it, or set " TS_DAEMON_ENVIRONMENT,
-			program);
+		ts_complain("tracesmithd, which looks up the names, is not at %s; install it, or "
+			    "set " TS_DAEMON_ENVIRONMENT,
+			    program);
 		return NULL;
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0) {
@@ -137,8 +137,8 @@ static Ts__Rpc__SymbolizeReport *run_daemon(const struct symbolize *symbolize, i
 		while (waitpid(pid, &r, 0) < 0 && errno == EINTR)
 			;
 		if (!report)
-			ts_complain("%s ended without a word; %s is as it was, or `tsctl repair` "
-				    "mends it",
+			ts_complain("%s ended without a report; %s is unchanged, or `tsctl "
+				    "repair` finishes it",
 				    program, symbolize->path);
 	} else {
 		ts_complain("could not run %s: %s", program, strerror(-r));
@@ -166,9 +166,9 @@ static int print_report(const struct symbolize *symbolize, Ts__Rpc__SymbolizeRep
 	if (symbolize->json)
 		return ts_json_print(&report->base);
 	if (!report->frames) {
-		printf("there are no stacks in this trace\n");
+		printf("this trace has no stacks\n");
 	} else if (!report->n_images && report->kept) {
-		printf("all names were there already\n");
+		printf("all addresses already have names\n");
 	} else {
 		printf("%s of %s addresses have names\n", ts_out_count(named, report->named),
 		       ts_out_count(addresses, report->addresses));
@@ -214,9 +214,8 @@ static int run_symbolize(int argc, char **argv)
 		error.off = report->error_at;
 		snprintf(error.text, sizeof(error.text), "%s", report->error);
 		if (report->error_code == -EBUSY)
-			ts_complain(
-				"%s is still being written: its stacks get names when it is done",
-				symbolize.path);
+			ts_complain("%s is still being written; symbolize it when it is finished",
+				    symbolize.path);
 		else
 			ts_source_complain(symbolize.path, report->error_code, &error);
 		status = TS_EXIT_BAD;

@@ -137,7 +137,7 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	if (device->has_device)
 		printf("GPU %" PRIu32, device->device);
 	else
-		printf("GPU, unknown which");
+		printf("unknown GPU");
 	if (device->name) {
 		fputs(": ", stdout);
 		ts_out_text(stdout, device->name);
@@ -182,7 +182,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU in that time.");
+		puts(": no GPU operation in this window.");
 		return;
 	}
 	printf(": %s s to %s s, a column is %s\n",
@@ -197,9 +197,9 @@ static void print_report(const void *data, const struct ts_about *about,
 	else
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
-	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
-	     "      way; dependency, waiting for another; end, nothing was launched any more.\n"
-	     "      `tsctl gaps` names the causes.");
+	puts("Idle: host (before the launch), call (in the launch), dispatch (on the way to\n"
+	     "      the device), dependency (waiting for an operation), end (no more launch).\n"
+	     "      `tsctl gaps` lists the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }

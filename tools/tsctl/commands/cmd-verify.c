@@ -99,8 +99,9 @@ static void print_damage(const char *path, const struct ts_sbt_verify_report *re
 		printf("  and %" PRIu64 " more\n", report->n_findings - MAX_SHOWN);
 	ts_complain("%s is damaged from byte %" PRIu64 " of %" PRIu64 " on: %s; %s", path,
 		    report->good_bytes, report->file_bytes, report->first.text,
-		    is_finished(report) ? "repair does not mend that; the rest can be read"
-					: "`tsctl repair` finishes it after its last whole block");
+		    is_finished(report)
+			    ? "`tsctl repair` cannot restore this part; the rest can be read"
+			    : "`tsctl repair` finishes it after its last whole block");
 }
 
 static void print_report(const char *path, const struct ts_sbt_verify_report *report)

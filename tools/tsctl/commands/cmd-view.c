@@ -102,9 +102,9 @@ static int complain_type(const char *name)
 					      schema->name);
 	}
 	if (near)
-		ts_complain("there is no type of row `%s`; did you mean `%s`?", name, near);
+		ts_complain("unknown row type `%s`; did you mean `%s`?", name, near);
 	else
-		ts_complain("there is no type of row `%s`; the types are %s", name, all);
+		ts_complain("unknown row type `%s`; the types are %s", name, all);
 	return -EINVAL;
 }
 
@@ -118,7 +118,8 @@ static int parse_types(void *to, const struct ts_option *option, const char *tex
 		unsigned int type;
 
 		if (!n) {
-			ts_complain("--type %s: a name is missing; like kernel,memcpy", text);
+			ts_complain("--type %s: a type is empty; expected types like kernel,memcpy",
+				    text);
 			return -EINVAL;
 		}
 		snprintf(name, sizeof(name), "%.*s", (int)n, at);
@@ -247,7 +248,7 @@ static int parse(struct view *view, int argc, char **argv)
 	if (ts_one_trace(&operands, view->asking.session, "view", ""))
 		return -EINVAL;
 	if (view->sort == SORT_DURATION && view->stats) {
-		ts_complain("--sort duration is of rows; the sums of --stats are sorted by time");
+		ts_complain("--sort duration cannot be used with --stats: sums are sorted by time");
 		return -EINVAL;
 	}
 	if (view->sort == SORT_DURATION && view->limit > TS_ROW_LONGEST_MAX) {
@@ -255,7 +256,7 @@ static int parse(struct view *view, int argc, char **argv)
 		return -EINVAL;
 	}
 	if (view->asking.served && !view->json) {
-		ts_complain("--served is of --json: the daemon makes no tables");
+		ts_complain("--served requires --json");
 		return -EINVAL;
 	}
 	view->asking.file = operands.words[0];
@@ -277,7 +278,7 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
 	if (rows->to_ns >= rows->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -415,10 +416,10 @@ static int view_rows(struct view *view)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	    "Copies",
-						     "Sets",	  "Waits",	    "On CPU",
-						     "Off CPU",	  "Page faults",    "System calls",
-						     "Block I/O", "Want of memory", "GPU drivers",
+static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	     "Copies",
+						     "Sets",	  "Waits",	     "On CPU",
+						     "Off CPU",	  "Page faults",     "System calls",
+						     "Block I/O", "Memory pressure", "GPU drivers",
 						     "Ranges"};
 
 /* Adds a column if there is room, otherwise a line. */
@@ -535,14 +536,14 @@ static void print_none(struct view *view)
 
 	if (view->filter.errors)
 		printf("No call returned an error%s",
-		       view->from.is_given || view->to.is_given ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in this window" : "");
 	else
 		printf("No rows%s%s",
-		       view->is_filtered ? " of that kind"
-		       : view->types	 ? " of that type"
+		       view->is_filtered ? " match the filters"
+		       : view->types	 ? " of this type"
 		       : view->stats	 ? " to sum up"
 					 : "",
-		       view->from.is_given || view->to.is_given ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in this window" : "");
 	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
 		printf("; the trace lasts %s",
 		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
@@ -555,7 +556,7 @@ static void print_none(struct view *view)
 static void print_missing(const struct view *view)
 {
 	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
-		printf("This file is %s: what lay in the lost part is not counted.\n",
+		printf("This file is %s: rows in the lost part are not counted.\n",
 		       view->walk.is_damaged ? "damaged" : "cut off");
 }
 

@@ -257,10 +257,11 @@ static int watch_on(struct watch *watch)
 	int r = round_of(watch, false, &n);
 
 	if (!r && !n) {
-		ts_complain(watch->n_pids
-				    ? "no such process is being recorded; `tsctl sessions` "
-				      "lists those that are"
-				    : "no process is being recorded; `tsctl record` records one");
+		ts_complain(
+			watch->n_pids
+				? "no such process is being recorded; `tsctl sessions` lists the "
+				  "recorded processes"
+				: "no process is being recorded; `tsctl record` records one");
 		return TS_EXIT_BAD;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &next);

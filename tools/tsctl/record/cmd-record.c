@@ -125,10 +125,9 @@ static int check_capture(const struct record *record)
 
 	if (!record->capture || !other)
 		return 0;
-	ts_complain(
-		"--capture replay or window cannot be had with %s: a replay needs all that was captured "
-		"from the process's start, in one file",
-		other);
+	ts_complain("--capture replay or window cannot be used with %s: a replay needs the whole "
+		    "capture from the process's start, in one file",
+		    other);
 	return -EINVAL;
 }
 
@@ -151,7 +150,7 @@ static int parse_output(void *to, const struct ts_option *option, const char *te
 	*output = text;
 	if (*text && strcmp(text, "-"))
 		return 0;
-	ts_complain("-o %s: a trace is a file, not a stream: name one, like run.sbt",
+	ts_complain("-o %s: a trace cannot be written to a stream; name a file, like run.sbt",
 		    *text ? text : "''");
 	return -EINVAL;
 }
@@ -608,7 +607,7 @@ static int start(struct record *record)
 		ts_complain("kernel events are missing: %s; the rest is recorded",
 			    ts_recorder_kernel_missing(record->recorder));
 	if (ts_recorder_system_missing(record->recorder)) {
-		ts_complain("calls of other processes are not seen: %s%s",
+		ts_complain("calls of other processes are not recorded: %s%s",
 			    ts_recorder_system_missing(record->recorder),
 			    *record->command ? "; the command is recorded" : "");
 		if (!*record->command) {
@@ -659,7 +658,7 @@ static void finish(struct record *record)
 		return;
 	record->recording = false;
 	if (ts_recorder_finish(record->recorder, record->pid, summary.end, &answer)) {
-		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
+		ts_complain("the recording failed: %s; `tsctl repair %s` finishes the trace",
 			    ts_recorder_error(record->recorder), record->path);
 		return;
 	}

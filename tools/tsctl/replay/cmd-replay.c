@@ -115,7 +115,7 @@ static int take_answer(void *data, const struct ts_about *about, const ProtobufC
 	(void)about;
 	if (!ts_replaywhole(answer)) {
 		ts_progressline_wipe(&command->progress);
-		ts_complain("the daemon's answer makes no sense: a part is missing, or is none");
+		ts_complain("the daemon's answer is invalid: a part is missing or unknown");
 		return TS_EXIT_BAD;
 	}
 	if (answer->progress) {
@@ -156,8 +156,8 @@ static int find_executor(void *to, const struct ts_option *option, const char *n
 			return 0;
 		}
 	if (!strcmp(name, "hip")) {
-		ts_complain("--on hip cannot be: captures have no code of HIP's devices in this "
-			    "version; `--on emulate` does without");
+		ts_complain("--on hip is not supported: captures have no code for HIP devices in "
+			    "this version; use `--on emulate`");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++) {
@@ -168,7 +168,7 @@ static int find_executor(void *to, const struct ts_option *option, const char *n
 		strcat(names, executors[i].name);
 		strcat(names, "`");
 	}
-	ts_complain("--on %s: there is no such executor; there are %s", name, names);
+	ts_complain("--on %s: unknown executor; the executors are %s", name, names);
 	return -EINVAL;
 }
 
@@ -379,49 +379,49 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	bool is_full = executor->looks_inside && !query->dry_run;
 
 	if (query->n_what_if && (!executor->has_what_if || query->dry_run)) {
-		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
+		ts_complain("--what-if requires `--on emulate --mode full`");
 		return -EINVAL;
 	}
 	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
 	    !executor->computes) {
-		ts_complain(
-			"%s is for `--on vgpu` and `--on cuda`: virtual time comes out the same "
-			"each time",
-			query->repeat	       ? "--repeat"
-			: query->compare_every ? "--compare-every"
-					       : "--time-limit");
+		ts_complain("%s requires `--on vgpu` or `--on cuda`: virtual time is the same in "
+			    "each replay",
+			    query->repeat	   ? "--repeat"
+			    : query->compare_every ? "--compare-every"
+						   : "--time-limit");
 		return -EINVAL;
 	}
 	if ((query->n_check || query->schedules) && !is_full) {
-		ts_complain("%s is for `--on vgpu --mode full`: nothing else sees into kernels",
+		ts_complain("%s requires `--on vgpu --mode full`",
 			    query->n_check ? "--check" : "--schedules");
 		return -EINVAL;
 	}
 	if ((query->has_seed || query->unordered_blocks) && !query->schedules) {
-		ts_complain("%s is for `--schedules`",
+		ts_complain("%s requires `--schedules`",
 			    query->has_seed ? "--seed" : "--unordered-blocks");
 		return -EINVAL;
 	}
 	if (query->schedules && query->repeat && query->compare_every) {
-		ts_complain("--schedules goes with --repeat or with --compare-every: where orders "
-			    "differ, memory is compared where the host waited for all there was");
+		ts_complain("--schedules cannot be used with both --repeat and --compare-every: "
+			    "in other orders, memory is compared where the host waited for all "
+			    "operations");
 		return -EINVAL;
 	}
 	if (asked->debug && (!is_full || query->n_check || query->schedules || query->repeat ||
 			     query->compare_every || asked->json)) {
-		ts_complain("--debug is for `--on vgpu --mode full`, and goes with a selection "
-			    "(--ops, --stream, --from, --to) and --time-limit alone");
+		ts_complain("--debug requires `--on vgpu --mode full`, and accepts only a "
+			    "selection (--ops, --stream, --from, --to) and --time-limit");
 		return -EINVAL;
 	}
 	if (asked->asking.served && (asked->debug || !executor->is_served)) {
-		ts_complain("--served does not go with %s%s: what runs for the daemon has no "
+		ts_complain("--served cannot be used with %s%s: the daemon's process has no "
 			    "terminal and no device",
 			    asked->debug ? "--debug" : "--on ", asked->debug ? "" : executor->name);
 		return -EINVAL;
 	}
 	if (query->n_decisions && query->schedules != 1) {
-		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
-			    "seed");
+		ts_complain("--seed with decisions requires `--schedules 1`: the decisions are "
+			    "those of one seed");
 		return -EINVAL;
 	}
 	return 0;

@@ -60,7 +60,7 @@ static void complain(const char *path, int r, const struct ts_sbt_error *error,
 	char why[TS_QUERY_WHY_BYTES];
 
 	if (r == TS_QUERY_E_WINDOW) {
-		ts_complain("--to lies before --from");
+		ts_complain("--to is before --from");
 	} else if (r < TS_QUERY_E_WINDOW) {
 		ts_source_complain(path, r, error);
 	} else {
