@@ -67,7 +67,7 @@ static int read_edits(struct ts_replay_asked *asked, const char *path)
 			r = add_edit(asked, text, path);
 	}
 	if (!r && ferror(file)) {
-		ts_complain("--what-if @%s: it cannot be read", path);
+		ts_complain("--what-if @%s: cannot read the file", path);
 		r = -EINVAL;
 	}
 	fclose(file);

@@ -106,7 +106,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		return TS_EXIT_BAD;
 	}
 	if (end.has_bad_checkpoints)
-		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
+		ts_complain("the checkpoints of %s are damaged; the whole file was read instead",
 			    source.path);
 	if (!end.is_damaged)
 		return TS_EXIT_OK;
@@ -144,7 +144,7 @@ static int report_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
 	const char *path = end->path ? end->path : "the trace";
 
 	if (end->bad_checkpoints)
-		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
+		ts_complain("the checkpoints of %s are damaged; the whole file was read instead",
 			    path);
 	if (!end->damaged)
 		return TS_EXIT_OK;

@@ -21,7 +21,7 @@ void ts_source_complain(const char *path, int r, const struct ts_sbt_error *erro
 	if (ts_limit_text(r, error, limit))
 		ts_complain("%s %s", path, limit);
 	else if (r == TS_SBT_E_NOT_SBT)
-		ts_complain("%s is no trace: %s", path, error->text);
+		ts_complain("%s is not a trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
 		ts_complain("%s is of a version that this tsctl cannot read: %s", path,
 			    error->text);
