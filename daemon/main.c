@@ -187,7 +187,7 @@ static int parse_stacks(const char *text, uint32_t *command)
 	else if (!strcmp(text, "none"))
 		*command &= ~TS_COMMAND_STACKS;
 	else
-		return usage_error("--stacks is native or none, not", text);
+		return usage_error("--stacks accepts only native or none", text);
 	return 0;
 }
 
@@ -235,9 +235,9 @@ static bool is_pair(const char *text)
 static int parse_metadata(struct ts_server_options *server, const char *text)
 {
 	if (!is_pair(text))
-		return usage_error("--metadata takes KEY=VALUE, not", text);
+		return usage_error("--metadata accepts only KEY=VALUE", text);
 	if (server->n_metadata == TS_SERVER_MAX_METADATA)
-		return usage_error("too many of --metadata", NULL);
+		return usage_error("too many --metadata options", NULL);
 	server->metadata[server->n_metadata++] = text;
 	return 0;
 }
@@ -269,7 +269,7 @@ static int parse_symbols(struct arguments *arguments, int key, const char *value
 		return 0;
 	case OPTION_SYMBOLS:
 		if (strcmp(value, "end") && strcmp(value, "none"))
-			return usage_error("--symbols is end or none, not", value);
+			return usage_error("--symbols accepts only end or none", value);
 		arguments->server.no_symbols = !strcmp(value, "none");
 		return 0;
 	default:
@@ -287,7 +287,7 @@ static int parse_limit(struct ts_server_options *server, size_t i, const char *v
 
 static int parse_kernel_events(struct ts_server_options *server, const char *text)
 {
-	char why[192];
+	char why[320];
 
 	return ts_kernel_config_parse(text ? text : "all", &server->kernel_events, why, sizeof(why))
 		       ? usage_error("--kernel-events", why)
@@ -334,7 +334,7 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		return parse_metadata(server, value);
 	case OPTION_METADATA_IF_EMPTY:
 		if (!is_pair(value))
-			return usage_error("--metadata-if-empty takes KEY=VALUE, not", value);
+			return usage_error("--metadata-if-empty accepts only KEY=VALUE", value);
 		server->empty_metadata = value;
 		return 0;
 	case OPTION_DUMP_ON_MARK:
@@ -446,7 +446,7 @@ static int check_kernel(void)
 /* Makes `path` absolute, because clients that ask for it run in other directories. */
 static int make_absolute(const char **path)
 {
-	/* Never freed: in use as long as the process lives. */
+	/* The paths are never freed, because the options use them as long as the process lives. */
 	static char *kept[4];
 	static size_t n_kept;
 	char *directory, *absolute;
@@ -465,8 +465,8 @@ static int make_absolute(const char **path)
 }
 
 /*
- * Shares of the disk refer to the file system of the traces. If it reports no size, there is no
- * limit.
+ * Converts shares of the disk to bytes, from the size of the file system of the traces. If the file
+ * system reports no size, there is no limit.
  */
 static void resolve_shares(struct ts_server_options *server)
 {
@@ -492,9 +492,11 @@ static int prepare_directory(struct ts_server_options *server)
 	if (!r && access(server->directory, W_OK | X_OK) < 0)
 		r = -errno;
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s; --directory names another",
+		ts_log(TS_LOG_ERROR,
+		       "cannot write traces to %s: %s%s; name another directory with --directory",
 		       server->directory, strerror(-r),
-		       r == -EPERM ? " (it is another user's, or others may write there)" : "");
+		       r == -EPERM ? " (it belongs to another user, or other users can write to it)"
+				   : "");
 	else
 		resolve_shares(server);
 	return r;
@@ -512,7 +514,7 @@ static int take_activation(struct ts_server_options *server)
 			 server->control_fd < 0)
 			server->control_fd = fd;
 		else
-			return usage_error("systemd passed a socket that is not expected", NULL);
+			return usage_error("systemd passed an unexpected socket", NULL);
 	}
 	return 0;
 }
@@ -608,7 +610,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	r = ts_server_run(&arguments.server);
 	if (r < 0) {
-		ts_log(TS_LOG_ERROR, "cannot go on: %s", strerror(-r));
+		ts_log(TS_LOG_ERROR, "the daemon ends because of an error: %s", strerror(-r));
 		return 1;
 	}
 	return r;

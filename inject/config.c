@@ -107,13 +107,13 @@ static void find_daemon(struct ts_config *config, const char *library)
 	 * choice.
 	 */
 	if (ts_config_is_privileged()) {
-		ts_debug(config, "a privileged program starts no daemon of its own");
+		ts_debug(config, "a privileged program starts no private daemon; use the service");
 		return;
 	}
 	if (given && *given) {
 		n = snprintf(config->daemon, sizeof(config->daemon), "%s", given);
 		if (n >= (int)sizeof(config->daemon) || access(config->daemon, X_OK)) {
-			ts_debug(config, "TRACESMITH_DAEMON=%s cannot be run", given);
+			ts_debug(config, "TRACESMITH_DAEMON=%s is not an executable file", given);
 			config->daemon[0] = '\0';
 		}
 		return;
@@ -162,7 +162,7 @@ static void plan_daemon(struct ts_config *config)
 
 	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
 	memcpy(config->daemon_argv, argv, sizeof(argv));
-	/* A privileged program has no daemon of its own. */
+	/* A privileged program starts no private daemon, so it needs no settings for one. */
 	variable = ts_config_is_privileged() ? NULL : environ;
 	for (; variable && *variable; variable++) {
 		size_t n_bytes = strlen(*variable) + 1;
@@ -195,9 +195,10 @@ static void read_stacks(struct ts_config *config)
 	config->stacks = !(text && !strcmp(text, "none"));
 	config->python_stacks = config->stacks && !(text && !strcmp(text, "native"));
 	if (text && *text && config->python_stacks && strcmp(text, "python"))
-		ts_debug(config,
-			 "TRACESMITH_STACKS=%s: it is python, native or none; python is taken",
-			 text);
+		ts_debug(
+			config,
+			"TRACESMITH_STACKS=%s is not python, native or none; the library uses python",
+			text);
 	text = secure_getenv("TRACESMITH_STACKS_CHECK");
 	config->check_stacks = text && !strcmp(text, "1");
 }
@@ -211,18 +212,18 @@ static void read_ring_size(struct ts_config *config)
 	if (!text || !*text)
 		return;
 	if (ts_config_parse_size(text, &bytes)) {
-		ts_debug(config,
-			 "TRACESMITH_RING_SIZE=%s: it is a number of bytes, like 1M; the "
-			 "default is taken",
-			 text);
+		ts_debug(
+			config,
+			"TRACESMITH_RING_SIZE=%s is not a number of bytes, like 1M; the library uses the default",
+			text);
 		return;
 	}
 	config->ring_bytes = TS_RING_MIN_BYTES;
 	while (config->ring_bytes < bytes && config->ring_bytes < TS_RING_MAX_BYTES)
 		config->ring_bytes *= 2;
 	if (config->ring_bytes != bytes)
-		ts_debug(config, "TRACESMITH_RING_SIZE=%s: %" PRIu64 " bytes are taken", text,
-			 config->ring_bytes);
+		ts_debug(config, "TRACESMITH_RING_SIZE=%s: the library uses %" PRIu64 " bytes",
+			 text, config->ring_bytes);
 }
 
 static bool read_switch(const struct ts_config *config, const char *name)
@@ -231,7 +232,7 @@ static bool read_switch(const struct ts_config *config, const char *name)
 	bool on = text && !strcmp(text, "1");
 
 	if (text && *text && !on && strcmp(text, "0"))
-		ts_debug(config, "%s=%s: it is 1 or 0; 0 is taken", name, text);
+		ts_debug(config, "%s=%s is not 1 or 0; the library uses 0", name, text);
 	return on;
 }
 
@@ -240,10 +241,11 @@ static void read_capture(struct ts_config *config)
 	const char *text = secure_getenv(TS_CAPTURE_ENVIRONMENT);
 
 	if (text && *text && ts_capture_config_parse(text, TS_CAPTURE_BYTES, &config->capture))
-		ts_debug(config,
-			 TS_CAPTURE_ENVIRONMENT "=%s: it is timing, replay[:SIZE] or "
-						"window[:SIZE][,PART ...]; timing is taken",
-			 text);
+		ts_debug(
+			config,
+			TS_CAPTURE_ENVIRONMENT
+			"=%s is not timing, replay[:SIZE] or window[:SIZE][,PART ...]; the library uses timing",
+			text);
 }
 
 void ts_config_read(struct ts_config *config, const char *library, int filters)
@@ -274,7 +276,8 @@ void ts_config_read(struct ts_config *config, const char *library, int filters)
 	config->output_given = text && *text;
 	if (ts_config_output(text, config->program, (int)getpid(), config->output,
 			     sizeof(config->output))) {
-		ts_debug(config, TS_OUTPUT_ENVIRONMENT " is too long; the default is taken");
+		ts_debug(config,
+			 TS_OUTPUT_ENVIRONMENT " is too long; the library uses the default");
 		(void)ts_config_output(NULL, config->program, (int)getpid(), config->output,
 				       sizeof(config->output));
 	}

@@ -180,7 +180,7 @@ static void take_back(struct ts_flush *flush)
 		return;
 	}
 	if (ts_recorder_resume(shim, text, sizeof(text))) {
-		ts_debug(&shim->config, "CUPTI is not taken back: %s", text);
+		ts_debug(&shim->config, "recording does not resume: %s", text);
 		shim->yield.retry_at_ns = now + RETRY_NS;
 		set_yield_state(shim, TS_YIELD_GIVEN);
 		return;

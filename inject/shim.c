@@ -42,8 +42,8 @@
  */
 #define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
 /*
- * Longest wait for the farewell. Sending it takes a moment, once the link thread gets a processor.
- * The completion of a file takes longer.
+ * Longest wait until BYE is sent and, if the daemon writes the process's own file, until the file
+ * is complete.
  */
 #define FAREWELL_NS UINT64_C(2000000000)
 
@@ -155,7 +155,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
 	r = make_gate(&shim->gate);
 	if (r) {
-		send_refusal(&shim->config, r, "the page that tells a forked child");
+		send_refusal(&shim->config, r, "the page that marks a forked child");
 		return false;
 	}
 	r = set_up_session(shim, parent_session_pid);
@@ -166,7 +166,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		else if (!shim->link.error)
 			/* If link.error is set, the link thread reports it. */
 			send_refusal(&shim->config, r,
-				     "the thread that makes the session's memory");
+				     "the thread that allocates the session's memory");
 		return false;
 	}
 	__atomic_store_n(&shim->control->state, TS_SESSION_RECORDING, __ATOMIC_RELEASE);
@@ -311,7 +311,7 @@ static void flush(struct ts_shim *shim, enum ts_flush_request request)
 		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
-/* First step of the end: all records that CUPTI holds go into the rings. */
+/* First step of the end: flushes CUPTI, so that all its records are in the rings. */
 static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
@@ -339,7 +339,7 @@ static bool waits_for_file(const struct ts_link *link)
 	return link->is_private || __atomic_load_n(&link->waits_for_file, __ATOMIC_RELAXED);
 }
 
-/* Second step of the end: recording stops, and the daemon gets the farewell. */
+/* Second step of the end: stops recording and sends BYE to the daemon. */
 static void end_link(struct ts_shim *shim)
 {
 	if (__atomic_exchange_n(&shim->ended, 1, __ATOMIC_ACQ_REL))

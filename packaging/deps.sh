@@ -26,7 +26,7 @@ ts_missing()
 ts_need()
 {
 	if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-		echo "not a Debian system: of what Debian calls $* nothing is installed by this script" >&2
+		echo "not a Debian system: this script installs none of these Debian packages: $*" >&2
 		return 0
 	fi
 	missing=$(ts_missing "$@")

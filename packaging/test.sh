@@ -3,7 +3,7 @@
 #
 # Builds TraceSmith and runs every test of it, on Debian 12. No GPU is needed.
 #
-#	sh packaging/test.sh [STEP ...]      gcc alone clang asan tsan; all unless told
+#	sh packaging/test.sh [STEP ...]      gcc alone clang asan tsan (default: all)
 #
 # Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
 # the environment warnings are errors. New build folders use ccache if it is installed. The end lists the ten slowest
@@ -136,7 +136,7 @@ for step in $steps; do
 		"step_$step" || fail "$step: does not build"
 		;;
 	*)
-		echo "no such step: $step (gcc alone clang asan tsan)" >&2
+		echo "unknown step: $step; use gcc, alone, clang, asan or tsan" >&2
 		exit 2
 		;;
 	esac

@@ -92,9 +92,7 @@ int ts_kernel_config_parse(const char *text, struct ts_kernel_config *ret_config
 		if (parse_one(at, n, &config)) {
 			snprintf(
 				why, n_why,
-				"`%.*s`: it is all, sched, faults, syscalls, stacks, block, memory, driver "
-				"or samples, with a threshold if need be, like sched:10us; the first three of "
-				"them can be counted, like sched:count",
+				"`%.*s` is not a kernel event: use all, sched, faults, syscalls, stacks, block, memory, driver or samples, with an optional threshold, like sched:10us; sched, faults and syscalls can be counted, like sched:count",
 				(int)(n < 64 ? n : 64), at);
 			return -EINVAL;
 		}
@@ -103,8 +101,10 @@ int ts_kernel_config_parse(const char *text, struct ts_kernel_config *ret_config
 			break;
 	}
 	if (config.programs & 1u << TS_BPF_STACKS && config.counted & 1u << TS_BPF_SCHED) {
-		snprintf(why, n_why, "`%.64s`: stacks are of intervals that are told, not counted",
-			 text);
+		snprintf(
+			why, n_why,
+			"`%.64s`: stacks require the intervals of sched, and sched:count records no intervals",
+			text);
 		return -EINVAL;
 	}
 	*ret_config = config;

@@ -131,8 +131,9 @@ static int count_arguments(const struct btf *types, const char *tracepoint)
 }
 
 /*
- * Before Linux 5.11 the first argument of the block layer's tracepoints was the queue. The kernel
- * reports a missing raw tracepoint only when it is attached, so this function looks in BTF first.
+ * Chooses the block layer's programs for this kernel: before Linux 5.11, the first argument of the
+ * tracepoints was the queue. Looks for the tracepoints in BTF first, because the kernel reports a
+ * missing raw tracepoint only when a program is attached to it.
  */
 static int choose_block(struct bpf_object *object)
 {
@@ -157,7 +158,10 @@ static int choose_block(struct bpf_object *object)
 	return 0;
 }
 
-/* Before Linux 6.9 the only argument of mark_victim is the number of a thread. */
+/*
+ * Chooses the program for mark_victim: before Linux 6.9, the tracepoint's only argument is a thread
+ * id.
+ */
 static int choose_memory(struct bpf_object *object)
 {
 	struct btf *types = btf__load_vmlinux_btf();
@@ -203,9 +207,10 @@ static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_obje
 }
 
 /*
- * If a signal is pending for the thread, the kernel stops verifying and returns -EAGAIN. libbpf
- * retries at once a few times. So this function blocks signals while it loads. If something else
- * interrupts the kernel (a debugger, a frozen cgroup), this function waits and retries.
+ * Loads the programs. If a signal is pending for the thread, the kernel stops the verification with
+ * -EAGAIN, and libbpf retries at once a few times. So this function blocks signals while it loads.
+ * If something else interrupts the kernel (a debugger, a frozen cgroup), this function waits and
+ * retries.
  */
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		       uint32_t wanted, struct bpf_object **ret_object)
@@ -254,7 +259,10 @@ static const struct btf_type *find_struct(const struct btf *types, const char *n
 
 #define MEMBER_DEPTH 4
 
-/* The flags of an address space are a number before Linux 6.18, and a struct since. */
+/*
+ * Chooses how to read the dumpable flag: the flags of an address space are a number before Linux
+ * 6.18, and a struct since.
+ */
 static bool has_dumpable(const struct btf *types)
 {
 	const struct btf_member *flags =
@@ -286,10 +294,10 @@ const char *ts_bpf_credentials_obstacle(const struct btf *types)
 		if (!find_member(types, find_struct(types, needed[i].of), needed[i].member,
 				 MEMBER_DEPTH))
 			return "this kernel's types (" KERNEL_TYPES
-			       ") do not name the credentials of a thread";
+			       ") lack the credentials of a thread";
 	if (!has_dumpable(types))
 		return "this kernel's types (" KERNEL_TYPES
-		       ") do not name the flags of a process's memory (mm_struct.flags)";
+		       ") lack the flags of a process's memory (mm_struct.flags)";
 	return NULL;
 }
 
@@ -304,7 +312,10 @@ static const char *credentials_obstacle(void)
 	return why;
 }
 
-/* A container may mount another file, or an empty one, over the file of types. */
+/*
+ * True if the kernel's file of types is usable: a container may mount another file, or an empty
+ * one, over it.
+ */
 static bool has_types(void)
 {
 	ts_cleanup(ts_closep) int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
@@ -323,7 +334,7 @@ const char *ts_bpf_obstacle(void)
 	if (!stat("/proc/self/ns/time", &status) && status.st_ino != FIRST_TIME_NAMESPACE)
 		return "tracesmithd runs in a time namespace of its own: run it outside";
 	if (!has_types())
-		return "this kernel does not tell its types (" KERNEL_TYPES
+		return "this kernel does not publish its types (" KERNEL_TYPES
 		       "; CONFIG_DEBUG_INFO_BTF)";
 	return NULL;
 }
@@ -333,15 +344,14 @@ static const char *reason(int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		return "it takes CAP_BPF and CAP_PERFMON: run as root, or give tracesmithd both";
+		return "CAP_BPF and CAP_PERFMON are required: run as root, or give tracesmithd both";
 	case -ESRCH:
 	case -ENOENT:
-		return "this kernel has no such tracepoint";
+		return "this kernel lacks the tracepoint";
 	case -ENOSYS:
 		return "this kernel has no eBPF";
 	case -EAGAIN:
-		return "something interrupted the kernel again and again while it verified the "
-		       "program: try again";
+		return "signals interrupted the kernel's verification of the program: try again";
 	default:
 		return strerror(-error);
 	}
@@ -435,7 +445,7 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 			programs->loaded |= 1u << TS_BPF_STACKS;
 		else if (asked & 1u << TS_BPF_SCHED)
 			complain(programs, ts_kernel_program_name(TS_BPF_STACKS),
-				 "they are of what sched tells");
+				 "stacks require sched, which is missing");
 	}
 	return 0;
 }
@@ -485,7 +495,9 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 	return r;
 }
 
-/* If the kernel lacks a part, the other parts are still attached. */
+/*
+ * Attaches one program. If the kernel lacks its tracepoint, the other programs are still attached.
+ */
 static int attach_part(struct ts_bpf_programs *programs, struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program);
@@ -591,8 +603,7 @@ static const char *why_absent(unsigned program)
 {
 	if (program == TS_BPF_DRIVER && geteuid() &&
 	    (!access(MODULE_TYPES "gpu_sched", F_OK) || !access(MODULE_TYPES "amdgpu", F_OK)))
-		return "the types of kernel modules take CAP_SYS_ADMIN, which a service that is "
-		       "not root does without; `sudo tsctl record` has it";
+		return "the types of kernel modules require CAP_SYS_ADMIN, which a service without root does not have; use `sudo tsctl record`";
 	return reason(-ENOENT);
 }
 

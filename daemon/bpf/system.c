@@ -52,17 +52,15 @@ static const char *reason(int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		return "it takes CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE for other users' processes: run "
-		       "as root, or give tracesmithd all three";
+		return "CAP_BPF and CAP_PERFMON are required, and CAP_SYS_PTRACE for other users' processes: run as root, or give tracesmithd all three";
 	case -EINVAL:
 	case -ENOTSUP:
 	case -E2BIG:
-		return "it takes Linux 6.6 (uprobes in one link)";
+		return "Linux 6.6 or newer is required (uprobes in one link)";
 	case -ENOSYS:
 		return "this kernel has no eBPF";
 	case -EAGAIN:
-		return "something interrupted the kernel again and again while it verified the "
-		       "programs: try again";
+		return "signals interrupted the kernel's verification of the programs: try again";
 	default:
 		return strerror(-error);
 	}

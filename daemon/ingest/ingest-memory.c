@@ -27,41 +27,42 @@ static int check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const cha
 	struct statfs filesystem;
 	struct stat status;
 	/*
-	 * This check is first because it never leaves the kernel: only memory files have seals. On
-	 * another file even fstat() may wait for a peer's process (FUSE).
+	 * Check for a memory file first, by its seals: only memory files have seals, and the kernel
+	 * answers without asking a file system. On another file even fstat() may wait for a peer's
+	 * process (FUSE).
 	 */
 	int seals = fcntl(fd, F_GET_SEALS);
 
 	if (seals < 0) {
-		*ret_why = "not a memfd";
+		*ret_why = "the session memory is not a memfd";
 		return -EINVAL;
 	}
 	if (fstat(fd, &status) < 0 || fstatfs(fd, &filesystem) < 0) {
-		*ret_why = "the descriptor cannot be examined";
+		*ret_why = "the descriptor of the session memory cannot be examined";
 		return -EBADF;
 	}
 	if ((uint32_t)filesystem.f_type == HUGETLBFS_MAGIC) {
-		*ret_why = "a memfd of huge pages";
+		*ret_why = "the session memory is a memfd of huge pages";
 		return -EINVAL;
 	}
 	if ((uint32_t)filesystem.f_type != TMPFS_MAGIC) {
-		*ret_why = "a file, not a memfd";
+		*ret_why = "the session memory is a file, not a memfd";
 		return -EINVAL;
 	}
 	if ((seals & MEMORY_SEALS) != MEMORY_SEALS) {
-		*ret_why = "not sealed against shrinking and growing";
+		*ret_why = "the session memory is not sealed against shrinking and growing";
 		return -EPERM;
 	}
 	if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) {
-		*ret_why = "sealed against writing: it cannot be mapped";
+		*ret_why = "the session memory is sealed against writing and cannot be mapped";
 		return -EPERM;
 	}
 	if (status.st_size < 0 || (uint64_t)status.st_size > max_bytes) {
-		*ret_why = "larger than allowed";
+		*ret_why = "the session memory is larger than its limit (see --max-session-bytes)";
 		return -EFBIG;
 	}
 	if ((uint64_t)status.st_size < TS_CONTROL_BYTES) {
-		*ret_why = "too small for a control page";
+		*ret_why = "the session memory is too small for a control page";
 		return -EINVAL;
 	}
 	*ret_bytes = (uint64_t)status.st_size;
@@ -73,22 +74,22 @@ static int check_layout(const struct ts_control *control, uint64_t n_bytes, cons
 	uint64_t shards_bytes, end;
 
 	if (control->magic != TS_SESSION_MAGIC) {
-		*ret_why = "no control page";
+		*ret_why = "the session memory has no control page";
 		return -EINVAL;
 	}
 	if (control->major != TS_ABI_MAJOR) {
-		*ret_why = "another major version of the session layout";
+		*ret_why = "the session memory has another major version of the layout";
 		return -EPROTONOSUPPORT;
 	}
 	if (control->control_bytes != TS_CONTROL_BYTES || control->total_bytes != n_bytes) {
-		*ret_why = "the sizes in the control page are not the file's";
+		*ret_why = "the sizes in the control page differ from those of the session memory";
 		return -EINVAL;
 	}
 	if (control->n_shards < 1 || control->n_shards > TS_SESSION_MAX_SHARDS ||
 	    !ts_is_power_of_two(control->ring_bytes) || control->ring_bytes < TS_RING_MIN_BYTES ||
 	    control->ring_bytes > TS_RING_MAX_BYTES || control->arena_bytes < TS_ARENA_MIN_BYTES ||
 	    control->arena_bytes > TS_ARENA_MAX_BYTES || control->arena_bytes % TS_CONTROL_BYTES) {
-		*ret_why = "shards, rings or arena outside their limits";
+		*ret_why = "the sizes of shards, rings or arena are outside their limits";
 		return -EINVAL;
 	}
 	/* Within these limits only the offsets can make the products and sums below overflow. */
@@ -96,13 +97,13 @@ static int check_layout(const struct ts_control *control, uint64_t n_bytes, cons
 	    control->shards_off < TS_CONTROL_BYTES || control->shards_off > n_bytes ||
 	    control->arena_off > n_bytes ||
 	    control->shard_stride != sizeof(struct ts_shard) + control->ring_bytes) {
-		*ret_why = "misplaced shards or arena";
+		*ret_why = "the offset of the shards or the arena is invalid";
 		return -EINVAL;
 	}
 	shards_bytes = control->n_shards * control->shard_stride;
 	end = control->arena_off + sizeof(struct ts_arena) + control->arena_bytes;
 	if (control->shards_off + shards_bytes > control->arena_off || end > n_bytes) {
-		*ret_why = "shards and arena overlap or leave the memory";
+		*ret_why = "shards and arena overlap or lie outside the session memory";
 		return -EINVAL;
 	}
 	if (control->lane_bytes &&
@@ -110,12 +111,12 @@ static int check_layout(const struct ts_control *control, uint64_t n_bytes, cons
 	     control->lane_bytes > TS_LANE_MAX_BYTES || control->lane_off % TS_CONTROL_BYTES ||
 	     control->lane_off < end || control->lane_off > n_bytes ||
 	     n_bytes - control->lane_off < sizeof(struct ts_shard) + control->lane_bytes)) {
-		*ret_why = "a misplaced lane";
+		*ret_why = "the offset or size of the capture lane is invalid";
 		return -EINVAL;
 	}
 	if (control->host_clock != TS_CLOCK_MONOTONIC &&
 	    !(TS_CLOCK_HAVE_TSC && control->host_clock == TS_CLOCK_TSC)) {
-		*ret_why = "an unknown host clock";
+		*ret_why = "the host clock is unknown";
 		return -EINVAL;
 	}
 	return 0;
@@ -138,7 +139,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 		return r;
 	/* The only read of the layout; the peer can still write it. */
 	if (pread(fd, &layout, sizeof(layout), 0) != (ssize_t)sizeof(layout)) {
-		*ret_why = "its control page cannot be read";
+		*ret_why = "the control page cannot be read";
 		return -EIO;
 	}
 	r = check_layout(&layout, n_bytes, ret_why);
@@ -151,7 +152,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 	}
 	base = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
-		*ret_why = "it cannot be mapped for reading and writing";
+		*ret_why = "the session memory cannot be mapped for reading and writing";
 		return -errno;
 	}
 	/*

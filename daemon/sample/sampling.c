@@ -204,9 +204,9 @@ static int open_threads(struct sampling *sampling)
 }
 
 /*
- * Handles a new interpreter. From now on each sample wakes this process, which reads the stack at
- * once. This ends when the daemon gives the program that reads stacks in the kernel
- * (take_program()).
+ * Handles a new interpreter. After that, each sample wakes this process, which reads the Python
+ * stack at once. When the daemon sends the BPF program that reads stacks in the kernel
+ * (take_program()), samples no longer wake this process.
  */
 static int take_interpreter(struct sampling *sampling)
 {
@@ -234,7 +234,7 @@ static int look_around(struct sampling *sampling)
 		r = take_interpreter(sampling);
 	why = ts_remote_python_why(sampling->python);
 	if (!r && !why && ts_sampled_threads_left_out(sampling->threads))
-		why = "samples: without some threads (RLIMIT_MEMLOCK, RLIMIT_NOFILE, or more than 1024)";
+		why = "samples: some threads are not sampled (RLIMIT_MEMLOCK, RLIMIT_NOFILE, or more than 1024 threads)";
 	return r ?: why ? put_why(sampling, why) : 0;
 }
 
@@ -321,7 +321,7 @@ static void explain(struct sampling *sampling, int r)
 	if (r == -EACCES || r == -EPERM)
 		snprintf(
 			why, sizeof(why),
-			"samples: not allowed (kernel.perf_event_paranoid is %s; up to 2 permits them)",
+			"samples: not permitted: kernel.perf_event_paranoid is %s; set it to 2 or less",
 			*level ? level : "unknown");
 	else if (r == -ENOENT || r == -ENOSYS)
 		snprintf(why, sizeof(why), "samples: the kernel has no perf events");
@@ -431,8 +431,9 @@ static int run(struct sampling *sampling)
 	int r = look_around(sampling);
 
 	if (!r && ts_sampled_threads_is_user_only(sampling->threads))
-		r = put_why(sampling,
-			    "samples: without time in the kernel, which takes more rights");
+		r = put_why(
+			sampling,
+			"samples: time in the kernel is not sampled, because it requires CAP_PERFMON or kernel.perf_event_paranoid of at most 1");
 	while (!r && !finish) {
 		struct pollfd polled[2] = {
 			{.fd = ts_sampled_threads_fd(sampling->threads), .events = POLLIN},

@@ -16,71 +16,85 @@
 #define GIB	    (1024 * MIB)
 
 #define LIMIT_UNSET UINT64_MAX
-/* A flag above every size, because sizes are off_t. */
+/* A flag in the highest bit, which no size has, because sizes are off_t. */
 #define LIMIT_PERCENT (UINT64_C(1) << 63)
+
+/* In the help, a default that does not fit in the line of its option has the next line. */
+#define HELP_TEXT   33
+#define HELP_INDENT "                                  "
 
 struct limit {
 	const char *name;
 	const char *what; /* help text */
 	bool is_size;
-	bool is_service; /* the default is for a service; other modes have no limit */
-	bool is_share;	 /* a size, or a percentage of the disk */
+	/* the default is only for a service; in other modes the default is no limit */
+	bool is_service;
+	bool is_share; /* the value is a size or a percentage of the disk */
 	uint64_t least;
 	uint64_t most;
 	uint64_t value; /* default */
 };
 
-/* In the order of struct ts_limits. A * in the help text: one user gets a quarter. */
+/*
+ * The order is that of struct ts_limits. A * in a help text means that one user gets a quarter of
+ * the limit.
+ */
 static const struct limit table[] = {
-	{"max-sessions", "processes at once", .least = 1, .most = 65536, .value = 512},
-	{"max-sessions-user", "processes of one user at once", .least = 1, .most = 65536,
+	{"max-sessions", "Record at most N processes at once", .least = 1, .most = 65536,
+	 .value = 512},
+	{"max-sessions-user", "Record at most N processes of one user", .least = 1, .most = 65536,
 	 .value = 128},
-	{"max-session-bytes", "shared memory of one process", true, .least = MIB,
+	{"max-session-bytes", "Limit the shared memory of one process", true, .least = MIB,
 	 .most = TS_SESSION_MAX_BYTES, .value = TS_SESSION_MAX_BYTES},
-	{"max-definition-bytes", "names and stacks of one process", true, .least = 64 * KIB,
+	{"max-definition-bytes", "Limit names and stacks of one process", true, .least = 64 * KIB,
 	 .most = 64 * GIB, .value = 64 * MIB},
-	{"max-definition-bytes-all", "the same of all *", true, .least = MIB, .most = 1024 * GIB,
-	 .value = GIB},
-	{"max-session-memory", "memory for one process, beside names and stacks", true,
-	 .least = 2 * MIB, .most = 64 * GIB, .value = 64 * MIB},
-	{"max-memory", "the same for all *", true, .least = 16 * MIB, .most = 1024 * GIB,
-	 .value = 4 * GIB},
-	{"max-connections", "of processes that say nothing yet *", .least = 4, .most = 65536,
-	 .value = 256},
-	{"max-clients", "connections of tsctl *", .least = 4, .most = 4096, .value = 64},
-	{"max-requests", "of a client, that wait", .least = 1, .most = 4096, .value = 16},
-	{"max-answers", "that a client has not read", .least = 1, .most = 4096, .value = 32},
-	{"max-traces", "of processes that are over, to hand out *", .least = 4, .most = 65536,
-	 .value = 256},
-	{"max-queries", "about what traces mean, at once *", .least = 4, .most = 4096, .value = 8},
-	{"max-query-ms", "one is worked out", .least = 1, .most = 86400000, .value = 60000},
-	{"max-query-bytes", "its answers", true, .least = KIB, .most = 64 * GIB,
-	 .value = 256 * MIB},
-	{"max-query-memory", "of who works it out", true, .least = 16 * MIB, .most = 1024 * GIB,
-	 .value = GIB},
-	{"max-replay-ms", "a replay", .least = 1, .most = 86400000, .value = 600000},
-	{"max-replay-memory", "of who replays, half of it the GPU's", true, .least = 64 * MIB,
+	{"max-definition-bytes-all", "Limit names and stacks of all processes *", true,
+	 .least = MIB, .most = 1024 * GIB, .value = GIB},
+	{"max-session-memory", "Limit the other memory for one process", true, .least = 2 * MIB,
+	 .most = 64 * GIB, .value = 64 * MIB},
+	{"max-memory", "Limit the other memory for all processes *", true, .least = 16 * MIB,
 	 .most = 1024 * GIB, .value = 4 * GIB},
-	{"max-file-bytes", "a file ends there", true, true, .least = 64 * KIB, .most = INT64_MAX,
-	 .value = 64 * GIB},
-	{"keep-free", "so much of the disk is left alone", true, true, .most = INT64_MAX,
+	{"max-connections", "Limit connections without a session *", .least = 4, .most = 65536,
+	 .value = 256},
+	{"max-clients", "Limit connections of tsctl *", .least = 4, .most = 4096, .value = 64},
+	{"max-requests", "Limit waiting requests of a client", .least = 1, .most = 4096,
+	 .value = 16},
+	{"max-answers", "Limit unread answers of a client", .least = 1, .most = 4096, .value = 32},
+	{"max-traces", "Serve at most N traces of ended processes *", .least = 4, .most = 65536,
+	 .value = 256},
+	{"max-queries", "Answer at most N queries at once *", .least = 4, .most = 4096, .value = 8},
+	{"max-query-ms", "Limit the time of a query, ms", .least = 1, .most = 86400000,
+	 .value = 60000},
+	{"max-query-bytes", "Limit the size of an answer to a query", true, .least = KIB,
+	 .most = 64 * GIB, .value = 256 * MIB},
+	{"max-query-memory", "Limit the memory of a query", true, .least = 16 * MIB,
+	 .most = 1024 * GIB, .value = GIB},
+	{"max-replay-ms", "Limit the time of a replay, ms", .least = 1, .most = 86400000,
+	 .value = 600000},
+	{"max-replay-memory", "Limit the memory of a replay and its GPU", true, .least = 64 * MIB,
+	 .most = 1024 * GIB, .value = 4 * GIB},
+	{"max-file-bytes", "End a trace file at this size", true, true, .least = 64 * KIB,
+	 .most = INT64_MAX, .value = 64 * GIB},
+	{"keep-free", "Keep this much of the disk free", true, true, .most = INT64_MAX,
 	 .value = 256 * MIB},
-	{"max-disk-bytes", "trace files that are kept", true, true, true, .most = INT64_MAX,
+	{"max-disk-bytes", "Limit the size of all trace files", true, true, true, .most = INT64_MAX,
 	 .value = LIMIT_PERCENT | 50},
-	{"max-disk-bytes-user", "the same of one user", true, true, true, .most = INT64_MAX,
-	 .value = LIMIT_PERCENT | 10},
-	{"max-disk-files", "trace files that are kept *", false, true, .most = 16777216,
+	{"max-disk-bytes-user", "Limit the size of one user's trace files", true, true, true,
+	 .most = INT64_MAX, .value = LIMIT_PERCENT | 10},
+	{"max-disk-files", "Limit the number of trace files *", false, true, .most = 16777216,
 	 .value = 65536},
-	{"retain-age", "older finished traces are removed, hours", false, true,
+	{"retain-age", "Remove finished traces older than N hours", false, true,
 	 .most = INT64_MAX / 1000000000 / 3600},
-	{"retain-size", "beyond it the oldest finished ones are removed", true, true, true,
+	{"retain-size", "Remove the oldest traces above this total", true, true, true,
 	 .most = INT64_MAX},
-	{"retain-size-user", "the same for each user", true, true, true, .most = INT64_MAX},
-	{"rotate-size", "then a recording goes on in another file", true, true, .most = INT64_MAX},
-	{"rotate-age", "the same, ms", false, true, .most = INT64_MAX / 1000000},
-	{"keep", "files of a recording, the newest", false, true, .most = UINT32_MAX},
-	{"keep-last-size", "of a recording, about", true, true, .most = INT64_MAX},
-	{"keep-last-age", "the same, ms", false, true, .most = INT64_MAX / 1000000},
+	{"retain-size-user", "Remove a user's oldest traces above this", true, true, true,
+	 .most = INT64_MAX},
+	{"rotate-size", "Start the next file at this size", true, true, .most = INT64_MAX},
+	{"rotate-age", "Start the next file after N ms", false, true, .most = INT64_MAX / 1000000},
+	{"keep", "Keep the newest N files of a recording", false, true, .most = UINT32_MAX},
+	{"keep-last-size", "Keep about this much of a recording", true, true, .most = INT64_MAX},
+	{"keep-last-age", "Keep the last N ms of a recording", false, true,
+	 .most = INT64_MAX / 1000000},
 };
 
 TS_STATIC_ASSERT(sizeof(table) / sizeof(table[0]) == TS_LIMITS_N, "a row for each limit");
@@ -156,7 +170,7 @@ int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *re
 		return -EINVAL;
 	}
 	if (value < limit->least) {
-		snprintf(ret_why, n_why, "--%s %s: it is %" PRIu64 " at least", limit->name, text,
+		snprintf(ret_why, n_why, "--%s %s: the least value is %" PRIu64, limit->name, text,
 			 limit->least);
 		return -EINVAL;
 	}
@@ -182,11 +196,13 @@ static void print_value(char *text, size_t n_text, const struct limit *limit)
 void ts_limits_help(FILE *file)
 {
 	char option[64], value[24];
+	const char *space;
 
 	for (size_t i = 0; i < TS_LIMITS_N; i++) {
 		snprintf(option, sizeof(option), "--%s %s", table[i].name,
 			 table[i].is_size ? "SIZE" : "N");
 		print_value(value, sizeof(value), &table[i]);
-		fprintf(file, "  %-31s %s (%s)\n", option, table[i].what, value);
+		space = strlen(table[i].what) + strlen(value) > HELP_TEXT ? "\n" HELP_INDENT : " ";
+		fprintf(file, "  %-31s %s%s(default: %s).\n", option, table[i].what, space, value);
 	}
 }

@@ -45,7 +45,7 @@ static int symbolize(const struct ts_symbolize_command *command, struct ts_symbo
 		*error = *ts_sbt_reader_error(ts_sbt_append_reader(append));
 	else if (r == -ENOENT)
 		snprintf(error->text, sizeof(error->text),
-			 "tracesmith-worker, which reads files for it, is not installed");
+			 "tracesmith-worker, which reads the files, is not installed");
 	else if (r)
 		snprintf(error->text, sizeof(error->text), "%s", strerror(-r));
 	return r ?: ts_sbt_append_commit(append, error);

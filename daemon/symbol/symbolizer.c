@@ -334,11 +334,12 @@ static bool try_file(struct job *job)
 	job->symbolizer->n_read++;
 	r = ask_all(job);
 	if (r == 1)
-		set_result(job, TS_IMAGE_OTHER_FILE, "the file there now has another build id");
+		set_result(job, TS_IMAGE_OTHER_FILE,
+			   "the file at this path has another build id now");
 	else if (r == -EPERM)
 		set_result(job, TS_IMAGE_NOT_TRIED, "%s", ts_worker_why(job->symbolizer->worker));
 	else if (r == -EPROTO)
-		set_result(job, TS_IMAGE_BAD_FILE, "the worker's answer makes no sense");
+		set_result(job, TS_IMAGE_BAD_FILE, "the worker's answer is malformed");
 	else if (r)
 		set_result(job, TS_IMAGE_BAD_FILE, "%s", ts_worker_why(job->symbolizer->worker));
 	close_file(&job->alternate);
@@ -421,7 +422,7 @@ static int read_rest(struct job *job, const struct ts_symbol_set *known,
 
 	if (r)
 		return r;
-	set_result(job, TS_IMAGE_NO_FILE, "there is no such file");
+	set_result(job, TS_IMAGE_NO_FILE, "the file does not exist");
 	done = try_places(job);
 	/* If reading failed halfway, drop the partial result. */
 	if (!done) {

@@ -360,7 +360,7 @@ static int do_file(struct work *work, struct file *file, const uint64_t *address
 {
 	ts_cleanup(ts_symbol_set_deinit) struct ts_symbol_set set = {0};
 	enum ts_image_result result = TS_IMAGE_NO_FILE;
-	char why[TS_SYMBOL_WHY_BYTES] = "it is not a file";
+	char why[TS_SYMBOL_WHY_BYTES] = "the mapping has no file";
 	int r = 0;
 
 	if (is_known(work, file)) {
@@ -371,7 +371,7 @@ static int do_file(struct work *work, struct file *file, const uint64_t *address
 	file->path = path_of(work, file);
 	if (time_is_up(work->options)) {
 		result = TS_IMAGE_NOT_TRIED;
-		snprintf(why, sizeof(why), "the time was up");
+		snprintf(why, sizeof(why), "the time limit was reached");
 	} else if (*file->path == '/') {
 		r = ask(work, file, addresses, n, &set, &result, why);
 	}

@@ -27,7 +27,7 @@ static const struct {
 	[TS_CAPABILITY_PERFMON] = {CAP_PERFMON, "CAP_PERFMON", "no kernel events, no --system"},
 	[TS_CAPABILITY_SYS_PTRACE] =
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
-		 "--system sees no calls of a library that only a container or a home has"},
+		 "--system records no calls of a library that only a container or a home directory has"},
 	[TS_CAPABILITY_SYS_RESOURCE] =
 		{CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE",
 		 "no more open files than LimitNOFILE=, and before Linux 5.11 no more eBPF than LimitMEMLOCK="},

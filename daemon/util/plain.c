@@ -26,7 +26,10 @@
 
 #define FIELDS	   (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
 
-/* ext2, ext3 and ext4 share one magic number. */
+/*
+ * True for a file system that never makes a caller wait for another process. ext2, ext3 and ext4
+ * share one magic number.
+ */
 static bool is_known(uint32_t magic)
 {
 	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == F2FS_SUPER_MAGIC ||
@@ -39,13 +42,13 @@ const char *ts_plain_why_not(int fd, struct statx *ret_status)
 
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, FIELDS, ret_status) < 0 ||
 	    (ret_status->stx_mask & FIELDS) != FIELDS)
-		return "its attributes cannot be had";
+		return "its attributes cannot be read";
 	if (!S_ISREG(ret_status->stx_mode))
-		return "it is no regular file";
+		return "it is not a regular file";
 	if (!ret_status->stx_dev_major || ret_status->stx_dev_major == MAJOR_LOOP ||
 	    ret_status->stx_dev_major == MAJOR_NBD)
 		return "it is not on a local disk";
 	if (fstatfs(fd, &filesystem) < 0 || !is_known((uint32_t)filesystem.f_type))
-		return "its file system is none of ext4, XFS, F2FS and bcachefs";
+		return "its file system is not ext4, XFS, F2FS or bcachefs";
 	return NULL;
 }

@@ -28,7 +28,8 @@ struct ts_elf {
 	size_t n_wants;
 	const char *link; /* name of the debug file; NULL: none */
 	GElf_Word link_crc;
-	Elf *mini; /* mini debug information; NULL: none, or not unpacked yet */
+	/* the unpacked mini debug information (.gnu_debugdata); NULL: none, or not unpacked yet */
+	Elf *mini;
 	uint8_t *mini_bytes;
 	bool mini_tried;
 	const char *why;
@@ -125,7 +126,10 @@ static void add_alternate(struct ts_elf *elf)
 	elf->n_wants = (size_t)n;
 }
 
-/* Unreadable debug information is a reason and not an error: symbol tables are still searched. */
+/*
+ * Adds the debug information. If it is unreadable, only the reason is noted: symbol tables are
+ * still searched.
+ */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
 	int r;
@@ -140,7 +144,7 @@ static int add_debug_info(struct ts_elf *elf, Elf *from)
 	add_alternate(elf);
 	r = ts_dwarf_new(elf->dwarf_data, &elf->dwarf);
 	if (!r && ts_dwarf_is_split(elf->dwarf))
-		elf->why = "its inlined functions are told by .dwo files, which are not read";
+		elf->why = "its inlined functions are in .dwo files, which are not read";
 	return r;
 }
 
@@ -162,8 +166,8 @@ int ts_elf_open(int fd, int debug_fd, int alternate_fd, struct ts_elf **ret_elf)
 	if (!r)
 		elf->link = dwelf_elf_gnu_debuglink(elf->main.elf, &elf->link_crc);
 	if (!r && elf->debug.elf && (r_debug || !is_own_debug_file(elf))) {
-		elf->why = r_debug ? "its debug file is no ELF file"
-				   : "its debug file is another file's";
+		elf->why = r_debug ? "its debug file is not an ELF file"
+				   : "its debug file belongs to another file";
 		image_close(&elf->debug);
 		elf->debug = (struct image){.fd = -1};
 	}
@@ -237,7 +241,10 @@ static size_t first_at(const struct symbols *symbols, uint64_t address)
 	return low;
 }
 
-/* The nearer start is better. At equal starts, the more visible symbol is better. */
+/*
+ * True if the new symbol is better for the address: its start is nearer to it. At equal starts, the
+ * more visible symbol is better.
+ */
 static bool is_better(const struct candidate *new, const struct candidate *old)
 {
 	if (!old->end || new->start != old->start)

@@ -90,7 +90,7 @@ static void send_symbols(Ts__Rpc__WorkerSymbols *body, const struct ts_found *fo
 	body->files = numbers(&found->files, &body->n_files);
 	body->lines = numbers(&found->lines, &body->n_lines);
 	if (found->full && !body->why)
-		body->why = (char *)(uintptr_t) "there is more than an answer holds";
+		body->why = (char *)(uintptr_t) "the answer is full; the other names are left out";
 	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_SYMBOLS;
 	answer.symbols = body;
 	send_answer(&answer, request_id);
@@ -277,7 +277,9 @@ static void handle(struct worker *worker, const struct ts_frame *frame)
 	if (r == -ENOMEM)
 		_exit(EXIT_MEMORY);
 	if (r)
-		send_error(r, r == -ENOEXEC ? "it is not a file of its kind" : strerror(-r),
+		send_error(r,
+			   r == -ENOEXEC ? "the file does not have the expected format"
+					 : strerror(-r),
 			   request_id);
 	if (request)
 		ts__rpc__worker_request__free_unpacked(request, NULL);
@@ -325,8 +327,8 @@ static uint64_t parse(const char *text)
 }
 
 /*
- * If the service's memory is used up, the kernel kills a worker and not the daemon. Without /proc,
- * the daemon's own score stays.
+ * Raises the worker's OOM score, so that the kernel kills a worker and not the daemon if the
+ * service's memory is used up. If /proc is missing, the worker keeps the daemon's score.
  */
 static void offer_to_oom_killer(void)
 {
@@ -352,7 +354,7 @@ int main(int argc, char **argv)
 		options.cpu_seconds = (uint32_t)parse(argv[2]);
 	}
 	if (!options.memory_bytes || !options.cpu_seconds) {
-		fputs("tracesmith-worker is started by tracesmithd, which has its work\n", stderr);
+		fputs("tracesmith-worker runs only as a child of tracesmithd\n", stderr);
 		return EXIT_USAGE;
 	}
 	offer_to_oom_killer();

@@ -28,6 +28,8 @@
 #define STOP_LOOK_MS	  100u
 #define MS_NS		  UINT64_C(1000000)
 
+_Static_assert(TS_WORKER_REQUEST_MAX_BYTES == 1 << 20, "conclude() names the limit");
+
 struct ts_worker {
 	char path[PATH_MAX];
 	char memory[24], cpu[24]; /* arguments */
@@ -96,7 +98,8 @@ int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **re
 }
 
 /*
- * Waits for the end of the worker; `by_force` kills it first. *ret_status is waitpid()'s; -1: none.
+ * Waits for the end of the worker's process; if `by_force` is true, kills it first. *ret_status is
+ * the status from waitpid(); -1: unknown.
  */
 static void reap(struct ts_worker *worker, bool by_force, int *ret_status)
 {
@@ -140,7 +143,7 @@ static int fail(struct ts_worker *worker, int r, const char *why)
 	return ts_error_trace(r);
 }
 
-/* The worker ended without an answer. Its exit status is the reason. */
+/* Handles a worker that ended without an answer. Its exit status gives the reason. */
 static int fell(struct ts_worker *worker)
 {
 	char how[TS_WORKER_HOW_BYTES];
@@ -201,15 +204,15 @@ const char *ts_worker_how_ended(int status, char ret_how[TS_WORKER_HOW_BYTES])
 
 	switch (signal_number) {
 	case SIGSYS:
-		return "the worker did what it may not do";
+		return "the worker made a system call that its filter does not allow";
 	case SIGXCPU:
-		return "the worker used up its time";
+		return "the worker reached its limit of CPU time";
 	case 0:
 		return WEXITSTATUS(status) == TS_WORKER_EXIT_MEMORY
-			       ? "the worker needed more memory than it may have"
+			       ? "the worker reached its memory limit"
 			       : "the worker ended";
 	default:
-		snprintf(ret_how, TS_WORKER_HOW_BYTES, "the worker fell: %s",
+		snprintf(ret_how, TS_WORKER_HOW_BYTES, "a signal ended the worker: %s",
 			 strsignal(signal_number));
 		return ret_how;
 	}
@@ -250,7 +253,7 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	int r;
 
 	if (n_bytes > TS_WORKER_REQUEST_MAX_BYTES)
-		return -EMSGSIZE;
+		return -E2BIG;
 	packed = malloc(sizeof(header) + n_bytes);
 	if (!packed)
 		return -ENOMEM;
@@ -273,22 +276,24 @@ static int exchange(struct ts_worker *worker, const Ts__Rpc__WorkerRequest *requ
 	return *ret_answer ? 0 : -EPROTO;
 }
 
-/* Handles an error of the exchange; the worker is ended. */
+/* Handles an error of the exchange. Ends the worker, except if nothing was sent. */
 static int conclude(struct ts_worker *worker, int r)
 {
 	switch (r) {
 	case 0:
 		return 0;
+	case -E2BIG:
+		return fail(worker, r, "the request to the worker is larger than 1 MiB");
 	case -ECONNRESET:
 		return fell(worker);
 	case -ETIMEDOUT:
 		ts_worker_end(worker);
-		return fail(worker, r, "the worker took too long");
+		return fail(worker, r, "the worker did not answer in time");
 	case -EMSGSIZE:
 	case -EPROTONOSUPPORT:
 	case -EPROTO:
 		ts_worker_end(worker);
-		return fail(worker, -EPROTO, "the worker's answer makes no sense");
+		return fail(worker, -EPROTO, "the worker's answer is malformed");
 	default:
 		ts_worker_end(worker);
 		return fail(worker, r, strerror(-r));
@@ -333,17 +338,19 @@ static int start_confined(struct ts_worker *worker)
 			ts__rpc__worker_answer__free_unpacked(answer, NULL);
 		ts_worker_end(worker);
 		worker->unusable = true;
-		ts_log(TS_LOG_WARNING, "nothing is symbolised: no confined worker: %s",
-		       worker->why);
+		ts_log(TS_LOG_WARNING,
+		       "no file is read for names: the worker cannot be confined: %s", worker->why);
 		return ts_error_trace(-EPERM);
 	}
 	if (worker->hello)
 		ts__rpc__worker_answer__free_unpacked(worker->hello, NULL);
 	worker->hello = answer;
 	if (answer->ready->missing && worker->n_starts == 1)
-		ts_log(TS_LOG_WARNING, "the worker lacks %s%s of its confinement",
-		       answer->ready->missing & 1 ? "a user of its own, " : "",
-		       answer->ready->missing & 2 ? "an empty root directory," : "");
+		ts_log(TS_LOG_WARNING, "the worker is confined without %s",
+		       answer->ready->missing == 1 ? "a user of its own"
+		       : answer->ready->missing == 2
+			       ? "an empty root directory"
+			       : "a user of its own and an empty root directory");
 	return 0;
 }
 

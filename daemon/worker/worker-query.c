@@ -94,7 +94,7 @@ void ts_query_prepare(bool is_replay)
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	go_first();
-	/* Never freed: its library stays loaded for later demanglers. */
+	/* This demangler is never freed, so that its library stays loaded for later demanglers. */
 	(void)ts_demangler_new(&demangler);
 }
 
@@ -149,7 +149,7 @@ static void send_error(struct out *out, int error, const char *message)
 	send_message(out, TS__RPC__ANSWER__BODY_ERROR, &body.base);
 }
 
-/* Sends complete parts; with `all`, the rest too. */
+/* Sends the complete parts of the answer; if `all` is true, also the last, incomplete part. */
 static int flush(struct out *out, bool all)
 {
 	size_t at = 0;
@@ -264,13 +264,13 @@ static void refuse(struct out *out, int r, const struct ts_sbt_error *error,
 
 	if (r == -EFBIG)
 		snprintf(why, sizeof(why),
-			 "the answer is larger than %" PRIu64 " bytes: ask for a part of it",
+			 "the answer is larger than %" PRIu64 " bytes; query a part of the trace",
 			 out->most);
 	else if (r == -EMSGSIZE)
 		snprintf(why, sizeof(why),
-			 "an element of the answer is larger than a message may be");
+			 "an element of the answer is larger than the limit of a message");
 	else
-		ts_query_why(path, r, error, query, why);
+		ts_query_why(path, r, error, why);
 	send_error(out,
 		   r == TS_QUERY_E_UNKNOWN	    ? -EOPNOTSUPP
 		   : r > 0 && r != TS_SBT_E_CORRUPT ? -EINVAL
@@ -335,7 +335,7 @@ static void answer(struct out *out, const Ts__Rpc__Query *query, const struct fi
 	int r;
 
 	if (!files->n || !is_file(files->fds[0])) {
-		send_error(out, -EINVAL, "what came is not the descriptor of a file");
+		send_error(out, -EINVAL, "the query has no descriptor of a regular file");
 		return;
 	}
 	r = ts_sbt_reader_open(files->fds[0], &reader, &error);
@@ -392,12 +392,13 @@ int ts_query_serve(int fd, int error, const char *part, uint64_t device_bytes)
 	out.request_id = frame.header.request_id;
 	request = ts__rpc__request__unpack(NULL, frame.header.n_bytes, frame.data);
 	if (error) {
-		snprintf(why, sizeof(why), "this system cannot confine who would answer: %s", part);
+		snprintf(why, sizeof(why), "this system cannot confine the worker; failed step: %s",
+			 part);
 		send_error(&out, -EPERM, why);
 	} else if (!request || request->body_case != TS__RPC__REQUEST__BODY_QUERY) {
 		send_error(&out, -EPROTO, "the request is malformed");
 	} else if ((request->query->body_case == TS__RPC__QUERY__BODY_REPLAY) != !!device_bytes) {
-		send_error(&out, -EPROTO, "it was started for another question");
+		send_error(&out, -EPROTO, "the worker was started for another kind of query");
 	} else {
 		out.most = request->query->max_bytes;
 		answer(&out, request->query, &files, device_bytes);

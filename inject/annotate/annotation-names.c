@@ -60,8 +60,8 @@ void ts_names_missing(struct ts_shim *shim, const char *holder)
 
 	if (!thread)
 		return;
-	n = snprintf(text, sizeof(text), "NVTX_INJECTION64_PATH is %.255s: NVTX's ranges are its",
-		     holder);
+	n = snprintf(text, sizeof(text),
+		     "NVTX_INJECTION64_PATH is %.255s: that tool receives the NVTX ranges", holder);
 	name = ts_definitions_text(&shim->definitions, text, (size_t)n);
 	domain = ts_definitions_text(&shim->definitions, own_domain, sizeof(own_domain) - 1);
 	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), shim->producer.clock,

@@ -4,8 +4,9 @@
  * the lane. capture.c calls it; recorder.c asks ts_capture_mode() through ts_capture_wants(). It
  * calls the other files of this folder.
  *
- * A call that changes state which a replay needs, and that is not handled here, is named as
- * unsupported. So is each call that a newer driver adds to the classes that do work.
+ * If a call changes state that a replay needs, and this file does not handle the call, its name is
+ * put into the lane as unsupported. The same happens to each call that a newer driver adds to the
+ * classes that do work.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -29,7 +30,8 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 		TS_CAPTURE_BEFORE_CALLS(CASE)
 		return TS_CAPTURE_BEFORE;
 		/*
-		 * These calls may wait for other threads, or the capture needs only their result.
+		 * Capture these calls after they return: they may wait for other threads, or the
+		 * capture needs only their result.
 		 */
 		TS_CAPTURE_AFTER_CALLS(CASE)
 		return TS_CAPTURE_AFTER;
@@ -146,7 +148,7 @@ static void put_module_of_file(struct ts_capture *capture, const struct ts_recor
 	if (!n_bytes)
 		ts_capture_unsupported(
 			capture, model,
-			"code of a file that cannot be read, or was changed while it was loaded");
+			"a module from a file that cannot be read, or that changed while it was loaded");
 }
 
 static void put_fill(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -646,8 +648,9 @@ static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *para
 		const struct ts_cu_mem_host_get_device_pointer_params *p = params;
 
 		if (p->pdptr && *p->pdptr != (uint64_t)(uintptr_t)p->p)
-			ts_capture_unsupported(capture, model,
-					       "pinned memory that devices have elsewhere");
+			ts_capture_unsupported(
+				capture, model,
+				"pinned memory whose device address differs from its host address");
 		return true;
 	}
 	case ID(cuFuncSetAttribute): {

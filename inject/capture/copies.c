@@ -26,7 +26,8 @@ struct pending {
 };
 
 struct event {
-	uint64_t sequence; /* sequence of its EVENT_RECORD; 0: none */
+	/* sequence number of the event's last TS_OPERATION_EVENT_RECORD; 0: none */
+	uint64_t sequence;
 	uint64_t stream;
 	uint32_t context;
 	uint32_t thread;
@@ -233,7 +234,7 @@ static bool is_host(struct ts_capture *capture, const struct ts_record_operation
 static void unreadable(struct ts_capture *capture, const struct ts_record_operation *model)
 {
 	static const char what[] =
-		"a copy of memory that was not seen to be allocated, and cannot be read";
+		"a copy from memory whose allocation was not recorded and that cannot be read";
 	struct ts_record_operation operation = *model;
 
 	operation.kind = TS_OPERATION_UNSUPPORTED;

@@ -33,7 +33,10 @@ struct node {
 	union {
 		struct {
 			uint64_t handle;
-			/* Kernel of this function, until put_function() names it; 0: none. */
+			/*
+			 * Handle of the kernel whose function this is, until put_function() has put
+			 * the function into the lane; 0: none.
+			 */
 			uint64_t kernel;
 			uint32_t grid[3], block[3];
 			uint32_t shared_bytes;
@@ -52,7 +55,8 @@ struct graph {
 	size_t n_nodes;
 	struct ts_pages arguments;
 	size_t n_arguments;
-	const char *missing; /* the first part that is not captured; NULL: none */
+	/* name of the first part of the graph that cannot be captured; NULL: all can */
+	const char *missing;
 	bool reported;
 };
 
@@ -110,7 +114,7 @@ static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct n
 
 	if (!handle || !ts_capture_arguments(capture, handle, params->kernel_params, params->extra,
 					     &bytes, &n)) {
-		graph->missing = "a graph's kernel whose arguments the driver does not tell";
+		graph->missing = "a graph's kernel whose arguments the driver does not report";
 		return false;
 	}
 	if (!node->kernel.n || n > node->kernel.n) {
@@ -210,7 +214,7 @@ static bool read_node(struct ts_capture *capture, struct graph *graph, void *han
 		graph->missing = "a graph's own memory";
 		return false;
 	default:
-		graph->missing = "a graph's nodes of a kind that is not captured";
+		graph->missing = "a graph's nodes of a kind that capture does not support";
 		return false;
 	}
 }
@@ -376,9 +380,9 @@ static void take(struct ts_capture *capture, const void *exec, void *from, uint6
 	if (any_disabled)
 		graph->missing = "a graph that was updated while nodes were disabled";
 	else if (!read_graph(capture, graph, from, 0) && !graph->missing)
-		graph->missing = "a graph whose nodes the driver does not tell";
+		graph->missing = "a graph whose nodes the driver does not report";
 	else if (flags & DEVICE_FLAGS && !graph->missing)
-		graph->missing = "a graph that kernels may launch";
+		graph->missing = "a graph that kernels can launch";
 }
 
 static void change_child(struct ts_capture *capture, struct graph *graph, size_t at, void *from)
@@ -572,7 +576,7 @@ static void launch(struct ts_capture *capture, const struct ts_record_operation 
 		if (!graph || !graph->reported)
 			ts_capture_unsupported(capture, model,
 					       graph ? graph->missing
-						     : "a graph that was not seen to be made");
+						     : "a graph whose creation was not recorded");
 		if (graph)
 			graph->reported = true;
 		return;

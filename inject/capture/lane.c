@@ -267,7 +267,7 @@ static bool within_limit(struct ts_lane *lane, size_t n_bytes)
 
 	if (n_bytes <= lane->max_bytes && lane->n_bytes <= lane->max_bytes - n_bytes)
 		return true;
-	snprintf(why, sizeof(why), "the limit of %llu bytes was reached",
+	snprintf(why, sizeof(why), "the capture reached its limit of %llu bytes",
 		 (unsigned long long)lane->max_bytes);
 	ts_lane_end_saying(lane, TS_LANE_LIMIT, why);
 	return false;
@@ -298,7 +298,8 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 	if (n == 1)
 		return chunk(lane, bytes, (uint32_t)n_bytes, is_sure);
 	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
-		ts_lane_end_saying(lane, TS_LANE_TOO_LARGE, "a content of more than 8 GiB");
+		ts_lane_end_saying(lane, TS_LANE_TOO_LARGE,
+				   "the content of an operation was larger than 8 GiB");
 		return 0;
 	}
 	if (!ts_pages_grow(&lane->list, n * sizeof(*list))) {
@@ -370,8 +371,9 @@ uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation
 	/* Leaves room for the END operation. */
 	if (lane->sequence + 1 >= TS_CAPTURE_MAX_OPERATIONS) {
 		if (ts_lane_goes_on(lane))
-			ts_lane_end_saying(lane, TS_LANE_TOO_MANY,
-					   "as many operations as can be replayed");
+			ts_lane_end_saying(
+				lane, TS_LANE_TOO_MANY,
+				"the capture reached the largest number of operations that can be replayed");
 		return 0;
 	}
 	return put(lane, operation);

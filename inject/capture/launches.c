@@ -114,5 +114,5 @@ void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operat
 		ts_capture_launch_packed(capture, model, (uint64_t)(uintptr_t)handle, bytes, n);
 	else
 		ts_capture_unsupported(capture, model,
-				       "a kernel whose arguments' sizes the driver does not tell");
+				       "a kernel whose argument sizes the driver does not report");
 }

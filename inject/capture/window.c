@@ -268,8 +268,9 @@ static void names_of_text(struct ts_window *window, const char *text, size_t n)
 			const char *name;
 
 			/*
-			 * In an instruction, another word touches `.global` on one side
-			 * (`ld.global.f32`); in a declaration, both sides are blank.
+			 * Finds a declaration and not an instruction: in `ld.global.f32`, `.global`
+			 * touches another word; in a declaration, it has a blank before and after
+			 * it.
 			 */
 			if ((size_t)(end - at) <= length || memcmp(at, spaces[i], length) ||
 			    !is_blank(at[length]) || (at > text && !is_blank(at[-1])))
@@ -451,7 +452,7 @@ void ts_window_copy_begins(struct ts_capture *capture)
 		if (ts_clock_monotonic_ns() > until) {
 			record_missing(
 				capture,
-				"a copy made while a window opened, which took more than 40 s");
+				"a copy during the opening of a window that took more than 40 s");
 			return;
 		}
 		ts_window_copy_ends(window);
@@ -810,13 +811,13 @@ static void open_window(struct ts_capture *capture, const char *by)
 	struct ts_window *window = &capture->window;
 
 	if (!has_driver(&window->driver) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
-		give_up(capture, "a window that could not be opened: the driver lacks a function, "
-				 "or there is no memory");
+		give_up(capture,
+			"a window that did not open: the driver lacks a function, or the process is out of memory");
 		return;
 	}
 	if (!drain(capture)) {
-		give_up(capture, "a window that could not be opened: the devices' work did not "
-				 "end within 10 s");
+		give_up(capture,
+			"a window that did not open: the devices did not end their work within 10 s");
 		return;
 	}
 	put_window(capture, true, by);

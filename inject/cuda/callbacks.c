@@ -57,8 +57,9 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 
 /*
  * Returns the op_id of an outermost call. The runtime's queries (cudaFuncGetAttributes() and
- * others) are not watched. The first one may load code or make a context by several driver calls,
- * one after the other, with one id. The first driver call keeps the id; the others get new ids.
+ * others) are not watched. The first such query may load code or make a context by several driver
+ * calls in sequence, all with the same id. The first driver call keeps the id; the others get new
+ * ids.
  */
 static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data, uint64_t op_id)
@@ -229,7 +230,10 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
-/* While a stream capture is active, a call may make a graph node and allocate nothing. */
+/*
+ * True if a call with success only made a graph node: while a stream capture is active, a call may
+ * allocate nothing.
+ */
 static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
 {
 	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&
@@ -392,8 +396,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 }
 
 /*
- * A failed end of a capture ends an invalidated capture, or there was no capture. The count never
- * goes below 0.
+ * Counts active stream captures. If the call that ends a capture fails, it ended an invalidated
+ * capture, or there was none; so the count never goes below 0.
  */
 static void count_stream_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
 {
@@ -511,7 +515,10 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 	record_object(shim, TS_RECORD_CONTEXT, &object);
 }
 
-/* If !recorded, only the table of stream ids is updated. */
+/*
+ * Handles the creation or destruction of a stream. If `recorded` is false, only updates the table
+ * of stream ids.
+ */
 static void on_stream(struct ts_shim *shim, bool recorded,
 		      const struct ts_cupti_resource_data *data, enum ts_object_action action)
 {
@@ -605,7 +612,7 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 
 	if (cbid != TS_CUPTI_CBID_STATE_FATAL_ERROR)
 		return;
-	snprintf(text, sizeof(text), "CUPTI ended itself: %s",
+	snprintf(text, sizeof(text), "CUPTI ended after a fatal error: %s",
 		 data && data->message
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,

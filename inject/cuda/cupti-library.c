@@ -212,8 +212,7 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 	if (!library) {
 		snprintf(
 			ret_text, n_text_bytes,
-			"libcupti was not found: neither in the process, nor beside libcudart, nor by "
-			"the loader's path, nor in CUDA_HOME; set TRACESMITH_CUPTI to its path");
+			"libcupti was not found in the process, beside libcudart, in the loader's path or in CUDA_HOME; set TRACESMITH_CUPTI to its path");
 		return TS_EMPTY_NO_CUPTI;
 	}
 	if (is_mapped(&mapped, "libcupti"))
@@ -285,7 +284,7 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 		 */
 		name_holder(cupti, holder, sizeof(holder));
 		snprintf(ret_text, n_text_bytes, "another tool holds CUPTI: %s",
-			 *holder ? holder : "it does not say which");
+			 *holder ? holder : "its name is unknown");
 		return TS_EMPTY_CUPTI_HELD;
 	}
 	snprintf(ret_text, n_text_bytes, "cuptiSubscribe: %s (%u)", ts_cupti_result(cupti, result),

@@ -71,7 +71,7 @@ static void disable(struct ts_python *python, const char *why)
 	__atomic_store_n(&python->state, TS_PYTHON_OFF, __ATOMIC_RELEASE);
 }
 
-/* For 3.13 and later: compares our layout with the table that the interpreter exports. */
+/* Compares our layout with the table that the interpreter exports since Python 3.13. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
 	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -79,12 +79,12 @@ static bool check_table(struct ts_python *python, const struct ts_python_layout 
 	size_t i;
 
 	if (!table || memcmp(table, TS_PYTHON_TABLE_COOKIE, 8)) {
-		disable(python, "this Python does not say where its frames are");
+		disable(python, "this Python has no table of its frames' offsets");
 		return false;
 	}
 	memcpy(&word, table + TS_PYTHON_TABLE_VERSION, sizeof(word));
 	if (word >> 16 != (0x0300u | layout->minor)) {
-		disable(python, "this Python says that it is another version than it is");
+		disable(python, "this Python's table of offsets has another version");
 		return false;
 	}
 	memcpy(&word, table + TS_PYTHON_TABLE_FREE_THREADED, sizeof(word));
@@ -98,7 +98,7 @@ static bool check_table(struct ts_python *python, const struct ts_python_layout 
 		memcpy(&ours, (const uint8_t *)layout + ts_python_table[i].field, sizeof(ours));
 		memcpy(&word, table + ts_python_table[i].at, sizeof(word));
 		if (word != ours) {
-			disable(python, "this Python's frames are laid out in a way of their own");
+			disable(python, "this Python's frames have an unknown layout");
 			return false;
 		}
 	}
@@ -138,7 +138,7 @@ static void look(struct ts_python *python)
 		return;
 	if (python->layout->thread_cframe == TS_PYTHON_NONE && !python->layout->shims &&
 	    !ts_cfi_function((uintptr_t)evaluator, &python->evaluator, &python->evaluator_end)) {
-		disable(python, "this Python's evaluator has no bounds");
+		disable(python, "the bounds of this Python's evaluator are unknown");
 		return;
 	}
 	__atomic_store_n(&python->state, TS_PYTHON_FOUND, __ATOMIC_RELEASE);
@@ -149,8 +149,8 @@ void ts_python_look(struct ts_python *python)
 	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) != TS_PYTHON_NOT_FOUND)
 		return;
 	/*
-	 * One thread at a time. The other threads continue without Python frames and look again at
-	 * the next change of libraries.
+	 * Only one thread at a time searches for the interpreter. Meanwhile the other threads
+	 * continue without Python frames; they try again when libraries were loaded or unloaded.
 	 */
 	if (__atomic_exchange_n(&python->is_looking, 1, __ATOMIC_ACQUIRE))
 		return;
@@ -460,7 +460,7 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 			       : cframe + reader.layout->cframe_frame,
 		       &frame) ||
 	    !follow(&reader, frame, cframe)) {
-		disable(python, "this Python's frames are not where its version has them");
+		disable(python, "this Python's frames do not have the layout of its version");
 		return false;
 	}
 	if (!reader.codes->stack.n_segments)

@@ -17,24 +17,24 @@
 	X(read, 0, "the files that openat opens")                                                 \
 	X(pread64, 0, "libraries")                                                                \
 	X(newfstatat, 0, "libraries, code to replay")                                             \
-	X(close, 0, "files and sockets of the shim's own")                                        \
+	X(close, 0, "files and sockets of the shim")                                              \
 	X(readlink, 0, "the program's name")                                                      \
-	X(brk, 0, "what the C library allocates for threads and libraries")                       \
+	X(brk, 0, "memory of the C library for threads and libraries")                            \
 	X(mmap, 0, "memory of threads, tables and CUPTI's buffers; libraries")                    \
-	X(mremap, 0, "the session's memory, as it is used")                                       \
+	X(mremap, 0, "more of the session's memory, as it is used")                               \
 	X(munmap, 0, "memory that is no longer used")                                             \
 	X(mprotect, 0, "libraries, threads")                                                      \
-	X(madvise, 0, "the session's memory is not for children and core dumps")                  \
-	X(munlock, 0, "memory of the shim is not locked by mlockall()")                           \
+	X(madvise, 0, "excludes the session's memory from children and core dumps")               \
+	X(munlock, 0, "keeps the shim's memory unlocked after mlockall()")                        \
 	X(mincore, 0, "libunwind: whether a stack can be read")                                   \
-	X(process_vm_readv, 0, "capture level replay: memory that may not be there")              \
+	X(process_vm_readv, 0, "capture level replay: memory that may be unmapped")               \
 	X(prlimit64, 0, "limits that the session's memory keeps to; a thread's stack")            \
 	X(memfd_create, 0, "the session's memory")                                                \
 	X(ftruncate, 0, "the session's memory")                                                   \
 	X(fcntl, 0, "seals of the session's memory; descriptors out of the way")                  \
 	X(getrandom, 0, "the session's id")                                                       \
 	X(clone3, 0, "the threads ts-link and ts-flush")                                          \
-	X(clone, 0, "those threads, where there is no clone3")                                    \
+	X(clone, 0, "those threads, if there is no clone3")                                       \
 	X(set_robust_list, 0, "those threads")                                                    \
 	X(rseq, 0, "those threads")                                                               \
 	X(rt_sigprocmask, 0, "those threads; libunwind: whether a stack can be read")             \
@@ -49,15 +49,15 @@
 	X(sendmsg, 0, "the daemon")                                                               \
 	X(recvfrom, 0, "the daemon")                                                              \
 	X(poll, 0, "the daemon")                                                                  \
-	X(futex, 0, "waiting for each other, and waking the daemon")                              \
-	X(clock_gettime, 0, "times, where the kernel does not give them without a call")          \
+	X(futex, 0, "threads wait for each other and wake the daemon")                            \
+	X(clock_gettime, 0, "times, if the kernel does not give them without a call")             \
 	X(clock_nanosleep, 0, "waiting for room in a full ring (--lossless, capture)")            \
 	X(write, 0, "TRACESMITH_DEBUG")                                                           \
 	X(access, 1, "where the daemon is")                                                       \
 	X(socketpair, 1, "the daemon's connection")                                               \
 	X(setsid, 1, "in the daemon's process, before execve()")                                  \
 	X(dup2, 1, "in the daemon's process, before execve()")                                    \
-	X(getdents64, 1, "in the daemon's process, where there is no close_range()")              \
+	X(getdents64, 1, "in the daemon's process, if there is no close_range()")                 \
 	X(execve, 1, "in the daemon's process")                                                   \
 	X(exit_group, 1, "in the daemon's process, if execve() fails")                            \
 	X(wait4, 1, "the process between the application and the daemon has ended")

@@ -4,8 +4,8 @@
  * proto/rpc (frames, bodies).
  *
  * Only one request is pending at a time. An answer with another request's id is therefore invalid
- * and ends the connection. A missed deadline ends the connection, too, because the late answer
- * would look like the answer of the next request.
+ * and ends the connection. If an answer misses its deadline, the connection is closed, too, because
+ * the late answer would look like an answer to the next request.
  */
 #include "proto/client/client.h"
 
@@ -23,8 +23,8 @@
 _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
 
 /*
- * How often the cancel flag is checked, and the wait for the end of a cancelled query. This wait is
- * longer than the daemon's own.
+ * Interval of checks of the cancel flag, and maximum wait for the end of a cancelled query. This
+ * wait is longer than the daemon's own.
  */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
 #define CANCEL_NS      UINT64_C(30000000000)
@@ -191,8 +191,9 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 	*ret_deadline_ns =
 		timeout_ms ? ts_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000) : 0;
 	if (n_fds > TS_CLIENT_MAX_FILES)
-		return client_fail(client, -EMSGSIZE,
-				   "the recording is in more files than are read at once");
+		return client_fail(
+			client, -EMSGSIZE,
+			"the recording has too many files for one query; query its files one by one");
 	if (n_bytes > TS_FRAME_REQUEST_MAX_BYTES)
 		return client_fail(client, -EMSGSIZE, "the request is too large");
 	packed = malloc(sizeof(header) + n_bytes);
@@ -309,7 +310,7 @@ static int client_check(struct ts_client *client, const struct ts_client_questio
 {
 	if ((uint32_t)answer->body_case == ts_body_answers((uint32_t)question->query->body_case))
 		return 0;
-	return client_close(client, -EPROTO, "what was answered is not what was asked");
+	return client_close(client, -EPROTO, "the daemon's answer does not match the request");
 }
 
 static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
@@ -364,7 +365,9 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 		/*
 		 * The caller wants no more answers: the daemon stops when the connection is closed.
 		 */
-		return r && !is_bad ? client_close(client, r, "given up") : r;
+		return r && !is_bad ? client_close(client, r,
+						   "the query was ended before its last answer")
+				    : r;
 	}
 	r = answer->body_case == TS__RPC__ANSWER__BODY_QUERY_END
 		    ? client_take_joined(client, question, parts, answer->query_end)

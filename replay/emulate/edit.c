@@ -17,20 +17,24 @@
 #define MAX_PARTS 64u
 
 const char *const ts_emulate_edit_help =
-	"  kernel NAME=2x      kernels of a name (with * and ?) are 2 times faster;\n"
-	"                      NAME=30us: they take so long each\n"
-	"  copy htod=2x        so are copies: htod, dtoh, dtod, ptop or *\n"
-	"  set=2x              memory sets; host=2x: the host, between its calls\n"
-	"  call NAME=2x        calls of a function, but for what they wait for\n"
-	"  launch-latency=5us  from a call to the start of what it launched\n"
-	"  no-sync NAME        such calls do not wait; op=N: this one does not\n"
-	"  graph               launches in a row are one graph's; =N: at most so many\n"
-	"  merge 7,8           what is put into stream 8 is put into 7\n"
-	"  split 7=2           what stream 7 does over and over takes turns in 2; a turn\n"
-	"                      begins with what it does most; =2,NAME: with that kernel\n"
-	"  pinned              pageable copies are as fast as pinned ones; =25GB/s\n"
-	"  h2d-engines=2       engines that copy there; d2h-engines=2: and back\n"
-	"  multiprocessors=66  of the device\n";
+	"  kernel NAME=2x      Run kernels named NAME (with * and ?) 2 times faster;\n"
+	"                      NAME=30us: each of them takes 30 us.\n"
+	"  copy htod=2x        Run copies faster: htod, dtoh, dtod, ptop or * for all.\n"
+	"  set=2x              Run memory sets faster.\n"
+	"  host=2x             Run the host faster between its calls.\n"
+	"  call NAME=2x        Run calls of NAME faster, except for their waits.\n"
+	"  launch-latency=5us  Set the time from a call to the start of its operation.\n"
+	"  no-sync NAME        Remove the waits of calls of NAME; op=N: of operation N.\n"
+	"  graph               Put consecutive launches into a graph; =N: at most N each.\n"
+	"  merge 7,8           Move the operations of stream 8 to stream 7.\n"
+	"  split 7=2           Divide stream 7 into 2 streams: its iterations take turns.\n"
+	"                      An iteration begins with the most frequent operation;\n"
+	"                      =2,NAME: with kernel NAME.\n"
+	"  pinned              Run pageable copies as fast as pinned ones; =25GB/s:\n"
+	"                      at this rate.\n"
+	"  h2d-engines=2       Set the number of engines for copies to the device.\n"
+	"  d2h-engines=2       Set the number of engines for copies to the host.\n"
+	"  multiprocessors=66  Set the number of multiprocessors of the device.\n";
 
 static int say(char *ret_message, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -110,7 +114,7 @@ static int parse_rate(const char *text, double *ret_bytes_per_s)
 	return -EINVAL;
 }
 
-/* Syntax of the text behind an edit's word. */
+/* Syntax of the text after an edit's keyword. */
 enum form {
 	FORM_CHANGE,	   /* =2x */
 	FORM_NAMED_CHANGE, /* NAME=2x */
@@ -219,12 +223,12 @@ int ts_emulate_edit_parse(const char *text, struct ts_emulate_edit *ret_edit, ch
 		while (*rest == ' ')
 			rest++;
 		if (parse_form(words[i].form, rest, &edit))
-			return say(ret_message, "what stands behind `%s` is not understood",
+			return say(ret_message, "the value after `%s` is not understood",
 				   words[i].word);
 		*ret_edit = edit;
 		return 0;
 	}
-	return say(ret_message, "`%.*s` is no edit", (int)(n < 40 ? n : 40), text);
+	return say(ret_message, "`%.*s` is not an edit", (int)(n < 40 ? n : 40), text);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -265,7 +269,7 @@ struct edit {
 	struct ts_emulate_program *program;
 	const struct ts_emulate_edit *edit;
 	const struct ts_emulate_names *names;
-	struct ts_state_map known; /* by number: does the name match */
+	struct ts_state_map known; /* by number of the name: whether the name matches the pattern */
 	uint64_t n_edited;
 	char *message;
 };
@@ -413,8 +417,8 @@ static bool is_launch(const struct ts_emulate_program *program, const struct ts_
 }
 
 /*
- * The calls in between belong to the group. The last call costs as much as a graph launch, the
- * others nothing.
+ * Makes one graph launch of n launches and of the calls between them. The last call costs as much
+ * as a graph launch; the other calls cost nothing.
  */
 static void group(struct edit *e, uint32_t first, uint32_t n)
 {
@@ -458,7 +462,8 @@ static int edit_graph(struct edit *e)
 	}
 	return e->n_edited ? 0
 			   : say(e->message,
-				 "graph: no thread launched two things without waiting between");
+				 "graph: no thread launched two operations without a wait between "
+				 "them");
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -490,8 +495,8 @@ static int edit_merge(struct edit *e)
 				move_stream(program, j, i, &e->n_edited);
 	return e->n_edited ? 0
 			   : say(e->message,
-				 "merge %llu,%llu: these are not two streams of a context, or the "
-				 "second one has nothing to do",
+				 "merge %llu,%llu: these are not two streams of one context, or "
+				 "the second stream has no operations",
 				 (unsigned long long)e->edit->first,
 				 (unsigned long long)e->edit->second);
 }
@@ -588,10 +593,11 @@ static int edit_split(struct edit *e)
 	for (uint32_t i = 0; !r && i < n; i++)
 		if (e->program->queues[i].stream == e->edit->first)
 			r = split_stream(e, i);
-	return r || e->n_edited
-		       ? r
-		       : say(e->message, "split %llu: there is no such stream, or it does nothing",
-			     (unsigned long long)e->edit->first);
+	return r || e->n_edited ? r
+				: say(e->message,
+				      "split %llu: the trace has no such stream, or the stream "
+				      "has no operations",
+				      (unsigned long long)e->edit->first);
 }
 
 /* ---- copies and devices ---------------------------------------------------------------------- */
@@ -670,8 +676,8 @@ static int edit_pinned(struct edit *e)
 					    (double)TS_EMULATE_MAX_NS);
 		else if (!pinned_ns(pinned, item, &ns))
 			return say(e->message,
-				   "pinned: the trace has no pinned copy of that direction to tell "
-				   "how fast they are; say it: pinned=25GB/s");
+				   "pinned: the trace has no pinned copy in that direction; give "
+				   "the rate, like pinned=25GB/s");
 		item->duration_ns = ts_emulate_less(item->duration_ns, ns);
 		if (item->flags & TS_EMULATE_ITEM_ASYNC && call->wait == TS_EMULATE_WAIT_OWN) {
 			call->wait = TS_EMULATE_WAIT_NONE;
@@ -680,10 +686,12 @@ static int edit_pinned(struct edit *e)
 		item->flags &= (uint8_t)~TS_EMULATE_ITEM_PAGEABLE;
 		e->n_edited++;
 	}
-	return e->n_edited ? 0 : say(e->message, "pinned: no copy from or to pageable memory");
+	return e->n_edited ? 0
+			   : say(e->message, "pinned: the trace has no copy from or to "
+					     "pageable memory");
 }
 
-/* Makes a separate engine for one kind of copy. */
+/* Gives one kind of copy an engine of its own. */
 static int part_engine(struct ts_emulate_program *program, uint32_t engine, uint32_t kind)
 {
 	struct ts_emulate_engine own = program->engines[engine];
@@ -723,14 +731,14 @@ static int edit_engines(struct edit *e)
 		if (!(program->engines[i].kinds & 1u << kind))
 			continue;
 		if (program->engines[i].kinds != 1u << kind) {
-			/* The loop reaches the new engine later. */
+			/* The new engine is the last of `engines`, so this loop visits it later. */
 			r = part_engine(program, i, kind);
 			continue;
 		}
 		program->engines[i].capacity = (uint32_t)e->edit->second;
 		e->n_edited++;
 	}
-	return r || e->n_edited ? r : say(e->message, "there is no copy in that direction");
+	return r || e->n_edited ? r : say(e->message, "the trace has no copy in that direction");
 }
 
 static uint64_t divide_up(uint64_t a, uint64_t b)
@@ -776,7 +784,8 @@ static int edit_multiprocessors(struct edit *e)
 			program->engines[i].capacity = (uint32_t)n;
 	return e->n_edited ? 0
 			   : say(e->message,
-				 "multiprocessors: the trace does not tell what a kernel takes");
+				 "multiprocessors: the trace lacks the number of blocks that "
+				 "fit on a multiprocessor");
 }
 
 static int apply(struct edit *e)
@@ -809,7 +818,7 @@ static int apply(struct edit *e)
 	case TS_EMULATE_MULTIPROCESSORS:
 		return edit_multiprocessors(e);
 	default:
-		return say(e->message, "edit %u is not known", e->edit->kind);
+		return say(e->message, "unknown edit %u", e->edit->kind);
 	}
 }
 

@@ -18,7 +18,8 @@
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
 /*
- * Limit of searched contexts that asked for one variable. A program has one or two on each device.
+ * Limit of contexts, among those that asked for a variable's address, that the search examines. A
+ * program has one or two contexts on each device.
  */
 #define MAX_CONTEXTS 256u
 
@@ -78,10 +79,10 @@ int ts_exec_function(struct ts_exec_objects *functions, struct ts_state_map *han
 
 	if (!operation->name)
 		return again(handles, TS_EXEC_HANDLE_FUNCTION, operation, io,
-			     "its kernel is not there");
+			     "the function derives from another function that the capture lacks");
 	function.module = ts_state_map_find(handles, TS_EXEC_HANDLE_MODULE, operation->parent);
 	if (function.module == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	r = ts_exec_objects_add(functions, &function, sizeof(function), &i);
 	return r ?: ts_state_map_set(handles, TS_EXEC_HANDLE_FUNCTION, operation->object, i);
 }
@@ -157,18 +158,20 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 	struct fatbin header;
 
 	if (image->n < sizeof(header))
-		return "it is too short";
+		return "too short";
 	memcpy(&header, image->bytes, sizeof(header));
 	if (header.magic == WRAPPER_MAGIC)
-		return "it is a wrapper, which holds addresses";
+		return "a fatbin wrapper, which holds addresses of the captured process";
 	if (header.magic == FATBIN_MAGIC)
 		return header.header_bytes < sizeof(header) || header.header_bytes > image->n ||
 				       header.bytes > image->n - header.header_bytes
-			       ? "it is longer than what was captured of it"
+			       ? "longer than its captured bytes"
 			       : NULL;
 	if (!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image))
-		return "it is longer than what was captured of it";
-	/* PTX text: ts_exec_program_content() adds a NUL. */
+		return "longer than its captured bytes";
+	/*
+	 * The image is PTX text. It needs no check, because ts_exec_program_content() adds a NUL.
+	 */
 	return NULL;
 }
 
@@ -224,7 +227,7 @@ static void drop_repeats(struct ts_exec_variables *variables)
 }
 
 /*
- * Tracks the module of each handle through the operations, as a replay does, without running them.
+ * Visits all operations without running them. Tracks the module of each handle, as a replay does.
  */
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program)

@@ -40,7 +40,7 @@ struct run {
 	struct ts_state_map kept_at; /* index by sequence number */
 	size_t n_kept, kept_capacity;
 	uint64_t kept_bytes;
-	uint64_t n_written; /* operations that count towards the next check point */
+	uint64_t n_written; /* operations so far that count towards the next check point */
 	uint64_t until_ns;  /* 0: no limit */
 	const volatile int *cancel;
 	const struct ts_row_operation *operation; /* the current operation */
@@ -67,8 +67,8 @@ static int note(struct run *run, enum ts_exec_result_kind kind,
 				     &run->report->first);
 
 	if (r == -E2BIG)
-		return refuse(run, "there are more results than can be kept: let there be fewer "
-				   "check points");
+		return refuse(run, "the replay has more results than it can keep; use fewer check "
+				   "points (--compare-every)");
 	return r;
 }
 
@@ -99,7 +99,7 @@ static int fetch(struct run *run, uint32_t number, size_t n_most)
 	if (r != TS_EXEC_E_CONTENT)
 		return r;
 	snprintf(run->report->text, sizeof(run->report->text),
-		 "its content is not in the trace, or not what it was");
+		 "the trace lacks the operation's data, or the data are damaged");
 	return TS_EXEC_E_REFUSED;
 }
 
@@ -136,7 +136,7 @@ static int do_result(struct run *run, const struct ts_row_operation *operation)
 	int r = 0, forgot;
 
 	if (at == TS_STATE_MAP_NONE)
-		return refuse(run, "it is the result of no copy");
+		return refuse(run, "the result belongs to no copy");
 	kept = &run->kept[at];
 	if (kept->bytes)
 		r = fetch(run, operation->content, MAX_CONTENT_BYTES);
@@ -161,7 +161,7 @@ static int operate(struct run *run, const struct ts_row_operation *operation, st
 						     : NULL;
 
 	if (operation->kind >= TS_OPERATION_COUNT)
-		return refuse(run, "it is of a kind that this version does not know");
+		return refuse(run, "this version does not know the operation's kind");
 	io->text = run->report->text;
 	return with ? with(run->state, operation, io) : 0;
 }
@@ -174,11 +174,11 @@ static int do_copy(struct run *run, const struct ts_row_operation *operation)
 	int r = 0;
 
 	if (!copy_bytes(operation, &n))
-		return refuse(run, "it is larger than any copy");
+		return refuse(run, "the size of the copy exceeds the limit");
 	if (operation->flags & TS_OPERATION_SRC_HOST) {
 		r = fetch(run, operation->content, n);
 		if (!r && run->content.n != n)
-			r = refuse(run, "its content has another length");
+			r = refuse(run, "the captured data have another size than the copy");
 		io.content = &run->content;
 	} else if (operation->flags & TS_OPERATION_DST_HOST) {
 		out = malloc(n);
@@ -229,8 +229,8 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 }
 
 /*
- * Each operation completes before the next begins. If an operation is refused, its findings are
- * still recorded.
+ * Runs an operation under the checks, and waits until it completes. If the executor refuses the
+ * operation, the findings so far are still recorded.
  */
 static int do_checked(struct run *run, const struct ts_row_operation *operation)
 {
@@ -410,7 +410,10 @@ static int run_in_order(struct run *run, struct ts_exec_order *order)
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
 		const struct ts_row_operation *operation = &program->operations[i];
 
-		/* After the last selected operation, only results of selected copies matter. */
+		/*
+		 * After the last selected operation, only the captured results of selected copies
+		 * are still needed.
+		 */
 		if (i >= program->end &&
 		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;

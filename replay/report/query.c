@@ -58,7 +58,10 @@ static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *momen
 	return ts_query_ns(query->reader, moment);
 }
 
-/* 0 is no limit. Nothing ends before the clock's first nanosecond, so a `to` of 0 becomes 1. */
+/*
+ * For the readers, 0 means no limit. A request for `to` = 0 becomes 1, because no row ends before
+ * the clock's first nanosecond.
+ */
 static int window(const struct query *query, const Ts__Rpc__Moment *from, const Ts__Rpc__Moment *to,
 		  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
@@ -69,7 +72,10 @@ static int window(const struct query *query, const Ts__Rpc__Moment *from, const 
 	return to && *ret_to_ns < *ret_from_ns ? TS_QUERY_E_WINDOW : 0;
 }
 
-/* Clock rows may lie before the trace's start, so only an explicit window excludes them. */
+/*
+ * Returns the start of a window. Clock rows may lie before the trace's start, so only an explicit
+ * `from` excludes them.
+ */
 static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
 {
 	return from && (from->ns || !from->from_start) ? from : NULL;
@@ -102,7 +108,9 @@ static bool is_outside(const struct query *query, uint64_t ns)
 {
 	struct ts_sbt_summary summary;
 
-	/* The end of an unfinished or truncated trace is unknown, so no instant is outside. */
+	/*
+	 * The end of an unfinished or truncated trace is unknown, so no instant counts as after it.
+	 */
 	if (ts_sbt_reader_state(query->reader) != TS_SBT_FINISHED ||
 	    ts_sbt_reader_summary(query->reader, 0, &summary))
 		return false;
@@ -381,7 +389,9 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 
 	if (!options->give || !options->no_memory)
 		return -EINVAL;
-	/* Query.body is a union of pointers, so query->state is the pointer of any body. */
+	/*
+	 * Query.body is a union of pointers, so query->state is NULL if any kind of body is NULL.
+	 */
 	if (!query->state)
 		return TS_QUERY_E_UNKNOWN;
 	r = run(&running, query);
@@ -399,7 +409,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 }
 
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
-		  const Ts__Rpc__Query *query, char ret_why[TS_QUERY_WHY_BYTES])
+		  char ret_why[TS_QUERY_WHY_BYTES])
 {
 	size_t n = TS_QUERY_WHY_BYTES;
 	char limit[TS_LIMIT_TEXT_BYTES];
@@ -408,35 +418,34 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		snprintf(ret_why, n, "the window ends before it begins");
 	else if (r == TS_QUERY_E_OUTSIDE)
 		snprintf(ret_why, n,
-			 "%.72s has nothing at that time: `tsctl info` tells how long it lasts",
+			 "%.72s holds nothing at that time; `tsctl info` prints its duration",
 			 path);
 	else if (r == TS_QUERY_E_TYPE)
-		snprintf(ret_why, n, "there is no type of row of such a name");
+		snprintf(ret_why, n, "no type of row has this name");
 	else if (r == TS_QUERY_E_UNKNOWN)
-		snprintf(ret_why, n, "this version does not know the question");
+		snprintf(ret_why, n, "this version does not know the query");
 	else if (r == TS_QUERY_E_MANY)
 		snprintf(ret_why, n,
-			 "the question asks for too much: at most %u parts of a timeline, at most "
-			 "%u lines of a list, at most %u rows by their length",
+			 "the query exceeds a limit: %u parts of a timeline, %u lines of a list, "
+			 "or %u rows by duration",
 			 MAX_PARTS, MAX_LISTED, TS_ROW_LONGEST_MAX);
 	else if (r == TS_E_GRAPH_NODES)
 		snprintf(ret_why, n,
-			 "%.72s holds more than %zu calls and operations there; take a part of it "
-			 "with --from and --to",
+			 "%.72s has more than %zu calls and operations; select a window with "
+			 "--from and --to",
 			 path, TS_GRAPH_MAX_NODES);
 	else if (ts_limit_text(r, error, limit))
 		snprintf(ret_why, n, "%.72s %s", path, limit);
 	else if (r == TS_SBT_E_NOT_SBT)
 		snprintf(ret_why, n, "%.72s is no trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
-		snprintf(ret_why, n, "%.72s is of a version that cannot be read: %s", path,
+		snprintf(ret_why, n, "%.72s has a version that this program cannot read: %s", path,
 			 error->text);
 	else if (r > 0 && error->code == r)
 		snprintf(ret_why, n, "%.72s is damaged at byte %" PRIu64 ": %s", path, error->off,
 			 error->text);
 	else if (r > 0)
-		snprintf(ret_why, n, "%.72s cannot be read: error %d, which nothing explains", path,
-			 r);
+		snprintf(ret_why, n, "cannot read %.72s: unknown error %d", path, r);
 	else
 		snprintf(ret_why, n, "cannot read %.72s: %s", path, strerror(-r));
 }

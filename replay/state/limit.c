@@ -44,7 +44,7 @@ bool ts_limit_text(int r, const struct ts_sbt_error *error, char ret_text[TS_LIM
 	if (r == TS_SBT_E_LIMIT) {
 		bool is_said = error && error->code == r && *error->text;
 
-		snprintf(ret_text, TS_LIMIT_TEXT_BYTES, "is larger than what can be read%s%s; %s",
+		snprintf(ret_text, TS_LIMIT_TEXT_BYTES, "is too large to read%s%s; %s",
 			 is_said ? ": " : "", is_said ? error->text : "", remedy);
 		return true;
 	}

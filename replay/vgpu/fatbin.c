@@ -138,15 +138,15 @@ int ts_vgpu_fatbin_ptx(const void *fatbin, unsigned cc, char **ret_text, char *m
 	if (!best_payload) {
 		if (newest)
 			snprintf(message, message_bytes,
-				 "its PTX is for compute capability %u.%u, the device has %u.%u",
+				 "the image has PTX for compute capability %u.%u, the device has "
+				 "%u.%u",
 				 newest / 10, newest % 10, cc / 10, cc % 10);
 		else
-			snprintf(
-				message, message_bytes,
-				n_machine
-					? "it holds machine code (SASS) only; build it with PTX, "
-					  "as -arch=compute_75 or -gencode arch=compute_75,code=compute_75"
-					: "it holds no code");
+			snprintf(message, message_bytes,
+				 n_machine ? "the image holds machine code (SASS) only; compile it "
+					     "with PTX, like -arch=compute_75 or -gencode "
+					     "arch=compute_75,code=compute_75"
+					   : "the image holds no code");
 		if (newest)
 			return TS_VGPU_MODULE_E_NEWER;
 		return n_machine ? TS_VGPU_MODULE_E_NO_PTX : -ENODATA;

@@ -134,12 +134,12 @@ static const struct ts_vgpu_shape *shape_find(const char *key, size_t n)
 /* ---- settings -------------------------------------------------------------------------------- */
 
 const char *const ts_vgpu_spec_help =
-	"  multiprocessors=66    mhz=1000            the compute engine\n"
-	"  h2d-engines=2         d2h-engines=2       copies at once, there and back\n"
-	"  link=25GB/s           memory=2TB/s        rates: of copies to and from the host\n"
-	"                                            that are pinned, of the device's memory\n"
-	"  launch-latency=5us    call-time=3us       from a call to the start of what it asks\n"
-	"                                            for; what such a call takes on the host\n";
+	"  multiprocessors=66    mhz=1000            compute engine: size, clock\n"
+	"  h2d-engines=2         d2h-engines=2       copy engines: to device, to host\n"
+	"  link=25GB/s           memory=2TB/s        rate of pinned copies between host\n"
+	"                                            and device; rate of device memory\n"
+	"  launch-latency=5us    call-time=3us       time from a call to the start of its\n"
+	"                                            operation; host time of the call\n";
 
 struct unit {
 	const char *text;
@@ -235,11 +235,10 @@ static int setting_parse(const char *text, size_t n, struct ts_vgpu_shape *chang
 			*(uint64_t *)((char *)changed + setting->at) = value;
 		return 0;
 	}
-	snprintf(
-		message, message_bytes,
-		"virtual GPU spec: '%.*s' is no setting, or no value for it (like multiprocessors=66, "
-		"link=25GB/s, call-time=3us)",
-		(int)(n < 64 ? n : 64), text);
+	snprintf(message, message_bytes,
+		 "virtual GPU spec: '%.*s' is not a setting, or its value is invalid (like "
+		 "multiprocessors=66, link=25GB/s, call-time=3us)",
+		 (int)(n < 64 ? n : 64), text);
 	return -EINVAL;
 }
 
@@ -264,7 +263,8 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 
 	if (!shape) {
 		snprintf(message, message_bytes,
-			 "virtual GPU spec: no shape '%.*s' (there are h200, small, ideal)",
+			 "virtual GPU spec: unknown shape '%.*s' (the shapes are h200, small, "
+			 "ideal)",
 			 (int)(n_key < 64 ? n_key : 64), text);
 		return -EINVAL;
 	}
@@ -282,7 +282,9 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 		}
 	}
 	if (spec->n_devices + count > TS_VGPU_MAX_DEVICES) {
-		snprintf(message, message_bytes, "virtual GPU spec: more than %d devices",
+		snprintf(message, message_bytes,
+			 "virtual GPU spec: more than %d devices, which is "
+			 "the limit",
 			 TS_VGPU_MAX_DEVICES);
 		return -EINVAL;
 	}

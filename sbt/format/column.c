@@ -16,7 +16,7 @@
 /* Numbers that are split into planes at a time. */
 #define SOME_ROWS 256u
 
-/* One or two stores serve most differences; the loop serves the rest. */
+/* Most differences need one or two bytes; the loop stores longer ones. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	if (value < 0x80) {
@@ -290,7 +290,7 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 	uint64_t n_values = header->n_values, n_bytes = header->n_bytes;
 
 	if (!header->width || header->width > TS_SBT_MAX_WIDTH)
-		return "a width that is out of bounds";
+		return "a width outside its bounds";
 	switch (header->encoding) {
 	case TS_SBT_RAW:
 		return n_bytes == n_values * header->width ? NULL : "plain values of a wrong size";
@@ -303,7 +303,7 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 		return "an unknown encoding";
 	}
 	if (header->width != 1 && header->width != 2 && header->width != 4 && header->width != 8)
-		return "residuals of a width that is no integer's";
+		return "residuals whose width is not 1, 2, 4 or 8";
 	if (header->predictor >= TS_SBT_PREDICTOR_COUNT)
 		return "an unknown predictor";
 	if (header->trend > TS_SBT_MAX_TREND)
@@ -406,12 +406,12 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 			to[residuals->exception - from] += residuals->high;
 			next_exception(residuals, residuals->exception + 1);
 		}
-		return residuals->p ? NULL : "exceptions that are none";
+		return residuals->p ? NULL : "invalid exceptions";
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		residuals->p = varint_get(residuals->p, residuals->end, &number);
 		if (ts_unlikely(!residuals->p))
-			return "a number that does not end";
+			return "a number without an end";
 		to[i] = ts_unzigzag(number);
 	}
 	return NULL;
@@ -452,5 +452,5 @@ void ts_plane_to_index(const uint8_t *plane, uint32_t n, uint16_t *to, uint16_t 
 
 const char *ts_residuals_finish(const struct ts_residuals *residuals)
 {
-	return residuals->p == residuals->end ? NULL : "bytes left over";
+	return residuals->p == residuals->end ? NULL : "bytes after its last value";
 }

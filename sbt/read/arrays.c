@@ -140,7 +140,8 @@ int ts_sbt_arrays_new(struct ts_sbt_reader *reader, size_t i, uint64_t columns,
 	int r;
 
 	if (i >= reader->n_blocks)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
+					  "the trace has no block of this number");
 	schema = ts_row_schema(reader->blocks[i].type);
 	if (!schema)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, reader->blocks[i].off,

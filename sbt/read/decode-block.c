@@ -16,7 +16,7 @@
 const char *ts_block_header_check(const struct ts_sbt_block_header *header)
 {
 	if (header->magic != TS_SBT_BLOCK_MAGIC)
-		return "no block begins here";
+		return "no block starts at this offset";
 	if (header->checksum != ts_crc32c(header, offsetof(struct ts_sbt_block_header, checksum)))
 		return "a block header's checksum is wrong";
 	if (header->n_rows > TS_SBT_MAX_ROWS)
@@ -68,7 +68,7 @@ int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header 
 	size_t n;
 
 	if (header->raw_bytes > max_raw_bytes(header, is_newer)) {
-		*ret_why = "a block is larger than its rows can be";
+		*ret_why = "a block is larger than the largest size of its rows";
 		return TS_SBT_E_CORRUPT;
 	}
 
@@ -291,7 +291,7 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 	}
 	if ((column->predictor != TS_SBT_NONE && !is_last) ||
 	    (is_last && column->base != column->id) || column->key || column->trend)
-		return "a list has a prediction that it cannot have";
+		return "a list has a prediction that is invalid for lists";
 	ts_residuals_init(&residuals, column, bytes);
 	for (uint32_t i = 0; i < n; i++, values += width) {
 		why = ts_residuals_next(&residuals, &number, 1);
@@ -301,7 +301,7 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 		if (!ts_column_store(values, &value, 1, (uint16_t)width, false))
 			return "a number does not fit its list";
 	}
-	return ts_residuals_finish(&residuals) ? "a list has bytes left over" : NULL;
+	return ts_residuals_finish(&residuals) ? "a list has bytes after its last value" : NULL;
 }
 
 int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, uint16_t id,
@@ -327,7 +327,7 @@ int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, 
 	if (!why && (uint64_t)column.n_values * width > TS_SBT_MAX_RAW_BYTES)
 		why = "a list is too long";
 	if (!why && found && ts_column_header_check(&column))
-		why = "a list's column has an encoding that is unknown, or a wrong size";
+		why = "a list's column has an unknown encoding or a wrong size";
 	if (!why) {
 		values = malloc(column.n_values ? (size_t)column.n_values * width : 1);
 		if (!values)

@@ -25,7 +25,11 @@ struct entry {
 	const uint8_t *bytes;
 	uint64_t *values; /* decoded values of an 8-byte column */
 	bool present;
-	bool is_base; /* of another column: decoded to an array, whatever its encoding */
+	/*
+	 * the column is the base of another column: it is decoded to an array, whatever its
+	 * encoding
+	 */
+	bool is_base;
 };
 
 struct decoding {
@@ -113,7 +117,8 @@ static int read_directory(struct decoding *d, const struct ts_sbt_block_header *
 		if (why)
 			return bad(d, entry, why);
 	}
-	return pos == header->raw_bytes ? 0 : bad_block(d, "a block has bytes left over");
+	return pos == header->raw_bytes ? 0
+					: bad_block(d, "a block has bytes after its last column");
 }
 
 static int check_index(struct decoding *d, int run)
@@ -132,11 +137,11 @@ static int check_index(struct decoding *d, int run)
 		return bad(d, entry, "more items than rows");
 	if ((header->predictor != TS_SBT_NONE && header->predictor != TS_SBT_GROUPED) ||
 	    header->trend)
-		return bad(d, entry, "a prediction that an index cannot have");
+		return bad(d, entry, "a prediction that is invalid for an index");
 	if (header->predictor == TS_SBT_GROUPED &&
 	    (header->key != TS_SBT_COLUMN_PLACE || run != TS_PLAN_SITE ||
 	     !d->indices[TS_PLAN_PLACE].present))
-		return bad(d, entry, "a key that is not there");
+		return bad(d, entry, "a key column that the block lacks");
 	d->n_items[run] = header->base + 1u;
 	return 0;
 }
@@ -148,9 +153,17 @@ static bool is_index_there(const struct decoding *d, uint16_t id)
 	return !id || (run >= 0 && d->indices[run].present);
 }
 
+/* Returns true if the column is predicted from the last values of another column. */
+static bool is_last_of(const struct entry *entry, const struct entry *base)
+{
+	return is_stored_as_residuals(entry) && entry->header.predictor == TS_SBT_LAST &&
+	       entry->header.base == base->header.id;
+}
+
 /*
  * Checks that the base of a prediction is decoded before the column. The base is the column itself
- * or an earlier one; a start may also be predicted from the ends of earlier rows.
+ * or an earlier one; a start may also be predicted from the ends of earlier rows, if these are not
+ * predicted from the starts of earlier rows.
  */
 static int check_prediction(struct decoding *d, unsigned c)
 {
@@ -162,11 +175,11 @@ static int check_prediction(struct decoding *d, unsigned c)
 	if (!is_stored_as_residuals(entry))
 		return 0;
 	if (header->predictor == TS_SBT_GROUPED)
-		return bad(d, entry, "a prediction that only an index can have");
+		return bad(d, entry, "a prediction that is valid only for an index");
 	if ((!indexed && !is_index_there(d, header->key)) || !is_index_there(d, header->context))
-		return bad(d, entry, "a key that is not there");
+		return bad(d, entry, "a key column that the block lacks");
 	if (indexed && (header->trend || header->predictor == TS_SBT_COLUMN))
-		return bad(d, entry, "a prediction that indexed values cannot have");
+		return bad(d, entry, "a prediction that is invalid for indexed values");
 	if (header->predictor == TS_SBT_NONE ||
 	    (header->predictor == TS_SBT_LAST && header->base == header->id))
 		return 0;
@@ -174,9 +187,9 @@ static int check_prediction(struct decoding *d, unsigned c)
 	if (indexed || base < 0 || !d->entries[base].present ||
 	    d->entries[base].header.width != 8 ||
 	    d->entries[base].header.flags & TS_SBT_COLUMN_INDEXED ||
-	    ((unsigned)base >= c &&
-	     !(header->predictor == TS_SBT_LAST && c == 0 && base == 1 && d->schema->has_end)))
-		return bad(d, entry, "a base that it cannot be predicted from");
+	    ((unsigned)base >= c && !(is_last_of(entry, &d->entries[1]) && c == 0 &&
+				      d->schema->has_end && !is_last_of(&d->entries[1], entry))))
+		return bad(d, entry, "an invalid base of its prediction");
 	d->entries[base].is_base = true;
 	return 0;
 }
@@ -197,7 +210,7 @@ static int check_column(struct decoding *d, unsigned c)
 		int run = run_of_id(header->key);
 
 		if (run < 0 || !d->indices[run].present || ts_plan_run_of(&d->plan, c) != run)
-			return bad(d, entry, "an index that it cannot have");
+			return bad(d, entry, "an invalid index");
 		want = d->n_items[run];
 	}
 	if (header->n_values != want)
@@ -257,7 +270,7 @@ static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *t
 	if (header->encoding == TS_SBT_PLANES && header->n_planes == 1 && header->n_bytes == n &&
 	    !(header->flags & TS_SBT_COLUMN_CENTRED)) {
 		ts_plane_to_index(entry->bytes, n, to, &highest);
-		return highest > header->base ? "an index that is too high" : NULL;
+		return highest > header->base ? "an index above its highest value" : NULL;
 	}
 	if (header->encoding == TS_SBT_RAW && n)
 		memcpy(to, entry->bytes, n * sizeof(*to));
@@ -277,7 +290,7 @@ static const char *read_index(const struct entry *entry, uint32_t n, uint16_t *t
 	if (!why && is_stored_as_residuals(entry))
 		why = ts_residuals_finish(&residuals);
 	if (!why && (all > UINT16_MAX || highest_of(to, n) > header->base))
-		why = "an index that is too high";
+		why = "an index above its highest value";
 	return why;
 }
 
@@ -378,7 +391,8 @@ static int decode_residuals(struct decoding *d, const struct entry *entry, uint8
 						header->width, is_signed);
 	}
 	if (!why)
-		why = fits ? ts_residuals_finish(&residuals) : "a number that does not fit it";
+		why = fits ? ts_residuals_finish(&residuals)
+			   : "a number that is too large for its width";
 	return why ? bad(d, entry, why) : 0;
 }
 

@@ -138,7 +138,8 @@ int ts_sbt_reader_blob(struct ts_sbt_reader *reader, uint32_t session, uint32_t 
 	if (blob)
 		blobs = ts_sbt_table_floor(&reader->blobs, (uint64_t)session << 32 | blob);
 	if (!blobs || blobs->session != session || blob - blobs->first_id >= blobs->n_rows)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no blob %u", blob);
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "the trace has no blob %u",
+					  blob);
 	r = load(reader, blobs);
 	if (r)
 		return r;

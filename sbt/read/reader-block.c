@@ -13,7 +13,8 @@
 
 #include "sbt/read/reader-internal.h"
 
-#define DECODE_ROWS 512u /* at a time: the columns of these rows fit the cache */
+/* rows that are decoded at a time: their columns fit into the CPU's cache */
+#define DECODE_ROWS 512u
 
 int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
 		       ...)
@@ -120,7 +121,7 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	if (!why) {
 		ts_block_describe(&header, block->off, &described);
 		if (memcmp(&described, block, sizeof(described)))
-			why = "a block differs from what the index says of it";
+			why = "a block differs from its entry in the index";
 	}
 	if (why)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, block->off, "%s", why);
@@ -152,7 +153,8 @@ int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows
 	const struct ts_row_schema *schema;
 
 	if (i >= reader->n_blocks)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
+					  "the trace has no block of this number");
 	schema = ts_row_schema(reader->blocks[i].type);
 	if (!schema)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, reader->blocks[i].off,
@@ -174,7 +176,8 @@ int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes
 
 	if (i >= reader->n_blocks ||
 	    (reader->blocks[i].type != TS_ROW_STATE && reader->blocks[i].type != TS_ROW_STATE_HEAD))
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no such block");
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
+					  "the trace has no block of this number");
 	r = ts_sbt_reader_load(reader, i, &header, &raw);
 	if (r)
 		return r;
@@ -187,7 +190,7 @@ int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes
 		sum += ((const uint32_t *)lengths)[k];
 	if (n != header.n_rows || sum != n_bytes)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off,
-					  "items and their lengths do not fit");
+					  "the lengths of the items do not match their bytes");
 	*ret_bytes = ts_take_ptr(bytes);
 	*ret_lengths = ts_take_ptr(lengths);
 	*ret_n = n;
@@ -230,8 +233,10 @@ const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32
 		offsets[i] = (uint32_t)at;
 		at += (uint64_t)lengths[i] + gap;
 		if (at > (uint64_t)n_values + (uint64_t)gap * n_rows)
-			return "lengths do not add up";
+			return "the sum of the lengths does not match the list";
 	}
 	offsets[n_rows] = (uint32_t)at;
-	return at == (uint64_t)n_values + (uint64_t)gap * n_rows ? NULL : "lengths do not add up";
+	return at == (uint64_t)n_values + (uint64_t)gap * n_rows
+		       ? NULL
+		       : "the sum of the lengths does not match the list";
 }

@@ -183,7 +183,10 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	return 0;
 }
 
-/* The row is untrusted: it must lie where it claims to lie, behind the carried blocks. */
+/*
+ * Reads the `part` row. The row is untrusted: its block must be where the row claims it is, after
+ * the carried blocks.
+ */
 static int take_part(struct ts_sbt_reader *reader, size_t i)
 {
 	ts_cleanup(ts_freep) struct ts_row_part *rows = NULL;
@@ -370,7 +373,7 @@ static int find_list(struct ts_sbt_reader *reader, bool is_stack, uint32_t sessi
 		list = ts_sbt_table_floor(is_stack ? &reader->stacks : &reader->strings,
 					  key_of(session, id));
 	if (!list || list->session != session || id - list->first_id >= list->n_rows)
-		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "no %s %u",
+		return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0, "the trace has no %s %u",
 					  is_stack ? "stack" : "string", id);
 	r = load_list(reader, list, is_stack);
 	if (r)

@@ -141,7 +141,7 @@ static int join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before, siz
 	for (size_t i = 0; i < n_before; i++)
 		if (!ts_sbt_reader_is_before(before[i], i ? before[i - 1] : reader))
 			return ts_sbt_reader_fail(reader, TS_SBT_E_NOT_FOUND, 0,
-						  "a file is not the one before");
+						  "a file is not the part before the next file");
 	n = list_all(NULL, NULL, reader, before, n_before);
 	if (n > TS_SBT_MAX_BLOCKS)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "more than %u blocks",

@@ -54,7 +54,7 @@ int ts_sbt_check_file_header(int fd, uint64_t file_bytes, struct ts_sbt_file_hea
 		return header_error(ret_error, TS_SBT_E_NOT_SBT, 0, "not a trace file");
 	if (memcmp(header.magic, TS_SBT_FILE_MAGIC, sizeof(header.magic)))
 		return header_error(ret_error, TS_SBT_E_NOT_SBT, 4,
-				    "a trace file that was damaged by a transfer in text mode");
+				    "a transfer in text mode damaged the trace file");
 	if (header.checksum != ts_crc32c(&header, offsetof(struct ts_sbt_file_header, checksum)))
 		return header_error(ret_error, TS_SBT_E_NOT_SBT, 0,
 				    "the file header's checksum is wrong");
@@ -264,8 +264,8 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 }
 
 /*
- * TS_SBT_E_NOT_FOUND: the index is missing or invalid, and the caller scans. TS_SBT_E_LIMIT: there
- * are too many blocks, and a scan would find as many.
+ * Reads the index. TS_SBT_E_NOT_FOUND: the index is missing or invalid, so the caller scans the
+ * file. TS_SBT_E_LIMIT: there are too many blocks; a scan would find as many.
  */
 static int read_index(struct ts_sbt_reader *reader)
 {
@@ -351,7 +351,8 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 	else if (S_ISDIR(st.st_mode))
 		r = ts_sbt_reader_fail(reader, -EISDIR, 0, "a directory");
 	else if (lseek(fd, 0, SEEK_CUR) < 0)
-		r = ts_sbt_reader_fail(reader, -errno, 0, "not a file that can be read anywhere");
+		r = ts_sbt_reader_fail(reader, -errno, 0,
+				       "the file does not support reads at any offset");
 	else if (!reader->zstd)
 		r = ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory");
 	if (!r)

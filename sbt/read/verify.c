@@ -119,12 +119,12 @@ static const char *check_ids(const struct verifier *v, const struct ts_row_schem
 		const struct ts_column *column = &schema->columns[c];
 
 		if (column->role == TS_ROLE_STRING && ts_column_get(column, row) > v->n_strings)
-			return "a row refers to a string that is not there";
+			return "a row refers to a string that the trace lacks";
 		if (column->role == TS_ROLE_STACK && ts_column_get(column, row) > ids->n_stacks)
-			return "a row refers to a stack that is not there";
+			return "a row refers to a stack that the trace lacks";
 		if (column->role == TS_ROLE_THREAD && schema->is_event &&
 		    ts_column_get(column, row) > ids->n_threads)
-			return "a row refers to a thread that is not there";
+			return "a row refers to a thread that the trace lacks";
 	}
 	return NULL;
 }
@@ -136,11 +136,11 @@ static const char *take_definition(struct session_ids *ids, unsigned type, uint3
 	if (type == TS_ROW_SESSION) {
 		ids->known = true;
 		if (((const struct ts_row_session *)row)->session != session)
-			return "a session's row lies in another's block";
+			return "the row of a session lies in a block of another session";
 	}
 	if (type == TS_ROW_THREAD &&
 	    ((const struct ts_row_thread *)row)->thread != ++ids->n_threads)
-		return "threads are not numbered one after the other";
+		return "the numbers of threads are not consecutive";
 	return NULL;
 }
 
@@ -198,7 +198,7 @@ static const char *check_sums(const struct ts_row_schema *schema,
 	if (!schema->is_event || !header->n_rows)
 		return header->earliest_ns || header->latest_ns || header->duration_ns ||
 				       header->amount_bytes
-			       ? "a block has sums of nothing"
+			       ? "a block without events has sums"
 			       : NULL;
 	if (header->earliest_ns != sums->earliest_ns || header->latest_ns != sums->latest_ns)
 		return "a block's times differ from its rows'";
@@ -236,13 +236,13 @@ static const char *check_group(struct verifier *v, int kind, const uint8_t *rows
 	struct facts *facts;
 
 	if (block >= v->n_blocks)
-		return "a summary is of a block that does not lie before it";
+		return "a summary refers to a block that does not precede it";
 	facts = (struct facts *)(void *)v->all_facts.bytes + block;
 	if (facts->summed_up & 1u << kind)
-		return "a block is summed up twice";
+		return "a block has two summaries";
 	facts->summed_up |= (uint8_t)(1u << kind);
 	if (!ts_row_is_event(((const struct ts_sbt_block *)(void *)v->blocks.bytes)[block].type))
-		return "a summary is of a block that is not of events";
+		return "a summary refers to a block without events";
 	if (facts->known &&
 	    (n != facts->n[kind] || ts_summary_checksum(kind, rows, n) != facts->checksums[kind]))
 		return "a summary differs from its block's rows";
@@ -356,9 +356,9 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 	if (n_lengths != header->n_rows || (is_stack && n_flags != header->n_rows))
 		*ret_why = "a list has the wrong number of lengths";
 	else if (sum != n_values)
-		*ret_why = "lengths do not add up";
+		*ret_why = "the sum of the lengths does not match the list";
 	else if (header->first_id != defined + 1 && !v->definitions_broken)
-		*ret_why = "a list does not follow on the one before";
+		*ret_why = "a list does not continue the list before it";
 	defined = (uint64_t)header->first_id + header->n_rows - 1;
 	if (is_stack)
 		ids->n_stacks = defined > UINT32_MAX ? UINT32_MAX : (uint32_t)defined;
@@ -382,7 +382,7 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 	for (uint32_t i = 0; i < n; i++)
 		sum += ((const uint32_t *)lengths)[i];
 	if (n != header->n_rows || sum != n_bytes)
-		*ret_why = "items and their lengths do not fit";
+		*ret_why = "the lengths of the items do not match their bytes";
 	return 0;
 }
 
@@ -412,14 +412,14 @@ static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *hea
 	if (n_lengths != header->n_rows || n_hashes != 2 * (uint64_t)header->n_rows)
 		*ret_why = "a list has the wrong number of lengths";
 	else if (sum != n_bytes)
-		*ret_why = "lengths do not add up";
+		*ret_why = "the sum of the lengths does not match the list";
 	else if (ids->n_blobs && header->first_id != ids->n_blobs + 1 && !v->definitions_broken)
-		*ret_why = "a list does not follow on the one before";
+		*ret_why = "a list does not continue the list before it";
 	for (uint32_t i = 0; !*ret_why && i < n_lengths; i++) {
 		struct ts_hash128 hash = ts_hash128(bytes + at, lengths[i]);
 
 		if (hash.a != hashes[2 * (size_t)i] || hash.b != hashes[2 * (size_t)i + 1])
-			*ret_why = "a blob is not what its hash says";
+			*ret_why = "a blob differs from its hash";
 		at += lengths[i];
 	}
 	ids->n_blobs = defined > UINT32_MAX ? UINT32_MAX : (uint32_t)defined;
@@ -443,7 +443,7 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 
 	ids = session_ids(v, header->session, &r);
 	if (!ids) {
-		*ret_why = "a session's number is out of bounds";
+		*ret_why = "a session number is outside its bounds";
 		return r;
 	}
 	if (schema) {
@@ -460,7 +460,7 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 		r = r < 0 ? r : 0;
 	}
 	if (!r && !*ret_why && header->session && !ids->known && !v->definitions_broken)
-		*ret_why = "a block belongs to a session that is not there";
+		*ret_why = "a block belongs to a session that the trace lacks";
 	return r;
 }
 
@@ -506,7 +506,7 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 		if (!ts_block_checksum_ok(header, stored))
 			why = "a block's checksum is wrong";
 		else if (header->flags & TS_SBT_BLOCK_REQUIRED)
-			why = "a block that must be understood is of an unknown type";
+			why = "a required block has an unknown type";
 	} else {
 		r = ts_block_payload(v->zstd, header, v->is_newer, stored, &raw, &why);
 		if (!r)
@@ -531,7 +531,7 @@ static int list_block(struct verifier *v, const struct ts_sbt_block_header *head
 		return 0;
 	}
 	if (v->index_off)
-		found(v, TS_SBT_E_CORRUPT, off, "a block lies behind the index");
+		found(v, TS_SBT_E_CORRUPT, off, "a block lies after the index");
 	if (v->n_blocks == TS_SBT_MAX_BLOCKS) {
 		if (!v->list_broken)
 			found(v, TS_SBT_E_LIMIT, off, "more than %u blocks", TS_SBT_MAX_BLOCKS);
@@ -564,12 +564,12 @@ static int check_end(struct verifier *v, uint64_t off, bool *ret_is_end)
 	else if (marker.index_off != (v->index_off ? v->index_off : off) && !v->list_broken)
 		found(v, TS_SBT_E_CORRUPT, off + 8, "the end marker does not point at the index");
 	else if ((marker.n_blocks != v->n_blocks || v->n_entries != v->n_blocks) && !v->list_broken)
-		found(v, TS_SBT_E_CORRUPT, off + 32, "the index lists another number of blocks");
+		found(v, TS_SBT_E_CORRUPT, off + 32, "the index has a wrong number of blocks");
 	else
 		v->report.state = TS_SBT_FINISHED;
 	if (off + sizeof(marker) != v->file_bytes)
 		found(v, TS_SBT_E_CORRUPT, off + sizeof(marker),
-		      "something follows the end marker");
+		      "the file has bytes after the end marker");
 	return 0;
 }
 
@@ -582,7 +582,7 @@ static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 		return r;
 	if (r == TS_SBT_E_LIMIT)
 		found(v, r, off + 8,
-		      "too much looks like blocks: the search for the next was given up");
+		      "the search for the next block ended at its limit of candidates");
 	*ret_off = v->file_bytes;
 	return 0;
 }

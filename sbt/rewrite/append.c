@@ -132,7 +132,7 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 		return r;
 	if (append->reader->state != TS_SBT_FINISHED || !append->reader->has_index)
 		return set_error(ret_error, TS_SBT_E_CORRUPT, append->reader->whole_bytes,
-				 "its end is missing: `tsctl repair` makes one");
+				 "its end is missing; `tsctl repair` writes it");
 	r = look_at_blocks(append);
 	append->first_pending = append->last_string + 1;
 	if (getrandom(&seed, sizeof(seed), 0) < 0)

@@ -184,11 +184,11 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
 	if (!r)
 		return set_error(ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,
-				 "damage in the middle, with whole blocks after it: not cut off");
+				 "the damage lies before whole blocks, so the file is not cut");
 	if (r == TS_SBT_E_LIMIT)
 		return set_error(
 			ret_error, r, reader->whole_bytes,
-			"damage with too much behind it that looks like blocks: not cut off");
+			"the damage lies before too many candidates for blocks, so the file is not cut");
 	if (r < 0)
 		return set_error(ret_error, r, reader->whole_bytes, strerror(-r));
 	r = make_end(reader, n, end, &made);

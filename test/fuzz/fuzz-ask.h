@@ -40,5 +40,5 @@ static inline void ts_fuzz_ask(struct ts_sbt_reader *reader, const Ts__Rpc__Quer
 	int r = ts_query_run(reader, 0, query, &options, &end);
 
 	if (r)
-		ts_query_why("a trace", r, ts_sbt_reader_error(reader), query, why);
+		ts_query_why("a trace", r, ts_sbt_reader_error(reader), why);
 }

@@ -79,7 +79,7 @@ class Replay(harness.Case):
             os.unlink(path)
         # What a capture cannot tell is named.
         path = self.capture(program + ['again'])
-        self.assertEqual(self.replay(path)[1][0]['unsupported'], ['cuMemMap of memory that was mapped before'])
+        self.assertEqual(self.replay(path)[1][0]['unsupported'], ['a second cuMemMap of the same memory'])
 
     def test_graph(self):
         self.check_app('graph', '5')
@@ -142,7 +142,7 @@ class Replay(harness.Case):
             result = harness.tsctl('replay', '--on', 'vgpu', '--json', path, env=harness.environment(TRACESMITH_VGPU_THREADS=threads))
             session = json.loads(result.out)
             self.assertEqual((result.status, session['verdict'], session['refusal']['kind']), (DIFFERS, 'differs', 'sync'), result)
-            self.assertIn('in kernel waits. Nothing in the replay writes it', session['refusal']['why'])
+            self.assertIn('in kernel waits. No operation of the replay writes this memory', session['refusal']['why'])
 
     def test_a_copy_of_the_file_elsewhere(self):
         path = self.capture([harness.app('saxpy', 'driver')])
@@ -250,14 +250,14 @@ class Replay(harness.Case):
         """The program goes on; what was captured before is done again; what it was and what it took is told."""
         result, path = self.record([harness.app('pipeline', 'driver'), '5'], '--vgpu=small', '--capture', 'replay:256K')
         self.assertEqual((result.status, result.out), (0, 'pipeline: 5 rounds of 4 buffers\n'), result)
-        self.assertRegex(result.err, r'; captured [0-9.]+ KiB in .* of its threads\' time; CAPTURE ENDED EARLY: its limit of bytes was reached\n$')
+        self.assertRegex(result.err, r'; captured [0-9.]+ KiB in .* of its threads\' time; CAPTURE ENDED EARLY: the capture reached its limit of bytes\n$')
         traced = harness.Trace(path)
         self.assertEqual(traced.counts['kernel'], self.truth().n_launches())
         capture = traced.info['sessions'][0]['capture']
         self.assertTrue(0 < capture['bytes'] <= 256 << 10 and capture['ns'] > 0, capture)
         status, (session,), result = self.replay(path)
         self.assertEqual(status, SAME, result)
-        self.assertEqual(session['ended'], 'the limit of 262144 bytes was reached')
+        self.assertEqual(session['ended'], 'the capture reached its limit of 262144 bytes')
         self.assertGreater(session['operations'], 20)
 
     def test_a_killed_program(self):

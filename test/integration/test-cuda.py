@@ -15,7 +15,7 @@ import harness
 SAME, NONDETERMINISTIC, BAD, DIFFERS = 0, 1, 2, 3
 ENDLESS = os.path.join(harness.SOURCE, 'test', 'apps', 'endless.py')
 VERDICTS = (SAME, NONDETERMINISTIC, BAD, DIFFERS)
-SAID = 'runs the code that is in'
+SAID = 'runs the code of the trace'
 
 
 def variables(session):
@@ -211,9 +211,9 @@ class Cuda(harness.Case):
         for options, env, said in (
                 (('--check', 'all'), {}, 'requires `--on vgpu'), (('--schedules', '2'), {}, 'requires `--on vgpu'),
                 (('--debug',), {}, 'requires `--on vgpu'), (('--what-if', 'host=2x'), {}, 'requires `--on emulate'),
-                ((), {}, 'libcuda.so.1 is not there'), ((), {'LD_LIBRARY_PATH': nothing}, 'libcuda.so.1 has no cuDriverGetVersion')):
+                ((), {}, 'cannot load libcuda.so.1'), ((), {'LD_LIBRARY_PATH': nothing}, 'libcuda.so.1 has no cuDriverGetVersion')):
             result = harness.tsctl('replay', '--on', 'cuda', *options, path, env=harness.environment(**env))
-            if said == 'libcuda.so.1 is not there' and SAID in result.err:
+            if said == 'cannot load libcuda.so.1' and SAID in result.err:
                 continue  # A driver is installed here.
             self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
             self.assertIn(said, result.err)
@@ -229,7 +229,7 @@ class Cuda(harness.Case):
                     'int cuGetErrorString(int r, const char **t) { *t = getenv("CUDA_CACHE_DISABLE"); return 0; }\n')
         result = harness.tsctl('replay', '--on', 'cuda', path, env=harness.environment(LD_LIBRARY_PATH=nothing))
         self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
-        self.assertIn('there is no device to replay on: libcuda.so.1 says: 1 (error 100)', result.err)  # Nothing of the trace stays in the driver's cache.
+        self.assertIn('no GPU to replay on: libcuda.so.1 reports: 1 (error 100)', result.err)  # Nothing of the trace stays in the driver's cache.
 
     def test_what_a_driver_may_do(self):
         """It holds so many launches, copies what it has not pinned when nothing is before it, and lets in device by device."""

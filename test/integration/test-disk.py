@@ -112,7 +112,7 @@ class Disk(harness.Case):
         daemon = self.limited_daemon(200000)
         result, path = self.record(app, '--vgpu', TRACESMITH_DAEMON=daemon)
         self.assertEqual((result.status, result.out), (0, 'stress: %d launches from 2 threads\n' % LAUNCHES), result)
-        self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the file came to the limit')
+        self.assertRegex(result.err, r'LOST: .*\d disk.*CUT SHORT: the file reached its size limit')
         result, paths = self.preload(app, TRACESMITH_DAEMON=daemon, TRACESMITH_OUTPUT=self.path('alone.sbt'))
         self.assertEqual((result.status, result.out, result.err),
                          (0, 'stress: %d launches from 2 threads\n' % LAUNCHES, ''))
@@ -122,7 +122,7 @@ class Disk(harness.Case):
             self.assertGreater(trace.lost['disk'], 0)
             self.assertGreater(trace.counts['kernel'], 0)
             self.assertLessEqual(os.path.getsize(path), 200000)
-            self.assertIn('the file came to the limit', harness.tsctl('info', path).out)
+            self.assertIn('the file reached its size limit', harness.tsctl('info', path).out)
 
     def test_export_says_why(self):
         """A write that fails in the middle of an output is reported with its own errno, whatever happened since."""

@@ -135,7 +135,7 @@ class Host(harness.Case):
         self.assertEqual(result.status, 0, result)
         rows = [json.loads(line) for line in result.out.splitlines()]
         missing = trace.info['metadata'].get('samples_missing', '')
-        if not rows and ('not allowed' in missing or 'no perf events' in missing):
+        if not rows and ('not permitted' in missing or 'no perf events' in missing):
             self.skipTest(missing)
         return rows
 
@@ -283,7 +283,7 @@ class Shares(Host):
 
     def check_rights(self, trace, ordinary):
         """It is said where time in the kernel is missing."""
-        missing = 'without time in the kernel' in trace.info['metadata'].get('samples_missing', '')
+        missing = 'time in the kernel is not sampled' in trace.info['metadata'].get('samples_missing', '')
         if ordinary:
             self.assertEqual(missing, paranoid() == 2, trace.info['metadata'])
         if missing:

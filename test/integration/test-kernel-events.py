@@ -593,7 +593,7 @@ class Wishes(harness.Case):
         self.check_missing(['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--mount-proc'], 'container')
         for prepare in ('mount --bind "$0" /sys/kernel/btf/vmlinux', 'mount -t tmpfs none /sys/kernel'):
             self.check_missing(['unshare', '--mount', 'sh', '-c', prepare + ' && exec "$@"', empty],
-                               'does not tell its types', 'CONFIG_DEBUG_INFO_BTF')
+                               'does not publish its types', 'CONFIG_DEBUG_INFO_BTF')
 
     @unittest.skipIf(GIVEN - {SAMPLES}, 'some of them can be had')
     def test_as_it_is_here(self):

@@ -132,7 +132,7 @@ class Live(harness.Case):
         self.wait(lambda: 'REMOVED' in self.tsctl('status').out, 'word of it')
         session, = json.loads(self.tsctl('status', '--json').out)['sessions']
         self.assertEqual((session['removed'], session['path']), (True, path))
-        said = '%s was removed while it is written' % path
+        said = '%s was removed while the daemon writes it' % path
         self.wait(lambda: said in self.log(), 'a line of it')
         # For as long as the session lives what it did can be read.
         self.wait(lambda: self.live_counts(process.pid).get('memcpy') == 5, 'its rows')

@@ -426,7 +426,7 @@ class Queries(service.Service):
                         answers[:] = [(control.field(number, body), control.MORE), (control.field(control.QUERY_END, b''), 0)]
                         result = harness.tsctl(*question, '--served', __file__, env=environment)
                         self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
-                        self.assertRegex(result.err, 'not what was asked|malformed')
+                        self.assertRegex(result.err, 'does not match the request|malformed')
 
     def test_lying_daemons(self):
         """Answers of the right kind that lack what is always there, or hold numbers and texts that cannot be: told as they are."""

@@ -100,7 +100,7 @@ class Replay(harness.Case):
         self.assertEqual((listed.status, listed.err), (0, ''))
         self.assertLessEqual(max(map(len, listed.out.splitlines())), 80)
         for arguments, words in ((('--what-if', 'kernel nobody=2x'), 'nothing in the trace has that name'),
-                                 (('--what-if', 'overclock=2x'), 'is no edit'),
+                                 (('--what-if', 'overclock=2x'), 'is not an edit'),
                                  (('--what-if', 'kernel saxpy'), 'not understood'),
                                  (('--what-if', '@/nowhere'), 'No such file'),
                                  (('--what-if', 'set=2x', '--mode', 'dry-run'), '--mode full'),

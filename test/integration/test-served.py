@@ -102,7 +102,7 @@ class Served(service.Service):
         result, plain = self.record([harness.app('pipeline', 'driver'), '3'])
         here, served = self.tsctl('replay', '--on', 'vgpu', plain), self.tsctl('replay', '--served', '--on', 'vgpu', plain)
         self.assertEqual((here.status, here.err, here.out), (served.status, served.err, served.out))
-        self.assertIn('nothing was captured', served.err)
+        self.assertIn('has no capture to replay', served.err)
         self.check_alive()
 
     def test_refused_by_name(self):
@@ -234,7 +234,7 @@ class Served(service.Service):
         self.start_daemon('--max-replay-ms', '300')
         late = self.tsctl('replay', '--served', '--on', 'vgpu', '--repeat', FOREVER, path)
         self.assertEqual((late.status, late.out, len(late.err.splitlines())), (2, '', 1), late)
-        self.assertIn('longer than is allowed', late.err)
+        self.assertIn('time limit (see --max-query-ms, --max-replay-ms)', late.err)
         self.check_alive()
         self.end(self.daemon, signal.SIGTERM)
         ready = self.path('ready')
@@ -285,7 +285,7 @@ class Served(service.Service):
         ]
         self.start_daemon('--worker', self.answerer('exec cat %s >&3' % said))
         unknown = control.field(control.ERROR, control.number(1 << 3) + control.number(errno.EOPNOTSUPP << 1) +
-                                text_field(2, 'this version does not know the question'))
+                                text_field(2, 'this version does not know the query'))
         for lie in [*lies, None]:
             with self.subTest(lie):
                 bodies = [(unknown, 0)] if lie is None else [(control.field(REPLAY, lie), control.MORE),

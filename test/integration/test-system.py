@@ -468,7 +468,7 @@ class System(harness.Case):
         self.check_missing(['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--mount-proc'], 'container')
         for prepare in ('mount --bind "$0" /sys/kernel/btf/vmlinux', 'mount -t tmpfs none /sys/kernel'):
             self.check_missing(['unshare', '--mount', 'sh', '-c', prepare + ' && exec "$@"', empty],
-                               'does not tell its types', 'CONFIG_DEBUG_INFO_BTF')
+                               'does not publish its types', 'CONFIG_DEBUG_INFO_BTF')
 
     @unittest.skipUnless(MISSING, 'it can be had')
     def test_as_it_is_here(self):
@@ -578,7 +578,7 @@ class Service(harness.Case):
 
         result = self.tsctl('stop', str(program.pid))
         self.assertEqual(result.status, 2, result)
-        self.assertIn('nobody preloaded it', result.err)
+        self.assertIn('has no preloaded libtsinject.so', result.err)
         self.assertEqual(self.tsctl('stop').status, 0)
         wait(lambda: self.live(program.pid)['paused'], self.daemon)
         self.assertIn('observed, paused', self.tsctl('sessions').out)

@@ -9,6 +9,8 @@
  * and off a processor, by their stack at that time.
  *
  * One thread. Functions return 0, a negative errno, or TS_SBT_E_* as in sbt/reader.h.
+ * ts_export_perfetto() also returns TS_E_LIVE (replay/state/limit.h) if too many allocations are
+ * live at once.
  */
 #pragma once
 

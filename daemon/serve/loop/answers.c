@@ -86,7 +86,7 @@ static void fill_capture(struct answer_session *session)
 	session->message.capture = &session->capture;
 }
 
-/* The caller has filled session->status. */
+/* Fills the message of a session from session->status, which the caller has filled. */
 static void fill_session(struct answer_session *session, uint32_t number,
 			 const struct ts_recording *recording)
 {
@@ -258,7 +258,7 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 	Ts__Rpc__Status status = TS__RPC__STATUS__INIT;
 	struct answer_capabilities capabilities;
 	uint64_t n_bytes = server->n_bytes;
-	char full[] = "the file takes no more: the daemon's log says why";
+	char full[] = "the daemon cannot write more to the file; the daemon's log has the reason";
 	char kernel_events[64];
 	int r;
 

@@ -42,8 +42,8 @@ struct control_pending {
 	uint32_t n_sessions;
 	uint32_t n_changed;
 	bool system;		   /* the observer is included */
-	Ts__Rpc__Request *request; /* of a query; NULL: another request */
-	uint32_t client_ms;	   /* how long the client waits */
+	Ts__Rpc__Request *request; /* the waiting query; NULL: another kind of request waits */
+	uint32_t client_ms;	   /* maximum time that the client waits for its answer */
 	uint32_t observed_in_file; /* in-file number of an observed session */
 	struct control_wait waits[];
 };
@@ -68,7 +68,7 @@ static void leave(struct ts_client_connection *client)
 
 /* ---- pending requests ---- */
 
-/* False: the client may not open the recording; the client received the reason. */
+/* True if the client may open the recording. Otherwise sends the reason to the client. */
 static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 		     const struct ts_recording *recording)
 {
@@ -79,7 +79,7 @@ static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 	/* A user's session can be in another user's recording, if a program changed its user. */
 	if (!ts_identity_may_see(&client->credentials, recording->uid)) {
 		ts_client_connection_error(client, request_id, -EACCES,
-					   "the recording is another user's");
+					   "the recording belongs to another user");
 		return false;
 	}
 	return true;
@@ -110,8 +110,9 @@ static void ask_recording(struct ts_client_connection *client, uint32_t request_
 	if (r) {
 		ts_client_connection_error(
 			client, request_id, r,
-			r == -E2BIG ? "the recording is in too many files to be served"
-				    : "its trace cannot be opened");
+			r == -E2BIG
+				? "the recording has too many files for one query; query its files one by one"
+				: "the daemon cannot open the session's trace");
 		return;
 	}
 	query->has_in_file = trace->number != 0;
@@ -134,7 +135,8 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 		return;
 	r = ts_recording_open(trace->recording, &fd);
 	if (r) {
-		ts_client_connection_error(client, request_id, r, "its trace cannot be opened");
+		ts_client_connection_error(client, request_id, r,
+					   "the daemon cannot open the session's trace");
 		return;
 	}
 	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,
@@ -142,7 +144,7 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
-/* Finds a running session by number. NULL: it is over or never existed. */
+/* Finds a running session by number. NULL: the session has ended or never existed. */
 static struct ts_peer *find_peer(const struct ts_server *server, uint32_t number)
 {
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
@@ -179,7 +181,10 @@ static void answer_done(struct ts_client_connection *client, struct control_pend
 
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
 	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
-		/* After a timeout, too: written rows can be read. */
+		/*
+		 * Opens the trace even after a timeout, because the rows written so far can be
+		 * read.
+		 */
 		struct control_trace trace = trace_waited_for(client, pending);
 
 		if (pending->request)
@@ -211,7 +216,10 @@ static uint32_t waits_left(const struct ts_client_connection *client,
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
 			continue;
 		}
-		/* An ended session has written everything. */
+		/*
+		 * Counts the sessions that have not written yet. A session that has ended has
+		 * written all its rows.
+		 */
 		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
 	}
 	return n_left;
@@ -269,7 +277,8 @@ static struct control_pending *add_pending(struct ts_client_connection *client, 
 	struct control_pending *pending;
 
 	if (client->n_pending >= client->server->options.limits.max_requests) {
-		ts_client_connection_error(client, request_id, -EBUSY, "too many requests at once");
+		ts_client_connection_error(client, request_id, -EBUSY,
+					   "busy: too many waiting requests (see --max-requests)");
 		return NULL;
 	}
 	pending = calloc(1, n_bytes);
@@ -301,9 +310,9 @@ static bool find_observed(const struct ts_client_connection *client, uint32_t nu
 }
 
 /*
- * Finds a session by number or pid; with neither, the only session. An observed or an ended session
- * returns its trace in *ret_trace. Returns 0. If the client may see no such session, it receives an
- * error.
+ * Finds a session by number or pid; if both are 0, finds the only session. For an observed or an
+ * ended session, sets *ret_trace to its trace. Returns 0. If no session matches that the client may
+ * see, sends an error to the client.
  */
 static int find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
 		uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
@@ -322,14 +331,14 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	}
 	if (n_found > 1 && !server->recording) {
 		ts_client_connection_error(client, request_id, -ENOTUNIQ,
-					   "several sessions: name one");
+					   "the daemon has several sessions; name one");
 		return -ENOTUNIQ;
 	}
 	*ret_trace = (struct control_trace){0};
 	*ret_peer = found;
 	/*
-	 * Without the right to open the file, no write is requested: the observed file is shared by
-	 * all users.
+	 * Requests no write for a client that may not open the file, because all users share the
+	 * file of observed sessions.
 	 */
 	if (!found && find_observed(client, number, pid, ret_trace))
 		return may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
@@ -339,7 +348,8 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	else if (!found && !server->recording && (number || pid))
 		recording = ts_server_find_ended(client->server, &client->credentials, number, pid);
 	if (!found && !recording) {
-		ts_client_connection_error(client, request_id, -ENOENT, "no such session");
+		ts_client_connection_error(client, request_id, -ENOENT,
+					   "the daemon has no such session");
 		return -ENOENT;
 	}
 	ret_trace->recording = recording;
@@ -397,7 +407,7 @@ static void start_query(struct ts_client_connection *client, const struct ts_fra
 
 	if (files.n && (query->has_session || query->has_pid)) {
 		ts_client_connection_error(client, header->request_id, -EINVAL,
-					   "a session or a file, not both");
+					   "a query names a session or a file, not both");
 		return;
 	}
 	if (files.n) {
@@ -498,8 +508,8 @@ static void flush_sessions(struct ts_client_connection *client, uint32_t request
 }
 
 /*
- * Opens or closes capture windows. The answer is like a switch. If no named session has capture
- * windows, the answer is the reason.
+ * Opens or closes capture windows. Answers like switch_recording(). If none of the requested
+ * sessions can open windows, the answer is an error with the reason.
  */
 static void window(struct ts_client_connection *client, uint32_t request_id, bool open,
 		   const Ts__Rpc__Request__Switch *request)
@@ -512,10 +522,11 @@ static void window(struct ts_client_connection *client, uint32_t request_id, boo
 	int r;
 
 	if (strcmp(request->capture, "replay") != 0 || request->kernel_events) {
-		ts_client_connection_error(client, request_id, -EINVAL,
-					   request->kernel_events
-						   ? "a window, or kernel events: not both"
-						   : "what is captured is called `replay`");
+		ts_client_connection_error(
+			client, request_id, -EINVAL,
+			request->kernel_events
+				? "a request opens a capture window or changes kernel events, not both"
+				: "the capture of a window is `replay`");
 		return;
 	}
 	if (all && server->recording &&
@@ -536,8 +547,7 @@ static void window(struct ts_client_connection *client, uint32_t request_id, boo
 	if (n_without && !n) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
-			"it was not begun with `--capture window` (TRACESMITH_CAPTURE=window), so "
-			"that what it has alive is not known");
+			"the process was not started with `--capture window` (TRACESMITH_CAPTURE=window), so its live objects are not known");
 		return;
 	}
 	r = ts_answer_switched(n, n_changed, 0, false, &packed, &n_bytes);
@@ -572,12 +582,14 @@ static void switch_recording(struct ts_client_connection *client, uint32_t reque
 		ts_client_connection_error(client, request_id, r, why);
 		return;
 	}
-	/* Probes are attached to files, so one process alone cannot be stopped. */
+	/*
+	 * Recording of one observed process cannot be stopped alone, because probes are attached to
+	 * files, which several processes map.
+	 */
 	if (!all && find_observed(client, request->session, request->pid, &observed)) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,
-			"nobody preloaded it: what is seen of it from outside is stopped and "
-			"started with all others, without a pid");
+			"the process has no preloaded libtsinject.so: its recording from outside starts and stops only with all others; omit the pid");
 		return;
 	}
 	pending = add_pending(client, request_id, kind, wait_ms);
@@ -625,7 +637,7 @@ static void finish(struct ts_client_connection *client, uint32_t request_id,
 		if (!request->metadata[i]->key || !request->metadata[i]->value ||
 		    ts_sbt_writer_metadata(server->recording->writer, request->metadata[i]->key,
 					   request->metadata[i]->value))
-			ts_log(TS_LOG_ERROR, "%s lacks what was to be said of it",
+			ts_log(TS_LOG_ERROR, "cannot write metadata to %s",
 			       server->recording->path);
 	if (add_pending(client, request_id, TS__RPC__REQUEST__BODY_FINISH, 0))
 		server->finish(server, request->has_timeout_ms ? request->timeout_ms : 0);

@@ -41,7 +41,10 @@ int ts_server_kernel_config(const struct ts_server *server, const char *text,
 	if (!missing)
 		return 0;
 	ts_kernel_config_names(missing, names, sizeof(names));
-	snprintf(why, TS_SERVER_WHY_BYTES, "it was started without these kernel events: %s", names);
+	snprintf(
+		why, TS_SERVER_WHY_BYTES,
+		"the daemon was started without these kernel events: %s; start it with --kernel-events",
+		names);
 	return -ENOTSUP;
 }
 

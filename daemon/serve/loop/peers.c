@@ -28,7 +28,10 @@
 
 static void send_packet(struct ts_peer *peer, const void *packet, size_t n_bytes)
 {
-	/* A peer that does not read its few packets loses them. */
+	/*
+	 * Drops the packet if the peer's socket buffer is full: an honest peer reads its few
+	 * packets.
+	 */
 	if (send(peer->fd, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
 		ts_log(TS_LOG_DEBUG, "pid %d: %s", peer->credentials.pid, strerror(errno));
 }
@@ -114,7 +117,10 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 		peer->recording->uid = peer->credentials.uid;
 		peer->recording->group = server->all_group;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		/* A file that the peer opened uses the peer's disk quota. */
+		/*
+		 * The daemon does not charge a file that the peer opened, because the kernel counts
+		 * it in the peer's disk quota.
+		 */
 		return peer->recording->is_theirs
 			       ? 0
 			       : ts_recording_count(peer->recording, server->disk);
@@ -133,7 +139,7 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 	return 0;
 }
 
-/* The process's name in /proc, if nothing else is known about it. */
+/* Reads the process's name from /proc. Used if the process has sent no name. */
 static void process_name(pid_t pid, char *name, size_t n_name)
 {
 	char path[32];
@@ -158,7 +164,7 @@ static void note_refused(struct ts_peer *peer, const char *why)
 
 	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
 		return;
-	/* The trace already has this reason. */
+	/* A full file needs no row: the trace has the reason already. */
 	if (server->recording && ts_recording_why_full(server->recording)) {
 		server->recording->n_refused++;
 		return;
@@ -167,7 +173,8 @@ static void note_refused(struct ts_peer *peer, const char *why)
 	r = begin_recording(peer, NULL);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+		ts_log(TS_LOG_ERROR, "cannot add the unrecorded process to the trace: %s",
+		       strerror(-r));
 }
 
 static void refuse(struct ts_peer *peer, int error, const char *why)
@@ -183,7 +190,10 @@ static void refuse(struct ts_peer *peer, int error, const char *why)
 	ts_peer_free(peer);
 }
 
-/* Charges a session to the user's account, in place of the connection. */
+/*
+ * Charges a session to the user's account, and no longer the connection. Returns the reason if the
+ * account has no room.
+ */
 static const char *take_session(struct ts_peer *peer)
 {
 	const struct ts_server *server = peer->server;
@@ -205,14 +215,14 @@ static const char *may_begin(struct ts_peer *peer)
 	const struct ts_limits *limits = &server->options.limits;
 
 	if (peer->session)
-		return "this connection has its session already";
+		return "this connection already has a session";
 	if (server->finishing)
-		return "the recording is over";
+		return "the recording has ended";
 	if (server->recording && ts_recording_why_full(server->recording))
 		return ts_recording_why_full(server->recording);
 	if (server->options.mode == TS_SERVER_SERVICE &&
 	    !ts_recording_has_disk(server->options.directory, limits))
-		return "no more of the disk is free than is to stay so (see --keep-free)";
+		return TS_RECORDING_NOTHING_FREE;
 	return ts_server_may_keep(server, peer->user);
 }
 
@@ -221,7 +231,10 @@ static void refuse_fds(int fd)
 {
 	int off = 0;
 
-	/* On an older kernel, the porter closes passed descriptors. */
+	/*
+	 * An older kernel lacks the option: the porter then closes the descriptors that the peer
+	 * passes.
+	 */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
 		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
 }
@@ -257,12 +270,14 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	if (hello->major != TS_ABI_MAJOR) {
-		refuse(peer, -EPROTONOSUPPORT, "it speaks another major version");
+		refuse(peer, -EPROTONOSUPPORT,
+		       "its libtsinject.so has another major version of the session ABI; use the one installed with this daemon");
 		return;
 	}
 	if (fds[0] < 0) {
 		refuse(peer, -EBADF,
-		       n_fds ? "not a memfd" : "no session memory came with its HELLO");
+		       n_fds ? "the session memory is not a memfd"
+			     : "its HELLO carries no session memory");
 		return;
 	}
 	r = ts_memory_open(fds[0], server->options.limits.max_session_bytes, &memory, &why);
@@ -292,8 +307,8 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	/*
-	 * Confirm first: the process may be over, and its pid may belong to another process that
-	 * stays observed.
+	 * Confirm the pid first: the process may have ended, and its pid may belong to a new
+	 * process, which must stay observed.
 	 */
 	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
 		ts_observer_exclude(server->observer, peer->credentials.pid);
@@ -325,7 +340,8 @@ static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 						 (enum ts_empty_reason)note.reason, note.program,
 						 note.text);
 		if (r)
-			ts_log(TS_LOG_ERROR, "cannot note it: %s", strerror(-r));
+			ts_log(TS_LOG_ERROR, "cannot add the unrecorded process to the trace: %s",
+			       strerror(-r));
 	}
 	ts_peer_free(peer);
 }
@@ -344,7 +360,8 @@ static void take_packet(struct ts_peer *peer, const uint8_t *bytes, size_t n_byt
 	if (n_bytes < sizeof(packet.header) || packet.header.magic != TS_HANDSHAKE_MAGIC ||
 	    packet.header.n_bytes != n_bytes) {
 		if (!peer->session)
-			refuse(peer, -EPROTO, "it does not speak the handshake");
+			refuse(peer, -EPROTO,
+			       "its message does not have the format of the handshake");
 		return;
 	}
 	switch (packet.header.type) {
@@ -397,7 +414,7 @@ static bool receive(struct ts_peer *peer)
 		return false;
 	if (n == -EBUSY && !peer->session) {
 		refuse(peer, -EBUSY,
-		       "busy: too many descriptors that this user passed are not closed yet");
+		       "busy: too many descriptors that this user passed are still open; retry later");
 		return false;
 	}
 	if (n <= 0) {
@@ -412,7 +429,10 @@ static bool receive(struct ts_peer *peer)
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	/* One packet per turn, so a flood from one peer does not delay the others. */
+	/*
+	 * Receives one packet per turn of the loop, so that many packets from one peer do not delay
+	 * the others.
+	 */
 	receive(data);
 	return 0;
 }
@@ -430,7 +450,7 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 	struct ts_server *server = peer->server;
 	uint32_t number = peer->number;
 
-	/* HELLO, BYE and the hang-up: an honest peer sends no more. */
+	/* An honest peer sends at most HELLO and BYE, and hangs up: four calls are enough. */
 	for (int i = 0; i < 4; i++)
 		if (!lives(server, number) || peer->fd < 0 || !receive(peer))
 			return;
@@ -510,14 +530,14 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
 		if (ts_recording_finish(recording))
-			ts_log(TS_LOG_ERROR, "%s is not whole: %s", recording->path,
+			ts_log(TS_LOG_ERROR, "%s is incomplete: %s", recording->path,
 			       strerror(-recording->error));
 		else if (recording->cut_short)
 			ts_log(TS_LOG_WARNING, "%s ends before its process: %s", recording->path,
 			       recording->cut_short);
 		if (server->options.mode == TS_SERVER_SERVICE)
 			ts_recording_grant(recording);
-		/* No GPU work and no error: the file is not kept. */
+		/* A service does not keep a file without GPU work and without an error. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
 			ts_peer_file_discard(recording);
 		else if (server->options.mode == TS_SERVER_SERVICE)
@@ -551,6 +571,6 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns)
 		if (ts_session_ended(peer->session, &how, &why))
 			session_over(peer, how, why);
 	} else if (now_ns - peer->since_ns > PEER_HELLO_MAX_NS) {
-		refuse(peer, -ETIMEDOUT, "it connected and said nothing");
+		refuse(peer, -ETIMEDOUT, "it connected and sent no HELLO within 10 s");
 	}
 }

@@ -26,7 +26,8 @@
 #include "proto/abi/clock.h"
 
 /*
- * Time after the sessions' deadline, because a thread on a busy machine may be late and not stuck.
+ * The process waits this long after the sessions' deadline, because a thread on a busy machine may
+ * only be slow.
  */
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
@@ -54,7 +55,8 @@ static void describe_empty(struct ts_server *server)
 	if (server->options.empty_metadata &&
 	    !(counts[TS_ROW_KERNEL] + counts[TS_ROW_MEMCPY] + counts[TS_ROW_MEMSET]) &&
 	    describe(server, server->options.empty_metadata))
-		ts_log(TS_LOG_ERROR, "%s does not say why it is empty", server->recording->path);
+		ts_log(TS_LOG_ERROR, "cannot write to %s why it has no GPU work",
+		       server->recording->path);
 }
 
 static void finish(struct ts_server *server)
@@ -75,7 +77,7 @@ static void finish(struct ts_server *server)
 					       TS_SERVER_SYMBOLS_MS, ts_end_signal_ns(server->end));
 		error = ts_recording_finish(server->recording);
 		if (error)
-			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->recording->path,
+			ts_log(TS_LOG_ERROR, "%s is incomplete: %s", server->recording->path,
 			       strerror(-error));
 	}
 	for (client = server->clients; client; client = ts_client_connection_next(client))
@@ -96,13 +98,13 @@ static void unlink_sockets(struct ts_server *server)
 }
 
 /*
- * Ends the process although sessions run. Their files stay complete up to the last written block.
+ * Ends the process while sessions still run. Their files are complete up to the last written block.
  */
 static _Noreturn void exit_at_once(struct ts_server *server)
 {
 	ts_log(TS_LOG_ERROR,
-	       "the end takes too long: the files of %" PRIu32
-	       " sessions lack their last rows, and files that are not finished stay so",
+	       "the daemon took too long to finish and exits now: the files of %" PRIu32
+	       " sessions lack their last rows; `tsctl repair` completes unfinished files",
 	       __atomic_load_n(&server->n_peers, __ATOMIC_RELAXED));
 	unlink_sockets(server);
 	_exit(1);
@@ -115,8 +117,8 @@ static void give_up(void *data)
 }
 
 /*
- * A session's thread is stuck, for example in a file system that does not answer. Each waiting
- * client receives an answer.
+ * Ends the process because a session's thread is stuck, for example in a file system that does not
+ * answer. Sends an answer to each waiting client first.
  */
 static void abandon(struct ts_server *server)
 {
@@ -178,7 +180,10 @@ static void receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
-	/* The loop has a bound, because processes may connect as fast as the daemon accepts. */
+	/*
+	 * The number of turns is limited, because processes may connect as fast as the daemon
+	 * accepts.
+	 */
 	if (server->inject_fd >= 0 &&
 	    (server->options.mode == TS_SERVER_RECORD || server->unlink_inject))
 		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
@@ -225,7 +230,9 @@ static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 	ts_server_look(server);
 }
 
-/* A signal shortens an end that already runs. */
+/*
+ * Handles SIGTERM and SIGINT. If the daemon is already ending, the signal shortens the deadlines.
+ */
 static void terminate(struct ts_server *server)
 {
 	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
@@ -255,7 +262,7 @@ static int on_porter(sd_event_source *source, int fd, uint32_t events, void *dat
 {
 	struct ts_server *server = data;
 
-	ts_log(TS_LOG_ERROR, "the process that receives descriptors is gone: the daemon ends");
+	ts_log(TS_LOG_ERROR, "the process that receives descriptors has ended: the daemon ends");
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	server->exit_status = 1;
 	begin_finish(server, 0);
@@ -270,7 +277,10 @@ static int watch_signals(struct ts_server *server)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Signals of the terminal are for the traced command. tsctl ends the recording. */
+	/*
+	 * Outside of a service, ignore the terminal's signals: they are for the traced command, and
+	 * tsctl ends the recording.
+	 */
 	if (!service) {
 		signal(SIGINT, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
@@ -284,7 +294,7 @@ static int watch_signals(struct ts_server *server)
 		return ts_error_origin(-errno);
 	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN, on_end,
 			    server);
-	/* The end has priority over a stream of new connections. */
+	/* Give the end signal priority, so that a stream of new connections does not delay it. */
 	if (r >= 0)
 		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0)
@@ -309,8 +319,8 @@ static int describe_all(struct ts_server *server)
 }
 
 /*
- * A control socket for start, stop and status. If the socket cannot be created, the recording runs
- * without it.
+ * Creates a control socket for start, stop and status. If this fails, the recording runs without a
+ * control socket.
  */
 static void listen_private(struct ts_server *server)
 {
@@ -323,7 +333,7 @@ static void listen_private(struct ts_server *server)
 		r = ts_listen_control(server, -1);
 	}
 	if (r)
-		ts_log(TS_LOG_WARNING, "nobody can ask for this recording: %s", strerror(-r));
+		ts_log(TS_LOG_WARNING, "tsctl cannot ask for this recording: %s", strerror(-r));
 }
 
 static int open_sockets(struct ts_server *server)
@@ -353,7 +363,10 @@ static int open_sockets(struct ts_server *server)
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_adopt_owner(server, options->control_fd);
-		/* Also listens for other clients, which start, stop and watch the recording. */
+		/*
+		 * tsctl's connection is open. Other clients may also start, stop and watch the
+		 * recording, so listen for them.
+		 */
 		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
 	default:
@@ -388,9 +401,9 @@ static void raise_limit(const struct ts_server *server, struct rlimit *limit, ui
 }
 
 /*
- * Protects a service from other processes of its own user, its workers included: it is not
- * dumpable. Then drops CAP_SYS_RESOURCE, which ignores quotas and reserved blocks. The service has
- * raised its own limits before.
+ * Makes a service undumpable, so that other processes of its own user, its workers included, cannot
+ * trace it. Then drops CAP_SYS_RESOURCE, because with it the service would ignore quotas and
+ * reserved blocks. The service no longer needs the capability: it has raised its limits.
  */
 static void confine(const struct ts_server *server)
 {
@@ -399,14 +412,15 @@ static void confine(const struct ts_server *server)
 	if (server->options.mode != TS_SERVER_SERVICE)
 		return;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		ts_log(TS_LOG_WARNING, "processes of the same user may look into the service: %s",
+		ts_log(TS_LOG_WARNING,
+		       "cannot protect the service's memory from other processes of its user: %s",
 		       strerror(errno));
 	if (!(server->capabilities & 1u << TS_CAPABILITY_SYS_RESOURCE))
 		return;
 	/* Before Linux 5.11, BPF maps count as locked memory. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	if (ts_capability_drop(TS_CAPABILITY_SYS_RESOURCE))
-		ts_log(TS_LOG_WARNING, "CAP_SYS_RESOURCE cannot be given up");
+		ts_log(TS_LOG_WARNING, "cannot drop CAP_SYS_RESOURCE");
 }
 
 /*
@@ -432,8 +446,8 @@ static void count_descriptors(struct ts_server *server)
 	if (server->options.mode != TS_SERVER_SERVICE || most >= limits->max_sessions)
 		return;
 	ts_log(TS_LOG_WARNING,
-	       "%" PRIu64 " open files are allowed: no more than %" PRIu64
-	       " sessions at once, a quarter of them one user's, instead of %" PRIu64
+	       "the limit of %" PRIu64 " open files allows %" PRIu64
+	       " sessions at once, a quarter of them for one user, instead of %" PRIu64
 	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
 	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
 	limits->max_sessions = most;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's side of retention.c. It runs a removal pass at the start, at the end of each
- * session, when a user comes near a share, and by a timer. It also names the files that questions
- * still need. peers.c, dump.c and server.c call it.
+ * session, when a user comes near a share, and by a timer. It also keeps the files that open
+ * questions need. peers.c, dump.c and server.c call it.
  */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -20,9 +20,12 @@
 /* One pass removes at most EXPIRE_PASS traces; the loop runs between passes. */
 #define EXPIRE_PASS	    64u
 #define EXPIRE_NEXT_PASS_US 100000u
-/* A session needs at least this much room to begin. */
+/* A session may begin only if its user's share has at least this much room. */
 #define EXPIRE_BEGIN_BYTES (UINT64_C(512) << 10)
-/* Freeing the blocks of a larger file is slow in the kernel, so a thread does it. */
+/*
+ * If a file is larger than this, a separate thread frees its blocks, because the kernel needs long
+ * for that.
+ */
 #define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)
 
 static bool is_busy(void *data, const struct stat *status)
@@ -31,8 +34,8 @@ static bool is_busy(void *data, const struct stat *status)
 }
 
 /*
- * Frees the blocks. A process with the file open then reads an empty file. If the file has another
- * name (a dump), the blocks stay.
+ * Frees the blocks of a removed file. A process that has the file open then reads an empty file. If
+ * the file has another name (in a dump), keeps the blocks.
  */
 static void *wipe(void *data)
 {
@@ -40,7 +43,8 @@ static void *wipe(void *data)
 	struct stat status;
 
 	if (!fstat(fd, &status) && !status.st_nlink && ftruncate(fd, 0) < 0)
-		ts_log(TS_LOG_DEBUG, "a removed trace keeps its blocks: %s", strerror(errno));
+		ts_log(TS_LOG_DEBUG, "cannot free the blocks of a removed trace: %s",
+		       strerror(errno));
 	close(fd);
 	return NULL;
 }
@@ -121,7 +125,7 @@ int ts_server_expire_open(struct ts_server *server)
 		return r;
 	r = ts_retention_scan(server->retention);
 	if (r)
-		ts_log(TS_LOG_WARNING, "%s: not all traces of before are known: %s",
+		ts_log(TS_LOG_WARNING, "cannot count all earlier traces in %s: %s",
 		       server->options.directory, strerror(-r));
 	r = sd_event_add_time_relative(server->event, &server->retention_timer, CLOCK_MONOTONIC, 0,
 				       0, on_timer, server);
@@ -146,7 +150,9 @@ void ts_server_keep_files(struct ts_server *server, struct ts_user *user,
 			  struct ts_recording_files *files)
 {
 	if (server->retention && ts_retention_add(server->retention, user, files->paths, files->n))
-		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", files->paths[0]);
+		ts_log(TS_LOG_WARNING,
+		       "%s is no longer counted in the limits of the disk: out of memory",
+		       files->paths[0]);
 	ts_recording_files_deinit(files);
 }
 
@@ -158,7 +164,9 @@ void ts_server_keep(struct ts_server *server, struct ts_recording *recording)
 		return;
 	ts_recording_uncount(recording);
 	if (ts_recording_files(recording, &files)) {
-		ts_log(TS_LOG_WARNING, "%s is no more counted: out of memory", recording->path);
+		ts_log(TS_LOG_WARNING,
+		       "%s is no longer counted in the limits of the disk: out of memory",
+		       recording->path);
 		return;
 	}
 	ts_server_keep_files(server, recording->user, &files);
@@ -181,8 +189,8 @@ static void release_trace(struct ts_user *user)
 }
 
 /*
- * Charges the wanted room for the time of a pass, so that the user's finished traces make room for
- * it.
+ * During one pass, charges the user for the room that a new recording needs, so that the pass
+ * removes enough of the user's finished traces.
  */
 static void expire_for(struct ts_server *server, struct ts_user *user)
 {
@@ -199,8 +207,7 @@ const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user)
 	if (!reserve_trace(user)) {
 		expire_for(server, user);
 		if (!reserve_trace(user))
-			return "the share of the disk is used up by traces (see "
-			       "--max-disk-bytes-user, --max-disk-files)";
+			return "the traces' share of the disk is used up (see --max-disk-bytes, --max-disk-bytes-user, --max-disk-files)";
 	}
 	release_trace(user);
 	return NULL;

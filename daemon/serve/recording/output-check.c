@@ -30,13 +30,13 @@ static const char *why_not(const struct statx *file, const struct statx *again, 
 {
 	if (file->stx_ino != again->stx_ino || file->stx_dev_minor != again->stx_dev_minor ||
 	    file->stx_dev_major != again->stx_dev_major)
-		return "the two descriptors are of different files";
+		return "its two descriptors refer to different files";
 	if (file->stx_uid != uid)
 		return "it belongs to another user";
 	if (file->stx_size)
 		return "it is not empty";
 	if (file->stx_nlink != 1)
-		return "it has no name, or several";
+		return "its number of hard links is not 1";
 	return NULL;
 }
 
@@ -48,7 +48,7 @@ int ts_output_check(int fd, int read_fd, uid_t uid, const char **ret_why)
 	if (fd < 0 || read_fd < 0)
 		why = "it is not on a local ext4, XFS, F2FS or bcachefs";
 	else if (!is_open_for(fd, O_RDWR) || !is_open_for(read_fd, O_RDONLY))
-		why = "it is not open as it has to be";
+		why = "its descriptors have a wrong access mode or wrong flags";
 	else
 		why = ts_plain_why_not(fd, &file) ?: ts_plain_why_not(read_fd, &again);
 	why = why ?: why_not(&file, &again, uid);
@@ -64,7 +64,7 @@ void ts_output_path(int fd, char *ret_path, size_t n_bytes)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, ret_path, n_bytes - 1);
 	if (n <= 0)
-		n = snprintf(ret_path, n_bytes, "a file of its own");
+		n = snprintf(ret_path, n_bytes, "(unknown path)");
 	ret_path[n] = '\0';
 	for (char *c = ret_path; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)

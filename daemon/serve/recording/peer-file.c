@@ -35,7 +35,7 @@ static bool continues(const char *path, unsigned number, char *ret_name, size_t 
 	return false;
 }
 
-/* N of the "-N" in the new file's name; 0: none. */
+/* Returns the N of "-N" in the new file's name; 0 if the name has no "-N". */
 static unsigned number_of(const char *wanted, const char *path)
 {
 	unsigned number;
@@ -62,7 +62,7 @@ static bool adopt(struct ts_peer *peer, const struct ts_peer_file *file)
 	}
 	if (r)
 		ts_log(TS_LOG_WARNING,
-		       "pid %d, uid %u: the file that it opened for its trace is not used: %s; the trace goes to %s/%u",
+		       "pid %d, uid %u: the daemon does not use the file that the process opened for its trace: %s; the trace goes to %s/%u",
 		       peer->credentials.pid, peer->credentials.uid, why,
 		       peer->server->options.directory, peer->credentials.uid);
 	return !r;
@@ -80,11 +80,12 @@ static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
 	int r = ts_folder_open(server->options.directory, &readers, ret_path, n_bytes, &shared);
 
 	if (r)
-		ts_log(TS_LOG_ERROR, "cannot keep traces in %s: %s%s", ret_path, strerror(-r),
-		       r == -EPERM ? "; it is not the service's own directory: remove it" : "");
+		ts_log(TS_LOG_ERROR, "cannot write traces to %s: %s%s", ret_path, strerror(-r),
+		       r == -EPERM ? "; the directory does not belong to the service: remove it"
+				   : "");
 	else if (!shared && !server->no_acl_reported)
 		ts_log(TS_LOG_WARNING,
-		       "%s has no access control lists: traces stay the service's own; their users read them by `tsctl info --session PID`",
+		       "%s does not support access control lists: only the service can read the traces; users read them with `tsctl info --session PID`",
 		       server->options.directory);
 	server->no_acl_reported |= !r && !shared;
 	return r;

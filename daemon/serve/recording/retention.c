@@ -92,7 +92,10 @@ static void owner_free_if_empty(struct ts_retention *retention, struct retention
 	free(owner);
 }
 
-/* Sorted insert from the end: most traces are newer than all others. */
+/*
+ * Inserts the trace in the sorted list. Searches from the end, because most new traces are newer
+ * than all others.
+ */
 static void owner_insert(struct retention_owner *owner, struct retention_trace *trace)
 {
 	struct retention_trace *after = owner->last;
@@ -173,7 +176,10 @@ static void file_forget(struct ts_retention *retention, struct retention_owner *
 		p = &(*p)->next;
 	*p = file->next;
 	uncount(retention, owner, file->n_bytes, 1);
-	/* Another name of the same blocks exists: they count there now. */
+	/*
+	 * The blocks stay, because a dump has another name for them. From here on the dump's file
+	 * is charged for them.
+	 */
 	if (same) {
 		same->n_bytes += file->n_bytes;
 		count(retention, owner, file->n_bytes, 0);
@@ -367,8 +373,8 @@ bool ts_retention_is_written(int fd, const struct stat *status)
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 
 	/*
-	 * Only locks on the daemon's own files count: a user could lock a file of an earlier
-	 * version, and so keep it forever.
+	 * True if a daemon holds the lock of the file. Ignores locks on files that belong to a
+	 * user: the user could hold such a lock to keep the file forever.
 	 */
 	return status->st_uid == geteuid() && !fcntl(fd, F_OFD_GETLK, &lock) &&
 	       lock.l_type != F_UNLCK;
@@ -413,7 +419,7 @@ static int file_remove(const struct ts_retention *retention, const struct retent
 	struct stat status;
 	int fd, r;
 
-	/* Another file has this name now. */
+	/* Do not remove the name if another file has it now. */
 	if (!file_is_there(retention, file, &status))
 		return 0;
 	fd = file_open(retention, file);
@@ -457,7 +463,7 @@ static bool trace_remove(struct ts_retention *retention, struct retention_owner 
 	}
 	if (r) {
 		trace->is_stuck = true;
-		ts_log(TS_LOG_WARNING, "%s/%s cannot be removed: %s; %s",
+		ts_log(TS_LOG_WARNING, "cannot remove %s/%s: %s; reason for the removal: %s",
 		       retention->options.directory, last_file(trace)->name, strerror(-r), why);
 		return false;
 	}
@@ -491,8 +497,9 @@ static const char *why_too_old(const struct ts_retention *retention, uint64_t no
 }
 
 /*
- * Shares apply only while files are being written: a trace that filled its share stays until
- * another trace needs the room.
+ * Returns the reason for removing a trace of the owner; NULL: none. Shares count only while the
+ * owner's files are being written: a trace that filled a share stays until another trace needs the
+ * room.
  */
 static const char *why_too_much_of(const struct ts_retention *retention,
 				   const struct retention_owner *owner)
@@ -501,15 +508,15 @@ static const char *why_too_much_of(const struct ts_retention *retention,
 	const struct ts_user *user = owner->user;
 
 	if (limits->retain_size_user && owner->n_bytes > limits->retain_size_user)
-		return "the user's traces have more than --retain-size-user";
+		return "the user's traces exceed --retain-size-user";
 	if (ts_user_has(user, TS_RESOURCE_DISK_BYTES) <= owner->n_bytes)
 		return NULL;
 	if (is_full(ts_user_has(user, TS_RESOURCE_DISK_BYTES),
 		    ts_user_most(user, TS_RESOURCE_DISK_BYTES)))
-		return "the user comes to --max-disk-bytes-user";
+		return "the user's traces are near --max-disk-bytes-user";
 	if (is_full(ts_user_has(user, TS_RESOURCE_DISK_FILES),
 		    ts_user_most(user, TS_RESOURCE_DISK_FILES)))
-		return "the user comes to a quarter of --max-disk-files";
+		return "the user's files are near a quarter of --max-disk-files";
 	return NULL;
 }
 
@@ -519,15 +526,15 @@ static const char *why_too_much(const struct ts_retention *retention)
 	const struct ts_users *users = retention->options.users;
 
 	if (limits->retain_size && retention->n_bytes > limits->retain_size)
-		return "all traces have more than --retain-size";
+		return "all traces exceed --retain-size";
 	if (ts_users_have(users, TS_RESOURCE_DISK_BYTES) <= retention->n_bytes)
 		return NULL;
 	if (is_full(ts_users_have(users, TS_RESOURCE_DISK_BYTES),
 		    ts_users_most(users, TS_RESOURCE_DISK_BYTES)))
-		return "all users come to --max-disk-bytes";
+		return "all traces are near --max-disk-bytes";
 	if (is_full(ts_users_have(users, TS_RESOURCE_DISK_FILES),
 		    ts_users_most(users, TS_RESOURCE_DISK_FILES)))
-		return "all users come to --max-disk-files";
+		return "all files are near --max-disk-files";
 	return NULL;
 }
 
@@ -569,7 +576,9 @@ static void expire_owner(struct ts_retention *retention, struct pass *pass,
 		continue;
 }
 
-/* The owner with the most bytes, among owners with a removable trace. */
+/*
+ * Returns the owner with the most bytes, among the owners that have a trace which may be removed.
+ */
 static struct retention_owner *largest_owner(const struct ts_retention *retention,
 					     struct retention_trace **ret_trace)
 {

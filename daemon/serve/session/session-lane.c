@@ -2,11 +2,11 @@
 /*
  * The lane: the records of capture level `replay`. session-round.c calls it in each round,
  * session-end.c at the end. Its records come in order: each blob comes before the operations that
- * refer to it. If a record breaks this order, the peer is bad and the session ends. Lane space is
- * released after the write, as for a shard.
+ * refer to it. If a record breaks this order, the session ends with SESSION_E_BAD_PEER. Lane space
+ * is released after the write, as for a shard.
  *
- * A capture does not survive a change of daemon. The process refers to blobs by number, and these
- * blobs are in the previous daemon's file.
+ * If another daemon takes over the process, the capture ends: the process refers to blobs by
+ * number, and these blobs are in the previous daemon's file.
  */
 #include "daemon/serve/session/session-internal.h"
 
@@ -49,7 +49,7 @@ int ts_session_lane_load(struct ts_session *s)
 	head = ts_ring_consumer_head(ts_memory_lane(&s->memory));
 	if (!ts_ring_consumer_check(head, lane->position, lane->released, s->memory.lane_bytes)) {
 		lane->closed = true;
-		return ts_session_bad(s, "its lane's indices are impossible");
+		return ts_session_bad(s, "its capture lane has invalid indices");
 	}
 	lane->head = head;
 	return 0;
@@ -146,8 +146,8 @@ int ts_session_lane_drain(struct ts_session *s)
 		ts_session_dirty(s);
 		for (;;) {
 			/*
-			 * position is current at each record, because a record that does not fit
-			 * forces a write.
+			 * Update the position before each record: if the record does not fit,
+			 * ts_session_write() releases the ring space up to this position.
 			 */
 			lane->position = begin + off;
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
@@ -174,13 +174,14 @@ int ts_session_lane_drain(struct ts_session *s)
 const char *ts_session_lane_why(const struct ts_session *s)
 {
 	static const char *const why[] = {
-		[TS_LANE_FULL] = "the daemon was too slow for what was captured",
+		[TS_LANE_FULL] = "the daemon was too slow for the captured data",
 		[TS_LANE_NO_MEMORY] = "out of memory in the process",
 		[TS_LANE_YIELDED] = "the application's own profiler took CUPTI",
 		[TS_LANE_STOPPED] = "recording was stopped",
-		[TS_LANE_LIMIT] = "its limit of bytes was reached",
-		[TS_LANE_TOO_LARGE] = "a content was too large",
-		[TS_LANE_TOO_MANY] = "as many operations as can be replayed",
+		[TS_LANE_LIMIT] = "the capture reached its limit of bytes",
+		[TS_LANE_TOO_LARGE] = "the content of an operation was too large",
+		[TS_LANE_TOO_MANY] =
+			"the capture reached the largest number of operations that can be replayed",
 	};
 	/* Pairs with the producer's release. */
 	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);
@@ -200,7 +201,7 @@ int ts_session_lane_end(struct ts_session *s)
 		return 0;
 	text = ts_session_lane_why(s);
 	if (s->lane.closed || s->lane.position != s->lane.head)
-		text = "not all that was captured could be written";
+		text = "a part of the captured data was not written";
 	if (!text)
 		return 0;
 	r = ts_sbt_writer_string(s->recording->writer, text, strlen(text), &row.name);

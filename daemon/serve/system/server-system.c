@@ -71,13 +71,13 @@ int ts_server_open_system(struct ts_server *server)
 		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
 			 why ?: strerror(-r));
 	} else if (r) {
-		ts_log(TS_LOG_ERROR, "cannot keep what is seen of other processes in %s: %s",
+		ts_log(TS_LOG_ERROR, "cannot record calls of other processes in %s: %s",
 		       server->options.directory, strerror(-r));
 		return r;
 	}
 	if (r || start(server, service ? server->observed : server->recording)) {
 		ts_log(TS_LOG_WARNING,
-		       "calls of processes that were not preloaded are not seen: %s",
+		       "calls of processes without a preloaded libtsinject.so are not recorded: %s",
 		       server->system_missing);
 		if (service) {
 			if (server->observed)
@@ -132,7 +132,7 @@ void ts_server_close_system(struct ts_server *server)
 	server->n_rows += sum->n_rows;
 	if (server->observed) {
 		if (ts_recording_finish(server->observed))
-			ts_log(TS_LOG_ERROR, "%s is not whole: %s", server->observed->path,
+			ts_log(TS_LOG_ERROR, "%s is incomplete: %s", server->observed->path,
 			       strerror(-server->observed->error));
 		ts_recording_grant(server->observed);
 		if (!sum->n_sessions)

@@ -24,8 +24,8 @@ bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, si
 
 	if (!library) {
 		snprintf(text, text_bytes,
-			 "%s is not there: `--on cuda` needs NVIDIA's driver, `--on vgpu` does "
-			 "without",
+			 "cannot load %s: `--on cuda` needs NVIDIA's driver; use `--on vgpu` "
+			 "without one",
 			 TS_EXEC_CUDA_LIBRARY);
 		return false;
 	}

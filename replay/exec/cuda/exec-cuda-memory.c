@@ -19,7 +19,7 @@ static int find(const struct cuda_state *state, const struct ts_exec_io *io, uin
 	size_t i = ts_exec_allocations_find(&state->allocations, address, bytes);
 
 	if (i == SIZE_MAX)
-		return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
+		return ts_exec_refuse(io, "address 0x%llx, %llu bytes: outside of allocated memory",
 				      (unsigned long long)address, (unsigned long long)bytes);
 	*ret_one = &state->allocations.all[i];
 	return 0;
@@ -37,8 +37,8 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 }
 
 /*
- * The moved allocation that a word may point into or to the end of. If another allocation begins at
- * that end, it has priority.
+ * Returns the moved allocation that a word may point into, or to whose end it may point. If another
+ * allocation begins at that end, returns the other one.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
@@ -138,17 +138,18 @@ int ts_exec_cuda_alloc(void *userdata, const struct ts_row_operation *operation,
 		return r;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
 	    ts_exec_allocations_overlap(&state->allocations, one.start, one.bytes))
-		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+		return ts_exec_refuse(io, "address 0x%llx is in use or invalid",
 				      (unsigned long long)one.start);
 	device = cuda_context_at(state, one.context)->device;
 	if (one.bytes > state->memory_bytes[device])
-		return ts_exec_refuse(io, "the device's memory is spent");
+		return ts_exec_refuse(io, "the device is out of memory");
 	r = ts_exec_cuda_place(state, io, device, one.start, one.bytes, &why);
 	if (!r && why) {
 		r = ts_exec_cuda_result(state, io, state->driver.alloc(&one.at, one.bytes));
 		if (!r)
 			ts_exec_cuda_note(state,
-					  "0x%llx and the %llu bytes there lie at 0x%llx: %s",
+					  "the allocation at 0x%llx (%llu bytes) is at 0x%llx in "
+					  "the replay: %s",
 					  (unsigned long long)one.start,
 					  (unsigned long long)one.bytes, (unsigned long long)one.at,
 					  why);
@@ -173,8 +174,8 @@ int ts_exec_cuda_free(void *userdata, const struct ts_row_operation *operation,
 
 	if (i == SIZE_MAX || state->allocations.all[i].start != operation->dst ||
 	    state->allocations.all[i].owner)
-		return ts_exec_refuse(io, "nothing was allocated there");
-	/* Any context and device may still access the memory. */
+		return ts_exec_refuse(io, "the address to free is not the start of an allocation");
+	/* Waits for all work, because any context and device may still access the memory. */
 	r = ts_exec_cuda_wait(state, io);
 	one = state->allocations.all[i];
 	r = r ?: ts_exec_cuda_enter(state, one.context, io);
@@ -264,7 +265,7 @@ static int copy_all(struct cuda_state *state, const struct ts_exec_io *io, struc
 		return copy_box(state, io, &from, &to, operation, stream);
 	}
 	if (operation->depth > MAX_SLICES)
-		return ts_exec_refuse(io, "its slices lie in no order that the device has");
+		return ts_exec_refuse(io, "the driver cannot copy this layout of slices");
 	for (uint64_t z = 0; !r && z < operation->depth; z++) {
 		struct side row = from, into = to;
 
@@ -315,7 +316,10 @@ static int copy_in(struct cuda_state *state, const struct ts_exec_io *io, const 
 	count_words(state, io->content);
 	staged = stage(state, io, stream->context, io->content, &r);
 	from.at = (uint64_t)(uintptr_t)(staged ? staged : io->content->bytes);
-	/* As in copy_out(): the driver waits if the memory is not its own. */
+	/*
+	 * The data is not in pinned memory, so the driver's copy call would wait for the stream. As
+	 * in copy_out(), wait here first.
+	 */
 	if (!r && !staged)
 		r = ts_exec_cuda_wait_stream(state, io, stream);
 	r = r ?: copy_all(state, io, from, *to, operation, stream->handle);
@@ -342,7 +346,7 @@ int ts_exec_cuda_copy(void *userdata, const struct ts_row_operation *operation,
 	struct cuda_state *state = userdata;
 	struct side from = {.pitch = operation->src_pitch, .slice = operation->src_slice};
 	struct side to = {.pitch = operation->dst_pitch, .slice = operation->dst_slice};
-	const char *senseless = "its rows make no sense";
+	const char *senseless = "the sizes or pitches of the operation are invalid";
 	struct cuda_stream stream;
 	uint64_t extent;
 	int r = ts_exec_cuda_stream(state, operation, io, &stream);
@@ -378,7 +382,7 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (!ts_exec_fill_extent(operation, &width, &extent))
-		return ts_exec_refuse(io, "its rows make no sense");
+		return ts_exec_refuse(io, "the sizes or pitches of the operation are invalid");
 	r = ts_exec_cuda_reach(state, io, operation->dst, extent, &at);
 	if (r)
 		return r;
@@ -396,7 +400,8 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 }
 
 /*
- * The host wrote the memory without waiting, so this function waits for no stream of the program.
+ * In the program, the host wrote the memory without waiting for a stream, so this function waits
+ * for none of the program's streams.
  */
 int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *operation,
 			    const struct ts_exec_io *io)
@@ -408,7 +413,7 @@ int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *opera
 	int r;
 
 	if (!io->content)
-		return ts_exec_refuse(io, "it has no content");
+		return ts_exec_refuse(io, "the trace lacks the bytes that the host wrote");
 	r = find(state, io, operation->dst, io->content->n, &one);
 	r = r ?: ts_exec_cuda_enter(state, one->context, io);
 	if (r || !io->content->n)
@@ -431,7 +436,10 @@ static int read_back(struct cuda_state *state, const struct ts_exec_io *io,
 	int r;
 
 	if (bytes > state->read_bytes) {
-		/* realloc() would copy the old content, which is not needed and may be large. */
+		/*
+		 * free() and malloc() instead of realloc(), which would copy the old content: it is
+		 * not needed and may be large.
+		 */
 		free(ts_take_ptr(state->read));
 		state->read_bytes = 0;
 		state->read = malloc(bytes);

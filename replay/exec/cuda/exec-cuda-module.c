@@ -9,7 +9,8 @@
 
 #define FATBIN_MAGIC	   0xba55ed50u
 #define ENTRY_HEADER_BYTES 64u
-#define MAX_ARGUMENT_BYTES 32764u /* limit of all arguments together, on any current device */
+/* limit of the total size of a kernel's arguments; no current device allows more */
+#define MAX_ARGUMENT_BYTES 32764u
 #define MAX_PARAMETERS	   8192u
 #define IMAGE_PADDING	   4096u
 
@@ -53,12 +54,11 @@ static const char *check_image(const struct ts_exec_content *image)
 	if (why)
 		return why;
 	memcpy(&magic, image->bytes, sizeof(magic));
-	return magic == FATBIN_MAGIC && !is_whole_fatbin(image)
-		       ? "it is longer than what was captured of it"
-		       : NULL;
+	return magic == FATBIN_MAGIC && !is_whole_fatbin(image) ? "longer than its captured bytes"
+								: NULL;
 }
 
-/* No later launch uses the instance's kernels: a function of an unloaded module is not found. */
+/* The functions need no cleanup: a later launch does not find a function of an unloaded module. */
 static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
 {
 	ts_exec_cuda_forget(state, instance->context, module + 1);
@@ -134,7 +134,7 @@ int ts_exec_cuda_module_free(void *userdata, const struct ts_row_operation *oper
 	int r = 0;
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "the module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	module = cuda_module_at(state, i);
 	while (!r && module->instances) {
 		struct cuda_instance *instance = module->instances;
@@ -164,7 +164,7 @@ static int find_instance(struct cuda_state *state, uint32_t i, uint32_t context,
 			return 0;
 		}
 	if (!module->image)
-		return ts_exec_refuse(io, "its module is unloaded");
+		return ts_exec_refuse(io, "an earlier operation unloaded the module");
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
@@ -203,7 +203,7 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 	if (r)
 		return r;
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	r = find_instance(state, i, one.context, io, &instance);
 	if (r || !name)
 		return r;
@@ -213,23 +213,23 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 	if (r)
 		return r;
 	if (bytes < operation->bytes)
-		return ts_exec_refuse(io, "the variable is smaller than it was");
-	/* The program may have asked only for the address, not the size. */
+		return ts_exec_refuse(io, "the variable is smaller than in the capture");
+	/* operation->bytes is 0 if the program asked only for the variable's address. */
 	one.bytes = operation->bytes ? operation->bytes : bytes;
 	at = ts_exec_allocations_find(&state->allocations, one.start, one.bytes);
-	/* The program asked for it before. */
+	/* The program has asked for this variable before, so it is registered already. */
 	if (at != SIZE_MAX && state->allocations.all[at].owner == one.owner)
 		return 0;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||
 	    ts_exec_allocations_overlap(&state->allocations, one.start, one.bytes))
-		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+		return ts_exec_refuse(io, "address 0x%llx is in use or invalid",
 				      (unsigned long long)one.start);
 	r = ts_exec_allocations_add(&state->allocations, &one);
 	if (!r && one.at != one.start) {
 		ts_exec_cuda_moved(state, &one);
 		ts_exec_cuda_note(state,
-				  "variable %.64s of 0x%llx lies at 0x%llx: the driver "
-				  "chooses where variables do",
+				  "variable %.64s at 0x%llx is at 0x%llx in the replay: the driver "
+				  "chooses the addresses of variables",
 				  name, (unsigned long long)one.start, (unsigned long long)one.at);
 	}
 	return r;
@@ -279,7 +279,8 @@ static int find_kernel(struct cuda_state *state, uint32_t i, uint32_t context,
 		r = name ? state->driver.module_function(&kernel.handle, instance->module, name)
 			 : TS_CU_ERROR_NOT_FOUND;
 		if (r == TS_CU_ERROR_NOT_FOUND)
-			return ts_exec_refuse(io, "its module has no such kernel");
+			return ts_exec_refuse(io, "the module has no kernel with the captured "
+						  "name");
 		r = r
 			    ?: state->driver.function_attribute(
 				       &shared, TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -294,7 +295,9 @@ static int find_kernel(struct cuda_state *state, uint32_t i, uint32_t context,
 	}
 	if (!r)
 		*ret_kernel = cuda_kernel_at(state, at);
-	return r == -EINVAL ? ts_exec_refuse(io, "its parameters make no sense") : r;
+	return r == -EINVAL ? ts_exec_refuse(io, "the driver reports invalid sizes for the "
+						 "kernel's parameters")
+			    : r;
 }
 
 /* Allows more dynamic shared memory than kernels have by default. */
@@ -311,7 +314,8 @@ static int allow_shared(const struct cuda_state *state, const struct ts_exec_io 
 						 TS_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 						 (int32_t)bytes);
 	if (r == TS_CU_ERROR_INVALID_VALUE)
-		return ts_exec_refuse(io, "it wants too much shared memory");
+		return ts_exec_refuse(io, "the launch needs more shared memory than the device "
+					  "allows");
 	if (!r)
 		kernel->dynamic_shared_bytes = bytes;
 	return ts_exec_cuda_result(state, io, r);
@@ -368,14 +372,15 @@ int ts_exec_cuda_launch(void *userdata, const struct ts_row_operation *operation
 	int r;
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "how the program came by its function was not captured");
+		return ts_exec_refuse(io, "the capture lacks the call that returned the kernel's "
+					  "handle");
 	r = ts_exec_cuda_stream(state, operation, io, &stream);
 	r = r ?: find_kernel(state, i, stream.context, io, &kernel);
 	r = r ?: allow_shared(state, io, kernel, operation->shared_bytes);
 	if (r)
 		return r;
 	if (n < kernel->params_bytes || n > MAX_ARGUMENT_BYTES)
-		return ts_exec_refuse(io, "its arguments are too %s",
+		return ts_exec_refuse(io, "the arguments of the launch are too %s",
 				      n < kernel->params_bytes ? "short" : "long");
 	if (operation->flags & TS_OPERATION_COOPERATIVE && !state->driver.launch_ex)
 		return ts_exec_refuse(io, "a cooperative launch needs a driver of CUDA 11.8 or "
@@ -385,6 +390,6 @@ int ts_exec_cuda_launch(void *userdata, const struct ts_row_operation *operation
 	translate(state, kernel, arguments, n);
 	r = launch(state, operation, kernel, stream.handle, arguments, n);
 	if (r == TS_CU_ERROR_INVALID_VALUE)
-		return ts_exec_refuse(io, "the device does not take a launch of that size");
+		return ts_exec_refuse(io, "the device does not support a launch of this size");
 	return ts_exec_cuda_result(state, io, r);
 }

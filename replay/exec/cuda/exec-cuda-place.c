@@ -84,7 +84,9 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		struct cuda_range *range = &state->ranges[i];
 		void *wanted = (void *)(uintptr_t)range->start, *got;
 
-		range->why = i < MAX_RANGES ? NULL : "there are too many apart from each other";
+		range->why = i < MAX_RANGES ? NULL
+					    : "the capture has too many separate ranges of "
+					      "memory";
 		if (range->why)
 			continue;
 		got = mmap(wanted, range->end - range->start, PROT_NONE,
@@ -93,10 +95,13 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		range->is_held = got == wanted;
 		if (range->is_held)
 			continue;
-		/* A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint. */
+		/*
+		 * A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint, so
+		 * compare the result.
+		 */
 		if (got != MAP_FAILED)
 			munmap(got, range->end - range->start);
-		range->why = "this process has something there";
+		range->why = "this process already uses that address";
 	}
 	return r;
 }
@@ -125,10 +130,10 @@ void ts_exec_cuda_reserve(struct cuda_state *state)
 		if (range->why)
 			continue;
 		if (driver->reserve(&got, bytes, 0, range->start, 0)) {
-			range->why = "the driver does not reserve it";
+			range->why = "the driver cannot reserve that address";
 		} else if (got != range->start) {
 			(void)driver->unreserve(got, bytes);
-			range->why = "the driver reserves other addresses than it is asked for";
+			range->why = "the driver reserved another address than the requested one";
 		}
 	}
 }
@@ -152,7 +157,7 @@ void ts_exec_cuda_unreserve(struct cuda_state *state)
 	state->n_ranges = 0;
 }
 
-/* Index of the first block that ends after the address, or n. */
+/* Returns the index of the first block that ends after the address, or the number of blocks. */
 static size_t first_past(const struct cuda_state *state, uint64_t address)
 {
 	size_t low = 0, high = state->n_blocks;
@@ -268,7 +273,8 @@ int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, ui
 	int r = 0;
 
 	if (!is_placeable(address, bytes) || !range || range->why) {
-		*ret_why = range && range->why ? range->why : "no process has memory there";
+		*ret_why = range && range->why ? range->why
+					       : "no process can have memory at that address";
 		return 0;
 	}
 	*ret_why = NULL;
@@ -285,7 +291,8 @@ int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, ui
 			continue;
 		}
 		if (!(block->devices & 1u << device))
-			*ret_why = "it is beside memory of a device that this one does not reach";
+			*ret_why = "the same memory block holds memory of a device that this "
+				   "device cannot access";
 		at = block->start + block->bytes;
 	}
 	if (r || *ret_why) {

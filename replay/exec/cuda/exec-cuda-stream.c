@@ -22,7 +22,7 @@ void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
 	struct ts_exec_notes *notes = &state->notes;
 	va_list args;
 
-	/* The last two notes are reserved for the end. */
+	/* The last two places are reserved for the notes that are added when the run ends. */
 	if (notes->n >= TS_EXEC_MAX_NOTES - 2) {
 		notes->n_more++;
 		return;
@@ -37,7 +37,7 @@ const char *ts_exec_cuda_error_text(const struct ts_exec_cuda_driver *driver, in
 	const char *text = NULL;
 
 	(void)driver->error_string(error, &text);
-	return text ? text : "an error that it has no text for";
+	return text ? text : "an error without a text";
 }
 
 int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io *io, int r)
@@ -45,13 +45,13 @@ int ts_exec_cuda_result(const struct cuda_state *state, const struct ts_exec_io 
 	if (!r)
 		return 0;
 	if (r == TS_CU_ERROR_OUT_OF_MEMORY)
-		return ts_exec_refuse(io, "the device's memory is spent");
+		return ts_exec_refuse(io, "the device is out of memory");
 	if (ts_exec_is_fault(r) && io->fault)
 		*io->fault = r;
 	if (ts_exec_is_fault(r))
 		return ts_exec_refuse(io, "a kernel faulted: %s",
 				      ts_exec_cuda_error_text(&state->driver, r));
-	return ts_exec_refuse(io, "the driver says: %s (error %d)",
+	return ts_exec_refuse(io, "the driver reports: %s (error %d)",
 			      ts_exec_cuda_error_text(&state->driver, r), r);
 }
 
@@ -73,7 +73,7 @@ int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
 
 	if (i == TS_STATE_MAP_NONE || !cuda_context_at(state, i)->handle)
-		return ts_exec_refuse(io, "context %u is not there", operation->context);
+		return ts_exec_refuse(io, "context %u does not exist", operation->context);
 	*ret_context = i;
 	return ts_exec_cuda_enter(state, i, io);
 }
@@ -98,8 +98,7 @@ int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
 			return ts_exec_cuda_result(state, io, r);
 		if (is_given_up(state)) {
 			state->is_stuck = true;
-			return ts_exec_refuse(io,
-					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
+			return ts_exec_refuse(io, TS_EXEC_TIME_IS_UP " while a kernel ran");
 		}
 		if (n < FIRST_ASKED) {
 			sched_yield();
@@ -133,8 +132,8 @@ int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io 
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, TS_CU_STREAM_LEGACY);
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, one->own);
 	/*
-	 * All work is complete, so the call does not wait. It reports faults that no stream
-	 * reported.
+	 * All work is complete, so cuCtxSynchronize() does not wait. It returns faults that no
+	 * stream returned.
 	 */
 	r = r ?: ts_exec_cuda_result(state, io, state->driver.context_synchronize());
 	if (!r) {
@@ -194,7 +193,7 @@ static int find_stream(struct cuda_state *state, const struct ts_row_operation *
 	}
 	i = ts_state_map_find(&state->handles, kind, key);
 	if (i == TS_STATE_MAP_NONE || !cuda_stream_at(state, i)->handle)
-		return ts_exec_refuse(io, "its stream is not there");
+		return ts_exec_refuse(io, "the operation's stream does not exist");
 	*ret_stream = *cuda_stream_at(state, i);
 	return ts_exec_cuda_enter(state, ret_stream->context, io);
 }

@@ -47,8 +47,8 @@ static int do_stream_destroy(void *userdata, const struct ts_row_operation *oper
 	int r;
 
 	if (i == TS_STATE_MAP_NONE || !cuda_stream_at(state, i)->handle)
-		return ts_exec_refuse(io, "the stream is not there");
-	/* After the stream's end, no call could wait for its work. */
+		return ts_exec_refuse(io, "the stream does not exist");
+	/* Wait before the stream is destroyed: afterwards no call could wait for its work. */
 	r = ts_exec_cuda_wait_stream(state, io, cuda_stream_at(state, i));
 	if (r)
 		return r;
@@ -69,9 +69,9 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 	int r;
 
 	if (operation->device >= state->n_devices)
-		return ts_exec_refuse(io, "device %u is not there", operation->device);
+		return ts_exec_refuse(io, "device %u does not exist", operation->device);
 	if (i != TS_STATE_MAP_NONE && cuda_context_at(state, i)->handle)
-		return ts_exec_refuse(io, "context %u is there already", operation->context);
+		return ts_exec_refuse(io, "context %u exists already", operation->context);
 	state->current = TS_EXEC_CUDA_NOBODY;
 	r = state->driver.device_get(&device, (int32_t)operation->device);
 	r = r ?: state->driver.context_new(&context.handle, 0, device);
@@ -115,7 +115,7 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	uint32_t i;
 	int r = ts_exec_cuda_context(state, operation, io, &i);
 
-	/* Other contexts may access its memory, too. */
+	/* Wait for all contexts, because each may access the memory of this one. */
 	r = r ?: ts_exec_cuda_wait(state, io);
 	r = r ?: ts_exec_cuda_enter(state, i, io);
 	if (r)
@@ -141,11 +141,11 @@ static int do_limit(void *userdata, const struct ts_row_operation *operation,
 		most = MAX_PRINTF_BYTES;
 	else if (operation->value == LIMIT_HEAP_SIZE)
 		most = state->memory_bytes[cuda_context_at(state, i)->device];
-	/* Other limits affect only speed. */
+	/* The remaining limits affect only speed, so they are ignored. */
 	if (!most)
 		return 0;
 	if (operation->bytes > most)
-		return ts_exec_refuse(io, "a limit of %llu bytes is more than there is",
+		return ts_exec_refuse(io, "a limit of %llu bytes is more than a replay allows",
 				      (unsigned long long)operation->bytes);
 	return ts_exec_cuda_result(state, io,
 				   state->driver.context_limit((int32_t)operation->value,
@@ -164,7 +164,7 @@ static int do_peer(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (peer == TS_STATE_MAP_NONE || !cuda_context_at(state, peer)->handle)
-		return ts_exec_refuse(io, "the peer's context is not there");
+		return ts_exec_refuse(io, "the peer's context does not exist");
 	r = operation->value ? state->driver.context_peer(cuda_context_at(state, peer)->handle, 0)
 			     : state->driver.context_no_peer(cuda_context_at(state, peer)->handle);
 	if (r == TS_CU_ERROR_PEER_ACCESS_ALREADY_ENABLED ||
@@ -201,7 +201,7 @@ static int find_event(struct cuda_state *state, uint64_t handle, const struct ts
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_EVENT, handle);
 
 	if (i == TS_STATE_MAP_NONE || !cuda_event_at(state, i)->handle)
-		return ts_exec_refuse(io, "its event is not there");
+		return ts_exec_refuse(io, "the event does not exist");
 	*ret_event = cuda_event_at(state, i)->handle;
 	return 0;
 }
@@ -214,10 +214,10 @@ static int do_event_destroy(void *userdata, const struct ts_row_operation *opera
 	struct cuda_event *event;
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its event is not there");
+		return ts_exec_refuse(io, "the event does not exist");
 	event = cuda_event_at(state, i);
 	ts_state_map_remove(&state->handles, TS_EXEC_HANDLE_EVENT, operation->object);
-	/* The event may have ended with its context. */
+	/* The handle is NULL if the event was destroyed together with its context. */
 	return event->handle
 		       ? ts_exec_cuda_result(state, io,
 					     state->driver.event_free(ts_take_ptr(event->handle)))
@@ -320,13 +320,13 @@ static void report_notes(void *userdata, struct ts_exec_notes *notes)
 	*notes = state->notes;
 	if (state->n_pointers_moved)
 		snprintf(notes->texts[notes->n++], TS_EXEC_TEXT_BYTES,
-			 "%llu words of kernels' arguments were taken for addresses of what lies "
-			 "elsewhere, and changed",
+			 "%llu words of kernel arguments look like addresses of moved memory; the "
+			 "replay changed them",
 			 (unsigned long long)state->n_pointers_moved);
 	if (state->n_words_left)
 		snprintf(notes->texts[notes->n++], TS_EXEC_TEXT_BYTES,
-			 "%llu words of what was copied to the device may be addresses of what "
-			 "lies elsewhere, and were left as they were",
+			 "%llu words of data copied to the device look like addresses of moved "
+			 "memory; the replay did not change them",
 			 (unsigned long long)state->n_words_left);
 }
 
@@ -404,13 +404,13 @@ static int look_at_devices(struct cuda_state *state, char *text)
 		if (!r && (driver->granularity(&bytes, &what, 0) || !bytes ||
 			   TS_EXEC_CUDA_GRANULE % bytes))
 			for (size_t k = 0; k < state->n_ranges; k++)
-				state->ranges[k].why = "the device does not map memory at "
-						       "addresses that are asked for";
+				state->ranges[k].why = "the device cannot map memory at a "
+						       "requested address";
 	}
 	if (r) {
 		snprintf(text, TS_EXEC_TEXT_BYTES,
-			 "there is no device to replay on: %s says: %s (error %d); `--on vgpu` "
-			 "needs none",
+			 "no GPU to replay on: %s reports: %s (error %d); use `--on vgpu` without "
+			 "a GPU",
 			 TS_EXEC_CUDA_LIBRARY, ts_exec_cuda_error_text(driver, r), r);
 		return TS_EXEC_E_REFUSED;
 	}
@@ -435,7 +435,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 
 	if (is_left) {
 		snprintf(text, TS_EXEC_TEXT_BYTES,
-			 "a kernel of the replay before runs still, and has the device");
+			 "a kernel of the previous replay still runs and occupies the device");
 		return TS_EXEC_E_REFUSED;
 	}
 	state = calloc(1, sizeof(*state));

@@ -24,7 +24,7 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 
 	r = ts_vgpu_alloc_at(context_at(state, context)->vgpu, address, bytes);
 	if (r == TS_VGPU_E_ADDRESS)
-		return ts_exec_refuse(io, "address 0x%llx cannot be had",
+		return ts_exec_refuse(io, "address 0x%llx is in use or invalid",
 				      (unsigned long long)address);
 	r = ts_exec_vgpu_result(state, io, r);
 	if (r)
@@ -106,7 +106,10 @@ int ts_exec_vgpu_free(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_vgpu_result(state, io, ts_exec_vgpu_unplace(state, operation->dst));
 }
 
-/* Bytes from the address to the end of its allocation; 0: no allocation. */
+/*
+ * Returns the number of bytes from the address to the end of its allocation; 0: no allocation
+ * contains the address.
+ */
 static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 {
 	size_t i = ts_exec_allocations_find(&state->allocations, address, 1);
@@ -130,11 +133,11 @@ static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, ui
 	}
 	if (is_row && !left)
 		return 0;
-	return ts_exec_refuse(io, "0x%llx and the %llu bytes there are in no allocation",
+	return ts_exec_refuse(io, "address 0x%llx, %llu bytes: outside of allocated memory",
 			      (unsigned long long)address, (unsigned long long)extent);
 }
 
-/* Maps a buffer of this executor where the program had no memory. */
+/* Maps the staging buffer at addresses where the program had no memory. */
 static int stage(struct vgpu_state *state, size_t bytes)
 {
 	void *tried[STAGING_TRIES];
@@ -164,8 +167,8 @@ static int stage(struct vgpu_state *state, size_t bytes)
 }
 
 /*
- * Address for the device to access host bytes: `bytes` itself if it collides with no program
- * memory, else the staging buffer.
+ * Finds an address by which the device can access host bytes: `bytes` itself, or the staging buffer
+ * if the program has memory at the address of `bytes`.
  */
 static int host_side(struct vgpu_state *state, const uint8_t *bytes, size_t n,
 		     uint64_t *ret_address)
@@ -190,7 +193,7 @@ static int copy_pieces(struct vgpu_state *state, const struct ts_exec_io *io,
 	do {
 		src = is_row ? bytes_from(state, copy.src) : 0;
 		dst = is_row ? bytes_from(state, copy.dst) : 0;
-		/* The executor's own buffer is in no allocation and has no gaps. */
+		/* bytes_from() returns 0 for the executor's own buffer, which is contiguous. */
 		copy.width = src && src < left ? src : left;
 		copy.width = dst && dst < copy.width ? dst : copy.width;
 		r = ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream, &copy));
@@ -233,7 +236,8 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		r = ts_exec_extent(operation, width, operation->depth, operation->src_pitch,
 				   operation->src_slice, &extent)
 			    ? check_reach(state, io, operation->src, extent, is_row)
-			    : ts_exec_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "the sizes or pitches of the operation are "
+						 "invalid");
 	}
 	if (!r && io->out) {
 		r = host_side(state, io->out, io->out_bytes, &copy.dst);
@@ -243,7 +247,8 @@ int ts_exec_vgpu_copy(void *userdata, const struct ts_row_operation *operation,
 		r = ts_exec_extent(operation, width, operation->depth, operation->dst_pitch,
 				   operation->dst_slice, &extent)
 			    ? check_reach(state, io, operation->dst, extent, is_row)
-			    : ts_exec_refuse(io, "its rows make no sense");
+			    : ts_exec_refuse(io, "the sizes or pitches of the operation are "
+						 "invalid");
 	}
 	r = r ?: copy_pieces(state, io, stream.vgpu, copy, is_row);
 	if (!r && io->out && copy.dst != (uint64_t)(uintptr_t)io->out)
@@ -271,7 +276,7 @@ int ts_exec_vgpu_fill(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (!ts_exec_fill_extent(operation, &width, &extent))
-		return ts_exec_refuse(io, "its rows make no sense");
+		return ts_exec_refuse(io, "the sizes or pitches of the operation are invalid");
 	r = check_reach(state, io, operation->dst, extent, operation->height <= 1);
 	while (!r && fill.width) {
 		uint64_t n = bytes_from(state, fill.dst) / fill.element_bytes;
@@ -295,13 +300,13 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 	int r;
 
 	if (!io->content)
-		return ts_exec_refuse(io, "it has no content");
+		return ts_exec_refuse(io, "the trace lacks the bytes that the host wrote");
 	r = check_reach(state, io, operation->dst, io->content->n, false);
 	r = r
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,
 							   io->content->n, &to));
-	/* The host wrote it when no kernel accessed it, so it needs no stream. */
+	/* The host wrote this memory while no kernel accessed it, so the write needs no stream. */
 	if (!r)
 		memcpy(to, io->content->bytes, io->content->n);
 	return r;

@@ -39,7 +39,7 @@ void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t i)
 		struct context *context = context_at(state, instance->context);
 
 		module->instances = instance->next;
-		/* Queued work refers to the code. */
+		/* Waits first, because queued kernels refer to the module's code. */
 		if (context->vgpu)
 			(void)ts_vgpu_context_synchronize(context->vgpu);
 		free_instance(state, instance);
@@ -96,7 +96,7 @@ int ts_exec_vgpu_module_free(void *userdata, const struct ts_row_operation *oper
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_MODULE, operation->object);
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "the module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	ts_exec_vgpu_module_unload(state, i);
 	return 0;
 }
@@ -122,7 +122,7 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 		}
 	}
 	if (!r && ts_vgpu_module_place(code, instance->addresses))
-		r = ts_exec_refuse(io, "a variable's address does not suit it");
+		r = ts_exec_refuse(io, "the address of a variable is out of range or misaligned");
 	for (size_t i = 0; !r && i < code->n_variables; i++) {
 		void *to;
 
@@ -151,7 +151,7 @@ static int compile(struct vgpu_state *state, const struct module *module,
 	r = (state->is_debugged ? ts_vgpu_module_new_named
 				: ts_vgpu_module_new)(module->image, cc_of(state), ret_code,
 						      message, sizeof(message));
-	return r > 0 ? ts_exec_refuse(io, "its module: %s", message) : r;
+	return r > 0 ? ts_exec_refuse(io, "cannot compile the module: %s", message) : r;
 }
 
 static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
@@ -167,7 +167,7 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 			return 0;
 		}
 	if (!module->image)
-		return ts_exec_refuse(io, "its module is unloaded");
+		return ts_exec_refuse(io, "an earlier operation unloaded the module");
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
@@ -212,7 +212,7 @@ int ts_exec_vgpu_variable(void *userdata, const struct ts_row_operation *operati
 	if (r)
 		return r;
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "its module is not there");
+		return ts_exec_refuse(io, "no earlier operation loaded the module");
 	return find_instance(state, i, context, io, &instance);
 }
 
@@ -226,20 +226,20 @@ static const char *check_size(const struct ts_vgpu_shape *shape,
 	/* Bounds each factor before the multiplication. */
 	if (operation->block_x > shape->max_threads_per_block ||
 	    operation->block_y > shape->max_threads_per_block || operation->block_z > MAX_BLOCK_Z)
-		return "its blocks are too large";
+		return "the blocks of the launch are too large";
 	threads *= operation->block_z;
 	if (!operation->grid_x || !operation->grid_y || !operation->grid_z || !threads)
-		return "it has no threads";
+		return "the launch has no threads";
 	if (operation->grid_x > INT32_MAX || operation->grid_y > MAX_GRID_Y ||
 	    operation->grid_z > MAX_GRID_Y)
-		return "its grid is too large";
+		return "the grid of the launch is too large";
 	if (threads > shape->max_threads_per_block ||
 	    (kernel->max_threads && threads > kernel->max_threads))
-		return "its blocks are too large";
+		return "the blocks of the launch are too large";
 	if (kernel->static_shared_bytes > shape->shared_bytes_per_block_optin ||
 	    operation->shared_bytes >
 		    shape->shared_bytes_per_block_optin - kernel->static_shared_bytes)
-		return "it wants too much shared memory";
+		return "the launch needs more shared memory than the device allows";
 	if (operation->flags & TS_OPERATION_COOPERATIVE &&
 	    (uint64_t)operation->grid_x * operation->grid_y * operation->grid_z >
 		    (uint64_t)shape->n_sm *
@@ -247,7 +247,7 @@ static const char *check_size(const struct ts_vgpu_shape *shape,
 						  operation->shared_bytes +
 							  kernel->static_shared_bytes,
 						  kernel->regs))
-		return "a cooperative grid that does not fit on the device";
+		return "the cooperative grid does not fit on the device";
 	return NULL;
 }
 
@@ -263,7 +263,7 @@ void ts_exec_vgpu_prepare_launch(void *userdata, const struct ts_row_operation *
 	struct instance *instance;
 	struct stream stream;
 
-	/* The launch itself reports errors. */
+	/* Ignores errors: the launch itself will report them. */
 	if (i != TS_STATE_MAP_NONE && !ts_exec_vgpu_stream(state, operation, io, &stream))
 		(void)find_instance(state, function_at(state, i)->module, stream.context, io,
 				    &instance);
@@ -283,7 +283,8 @@ int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation
 	int r;
 
 	if (i == TS_STATE_MAP_NONE)
-		return ts_exec_refuse(io, "how the program came by its function was not captured");
+		return ts_exec_refuse(io, "the capture lacks the call that returned the kernel's "
+					  "handle");
 	name = ts_exec_string(state->program, function_at(state, i)->name);
 	r = ts_exec_vgpu_stream(state, operation, io, &stream);
 	r = r ?: find_instance(state, function_at(state, i)->module, stream.context, io, &instance);
@@ -291,10 +292,10 @@ int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation
 		return r;
 	kernel = name ? ts_vgpu_module_kernel(instance->code, name) : NULL;
 	if (!kernel)
-		return ts_exec_refuse(io, "its module has no such kernel");
+		return ts_exec_refuse(io, "the module has no kernel with the captured name");
 	why = check_size(state->shape, operation, kernel);
 	if (!why && n < kernel->params_bytes)
-		why = "its arguments are too short";
+		why = "the arguments of the launch are too short";
 	if (why)
 		return ts_exec_refuse(io, "%s", why);
 	launch = (struct ts_vgpu_launch){

@@ -11,34 +11,36 @@ int ts_exec_vgpu_result(struct vgpu_state *state, const struct ts_exec_io *io, i
 	const char *waits = ts_ptx_fault_name(TS_PTX_FAULT_WAITS);
 
 	if (r <= 0)
-		return r == -EINVAL ? ts_exec_refuse(io, "the device cannot do it so") : r;
+		return r == -EINVAL ? ts_exec_refuse(io, "the device rejects the operation: an "
+							 "argument is invalid")
+				    : r;
 	switch (r) {
 	case TS_VGPU_E_ADDRESS:
-		return ts_exec_refuse(io, "an address that nothing was allocated at");
+		return ts_exec_refuse(io, "the operation uses an address without an allocation");
 	case TS_VGPU_E_OUT_OF_MEMORY:
-		return ts_exec_refuse(io, "the device's memory is spent");
+		return ts_exec_refuse(io, "the device is out of memory");
 	case TS_VGPU_E_NOT_OWNER:
-		return ts_exec_refuse(io, "nothing was allocated there");
+		return ts_exec_refuse(io, "the address to free is not the start of an allocation");
 	default:
 		/*
 		 * Another thread reports a kernel's fault line, but always before the failing call
 		 * returns.
 		 */
 		if (state->watch.is_late)
-			return ts_exec_refuse(io,
-					      TS_EXEC_TIME_IS_UP ", and a kernel was at it still");
+			return ts_exec_refuse(io, TS_EXEC_TIME_IS_UP " while a kernel ran");
 		if (!strncmp(state->fault, waits, strlen(waits)))
 			return state->watch.is_alone
 				       ? ts_exec_refuse(io, "%s", TS_EXEC_WAITS)
 				       : ts_exec_refuse(
 						 io, "%s. %s", state->fault,
-						 "Nothing in the replay writes it: stores that "
-						 "the program's threads make while a kernel "
-						 "runs are not captured");
+						 "No operation of the replay writes this memory: a "
+						 "capture lacks the stores of the program's "
+						 "threads during a kernel");
 		if (io->fault)
 			*io->fault = ts_exec_fault_of_vgpu(r);
 		return ts_exec_refuse(io, "a kernel faulted: %s",
-				      *state->fault ? state->fault : "the device does not say how");
+				      *state->fault ? state->fault
+						    : "the device does not report the cause");
 	}
 }
 
@@ -48,7 +50,7 @@ int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
 
 	if (i == TS_STATE_MAP_NONE || !context_at(state, i)->vgpu)
-		return ts_exec_refuse(io, "context %u is not there", operation->context);
+		return ts_exec_refuse(io, "context %u does not exist", operation->context);
 	*ret_context = i;
 	return 0;
 }
@@ -77,7 +79,7 @@ static int thread_stream(struct vgpu_state *state, const struct ts_row_operation
 	*ret_stream = *stream_at(state, i);
 	return ret_stream->vgpu && context_at(state, ret_stream->context)->vgpu
 		       ? 0
-		       : ts_exec_refuse(io, "its stream is not there");
+		       : ts_exec_refuse(io, "the operation's stream does not exist");
 }
 
 int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
@@ -99,7 +101,7 @@ int ts_exec_vgpu_stream(struct vgpu_state *state, const struct ts_row_operation 
 	i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_STREAM, operation->stream_handle);
 	if (i == TS_STATE_MAP_NONE || !stream_at(state, i)->vgpu ||
 	    !context_at(state, stream_at(state, i)->context)->vgpu)
-		return ts_exec_refuse(io, "its stream is not there");
+		return ts_exec_refuse(io, "the operation's stream does not exist");
 	*ret_stream = *stream_at(state, i);
 	return 0;
 }

@@ -28,9 +28,9 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 	int r;
 
 	if (operation->device >= ts_vgpu_n_devices(state->vgpu))
-		return ts_exec_refuse(io, "device %u is not there", operation->device);
+		return ts_exec_refuse(io, "device %u does not exist", operation->device);
 	if (i != TS_STATE_MAP_NONE && context_at(state, i)->vgpu)
-		return ts_exec_refuse(io, "context %u is there already", operation->context);
+		return ts_exec_refuse(io, "context %u exists already", operation->context);
 	device = ts_vgpu_device_at(state->vgpu, operation->device);
 	r = ts_exec_vgpu_result(state, io, ts_vgpu_context_new(device, &context.vgpu));
 	r = r ?: ts_exec_objects_add(&state->contexts, &context, sizeof(context), &i);
@@ -93,7 +93,7 @@ static int do_stream_destroy(void *userdata, const struct ts_row_operation *oper
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_STREAM, operation->object);
 
 	if (i == TS_STATE_MAP_NONE || !stream_at(state, i)->vgpu)
-		return ts_exec_refuse(io, "the stream is not there");
+		return ts_exec_refuse(io, "the stream does not exist");
 	ts_vgpu_stream_free(ts_take_ptr(stream_at(state, i)->vgpu));
 	return 0;
 }
@@ -120,7 +120,7 @@ static int find_event(struct vgpu_state *state, uint64_t handle, const struct ts
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_EVENT, handle);
 
 	*ret_event = i == TS_STATE_MAP_NONE ? NULL : *event_at(state, i);
-	return *ret_event ? 0 : ts_exec_refuse(io, "its event is not there");
+	return *ret_event ? 0 : ts_exec_refuse(io, "the event does not exist");
 }
 
 static int do_event_destroy(void *userdata, const struct ts_row_operation *operation,
@@ -219,7 +219,7 @@ static int do_peer(void *userdata, const struct ts_row_operation *operation,
 	if (r)
 		return r;
 	if (peer == TS_STATE_MAP_NONE || !context_at(state, peer)->vgpu)
-		return ts_exec_refuse(io, "the peer's context is not there");
+		return ts_exec_refuse(io, "the peer's context does not exist");
 	context = context_at(state, i);
 	bit = 1u << ts_vgpu_device_index(ts_vgpu_context_device(context_at(state, peer)->vgpu));
 	context->peers = operation->value ? context->peers | bit : context->peers & ~bit;
@@ -241,7 +241,8 @@ static int finish(void *userdata, const struct ts_exec_io *io)
 }
 
 /*
- * Keeps the first fault. Kernels of several streams may fault; the device serialises these calls.
+ * Keeps the first fault line. Kernels of several streams may fault; the device calls this function
+ * for one kernel at a time.
  */
 static void on_fault(void *userdata, const char *line)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for numbers: vendor ids, kinds, flags, and the project's own. replay/report, tsctl, the
- * daemon and the exporters call it. The vendor tables come from proto/abi/vendor at compile time,
- * indexed by id. Numbers from a trace are untrusted, so each look-up checks the table's bounds.
+ * Gives names to numbers: the vendor's ids, kinds and flags, and TraceSmith's own enums.
+ * replay/report, tsctl, the daemon and the exporters call it. The vendor tables come from
+ * proto/abi/vendor at compile time, indexed by id. Numbers from a trace are untrusted, so each
+ * look-up checks the table's bounds.
  */
 #include "replay/report/names/names.h"
 
@@ -143,7 +144,7 @@ const char *ts_name_sync_type(uint32_t type)
 
 const char *ts_name_overhead_kind(uint32_t kind)
 {
-	/* CUPTI keeps these kinds in the upper 16 bits. */
+	/* The kind of a CUPTI overhead record is in the upper 16 bits. */
 	static const char *const names[] = {
 		[TS_CUPTI_ACTIVITY_OVERHEAD_UNKNOWN >> 16] = "unknown",
 		[TS_CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH >> 16] = "cupti_buffer_flush",
@@ -373,48 +374,52 @@ const char *ts_name_loss_text(const char *reason)
 		const char *text;
 	} texts[] = {
 		{TS_LOSS_RING_FULL,
-		 "the daemon was too slow; a larger --ring-size or --lossless helps"},
-		{TS_LOSS_NO_SHARD, "more threads produced at once than the session has rings"},
-		{TS_LOSS_ARENA_FULL, "too many different names and stacks: later ones are unknown"},
-		{TS_LOSS_CUPTI_DROPPED, "CUPTI dropped them itself and gave no reason"},
-		{TS_LOSS_NO_BUFFER, "no memory was left for CUPTI's buffers"},
-		{TS_LOSS_ZERO_TIMESTAMP, "the GPU's own timestamp buffers were full"},
-		{TS_LOSS_UNFINISHED, "still running when the recording ended"},
+		 "the daemon did not empty the ring in time; use a larger --ring-size, or "
+		 "--lossless"},
+		{TS_LOSS_NO_SHARD, "the session has fewer rings than recording threads"},
+		{TS_LOSS_ARENA_FULL, "the session's memory for names and stacks is full: later "
+				     "ones are unknown"},
+		{TS_LOSS_CUPTI_DROPPED, "CUPTI dropped activity records without a reason"},
+		{TS_LOSS_NO_BUFFER, "the program had no memory for CUPTI's activity buffers"},
+		{TS_LOSS_ZERO_TIMESTAMP, "operations without times: the GPU's timestamp buffers "
+					 "were full"},
+		{TS_LOSS_UNFINISHED, "calls and operations that still ran when the recording "
+				     "ended"},
 		{TS_LOSS_UNJOINED_API,
-		 "calls whose GPU work CUPTI never delivered, or is counted as lost above"},
+		 "calls whose GPU work has no record; other reasons listed here may count it"},
 		{TS_LOSS_UNJOINED_DEVICE,
-		 "GPU work whose call was not seen, or is counted as lost above"},
-		{TS_LOSS_REENTERED, "calls made from inside the tracing itself"},
+		 "GPU work whose call has no record; other reasons listed here may count it"},
+		{TS_LOSS_REENTERED, "calls made inside TraceSmith's own callback"},
 		{TS_LOSS_BAD_RECORD, "malformed records: the program may have overwritten memory"},
-		{TS_LOSS_UNKNOWN_RECORD, "of a kind that this version does not know"},
+		{TS_LOSS_UNKNOWN_RECORD, "records of a type that this version does not know"},
 		{TS_LOSS_BAD_DEFINITION,
 		 "malformed definitions: the program may have overwritten memory"},
 		{TS_LOSS_STACK_TRUNCATED, "stacks too deep: their outermost frames are missing"},
-		{TS_LOSS_YIELDED, "made while the application's own profiler had CUPTI"},
+		{TS_LOSS_YIELDED, "calls made while the application's own profiler used CUPTI"},
 		{TS_LOSS_YIELDED_TO_END,
-		 "the application's own profiler kept CUPTI: what was done then is not known"},
-		{TS_LOSS_FORKED, "made in a forked child that has no session"},
-		{TS_LOSS_DISK, "could not be written to the trace file"},
-		{TS_LOSS_UNDRAINED, "still in the rings when the recording ended"},
-		{TS_LOSS_NO_MEMORY, "the daemon had no memory to join them"},
-		{TS_LOSS_CLOCK_BACKWARD, "jumps back of a clock: times near them are wrong"},
+		 "the application's own profiler kept CUPTI to the end: later work is unknown"},
+		{TS_LOSS_FORKED, "calls of a forked child that has no session"},
+		{TS_LOSS_DISK, "rows that the daemon could not write to the trace file"},
+		{TS_LOSS_UNDRAINED, "records left in the rings when the recording ended"},
+		{TS_LOSS_NO_MEMORY, "the daemon had no memory to join calls with their GPU work"},
+		{TS_LOSS_CLOCK_BACKWARD, "backward jumps of a clock: times near them are wrong"},
 		{TS_LOSS_NO_STACK,
 		 "calls without a stack: libunwind.so.8 is missing or unsuitable"},
 		{TS_LOSS_NO_PYTHON,
-		 "stacks without their Python functions: where those belong could not be told"},
-		{TS_LOSS_TEXT_CUT,
-		 "names that the application gave, cut because they were too long"},
+		 "stacks without their Python functions: the position in the stack is unknown"},
+		{TS_LOSS_TEXT_CUT, "names of the application that were too long and are cut"},
 		{TS_LOSS_BAD_ANNOTATION,
-		 "ranges, marks, counters or names that were malformed, or too many at once"},
-		{TS_LOSS_BAD_TIME, "with times that cannot be, as CUPTI gave them"},
+		 "ranges, marks, counters or names of the application: malformed, or too many at "
+		 "once"},
+		{TS_LOSS_BAD_TIME, "records of CUPTI with impossible times"},
 		{TS_LOSS_KERNEL_EVENTS,
-		 "kernel events came faster than they could be taken; a threshold helps, like "
+		 "kernel events came faster than the daemon read them; set a threshold, like "
 		 "--kernel-events=sched:10us"},
-		{TS_LOSS_LATE, "came when the recording was over"},
+		{TS_LOSS_LATE, "records that came after the end of the recording"},
 	};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
 		if (!strcmp(ts_name_loss_reason(texts[i].reason), reason))
 			return texts[i].text;
-	return "for a reason that this version does not know";
+	return "this version does not know the reason";
 }

@@ -24,15 +24,17 @@ static int gather_edits(struct ts_replay *replay, struct edits *edits)
 	char message[TS_EMULATE_TEXT_BYTES];
 
 	if (asked->n_what_if > TS_REPLAY_MAX_EDITS)
-		return ts_replay_complain(replay, true, "--what-if: more than %u edits",
+		return ts_replay_complain(replay, true,
+					  "--what-if: more than %u edits, which is "
+					  "the limit",
 					  TS_REPLAY_MAX_EDITS)
 			       ?: 1;
 	for (size_t i = 0; i < asked->n_what_if; i++)
 		if (ts_emulate_edit_parse(asked->what_if[i], &edits->at[edits->n++], message))
 			return ts_replay_complain(
 				       replay, true,
-				       "--what-if %s: %s; `tsctl replay --what-if help` lists what "
-				       "there is",
+				       "--what-if %s: %s; `tsctl replay --what-if help` lists the "
+				       "edits",
 				       asked->what_if[i], message)
 				       ?: 1;
 	return 0;
@@ -288,7 +290,8 @@ static int give_report(struct ts_replay *replay, const struct ts_emulate_program
 	if (!r && !report->emulated->calls && !report->emulated->operations)
 		r = ts_replay_complain(
 			replay, false,
-			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
+			"%s: no call and no GPU operation; `tsctl info` lists the rows of the "
+			"trace",
 			replay->path);
 	return r;
 }
@@ -306,8 +309,8 @@ int ts_replay_emulate(struct ts_replay *replay)
 		r = read_program(replay, &program);
 	if (r == TS_E_EMULATED)
 		r = ts_replay_complain(replay, true,
-				       "%s holds more than %zu calls and operations; take a part "
-				       "of it with --from and --to",
+				       "%s has more than %zu calls and operations; select a window "
+				       "with --from and --to",
 				       replay->path, TS_EMULATE_MAX_ITEMS)
 			    ?: 1;
 	r = r ?: run_all(replay, program, edits, &report);

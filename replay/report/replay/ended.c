@@ -24,12 +24,12 @@ char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, bool is_clo
 		     struct ts_pool *pool)
 {
 	static const char *const why[] = {
-		[TS_SESSION_END_NONE] = "the recording was cut off: its daemon is gone, or the "
-					"file's end is missing",
+		[TS_SESSION_END_NONE] = "the recording has no end: the daemon is gone, or the file "
+					"is cut off",
 		[TS_SESSION_END_DIED] = "the program died",
-		[TS_SESSION_END_STOPPED] = "the recording ended first",
-		[TS_SESSION_END_BAD_DATA] = "what it recorded made no sense",
-		[TS_SESSION_END_DAEMON] = "its daemon could not go on",
+		[TS_SESSION_END_STOPPED] = "the recording ended before the program",
+		[TS_SESSION_END_BAD_DATA] = "the program's records were malformed",
+		[TS_SESSION_END_DAEMON] = "the daemon could not continue the recording",
 	};
 	const struct ts_row_session *row = ts_sbt_reader_session(reader, session);
 	const char *signal;

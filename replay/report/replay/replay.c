@@ -70,8 +70,8 @@ static int exec_sessions(struct ts_replay *replay)
 	if (!any && !r)
 		return ts_replay_complain(
 			replay, true,
-			"%s: nothing was captured to be replayed, as `tsctl record --capture replay` "
-			"does, or it was left out, as `tsctl cut`, `dump` and `merge` do",
+			"%s: the trace has no capture to replay; record one with `tsctl record "
+			"--capture replay` (`tsctl cut`, `dump` and `merge` leave the capture out)",
 			replay->path);
 	return r == 1 ? 0 : r;
 }
@@ -81,7 +81,10 @@ static bool is_odd(const Ts__Rpc__Query__Replay *asked)
 {
 	if (asked->n_decisions > TS_EXEC_MAX_DECISIONS || asked->limit > MAX_LISTED)
 		return true;
-	/* With schedules, check points lie at other places. */
+	/*
+	 * Check points of schedules lie at other operations than those of repeated replays, so one
+	 * request with compare_every cannot have both.
+	 */
 	if (asked->schedules && asked->repeat && asked->compare_every)
 		return true;
 	for (size_t i = 0; i < asked->n_decisions; i++)
@@ -103,7 +106,10 @@ static int dispatch(struct ts_replay *replay, const char *name)
 		replay->executor = replay->options->device;
 	if (replay->executor)
 		return exec_sessions(replay);
-	return ts_replay_complain(replay, true, "--on %s: this cannot be replayed on here", name);
+	return ts_replay_complain(replay, true,
+				  "--on %s: not available here; use `--on emulate` "
+				  "or `--on vgpu`",
+				  name);
 }
 
 int ts_replay_query(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,

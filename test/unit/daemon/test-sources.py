@@ -342,7 +342,7 @@ class Sources(Case):
         shutil.copy('/bin/sh', self.debug)
         self.check_whole(Answer(self.stripped, self.addresses))
         os.remove(self.path('.debug/stripped.debug'))
-        self.check_stripped(Answer(self.stripped, self.addresses), "its debug file is another file's")
+        self.check_stripped(Answer(self.stripped, self.addresses), 'its debug file belongs to another file')
 
     def test_debug_link_without_build_id(self):
         self.strip('--remove-section=.note.gnu.build-id')
@@ -355,7 +355,7 @@ class Sources(Case):
             last = stream.read(1)
             stream.seek(-1, os.SEEK_END)
             stream.write(bytes([last[0] ^ 1]))
-        self.check_stripped(Answer(self.stripped, self.addresses), "its debug file is another file's")
+        self.check_stripped(Answer(self.stripped, self.addresses), 'its debug file belongs to another file')
 
     def test_split_debug_information(self):
         """What stays in the file: functions by its symbols, and lines; and it is told that there is more."""
@@ -363,7 +363,7 @@ class Sources(Case):
             path = self.compile('gcc', C_SOURCE, '-O2', '-g', '-gsplit-dwarf', *flags)
             answer = Answer(path, self.addresses)
             self.assertEqual((answer.result, answer.why),
-                             ('0', 'its inlined functions are told by .dwo files, which are not read'))
+                             ('0', 'its inlined functions are in .dwo files, which are not read'))
             self.assertFalse(answer.n_inlined())
             for address, frames in self.want.frames.items():
                 if frames and frames[0].line:
@@ -453,7 +453,7 @@ class Sources(Case):
         self.cached(self.debug)
         shutil.copy('/bin/sh', self.path('fetched/%s/debuginfo' % build_id(self.whole)))
         self.check_stripped(Answer(self.stripped, self.addresses, env=self.environment()),
-                            "its debug file is another file's")
+                            'its debug file belongs to another file')
 
     def test_file_for_several(self):
         """dwz moves what two files have in common into a third."""
@@ -537,7 +537,7 @@ class Sources(Case):
             process.stdout.close()
             process.wait(60)
         gone = Answer(path, self.addresses, wanted, process.pid)
-        self.assertEqual((gone.result, gone.why), ('3', 'the file there now has another build id'))
+        self.assertEqual((gone.result, gone.why), ('3', 'the file at this path has another build id now'))
         self.assertFalse(gone.functions())
 
 

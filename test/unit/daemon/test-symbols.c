@@ -291,7 +291,7 @@ TS_TEST(resolved_once)
 	image.path = path;
 	ts_check_int(ts_symbolize(symbolizer, &image, &address, 1, &set, &result, why), 0);
 	ts_check_int(result, TS_IMAGE_OTHER_FILE);
-	ts_check_str(why, "the file there now has another build id");
+	ts_check_str(why, "the file at this path has another build id now");
 	ts_check_int(set.n_entries, 0);
 	ts_symbol_set_deinit(&set);
 	/* No file, a directory, a device. */
@@ -311,8 +311,8 @@ TS_TEST(resolved_once)
 /* ---- a trace ---- */
 
 /*
- * One session of this process, with stacks in this program, in a file that no longer exists, and in
- * code of a compiler.
+ * Makes a trace with a session of this process. Its stacks are in this program, in a file that no
+ * longer exists, and in code of a just-in-time compiler.
  */
 static int make_trace(const struct own *own, const char *path)
 {

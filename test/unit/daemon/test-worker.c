@@ -103,7 +103,7 @@ static void try_spin(void)
 		;
 }
 
-/* Exit status of a confined child that calls `attempt`. */
+/* Returns the exit status of a confined child that calls `attempt`. */
 static int status_of(void (*attempt)(void), uint64_t memory_bytes)
 {
 	int status;
@@ -247,7 +247,7 @@ static int ask_small(struct ts_worker *worker)
 	return 0;
 }
 
-/* A number in a process's status file, read as base 16. */
+/* Returns a number in a process's status file, read as base 16. */
 static uint64_t status_number(pid_t pid, const char *key)
 {
 	char path[64], line[256];
@@ -330,7 +330,7 @@ TS_TEST(falls)
 	__atomic_store_n(&asker.tid, gettid(), __ATOMIC_RELEASE);
 	ts_check_int(ask_small(worker), -ECONNRESET);
 	pthread_join(thread, NULL);
-	ts_check_str(ts_worker_why(worker), "the worker fell: Killed");
+	ts_check_str(ts_worker_why(worker), "a signal ended the worker: Killed");
 	ts_check_int(ask_small(worker), 0);
 	ts_check_int(ts_worker_n_starts(worker), 2);
 	ts_check(ts_worker_pid(worker) != pid);
@@ -350,7 +350,7 @@ TS_TEST(too_slow)
 	start_ns = ts_clock_monotonic_ns();
 	ts_check_int(ask_map(worker, fd, &address, 1, 50, &answer), -ETIMEDOUT);
 	ts_check(ts_clock_monotonic_ns() - start_ns < WAIT_MS * UINT64_C(1000000));
-	ts_check_str(ts_worker_why(worker), "the worker took too long");
+	ts_check_str(ts_worker_why(worker), "the worker did not answer in time");
 	ts_check_int(ts_worker_pid(worker), -1);
 	ts_check_int(ask_small(worker), 0);
 	close(fd);
@@ -369,7 +369,31 @@ TS_TEST(too_large)
 		addresses[i] = (UINT64_C(1) << 60) + i;
 	ts_check_int(ask_map(worker, fd, addresses, TS_WORKER_MAX_ADDRESSES, WAIT_MS, &answer),
 		     -ECONNRESET);
-	ts_check_str(ts_worker_why(worker), "the worker needed more memory than it may have");
+	ts_check_str(ts_worker_why(worker), "the worker reached its memory limit");
+	free(addresses);
+	close(fd);
+	ts_worker_free(worker);
+}
+
+/* A request above the limit is not sent. The worker answers the next one. */
+TS_TEST(request_too_long)
+{
+	struct ts_worker *worker = new_worker(0);
+	size_t n = TS_WORKER_REQUEST_MAX_BYTES / 8;
+	uint64_t *addresses = calloc(n, sizeof(*addresses));
+	Ts__Rpc__WorkerAnswer *answer;
+	int fd = memory_file("1 1 x\n", 6);
+	pid_t pid;
+
+	ts_check(addresses != NULL);
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = (UINT64_C(1) << 60) + i;
+	ts_check_int(ask_small(worker), 0);
+	pid = ts_worker_pid(worker);
+	ts_check_int(ask_map(worker, fd, addresses, n, WAIT_MS, &answer), -E2BIG);
+	ts_check_str(ts_worker_why(worker), "the request to the worker is larger than 1 MiB");
+	ts_check_int(ts_worker_pid(worker), pid);
+	ts_check_int(ask_small(worker), 0);
 	free(addresses);
 	close(fd);
 	ts_worker_free(worker);
@@ -598,7 +622,7 @@ static uint8_t *own_bytes(size_t *ret_n)
 	return bytes;
 }
 
-/* Any result is valid if it comes in time and has a reason. */
+/* Asks about a damaged file. Accepts any result that comes in time and has a reason. */
 static void ask_damaged(struct ts_worker *worker, const uint8_t *bytes, size_t n, uint64_t address)
 {
 	Ts__Rpc__WorkerAnswer *answer = NULL;

@@ -89,9 +89,9 @@ TS_TEST(elsewhere)
 	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = address);
 	report = run(&maker);
 	same(&report, 2);
-	ts_check(has_note(&report, "this process has something there"));
-	ts_check(has_note(&report, "1 words of kernels' arguments"));
-	ts_check(has_note(&report, "1 words of what was copied"));
+	ts_check(has_note(&report, "this process already uses that address"));
+	ts_check(has_note(&report, "1 words of kernel arguments"));
+	ts_check(has_note(&report, "1 words of data copied"));
 	for (size_t i = 0; i < 2 * GRANULE; i++)
 		ts_check_int(((uint8_t *)taken)[i], 0);
 	munmap(taken, 2 * GRANULE);
@@ -131,7 +131,7 @@ TS_TEST(neighbours)
 #define PIECE (UINT64_C(1) << 16)
 #define LARGE (320 * PIECE)
 
-/* Content of n pieces of one value. */
+/* Adds a content of n pieces, each filled with the same value. */
 static uint32_t content(struct maker *maker, uint8_t value, uint32_t n)
 {
 	uint8_t *piece = malloc(PIECE);
@@ -211,7 +211,7 @@ TS_TEST(a_context_that_ends)
 	PUT(&maker, .kind = TS_OPERATION_CONTEXT_DESTROY);
 	PUT(&maker, .kind = TS_OPERATION_STREAM_DESTROY, .object = 0x77);
 	report = run(&maker);
-	ts_check_str(report.text, "the stream is not there");
+	ts_check_str(report.text, "the stream does not exist");
 }
 
 /* 2^32 rounds take longer than any test may: no later operation begins meanwhile. */
@@ -237,7 +237,7 @@ TS_TEST(a_kernel_that_is_left)
 	ts_check(ts_exec_cuda_is_left());
 	ts_check_int(ts_exec_run(program, &EXECUTOR, &options, NULL, NULL, &results, &report),
 		     TS_EXEC_E_REFUSED);
-	ts_check(strstr(report.text, "runs still") != NULL);
+	ts_check(strstr(report.text, "still runs") != NULL);
 	ts_exec_results_deinit(&results);
 	ts_exec_program_free(program);
 	ts_sbt_reader_free(reader);

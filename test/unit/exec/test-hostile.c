@@ -39,14 +39,14 @@ TS_TEST(copies_to_and_from_this_process)
 	row.dst = (uint64_t)(uintptr_t)secret;
 	row.content = maker_blob(&maker, bytes, sizeof(bytes));
 	maker_put(&maker, row);
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 
 	maker_init(&maker);
 	maker_begin(&maker);
 	row = maker_copy(64, TS_OPERATION_DST_HOST);
 	row.src = (uint64_t)(uintptr_t)secret;
 	maker_put(&maker, row);
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 
 	maker_init(&maker);
 	maker_begin(&maker);
@@ -54,19 +54,19 @@ TS_TEST(copies_to_and_from_this_process)
 	row.src = BUFFER;
 	row.dst = (uint64_t)(uintptr_t)secret;
 	maker_put(&maker, row);
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_FILL, .dst = (uint64_t)(uintptr_t)secret, .bytes = 16,
 	    .height = 1, .src = 4, .value = 5, .stream_handle = STREAM);
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_HOST_WRITE, .dst = (uint64_t)(uintptr_t)secret,
 	    .bytes = 64, .content = maker_blob(&maker, bytes, sizeof(bytes)));
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 }
 
 /* An allocation at an address that this process uses is still separate device memory. */
@@ -111,16 +111,19 @@ TS_TEST(after_a_free)
 	    .stream_handle = STREAM);
 	row.src = BUFFER;
 	maker_put(&maker, row);
-	refused(&maker, "in no allocation");
+	refused(&maker, "outside of allocated memory");
 
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
 	PUT(&maker, .kind = TS_OPERATION_FREE, .dst = BUFFER);
-	refused(&maker, "nothing was allocated there");
+	refused(&maker, "is not the start of an allocation");
 }
 
-/* A copy in the second context, behind a slow kernel, to memory of the first context. */
+/*
+ * Queues a copy in the second context after a slow kernel. The copy writes to memory of the first
+ * context.
+ */
 static void queue_behind_a_kernel(struct maker *maker, uint32_t device)
 {
 	struct ts_row_operation row = maker_copy(sizeof(spin_bytes), TS_OPERATION_SRC_HOST);
@@ -188,16 +191,16 @@ TS_TEST(sizes_that_overflow)
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = BUFFER + 8, .bytes = 8);
-	refused(&maker, "cannot be had");
+	refused(&maker, "is in use or invalid");
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = UINT64_MAX - 4096, .bytes = 8192);
-	refused(&maker, "cannot be had");
+	refused(&maker, "is in use or invalid");
 	maker_init(&maker);
 	maker_begin(&maker);
 	PUT(&maker, .kind = TS_OPERATION_ALLOC, .dst = UINT64_C(1) << 40,
 	    .bytes = UINT64_C(1) << 46);
-	refused(&maker, "the device's memory is spent");
+	refused(&maker, "the device is out of memory");
 }
 
 TS_TEST(kernels_out_of_bounds)
@@ -252,7 +255,7 @@ TS_TEST(launches_that_cannot_be)
 	PUT(&maker, .kind = TS_OPERATION_LAUNCH, .object = ADD, .stream_handle = STREAM,
 	    .content = maker_blob(&maker, "short", 5), .grid_x = 1, .grid_y = 1, .grid_z = 1,
 	    .block_x = 1, .block_y = 1, .block_z = 1);
-	refused(&maker, "its arguments are too short");
+	refused(&maker, "the arguments of the launch are too short");
 }
 
 TS_TEST(images)
@@ -261,12 +264,13 @@ TS_TEST(images)
 		uint32_t words[8];
 		const char *why;
 	} images[] = {
-		{{0x466243b1, 1, 0x41414141, 0x41414141}, "a wrapper"},
-		{{0xba55ed50, 0x00100001, 0x7fffffff, 0x7fffffff}, "longer than what was captured"},
-		{{0xba55ed50, 0xffff0001, 8, 0}, "longer than what was captured"},
+		{{0x466243b1, 1, 0x41414141, 0x41414141}, "a fatbin wrapper"},
+		{{0xba55ed50, 0x00100001, 0x7fffffff, 0x7fffffff},
+		 "longer than its captured bytes"},
+		{{0xba55ed50, 0xffff0001, 8, 0}, "longer than its captured bytes"},
 		/* ELF, with tables beyond its end. */
 		{{0x464c457f, 0x00010102, 0, 0, 0x00be0002, 1, 0, 0x7fff},
-		 "longer than what was captured"},
+		 "longer than its captured bytes"},
 	};
 	struct maker maker;
 
@@ -280,7 +284,7 @@ TS_TEST(images)
 	maker_init(&maker);
 	PUT(&maker, .kind = TS_OPERATION_CONTEXT_CREATE);
 	PUT(&maker, .kind = TS_OPERATION_MODULE_LOAD, .object = MODULE, .content = 77);
-	refused(&maker, "its content is not in the trace");
+	refused(&maker, "the trace lacks the operation's data");
 }
 
 /* Operations of every kind with unknown handles, in an empty program and behind a complete one. */
@@ -322,7 +326,7 @@ TS_TEST(contents_that_are_not_what_they_say)
 						    (uint64_t[]){1, 2}, &row.content),
 		     0);
 	maker_put(&maker, row);
-	refused(&maker, "not what it was");
+	refused(&maker, "the data are damaged");
 }
 
 /*

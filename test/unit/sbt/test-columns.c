@@ -474,34 +474,36 @@ TS_TEST(refusals)
 	REFUSED(1, encoding, TS_SBT_ENCODING_COUNT, "column 1 (start_ns) has an unknown encoding");
 	REFUSED(2, predictor, TS_SBT_PREDICTOR_COUNT, "column 2 (end_ns) has an unknown predictor");
 	REFUSED(2, trend, TS_SBT_MAX_TREND + 1, "an unknown trend");
-	REFUSED(2, predictor, TS_SBT_GROUPED, "only an index can have");
-	REFUSED(2, width, 4, "a base that it cannot");
+	REFUSED(2, predictor, TS_SBT_GROUPED, "valid only for an index");
+	REFUSED(2, predictor, TS_SBT_LAST, "column 1 (start_ns) has an invalid base");
+	REFUSED(2, width, 4, "an invalid base");
 	REFUSED(2, flags, TS_SBT_COLUMN_SIGNED, "a wrong width or sign");
-	REFUSED(2, base, 3, "a base that it cannot");
-	REFUSED(2, base, 77, "a base that it cannot");
-	REFUSED(2, base, 5, "a base that it cannot");
-	REFUSED(3, base, 10, "a base that it cannot");
+	REFUSED(2, base, 3, "an invalid base");
+	REFUSED(2, base, 77, "an invalid base");
+	REFUSED(2, base, 5, "an invalid base");
+	REFUSED(3, base, 10, "an invalid base");
 	REFUSED(3, n_values, 599, "a wrong number of values");
 	REFUSED(1, n_planes, 9, "planes of a wrong size");
 	REFUSED(1, n_planes, 8, "planes of a wrong size");
-	REFUSED(1, key, 1234, "a key that is not there");
-	REFUSED(2, context, 5, "a key that is not there");
-	REFUSED(5, key, TS_SBT_COLUMN_SITE, "an index that it cannot have");
-	REFUSED(5, key, 0, "an index that it cannot have");
+	REFUSED(1, key, 1234, "a key column that the block lacks");
+	REFUSED(2, context, 5, "a key column that the block lacks");
+	REFUSED(5, key, TS_SBT_COLUMN_SITE, "an invalid index");
+	REFUSED(5, key, 0, "an invalid index");
 	REFUSED(5, flags, 0, "a wrong number of values");
 	REFUSED(TS_SBT_COLUMN_PLACE, base, 2, "column 5 (thread) has a wrong number of values");
 	REFUSED(TS_SBT_COLUMN_SITE, base, 600, "column 65521 (site) has more items than rows");
-	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that an index cannot have");
-	REFUSED(TS_SBT_COLUMN_SITE, key, TS_SBT_COLUMN_SITE, "a key that is not there");
-	REFUSED(TS_SBT_COLUMN_SITE, trend, 1, "that an index cannot have");
-	REFUSED(TS_SBT_COLUMN_PLACE, predictor, TS_SBT_GROUPED, "a key that is not there");
+	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that is invalid for an index");
+	REFUSED(TS_SBT_COLUMN_SITE, key, TS_SBT_COLUMN_SITE, "a key column that the block lacks");
+	REFUSED(TS_SBT_COLUMN_SITE, trend, 1, "that is invalid for an index");
+	REFUSED(TS_SBT_COLUMN_PLACE, predictor, TS_SBT_GROUPED,
+		"a key column that the block lacks");
 	REFUSED(TS_SBT_COLUMN_SITE, n_values, 300, "(site)");
 
 	/* An index beyond its dictionary; the codes of the site are the payload's last bytes. */
 	site = column_of(&header, raw, TS_SBT_COLUMN_SITE);
 	off = header.raw_bytes - site->n_bytes;
 	raw[off + 17] = 200;
-	check_refused(schema, &header, raw, "an index that is too high");
+	check_refused(schema, &header, raw, "an index above its highest value");
 	free(raw);
 }
 

@@ -25,9 +25,8 @@ TS_TEST(a_readers_limit)
 	char text[TS_LIMIT_TEXT_BYTES];
 
 	ts_check(ts_limit_text(TS_SBT_E_LIMIT, &error, text));
-	ts_check_str(text,
-		     "is larger than what can be read: more than 5 blocks; `tsctl cut` writes "
-		     "a trace of a part of it");
+	ts_check_str(text, "is too large to read: more than 5 blocks; `tsctl cut` writes "
+			   "a trace of a part of it");
 	/* The text of another error does not mention this limit. */
 	error.code = TS_SBT_E_CORRUPT;
 	ts_check(ts_limit_text(TS_SBT_E_LIMIT, &error, text));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines, parsed with a table of options: every kind of option, every error, the order of
- * words. Also the tables of all commands: the parser's assumptions, and that help has each option.
+ * Tests the parser of command lines with a table of options: every kind of option, every error, the
+ * order of words. Also tests the option tables of all commands: they fulfil the parser's
+ * assumptions, and help lists each option.
  */
 #include "test/unit/harness.h"
 #include "tools/tsctl/options/help.h"

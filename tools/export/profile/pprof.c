@@ -242,7 +242,10 @@ static int put_mapping(struct pprof *pprof, uint32_t i)
 	return r ? r : put(pprof, &part);
 }
 
-/* The program's own file comes first, used or not: the loader lists it before all others. */
+/*
+ * Finds the mapping of the program's own file, which comes first even if no frame uses it. The
+ * loader lists it before all others.
+ */
 static int find_program(struct pprof *pprof, uint32_t *ret_mapping)
 {
 	struct ts_sbt_reader *reader = pprof->frames.reader;

@@ -78,7 +78,7 @@ static int ask(struct ts_sbt_reader *reader, uint64_t ns, int json, const char *
 	query.state = &state;
 	r = ts_query_run(reader, 0, &query, &options, &end);
 	if (r) {
-		ts_query_why(path, r, ts_sbt_reader_error(reader), &query, why);
+		ts_query_why(path, r, ts_sbt_reader_error(reader), why);
 		fprintf(stderr, "%s\n", why);
 		return 2;
 	}

@@ -171,7 +171,7 @@ static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
 	return false;
 }
 
-/* Upper bound of the time that a finding can save; see the message. */
+/* Returns an upper bound of the time that a finding can save. */
 static uint64_t gain_of(const struct analyzer *analyzer, uint32_t finding,
 			const struct ts_analysis_sum *sum)
 {
@@ -459,7 +459,7 @@ static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisRep
 		       n_small == 1 ? "it" : "them");
 }
 
-/* Sorted; code below one percent is left out. */
+/* Prints the host's functions, sorted. Functions below one percent are left out. */
 static void print_host_code(const Ts__Rpc__AnalysisReport *report)
 {
 	size_t i;

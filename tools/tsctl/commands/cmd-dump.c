@@ -75,9 +75,9 @@ static bool has_session(const struct ts_live_daemon *daemon, uint32_t number, ui
 }
 
 /*
- * For a session: makes its process flush, so that the latest rows are in the trace. It then directs
- * queries to that session's daemon, which may belong to a `tsctl record`. If there is no daemon,
- * the trace is used as it is.
+ * If the source is a session, lets its process flush, so that the latest rows are in the trace.
+ * Later queries then go to that session's daemon, which may belong to a `tsctl record`. If there is
+ * no daemon, the trace is used as it is.
  */
 static void ask_to_flush(const char *text)
 {

@@ -73,7 +73,8 @@ struct export
 	const char *file, *session, *output;
 	unsigned int format;
 	bool mangled;
-	const struct ts_option *of_sums; /* last option that only sums accept; NULL: none */
+	/* last given option that only exports of sums accept; NULL: none */
+	const struct ts_option *of_sums;
 	struct ts_time from, to;
 	struct ts_export_options options;
 

@@ -234,7 +234,7 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
-/* The instant lies between two operations. */
+/* Prints an operation next to an instant at which no GPU works. */
 static void print_near(const char *what, const Ts__Rpc__StateNear *near, uint64_t at_ns)
 {
 	char figure[TS_OUT_FIGURE_BYTES];

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* A missing daemon is an answer and not a failure. */
+/* Fills in the status if there is no daemon: this is an answer and not a failure. */
 static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
 {
 	const char *why = r == -ENOENT	       ? "no such socket"

@@ -92,7 +92,7 @@ static void print_whole(const char *path, const struct ts_sbt_verify_report *rep
 	putchar('\n');
 }
 
-/* The findings are listed already; stderr gets one line as a summary. */
+/* Prints one line to stderr as a summary, because the findings are already listed. */
 static void print_damage(const char *path, const struct ts_sbt_verify_report *report)
 {
 	if (report->n_findings > MAX_SHOWN)

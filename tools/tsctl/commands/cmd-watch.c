@@ -143,7 +143,7 @@ static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	/* For a process that is only observed, GPUs are unknown. */
+	/* The GPUs of an observed process are unknown. */
 	struct ts_client *client =
 		watch->gpu && !session->host_half_only ? client_of(watch, session) : NULL;
 
@@ -208,7 +208,10 @@ static void forget(struct watch *watch)
 	watch->n_seen = 0;
 }
 
-/* One round over all sessions; prints them if `is_shown`. *ret_n: their number. */
+/*
+ * Visits all sessions once, and prints them if `is_shown` is true. *ret_n is the number of
+ * sessions.
+ */
 static int round_of(struct watch *watch, bool is_shown, size_t *ret_n)
 {
 	uint64_t now_ns;

@@ -23,7 +23,9 @@ static const struct {
 #undef CALL
 };
 
-/* The kernel's value for this process: 0: no filter, 1: a filter; -1: /proc has no value. */
+/*
+ * Returns the kernel's value for this process. 0: no filter, 1: a filter; -1: /proc has no value.
+ */
 static int find_filter(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");

@@ -81,13 +81,14 @@ struct record {
 	struct ts_environ *environment;
 	struct ts_recorder *recorder;
 	struct ts_launch launch;
-	pid_t pid;     /* of the command; the launch clears its copy at the end */
+	/* pid of the command; the launch clears its own copy when the command ends */
+	pid_t pid;
 	sigset_t mask; /* the caller's */
 	struct sigaction child_action;
 	int signal_fd, timer_fd;
 	bool recording;
 	char empty_hint[TS_WHY_BYTES];
-	int status; /* of the command, after its end */
+	int status; /* exit status of the command, after its end */
 };
 
 static void record_deinit(struct record *record)
@@ -155,7 +156,10 @@ static int parse_output(void *to, const struct ts_option *option, const char *te
 	return -EINVAL;
 }
 
-/* Without this check, the shim would use its default and could not report the error. */
+/*
+ * Checks settings in the environment. Otherwise the shim would use its default, and could not
+ * report the error.
+ */
 static int check_environment(const struct record *record)
 {
 	const char *text = secure_getenv(RING_SIZE_ENVIRONMENT);

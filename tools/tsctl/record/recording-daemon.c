@@ -33,10 +33,13 @@
 #define MAX_ARGUMENTS	 40
 
 #define START_TIMEOUT_MS 10000u
-/* For sessions to flush and drain. The daemon enforces it; tsctl waits a little longer. */
+/*
+ * Maximum time for sessions to flush and drain. The daemon enforces it; tsctl waits FINISH_GRACE_MS
+ * longer.
+ */
 #define FINISH_TIMEOUT_MS 30000u
 #define FINISH_GRACE_MS	  5000u
-/* For the daemon's exit; afterwards init reaps it. */
+/* Maximum wait for the daemon's exit; after that, init reaps the daemon. */
 #define REAP_TIMEOUT_MS 5000
 
 struct ts_recorder {

@@ -111,7 +111,10 @@ static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *re
 	return 0;
 }
 
-/* For traces without GPU rows: the captured operations are still there. */
+/*
+ * Prints the number of captured operations. Needed for traces without GPU rows, which may still
+ * have these.
+ */
 static void format_operations(const Ts__Rpc__RecordingSummary *summary, const char *path,
 			      char *text, size_t n_text)
 {

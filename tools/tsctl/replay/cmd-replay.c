@@ -105,7 +105,10 @@ static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *ans
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-/* Stops early only with TS_EXIT_BAD: another session may have a result. */
+/*
+ * Handles an answer. Returns TS_EXIT_BAD to end the query. After any other result the query
+ * continues, because another session may have a result.
+ */
 static int take_answer(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;

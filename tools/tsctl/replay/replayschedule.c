@@ -131,7 +131,10 @@ static void print_remedies(const Ts__Rpc__ReplayResult *result)
 	ts_replayside_print_remedies("to order them:", last->n_remedies, last->remedies);
 }
 
-/* An order that did not end gives no result. If none ended, nothing is known of other orders. */
+/*
+ * Prints the number of orders tried. An order that did not end has no result; if no order ended,
+ * nothing is known about other orders.
+ */
 static void print_tried(const Ts__Rpc__ReplayResult *result)
 {
 	uint32_t n = result->schedules, late = result->unfinished < n ? result->unfinished : n;

@@ -302,7 +302,7 @@ static void print_suspects(const Ts__Rpc__CallError *error)
 	}
 }
 
-/* For a failed allocation: the holders of the other memory. */
+/* Prints the allocations that held the memory when an allocation failed. */
 static void print_held(const Ts__Rpc__CallError *error)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];

@@ -54,8 +54,7 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 	return answering->status ? E_REPORTED : 0;
 }
 
-static void complain(const char *path, int r, const struct ts_sbt_error *error,
-		     const Ts__Rpc__Query *query)
+static void complain(const char *path, int r, const struct ts_sbt_error *error)
 {
 	char why[TS_QUERY_WHY_BYTES];
 
@@ -64,7 +63,7 @@ static void complain(const char *path, int r, const struct ts_sbt_error *error,
 	} else if (r < TS_QUERY_E_WINDOW) {
 		ts_source_complain(path, r, error);
 	} else {
-		ts_query_why(path, r, error, query, why);
+		ts_query_why(path, r, error, why);
 		ts_complain("%s", why);
 	}
 }
@@ -102,7 +101,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 	if (r == E_REPORTED)
 		return answering.status;
 	if (r) {
-		complain(source.path, r, ts_sbt_reader_error(source.reader), query);
+		complain(source.path, r, ts_sbt_reader_error(source.reader));
 		return TS_EXIT_BAD;
 	}
 	if (end.has_bad_checkpoints)

@@ -70,7 +70,9 @@ static int start(void)
 	}
 	r = ts_vgpu_new(&spec, &driver.vgpu);
 	if (r) {
-		fprintf(stderr, "tracesmith: virtual GPU: no address space for its memory: %s\n",
+		fprintf(stderr,
+			"tracesmith: virtual GPU: cannot reserve addresses for device "
+			"memory: %s\n",
 			strerror(-r));
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	}

@@ -182,8 +182,8 @@ static void say_no_table(const void *caller, bool runtime)
 		return;
 	if (closed)
 		fprintf(stderr,
-			"tracesmith: virtual GPU: %s needs NVIDIA's driver, by tables that are not "
-			"public: run on a real GPU for it, or use an open library\n",
+			"tracesmith: virtual GPU: %s needs private tables of NVIDIA's driver: run "
+			"on a real GPU, or use an open library\n",
 			closed);
 	else
 		fprintf(stderr,

@@ -228,7 +228,7 @@ static int read_attributes(const struct ts_cu_launch_config *config, struct laun
 		case TS_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
 		case TS_CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
 			return NOT_SERVED(
-				"launches with events of their own, or that kernels update",
+				"launches with launch events, or with nodes that kernels update",
 				ON_A_REAL_GPU);
 		case TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 			/*

@@ -106,8 +106,8 @@ static int variables_make(struct module *module)
 				      context, module->addresses[i], bytes);
 	}
 	if (!r && ts_vgpu_module_place(module->code, module->addresses)) {
-		fprintf(stderr, "tracesmith: virtual GPU: a variable asks for an alignment that "
-				"the device's memory does not have\n");
+		fprintf(stderr, "tracesmith: virtual GPU: the alignment of a variable is larger "
+				"than the device supports\n");
 		return TS_CU_ERROR_NOT_SUPPORTED;
 	}
 	for (size_t i = 0; !r && i < module->code->n_variables; i++)

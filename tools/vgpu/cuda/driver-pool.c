@@ -318,7 +318,10 @@ static void report_pool_operation(uint32_t operation, const struct context *cont
 	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
 }
 
-/* In a capture, stream-ordered memory would be a node of the graph. */
+/*
+ * Finds the stream of a stream-ordered allocation or free. Refuses a captured stream, because there
+ * the call would become a node of the graph.
+ */
 static int stream_of_memory(void *stream, struct context **ret_context,
 			    struct ts_vgpu_stream **ret_stream)
 {
@@ -344,9 +347,9 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 		r = ts_vgpu_pool_alloc_wait(pool->vpool, vstream, bytes, MAX_WAIT_NS, dev_ptr);
 	if (r == TS_VGPU_E_NOT_READY) {
 		fprintf(stderr,
-			"tracesmith: virtual GPU: no memory for %zu bytes in stream order: what is freed was "
-			"waited for, and its streams have not come to it in 10 s (a GPU would make this "
-			"stream wait instead of the host)\n",
+			"tracesmith: virtual GPU: no memory for %zu bytes in stream order: the "
+			"queued frees did not run in 10 s (a GPU makes this stream wait instead of "
+			"the host)\n",
 			bytes);
 		r = TS_VGPU_E_OUT_OF_MEMORY;
 	}

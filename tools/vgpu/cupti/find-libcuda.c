@@ -31,6 +31,6 @@ const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
 		fprintf(stderr,
 			"tracesmith: the virtual GPU's libcupti.so.13 was loaded beside another "
 			"libcuda.so.1: put the virtual GPU's folder first in LD_LIBRARY_PATH, or "
-			"nowhere in it\n");
+			"remove this folder from it\n");
 	return table;
 }

@@ -29,7 +29,7 @@ static bool atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
 	}
 }
 
-/* Each element is a separate atomic operation, as in the ISA. */
+/* Decodes an atomic on a vector as a separate atomic operation for each element, as in the ISA. */
 static int atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t op,
 			 enum ts_ptx_type type, uint32_t n, bool red, bool hint)
 {
@@ -49,7 +49,7 @@ static int atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint
 	if (!r && (O[first + 1].kind != OPERAND_LIST || O[first + 1].n_list != n ||
 		   (!red && O[0].kind != OPERAND_SINK &&
 		    (O[0].kind != OPERAND_LIST || O[0].n_list != n))))
-		return ts_ptx_bad(d, "the vector has another length");
+		return ts_ptx_bad(d, "the vector has the wrong length");
 	for (uint32_t i = 0; i < n && !r; i++) {
 		refs[i] = TS_PTX_NONE;
 		if (!red && O[0].kind == OPERAND_LIST)

@@ -28,7 +28,7 @@ static int decode_bra(struct ts_ptx_decoder *d)
 	(void)ts_ptx_mod(d, "uni");
 	r = ts_ptx_done(d, 1);
 	if (!r && O[0].kind != OPERAND_NAME)
-		r = ts_ptx_bad(d, "a label is needed");
+		r = ts_ptx_bad(d, "the operand must be a label");
 	in.kind = KIND_BRA;
 	in.flags = d->stmt->guard != UINT32_MAX ? INSN_CONDITIONAL : 0;
 	if (!r)
@@ -64,7 +64,7 @@ static int decode_brx(struct ts_ptx_decoder *d)
 	if (!r && O[1].kind == OPERAND_NAME)
 		table = table_of(d, O[1].name);
 	if (!r && !table)
-		r = ts_ptx_bad(d, "a table of branch targets is needed");
+		r = ts_ptx_bad(d, "the operand must be a table of branch targets");
 	if (!r)
 		r = ts_ptx_src(d, &O[0], TY_U32, &in.a);
 	in.kind = KIND_BRX;
@@ -125,7 +125,10 @@ static int decode_nop(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 
-	/* griddepcontrol: dependent launches overlap grids; here grids run one after the other. */
+	/*
+	 * griddepcontrol does nothing: it lets dependent grids overlap, but here grids run one
+	 * after the other.
+	 */
 	(void)ts_ptx_mod(d, "wait");
 	(void)ts_ptx_mod(d, "launch_dependents");
 	(void)ts_ptx_mod(d, "mask");
@@ -152,7 +155,7 @@ static int call_place(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, 
 		place[0] = TS_PTX_PLACE_LOCAL;
 		place[1] = (uint32_t)(o->var->offset + (uint64_t)o->off);
 		place[2] = (uint32_t)o->var->bytes;
-		return o->off ? ts_ptx_bad(d, "an operand of another kind") : 0;
+		return o->off ? ts_ptx_bad(d, "an operand has the wrong kind") : 0;
 	}
 	if (o->kind == OPERAND_REG &&
 	    (d->classes[o->reg] == CLASS_32 || d->classes[o->reg] == CLASS_64)) {
@@ -174,7 +177,7 @@ static int call_place(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, 
 		place[0] = o->single ? TS_PTX_PLACE_REG32 : TS_PTX_PLACE_REG64;
 		place[1] = ref;
 	} else {
-		return ts_ptx_bad(d, "an operand of another kind");
+		return ts_ptx_bad(d, "an operand has the wrong kind");
 	}
 	place[2] = place[0] == TS_PTX_PLACE_REG64 ? 8 : 4;
 	return 0;
@@ -209,10 +212,10 @@ static int call_target(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	}
 	s = o->kind == OPERAND_NAME ? ts_ptx_resolve_name(d->image, d->module, o->name) : NULL;
 	if (!s || !s->func || !s->func->image)
-		return ts_ptx_bad(d, "no such function");
+		return ts_ptx_bad(d, "no module has this function");
 	code = s->func->image;
 	if (code->func->entry)
-		return ts_ptx_bad(d, "a kernel cannot be called");
+		return ts_ptx_bad(d, "a function cannot call a kernel");
 	in->kind = KIND_CALL;
 	in->target = (uint32_t)(code - d->image->codes);
 	r = ts_ptx_reserve(&d->callees, d->n_callees, &d->callees_capacity, sizeof(*d->callees));
@@ -237,12 +240,12 @@ static int decode_call(struct ts_ptx_decoder *d)
 	if (o < end && o->kind == OPERAND_LIST)
 		rets = o++;
 	if (o == end)
-		return ts_ptx_bad(d, "no function to call");
+		return ts_ptx_bad(d, "the operand with the function is missing");
 	target = o++;
 	if (o < end && o->kind == OPERAND_LIST)
 		args = o++;
 	if (end - o > 1 || (rets ? rets->n_list : 0) + (args ? args->n_list : 0) > UINT8_MAX)
-		return ts_ptx_bad(d, "the number of operands is not what it takes");
+		return ts_ptx_bad(d, "the number of operands is wrong");
 	r = ts_ptx_guard_open(d, &bra);
 	if (!r)
 		r = call_target(d, target, &in);
@@ -300,7 +303,7 @@ static int barrier_red(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_
 	else
 		return ts_ptx_unsupported(d);
 	if (n != 3 && n != 4)
-		return ts_ptx_bad(d, "the number of operands is not what it takes");
+		return ts_ptx_bad(d, "the number of operands is wrong");
 	r = ts_ptx_done(d, n);
 	if (!r)
 		r = ts_ptx_dst(d, &O[0], in->aux == TS_PTX_BAR_POPC ? CLASS_32 : CLASS_PRED,
@@ -357,7 +360,7 @@ static int decode_bar(struct ts_ptx_decoder *d)
 		in.aux = arrive ? TS_PTX_BAR_ARRIVE : TS_PTX_BAR_SYNC;
 		r = ts_ptx_done(d, n);
 		if (!r && (n < 1 || n > 2 || (arrive && n != 2)))
-			r = ts_ptx_bad(d, "the number of operands is not what it takes");
+			r = ts_ptx_bad(d, "the number of operands is wrong");
 		if (!r)
 			r = ts_ptx_src(d, &O[0], TY_U32, &in.a);
 		if (!r && n == 2)

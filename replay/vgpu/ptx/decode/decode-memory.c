@@ -98,7 +98,7 @@ static int address_of_var(struct ts_ptx_decoder *d, const struct ts_ptx_operand 
 	if (space == SP_GENERIC)
 		space = v->space;
 	if (space != v->space && !(space == SP_GLOBAL && v->space == SP_CONST))
-		return ts_ptx_bad(d, "a variable of another space");
+		return ts_ptx_bad(d, "the variable is in another state space");
 	in->space = (uint8_t)space;
 	if (v->space == SP_LOCAL ||
 	    (v->space == SP_PARAM && !(d->func->entry && v->image == d->func))) {
@@ -121,12 +121,12 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	const struct ts_ptx_symbol *s;
 
 	if (o->kind != OPERAND_ADDR)
-		return ts_ptx_bad(d, "an address in brackets is needed");
+		return ts_ptx_bad(d, "the operand must be an address in brackets");
 	in->space = (uint8_t)space;
 	switch (base->kind) {
 	case OPERAND_REG:
 		if (d->classes[base->reg] != CLASS_32 && d->classes[base->reg] != CLASS_64)
-			return ts_ptx_bad(d, "a register that holds no address");
+			return ts_ptx_bad(d, "a register of this type cannot hold an address");
 		in->a = TS_PTX_VREG_OF(base->reg);
 		in->imm = (uint64_t)base->off;
 		if (d->classes[base->reg] == CLASS_64)
@@ -146,10 +146,10 @@ int ts_ptx_address(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		if (s && s->var)
 			return address_of_var(d, base, s->var, space, in);
 		return ts_ptx_fail(d->error, TS_PTX_E_SYNTAX, d->stmt->line,
-				   "line %u: %.100s is no variable, in function %.80s",
+				   "line %u: %.100s is not a variable, in function %.80s",
 				   d->stmt->line, base->name, d->func->name);
 	default:
-		return ts_ptx_bad(d, "an operand that is no address");
+		return ts_ptx_bad(d, "the operand is not an address");
 	}
 }
 
@@ -165,7 +165,7 @@ static int values(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enum
 		return write ? ts_ptx_dst_any(d, o, &in->dst, ret_64)
 			     : ts_ptx_src_any(d, o, type, &in->b, ret_64);
 	if (o->kind != OPERAND_LIST || o->n_list != in->n)
-		return ts_ptx_bad(d, "the vector has another length");
+		return ts_ptx_bad(d, "the vector has the wrong length");
 	*ret_64 = false;
 	for (uint32_t i = 0; i < in->n && !r; i++) {
 		refs[i] = TS_PTX_NONE;
@@ -198,7 +198,10 @@ static bool is_fixed_param(const struct ts_ptx_insn *in)
 	       in->a != TS_PTX_NONE;
 }
 
-/* 128 bits: two 64-bit accesses, or one atomic access if the instruction has a memory order. */
+/*
+ * Decodes an access of 128 bits: as two 64-bit accesses, or as one atomic access if the instruction
+ * has a memory order.
+ */
 static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n, bool sync,
 		       bool store)
 {
@@ -229,7 +232,10 @@ static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32
 						    .n_list_write = store ? 0 : 2});
 }
 
-/* ld and st move halves as bits: they have no types for halves. */
+/*
+ * Returns the type of a memory access. ld and st have no types for halves, so halves are moved as
+ * bits.
+ */
 static enum ts_ptx_type memory_type(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -264,13 +270,13 @@ static int decode_ld(struct ts_ptx_decoder *d)
 	if (in.dst == TS_PTX_NONE && n == 1)
 		r = ts_ptx_temp(d, is_64 ? CLASS_64 : CLASS_32, &in.dst);
 	if (!is_64 && ts_ptx_types[type].bytes == 8)
-		return ts_ptx_bad(d, "a register of another size than the instruction's");
+		return ts_ptx_bad(d, "a register's size differs from the instruction's");
 	fixed = is_fixed_param(&in);
 	if (fixed) {
 		/* The pool's slot contains the offset. */
 		memcpy(&offset, d->image->pool + (in.a & ~1u), sizeof(offset));
 		if ((uint64_t)offset + ts_ptx_types[type].bytes * n > d->func->params_bytes)
-			return ts_ptx_bad(d, "reads past the parameters");
+			return ts_ptx_bad(d, "the instruction reads past the parameters");
 		in.a = TS_PTX_NONE;
 		in.imm = offset;
 	}
@@ -309,7 +315,7 @@ static int decode_st(struct ts_ptx_decoder *d)
 	if (r)
 		return r;
 	if (!is_64 && ts_ptx_types[type].bytes == 8)
-		return ts_ptx_bad(d, "a register of another size than the instruction's");
+		return ts_ptx_bad(d, "a register's size differs from the instruction's");
 	in.fn = d->ops->fn[is_64 ? F_ST64 : F_ST][type];
 	if (sync)
 		in.flags |= INSN_SYNC;
@@ -341,8 +347,8 @@ static int decode_fence(struct ts_ptx_decoder *d)
 }
 
 /*
- * Cache hints have no effect. The addresses of a hint are not checked, because a prefetch never
- * faults.
+ * Decodes a cache hint, which has no effect. Its addresses are not checked, because a prefetch
+ * never faults.
  */
 static int decode_hint(struct ts_ptx_decoder *d)
 {
@@ -374,7 +380,7 @@ static int decode_createpolicy(struct ts_ptx_decoder *d)
 	(void)mod_hints(d);
 	r = ts_ptx_done(d, d->stmt->n_operands);
 	if (!r && !d->stmt->n_operands)
-		return ts_ptx_bad(d, "the number of operands is not what it takes");
+		return ts_ptx_bad(d, "the number of operands is wrong");
 	if (!r)
 		r = ts_ptx_pool_value(d->image, 0, CLASS_64, &in.a);
 	if (!r)
@@ -391,7 +397,7 @@ static int decode_alloca(struct ts_ptx_decoder *d)
 	int r = type == TY_U32 || type == TY_U64 ? ts_ptx_done(d, n) : ts_ptx_unsupported(d);
 
 	if (!r && (n < 2 || n > 3))
-		return ts_ptx_bad(d, "the number of operands is not what it takes");
+		return ts_ptx_bad(d, "the number of operands is wrong");
 	in.imm = 8;
 	if (!r && n == 3) {
 		in.imm = O[2].kind == OPERAND_IMM ? O[2].imm : 0;

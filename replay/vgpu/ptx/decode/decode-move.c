@@ -69,7 +69,10 @@ static int unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 						    .n_list_write = in.n});
 }
 
-/* Read both halves before one is written: the operands may swap them. */
+/*
+ * Decodes a mov of two halves. Reads both halves before it writes one, because the operands may
+ * swap them.
+ */
 static int mov_wide(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_operand to[2], from[2];
@@ -167,7 +170,7 @@ static uint32_t cvt_aux(const struct ts_ptx_cvt *c)
 	       (c->satfinite ? TS_PTX_CVT_SATFINITE : 0);
 }
 
-/* A rounding mode is required exactly if the conversion rounds. */
+/* True if the modifiers are valid: a rounding mode is required exactly if the conversion rounds. */
 static bool cvt_valid(const struct ts_ptx_cvt *c)
 {
 	bool from_float = ts_ptx_types[c->from].klass == 'f',
@@ -256,7 +259,7 @@ static int cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 		return r;
 	if ((ts_ptx_types[c->from].bytes == 8 && !src64) ||
 	    (ts_ptx_types[c->to].bytes == 8 && !dst64))
-		return ts_ptx_bad(d, "a register of another size than the instruction's");
+		return ts_ptx_bad(d, "a register's size differs from the instruction's");
 	in.aux = cvt_aux(c);
 	in.flags = (uint8_t)((dst64 ? INSN_DST64 : 0) | (src64 ? INSN_SRC64 : 0));
 	ints = ts_ptx_types[c->from].klass != 'f' && ts_ptx_types[c->to].klass != 'f';

@@ -106,7 +106,7 @@ static int cp_async(struct ts_ptx_decoder *d)
 		r = ts_ptx_address(d, &O[1], SP_GLOBAL, &from);
 	if (!r && (!(from.flags & INSN_A64) || (int64_t)from.imm != (int32_t)from.imm ||
 		   (int64_t)in.imm != (int32_t)in.imm))
-		r = ts_ptx_bad(d, "an address that it does not take");
+		r = ts_ptx_bad(d, "the instruction does not support this kind of address");
 	in.b = from.a;
 	in.imm = (uint32_t)in.imm | from.imm << 32;
 	in.aux = r ? 0 : (uint32_t)O[2].imm;
@@ -244,7 +244,8 @@ static int cp_bulk(struct ts_ptx_decoder *d)
 		int64_t offset = i < 2 || barrier ? (int64_t)places[i].imm : 0;
 
 		if (offset != (int32_t)offset || places[i].flags & INSN_FRAME_LOCAL)
-			return ts_ptx_bad(d, "an address that it does not take");
+			return ts_ptx_bad(d, "the instruction does not support this kind of "
+					     "address");
 		wide |= places[i].flags & INSN_A64 ? 1u << i : 0;
 		r = ts_ptx_list_add(d, (uint32_t)offset);
 	}

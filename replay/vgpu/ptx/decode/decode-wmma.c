@@ -110,7 +110,7 @@ static int fragment_part(struct ts_ptx_decoder *d, const struct ts_ptx_operand *
 		return r ? r : ts_ptx_list_add(d, refs[0]);
 	}
 	if (o->kind != OPERAND_LIST || o->n_list != n || n > 8)
-		return ts_ptx_bad(d, "a fragment has another number of registers");
+		return ts_ptx_bad(d, "a fragment has the wrong number of registers");
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = write ? ts_ptx_dst(d, &o->list[i], ts_ptx_class_of(type), &refs[i])
 			  : ts_ptx_src(d, &o->list[i], type, &refs[i]);
@@ -263,7 +263,7 @@ static int wmma_mma(struct ts_ptx_decoder *d)
 static bool is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 {
 	switch (s->a[0]) {
-	case TY_F16: /* one shape for both; bf16 sums in f32 only, which mma checks */
+	case TY_F16: /* f16 and bf16 have the same shape; mma checks that bf16 has f32 sums */
 		return type == TY_F16 || type == TY_F32 || type == TY_S32;
 	case TY_TF32:
 		return type == TY_F32;

@@ -226,7 +226,8 @@ static int code_params(struct ts_ptx_decoder *d)
 				    d->classes[v->reg] != CLASS_64)
 					return ts_ptx_fail(
 						d->error, TS_PTX_E_UNSUPPORTED, v->line,
-						"line %u: a parameter in a register of type %s",
+						"line %u: parameters in registers of type %s are "
+						"not supported",
 						v->line,
 						ts_ptx_types[d->func->regs[v->reg].type].name);
 			}

@@ -85,7 +85,7 @@ int ts_ptx_done(struct ts_ptx_decoder *d, uint32_t n_operands)
 		if (!d->mods[i].used)
 			return ts_ptx_unsupported(d);
 	if (d->stmt->n_operands != n_operands)
-		return ts_ptx_bad(d, "the number of operands is not what it takes");
+		return ts_ptx_bad(d, "the number of operands is wrong");
 	return 0;
 }
 
@@ -333,7 +333,7 @@ static int sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, uint64_
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-/* The address of a variable's name, as a value. */
+/* Makes an operand of the address of a variable. */
 static int var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int64_t off,
 		       enum ts_ptx_class class, uint32_t *ret_ref)
 {
@@ -366,10 +366,10 @@ static int var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int
 		return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 	default:
 		if (class != CLASS_64)
-			return ts_ptx_bad(d, "an address of 32 bits");
+			return ts_ptx_bad(d, "the address needs a 64-bit register");
 		if (!v->image)
 			return ts_ptx_fail(d->error, TS_PTX_E_LINK, d->stmt->line,
-					   "line %u: %s is used in %s and no module defines it",
+					   "line %u: %s is used in %s, but no module defines it",
 					   d->stmt->line, v->name, d->func->name);
 		return pool_variable(d,
 				     (uint32_t)((struct ts_ptx_image_variable *)v->image -
@@ -390,7 +390,7 @@ static int name_operand(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o
 	if (s->var)
 		return var_operand(d, s->var, o->off, class, ret_ref);
 	if (class != CLASS_64 || !s->func->image)
-		return ts_ptx_bad(d, "a function's address is 64 bits wide");
+		return ts_ptx_bad(d, "the address of a function needs a 64-bit register");
 	return ts_ptx_pool_value(d->image,
 				 TS_PTX_WINDOW_FUNCTION +
 					 (uint64_t)((struct ts_ptx_code *)s->func->image -
@@ -405,9 +405,9 @@ static int src_class(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	switch (o->kind) {
 	case OPERAND_REG:
 		if (o->negated || o->reg2 != UINT32_MAX)
-			return ts_ptx_bad(d, "an operand of another kind");
+			return ts_ptx_bad(d, "an operand has the wrong kind");
 		if (d->classes[o->reg] != class)
-			return ts_ptx_bad(d, "a register of another size than the instruction's");
+			return ts_ptx_bad(d, "a register's size differs from the instruction's");
 		*ret_ref = TS_PTX_VREG_OF(o->reg);
 		return 0;
 	case OPERAND_IMM:
@@ -420,7 +420,7 @@ static int src_class(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	case OPERAND_NAME:
 		return name_operand(d, o, class, ret_ref);
 	default:
-		return ts_ptx_bad(d, "an operand of another kind");
+		return ts_ptx_bad(d, "an operand has the wrong kind");
 	}
 }
 
@@ -440,7 +440,7 @@ int ts_ptx_src_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, enu
 	if (o->kind == OPERAND_REG)
 		class = d->classes[o->reg];
 	if (class != CLASS_32 && class != CLASS_64)
-		return ts_ptx_bad(d, "a register of a kind that it does not take");
+		return ts_ptx_bad(d, "the instruction does not support this kind of register");
 	*ret_64 = class == CLASS_64;
 	return src_class(d, o, type, class, ret_ref);
 }
@@ -459,7 +459,7 @@ int ts_ptx_pair_of(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 	}
 	if (o->kind != OPERAND_REG || o->negated || o->reg2 != UINT32_MAX ||
 	    d->classes[o->reg] != CLASS_128)
-		return ts_ptx_bad(d, "a register of 128 bits is needed");
+		return ts_ptx_bad(d, "the operand must be a 128-bit register");
 	ret_halves[0] = ret_halves[1] = *o;
 	ret_halves[0].reg = d->halves[o->reg];
 	ret_halves[1].reg = d->halves[o->reg] + 1;
@@ -473,7 +473,7 @@ int ts_ptx_src_pred(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, ui
 	if (o->kind == OPERAND_IMM)
 		return ts_ptx_pool_value(d->image, o->imm != 0, CLASS_PRED, ret_ref);
 	if (o->kind != OPERAND_REG || d->classes[o->reg] != CLASS_PRED)
-		return ts_ptx_bad(d, "a predicate is needed");
+		return ts_ptx_bad(d, "the operand must be a predicate");
 	*ret_ref = TS_PTX_VREG_OF(o->reg);
 	return 0;
 }
@@ -496,7 +496,7 @@ int ts_ptx_dst_any(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uin
 
 	*ret_64 = class == CLASS_64;
 	if (class != CLASS_32 && class != CLASS_64)
-		return ts_ptx_bad(d, "a register of a kind that it does not take");
+		return ts_ptx_bad(d, "the instruction does not support this kind of register");
 	return ts_ptx_dst(d, o, class, ret_ref);
 }
 

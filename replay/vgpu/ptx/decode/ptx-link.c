@@ -372,7 +372,7 @@ static int copy_init(struct ts_ptx_linker *l, struct ts_ptx_image_variable *v,
 					  l->image->variables);
 	else
 		return ts_ptx_fail(l->error, TS_PTX_E_LINK, from->line,
-				   "line %u: %s, in the initial value of %s, is defined nowhere",
+				   "line %u: no module defines %s, used in the initial value of %s",
 				   from->line, from->name, v->info.name);
 	return 0;
 }
@@ -494,8 +494,9 @@ static int kernel_init(struct ts_ptx_linker *l, struct ts_ptx_kernel *k, struct 
 		return -ENOMEM;
 	if (n->local > TS_PTX_MAX_LOCAL_BYTES)
 		return ts_ptx_fail(l->error, TS_PTX_E_LIMIT, f->line,
-				   "line %u: kernel %s needs %llu bytes of local memory", f->line,
-				   f->name, (unsigned long long)n->local);
+				   "line %u: kernel %s needs %llu bytes of local memory, more than "
+				   "the limit",
+				   f->line, f->name, (unsigned long long)n->local);
 	for (const struct ts_ptx_var *v = f->params; v; v = v->next)
 		params[i++] =
 			(struct ts_ptx_param){(uint32_t)v->offset, (uint32_t)v->bytes, v->align};

@@ -15,7 +15,8 @@ static int matrix_rows(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "a matrix access with lanes 0x%08x only: it takes a whole warp",
+				    "a matrix access with lanes 0x%08x only: the instruction needs "
+				    "a whole warp",
 				    mask);
 	return ts_ptx_addresses(w, in, named, 16, write, rows);
 }
@@ -154,12 +155,13 @@ static uint32_t distinct_registers(uint32_t what)
 struct whole_matrix {
 	uint8_t *host;
 	uint64_t stride;	       /* elements from line to line */
-	uint64_t offset[TS_PTX_LANES]; /* bytes from host to each lane's first element */
+	uint64_t offset[TS_PTX_LANES]; /* bytes from `host` to each lane's first element */
 };
 
 /*
- * Elements from host to element e of register r. Relative to each lane's first element, the
- * distance is equal.
+ * Returns the distance from the start of the matrix to the lane's element e of register r, in
+ * elements. The distance from a lane's first element to its element e of register r is the same in
+ * every lane.
  */
 static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t lane,
 			       uint64_t stride)
@@ -279,7 +281,9 @@ static int wmma_load(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
+				    "wmma with lanes 0x%08x only: the instruction needs a whole "
+				    "warp",
+				    mask);
 	whole = find_whole_matrix(w, in, what, bits, false, &matrix);
 	for (uint32_t r = 0; whole && r < n; r++)
 		MOVE_REGISTER(load_elements, &matrix, what, r, per, bits, words[r])
@@ -321,7 +325,9 @@ static int wmma_store(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "wmma with lanes 0x%08x only: it takes a whole warp", mask);
+				    "wmma with lanes 0x%08x only: the instruction needs a whole "
+				    "warp",
+				    mask);
 	whole = find_whole_matrix(w, in, what, bits, true, &matrix);
 	for (uint32_t r = 0; r < in->n; r++) {
 		const void *s = ts_ptx_slot(w, list[r]);

@@ -26,7 +26,10 @@ enum {
 
 typedef double v4 __attribute__((vector_size(32)));
 
-/* A: row by row. B, C and D: blocks of 8 columns, one after the other, each row by row. */
+/*
+ * `a` is stored row by row. `b`, `c` and `d` are stored in blocks of 8 columns; within a block, row
+ * by row.
+ */
 struct matrices {
 	uint32_t m, n, k;
 	double a[MAX_MK] __attribute__((aligned(64)));
@@ -232,7 +235,9 @@ static int mma(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mas
 
 	if (mask != UINT32_MAX)
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "mma with lanes 0x%08x only: it takes a whole warp", mask);
+				    "mma with lanes 0x%08x only: the instruction needs a whole "
+				    "warp",
+				    mask);
 	x.m = TS_PTX_MMA_M(in->imm);
 	x.n = in->n;
 	x.k = TS_PTX_MMA_K(in->imm);

@@ -28,7 +28,7 @@ int ts_ptx_unexpected(struct ts_ptx_parser *p, const char *wanted)
 {
 	if (p->tok.kind == TOKEN_END)
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-				   "line %u: the text ends where %s was expected", p->tok.line,
+				   "line %u: the text ends before the expected %s", p->tok.line,
 				   wanted);
 	return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
 			   "line %u: %s expected before \"%.*s\"", p->tok.line, wanted,
@@ -286,7 +286,7 @@ static int init_element(struct ts_ptx_initialiser *in)
 
 	if (!in->v->unsized && in->offset + in->width > in->v->bytes)
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-				   "line %u: more initial values than %s has room for", p->tok.line,
+				   "line %u: %s has more initial values than elements", p->tok.line,
 				   in->v->name);
 	init = ts_ptx_arena_get(&p->module->arena, sizeof(*init));
 	if (!init)
@@ -351,7 +351,7 @@ static int parse_init(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint64_t in
 
 	if (in.width > 8)
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, v->line,
-				   "line %u: initial values of type %s", v->line,
+				   "line %u: initial values of type %s are not supported", v->line,
 				   ts_ptx_types[v->type].name);
 	r = ts_ptx_accept(p, '{') ? init_list(&in, inner, 0) : init_element(&in);
 	if (!r && v->unsized) {

@@ -108,7 +108,8 @@ static int parse_reg(struct ts_ptx_parser *p)
 				return r;
 			if (vector)
 				return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-						   "line %u: ranges of vector registers",
+						   "line %u: ranges of vector registers are not "
+						   "supported",
 						   p->tok.line);
 			if (!count)
 				continue;
@@ -180,7 +181,8 @@ static int parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsi
 	o->n_list = 1;
 	if (ts_ptx_at(p, ','))
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-				   "line %u: addresses of textures, surfaces and tensors",
+				   "line %u: addresses of textures, surfaces and tensors are not "
+				   "supported",
 				   p->tok.line);
 	return ts_ptx_expect(p, ']');
 }
@@ -218,8 +220,9 @@ static int parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
 	} else if ((name = lookup(p, text, n))) {
 		if (name->kind == NAME_REGS && !name->regs.vector)
 			return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-					   "line %u: %.*s is a range of registers", p->tok.line,
-					   (int)n, text);
+					   "line %u: %.*s is a range of registers, not an "
+					   "operand",
+					   p->tok.line, (int)n, text);
 		if (name->kind == NAME_REGS) { /* a vector register stands for its components */
 			o->kind = OPERAND_LIST;
 			o->n_list = name->regs.vector;
@@ -239,7 +242,7 @@ static int parse_word_operand(struct ts_ptx_parser *p, struct ts_ptx_operand *o)
 		o->imm = ts_ptx_sreg_of(text, n);
 		if (!o->imm)
 			return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-					   "line %u: no register %.*s", p->tok.line,
+					   "line %u: unknown register %.*s", p->tok.line,
 					   (int)(n < 80 ? n : 80), text);
 		o->kind = OPERAND_SREG;
 		ts_ptx_next(p);
@@ -396,7 +399,7 @@ static int parse_label(struct ts_ptx_parser *p)
 		return r;
 	if (ts_ptx_map_get(&p->func->labels, label->name, strlen(label->name), p->scope))
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, label->line,
-				   "line %u: label %s stands twice", label->line, label->name);
+				   "line %u: label %s is defined twice", label->line, label->name);
 	r = ts_ptx_map_put(&p->func->labels, label->name, strlen(label->name), p->scope, label);
 	if (!r && ts_ptx_accept_word(p, ".branchtargets"))
 		return parse_targets(p, label);
@@ -448,8 +451,9 @@ static int parse_body_directive(struct ts_ptx_parser *p)
 		return ts_ptx_expect(p, ';');
 	}
 	return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-			   "line %u: directive %.*s in function %s", p->tok.line, (int)p->tok.n,
-			   p->tok.text, p->func->name);
+			   "line %u: unknown directive %.*s in function "
+			   "%s",
+			   p->tok.line, (int)p->tok.n, p->tok.text, p->func->name);
 }
 
 int ts_ptx_parse_body(struct ts_ptx_parser *p)

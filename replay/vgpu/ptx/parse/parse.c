@@ -61,7 +61,7 @@ static int parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 	return r;
 }
 
-/* Performance directives between header and body. */
+/* Parses the performance directives between a function's header and its body. */
 static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint32_t triple[3];
@@ -104,7 +104,9 @@ static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 	return r;
 }
 
-/* Kernel parameters lie in order, each with its own alignment. */
+/*
+ * Computes the offsets of the kernel's parameters, which lie in order, each with its own alignment.
+ */
 static int layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint64_t at = 0;
@@ -154,7 +156,7 @@ static int parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool
 		continue;
 	if (ts_ptx_accept_word(p, ".attribute"))
 		r = ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-				"line %u: attributes of functions", p->tok.line);
+				"line %u: attributes of functions are not supported", p->tok.line);
 	if (!r && !entry && ts_ptx_at(p, '('))
 		r = parse_params(p, &f->returns, &f->n_returns);
 	f->line = p->tok.line;
@@ -233,7 +235,9 @@ static int parse_alias(struct ts_ptx_parser *p)
 	s = ts_ptx_map_get(&p->module->symbols, name, strlen(name), 0);
 	if (!s || !s->func || s->func->defined)
 		return ts_ptx_fail(p->error, TS_PTX_E_SYNTAX, p->tok.line,
-				   "line %u: %s is no function without a body", p->tok.line, name);
+				   "line %u: %s, the name of an alias, is not a function without a "
+				   "body",
+				   p->tok.line, name);
 	s->func->alias = target;
 	return 0;
 }
@@ -259,10 +263,12 @@ static int parse_header(struct ts_ptx_parser *p)
 		return 0;
 	if (!ts_ptx_accept_word(p, ".address_size"))
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-				   "line %u: 32-bit addresses (no .address_size 64)", p->tok.line);
+				   "line %u: 32-bit addresses are not supported (no .address_size "
+				   "64)",
+				   p->tok.line);
 	if (p->tok.kind != TOKEN_INTEGER || p->tok.value != 64)
 		return ts_ptx_fail(p->error, TS_PTX_E_UNSUPPORTED, p->tok.line,
-				   "line %u: addresses of another size than 64", p->tok.line);
+				   "line %u: the address size must be 64", p->tok.line);
 	ts_ptx_next(p);
 	return 0;
 }

@@ -115,7 +115,9 @@ int ts_ptx_barrier_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 		return cluster_barrier(w, in, m);
 	number = ((const uint32_t *)ts_ptx_slot(w, in->a))[lane];
 	if (number >= TS_PTX_N_BARRIERS)
-		return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL, "barrier %u: there are 16",
+		return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
+				    "barrier %u: a block has 16 "
+				    "barriers",
 				    number);
 	b = &w->block->barriers[number];
 	if (in->b != TS_PTX_NONE) {

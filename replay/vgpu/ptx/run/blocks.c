@@ -19,7 +19,10 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Records a fault without an instruction: a limit of the run. */
+/*
+ * Stops the run at one of its limits. Records a fault that names no instruction, unless there is a
+ * fault already.
+ */
 static void stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind, const char *why)
 {
 	struct ts_ptx_fault *f = &worker->fault;
@@ -184,14 +187,14 @@ void ts_ptx_deadlock(struct ts_ptx_block *b)
 		w->current = 0;
 		if (s->state == SPLIT_BARRIER)
 			(void)ts_ptx_fault(w, s->pc - 1, lane, TS_PTX_FAULT_DEADLOCK,
-					   "barrier %u waits for threads that do not come: every "
+					   "barrier %u waits for threads that do not arrive: every "
 					   "thread of the block waits",
 					   s->barrier);
 		else
 			(void)ts_ptx_fault(
 				w, s->pc, lane, TS_PTX_FAULT_DEADLOCK,
-				"lanes 0x%08x wait for the others of member mask 0x%08x, "
-				"which do not come",
+				"lanes 0x%08x wait for the other lanes of member mask 0x%08x, "
+				"which do not arrive",
 				s->mask, s->members);
 		return;
 	}
@@ -220,7 +223,10 @@ void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 	worker->only_watches = only_watches;
 }
 
-/* A thread that writes nothing and polls can only wait for writes of other threads. */
+/*
+ * Notes how long the worker has only polled: a thread that polls and writes nothing can only wait
+ * for writes of other threads.
+ */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {
 	const struct ts_ptx_launch *l = worker->launch;
@@ -237,8 +243,7 @@ static void note_watching(struct ts_ptx_worker *worker, bool spins)
 	ts_ptx_set_only_watches(worker, worker->watching > l->max_watching_insns);
 	if (worker->only_watches &&
 	    (!l->watch || atomic_load_explicit(&l->watch->ends, memory_order_relaxed)))
-		stop_for(worker, TS_PTX_FAULT_WAITS,
-			 "all threads do nothing but wait for memory to change");
+		stop_for(worker, TS_PTX_FAULT_WAITS, "all threads only wait for memory to change");
 }
 
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
@@ -251,7 +256,7 @@ void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 		total = atomic_fetch_add(&e->n_insns, worker->unreported) + worker->unreported;
 		if (total > l->max_warp_insns)
 			stop_for(worker, TS_PTX_FAULT_BUDGET,
-				 "the budget of warp instructions is spent");
+				 "the kernel used its budget of warp instructions");
 	}
 	if (l->max_watching_insns)
 		note_watching(worker, spins);
@@ -259,7 +264,7 @@ void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins)
 	if (l->deadline_ns && monotonic_ns() > l->deadline_ns)
 		stop_for(worker, TS_PTX_FAULT_BUDGET, "the deadline has passed");
 	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
-		stop_for(worker, TS_PTX_FAULT_CANCELLED, "asked to stop");
+		stop_for(worker, TS_PTX_FAULT_CANCELLED, "the caller cancelled the kernel");
 }
 
 uint64_t ts_ptx_block_at(struct ts_ptx_engine *e, uint64_t n)

@@ -30,7 +30,7 @@ static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
 	t->n += n;
 }
 
-/* Host address of operand k of the call, in the caller's memory or registers. */
+/* Returns the host address of operand k of the call, in the caller's memory or registers. */
 static uint8_t *call_place(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
 			   uint32_t lane)
 {
@@ -271,7 +271,7 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 
 	if (in->n != n_places[code->builtin])
 		return ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(mask), TS_PTX_FAULT_ILLEGAL,
-				    "call of %s with other parameters than its own", code->name);
+				    "call of %s with the wrong parameters", code->name);
 	for (uint32_t left = mask; left && !r; left &= left - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(left);
 		uint64_t v;
@@ -291,7 +291,7 @@ int ts_ptx_builtin_call(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 			memset(w->worker->ranges, 0, sizeof(w->worker->ranges));
 			if (v && (!host->free || host->free(host->userdata, v)))
 				r = ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-						 "free of 0x%llx, which malloc did not give",
+						 "free of 0x%llx, which malloc did not return",
 						 (unsigned long long)v);
 			break;
 		default:

@@ -480,10 +480,9 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 					     ? ""
 					     : ": kernels that launch kernels are not supported"));
 	if (code->n_params != in->n)
-		return STOP(
-			ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-				     "call of %s with another number of parameters than its own",
-				     code->name));
+		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
+					 "call of %s with the wrong number of parameters",
+					 code->name));
 	if (local + code->local_bytes > w->block->local_stride ||
 	    caller->depth + 1 > TS_PTX_MAX_CALL_DEPTH)
 		return STOP(
@@ -526,7 +525,8 @@ static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 		    first % TS_PTX_FUNCTION_STRIDE)
 			return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(w->act),
 						 TS_PTX_FAULT_PC,
-						 "call of 0x%llx, where no function is",
+						 "call of 0x%llx, which is not the address of a "
+						 "function",
 						 (unsigned long long)first));
 		return call_op(w, in, &image->codes[index]);
 	}
@@ -672,6 +672,6 @@ int ts_ptx_control(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 					 in->imm ? "breakpoint" : "trap instruction"));
 	default:
 		return STOP(ts_ptx_fault(w, in, (uint32_t)__builtin_ctz(m), TS_PTX_FAULT_ILLEGAL,
-					 "an instruction that cannot be"));
+					 "an unknown kind of instruction"));
 	}
 }

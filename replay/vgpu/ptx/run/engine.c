@@ -301,15 +301,17 @@ static int check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
 	if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX ||
 	    l->grid[1] > 65535 || l->grid[2] > 65535)
 		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
-				   "kernel %s: a grid of %u x %u x %u blocks", k->name, l->grid[0],
-				   l->grid[1], l->grid[2]);
+				   "kernel %s: a grid of %u x %u x %u blocks is not "
+				   "possible",
+				   k->name, l->grid[0], l->grid[1], l->grid[2]);
 	n_blocks *= l->grid[2];
 	if (!n_threads || l->block[0] > TS_PTX_MAX_THREADS || l->block[1] > TS_PTX_MAX_THREADS ||
 	    l->block[2] > 64 || n_threads > TS_PTX_MAX_THREADS ||
 	    (k->max_threads && n_threads > k->max_threads))
 		return ts_ptx_fail(
 			error, TS_PTX_E_LAUNCH, 0,
-			"kernel %s: a block of %u x %u x %u threads, where %u are the most",
+			"kernel %s: a block of %u x %u x %u threads is not possible; the limit is "
+			"%u threads",
 			k->name, l->block[0], l->block[1], l->block[2],
 			k->max_threads ? k->max_threads : TS_PTX_MAX_THREADS);
 	if (k->required_block[0] && memcmp(k->required_block, l->block, sizeof(l->block)))
@@ -319,14 +321,15 @@ static int check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
 				   k->required_block[2]);
 	if ((uint64_t)k->required_cluster[0] * k->required_cluster[1] * k->required_cluster[2] > 1)
 		return ts_ptx_fail(error, TS_PTX_E_UNSUPPORTED, k->line,
-				   "kernel %s requires clusters of %u x %u x %u blocks: there are "
-				   "only clusters of one",
+				   "kernel %s requires clusters of %u x %u x %u blocks: the "
+				   "virtual GPU has only clusters of one block",
 				   k->name, k->required_cluster[0], k->required_cluster[1],
 				   k->required_cluster[2]);
 	if (shared > TS_PTX_MAX_SHARED_BYTES)
 		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
-				   "kernel %s: %llu bytes of shared memory", k->name,
-				   (unsigned long long)shared);
+				   "kernel %s: %llu bytes of shared memory are more than the "
+				   "limit",
+				   k->name, (unsigned long long)shared);
 	if (l->params_bytes < k->params_bytes)
 		return ts_ptx_fail(error, TS_PTX_E_LAUNCH, 0,
 				   "kernel %s takes %u bytes of parameters, not %zu", k->name,
@@ -334,8 +337,9 @@ static int check_launch(const struct ts_ptx_launch *l, uint64_t *ret_n_blocks,
 	if (l->cooperative && l->max_resident && n_blocks > l->max_resident)
 		return ts_ptx_fail(
 			error, TS_PTX_E_LAUNCH, 0,
-			"kernel %s: a cooperative launch of %llu blocks, of which %u fit", k->name,
-			(unsigned long long)n_blocks, l->max_resident);
+			"kernel %s: a cooperative launch of %llu blocks, but only %u fit on the "
+			"device",
+			k->name, (unsigned long long)n_blocks, l->max_resident);
 	*ret_n_blocks = n_blocks;
 	return 0;
 }

@@ -25,7 +25,7 @@ static void session_end(int fd, struct producer *p)
 	producer_deinit(p);
 }
 
-/* A user within the limits is served. */
+/* Checks that the service serves a user within the limits. */
 static void check_served(const struct service *s)
 {
 	struct ts_handshake_reason packet;
@@ -69,13 +69,14 @@ TS_TEST(session_bytes)
 	producer_init(&p, 8, true);
 	close(session_begin(s.inject, &p, &packet));
 	ts_check_int(packet.header.type, TS_HANDSHAKE_REFUSED);
-	ts_check_str(packet.text, "larger than allowed");
+	ts_check_str(packet.text,
+		     "the session memory is larger than its limit (see --max-session-bytes)");
 	producer_deinit(&p);
 	check_served(&s);
 	service_end(&s);
 }
 
-/* Two processes with 600 KiB of names each; returns the number of names that were not kept. */
+/* Runs two processes with 600 KiB of names each. Returns the number of names that were not kept. */
 static uint64_t arena_full(const char *option, const char *value)
 {
 	struct ts_handshake_reason packet;
@@ -199,7 +200,7 @@ TS_TEST(requests)
 	/* Asks for a flush that the process does not answer. */
 	ts_check(ask(ts_client_fd(client), 4, 1000));
 	ts_check_int(ts_client_flush(client, 0, 60000, &answer), -EBUSY);
-	ts_check(strstr(ts_client_error(client), "too many requests"));
+	ts_check(strstr(ts_client_error(client), "too many waiting requests"));
 	ts_client_free(client);
 	session_end(fd, &p);
 	service_end(&s);
@@ -285,7 +286,7 @@ TS_TEST(traces)
 	struct service s;
 	int fd, trace;
 
-	/* One user may have a quarter of the limit. */
+	/* The limit of one user is a quarter of --max-traces. */
 	service_begin_with(&s, "--max-traces", "8");
 	for (int i = 0; i < 3; i++) {
 		struct producer p;

@@ -157,7 +157,7 @@ static int kernel_get_v1(void *node, struct kernel_params_v1 *node_params)
 	return 0;
 }
 
-/* A change of a kernel node's parameters keeps its attributes. */
+/* Reads a kernel node's parameters again after a change; the node keeps its attributes. */
 static int reread_kernel(const struct graph_node *was,
 			 const struct ts_cu_kernel_node_params *node_params,
 			 struct node_work *ret_work)
@@ -250,7 +250,7 @@ static int kernel_get_attribute(void *node, int32_t attr,
 		value_out->priority = n->work.kernel.priority;
 		return 0;
 	default:
-		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+		return NOT_SERVED("attributes of kernel nodes except cooperative and priority",
 				  ON_A_REAL_GPU);
 	}
 }
@@ -278,7 +278,7 @@ static int kernel_set_attribute(void *node, int32_t attr,
 		n->work.kernel.priority = value->priority;
 		return 0;
 	default:
-		return NOT_SERVED("such attributes of kernel nodes (but cooperative and priority)",
+		return NOT_SERVED("attributes of kernel nodes except cooperative and priority",
 				  ON_A_REAL_GPU);
 	}
 }

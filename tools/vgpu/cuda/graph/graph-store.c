@@ -197,7 +197,7 @@ int work_child_locked(const struct graph *child, struct node_work *ret_work)
 	int r;
 
 	if (child->depth + 1 >= GRAPH_MAX_DEPTH)
-		return NOT_SERVED("graphs nested so deep", "nest fewer child graphs");
+		return NOT_SERVED("graphs nested so deeply", "nest fewer child graphs");
 	copy = graph_new();
 	if (!copy)
 		return TS_CU_ERROR_OUT_OF_MEMORY;
