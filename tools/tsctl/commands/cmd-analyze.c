@@ -99,15 +99,15 @@ static const struct {
 	const char *verdict, *text;
 } verdicts[] = {
 	{"compute_bound", "Compute-bound: kernels keep the GPU busy. Look at the kernels below."},
-	{"copy_bound", "Copy-bound: copies keep the GPU busy. Copy less, use pinned memory, and "
-		       "copy in\n"
-		       "separate streams beside kernels."},
+	{"copy_bound",
+	 "Copy-bound: copies keep the GPU busy. Copy less, use pinned memory, and copy in\n"
+	 "separate streams beside kernels."},
 	{"launch_bound",
 	 "Launch-bound: the GPU ends each operation before the next launch. Launch\n"
 	 "fewer and larger kernels, or graphs (cudaGraphLaunch)."},
-	{"host_bound", "Host-bound: the GPU is idle while the host does other work. `tsctl gaps` "
-		       "lists\n"
-		       "that work. Launch the next operations before the host waits."},
+	{"host_bound",
+	 "Host-bound: the GPU is idle while the host does other work. `tsctl gaps` lists\n"
+	 "that work. Launch the next operations before the host waits."},
 	{"waiting", "Waiting: the GPU is idle and waits for operations elsewhere. `tsctl graph\n"
 		    "--critical-path` lists them."},
 	{"model_clock", "No verdict: idle times and waits come from a model, not from a real GPU."},

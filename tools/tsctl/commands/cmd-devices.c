@@ -99,8 +99,7 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 		ts_out_text(stdout, cupti->path ? cupti->path : "found");
 		printf(", version %u\n", cupti->version);
 	} else {
-		puts("CUPTI:  not on the loader's path; a program uses the copy beside its CUDA "
-		     "runtime;\n"
+		puts("CUPTI:  not on the loader's path; a program uses the copy beside its CUDA runtime;\n"
 		     "        TRACESMITH_CUPTI names another copy");
 	}
 	if (cupti->injection_path) {
@@ -140,14 +139,12 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 
 static void print_shapes(const Ts__Rpc__DevicesInfo *info)
 {
-	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N devices, a comma "
-	     "joins SPECs,\n"
+	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N devices, a comma joins SPECs,\n"
 	     "clock=host sets durations by this machine instead of by the model):");
 	for (size_t i = 0; i < info->n_virtual_shapes; i++)
 		printf("  %-8s %s\n", info->virtual_shapes[i]->spec,
 		       info->virtual_shapes[i]->description);
-	printf("Settings for all devices of a SPEC (h200:2,link=25GB/s):\n"
-	       "%s%s\n",
+	printf("Settings for all devices of a SPEC (h200:2,link=25GB/s):\n%s%s\n",
 	       ts_vgpu_spec_help, virtual_note);
 }
 

@@ -279,8 +279,7 @@ static void print_totals(const Ts__Rpc__DiffReport *report)
 	add_total(table, "first to last", a->operations, b->operations, a->span_ns, b->span_ns);
 	ts_table_print(table, stdout, 2, false);
 	if (report->overlap)
-		printf("  Overlap %s: %.0f %% of the work ran beside other work before, %.0f %% "
-		       "after.\n",
+		printf("  Overlap %s: %.0f %% of the work ran beside other work before, %.0f %% after.\n",
 		       report->overlap, overlap_of(a), overlap_of(b));
 }
 

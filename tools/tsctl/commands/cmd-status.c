@@ -71,8 +71,7 @@ static int print_status(const Ts__Rpc__Status *status)
 		printf("tracesmithd: not running (");
 		ts_out_text(stdout, status->error ? status->error : "");
 		puts(")\n"
-		     "Recording works without it: `tsctl record` and a preloaded libtsinject.so "
-		     "start a\n"
+		     "Recording works without it: `tsctl record` and a preloaded libtsinject.so start a\n"
 		     "daemon of their own.");
 		return ts_finish_output(TS_EXIT_OK);
 	}
