@@ -107,7 +107,7 @@ MAKERS = {
 TEXTS = {
     (GUIDES + 'deterministic.md', 'ordered.sbt: session 1 on vgpu: the results are the same'): 'tsctl replay --on vgpu --schedules 20 ordered.sbt',
     (GUIDES + 'memory.md', 'Pools: '): 'tsctl memory pools.sbt',
-    (GUIDES + 'memory.md', 'Named after it was freed'): 'tsctl memory misuse.sbt',
+    (GUIDES + 'memory.md', 'Use after free'): 'tsctl memory misuse.sbt',
     (GUIDES + 'replay.md', 'run.sbt: session 1 on vgpu: the replay differs'): 'cd late && tsctl replay --on vgpu run.sbt',
     (GUIDES + 'record.md', '#include <tracesmith/annotate.h>'): 'cc -Wall -Werror -I$ROOT/usr/include text.c -o text && tsctl record -o text.sbt -- ./text',
 }
@@ -175,7 +175,7 @@ VARY = (
     (r'\b%s [\d.]+ %%(?:, %s [\d.]+ %%)*' % (CAUSE, CAUSE), '<causes>'),
     # Of lists of causes: how often, which call, which operation.
     (r', \d+ times$', ''),
-    (r' \(then [\d.,]+ [mun]?s without a CPU\)', ''),
+    (r' \(then [\d.,]+ [mun]?s waiting for a CPU\)', ''),
     (r'(?<=%  )in cu(?:da)?[A-Z]\w+', 'in <call>'),
     (r'(?<=: running )\S.*$', '<function>'),
     (r'before op \d+ .*: \w+ by thread', 'before <operation> by thread'),
@@ -184,7 +184,7 @@ UNORDERED = ('tsctl gaps', 'tsctl analyze')
 # Documents whose demo.sbt is of pipeline-runtime.
 RUNTIME = ('README.md', GUIDES + 'idle.md')
 # Lines that depend on how busy the machine is. Where they are missing, the text of a recorded trace has such a line, or tsctl's source.
-MAYBE = (r'^Other processes had the CPU', r'off its CPU: preempted', r'^Launch-bound: ', r'^fewer and larger kernels')
+MAYBE = (r'^Other processes had the CPU', r'off CPU: preempted', r'^Launch-bound: ', r'^fewer and larger kernels')
 
 
 @functools.lru_cache(None)

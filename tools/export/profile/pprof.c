@@ -432,7 +432,7 @@ static int put_losses(struct pprof *pprof)
 					reason);
 	}
 	if (!r && report->n_without_call)
-		r = put_comment(pprof, "without the call that asked for it: %" PRIu64,
+		r = put_comment(pprof, "operations without their call: %" PRIu64,
 				report->n_without_call);
 	if (!r && report->n_without_stack)
 		r = put_comment(pprof, "without a stack: %" PRIu64, report->n_without_stack);

@@ -100,7 +100,7 @@ static void reap(struct ts_recorder *recorder)
 	if (!recorder->daemon)
 		return;
 	if (!wait_for_exit(recorder->daemon)) {
-		ts_complain("tracesmithd (pid %d) does not end; it is left behind",
+		ts_complain("tracesmithd (pid %d) does not end; it continues in the background",
 			    recorder->daemon);
 		recorder->daemon = 0;
 		return;
@@ -386,6 +386,6 @@ const char *ts_recorder_error(struct ts_recorder *recorder)
 	else
 		snprintf(recorder->error, sizeof(recorder->error), "%s",
 			 recorder->client ? ts_client_error(recorder->client)
-					  : "it was not started");
+					  : "tracesmithd was not started");
 	return recorder->error;
 }

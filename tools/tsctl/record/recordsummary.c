@@ -95,7 +95,7 @@ static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *te
 			      ts_out_duration(took, summary->captured_ns));
 	if (summary->unsupported)
 		at += (size_t)snprintf(text + at, n_text - at,
-				       ", but for %u kind%s of calls (`tsctl info` names them)",
+				       ", except %u kind%s of calls (`tsctl info` lists them)",
 				       summary->unsupported, summary->unsupported == 1 ? "" : "s");
 	if (summary->capture_ended)
 		at += (size_t)snprintf(text + at, n_text - at, "; CAPTURE ENDED EARLY: %.64s",
@@ -181,7 +181,7 @@ void ts_record_summary_print(const struct ts_record_summary *of)
 				       summary->observed == 1 ? "" : "es");
 	if (summary->stopped)
 		at += (size_t)snprintf(more + at, sizeof(more) - at,
-				       "; %u process%s ran on unrecorded", summary->stopped,
+				       "; %u process%s continued unrecorded", summary->stopped,
 				       summary->stopped == 1 ? "" : "es");
 	if (summary->refused)
 		at += (size_t)snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",
