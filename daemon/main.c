@@ -38,35 +38,39 @@
 static const char help_text[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
 	"\n"
-	"Records the GPU work of processes that preload libtsinject.so, as a service: one\n"
-	"file for each.\n"
+	"Record, as a service, the GPU work of processes that preload libtsinject.so. Each\n"
+	"process gets a trace file.\n"
 	"\n"
-	"  --directory DIR           where traces go; made if need be\n"
-	"                            (" DIRECTORY_DEFAULT ")\n"
-	"  --inject-socket PATH      processes report there (" TS_INJECT_SOCKET ")\n"
-	"  --control-socket PATH     tsctl asks there (" TS_CONTROL_SOCKET ")\n"
-	"  --stacks native|none      host call stacks (native)\n"
-	"  --lossless                processes wait for space, with a bound\n"
-	"  --start-later             nothing is recorded before `tsctl start`\n"
-	"  --seal-age MS             rows are written at the latest after so long (500)\n"
-	"  --quantum NS              host times are rounded down to multiples of it: fewer\n"
-	"                            bytes (0: they are not)\n"
-	"  --kernel-events[=LIST]    what the kernel does to their threads: all, or sched,\n"
-	"                            faults, syscalls, stacks, block, memory, driver; with a\n"
-	"                            threshold: sched:10us; the first three counted alone:\n"
-	"                            sched:count\n"
-	"  --kernel-events-check     says which of those this machine can give, and whether\n"
-	"                            --system, and ends\n"
-	"  --dump-on-mark NAME       tracesmith_mark(NAME) of a process, as SIGUSR1 for all:\n"
-	"                            what there is of its trace is kept, as NAME-dump1.sbt\n"
-	"  --system                  calls of the GPU's libraries by all other processes, seen\n"
-	"                            from outside (host half only): tracesmith-system.sbt\n"
-	"  --log LEVEL               none, error, warning, info (the default) or debug\n"
-	"  --help, --version\n"
+	"  --directory DIR           Store traces in DIR. Make DIR if it does not exist\n"
+	"                            (default: " DIRECTORY_DEFAULT ").\n"
+	"  --inject-socket PATH      Listen at PATH for processes\n"
+	"                            (default: " TS_INJECT_SOCKET ").\n"
+	"  --control-socket PATH     Listen at PATH for tsctl\n"
+	"                            (default: " TS_CONTROL_SOCKET ").\n"
+	"  --stacks native|none      Record host stacks (default: native).\n"
+	"  --lossless                If a ring is full, wait for space for a limited time\n"
+	"                            instead of dropping records.\n"
+	"  --start-later             Record nothing before `tsctl start`.\n"
+	"  --seal-age MS             Write rows after at most MS milliseconds (default: 500).\n"
+	"  --quantum NS              Round host times down to multiples of NS. The file gets\n"
+	"                            smaller (default: 0, no rounding).\n"
+	"  --kernel-events[=LIST]    Record kernel events of the processes' threads: all, or\n"
+	"                            sched, faults, syscalls, stacks, block, memory, driver,\n"
+	"                            samples. sched:10us sets a threshold. sched:count,\n"
+	"                            faults:count and syscalls:count only count events.\n"
+	"  --kernel-events-check     Print the kernel events that this machine supports, and\n"
+	"                            whether it supports --system. Then exit.\n"
+	"  --dump-on-mark NAME       If a process calls tracesmith_mark(NAME), keep its trace\n"
+	"                            so far as FILE-dump1.sbt. SIGUSR1 keeps all traces.\n"
+	"  --system                  Record the GPU library calls of all other processes from\n"
+	"                            outside (host half only), in tracesmith-system.sbt.\n"
+	"  --log LEVEL               Log none, error, warning, info or debug (default: info).\n"
+	"  --help, --version         Print this help, or the version. Then exit.\n"
 	"\n"
-	"What strangers can cost. SIZE is in bytes, or has a K, M or G behind it. One user may\n"
-	"have a quarter of what has a *. A file of `tsctl record` may be as large as the disk.\n"
-	"--max-disk-bytes and --retain-size also accept a percentage of the file system, as 20%.\n"
+	"These options limit the load by other users. SIZE is in bytes, or with K, M or G.\n"
+	"One user gets at most a quarter of each limit with *. The files of `tsctl record`\n"
+	"have no size limit. --max-disk-bytes and --retain-size also accept a percentage of\n"
+	"the file system, like 20%.\n"
 	"\n";
 
 static const char help_end[] =
@@ -442,7 +446,7 @@ static int check_kernel(void)
 /* Makes `path` absolute, because clients that ask for it run in other directories. */
 static int make_absolute(const char **path)
 {
-	/* Never freed: in use as long as the process lives. */
+	/* The paths are never freed, because the options use them as long as the process lives. */
 	static char *kept[4];
 	static size_t n_kept;
 	char *directory, *absolute;
@@ -461,8 +465,8 @@ static int make_absolute(const char **path)
 }
 
 /*
- * Shares of the disk refer to the file system of the traces. If it reports no size, there is no
- * limit.
+ * Converts shares of the disk to bytes, from the size of the file system of the traces. If the file
+ * system reports no size, there is no limit.
  */
 static void resolve_shares(struct ts_server_options *server)
 {

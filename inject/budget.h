@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often CUPTI may be flushed. Flushes may take 20 ms of a thread's time at first, and 0.5 % of
- * the time after that; a pause earns the 20 ms again. flush.c is the only caller, from the flush
- * thread.
+ * Decides how often CUPTI may be flushed. At first, flushes may take 20 ms of a thread's time;
+ * after that, 0.5 % of the time. After a time without flushes, they may take 20 ms again. flush.c
+ * is the only caller, from the flush thread.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct ts_budget_mark {
 void ts_budget_init(struct ts_budget *budget, uint64_t now_ns);
 /* Reads both clocks of the calling thread. */
 struct ts_budget_mark ts_budget_mark(void);
-/* Charges a flush that lasted from one mark to the other. */
+/* Charges a flush: the time between the two marks. */
 void ts_budget_charge(struct ts_budget *budget, const struct ts_budget_mark *from,
 		      const struct ts_budget_mark *to);
 /* Returns the delay until the next flush. */

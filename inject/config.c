@@ -162,7 +162,7 @@ static void plan_daemon(struct ts_config *config)
 
 	TS_STATIC_ASSERT(sizeof(argv) <= sizeof(config->daemon_argv), "argv has its place");
 	memcpy(config->daemon_argv, argv, sizeof(argv));
-	/* A privileged program has no daemon of its own. */
+	/* A privileged program starts no private daemon, so it needs no settings for one. */
 	variable = ts_config_is_privileged() ? NULL : environ;
 	for (; variable && *variable; variable++) {
 		size_t n_bytes = strlen(*variable) + 1;

@@ -72,7 +72,10 @@ extern struct ts_shim ts_shim;
 /* Facts from when the library was loaded. They belong to the process, not to a session. */
 struct ts_loaded {
 	char library[PATH_MAX]; /* path of this library */
-	/* The library that NVTX calls in place of this one; empty: none. */
+	/*
+	 * Name of the other library that NVTX_INJECTION64_PATH names, so that NVTX does not call
+	 * the shim; empty: none.
+	 */
 	char nvtx_holder[256];
 	/*
 	 * True if the library was preloaded, so that its functions stand before all others; false

@@ -42,7 +42,10 @@ struct ts_flush {
 /* Starts the flush thread of the session. Returns 0 or a negative errno. */
 int ts_flush_start(struct ts_flush *flush, struct ts_shim *shim);
 
-/* Records that CUPTI was given up to yield.to (yielded), or taken back. */
+/*
+ * Records a change of CUPTI's owner. `yielded`: the shim gave CUPTI to the library named by
+ * shim->yield.to; false: the shim uses CUPTI again.
+ */
 void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 
 /* ---- flush-request.c ---- */

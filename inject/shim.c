@@ -43,8 +43,8 @@
  */
 #define FLUSH_LOSSLESS_NS (2 * TS_PRODUCER_LOSSLESS_NS)
 /*
- * Longest wait for the farewell. Sending it takes a moment, once the link thread gets a processor.
- * The completion of a file takes longer.
+ * Longest wait until BYE is sent and, if the daemon writes the process's own file, until the file
+ * is complete.
  */
 #define FAREWELL_NS UINT64_C(2000000000)
 
@@ -363,7 +363,7 @@ static void flush(struct ts_shim *shim, enum ts_flush_request request)
 		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
-/* First step of the end: all records that CUPTI holds go into the rings. */
+/* First step of the end: flushes CUPTI, so that all its records are in the rings. */
 static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
@@ -391,7 +391,7 @@ static bool waits_for_file(const struct ts_link *link)
 	return link->is_private || __atomic_load_n(&link->waits_for_file, __ATOMIC_RELAXED);
 }
 
-/* Second step of the end: recording stops, and the daemon gets the farewell. */
+/* Second step of the end: stops recording and sends BYE to the daemon. */
 static void end_link(struct ts_shim *shim)
 {
 	if (__atomic_exchange_n(&shim->ended, 1, __ATOMIC_ACQ_REL))

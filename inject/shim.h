@@ -28,16 +28,16 @@ bool ts_shim_run(struct ts_shim *shim);
 void ts_shim_yield(void);
 
 /*
- * Around exec. ts_shim_leave() flushes everything before it; bounded in time. ts_shim_stay()
- * follows if exec fails. Both may be called from anywhere. They do nothing in a child of fork() or
- * vfork().
+ * Called around exec. ts_shim_leave() flushes all records before exec, within a limited time.
+ * ts_shim_stay() is called after exec has failed. Both functions may be called on any thread at any
+ * time. They do nothing in a child of fork() or vfork().
  */
 void ts_shim_leave(void);
 void ts_shim_stay(void);
 
 /*
- * Called before the process ends; bounded in time. May be called from anywhere: inside a callback,
- * in a signal handler, while other threads hold locks of ours, twice. Does nothing in a forked
+ * Called before the process ends; bounded in time. May be called inside a callback, in a signal
+ * handler, while other threads hold the shim's locks, and more than once. Does nothing in a forked
  * child. `last`: nothing runs after this.
  */
 void ts_shim_end(bool last);

@@ -58,7 +58,8 @@ struct ts_sbt_copy_report {
 	uint64_t n_repeated;	    /* rows that several sources had */
 	uint64_t n_damaged;	    /* unreadable blocks, missing in the copy */
 	struct ts_sbt_error damage; /* the first of them */
-	const char *damaged;	    /* name of the damaged source; NULL: none */
+	/* name of the source file that is damaged; NULL: no source is */
+	const char *damaged;
 	/*
 	 * Captured operations of the sources. A copy has none, because the blobs that they
 	 * refer to are not copied.

@@ -11,7 +11,8 @@ enum ts_sbt_error_code {
 	TS_SBT_E_LIMIT = 4,	/* larger than this reader accepts */
 	TS_SBT_E_NOT_FOUND = 5, /* no such id, type or block */
 	TS_SBT_E_END = 6,	/* no more rows */
-	TS_SBT_E_FULL = 7,	/* too many unwritten bytes: seal first */
+	/* the session has too many unwritten bytes: call its _seal() first */
+	TS_SBT_E_FULL = 7,
 };
 
 struct ts_sbt_error {

@@ -102,7 +102,10 @@ const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_re
 /* Returns the state of the file at the last look. */
 enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 
-/* Size of the file at the last look, and the bytes at its end that belong to no whole block. */
+/*
+ * Return the size of the file when it was last read, and the number of bytes at its end that belong
+ * to no whole block.
+ */
 uint64_t ts_sbt_reader_file_bytes(const struct ts_sbt_reader *reader);
 uint64_t ts_sbt_reader_tail_bytes(const struct ts_sbt_reader *reader);
 
@@ -111,7 +114,7 @@ const char *ts_sbt_reader_format(const struct ts_sbt_reader *reader);
 
 /* A block. Blocks are listed in file order, with index blocks and blocks of unknown types. */
 struct ts_sbt_block {
-	uint64_t off;	       /* of its header in the file */
+	uint64_t off;	       /* offset of the block's header in the file */
 	uint64_t bytes;	       /* header, payload and padding */
 	uint64_t raw_bytes;    /* of the decompressed payload */
 	uint64_t earliest_ns;  /* event blocks: earliest start */
@@ -162,8 +165,9 @@ int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t
 struct ts_sbt_blob {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
-	uint32_t flags;	  /* TS_BLOB_* */
-	uint64_t hash[2]; /* from the file: ts_hash128() of the bytes if they are intact */
+	uint32_t flags; /* TS_BLOB_* */
+	/* hash in the file; equals ts_hash128() of the bytes if they are intact */
+	uint64_t hash[2];
 };
 
 /*
@@ -222,7 +226,7 @@ struct ts_sbt_name {
 size_t ts_sbt_reader_n_names(const struct ts_sbt_reader *reader);
 const struct ts_sbt_name *ts_sbt_reader_name_at(const struct ts_sbt_reader *reader, size_t i);
 
-/* Metadata by key (NULL: no such key), or by position. */
+/* Return a metadata value by its key (NULL: no such key), or an entry by its position. */
 const char *ts_sbt_reader_metadata(struct ts_sbt_reader *reader, const char *key);
 size_t ts_sbt_reader_n_metadata(const struct ts_sbt_reader *reader);
 void ts_sbt_reader_metadata_at(struct ts_sbt_reader *reader, size_t i, const char **ret_key,
@@ -257,9 +261,10 @@ struct ts_sbt_summary {
 	uint64_t counts[TS_ROW_COUNT];	     /* rows, by type */
 	uint64_t durations_ns[TS_ROW_COUNT]; /* sum of end - start, by type */
 	uint64_t bytes[TS_ROW_COUNT];	     /* sum of the bytes column, by type */
-	uint64_t stored_bytes[TS_ROW_COUNT]; /* of the file, by block type */
+	uint64_t stored_bytes[TS_ROW_COUNT]; /* bytes that the file uses for blocks of each type */
 	uint64_t lost[TS_LOSS_COUNT];	     /* by enum ts_loss_reason */
-	uint64_t earliest_ns; /* of events except clock and loss rows; 0: no such event */
+	/* start of the earliest event, without clock and loss rows; 0: no such event */
+	uint64_t earliest_ns;
 	uint64_t latest_ns;
 };
 
@@ -426,8 +431,9 @@ size_t ts_sbt_totals_count(const struct ts_sbt_totals *totals);
 const struct ts_sbt_total *ts_sbt_totals_at(const struct ts_sbt_totals *totals, size_t i);
 
 /*
- * Number of decoded blocks, and number of blocks that could not be decoded. The rows of the latter
- * are in no total; ts_sbt_reader_error() describes the last of them.
+ * Return the number of decoded blocks, and the number of blocks that could not be decoded. No total
+ * has the rows of a block that could not be decoded; ts_sbt_reader_error() describes the last such
+ * block.
  */
 uint64_t ts_sbt_totals_decoded(const struct ts_sbt_totals *totals);
 uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);
@@ -450,7 +456,7 @@ struct ts_sbt_size {
 	 */
 	uint16_t column;
 	uint32_t reserved;
-	uint64_t n_rows; /* of the blocks that have the column */
+	uint64_t n_rows; /* number of rows in the blocks that have the column */
 	uint64_t encoded_bytes;
 	uint64_t stored_bytes; /* the column's share of the blocks' bytes in the file */
 };

@@ -9,7 +9,8 @@
  * - stack, thread: id in the session, from 1; 0 is unknown. A row is always read together with the
  *   number of its session.
  * - op_id: id in the session; joins an API row with the device rows that the call caused
- * - device, context, stream, graph: CUPTI's ids in the session; TS_NO_DEVICE: none
+ * - device, stream: CUPTI's ids in the session; TS_NO_DEVICE: none
+ * - context, graph: CUPTI's ids in the session; 0: none
  *
  * A row type never changes the meaning of a column. New columns get new ids. A reader skips unknown
  * columns, and a column that a file lacks reads as zero.
@@ -114,17 +115,20 @@ enum ts_block_operation {
 	TS_BLOCK_DISCARD = 4,
 };
 
-#define TS_BLOCK_IO_OPEN      1u /* flags: no end seen before the session's, at end_ns */
-#define TS_BLOCK_IO_SYNC      2u /* a thread waits for it, according to the kernel */
+/* flags: the I/O had not ended at the session's end; end_ns is the session's end */
+#define TS_BLOCK_IO_OPEN      1u
+#define TS_BLOCK_IO_SYNC      2u /* the kernel marked it: a thread waits for this I/O */
 #define TS_BLOCK_IO_READAHEAD 4u /* read ahead, not yet requested */
 #define TS_BLOCK_IO_METADATA  8u /* metadata of the file system */
 
 /* Effect of low memory on a thread or its process. */
 enum ts_pressure_kind {
 	TS_PRESSURE_OTHER = 0,
-	TS_PRESSURE_DIRECT = 1,	  /* no memory: the thread reclaims some first */
-	TS_PRESSURE_LIMIT = 2,	  /* its cgroup has no memory: the same */
-	TS_PRESSURE_NODE = 3,	  /* its NUMA node has no memory: the same */
+	TS_PRESSURE_DIRECT = 1, /* no memory: the thread reclaims some first */
+	/* the thread's cgroup has no memory: the thread reclaims some first */
+	TS_PRESSURE_LIMIT = 2,
+	/* the thread's NUMA node has no memory: the thread reclaims some first */
+	TS_PRESSURE_NODE = 3,
 	TS_PRESSURE_OOM_KILL = 4, /* the kernel chose the process to be killed, at start_ns */
 };
 
@@ -143,13 +147,15 @@ enum ts_driver_kind {
 
 /* How a session ended. */
 enum ts_session_end {
-	TS_SESSION_END_NONE = 0,     /* not ended, or the recording was cut first */
+	/* the session had not ended, or the recording was cut short before its end */
+	TS_SESSION_END_NONE = 0,
 	TS_SESSION_END_BYE = 1,	     /* everything was flushed */
 	TS_SESSION_END_DIED = 2,     /* the process vanished; its committed records are kept */
 	TS_SESSION_END_STOPPED = 3,  /* the recording ended before the process */
 	TS_SESSION_END_BAD_DATA = 4, /* the process broke the protocol and was dropped */
 	TS_SESSION_END_DAEMON = 5,   /* the daemon stopped (disk full, shutdown) */
-	TS_SESSION_END_EMPTY = 6,    /* only a note: no session was possible; see empty_reason */
+	/* the process only sent a NOTE, because no session was possible; see empty_reason */
+	TS_SESSION_END_EMPTY = 6,
 };
 
 /* Source of a session's rows. */
@@ -172,8 +178,12 @@ enum ts_image_result {
 	TS_IMAGE_NO_DEBUG = 1,	 /* functions only: no debug information */
 	TS_IMAGE_NO_FILE = 2,	 /* the file could not be opened */
 	TS_IMAGE_OTHER_FILE = 3, /* the file has another build id */
-	TS_IMAGE_BAD_FILE = 4,	 /* unreadable: wrong kind, damaged, too much work */
-	TS_IMAGE_NOT_TRIED = 5,	 /* out of time, or no confined process to read it */
+	/*
+	 * the file cannot be used: it is of the wrong kind or damaged, or reading it takes too much
+	 * work
+	 */
+	TS_IMAGE_BAD_FILE = 4,
+	TS_IMAGE_NOT_TRIED = 5, /* out of time, or no confined process to read it */
 };
 
 /* Keys of metadata that every daemon writes. Other keys are allowed. */
@@ -243,7 +253,7 @@ enum ts_role {
 	TS_ROLE_BYTES,	    /* bytes moved or allocated: summed in the index */
 	TS_ROLE_SIZE,	    /* bytes, not summed */
 	TS_ROLE_COUNT,	    /* a count */
-	TS_ROLE_ADDRESS,    /* of memory, or a vendor's handle: print as hex */
+	TS_ROLE_ADDRESS,    /* address of memory, or a vendor's handle: printed as hex */
 	TS_ROLE_DEVICE,	    /* CUPTI's device id; TS_NO_DEVICE: none */
 	TS_ROLE_CONTEXT,
 	TS_ROLE_STREAM, /* TS_NO_DEVICE: none */
@@ -256,7 +266,7 @@ enum ts_role {
 
 struct ts_column {
 	const char *name;
-	uint16_t id;	 /* on disk; unique in the type, never reused */
+	uint16_t id;	 /* id of the column on disk; unique in the row type, never reused */
 	uint16_t width;	 /* bytes: 1, 2, 4, 8; any for TS_ROLE_OCTETS */
 	uint16_t offset; /* in the row struct */
 	uint8_t role;	 /* enum ts_role */
@@ -308,7 +318,10 @@ static inline uint64_t ts_column_get(const struct ts_column *column, const void 
 	}
 }
 
-/* Start and end of an event. The end of an instant is its start; so is an end before the start. */
+/*
+ * Return the start and the end of an event. If the row has no end, or its end is before its start,
+ * the end returned is the start.
+ */
 static inline uint64_t ts_row_start_ns(const void *row)
 {
 	uint64_t start_ns;

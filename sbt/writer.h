@@ -47,10 +47,11 @@ extern "C" {
 struct ts_sbt_writer;
 struct ts_sbt_session_writer;
 
-#define TS_SBT_BLOCK_ROWS	 65536u
-#define TS_SBT_MAX_PENDING_BYTES (128u * 1024 * 1024) /* of one session, then TS_SBT_E_FULL */
-#define TS_SBT_MAX_CHECKPOINT	 (1024u * 1024)	      /* bytes */
-#define TS_SBT_MAX_STRING	 (64u * 1024 * 1024)  /* bytes */
+#define TS_SBT_BLOCK_ROWS 65536u
+/* limit for one session; beyond it, functions return TS_SBT_E_FULL */
+#define TS_SBT_MAX_PENDING_BYTES (128u * 1024 * 1024)
+#define TS_SBT_MAX_CHECKPOINT	 (1024u * 1024)	     /* bytes */
+#define TS_SBT_MAX_STRING	 (64u * 1024 * 1024) /* bytes */
 
 /*
  * Starts a file on `fd`: a pipe, a socket, or an empty regular file. On success the writer owns
@@ -118,8 +119,8 @@ int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
 /*
  * Continues the recording in another empty regular file, which then belongs to the writer as in
  * ts_sbt_writer_new(). The present file is finished, and its definitions are copied to the new one
- * with the same ids. From now on the present file has `number` in its name (FORMAT.md, "Recordings
- * in several files"). Any thread may call it, also while sessions are in use.
+ * with the same ids. The present file then has the number `number` in its name (FORMAT.md,
+ * "Recordings in several files"). Any thread may call it, also while sessions are in use.
  *
  * On failure the writer continues in the present file, and `fd` stays the caller's; its content is
  * to be discarded. There is one exception: if the end of the present file could not be written, the
@@ -243,13 +244,16 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 
 /*
  * Drops everything that the session holds, after the file became full. ret_counts is the number of
- * dropped rows by type. From then on the session accepts only rows, which form its end. Stacks,
- * threads and blobs are rejected (-EINVAL), and rows may refer only to sealed ones.
+ * dropped rows by type. Afterwards the session accepts only the rows of its end. Stacks, threads
+ * and blobs are rejected (-EINVAL), and rows may refer only to sealed ones.
  */
 void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 				uint64_t ret_counts[TS_ROW_EVENT_END]);
 
-/* Work of the next seal: event rows, and approximate bytes of memory that hold them. */
+/*
+ * Return the work of the next seal: the number of event rows, and approximately the bytes of memory
+ * that hold them.
+ */
 uint64_t ts_sbt_session_writer_pending_rows(const struct ts_sbt_session_writer *session);
 uint64_t ts_sbt_session_writer_pending_bytes(const struct ts_sbt_session_writer *session);
 

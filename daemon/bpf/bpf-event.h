@@ -35,10 +35,11 @@ struct ts_bpf_traced {
 	__u32 session;	/* the daemon's number of the session; never 0 */
 	__u32 programs; /* bits of enum ts_bpf_program */
 	__u32 counted;	/* subset of `programs`: count events, do not deliver them */
-	__u32 uid;	/* of the session's peer, in the first user namespace */
+	__u32 uid;	/* uid of the session's process, as seen in the first user namespace */
 	__u32 gid;
 	__u32 reserved;
-	__u64 start_ns; /* CLOCK_BOOTTIME; the process started within start_span_ns of it */
+	/* CLOCK_BOOTTIME: the process started in [start_ns, start_ns + start_span_ns) */
+	__u64 start_ns;
 	__u64 start_span_ns;
 	__u64 threshold_ns[TS_BPF_N_PROGRAMS]; /* shorter intervals are not delivered */
 };
@@ -97,7 +98,7 @@ struct ts_bpf_off_cpu {
 	__u64 woken_ns;
 	__u64 argument; /* first argument of the system call */
 	__u32 syscall;	/* TS_BPF_NO_SYSCALL: none */
-	__u32 state;	/* of the task, as in the kernel; 0: runnable */
+	__u32 state;	/* state of the task when it left the CPU, as in the kernel; 0: runnable */
 	__u32 io_wait;
 	__u32 preempted; /* the kernel preempted it, whatever its state */
 	__u32 waker_context;
@@ -156,7 +157,7 @@ struct ts_bpf_block_io {
 	__u64 issued_ns;
 	__u64 sector;
 	__u64 bytes;
-	__u32 operation; /* as in sbt/schema.h, like `flags` */
+	__u32 operation; /* `operation` and `flags` have the values of sbt/schema.h */
 	__u32 flags;
 	__s32 error; /* negative errno, or the block layer's number; 0: success */
 	__u32 reserved;

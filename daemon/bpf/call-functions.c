@@ -224,7 +224,10 @@ struct table {
 	size_t n;
 };
 
-/* If a function has several ids, the last id is used: it belongs to the current parameters. */
+/*
+ * Adds a function's id to the table. If the function has several ids, the last one is kept, because
+ * it belongs to the current parameters.
+ */
 static void add(struct table *table, const char *name, uint16_t domain, uint16_t cbid,
 		enum ts_cupti_class class)
 {

@@ -45,12 +45,13 @@ struct ts_kernel_hub {
 	bool attached;
 	pthread_mutex_t change;
 	pthread_mutex_t reading;
-	pthread_cond_t wanted; /* with `reading`: a first feed, or the end */
+	/* signalled with `reading` held when the first feed begins or the hub ends */
+	pthread_cond_t wanted;
 	bool ending;
 	uint32_t last_session;
 	uint32_t n_feeds;
 	uint32_t n_quiet;			    /* feeds that watch nothing */
-	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* by session modulo TS_BPF_SLOTS */
+	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* index: session number modulo TS_BPF_SLOTS */
 };
 
 struct buffer {
@@ -68,8 +69,9 @@ struct ts_kernel_feed {
 	struct buffer filling; /* the hub's thread writes it */
 	struct buffer taken;   /* the caller of ts_kernel_feed_take() reads it */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
-	uint64_t n_lost[TS_BPF_N_PROGRAMS]; /* in the kernel; set when the feed ends */
-	uint32_t counted;		    /* guarded by `change` */
+	/* events that the kernel lost; set when the feed ends */
+	uint64_t n_lost[TS_BPF_N_PROGRAMS];
+	uint32_t counted; /* guarded by `change` */
 	/*
 	 * True if the feed has counted events since it began. Atomic and relaxed: the thread that
 	 * reads tallies loads it, ts_kernel_feed_change() stores it.

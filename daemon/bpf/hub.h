@@ -25,7 +25,7 @@ struct ts_kernel_feed;
  */
 int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
 		      struct ts_kernel_hub **ret_hub);
-/* Free all feeds first. NULL is fine. */
+/* Frees the hub. The caller has freed all feeds before. NULL is accepted. */
 void ts_kernel_hub_free(struct ts_kernel_hub *hub);
 
 /* Returns the programs of the configuration that are available, as bits of enum ts_bpf_program. */

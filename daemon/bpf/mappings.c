@@ -144,7 +144,10 @@ static void take_record(const uint8_t *bytes, size_t n, ts_mapping_found *found,
 		found(data, &mapping);
 }
 
-/* The data is a ring: a record may begin at the end of the ring and continue at its start. */
+/*
+ * Copies a record out of the ring. A record may begin at the end of the ring and continue at its
+ * start.
+ */
 static void copy_out(const struct ts_mappings *mappings, const struct cpu *cpu, uint64_t at,
 		     uint8_t *to, size_t n)
 {

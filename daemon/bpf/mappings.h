@@ -19,8 +19,8 @@ struct ts_mapping {
 	pid_t pid;
 	const char *path; /* the path as the process sees it */
 	/*
-	 * From the mapping itself: on some file systems (btrfs, overlayfs) fstat() returns other
-	 * numbers.
+	 * Device and inode as /proc/PID/maps reports them. On some file systems (btrfs, overlayfs)
+	 * fstat() of the file returns other numbers.
 	 */
 	uint64_t device, inode;
 };

@@ -131,8 +131,9 @@ static int count_arguments(const struct btf *types, const char *tracepoint)
 }
 
 /*
- * Before Linux 5.11 the first argument of the block layer's tracepoints was the queue. The kernel
- * reports a missing raw tracepoint only when it is attached, so this function looks in BTF first.
+ * Chooses the block layer's programs for this kernel: before Linux 5.11, the first argument of the
+ * tracepoints was the queue. Looks for the tracepoints in BTF first, because the kernel reports a
+ * missing raw tracepoint only when a program is attached to it.
  */
 static int choose_block(struct bpf_object *object)
 {
@@ -157,7 +158,10 @@ static int choose_block(struct bpf_object *object)
 	return 0;
 }
 
-/* Before Linux 6.9 the only argument of mark_victim is the number of a thread. */
+/*
+ * Chooses the program for mark_victim: before Linux 6.9, the tracepoint's only argument is a thread
+ * id.
+ */
 static int choose_memory(struct bpf_object *object)
 {
 	struct btf *types = btf__load_vmlinux_btf();
@@ -203,9 +207,10 @@ static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_obje
 }
 
 /*
- * If a signal is pending for the thread, the kernel stops verifying and returns -EAGAIN. libbpf
- * retries at once a few times. So this function blocks signals while it loads. If something else
- * interrupts the kernel (a debugger, a frozen cgroup), this function waits and retries.
+ * Loads the programs. If a signal is pending for the thread, the kernel stops the verification with
+ * -EAGAIN, and libbpf retries at once a few times. So this function blocks signals while it loads.
+ * If something else interrupts the kernel (a debugger, a frozen cgroup), this function waits and
+ * retries.
  */
 static int load_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		       uint32_t wanted, struct bpf_object **ret_object)
@@ -254,7 +259,10 @@ static const struct btf_type *find_struct(const struct btf *types, const char *n
 
 #define MEMBER_DEPTH 4
 
-/* The flags of an address space are a number before Linux 6.18, and a struct since. */
+/*
+ * Chooses how to read the dumpable flag: the flags of an address space are a number before Linux
+ * 6.18, and a struct since.
+ */
 static bool has_dumpable(const struct btf *types)
 {
 	const struct btf_member *flags =
@@ -304,7 +312,10 @@ static const char *credentials_obstacle(void)
 	return why;
 }
 
-/* A container may mount another file, or an empty one, over the file of types. */
+/*
+ * True if the kernel's file of types is usable: a container may mount another file, or an empty
+ * one, over it.
+ */
 static bool has_types(void)
 {
 	ts_cleanup(ts_closep) int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
@@ -484,7 +495,9 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 	return r;
 }
 
-/* If the kernel lacks a part, the other parts are still attached. */
+/*
+ * Attaches one program. If the kernel lacks its tracepoint, the other programs are still attached.
+ */
 static int attach_part(struct ts_bpf_programs *programs, struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program);

@@ -39,7 +39,8 @@ struct ts_bpf_programs {
 	int fds[TS_BPF_N_MAPS]; /* -1: no loaded object has the map */
 	/* Bits of the parts that some kernels lack (programs.c), from the last attach. */
 	uint32_t attached;
-	char why[TS_BPF_WHY_BYTES]; /* one line: missing programs and why; empty: none is missing */
+	/* one line that lists the missing programs with reasons; empty: none is missing */
+	char why[TS_BPF_WHY_BYTES];
 };
 
 /*

@@ -28,7 +28,7 @@ struct ts_system_probes {
  * kernels run this pair too. A negative errno: `why` has one line that names the missing part.
  */
 int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES]);
-/* NULL is fine. Remove all probes first. */
+/* Frees the object. The caller has removed all probes before. NULL is accepted. */
 void ts_system_free(struct ts_system *system);
 
 /*
@@ -36,7 +36,11 @@ void ts_system_free(struct ts_system *system);
  * process.
  */
 struct ts_system_programs {
-	int fds[2];  /* for the first instruction; for the return, or -1 */
+	/*
+	 * descriptors of two programs: for the probe at a function's first instruction, and for the
+	 * probe at its return (or -1)
+	 */
+	int fds[2];
 	bool either; /* one program for both */
 };
 /* Returns the descriptors; the system keeps their ownership. */
@@ -59,8 +63,9 @@ void ts_system_remove(struct ts_system_probes *probes);
 void ts_system_forget_calls(struct ts_system *system);
 
 /*
- * With `excluded`, no event of the process is recorded from now on; without, events are recorded
- * again. The setting lasts until the process ends or executes another program.
+ * If `excluded` is true, the kernel reports no further event of the process. If it is false, the
+ * kernel reports events again. The setting lasts until the process ends or executes another
+ * program.
  */
 int ts_system_exclude(struct ts_system *system, pid_t pid, bool excluded);
 

@@ -60,7 +60,7 @@ struct ts_arena_reader {
 	struct ts_id_map stacks;
 	struct ts_id_map threads;
 	uint64_t n_bad; /* definitions skipped so far */
-	/* Private copy of some definitions; NULL: none was read since the last trim. */
+	/* Private copy of a chunk of definitions; NULL if no chunk was read since the last trim. */
 	uint8_t *chunk;
 };
 

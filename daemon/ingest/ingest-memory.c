@@ -27,8 +27,9 @@ static int check_file(int fd, uint64_t max_bytes, uint64_t *ret_bytes, const cha
 	struct statfs filesystem;
 	struct stat status;
 	/*
-	 * This check is first because it never leaves the kernel: only memory files have seals. On
-	 * another file even fstat() may wait for a peer's process (FUSE).
+	 * Check for a memory file first, by its seals: only memory files have seals, and the kernel
+	 * answers without asking a file system. On another file even fstat() may wait for a peer's
+	 * process (FUSE).
 	 */
 	int seals = fcntl(fd, F_GET_SEALS);
 

@@ -56,7 +56,7 @@ static inline struct ts_shard *ts_memory_shard(const struct ts_memory *memory, u
 	return (struct ts_shard *)(memory->base + memory->shards_off + i * memory->shard_stride);
 }
 
-/* Offset in the descriptor of a ring, and of the definitions. */
+/* Return the offset of a ring, and of the definitions, in the session's memory file. */
 static inline uint64_t ts_memory_ring_off(const struct ts_memory *memory, uint32_t i)
 {
 	return memory->shards_off + i * memory->shard_stride + sizeof(struct ts_shard);

@@ -13,7 +13,8 @@
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
 
-#define TS_CLOCK_TABLE_PAIRS 1024u /* from the first one on; old pairs are thinned out */
+/* limit of pairs in a table; if it is full, some of the older pairs are dropped */
+#define TS_CLOCK_TABLE_PAIRS 1024u
 
 struct ts_clock_table {
 	struct ts_clock_pair *pairs; /* ascending in ticks and in ns; TS_CLOCK_TABLE_PAIRS */

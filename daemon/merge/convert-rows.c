@@ -7,7 +7,7 @@
  */
 #include "daemon/merge/convert-rows.h"
 
-/* False if the clock is unknown, or if it has no pair yet. */
+/* True if times of the clock can be converted: the clock is known and has at least one pair. */
 static bool rows_clock_usable(const struct ts_rows *rows, unsigned clock)
 {
 	return clock == TS_CLOCK_MONOTONIC ||
@@ -21,13 +21,13 @@ static inline uint64_t rows_time(struct ts_rows *rows, unsigned clock, uint64_t 
 	return ts_clock_table_convert(rows->clocks[clock], ticks);
 }
 
-/* For times that use 0 for "none". */
+/* Converts a time of a record in which 0 means "no time". */
 static inline uint64_t rows_time_or_0(struct ts_rows *rows, unsigned clock, uint64_t ticks)
 {
 	return ticks ? rows_time(rows, clock, ticks) : 0;
 }
 
-/* For additional times of a row: an implausible time becomes 0, not recorded. */
+/* Checks an additional time of a row: an implausible time becomes 0, which means not recorded. */
 static inline uint64_t rows_within(const struct ts_rows *rows, uint64_t ns)
 {
 	return ns >= rows->earliest_ns && ns <= rows->latest_ns ? ns : 0;
@@ -39,8 +39,8 @@ static inline uint64_t rows_plausible(struct ts_rows *rows, unsigned clock, uint
 }
 
 /*
- * For records of the lane. Their order is known without the time, so an implausible time becomes
- * the latest one.
+ * Converts the time of a record of the lane. The order of these records is known without the time,
+ * so an implausible time is replaced by the latest plausible one.
  */
 static inline uint64_t rows_time_or_latest(struct ts_rows *rows, unsigned clock, uint64_t ticks)
 {
@@ -74,7 +74,7 @@ static inline uint32_t rows_thread(const struct ts_rows *rows, uint32_t id)
 	return ts_id_map_get(&rows->ids->threads, id);
 }
 
-/* For threads that use 0 for the owner of the shard. */
+/* Returns a record's thread. In the record, 0 means the owner of the shard. */
 static inline uint32_t rows_thread_or_own(const struct ts_rows *rows, uint32_t id)
 {
 	return id ? rows_thread(rows, id) : rows->thread;

@@ -13,8 +13,8 @@
 
 struct ts_rows {
 	/*
-	 * By enum ts_clock. The daemon adds the pairs of the host's clock and of REALTIME; CLOCK
-	 * records add the pairs of CUPTI's clock. MONOTONIC needs no table.
+	 * One table for each enum ts_clock. The daemon adds clock pairs for the host's clock and
+	 * for REALTIME; CLOCK records add pairs for CUPTI's clock. MONOTONIC needs no table.
 	 */
 	struct ts_clock_table *clocks[TS_CLOCK_COUNT];
 	const struct ts_arena_reader *ids;

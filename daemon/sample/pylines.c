@@ -90,7 +90,10 @@ static int64_t location_line(const uint8_t *table, size_t n_bytes, int64_t line,
 		at += 2 * ((first & 7) + 1);
 		if (offset < at)
 			return kind == KIND_NONE ? 0 : line;
-		/* Skip the rest of the entry: only the first byte of an entry has the top bit. */
+		/*
+		 * Skip the remaining bytes of the entry: only the first byte of an entry has the
+		 * top bit set.
+		 */
 		while (bytes.at < bytes.end && !(*bytes.at & 0x80))
 			bytes.at++;
 	}

@@ -11,7 +11,10 @@
 
 struct ts_python_ring;
 
-/* The descriptors stay the caller's. Returns 0, -ENOMEM, or the negative errno of mmap(2). */
+/*
+ * Maps the ring. The caller keeps the descriptors. Returns 0, -ENOMEM, or the negative errno of
+ * mmap(2).
+ */
 int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_ring);
 void ts_python_ring_free(struct ts_python_ring *ring); /* NULL is fine */
 

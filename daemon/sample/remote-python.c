@@ -210,7 +210,10 @@ static bool is_thread(const struct ts_remote_python *python, uint64_t state, uin
 	if (!ts_remote_read(python->pid, state + layout->thread_id, words, sizeof(words)))
 		return false;
 	*ret_pthread = words[0];
-	/* From 3.11 on, the kernel's thread number follows; before, the C library has it. */
+	/*
+	 * In Python 3.11 and later, the kernel's thread id is the next word. In earlier versions,
+	 * only the C library's thread structure has it.
+	 */
 	if (layout->minor >= 11)
 		return words[1] == tid;
 	return ts_remote_read(python->pid, words[0] + GLIBC_TID, &number, sizeof(number)) &&
@@ -574,8 +577,9 @@ static uint32_t put_segment(const struct ts_remote_python *python, const struct 
 }
 
 /*
- * Before 3.10 each Python function is one call of the evaluator. Frames are matched from the
- * outermost on, because the outermost frames change least.
+ * Merges Python and native frames of a Python before 3.10, where each Python function is one call
+ * of the evaluator. Matches the frames from the outermost inwards, because the outermost frames
+ * change least.
  */
 static uint32_t merge_by_code(const struct ts_remote_python *python,
 			      const struct ts_unwound_frames *native, uint64_t *frames)
@@ -608,8 +612,9 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 }
 
 /*
- * From 3.10 on each call of the evaluator has an address on the stack. A call without a native
- * frame in the sample began or ended after the sample.
+ * Merges Python and native frames of Python 3.10 and later, where each call of the evaluator has an
+ * address on the stack. If a call has no native frame in the sample, it began or ended after the
+ * sample was taken.
  */
 static uint32_t merge_by_place(const struct ts_remote_python *python,
 			       const struct ts_unwound_frames *native, uint64_t *frames)

@@ -64,7 +64,7 @@ uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 
 /*
  * Returns the line of an instruction from a code object's table; 0: none. `minor` is the minor
- * version of Python. Pure: the table is untrusted.
+ * version of Python. Reads only its arguments; the table is untrusted.
  */
 uint32_t ts_remote_python_line(unsigned minor, const uint8_t *table, size_t n_bytes,
 			       int32_t first_line, int32_t offset);

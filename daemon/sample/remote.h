@@ -10,7 +10,10 @@
 
 #include "proto/abi/base.h"
 
-/* False: the memory cannot be read completely; errno has the reason. */
+/*
+ * Reads memory of another process. Returns false if it cannot be read completely; errno has the
+ * reason.
+ */
 static inline bool ts_remote_read(pid_t pid, uint64_t address, void *ret, size_t n)
 {
 	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)address, n};

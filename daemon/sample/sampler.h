@@ -24,7 +24,7 @@
 
 #include "daemon/sample/remote-python.h"
 
-/* With this first argument, tracesmithd is a sampler. */
+/* First argument of tracesmithd that selects the sampler. */
 #define TS_SAMPLER_ARGUMENT	 "--sampler"
 #define TS_SAMPLER_MESSAGE_BYTES (64u * 1024)
 #define TS_SAMPLER_FRAMES_MAX	 (TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES)
@@ -72,7 +72,7 @@ struct ts_sampler_sample {
 };
 
 struct ts_sampler_lost {
-	uint64_t count; /* since the previous item of this kind */
+	uint64_t count; /* number of losses since the previous message of this kind */
 };
 
 struct ts_sampler_done {

@@ -204,9 +204,9 @@ static int open_threads(struct sampling *sampling)
 }
 
 /*
- * Handles a new interpreter. From now on each sample wakes this process, which reads the stack at
- * once. This ends when the daemon gives the program that reads stacks in the kernel
- * (take_program()).
+ * Handles a new interpreter. After that, each sample wakes this process, which reads the Python
+ * stack at once. When the daemon sends the BPF program that reads stacks in the kernel
+ * (take_program()), samples no longer wake this process.
  */
 static int take_interpreter(struct sampling *sampling)
 {

@@ -65,7 +65,7 @@ struct ts_sampled_threads {
 	uint32_t n_slots; /* slots of `threads` in use or once used */
 	uint32_t n, n_live;
 	uint64_t n_lost, n_left_out;
-	struct ts_map by_tid; /* with the threads that are left out */
+	struct ts_map by_tid; /* all known threads by tid, including those that are not sampled */
 	struct sampled threads[TS_SAMPLED_MAX];
 	uint8_t record[RECORD_BYTES];
 };

@@ -10,9 +10,10 @@
 
 #include "daemon/sample/remote-unwind.h"
 
-#define TS_SAMPLE_STACK_BYTES	   (16u * 1024)
-#define TS_SAMPLE_FLAT_STACK_BYTES (4u * 1024) /* for a thread whose stacks are never deep */
-#define TS_SAMPLED_MAX		   1024u       /* threads at a time; further ones are not sampled */
+#define TS_SAMPLE_STACK_BYTES (16u * 1024)
+/* bytes of stack copied with each sample of a thread whose stacks are never deep */
+#define TS_SAMPLE_FLAT_STACK_BYTES (4u * 1024)
+#define TS_SAMPLED_MAX		   1024u /* threads at a time; further ones are not sampled */
 
 struct ts_sampled_threads;
 

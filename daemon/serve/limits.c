@@ -16,7 +16,7 @@
 #define GIB	    (1024 * MIB)
 
 #define LIMIT_UNSET UINT64_MAX
-/* A flag above every size, because sizes are off_t. */
+/* A flag in the highest bit, which no size has, because sizes are off_t. */
 #define LIMIT_PERCENT (UINT64_C(1) << 63)
 
 /* In the help, a default that does not fit in the line of its option has the next line. */
@@ -27,14 +27,18 @@ struct limit {
 	const char *name;
 	const char *what; /* help text */
 	bool is_size;
-	bool is_service; /* the default is for a service; other modes have no limit */
-	bool is_share;	 /* a size, or a percentage of the disk */
+	/* the default is only for a service; in other modes the default is no limit */
+	bool is_service;
+	bool is_share; /* the value is a size or a percentage of the disk */
 	uint64_t least;
 	uint64_t most;
 	uint64_t value; /* default */
 };
 
-/* In the order of struct ts_limits. A * in the help text: one user gets a quarter. */
+/*
+ * The order is that of struct ts_limits. A * in a help text means that one user gets a quarter of
+ * the limit.
+ */
 static const struct limit table[] = {
 	{"max-sessions", "Record at most N processes at once", .least = 1, .most = 65536,
 	 .value = 512},

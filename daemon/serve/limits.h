@@ -31,15 +31,18 @@ struct ts_limits {
 	uint64_t max_replay_memory;
 	uint64_t max_file_bytes; /* 0: no limit */
 	uint64_t keep_free;	 /* 0: none */
-	/* Trace files of a service, live and finished. 0: no limit. */
+	/* Limits on all trace files of a service, unfinished and finished. 0: no limit. */
 	uint64_t max_disk_bytes;
 	uint64_t max_disk_bytes_user;
 	uint64_t max_disk_files;
-	/* Finished traces beyond these are removed. 0: no removal. The age is in hours. */
+	/*
+	 * Finished traces are removed if they exceed one of these limits. 0: no removal. The age is
+	 * in hours.
+	 */
 	uint64_t retain_age;
 	uint64_t retain_size;
 	uint64_t retain_size_user;
-	/* Recordings in several files. 0: off. Ages are in ms. */
+	/* Limits for recordings in several files (recording-rotation.c). 0: off. Ages are in ms. */
 	uint64_t rotate_size;
 	uint64_t rotate_age;
 	uint64_t keep;
@@ -65,5 +68,5 @@ const char *ts_limits_name(size_t i);
 /* Parses `text`. Returns 0, or -EINVAL and one line for the user in ret_why. */
 int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *ret_why,
 		  size_t n_why);
-/* Prints the lines of --help. */
+/* Prints the lines about limits in --help. */
 void ts_limits_help(FILE *file);

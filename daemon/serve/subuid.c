@@ -37,7 +37,7 @@ struct person {
 };
 
 struct line {
-	char *name; /* of the owner; empty for root and the daemon's own user */
+	char *name; /* name of the owner; empty for root and the daemon's own user */
 	uid_t first, last, owner;
 	bool is_person;
 };
@@ -61,7 +61,8 @@ struct table {
 
 struct ts_subuid {
 	const char *subuid_path, *passwd_path;
-	struct stat subuid_status, passwd_status; /* of the files that `table` was read from */
+	/* status of the files from which `table` was read */
+	struct stat subuid_status, passwd_status;
 	bool is_read;
 	struct table table;
 };
@@ -165,7 +166,7 @@ static int open_file(const char *path, FILE **ret_file)
 	return *ret_file || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 }
 
-/* NULL is accepted. -EIO: the file was not read to its end. */
+/* Closes the file; NULL is accepted. Returns -EIO if the file could not be read to its end. */
 static int close_file(FILE *file)
 {
 	int r = file && ferror(file) ? -EIO : 0;
@@ -199,7 +200,10 @@ static bool is_person(const struct table *table, uid_t uid)
 
 /* ---- lines ---- */
 
-/* The owner may be a name or a number: subuid(5). False: the name has no uid here. */
+/*
+ * Finds the uid of a line's owner, which is a name or a number: subuid(5). False: the passwd file
+ * does not have the name.
+ */
 static bool find_owner(const struct table *table, char *name, uid_t *ret_owner)
 {
 	const struct person key = {name, 0}, *found;
@@ -238,7 +242,7 @@ static bool parse_line(const struct table *table, char *text, struct line *ret_l
 		return true;
 	ret_line->is_person = owner && owner != getuid();
 	ret_line->owner = owner;
-	/* A container of root is not root. */
+	/* The uids of root's ranges are for containers. They do not get root's account. */
 	if (!ret_line->is_person)
 		*text = '\0';
 	return true;
@@ -289,7 +293,10 @@ static int compare_owners(const void *a, const void *b)
 	return r ?: compare_uids(&x->first, &y->first);
 }
 
-/* The first uid of a range that is not a person's. It becomes the account of the range. */
+/*
+ * Returns the first uid of a range that is not a person's. This uid becomes the account of the
+ * range.
+ */
 static uid_t name_account(const struct table *table, uid_t first, uid_t last)
 {
 	while (first < last && is_person(table, first))
@@ -304,8 +311,8 @@ static void name_owners(struct table *table)
 	array_sort(&table->lines, sizeof(*lines), compare_owners);
 	for (size_t i = 0; i < table->lines.n && !lines[i].is_person; i++)
 		/*
-		 * A range of persons only gets a person's uid. The following ranges do not inherit
-		 * it.
+		 * If all uids of the range are persons', the account is a person's uid, which the
+		 * owner's next ranges must not inherit.
 		 */
 		lines[i].owner = i && !strcmp(lines[i].name, lines[i - 1].name) &&
 						 !is_person(table, lines[i - 1].owner)
@@ -323,8 +330,8 @@ static int compare_firsts(const void *a, const void *b)
 }
 
 /*
- * State of the sweep: `end` is the largest end so far, of `owner`. `second_end` is the largest end
- * of all other owners.
+ * State of the sweep. `end` is the largest end of the lines so far, and `owner` the owner of that
+ * line. `second_end` is the largest end among the lines of all other owners.
  */
 struct sweep {
 	uint64_t at;
@@ -428,8 +435,8 @@ static void look_again(struct ts_subuid *subuid)
 		return;
 	r = read_table(subuid);
 	/*
-	 * These errors may be temporary, so the next call tries again. After other errors only a
-	 * change of the files does.
+	 * After one of these errors, which may be temporary, the next call reads the files again.
+	 * After other errors, only a change of the files causes another reading.
 	 */
 	subuid->is_read = r != -EMFILE && r != -ENFILE && r != -ENOMEM;
 	if (r)

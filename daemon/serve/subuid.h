@@ -20,7 +20,8 @@ void ts_subuid_free(struct ts_subuid *subuid); /* NULL is accepted */
  * Returns the uid whose account `uid` counts for.
  *
  * uid 0, the daemon's own uid and each uid of the passwd file count for themselves, even inside a
- * range. Any other uid counts for the owner of its range, or for itself without a range.
+ * range. Any other uid counts for the owner of its range; if it is in no range, it counts for
+ * itself.
  *
  * Some ranges have no person as owner: ranges of root, of the daemon's own user, and of names that
  * are not in the passwd file. All ranges of one such name count as one user without privilege. If

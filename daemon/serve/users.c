@@ -20,15 +20,16 @@ struct ts_user {
 	struct ts_user *next;
 	uid_t uid;
 	bool is_privileged; /* root, or the daemon's own user */
-	unsigned n_refs;    /* guarded by the list's mutex */
+	unsigned n_refs;    /* guarded by the mutex of struct ts_users */
 	uint64_t has[TS_RESOURCE_N];
 };
 
 struct share {
 	uint64_t most;	    /* limit of all users together */
 	uint64_t most_user; /* limit of one user */
-	bool binds_all;	    /* most_user applies to root and the daemon's own user, too */
-	bool keeps_quarter; /* the last quarter of `most` is reserved for these two */
+	bool binds_all;	    /* the limit per user applies to root and the daemon's own user, too */
+	/* the last quarter of `most` is reserved for root and the daemon's own user */
+	bool keeps_quarter;
 };
 
 struct ts_users {
@@ -108,7 +109,10 @@ int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_user
 	users->root = (struct ts_user){.users = users, .uid = 0, .is_privileged = true};
 	users->own = (struct ts_user){.users = users, .uid = getuid(), .is_privileged = true};
 	fill_shares(users, limits);
-	/* Private and record modes serve one user: no limit per user without a reserved quarter. */
+	/*
+	 * In private and record mode the daemon serves one user, so a resource without a reserved
+	 * quarter has no limit per user.
+	 */
 	for (unsigned i = 0; !is_service && i < TS_RESOURCE_N; i++)
 		if (!users->shares[i].keeps_quarter)
 			users->shares[i].most_user = UINT64_MAX;

@@ -23,7 +23,7 @@ struct ts_user;
 /* Descriptors that clients may send ahead of their requests, per allowed client. */
 #define TS_USERS_CLIENT_FDS 4u
 
-/* Libraries with probes, and processes that called one, at a time. */
+/* Limits at one time: libraries with probes, and processes that have called such a library. */
 #define TS_USERS_PROBED_FILES  256u
 #define TS_USERS_OBSERVED_PIDS 16384u
 
@@ -58,7 +58,7 @@ static inline uint64_t ts_users_quarter(uint64_t most)
  * -ENOMEM.
  */
 int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users);
-/* All references must be released before. NULL is accepted. */
+/* All references to accounts must be released before. NULL is accepted. */
 void ts_users_free(struct ts_users *users);
 
 /*
@@ -76,16 +76,21 @@ uid_t ts_user_uid(const struct ts_user *user);
 struct ts_users *ts_user_users(const struct ts_user *user);
 
 /*
- * Charges n of a resource to the user. False: the user or the total is over its limit; then nothing
- * is charged.
+ * Charges n units of a resource to the user. False: the user's limit or the total limit would be
+ * exceeded; then nothing is charged.
  */
 bool ts_user_take(struct ts_user *user, enum ts_resource resource, uint64_t n);
 void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n);
 
-/* Charges n that exist already, even over a limit. ts_user_give() gives them back. */
+/*
+ * Charges n units that exist already, even if a limit is exceeded. ts_user_give() gives them back.
+ */
 void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n);
 
-/* The limit of the user, and of all users without privilege together. UINT64_MAX: no limit. */
+/*
+ * ts_user_most() returns the limit of the user, and the other function that of all users without
+ * privilege together. UINT64_MAX: no limit.
+ */
 uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource);
 uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource);
 

@@ -10,7 +10,8 @@
 #include "daemon/symbol/symbol-set.h"
 
 #define TS_SYMBOL_CACHE_ENVIRONMENT "TRACESMITH_SYMBOL_CACHE"
-#define TS_SYMBOL_CACHE_MAX_BYTES   (UINT64_C(1) << 30) /* then the oldest files are deleted */
+/* limit of the cache's size; beyond it the oldest files are deleted */
+#define TS_SYMBOL_CACHE_MAX_BYTES (UINT64_C(1) << 30)
 
 struct ts_symbol_cache;
 

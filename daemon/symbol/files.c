@@ -163,7 +163,9 @@ static void hex(const uint8_t *bytes, size_t n, char *to)
 		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Path of the file that debuginfod's client stored: see debuginfod_find_debuginfo(3). */
+/*
+ * Finds the path at which debuginfod's client has stored a file: see debuginfod_find_debuginfo(3).
+ */
 static bool fetched_name(const char *id, char ret_path[PATH_MAX])
 {
 	const char *given = secure_getenv("DEBUGINFOD_CACHE_PATH"),

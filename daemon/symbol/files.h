@@ -15,7 +15,10 @@
  * struct is not valid.
  */
 struct ts_symbol_view {
-	/* Root directory of the process, which may differ from the daemon's; -1: none. */
+	/*
+	 * Root directory of the traced process, which may differ from the daemon's; -1: the
+	 * daemon's.
+	 */
 	int root_fd;
 	uid_t uid;	  /* root opens files as this user; 0: as root */
 	bool by_own_path; /* search its paths also in our own root directory */
@@ -25,7 +28,7 @@ struct ts_symbol_view {
 
 struct ts_symbol_file {
 	int fd;
-	bool trusted; /* only root or this process can have written it */
+	bool trusted; /* only root or the daemon's own user can have written the file */
 };
 
 /* Opens /proc/PID/root. -1: the process has ended, or this process may not examine it. */

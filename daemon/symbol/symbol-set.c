@@ -44,8 +44,8 @@ void ts_symbol_set_deinit(struct ts_symbol_set *set)
 }
 
 /*
- * Binary search without a branch on the result of a comparison, because the processor cannot
- * predict such a branch.
+ * Finds the entry of an address by a binary search. The search has no branch that depends on a
+ * comparison, because the CPU cannot predict such a branch.
  */
 const struct ts_symbol_entry *ts_symbol_set_find(const struct ts_symbol_set *set, uint64_t address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the symbols of addresses in one file. The cache has some symbols, the file itself has the
- * rest. This module opens the file; a worker reads it. One thread.
+ * Finds the symbols of addresses in one file. Looks in the cache first; a worker finds the missing
+ * symbols in the file itself. This module opens the file; the worker reads it. One thread.
  */
 #pragma once
 
@@ -46,6 +46,6 @@ int ts_symbolize(struct ts_symbolizer *symbolizer, const struct ts_symbol_image 
 		 const uint64_t *addresses, size_t n, struct ts_symbol_set *ret_set,
 		 enum ts_image_result *ret_result, char why[TS_SYMBOL_WHY_BYTES]);
 
-/* For tests: the number of files that a worker read so far, and the worker. */
+/* For tests: return the number of files that the worker has read so far, and the worker. */
 unsigned ts_symbolizer_n_read(const struct ts_symbolizer *symbolizer);
 struct ts_worker *ts_symbolizer_worker(struct ts_symbolizer *symbolizer);

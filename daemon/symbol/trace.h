@@ -17,7 +17,7 @@ struct ts_symbol_sink {
 struct ts_symbol_trace_options {
 	struct ts_symbolizer_options symbolizer;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; later files are not tried; 0: none */
-	/* Not 0: acts like an expired deadline; read atomically. NULL: none. */
+	/* If *stop_ns is not 0, the deadline counts as expired; read atomically. May be NULL. */
 	const uint64_t *stop_ns;
 	bool for_others; /* root opens a session's files as the session's user */
 	bool again;	 /* resolve files again that were resolved before */

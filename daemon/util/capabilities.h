@@ -15,12 +15,12 @@ enum ts_capability {
 	TS_CAPABILITY_N
 };
 
-/* The calling thread's effective set, as bits 1 << TS_CAPABILITY_*. */
+/* Returns the calling thread's effective capabilities as bits 1 << TS_CAPABILITY_*. */
 uint32_t ts_capabilities_have(void);
 
 /* "CAP_BPF", ... */
 const char *ts_capability_name(enum ts_capability capability);
-/* One line: the features that are missing without this capability. */
+/* Returns one line: the features that a daemon without this capability lacks. */
 const char *ts_capability_cost(enum ts_capability capability);
 
 /*

@@ -57,7 +57,10 @@ static bool peer_is_member(int fd, gid_t group)
 	return found;
 }
 
-/* -1: the process is over, or the kernel has no SO_PEERPIDFD (*ret_known is false). */
+/*
+ * Returns a pidfd of the process at the other end. Returns -1 if the process has ended; if
+ * *ret_known is false, because the kernel has no SO_PEERPIDFD.
+ */
 static int open_pidfd(int fd, bool *ret_known)
 {
 	socklen_t n_bytes = sizeof(int);

@@ -15,7 +15,7 @@
 #define TS_IDENTITY_GROUP "tracesmith"
 
 struct ts_identity {
-	pid_t pid; /* in the daemon's pid namespace; 0: not visible from there */
+	pid_t pid; /* pid in the daemon's pid namespace; 0: the process is not visible there */
 	uid_t uid; /* effective uid at connect() */
 	gid_t gid;
 	/* Root, the daemon's own user, or a member of the group that sees all. */
@@ -35,8 +35,8 @@ struct ts_identity {
 int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
 
 /*
- * The uid that the kernel reports for every user that the daemon's user namespace does not map.
- * (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
+ * Returns the uid that the kernel reports for every user that the daemon's user namespace does not
+ * map. (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
  */
 uid_t ts_identity_overflow_uid(void);
 
@@ -49,21 +49,21 @@ uid_t ts_identity_overflow_uid(void);
 int ts_identity_confirm(int fd, const struct ts_identity *identity, uint64_t *ret_start_ticks);
 
 /*
- * True if the process at the other end is over, reaped or not. If `fd` connected to a listening
- * socket, this is the process that called listen(); another process may still hold that socket.
- * False: the process runs, or its state is unknown.
+ * True if the process at the other end has ended, whether or not its parent has reaped it. If `fd`
+ * connected to a listening socket, this is the process that called listen(); another process may
+ * still hold that socket. False: the process runs, or its state is unknown.
  */
 bool ts_identity_is_over(int fd);
 
 /*
- * Start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH: no such
- * process, or /proc is not mounted.
+ * Reads the start time of a process in clock ticks since boot: field 22 of /proc/PID/stat. -ESRCH:
+ * no such process, or /proc is not mounted.
  */
 int ts_identity_start_ticks(pid_t pid, uint64_t *ret_start_ticks);
 
 /*
- * The gid of TS_IDENTITY_GROUP; (gid_t)-1: no such group. It may block in the system's name
- * service: do not call it in the main loop.
+ * Returns the gid of TS_IDENTITY_GROUP; (gid_t)-1: there is no such group. May block in the
+ * system's name service, so the main loop must not call it.
  */
 gid_t ts_identity_group(void);
 

@@ -26,7 +26,10 @@
 
 #define FIELDS	   (STATX_TYPE | STATX_UID | STATX_NLINK | STATX_SIZE | STATX_INO)
 
-/* ext2, ext3 and ext4 share one magic number. */
+/*
+ * True for a file system that never makes a caller wait for another process. ext2, ext3 and ext4
+ * share one magic number.
+ */
 static bool is_known(uint32_t magic)
 {
 	return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == F2FS_SUPER_MAGIC ||

@@ -202,7 +202,7 @@ static int add_rules(scmp_filter_ctx filter)
 	r = r
 		    ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 					SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-	/* Only examine or duplicate a descriptor that the process has. */
+	/* Allow only the fcntl() commands that examine or duplicate a descriptor. */
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(allowed_controls); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				     SCMP_A1(SCMP_CMP_EQ, allowed_controls[i]));

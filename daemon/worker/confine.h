@@ -21,7 +21,7 @@ struct ts_confine_options {
 };
 
 struct ts_confined {
-	bool other_user; /* it was root and is nobody now */
+	bool other_user; /* the process was root and now runs as user nobody */
 	/*
 	 * The root directory is empty, or Landlock forbids files. False: only the filter forbids
 	 * them.
@@ -37,10 +37,10 @@ struct ts_confined {
 #define TS_CONFINE_NO_ROOT (1u << 1) /* root directory is not empty, no Landlock */
 
 /*
- * The part of Landlock (landlock(7)), which needs no right. Landlock forbids files by name and TCP.
- * Landlock also forbids to trace or signal other processes, and to reach them by abstract sockets,
- * as far as the kernel's version supports that. Call it after no_new_privs. Returns that version,
- * or a negative errno if the kernel has no Landlock.
+ * Confines the process by Landlock (landlock(7)), for which it needs no privilege. Landlock forbids
+ * files by name and TCP. Landlock also forbids to trace or signal other processes, and to reach
+ * them by abstract sockets, as far as the kernel's version supports that. Call it after
+ * no_new_privs. Returns that version, or a negative errno if the kernel has no Landlock.
  */
 int ts_confine_landlock(void);
 

@@ -17,14 +17,14 @@
 
 #include "daemon/worker/worker-demangle.h"
 
-#define MAX_DEPTH  128u /* of nested blocks; deeper blocks are skipped */
+#define MAX_DEPTH  128u /* limit of the depth of nested blocks; deeper blocks are skipped */
 #define MAX_SCOPES (4u * 1024 * 1024)
 #define N_NAMES	   1024u /* a power of two */
 #define N_KINDS	   256u	 /* a power of two */
 
 /*
- * [low, high) belongs to the unit whose DIE is at this offset of .debug_info. No other range of the
- * unit touches this range.
+ * The addresses [low, high) belong to the unit whose DIE is at offset `unit` of .debug_info. Ranges
+ * of one unit that touch are merged.
  */
 struct range {
 	uint64_t low, high;
@@ -57,7 +57,7 @@ struct ts_dwarf {
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; entry 0 is none */
 	struct name names[N_NAMES];
 	struct kind kinds[N_KINDS];
-	struct ts_found *found; /* its texts are those in `names` */
+	struct ts_found *found; /* the function found; its texts lie in `names` */
 };
 
 /* The walk of one unit. */
@@ -92,7 +92,10 @@ static int compare_wanted(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Code that the linker removed keeps its description, at address 0. */
+/*
+ * True if the range is code of the file. The linker leaves the description of code that it removed,
+ * at address 0.
+ */
 static bool is_code(uint64_t low, uint64_t high)
 {
 	return low && low < high;
@@ -480,8 +483,8 @@ static int walk_functions(struct walk *walk, Dwarf_Die *die, unsigned int inside
 }
 
 /*
- * The unit is walked again, and deeper, only for addresses that are in none of the functions so
- * far.
+ * Walks a unit of debug information. Walks it again, and deeper, only for addresses that are in
+ * none of the functions found so far.
  */
 static int walk_unit(struct walk *walk)
 {

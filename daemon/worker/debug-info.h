@@ -9,7 +9,7 @@
 
 #include "daemon/worker/found.h"
 
-/* The innermost scope of an address, and its line; 0: none. */
+/* A place in the source: the innermost scope of an address, and its line. 0: none. */
 struct ts_dwarf_place {
 	uint32_t scope; /* index for ts_dwarf_scope() */
 	uint32_t file;	/* number of a text */
@@ -19,8 +19,9 @@ struct ts_dwarf_place {
 struct ts_dwarf_scope {
 	uint32_t outer;	   /* 0: none, the function is not inlined */
 	uint32_t function; /* number of a text */
-	bool is_whole;	   /* has its namespace and parameters, if any */
-	uint32_t file;	   /* file of the call in `outer` */
+	/* the name includes the namespace and the parameters, if the function has them */
+	bool is_whole;
+	uint32_t file; /* file of the call in `outer` */
 	uint32_t line;
 };
 

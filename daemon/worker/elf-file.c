@@ -28,7 +28,8 @@ struct ts_elf {
 	size_t n_wants;
 	const char *link; /* name of the debug file; NULL: none */
 	GElf_Word link_crc;
-	Elf *mini; /* mini debug information; NULL: none, or not unpacked yet */
+	/* the unpacked mini debug information (.gnu_debugdata); NULL: none, or not unpacked yet */
+	Elf *mini;
 	uint8_t *mini_bytes;
 	bool mini_tried;
 	const char *why;
@@ -125,7 +126,10 @@ static void add_alternate(struct ts_elf *elf)
 	elf->n_wants = (size_t)n;
 }
 
-/* Unreadable debug information is a reason and not an error: symbol tables are still searched. */
+/*
+ * Adds the debug information. If it is unreadable, only the reason is noted: symbol tables are
+ * still searched.
+ */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
 	int r;
@@ -237,7 +241,10 @@ static size_t first_at(const struct symbols *symbols, uint64_t address)
 	return low;
 }
 
-/* The nearer start is better. At equal starts, the more visible symbol is better. */
+/*
+ * True if the new symbol is better for the address: its start is nearer to it. At equal starts, the
+ * more visible symbol is better.
+ */
 static bool is_better(const struct candidate *new, const struct candidate *old)
 {
 	if (!old->end || new->start != old->start)

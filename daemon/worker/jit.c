@@ -221,7 +221,7 @@ TS_ASSERT_SIZE(struct dump_header, 40);
 
 struct record_header {
 	uint32_t id;
-	uint32_t n_bytes; /* of the record with this header */
+	uint32_t n_bytes; /* length of the record, including this header */
 	uint64_t time;
 };
 TS_ASSERT_SIZE(struct record_header, 16);
@@ -257,7 +257,10 @@ struct lines {
 	struct place *places;
 };
 
-/* The entry's line covers the addresses from its own to the address of the next entry. */
+/*
+ * Handles an entry of the line table. Its line is that of all addresses from its own up to the next
+ * entry's.
+ */
 static void take_entry(struct lookup *lookup, struct lines *lines, const struct debug_entry *entry,
 		       uint64_t end, uint32_t file)
 {
@@ -342,7 +345,10 @@ static int read_jit_dump(struct input *input, struct lookup *lookup, struct line
 			break;
 		input_skip(input, sizeof(record));
 		n_body = record.n_bytes - sizeof(record);
-		/* Only the start of a load record matters: the code follows the name. */
+		/*
+		 * Read only the start of a load record: the name comes first, and the machine code
+		 * after it is not used.
+		 */
 		n = input_fill(input, n_body < BUFFER_BYTES ? n_body : BUFFER_BYTES);
 		n = n < n_body ? n : n_body;
 		if (record.id == DUMP_LOAD)

@@ -10,9 +10,10 @@
 
 #include "daemon/worker/found.h"
 
-#define TS_JIT_MAX_BYTES     (UINT64_C(256) << 20)
-#define TS_JIT_MAX_LINE	     8192u
-#define TS_JIT_E_CUT	     1 /* larger than TS_JIT_MAX_BYTES: the rest was not read */
+#define TS_JIT_MAX_BYTES (UINT64_C(256) << 20)
+#define TS_JIT_MAX_LINE	 8192u
+/* the file is larger than TS_JIT_MAX_BYTES: the bytes beyond this limit were not read */
+#define TS_JIT_E_CUT	     1
 #define TS_JIT_E_NOT_JITDUMP 2
 
 /*

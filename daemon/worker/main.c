@@ -327,8 +327,8 @@ static uint64_t parse(const char *text)
 }
 
 /*
- * If the service's memory is used up, the kernel kills a worker and not the daemon. Without /proc,
- * the daemon's own score stays.
+ * Raises the worker's OOM score, so that the kernel kills a worker and not the daemon if the
+ * service's memory is used up. If /proc is missing, the worker keeps the daemon's score.
  */
 static void offer_to_oom_killer(void)
 {

@@ -98,7 +98,8 @@ int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **re
 }
 
 /*
- * Waits for the end of the worker; `by_force` kills it first. *ret_status is waitpid()'s; -1: none.
+ * Waits for the end of the worker's process; if `by_force` is true, kills it first. *ret_status is
+ * the status from waitpid(); -1: unknown.
  */
 static void reap(struct ts_worker *worker, bool by_force, int *ret_status)
 {
@@ -142,7 +143,7 @@ static int fail(struct ts_worker *worker, int r, const char *why)
 	return ts_error_trace(r);
 }
 
-/* The worker ended without an answer. Its exit status is the reason. */
+/* Handles a worker that ended without an answer. Its exit status gives the reason. */
 static int fell(struct ts_worker *worker)
 {
 	char how[TS_WORKER_HOW_BYTES];

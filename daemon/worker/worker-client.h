@@ -24,17 +24,19 @@ struct ts_worker;
 #define TS_WORKER_MAX_ADDRESSES	    16384u
 
 struct ts_worker_options {
-	const char *path;      /* of the worker; NULL: the result of ts_worker_find() */
+	/* path of the worker's program; NULL: the result of ts_worker_find() */
+	const char *path;
 	uint64_t memory_bytes; /* 0: TS_WORKER_MEMORY_BYTES */
-	uint32_t cpu_seconds;  /* for one worker's life; 0: TS_WORKER_CPU_SECONDS */
+	/* limit of CPU time for one worker process; 0: TS_WORKER_CPU_SECONDS */
+	uint32_t cpu_seconds;
 	/*
-	 * Not 0: the current request ends as if it timed out; read atomically. NULL: none. The
-	 * number must outlive the worker.
+	 * If *stop_ns is not 0, the current request ends as if it had timed out; read atomically.
+	 * May be NULL. *stop_ns must outlive the worker.
 	 */
 	const uint64_t *stop_ns;
 	/*
-	 * For a query about a replay: the worker may have threads. SIGTERM ends it with its results
-	 * so far.
+	 * The worker answers a query about a replay: it may start threads, and on SIGTERM it
+	 * reports its results so far and ends.
 	 */
 	bool is_replay;
 };
@@ -46,10 +48,11 @@ struct ts_worker_options {
 int ts_worker_find(char ret_path[PATH_MAX]);
 
 /*
- * Creates a worker object and starts no process. Options are copied. Returns 0, -ENOMEM or -ENOENT.
+ * Creates a worker object and starts no process. Copies the options. Returns 0, -ENOMEM, or -ENOENT
+ * if ts_worker_find() finds no worker.
  */
 int ts_worker_new(const struct ts_worker_options *options, struct ts_worker **ret_worker);
-void ts_worker_free(struct ts_worker *worker); /* ends it; NULL is fine */
+void ts_worker_free(struct ts_worker *worker); /* ends its process, if one runs; NULL is accepted */
 TS_DEFINE_CLEANUP(struct ts_worker *, ts_worker_freep, ts_worker_free)
 
 /*

@@ -94,7 +94,7 @@ void ts_query_prepare(bool is_replay)
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	go_first();
-	/* Never freed: its library stays loaded for later demanglers. */
+	/* This demangler is never freed, so that its library stays loaded for later demanglers. */
 	(void)ts_demangler_new(&demangler);
 }
 
@@ -149,7 +149,7 @@ static void send_error(struct out *out, int error, const char *message)
 	send_message(out, TS__RPC__ANSWER__BODY_ERROR, &body.base);
 }
 
-/* Sends complete parts; with `all`, the rest too. */
+/* Sends the complete parts of the answer; if `all` is true, also the last, incomplete part. */
 static int flush(struct out *out, bool all)
 {
 	size_t at = 0;

@@ -29,7 +29,7 @@ struct ts_text {
 };
 
 struct ts_domain {
-	struct ts_text *name; /* NULL: no name, too many domains */
+	struct ts_text *name; /* NULL: the domain has no name, or there are too many domains */
 };
 
 /*

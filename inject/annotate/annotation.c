@@ -16,7 +16,10 @@
 #include "inject/ring/unlocked.h"
 #include "inject/shim.h"
 
-/* How long the application waits until its switch takes effect; usual: about 1 ms. */
+/*
+ * Maximum time that the application waits until its pause or resume takes effect. Usually this
+ * takes about 1 ms.
+ */
 #define SWITCH_NS   UINT64_C(2000000000)
 
 #define FIRST_DEPTH 64u
@@ -37,7 +40,7 @@ struct open_range {
 	uint64_t time;
 	uint64_t range_id;
 	uint64_t payload;
-	uint32_t epoch; /* of the session with its begin record; 0: none */
+	uint32_t epoch; /* epoch of the session that has the range's begin record; 0: none */
 	uint32_t domain_key;
 	uint32_t level;
 	uint32_t thread; /* that began the range */
@@ -79,8 +82,8 @@ static void ranges_free(struct ts_ranges *ranges)
 }
 
 /*
- * A thread's open ranges stay open: the shim invents no end. But no capture window waits for such a
- * range.
+ * Called when a thread ends. Its open ranges stay open, because the shim does not invent an end.
+ * Capture windows no longer wait for these ranges.
  */
 static void thread_ended(void *value)
 {
@@ -98,8 +101,8 @@ static void thread_ended(void *value)
 }
 
 /*
- * has_key is 0: no key; 1: a thread is creating it; 2: it exists. A thread that finds 1 records no
- * range for now.
+ * True if the thread-specific key exists. has_key is 0: no key; 1: a thread is creating it; 2: it
+ * exists. If it is 1, the calling thread does not record its range.
  */
 static bool have_key(void)
 {
@@ -388,8 +391,8 @@ static struct open_range take_out(struct ts_ranges *ranges, struct open_range *r
 }
 
 /*
- * A range that began in a recording also ends in that recording, even if the recording is stopped.
- * Any other range makes no record at its end.
+ * Records the end of a range. A range whose begin was recorded also gets its end recorded, even if
+ * recording is stopped. Any other range makes no record at its end.
  */
 static void range_is_over(struct ts_shim *shim, const struct open_range *range, uint8_t action)
 {
@@ -504,7 +507,10 @@ uint64_t ts_annotation_start(const struct ts_annotation *annotation)
 	return id;
 }
 
-/* False: no range has this id, or another call ended it. */
+/*
+ * Finds an open range by its id and removes it. Returns false if no range has this id, or if
+ * another call has ended it.
+ */
 static bool take_started(uint64_t id, struct open_range *ret_range)
 {
 	struct slot *slots = __atomic_load_n(&annotations.slots, __ATOMIC_ACQUIRE), *slot;
@@ -601,8 +607,8 @@ void ts_annotation_switch(bool on)
 	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
 		/*
-		 * With CUPTI, the flush thread switches (cuda/switch.c): each call after this line
-		 * falls on the other side of the switch.
+		 * If CUPTI is used, the flush thread carries out the pause or resume
+		 * (cuda/switch.c). Calls that begin after this wait come after the change.
 		 */
 		if (__atomic_load_n(&shim->link.flushes, __ATOMIC_ACQUIRE)) {
 			ts_flush_now(&shim->flush, 0, SWITCH_NS, SWITCH_NS);

@@ -68,7 +68,10 @@ void ts_annotation_counter(const struct ts_annotation *annotation, uint32_t valu
 void ts_annotation_name(enum ts_name_kind kind, struct ts_domain *domain, uint64_t object,
 			const char *name, size_t n_bytes);
 
-/* The application's own switch. While it is off, nothing is recorded from any source. */
+/*
+ * Pauses or resumes recording on request of the application. While recording is paused, the shim
+ * records nothing at all.
+ */
 void ts_annotation_switch(bool on);
 
 /* Counts a loss in the session if no thread's ring can count it. */

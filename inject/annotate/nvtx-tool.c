@@ -288,14 +288,14 @@ static void *domain_create_w(const wchar_t *name)
 }
 
 /*
- * The handle stays valid: the application may create a domain of that name again. The use of a
- * destroyed domain is harmless.
+ * Does nothing: the handle stays valid, because the application may create a domain of that name
+ * again. So the use of a destroyed domain is harmless.
  */
 static void domain_destroy(void *domain)
 {
 }
 
-/* The session begins at the first record, not here. */
+/* Does nothing: the session begins at the first record. */
 static void initialize(const void *reserved)
 {
 }
@@ -484,7 +484,7 @@ static enum ts_name_kind kind_of_resource(int32_t type)
 	}
 }
 
-/* A resource is only a name, identified by its object, so no handle is needed. */
+/* Records the name of an object. Returns no handle, because the object identifies the resource. */
 static void *domain_resource_create(void *domain,
 				    const struct ts_nvtx_resource_attributes *attributes)
 {

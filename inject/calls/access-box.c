@@ -16,7 +16,7 @@ struct box {
 	uint64_t base, x, y, z, pitch, rows; /* rows: of one plane in memory */
 };
 
-/* base + x + y * pitch + z * pitch * rows. Returns false on overflow. */
+/* Computes base + x + y * pitch + z * pitch * rows. Returns false on overflow. */
 static bool reach(const struct box *box, uint64_t x, uint64_t y, uint64_t z, uint64_t *ret)
 {
 	uint64_t lines, bytes;
@@ -37,7 +37,10 @@ static void find_extent(struct box box, uint64_t width, uint64_t height, uint64_
 	*ret_at = *ret_bytes = 0;
 	if (!box.base || !width || !height || !depth)
 		return;
-	/* One row needs no pitch, and one plane needs no row count; both may be 0. */
+	/*
+	 * For one row, the driver ignores the pitch; for one plane, the number of rows. The
+	 * application may pass 0 for either.
+	 */
 	if (!box.pitch && height == 1 && depth == 1)
 		box.pitch = width;
 	if (!box.rows)
@@ -114,8 +117,8 @@ static struct box pitched(const struct ts_cuda_pitched_ptr *p, const struct ts_c
 }
 
 /*
- * With an array, x and width count elements of the array, and the structure does not hold the size
- * of an element.
+ * Returns false if the copy involves an array: x and width then count elements, and the structure
+ * does not have the element size.
  */
 static bool copy_parms(const struct ts_cuda_memcpy_3d_parms *p, struct ts_access *ret)
 {
@@ -133,7 +136,7 @@ static bool copy_peer_parms(const struct ts_cuda_memcpy_3d_peer_parms *p, struct
 		      p->extent.width, p->extent.height, p->extent.depth);
 }
 
-/* All callers' parameters have the same layout. */
+/* Describes a set of rows. The parameters of all these calls have the same layout. */
 static bool set_rows(const struct ts_cu_memset_d2d8_params *p, unsigned int element_bytes,
 		     struct ts_access *ret)
 {

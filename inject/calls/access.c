@@ -58,7 +58,10 @@ static bool freed(struct ts_access *ret, uint64_t at)
 	return at;
 }
 
-/* `where` is the place that receives the address. */
+/*
+ * Describes a request for memory. `where` points to the variable in which the call stores the
+ * address.
+ */
 static bool asked(struct ts_access *ret, uint32_t kind, const void *where, uint64_t bytes)
 {
 	*ret = (struct ts_access){address(where), 0, bytes, 0, kind};

@@ -19,14 +19,14 @@ struct ts_access {
  */
 bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_access *ret_access);
 /*
- * The same for copies and sets of rows and boxes, whose parameters lie in a structure of the
- * application. `result` is the call's return value.
+ * Like the function above, for copies and sets of rows and boxes, whose parameters are in a
+ * structure of the application. `result` is the call's return value.
  */
 bool ts_access_of_box(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 		      struct ts_access *ret_access);
 /*
- * The same for allocations. If `result` is an error, the access is a failed request, and
- * ret_access->dst is 0. Returns false if the call is unknown.
+ * Like the functions above, for allocations. If `result` is an error, the access is a failed
+ * request, and ret_access->dst is 0. Returns false if the call is unknown.
  */
 bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 			struct ts_access *ret_access);

@@ -35,8 +35,8 @@ bool ts_call_is_stream_captured(struct ts_shim *shim, const struct ts_stream_op 
 }
 
 /*
- * A failed end of a capture ends an invalidated capture, or there was no capture. The count never
- * goes below 0.
+ * If the call that ends a capture fails, it ended an invalidated capture, or there was none; so the
+ * count never goes below 0.
  */
 void ts_call_count_stream_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
 {
@@ -95,7 +95,10 @@ void ts_call_record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	}
 }
 
-/* While a stream capture is active, a call may make a graph node and allocate nothing. */
+/*
+ * True if a call with success only made a graph node: while a stream capture is active, a call may
+ * allocate nothing.
+ */
 static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
 {
 	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&

@@ -55,7 +55,7 @@ struct ts_stream_op {
 	enum ts_stream_op_kind kind;
 	void *stream;	 /* as the application passed it */
 	bool per_thread; /* a NULL stream is the per-thread one */
-	void *object;	 /* event, or executable graph; NULL: none */
+	void *object;	 /* the event or the executable graph of the call; NULL: it has neither */
 	uint32_t flags;
 };
 

@@ -8,7 +8,7 @@
 #include "proto/abi/vendor/cupti_cbid.h"
 
 #define ID(name) TS_CUPTI_DRIVER_CBID_##name
-/* A call and its form for per-thread default streams. */
+/* Case labels for a call and for its variant with per-thread default streams. */
 #define PTSZ(name) ID(name) : case ID(name##_ptsz)
 
 static void put_alloc(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -67,7 +67,10 @@ static void note_created(struct ts_capture *capture, const struct ts_record_oper
 		ts_capture_unsupported(capture, model, "cuMemCreate of host memory");
 }
 
-/* A mapping is an allocation at its address, so each piece of memory can have one mapping. */
+/*
+ * Captures cuMemMap() as an allocation at the mapped address. So a replay supports only one mapping
+ * of each piece of memory.
+ */
 static void put_mapped(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_cu_mem_map_params *params)
 {
@@ -85,7 +88,7 @@ static void put_mapped(struct ts_capture *capture, const struct ts_record_operat
 	put_alloc(capture, model, params->ptr, params->size, TS_OPERATION_MEMORY_MAPPED);
 }
 
-/* One call can unmap several mappings that lie side by side. */
+/* Captures cuMemUnmap(), which can unmap several adjacent mappings at once. */
 static void put_unmapped(struct ts_capture *capture, const struct ts_record_operation *model,
 			 const struct ts_cu_mem_unmap_params *params)
 {

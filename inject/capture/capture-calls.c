@@ -4,8 +4,9 @@
  * the lane. capture.c calls it; recorder.c asks ts_capture_mode() through ts_capture_wants(). It
  * calls the other files of this folder.
  *
- * A call that changes state which a replay needs, and that is not handled here, is named as
- * unsupported. So is each call that a newer driver adds to the classes that do work.
+ * If a call changes state that a replay needs, and this file does not handle the call, its name is
+ * put into the lane as unsupported. The same happens to each call that a newer driver adds to the
+ * classes that do work.
  */
 #include "inject/calls/call-table.h"
 #include "inject/capture/capture.h"
@@ -29,7 +30,8 @@ enum ts_capture_mode ts_capture_mode(uint32_t cbid)
 		TS_CAPTURE_BEFORE_CALLS(CASE)
 		return TS_CAPTURE_BEFORE;
 		/*
-		 * These calls may wait for other threads, or the capture needs only their result.
+		 * Capture these calls after they return: they may wait for other threads, or the
+		 * capture needs only their result.
 		 */
 		TS_CAPTURE_AFTER_CALLS(CASE)
 		return TS_CAPTURE_AFTER;

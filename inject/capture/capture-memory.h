@@ -12,7 +12,10 @@ struct ts_memory_range {
 	uint64_t start;
 	uint64_t bytes;
 	uint32_t flags; /* TS_OPERATION_MEMORY_*; 0: device memory */
-	/* Host memory: the blob number of the last capture; 0: none. */
+	/*
+	 * For host memory: number of the blob with its content at the last capture; 0: not
+	 * captured.
+	 */
 	uint32_t content;
 	/* Sequence of the last launch whose kernel got this memory and may still run; 0: none. */
 	uint64_t in_use;

@@ -86,8 +86,8 @@ void ts_capture_report(struct ts_capture *capture);
 bool ts_capture_wants(uint32_t domain, uint32_t cbid);
 
 /*
- * CUPTI's callback at this level, in place of ts_callbacks_handle(), which it calls. `userdata` is
- * the shim.
+ * CUPTI's callback if the process captures. Replaces ts_callbacks_handle(), and calls it.
+ * `userdata` is the shim.
  */
 void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
 
@@ -103,7 +103,7 @@ enum ts_capture_mode {
 	TS_CAPTURE_OF_STREAM,
 };
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
-/* unsupported.c: the mode of a call that capture-calls.c does not capture. */
+/* unsupported.c: returns the mode of a call that capture-calls.c does not capture. */
 enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
 /* Puts an UNSUPPORTED operation that names `what`, in model's stream. */
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -163,7 +163,11 @@ struct ts_capture_copy {
 	uint64_t dst, src;
 	size_t width, height, depth;
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
-	bool dst_host, src_host; /* from the form of the call or its memory types */
+	/*
+	 * true if the copy's target (dst) or source (src) is host memory, according to the call's
+	 * name or its memory types
+	 */
+	bool dst_host, src_host;
 	/*
 	 * The call gives no memory types. The address decides: memory outside all known allocations
 	 * is host memory.
@@ -217,11 +221,11 @@ void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operat
 		       void *function, void **params, void **extra);
 
 /*
- * capture-functions.c: a call returned this handle to the program. The handle may name another
- * function than before.
+ * capture-functions.c: notes that a call returned this function handle to the program. It may now
+ * refer to another function than before.
  */
 void ts_capture_function(struct ts_capture *capture, uint64_t handle);
-/* A module was unloaded, so handles of functions may be reused. */
+/* Notes that a module was unloaded, so that the driver may reuse its function handles. */
 void ts_capture_functions_unload(struct ts_capture *capture);
 struct ts_capture_argument {
 	uint32_t offset, bytes;

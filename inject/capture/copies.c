@@ -26,7 +26,8 @@ struct pending {
 };
 
 struct event {
-	uint64_t sequence; /* sequence of its EVENT_RECORD; 0: none */
+	/* sequence number of the event's last TS_OPERATION_EVENT_RECORD; 0: none */
+	uint64_t sequence;
 	uint64_t stream;
 	uint32_t context;
 	uint32_t thread;

@@ -33,7 +33,10 @@ struct node {
 	union {
 		struct {
 			uint64_t handle;
-			/* Kernel of this function, until put_function() names it; 0: none. */
+			/*
+			 * Handle of the kernel whose function this is, until put_function() has put
+			 * the function into the lane; 0: none.
+			 */
 			uint64_t kernel;
 			uint32_t grid[3], block[3];
 			uint32_t shared_bytes;
@@ -52,7 +55,8 @@ struct graph {
 	size_t n_nodes;
 	struct ts_pages arguments;
 	size_t n_arguments;
-	const char *missing; /* the first part that is not captured; NULL: none */
+	/* name of the first part of the graph that cannot be captured; NULL: all can */
+	const char *missing;
 	bool reported;
 };
 

@@ -72,7 +72,10 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
 			      size_t height, size_t depth, size_t pitch, size_t slice,
 			      bool is_sure);
 
-/* Puts an operation and sets its sequence. Returns the sequence; 0 if the lane has ended. */
+/*
+ * Puts an operation into the lane and sets its sequence number. Returns this number; 0 if the lane
+ * has ended.
+ */
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);
 
 /* Puts an END operation with the reason as text, and ends the lane. */

@@ -268,8 +268,9 @@ static void names_of_text(struct ts_window *window, const char *text, size_t n)
 			const char *name;
 
 			/*
-			 * In an instruction, another word touches `.global` on one side
-			 * (`ld.global.f32`); in a declaration, both sides are blank.
+			 * Finds a declaration and not an instruction: in `ld.global.f32`, `.global`
+			 * touches another word; in a declaration, it has a blank before and after
+			 * it.
 			 */
 			if ((size_t)(end - at) <= length || memcmp(at, spaces[i], length) ||
 			    !is_blank(at[length]) || (at > text && !is_blank(at[-1])))

@@ -14,7 +14,10 @@
 struct ts_capture;
 struct ts_cupti_module_data;
 
-/* Driver functions that a window needs. If one is missing, no window opens. */
+/*
+ * Functions of the CUDA driver that a capture window needs. If the driver lacks one of them, no
+ * window opens.
+ */
 struct ts_window_driver {
 	int (*push)(void *context);
 	int (*pop)(void **context);

@@ -69,7 +69,7 @@ static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end
 	return false;
 }
 
-/* True if the call that the row belongs to was recorded. */
+/* True if the call that caused the device row was recorded. */
 static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
 {
 	return !d->activity->pause ||

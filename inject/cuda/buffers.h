@@ -15,7 +15,7 @@
 #define TS_BUFFERS_MAX	 1024u /* CUPTI 13 keeps one for each thread */
 #define TS_BUFFERS_KEPT	 32u   /* returned buffers that stay mapped; more are unmapped */
 #define TS_DISCARD_BYTES 4096u
-#define TS_DISCARDS	 32u /* one bit each in discards_taken */
+#define TS_DISCARDS	 32u /* number of discard buffers; each has a bit in discards_taken */
 
 struct ts_buffers {
 	uint8_t *kept[TS_BUFFERS_KEPT];

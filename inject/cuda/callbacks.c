@@ -57,8 +57,9 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 
 /*
  * Returns the op_id of an outermost call. The runtime's queries (cudaFuncGetAttributes() and
- * others) are not watched. The first one may load code or make a context by several driver calls,
- * one after the other, with one id. The first driver call keeps the id; the others get new ids.
+ * others) are not watched. The first such query may load code or make a context by several driver
+ * calls in sequence, all with the same id. The first driver call keeps the id; the others get new
+ * ids.
  */
 static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data, uint64_t op_id)
@@ -344,7 +345,10 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 	record_object(shim, TS_RECORD_CONTEXT, &object);
 }
 
-/* If !recorded, only the table of stream ids is updated. */
+/*
+ * Handles the creation or destruction of a stream. If `recorded` is false, only updates the table
+ * of stream ids.
+ */
 static void on_stream(struct ts_shim *shim, bool recorded,
 		      const struct ts_cupti_resource_data *data, enum ts_object_action action)
 {

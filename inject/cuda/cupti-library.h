@@ -56,7 +56,9 @@ struct ts_cupti {
 	uint32_t version; /* cuptiGetVersion() */
 	uint32_t driver_version;
 	enum ts_clock clock; /* of activity records */
-	/* With TS_CLOCK_MONOTONIC: the records' times minus CLOCK_MONOTONIC, in ns. */
+	/*
+	 * If the clock is TS_CLOCK_MONOTONIC: time in CUPTI's records minus CLOCK_MONOTONIC, in ns.
+	 */
 	uint64_t clock_ahead;
 	/* The only CUDA function that the shim calls at level `timing`. May be NULL. */
 	int (*driver_get_version)(int *);

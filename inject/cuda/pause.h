@@ -27,8 +27,8 @@ struct ts_pause {
 	uint64_t switches[TS_PAUSE_SWITCHES]; /* a ring in the format of `last` */
 	uint32_t n_switches;
 	/*
-	 * Strays: ids of nested calls whose outermost call began on the other side of a switch. A
-	 * stray follows its outermost call.
+	 * Strays: ids of nested calls that began after a pause or resume, although their outermost
+	 * call began before it. A stray is left out if its outermost call is left out.
 	 */
 	uint32_t n_strays;
 	uint64_t strays[TS_PAUSE_STRAYS];
@@ -54,7 +54,10 @@ static inline bool ts_pause_leaves_out(const struct ts_pause *pause, uint64_t op
 	return ts_pause_looks_back(pause, op_id);
 }
 
-/* Reports a nested call whose outermost call is on the other side of a switch. */
+/*
+ * Adds a stray: a nested call that began after a pause or resume, although its outermost call began
+ * before it.
+ */
 void ts_pause_stray(struct ts_pause *pause, uint64_t op_id);
 
 /* True if the device rows of the call with this id are left out. */

@@ -72,7 +72,10 @@ void ts_recorder_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 	*size = TS_BUFFER_BYTES;
 	*buffer = ts_buffers_take(&shim->buffers);
 	if (ts_buffers_is_discard(&shim->buffers, *buffer)) {
-		/* One record per buffer, so that each discarded record is counted. */
+		/*
+		 * Let CUPTI put only one record into this buffer, so that the shim counts each
+		 * discarded record.
+		 */
 		*size = TS_DISCARD_BYTES;
 		*max_records = 1;
 	}
@@ -199,7 +202,10 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	uint32_t cbid;
 	size_t i;
 
-	/* One by one: this CUPTI refuses unknown ids, and the others stay on. */
+	/*
+	 * Enable the callbacks one by one: this version of CUPTI refuses ids that it does not know,
+	 * but the other callbacks stay enabled.
+	 */
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_call_table_n(domains[i]); cbid++)
 			if ((ts_call_table_watched(domains[i], cbid) ||
@@ -255,7 +261,10 @@ static void restore_attributes(struct ts_shim *shim)
 		      shim->cupti.zeroed_out);
 }
 
-/* The part of the set-up that start and resume share: from thread ids on. */
+/*
+ * The second part of the set-up, from thread ids on. ts_recorder_start() and ts_recorder_resume()
+ * share it.
+ */
 static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
 {
 	struct ts_cupti *cupti = &shim->cupti;

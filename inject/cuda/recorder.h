@@ -27,8 +27,8 @@ void ts_recorder_unsubscribe(struct ts_shim *shim);
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
 /*
- * The same for several probes in a row. ts_recorder_begin_probes() returns false if no id can be
- * read.
+ * Like ts_recorder_probe(), for several probes in sequence. ts_recorder_begin_probes() returns
+ * false if no id can be read.
  */
 bool ts_recorder_begin_probes(struct ts_shim *shim);
 uint32_t ts_recorder_probe_once(struct ts_shim *shim);

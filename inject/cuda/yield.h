@@ -26,7 +26,11 @@ struct ts_yield {
 	uint64_t done_ns;
 	ts_cupti_buffer_requested_fn requested;
 	ts_cupti_buffer_completed_fn completed;
-	ts_cupti_timestamp_fn now; /* its timestamp callback; replaces CUPTI's and the shim's */
+	/*
+	 * timestamp callback of the application's profiler; it replaced that of CUPTI or of the
+	 * shim
+	 */
+	ts_cupti_timestamp_fn now;
 
 	/* CUPTI's id of a probe call; shows how many calls were made while CUPTI was given up. */
 	uint32_t probed_id;

@@ -36,7 +36,10 @@ static void in_parent(void)
 	pthread_mutex_unlock(&walking);
 }
 
-/* The mutex's owner is a thread of the parent, so the child initialises it again. */
+/*
+ * Called in a forked child. Initialises the mutex again, because its owner may be a thread that
+ * only the parent has.
+ */
 static void in_child(void)
 {
 	walking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

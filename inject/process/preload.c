@@ -44,8 +44,8 @@ static bool finds_ours(const void *base)
 }
 
 /*
- * Prints whether the library is loaded, and what the driver will do. This explains a missing trace
- * in debug mode.
+ * In debug mode, prints that the shim is loaded, and which library the driver will load. This
+ * explains a missing trace.
  */
 static void say_loaded(void)
 {
@@ -125,8 +125,9 @@ __attribute__((constructor)) static void loaded(void)
 }
 
 /*
- * The process used CUDA, but another tool's library was injected. If a daemon listens, report this
- * to it, so that an empty recording states the reason. Do not start a daemon for it.
+ * Called if the process used CUDA, but the driver loaded another tool's library and not the shim.
+ * If a daemon listens, reports this to the daemon, so that an empty recording states the reason.
+ * Starts no daemon.
  */
 static void send_holder(void)
 {

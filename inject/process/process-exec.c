@@ -21,7 +21,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* So many arguments of execl() and its variants fit on the stack; for more, memory is mapped. */
+/*
+ * Up to this many arguments of execl() and its variants are copied to the stack. For more, the shim
+ * maps memory.
+ */
 #define FEW_ARGUMENTS 256u
 
 static struct {
@@ -51,7 +54,10 @@ void ts_exec_resolve(void)
 	*(void **)&next.execveat = dlsym(RTLD_NEXT, "execveat");
 }
 
-/* An earlier constructor may call these functions; no other thread exists then. */
+/*
+ * Finds the C library's functions if an earlier constructor calls one of ours. No other thread
+ * exists then.
+ */
 static void resolve_early(void)
 {
 	if (!next.execve)

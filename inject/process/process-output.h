@@ -12,9 +12,10 @@
 #include "proto/abi/base.h"
 
 struct ts_output {
-	int fd, read_fd; /* read and write; read only; -1: none */
+	/* `fd` is open for reading and writing, `read_fd` for reading only; -1: no file */
+	int fd, read_fd;
 	uint32_t number; /* N of the "-N" in the file's name; 0: no number */
-	dev_t device;	 /* of the file, for ts_output_discard() */
+	dev_t device;	 /* device and inode of the file, for ts_output_discard() */
 	ino_t inode;
 	char path[PATH_MAX]; /* empty: no file was created */
 };

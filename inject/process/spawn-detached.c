@@ -32,7 +32,9 @@ struct spawn {
 	uint8_t *daemon_stack_top;
 };
 
-/* exit_group by number, because _exit() is the shim's own function. */
+/*
+ * Ends the process by the system call exit_group, because _exit() is the shim's own function here.
+ */
 static void leave(void)
 {
 	for (;;)
@@ -40,9 +42,9 @@ static void leave(void)
 }
 
 /*
- * For kernels before 5.9 without close_range(): closes the descriptors that /proc lists. opendir()
- * would allocate in the application's memory, which this process shares, so the entries are read by
- * the system call.
+ * Closes the descriptors that /proc lists. Used on kernels before 5.9, which lack close_range().
+ * Reads the entries by the system call, because opendir() would allocate from the application's
+ * heap, which this child process shares.
  */
 static void close_listed(int first)
 {

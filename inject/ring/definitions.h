@@ -18,13 +18,13 @@
 #define TS_INTERN_BUCKETS      (1u << 15)
 
 /*
- * One interned definition. Its content lies in the arena. Its length lies here, because a peer
- * cannot write here.
+ * One interned definition. The content is in the arena, to which a peer can write. The length is
+ * here, where a peer cannot change it.
  */
 struct ts_intern_entry {
 	struct ts_intern_entry *next;
 	uint64_t hash;
-	uint64_t off; /* of the content in the arena's bytes */
+	uint64_t off; /* offset of the content in the arena */
 	uint32_t n_bytes;
 	uint32_t id;
 };

@@ -340,7 +340,7 @@ static void connect_daemon(struct ts_link *link, struct connection *connection)
 		connection->retry_ns = RETRY_MAX_NS;
 }
 
-/* The daemon closed the connection or sent an invalid packet. */
+/* Handles the loss of the daemon: the daemon closed the connection, or sent an invalid packet. */
 static void lose_daemon(struct ts_link *link, struct connection *connection)
 {
 	drop_socket(connection);
@@ -422,7 +422,10 @@ static void wait_a_while(struct ts_link *link, const struct connection *connecti
 			      false);
 }
 
-/* Without CUPTI there is no flush thread and nothing to flush, so the daemon need not wait. */
+/*
+ * Answers a flush request of the daemon. If CUPTI is not used, there is no flush thread and nothing
+ * to flush, so the answer comes at once.
+ */
 static void answer_flush(struct ts_link *link)
 {
 	uint32_t asked = __atomic_load_n(&link->memory.control->flush_request, __ATOMIC_ACQUIRE);
@@ -458,13 +461,16 @@ static void serve(struct ts_link *link, struct connection *connection)
 	}
 }
 
-/* Under mlockall(MCL_FUTURE), a mapping beyond the limit fails with EAGAIN. */
+/*
+ * Returns a text for an error of mmap(). After mlockall(MCL_FUTURE), a mapping beyond the limit of
+ * locked memory fails with EAGAIN.
+ */
 static const char *memory_text(int error)
 {
 	return error == -EAGAIN ? "RLIMIT_MEMLOCK is used up (mlockall)" : strerror(-error);
 }
 
-/* The session has no memory: report this to a daemon if one is reachable. */
+/* Called if there is no memory for the session. Reports this to a daemon, if one is reachable. */
 static void give_note(struct ts_link *link, struct connection *connection)
 {
 	char text[128];

@@ -23,8 +23,8 @@
 #define BELL_STEPS 16
 
 /*
- * After a vain search for a shard, this many records pass before the next search, which visits all
- * shards.
+ * A search for a free shard visits all shards. If a thread finds none, it searches again only at
+ * every CLAIM_RETRY-th record; the records between are lost.
  */
 #define CLAIM_RETRY 256
 

@@ -58,7 +58,7 @@ struct ts_producer {
 	struct ts_control *control;
 	struct ts_definitions *definitions;
 	enum ts_clock clock;  /* the session's host clock */
-	uint32_t epoch;	      /* of thread-local state; each session has its own */
+	uint32_t epoch;	      /* number of the session, with which thread-local state is marked */
 	uint64_t lossless_ns; /* longest wait for room under TS_COMMAND_LOSSLESS */
 	/* enum ts_dirty. Written only if it changes, because all threads share its cache line. */
 	uint32_t dirty;
@@ -77,7 +77,7 @@ struct ts_producer {
 /* A recording thread. The producer owns it; ts_tls points to it. */
 struct ts_thread {
 	struct ts_ring_producer ring;
-	uint64_t bell_at; /* at this head, ring the doorbell */
+	uint64_t bell_at; /* ring the doorbell when `head` reaches this value */
 	struct ts_producer *producer;
 	struct ts_thread *next;	    /* in `idle` */
 	struct ts_thread *next_all; /* in `all` */
@@ -96,10 +96,11 @@ struct ts_thread {
  */
 enum ts_busy {
 	TS_BUSY_NOT = 0,
-	TS_BUSY_IN_CALL = 1, /* on an application thread, which must not wait */
+	/* the shim runs in a call on an application thread, which must not wait */
+	TS_BUSY_IN_CALL = 1,
 	TS_BUSY_OURS = 2,    /* the thread belongs to the shim */
 	TS_BUSY_PROBING = 3, /* and it makes a call, see ts_recorder_probe() */
-	TS_BUSY_ASKING = 4,  /* on an application thread, during a query to the driver (capture/) */
+	TS_BUSY_ASKING = 4,  /* the shim queries the driver on an application thread (capture/) */
 };
 
 /* The outermost API call that a thread is in. */
@@ -129,9 +130,12 @@ struct ts_tls {
 	struct ts_thread *thread;
 	uint32_t epoch;
 	uint32_t busy;		  /* enum ts_busy */
-	struct ts_ranges *ranges; /* pushed ranges, of annotation.c; NULL: none yet */
+	struct ts_ranges *ranges; /* the thread's pushed ranges (annotation.c); NULL: none yet */
 	uint32_t unclaimed;	  /* records since the last vain search for a shard */
-	/* Also followed while nothing is recorded: a recording may begin within the call. */
+	/*
+	 * The thread's current call. Updated even while nothing is recorded, because a recording
+	 * may begin within the call.
+	 */
 	struct ts_call call;
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));

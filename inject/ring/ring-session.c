@@ -5,10 +5,10 @@
  * (address space, file size) shrink them: an application under a limit gets smaller rings, and its
  * own allocations do not fail because of the shim.
  *
- * This file maps only the pages that lead to the rest. producer.c maps a shard when a thread first
- * claims it; definitions.c maps a stretch of the arena when the stretch before is full.
- * mlockall(MCL_CURRENT) locks everything that is mapped, and its limit counts everything that is
- * mapped.
+ * This file maps only the first pages, which have the offsets of all other parts. producer.c maps a
+ * shard when a thread first claims it; definitions.c maps a stretch of the arena when the stretch
+ * before is full. mlockall(MCL_CURRENT) locks everything that is mapped, and its limit counts
+ * everything that is mapped.
  */
 #include <fcntl.h>
 #include <stdio.h>

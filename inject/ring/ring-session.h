@@ -15,8 +15,8 @@ struct ts_session_options {
 };
 
 /*
- * Mappings of the session. At first each mapping is one page; users map the rest behind it at need
- * (unlocked.h). A forked child inherits none of the mappings.
+ * Mappings of the session. At first each mapping is one page; its user maps further pages directly
+ * after it when they are needed (unlocked.h). A forked child inherits none of the mappings.
  */
 struct ts_session_memory {
 	struct ts_control *control;

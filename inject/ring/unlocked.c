@@ -51,8 +51,8 @@ void *ts_unlocked_map(size_t n_bytes)
 }
 
 /*
- * Returns the count of bytes from the start of the page to `end`, where the byte before `end` lies
- * in that page.
+ * Returns the number of bytes from the start of a page to `end`. The page is the one that contains
+ * the byte before `end`.
  */
 static size_t before(const void *end)
 {

@@ -25,9 +25,10 @@ void *ts_unlocked_map(size_t n_bytes);
 void *ts_unlocked_grow(void *at, size_t n_old, size_t n_new);
 
 /*
- * Maps n_bytes of a shared file that follow the mapped byte before `end`. It needs no descriptor of
- * the file. Returns the address of the first of these bytes; the page before is mapped, too. The
- * new mapping has the madvise() flags of the old one. NULL: no memory.
+ * Extends a mapping of a shared file: maps the next n_bytes of the file, after the byte that is
+ * mapped just before `end`. It needs no descriptor of the file. Returns the address of the first of
+ * these bytes; the page before is mapped, too. The new mapping has the madvise() flags of the old
+ * one. NULL: no memory.
  */
 void *ts_unlocked_map_behind(const void *end, size_t n_bytes);
 

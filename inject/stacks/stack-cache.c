@@ -211,7 +211,7 @@ static inline void add_slot(struct ts_stack_walk *walk, const uintptr_t *address
 struct registers {
 	uintptr_t pc, sp, bp;
 	const uintptr_t *bp_at; /* address of the word that holds bp */
-	bool bp_noted;		/* that word is among the slots */
+	bool bp_noted;		/* the word that holds the saved frame pointer is among the slots */
 };
 
 /*

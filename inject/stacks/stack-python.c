@@ -71,7 +71,7 @@ static void disable(struct ts_python *python, const char *why)
 	__atomic_store_n(&python->state, TS_PYTHON_OFF, __ATOMIC_RELEASE);
 }
 
-/* For 3.13 and later: compares our layout with the table that the interpreter exports. */
+/* Compares our layout with the table that the interpreter exports since Python 3.13. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
 	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -149,8 +149,8 @@ void ts_python_look(struct ts_python *python)
 	if (__atomic_load_n(&python->state, __ATOMIC_RELAXED) != TS_PYTHON_NOT_FOUND)
 		return;
 	/*
-	 * One thread at a time. The other threads continue without Python frames and look again at
-	 * the next change of libraries.
+	 * Only one thread at a time searches for the interpreter. Meanwhile the other threads
+	 * continue without Python frames; they try again when libraries were loaded or unloaded.
 	 */
 	if (__atomic_exchange_n(&python->is_looking, 1, __ATOMIC_ACQUIRE))
 		return;

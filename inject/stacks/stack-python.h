@@ -12,7 +12,10 @@
 
 /* Functions that run in one call of the interpreter's evaluator, and the position of that call. */
 struct ts_python_segment {
-	uintptr_t at;	   /* in the evaluator's own frame; 0: unknown (before 3.10) */
+	/*
+	 * an address in the native frame of the evaluator's call; 0: unknown (before Python 3.10)
+	 */
+	uintptr_t at;
 	uint32_t n_frames; /* may be 0 */
 };
 
@@ -30,7 +33,8 @@ enum ts_python_state {
 	/* Nothing was read yet: the first stack shows whether the memory is as expected. */
 	TS_PYTHON_FOUND = 1,
 	TS_PYTHON_VERIFIED = 2, /* it is as expected */
-	TS_PYTHON_OFF = 3,	/* it is not, or an unsupported Python: `why` */
+	/* the program is not Python, or an unsupported version; `why` has the reason */
+	TS_PYTHON_OFF = 3,
 };
 
 struct ts_python {

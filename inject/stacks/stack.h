@@ -24,7 +24,10 @@ struct ts_stack_walker {
 	uint64_t n_gone;		 /* unloaded libraries at the last look */
 	bool marked_why;		 /* ts_stack_report() has recorded why Python is off */
 	struct ts_stack_counts reported; /* by ts_stack_report() */
-	struct ts_stack_cache *caches;	 /* of all threads; reused after a thread's death */
+	/*
+	 * list of the caches of all threads; a new thread reuses the cache of a thread that ended
+	 */
+	struct ts_stack_cache *caches;
 	/* Innermost frames in these ranges are left out: the shim's own and CUPTI's. */
 	struct ts_stack_range skip[2];
 };
@@ -63,7 +66,7 @@ struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker);
 struct ts_producer;
 
 /*
- * In stack-report.c: records the sums as counters if they changed since the last call. For the
- * flush thread.
+ * stack-report.c: records the sums as counters if they changed since the last call. Only the flush
+ * thread calls it.
  */
 void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer);

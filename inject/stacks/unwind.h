@@ -24,7 +24,10 @@ struct ts_unwound {
 	uint32_t n;
 	bool truncated; /* TS_STACK_DEPTH_MAX frames, perhaps more */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
-	/* Addresses of the words that hold frames[]; only by steps, else 0. */
+	/*
+	 * at[i]: address of the word on the stack that holds frames[i]. Set only if libunwind
+	 * walked step by step; otherwise 0.
+	 */
 	uintptr_t at[TS_STACK_DEPTH_MAX];
 };
 

@@ -109,7 +109,8 @@ struct imports {
 	const struct link_map *map;
 	const ElfW(Sym) * symbols;
 	const char *strings;
-	const ElfW(Rela) * tables[2]; /* of calls, and of all other imports */
+	/* relocations of the library: those of function calls, and all others */
+	const ElfW(Rela) * tables[2];
 	size_t n_bytes[2];
 	struct {
 		uintptr_t start, end;

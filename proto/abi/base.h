@@ -68,7 +68,7 @@ static inline void ts_freep(void *owner)
 	errno = saved_errno;
 }
 
-/* For `ts_cleanup(ts_closep) int fd = -1;` */
+/* Closes *fd if it is a descriptor. Used as `ts_cleanup(ts_closep) int fd = -1;` */
 static inline void ts_closep(int *fd)
 {
 	int saved_errno = errno;

@@ -152,7 +152,10 @@ static inline int64_t ts_cfi_take_signed(struct ts_cfi_input *input)
 	return (int64_t)value;
 }
 
-/* A factored offset. Unsigned, because untrusted numbers may overflow. */
+/*
+ * Returns value * factor, for a factored offset of DWARF. Computes unsigned, because untrusted
+ * numbers may overflow.
+ */
 static inline int64_t ts_cfi_times(uint64_t value, int64_t factor)
 {
 	return (int64_t)(value * (uint64_t)factor);

@@ -40,8 +40,9 @@ static inline uint64_t ts_clock_realtime_ns(void)
 
 #if defined(__x86_64__)
 /*
- * Not serializing: neighbouring instructions may move across it by some tens of cycles. A trace
- * resolves nothing that short.
+ * Reads the time-stamp counter. The instruction does not serialize: the CPU may execute
+ * neighbouring instructions before or after it, within some tens of cycles. A trace's times are
+ * coarser than that.
  */
 static inline uint64_t ts_clock_tsc(void)
 {
@@ -65,7 +66,8 @@ static inline uint64_t ts_clock_ticks(enum ts_clock clock)
 
 /*
  * One instant on two clocks. `ticks` was read between two readings of CLOCK_MONOTONIC that lie `2 *
- * error_ns` apart; `monotonic_ns` is the middle of these. The narrowest of five tries.
+ * error_ns` apart; `monotonic_ns` is the middle of these. Of five tries, the pair with the smallest
+ * error is kept.
  */
 struct ts_clock_pair {
 	uint64_t ticks;

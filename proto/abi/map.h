@@ -131,8 +131,8 @@ TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 }
 
 /*
- * Frees the taken slot `gap`. Later slots of its run move up, so no search ends too early and no
- * tombstone is left.
+ * Frees the occupied slot `gap`. Entries after it in the same run of occupied slots move back into
+ * the gap, so no search ends too early and no tombstone is left.
  */
 TS_SLOTS_INLINE void ts_slots_remove(struct ts_slots *slots, size_t slot_bytes,
 				     TS_SLOTS_HASH_OF(hash_of), size_t gap)
@@ -320,7 +320,7 @@ static inline struct ts_map_slot *ts_map_next(const struct ts_map *map, struct t
 
 struct ts_hashindex_slot {
 	uint32_t hash;	 /* the high half */
-	uint32_t number; /* of the entry, from 1; 0: free slot */
+	uint32_t number; /* number of the entry, from 1; 0: the slot is free */
 };
 
 /* Maps hashes of tablehash.h to numbers of entries, from 0 to 2^32 - 2. */
@@ -333,7 +333,8 @@ struct ts_hashindex_at {
 	const struct ts_hashindex_slot *all;
 	size_t i, mask;
 	uint32_t hash;
-	uint32_t number; /* of an entry with a matching hash, which may still differ */
+	/* number of an entry with the same 32-bit hash; its key may still differ */
+	uint32_t number;
 };
 
 /*
@@ -347,7 +348,7 @@ static inline uint64_t ts_hashindex_seed(struct ts_hashindex *index)
 	return index->slots.seeds[1];
 }
 
-/* Returns the seed of an index that has drawn it. */
+/* Returns the seed of an index that is not new: ts_hashindex_seed() has drawn the seed. */
 static inline uint64_t ts_hashindex_seed_of(const struct ts_hashindex *index)
 {
 	return index->slots.seeds[1];

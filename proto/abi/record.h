@@ -22,9 +22,13 @@
 #define TS_ABI_MINOR  8
 
 #define TS_ID_UNKNOWN 0u
-#define TS_NO_DEVICE  UINT32_MAX /* for fields that hold CUPTI's own ids, where 0 is valid */
+/* no device, stream or context: used in fields with CUPTI's own ids, of which 0 is valid */
+#define TS_NO_DEVICE UINT32_MAX
 
-/* In the lane only: capture level `replay`. An operation's row has the same number. */
+/*
+ * Records of the lane only (capture level `replay`). The row of an operation has the same type
+ * number.
+ */
 #define TS_RECORD_OPERATION 29u
 #define TS_RECORD_BLOB	    30u
 
@@ -35,7 +39,7 @@ struct ts_record {
 	uint8_t clock;
 	uint16_t type;
 	uint16_t flags; /* depends on the type */
-	uint64_t time;	/* of the event, or of its begin */
+	uint64_t time;	/* time of the event, or of its beginning */
 };
 TS_ASSERT_SIZE(struct ts_record, 16);
 TS_ASSERT_FIELD(struct ts_record, n_fixed_words, 2);
@@ -374,7 +378,7 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_STACK_TRUNCATED (1u << 0) /* the outermost frames are missing */
 
 /*
- * A frame: the kind in the top 4 bits; the kind determines the rest.
+ * A frame: the kind in the top 4 bits; the kind determines the meaning of the other bits.
  *
  *   NATIVE  a user-space return address (the innermost: an address in the function)
  *   PYTHON  a function and a line: the id of a string (TS_DEF_STRING: the function's name, a line
@@ -398,8 +402,9 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_MODULE_UNLOADED (1u << 0)
 
 /* DEVICE: a GPU, as the vendor's interface describes it. flags: */
-#define TS_DEVICE_VIRTUAL     (1u << 0) /* TraceSmith's virtual GPU */
-#define TS_DEVICE_MODEL_CLOCK (1u << 1) /* its operations have the times of its cost model */
+#define TS_DEVICE_VIRTUAL (1u << 0) /* TraceSmith's virtual GPU */
+/* a virtual GPU whose operations last as long as its cost model computes */
+#define TS_DEVICE_MODEL_CLOCK (1u << 1)
 
 /*
  * NAME: the application's name of an object. A later name of the same object replaces it. flags:

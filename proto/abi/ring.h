@@ -63,7 +63,7 @@ static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t 
 		struct ts_record *filler = (struct ts_record *)(producer->ring + off);
 		uint64_t step = pad > TS_RECORD_MAX_BYTES ? TS_RECORD_MAX_BYTES : pad;
 
-		/* Only 8 bytes may be left: a PAD record consists of its first word. */
+		/* If only 8 bytes are left, the PAD record is only its first word. */
 		filler->n_words = (uint16_t)(step / 8);
 		filler->n_fixed_words = 0;
 		filler->clock = 0;

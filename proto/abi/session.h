@@ -97,9 +97,9 @@ struct ts_control {
 	uint64_t total_bytes;	/* of the memfd */
 	uint64_t shards_off;	/* page-aligned, as every offset here */
 	uint64_t shard_stride;
-	uint64_t ring_bytes;  /* of each shard; a power of two */
+	uint64_t ring_bytes;  /* size of each shard's ring; a power of two */
 	uint64_t arena_off;   /* of struct ts_arena */
-	uint64_t arena_bytes; /* of definitions, without struct ts_arena */
+	uint64_t arena_bytes; /* size of the definitions, without struct ts_arena */
 	uint32_t n_shards;
 	uint32_t host_clock; /* enum ts_clock of the process's own times: TSC or MONOTONIC */
 
@@ -111,7 +111,7 @@ struct ts_control {
 	uint64_t start_ticks;	     /* host clock, at start_monotonic_ns */
 	uint64_t start_monotonic_ns;
 	uint64_t start_realtime_ns;
-	uint64_t start_error_ns; /* of start_ticks against start_monotonic_ns */
+	uint64_t start_error_ns; /* error bound of the pair start_ticks and start_monotonic_ns */
 	char program[64];	 /* its file's base name, terminated */
 
 	/* producer */
@@ -127,7 +127,7 @@ struct ts_control {
 	uint32_t driver_version; /* cuDriverGetVersion() */
 	/* Equals flush_request when that flush is done; release pairs with the daemon's acquire. */
 	uint32_t flushes_done;
-	uint64_t lost[TS_LOSS_COUNT]; /* by reason; losses that no shard counts */
+	uint64_t lost[TS_LOSS_COUNT]; /* number of losses that no shard counts, by reason */
 
 	/* daemon */
 	uint32_t command __attribute__((aligned(TS_CACHE_LINE))); /* TS_COMMAND_* */
@@ -142,12 +142,15 @@ struct ts_control {
 	uint32_t doorbell __attribute__((aligned(TS_CACHE_LINE)));
 	uint32_t sleeping;
 
-	/* daemon: part of `lost` that a trace already reports; a later daemon reports the rest */
+	/*
+	 * daemon: the part of `lost` that a trace already reports; a later daemon reports only the
+	 * difference
+	 */
 	uint64_t reported[TS_LOSS_COUNT] __attribute__((aligned(TS_CACHE_LINE)));
 
 	/* layout, since minor version 4 */
 	uint64_t lane_off;   /* of its struct ts_shard */
-	uint64_t lane_bytes; /* of its ring; a power of two; 0: no lane */
+	uint64_t lane_bytes; /* size of the lane's ring; a power of two; 0: no lane */
 	/*
 	 * daemon: it reads no more of the lane; producer: it writes no more there. Each is written
 	 * once.
@@ -158,10 +161,10 @@ struct ts_control {
 	/* producer, since minor version 5: state of the capture. Relaxed. */
 	uint32_t capture_state;	  /* enum ts_capture_state */
 	uint32_t capture_windows; /* count of opened windows */
-	uint64_t captured_bytes;  /* of contents; each content counts once */
+	uint64_t captured_bytes;  /* bytes of captured contents; each content counts once */
 	uint64_t captured_ns;	  /* time that the capture cost the application's threads */
 	/* since minor version 6 */
-	uint64_t capture_max_bytes; /* of contents: the capture then ends */
+	uint64_t capture_max_bytes; /* limit of captured_bytes: at this limit the capture ends */
 	/* producer, since minor version 8. Relaxed. */
 	uint32_t interfaces;  /* TS_INTERFACE_*: the ways into the vendors' runtimes in use */
 	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
@@ -183,11 +186,14 @@ enum ts_capture_state {
 /* Reason why a producer writes no more into the lane. */
 enum ts_lane_end {
 	TS_LANE_GOES_ON = 0,
-	TS_LANE_FULL = 1,      /* it stayed full too long: an operation is missing */
+	TS_LANE_FULL = 1,      /* the lane stayed full too long, so an operation is missing */
 	TS_LANE_NO_MEMORY = 2, /* no memory to track captured contents */
 	TS_LANE_YIELDED = 3,   /* CUPTI was yielded: operations are missing */
 	TS_LANE_STOPPED = 4,   /* recording was stopped: operations are missing */
-	/* For the values below, the lane's last operation is an END with the reason as text. */
+	/*
+	 * If the end has one of the values below, the lane's last operation is TS_OPERATION_END
+	 * with the reason as text.
+	 */
 	TS_LANE_LIMIT = 5,     /* capture_max_bytes */
 	TS_LANE_TOO_LARGE = 6, /* a content too large for a list of chunks */
 	TS_LANE_TOO_MANY = 7,  /* the limit of operations for a replay */
@@ -241,7 +247,8 @@ TS_ASSERT_FIELD(struct ts_control, reported, 896);
 enum ts_shard_state {
 	TS_SHARD_FREE = 0,
 	TS_SHARD_OWNED = 1,
-	TS_SHARD_ABANDONED = 2, /* its thread ended; free again once released == head */
+	/* the owner thread has ended; the shard is free again when released == head */
+	TS_SHARD_ABANDONED = 2,
 };
 
 /*
@@ -252,7 +259,8 @@ enum ts_shard_state {
 struct ts_shard {
 	uint32_t state;	 /* enum ts_shard_state */
 	uint32_t thread; /* TS_DEF_THREAD of the owner; written before its first commit */
-	uint64_t lost[TS_LOSS_COUNT]; /* by reason, for all owners together; single writer */
+	/* number of losses by reason, of all owners so far; only the present owner writes it */
+	uint64_t lost[TS_LOSS_COUNT];
 	uint8_t reserved0[56];
 	/* producer: end of committed records; release pairs with the daemon's acquire */
 	uint64_t head;

@@ -4,8 +4,8 @@
  * proto/rpc (frames, bodies).
  *
  * Only one request is pending at a time. An answer with another request's id is therefore invalid
- * and ends the connection. A missed deadline ends the connection, too, because the late answer
- * would look like the answer of the next request.
+ * and ends the connection. If an answer misses its deadline, the connection is closed, too, because
+ * the late answer would look like an answer to the next request.
  */
 #include "proto/client/client.h"
 
@@ -23,8 +23,8 @@
 _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame takes");
 
 /*
- * How often the cancel flag is checked, and the wait for the end of a cancelled query. This wait is
- * longer than the daemon's own.
+ * Interval of checks of the cancel flag, and maximum wait for the end of a cancelled query. This
+ * wait is longer than the daemon's own.
  */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
 #define CANCEL_NS      UINT64_C(30000000000)

@@ -32,8 +32,8 @@ size_t ts_places_parents(char ret_parents[TS_PLACES_N_PARENTS][TS_PLACES_BYTES])
 	size_t n;
 
 	/*
-	 * A daemon that started with a clean environment uses /run/user/UID; a client with
-	 * $XDG_RUNTIME_DIR finds it there.
+	 * Also add /run/user/UID: a daemon that was started with a clean environment has its socket
+	 * there, even if the client has $XDG_RUNTIME_DIR.
 	 */
 	snprintf(runtime, sizeof(runtime), "/run/user/%u", geteuid());
 	n = add_parent(ret_parents, 0, secure_getenv("XDG_RUNTIME_DIR"));

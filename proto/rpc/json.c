@@ -104,8 +104,8 @@ static bool json_is_plain(unsigned char c)
 }
 
 /*
- * Finds characters that change how a terminal shows the rest of a line: C1 controls and controls of
- * the writing direction. Returns the character, or 0 for any other.
+ * Finds characters that change how a terminal shows the characters after them: C1 controls and
+ * controls of the writing direction. Returns such a character, or 0 for any other character.
  */
 static uint32_t json_hidden(const unsigned char *p, size_t length)
 {

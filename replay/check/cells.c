@@ -67,7 +67,10 @@ static struct page *new_page(struct ts_check_cells *cells, uint32_t shift)
 	return page;
 }
 
-/* Splits the page into smaller cells; each one is a copy of its old cell. */
+/*
+ * Splits the page into smaller cells. Each new cell starts as a copy of the old cell that covered
+ * it.
+ */
 static int split(struct ts_check_cells *cells, struct page *page, uint32_t shift)
 {
 	uint32_t n = n_cells(shift), by = page->shift - shift;

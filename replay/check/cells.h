@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records the last writer and the last readers of each byte, and finds conflicts with a new access.
- * It has two uses: threads of a kernel, and operations of a program.
+ * check-kernel.c uses it for the threads of a kernel, check-operations.c for the operations of a
+ * program.
  *
  * Plain accesses and strong ones (atomics and similar) have separate entries: two strong accesses
- * never race. A cell keeps the last two plain readers, and only the last of each other kind. So a
- * conflict may be missed, but each reported conflict is real. Not thread-safe.
+ * never race. A cell keeps the last two plain readers. It keeps only the last plain writer, strong
+ * reader and strong writer. So a conflict may be missed, but each reported conflict is real. Not
+ * thread-safe.
  */
 #pragma once
 
@@ -23,8 +25,8 @@ extern "C" {
 #define TS_CHECK_PAGE_BYTES (1u << TS_CHECK_PAGE_SHIFT)
 
 /*
- * An access: who did it, at which of its clocks (0: no access), and by which instruction or
- * operation. The user chooses the numbers.
+ * An access: the actor (thread or operation), the actor's clock at the access (0: no access), and
+ * the instruction or operation. The caller chooses the numbers.
  */
 struct ts_check_trail {
 	uint32_t who, clock, what;

@@ -82,7 +82,7 @@ int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uin
 	memmove(&allocations->all[i + 1], &allocations->all[i], (allocations->n - i) * sizeof(one));
 	allocations->all[i] = one;
 	allocations->n++;
-	/* Earlier accesses belong to an earlier allocation at this address. */
+	/* Forget the recorded accesses of these addresses: they belong to an earlier allocation. */
 	return ts_check_cells_forget(&check->operations.cells, address, bytes);
 }
 
@@ -99,7 +99,7 @@ void ts_check_release(struct ts_check *check, uint64_t address)
 	allocations->n--;
 }
 
-/* Offsets of the part of the range that lies in the allocation. */
+/* Computes the offsets of the part of the range that lies in the allocation. */
 static void clip(const struct ts_check_allocation *allocation, uint64_t address, uint64_t bytes,
 		 uint64_t *ret_from, uint64_t *ret_to)
 {

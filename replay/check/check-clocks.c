@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #define WARP_THREADS 32u
-#define MAX_ENTRIES  4096u /* limit: a join takes time in proportion to the size */
+/* limit of a set's size, because a join takes time in proportion to it */
+#define MAX_ENTRIES 4096u
 
 struct entry {
 	uint64_t whose; /* level << 32 | number */
@@ -21,7 +22,7 @@ struct ts_check_clocks {
 	struct entry entries[];
 };
 
-/* A constant, never counted and never freed. */
+/* The set that knows everything: a constant whose references are not counted. */
 static struct ts_check_clocks everything;
 
 static uint64_t whose(enum ts_check_level level, uint32_t number)
@@ -147,7 +148,7 @@ void ts_check_clocks_learn(struct ts_check_clocks **clocks, enum ts_check_level 
 
 		if (entry->clock <= clock && is_part(entry->whose, level, number, block_threads))
 			continue;
-		/* The set has a newer clock of the same owner. */
+		/* The set already has an entry of the same owner with a later clock. */
 		placed |= entry->whose == one.whose;
 		if (!placed && entry->whose > one.whose) {
 			more->entries[more->n++] = one;

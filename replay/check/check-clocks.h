@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's knowledge of other threads' progress. An entry of a set is a thread, a warp or a
- * block, and a clock: all that its owner did up to this clock happened before. A set is immutable.
- * All threads with the same knowledge share it: after a barrier, a whole block.
+ * A thread's knowledge of other threads' progress. An entry of a set is an owner (a thread, a warp
+ * or a block) and a clock: all accesses of the owner up to this clock happened before. A set is
+ * immutable. All threads with the same knowledge share it: after a barrier, a whole block.
  *
  * NULL is the empty set. If a set exceeds a limit, or memory is short, it becomes the set that
  * knows everything. Then races may be missed, but none is reported wrongly. Not thread-safe.
@@ -28,8 +28,8 @@ struct ts_check_clocks;
 struct ts_check_clocks *ts_check_clocks_ref(struct ts_check_clocks *clocks);
 void ts_check_clocks_unref(struct ts_check_clocks *clocks);
 /*
- * True if the set covers `thread` up to `clock`. block_threads is the count of thread numbers per
- * block, a multiple of 32.
+ * True if everything that `thread` did up to `clock` happened before, according to the set.
+ * block_threads is the count of thread numbers per block, a multiple of 32.
  */
 bool ts_check_clocks_know(const struct ts_check_clocks *clocks, uint32_t thread, uint32_t clock,
 			  uint32_t block_threads);

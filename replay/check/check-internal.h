@@ -63,14 +63,16 @@ struct ts_check_kernel {
 	uint32_t block_threads; /* thread numbers per block, a multiple of 32 */
 	bool too_large;		/* too many threads for 32-bit numbers: no races are checked */
 	struct ts_check_cells cells;
-	struct ts_map published; /* by address: knowledge that a strong read there acquires */
-	struct ts_map touched;	 /* which bytes the kernel read and wrote */
+	/* by address: the knowledge (check-clocks.h) that a strong read of the address acquires */
+	struct ts_map published;
+	/* for each page, bits of the bytes that the kernel read and wrote */
+	struct ts_map touched;
 	const struct ts_ptx_access *access; /* the current access; `lane` is its current lane */
 	struct ts_check_block *block;
 	uint32_t lane;
-	uint32_t last;	     /* index of the last used allocation */
+	uint32_t last;	     /* index of the allocation that was accessed last; searched first */
 	bool knows_pointers; /* `reached` is complete */
-	bool *reached;	     /* For each allocation: can the kernel have a pointer to it? */
+	bool *reached;	     /* For each allocation: true if the kernel may have a pointer to it. */
 };
 
 /* A stream, or (the first actor) the host. */
@@ -79,7 +81,8 @@ struct ts_check_actor {
 	struct ts_stream_kind kind;
 	bool is_gone;
 	uint32_t clock;
-	uint32_t *known; /* known clock of each actor */
+	/* for each actor, the clock up to which its operations are ordered before */
+	uint32_t *known;
 };
 
 struct ts_check_event {
@@ -93,7 +96,7 @@ struct ts_check_flight {
 	uint64_t address;
 	uint8_t *bytes;
 	size_t n;
-	struct ts_check_trail trail; /* `what` is its sequence number */
+	struct ts_check_trail trail; /* `what` is the copy's sequence number */
 };
 
 struct ts_check_operations {
@@ -126,10 +129,12 @@ struct ts_check {
 	struct ts_check_allocations allocations;
 	struct ts_check_kernel kernel;
 	struct ts_check_operations operations;
-	const struct ts_row_operation *operation; /* the operation between begin and done */
+	/* the current operation, between ts_check_begin() and ts_check_done() */
+	const struct ts_row_operation *operation;
 	struct ts_check_finding findings[TS_CHECK_MAX_FINDINGS];
 	uint32_t places[TS_CHECK_MAX_FINDINGS][2]; /* to recognise repeated findings */
-	uint64_t pairs[TS_CHECK_MAX_FINDINGS][2];  /* the operations that were counted last */
+	/* for each finding, the pair of operations that was counted last */
+	uint64_t pairs[TS_CHECK_MAX_FINDINGS][2];
 	size_t n_findings;
 	uint64_t n_more, n_unlooked;
 	int error; /* first error of a callback */
@@ -137,8 +142,8 @@ struct ts_check {
 
 /*
  * findings.c: returns a new finding to fill in. Returns NULL if an equal one exists or there are
- * too many. `earlier` is the sequence number of the other operation: each pair of operations is
- * counted once. 0: every occurrence is counted.
+ * too many. `earlier` is the sequence number of the earlier operation of the conflict: the finding
+ * counts each pair of operations once. If `earlier` is 0, the finding counts every occurrence.
  */
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
 					uint32_t place, uint32_t other, uint64_t earlier);

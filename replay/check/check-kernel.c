@@ -4,18 +4,18 @@
  * accesses out of bounds. The PTX engine calls it as an observer (vgpu/ptx/observe.h); it calls
  * cells.c, check-clocks.c, strays.c and findings.c.
  *
- * Each thread has a clock, and knows how far other threads were when it was last ordered after them
- * (check-clocks.h). Two things order threads:
+ * Each thread has a clock. Each thread also has a set of clocks of other threads: their accesses up
+ * to these clocks happened before (check-clocks.h). Two things order threads:
  * - Barriers of a block or a warp.
- * - A strong read of a place where a strong write published something. A write publishes if it is a
- *   release, or if its thread has executed a fence before. After a barrier, the other threads may
- *   also publish what was before that fence.
+ * - A strong read of an address to which a strong write has published the writer's set. A write
+ *   publishes if it is a release, or if its thread has executed a fence before. After a barrier,
+ *   the other threads may also publish the accesses before that fence.
  *
  * A strong read orders without a fence after it. PTX does not promise this, but programs rely on
  * it, so fewer races are reported.
  *
- * A plain store of the bytes that are already there does not race with their writer: several
- * threads may set the same flag.
+ * A plain store of the value that memory already has does not race with the thread that stored the
+ * value: several threads may set the same flag.
  */
 #include "replay/check/check-internal.h"
 
@@ -30,8 +30,9 @@
 
 struct thread {
 	struct ts_check_clocks *knows;
-	struct ts_check_clocks *fenced; /* knowledge at its last fence; NULL: no fence */
-	uint32_t clock;			/* starts at 1 */
+	/* the thread's set of clocks at its last fence; NULL: no fence yet */
+	struct ts_check_clocks *fenced;
+	uint32_t clock; /* starts at 1 */
 };
 
 struct barrier {
@@ -44,7 +45,7 @@ struct published {
 };
 
 struct ts_check_block {
-	uint32_t first; /* number of its first thread */
+	uint32_t first; /* number of the block's first thread */
 	uint32_t n_threads;
 	uint32_t shared_bytes;
 	struct ts_check_cells cells; /* of shared memory */
@@ -113,7 +114,10 @@ static uint32_t number_of(const struct ts_check_kernel *kernel)
 	return kernel->block->first + kernel->access->warp * WARP + kernel->lane;
 }
 
-/* A new finding for the current lane's access; NULL: already known, or too many. */
+/*
+ * Returns a new finding for the current lane's access. NULL if it is already known, or if there are
+ * too many.
+ */
 static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind kind,
 				      uint32_t other, uint64_t address)
 {
@@ -146,7 +150,7 @@ static bool is_ordered(void *userdata, const struct ts_check_trail *earlier)
 				    kernel->block_threads);
 }
 
-/* True if the later of two plain stores changes nothing. */
+/* True if the later of two plain stores stores the value that memory already has. */
 static bool is_same_value(const struct ts_check_kernel *kernel,
 			  const struct ts_check_trail *earlier)
 {
@@ -187,7 +191,9 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	place_thread(kernel, earlier->who, &finding->earlier);
 }
 
-/* The entry of a key, all zero if it is new. free() releases it. NULL: no memory. */
+/*
+ * Finds or adds the entry of a key; a new entry is all zero. free() releases it. NULL: no memory.
+ */
 static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 {
 	void *thing = ts_map_get_pointer(map, key);
@@ -199,7 +205,7 @@ static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 	return thing;
 }
 
-/* The thread acquires the knowledge published at the address. */
+/* Adds the set of clocks published at the address to the thread's set. */
 static void acquire(const struct ts_map *published, uint64_t address, struct thread *thread)
 {
 	const struct published *one = ts_map_get_pointer(published, address >> 2);
@@ -273,8 +279,8 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 }
 
 /*
- * Reports accesses to the padding behind an allocation. As on hardware, the engine does not fault
- * there. Returns true if the access has bytes in the padding.
+ * Reports accesses to the padding after an allocation's end. The engine, like hardware, does not
+ * fault there. Returns true if the access has bytes in the padding.
  */
 static bool look_for_padding(struct ts_check *check, const struct ts_check_allocation *in)
 {
@@ -290,7 +296,10 @@ static bool look_for_padding(struct ts_check *check, const struct ts_check_alloc
 	end = in->address + in->bytes;
 	first = address > end ? address : end;
 	next = ts_check_allocation_behind(allocations, in->address);
-	/* Beyond the padding lies memory that kernels allocate, or an adjacent mapping. */
+	/*
+	 * The access is beyond the padding: in memory that kernels allocate, or in an adjacent
+	 * mapping.
+	 */
 	if (first >= ts_align_up(end, MEMORY_UNIT_BYTES) || (next && next->address <= first))
 		return false;
 	(void)found(check, TS_CHECK_FOUND_OUT_OF_BOUNDS, 0, first);
@@ -495,7 +504,7 @@ static void on_block_end(void *userdata, void *at)
 }
 
 /*
- * Adds the lanes' knowledge and their own clocks. If all lanes of a warp have the same clock, adds
+ * Joins the sets and the own clocks of the lanes. If all lanes of a warp have the same clock, adds
  * one entry for the warp. Otherwise each published set would have one entry for each lane.
  */
 static void gather(const struct ts_check *check, struct ts_check_block *block, uint32_t warp,
@@ -538,7 +547,7 @@ static void set(struct ts_check_clocks **to, struct ts_check_clocks *clocks)
 	ts_check_clocks_unref(old);
 }
 
-/* Gives the lanes the knowledge and a common clock that is later than each of theirs. */
+/* Gives all lanes the same set, and the same clock, later than the old clock of each. */
 static void give(struct ts_check_block *block, uint32_t warp, uint32_t lanes,
 		 struct ts_check_clocks *knows, struct ts_check_clocks *fenced)
 {
@@ -561,7 +570,8 @@ static void give(struct ts_check_block *block, uint32_t warp, uint32_t lanes,
 }
 
 /*
- * Treats the lanes of one fence as one: each lane may publish what the others did before the fence.
+ * Treats the lanes that execute one fence together as one thread: each lane may publish the other
+ * lanes' accesses before the fence.
  */
 static void on_fence(void *userdata, void *at, uint32_t warp, uint32_t lanes)
 {
@@ -605,7 +615,10 @@ static void on_arrive(void *userdata, void *at, uint32_t number, uint32_t warp, 
 		block->threads[warp * WARP + (uint32_t)__builtin_ctz(left)].clock++;
 }
 
-/* Adds all threads of the block; an ended thread counts as arrived. */
+/*
+ * Joins the sets and clocks of all threads of the block; a thread that ended counts as arrived at
+ * the barrier.
+ */
 static void know_block(const struct ts_check *check, struct ts_check_block *block,
 		       struct barrier *barrier)
 {
@@ -714,7 +727,10 @@ int ts_check_kernel_touched(struct ts_check *check)
 		n_pages = 0;
 		TS_MAP_EACH (touched, slot)
 			pages[n_pages++] = (void *)(uintptr_t)slot->value;
-		/* By address, so the order of findings is the same in each run. */
+		/*
+		 * Sorts the pages by address, so that the order of findings is the same in each
+		 * run.
+		 */
 		qsort(pages, n_pages, sizeof(*pages), compare_pages);
 		r = touch_pages(check, pages, n_pages);
 	}

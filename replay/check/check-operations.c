@@ -14,7 +14,8 @@
  *	host waits for S          the host learns the knowledge and the clock of S
  *
  * All host threads count as one, in the order in which their calls took effect. Unknown operations
- * order everything: unsupported calls, and kinds of later versions. Frees and unloads do so, too.
+ * order everything: unsupported calls, and kinds of later versions. Frees and unloads of modules
+ * also order everything.
  */
 #include "proto/abi/grow.h"
 #include "proto/abi/record.h"
@@ -67,7 +68,7 @@ static void join(const struct ts_check_operations *all, uint32_t *to, const uint
 		to[i] = from[i] > to[i] ? from[i] : to[i];
 }
 
-/* Orders `who` behind everything that `other` has done. */
+/* Orders the actor `who` after all operations of the actor `other` so far. */
 static void come_behind(struct ts_check_operations *all, uint32_t who, uint32_t other)
 {
 	struct ts_check_actor *actor = &all->actors[who];
@@ -128,7 +129,10 @@ static struct ts_check_event *find_event(struct ts_check_operations *all, uint64
 	return place ? &all->events[place - 1] : NULL;
 }
 
-/* Records an event beyond MAX_EVENTS. */
+/*
+ * Records an event when there are already MAX_EVENTS: its set joins the common set of all further
+ * events.
+ */
 static int record_more(struct ts_check_operations *all, uint32_t who)
 {
 	if (!all->more_known)
@@ -181,7 +185,7 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 		join(all, all->actors[who].known, all->more_known, all->n_actors);
 }
 
-/* A hash that is equal each time the program repeats an operation. */
+/* Returns a hash that is equal for repetitions of the same operation. */
 static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
 {
 	uint64_t hash = ts_hash_add(operation->object, (uint64_t)operation->kind << 48);
@@ -208,8 +212,8 @@ static int note_trail(struct ts_check_operations *all, const struct ts_row_opera
 }
 
 /*
- * Orders the operation behind its stream's earlier work, behind the host, and by the default
- * stream's rule.
+ * Orders the operation after the earlier operations of its stream, after the host's operations so
+ * far, and by the legacy default stream's rule.
  */
 static int enter_stream(struct ts_check_operations *all, const struct ts_row_operation *operation)
 {
@@ -277,7 +281,10 @@ static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
 			all->actors[i].is_gone = true;
 }
 
-/* The program has a copy's result, so the copy and everything before it are complete. */
+/*
+ * The host has read the copy's result, so the copy, and all operations ordered before it, have
+ * completed.
+ */
 static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
 {
 	const struct ts_check_trail *trail =
@@ -306,8 +313,8 @@ static int begin(struct ts_check_operations *all, const struct ts_row_operation 
 		return r ?: record_event(all, operation->object, all->current);
 	case TS_OPERATION_STREAM_WAIT:
 		/*
-		 * In the legacy default stream, the wait itself is a point in order: it comes
-		 * behind the other streams, and these come behind it.
+		 * A wait in the legacy default stream is itself ordered like an operation: it waits
+		 * for the other streams, and later operations of these streams wait for it.
 		 */
 		r = enter_stream(all, operation);
 		if (!r)
@@ -345,7 +352,7 @@ int ts_check_operations_begin(struct ts_check *check, const struct ts_row_operat
 	r = r ?: begin(all, operation);
 	if (r != -E2BIG)
 		return r;
-	/* The program has more streams than the limit. */
+	/* The program has more streams than MAX_ACTORS: stop checking the order. */
 	check->what &= ~TS_CHECK_ORDER;
 	check->n_unlooked++;
 	return 0;
@@ -451,7 +458,10 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 	finding->earlier.is_atomic = earlier_flags & TS_CHECK_STRONG;
 }
 
-/* A write by the device to a copy's source is not a change by the host. */
+/*
+ * Forgets the pending copies from this range of pinned memory: the device writes there, so a
+ * changed source is no longer the host's fault.
+ */
 static void forget_flights(struct ts_check_operations *all, uint64_t address, uint64_t bytes)
 {
 	for (size_t i = 0; i < all->n_flights; i++)
@@ -475,7 +485,10 @@ int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t
 	};
 	int r;
 
-	/* Host writes cannot be distinguished from device writes. */
+	/*
+	 * Do not check accesses by the host: the capture does not distinguish its writes from the
+	 * device's.
+	 */
 	if (all->current == HOST)
 		return 0;
 	if (flags & TS_CHECK_WRITE)

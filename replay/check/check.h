@@ -44,11 +44,12 @@ const char *ts_check_kind_name(enum ts_check_kind kind);
 
 #define TS_CHECK_NAME_BYTES 128u
 
-/* One of the two accesses of a finding. */
+/* One of the two accesses that conflict in a finding. */
 struct ts_check_side {
-	uint64_t sequence, op_id; /* the operation; 0: no such side */
+	/* the operation of this access; sequence is 0 if there is no such access */
+	uint64_t sequence, op_id;
 	bool is_read, is_write, is_atomic;
-	bool has_thread; /* a kernel's thread did it, and the fields below are set */
+	bool has_thread; /* a thread of a kernel made the access; the fields below are set */
 	char function[TS_CHECK_NAME_BYTES]; /* mangled, truncated */
 	uint32_t line;			    /* line in the PTX text */
 	char source_file[256];
@@ -61,11 +62,14 @@ struct ts_check_finding {
 	bool is_shared;	  /* the address is an offset in the block's shared memory */
 	uint64_t address; /* address of the first affected byte */
 	uint64_t bytes;	  /* size of the access */
-	uint64_t allocation, allocation_bytes; /* containing or nearest allocation; 0 bytes: none */
-	char kernel[TS_CHECK_NAME_BYTES];      /* mangled, truncated; empty: no kernel */
-	struct ts_check_side access;	       /* the access that was checked */
-	struct ts_check_side earlier;	       /* the access that it conflicts with */
-	uint64_t n;			       /* count of the same instructions or operations */
+	/* the allocation that contains the address or is nearest to it; 0 bytes: none */
+	uint64_t allocation, allocation_bytes;
+	/* mangled name of the kernel, truncated; empty: no kernel */
+	char kernel[TS_CHECK_NAME_BYTES];
+	struct ts_check_side access;  /* the access that was checked */
+	struct ts_check_side earlier; /* the access that it conflicts with */
+	/* number of times that the same instructions or operations conflicted */
+	uint64_t n;
 };
 
 #define TS_CHECK_MAX_FINDINGS 64u
@@ -90,7 +94,8 @@ void ts_check_memory(struct ts_check *check,
 #define TS_CHECK_ALLOC_WRITTEN (1u << 0) /* it has initial content */
 #define TS_CHECK_ALLOC_PINNED  (1u << 1) /* host memory */
 #define TS_CHECK_ALLOC_MANAGED (1u << 3) /* accessible to host and device */
-#define TS_CHECK_ALLOC_MAPPED  (1u << 2) /* pointers may span adjacent mappings */
+/* mapped by cuMemMap(): a kernel's pointer may cross into an adjacent mapping */
+#define TS_CHECK_ALLOC_MAPPED (1u << 2)
 /* Reports that memory is allocated or freed. ts_check_alloc() returns 0 or -ENOMEM. */
 int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uint32_t flags);
 void ts_check_release(struct ts_check *check, uint64_t address);

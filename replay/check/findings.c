@@ -20,8 +20,8 @@ const char *ts_check_kind_name(enum ts_check_kind kind)
 }
 
 /*
- * True if the finding already counts this pair of operations; its other accesses are the same
- * finding.
+ * True if the finding has already counted this pair of operations: further conflicting bytes of the
+ * same pair are not counted again.
  */
 static bool is_counted(struct ts_check *check, size_t i, uint64_t earlier)
 {
@@ -44,7 +44,9 @@ struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_ki
 
 	for (size_t i = 0; i < check->n_findings; i++) {
 		finding = &check->findings[i];
-		/* The order of the two accesses is random. */
+		/*
+		 * Two threads may conflict in either order, so compare the places in both orders.
+		 */
 		if (finding->kind == kind &&
 		    ((check->places[i][0] == place && check->places[i][1] == other) ||
 		     (check->places[i][0] == other && check->places[i][1] == place)) &&

@@ -3,9 +3,10 @@
  * Finds strays: accesses to allocated memory to which the kernel has no pointer, because an index
  * ran from one allocation into another. check-kernel.c calls it.
  *
- * The search for pointers is as wide as possible. Sources are each word of the arguments and each
- * word of memory that the kernel has read. Other sources are the module's own variables, and its
- * constants at the start of the kernel. If the constants cannot be read, the kernel is not checked.
+ * To avoid false findings, each of these words counts as a pointer: the words of the kernel's
+ * arguments, each word of memory that the kernel has read, and the addresses of the module's
+ * variables. The words that the module's constants hold when the kernel starts count as well; if
+ * they cannot be read, the kernel is not checked.
  */
 #include "replay/check/check-internal.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
- * emulate-layout.c calls it. For each operation it finds the delay behind what held it up; for each
- * call, its own cost and its wake-up time. It visits calls in the order in which they were made, so
- * that streams hold the items that they held in the trace.
+ * emulate-layout.c calls it. For each operation it finds the operation, call or engine that delayed
+ * it, and the time from that cause to its start. For each call it finds the cost without waiting,
+ * and the wake-up time. It visits calls in the order of their start, so that each stream holds the
+ * same items as in the trace.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -14,7 +15,7 @@
 #define NONE TS_EMULATE_NONE
 /* A longer delay without a known cause is counted as unexplained. */
 #define UNEXPLAINED_NS UINT64_C(1000000)
-/* Number of remembered operations per engine. */
+/* Number of recent operations that each engine remembers. */
 #define ENGINE_RING 16u
 #define N_TYPES	    3u
 
@@ -39,12 +40,12 @@ enum wait_samples {
 struct calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
-	uint64_t over_ns;		    /* latest end of the visited items */
-	const struct ts_emulate_item *item; /* the visiting item, or the call */
+	uint64_t over_ns;		    /* latest end of the visited predecessors */
+	const struct ts_emulate_item *item; /* the item or call whose predecessors are visited */
 	const struct ts_emulate_call *call;
 	bool is_found;	     /* an item was visited */
-	bool is_loose;	     /* a visited item ended too late */
-	uint64_t *waited_ns; /* per call: end of what it waited for; 0: nothing */
+	bool is_loose;	     /* in the trace, a predecessor ended after the item started */
+	uint64_t *waited_ns; /* per call: end of the item that it waited for; 0: none */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
 	uint32_t *eventful; /* calls that record an event or wait for one */
@@ -90,7 +91,10 @@ static void sample(struct calibration *calibration, struct samples *samples, uin
 		samples->at[samples->n++] = ns;
 }
 
-/* Finds the median by bytes: in each round it counts the values that share the upper bytes. */
+/*
+ * Finds the median one byte at a time, highest byte first. Each round counts the values whose
+ * higher bytes equal those of the median.
+ */
 static void find_median(struct samples *samples)
 {
 	size_t wanted = samples->n / 2;
@@ -263,8 +267,8 @@ static int follow_events(struct calibration *calibration)
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /*
- * Returns when the busy engine became free for the operation; 0: it had room. *ret_full_ns: since
- * when it had no room.
+ * Returns the time when the busy engine got room for the operation; 0: the engine had room at once.
+ * *ret_full_ns: the time since which the engine had no room.
  */
 static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
 			       uint64_t *ret_full_ns)
@@ -294,7 +298,7 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* False if the operation cannot show what held it up. */
+/* False if the trace does not show the cause that delayed the operation. */
 static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
 {
 	const struct ts_emulate_call *call = &program->calls[item->call];
@@ -304,7 +308,10 @@ static bool is_plain(const struct ts_emulate_program *program, const struct ts_e
 	       item->engine_ns <= ts_emulate_more(item->lag_ns, call->start_ns);
 }
 
-/* Finds engine waits, and samples the launch latency of operations that nothing else held up. */
+/*
+ * Finds the operations that waited for an engine. Samples the launch latency of operations that
+ * waited neither for an engine nor for a predecessor.
+ */
 static void follow_engines(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -327,7 +334,10 @@ static void follow_engines(struct calibration *calibration)
 		find_median(&calibration->launch[i]);
 }
 
-/* Samples the lag of operations that only earlier items can have held up. */
+/*
+ * Samples the lag (from the predecessors' end to the start) of operations that only predecessors
+ * can have delayed.
+ */
 static void sample_lags(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -349,8 +359,8 @@ static void sample_lags(struct calibration *calibration)
 }
 
 /*
- * The cause in the trace gets the delay from that cause. All other causes get the median, limited
- * so that the operation could start when it did.
+ * The cause that delayed the operation in the trace gets the delay measured there. All other causes
+ * get the median delay, reduced if the operation would otherwise start later than in the trace.
  */
 static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
 {
@@ -371,7 +381,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 			start_ns = ts_emulate_more(start_ns, over_ns);
 	}
 	if (item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN) && is_bound) {
-		/* It stands only behind its launch or its stream. */
+		/* Its only predecessors are its launch and its stream's last item. */
 		item->lag_ns = start_ns - over_ns;
 		item->launch_ns = 0;
 		item->engine_ns = 0;
@@ -386,7 +396,7 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 	if (by_engine_ns > by_launch_ns && by_engine_ns > by_other_ns) {
 		item->engine_ns = start_ns - free_ns;
 		item->flags |= TS_EMULATE_ITEM_BOUND;
-		/* The operation came after the operation that had the engine. */
+		/* The operation waited for the operation that occupied the engine. */
 		full_ns = ts_emulate_less(full_ns + 1, free_ns);
 		if (by_other_ns > by_launch_ns && by_other_ns < full_ns)
 			item->lag_ns = full_ns - over_ns;

@@ -114,7 +114,7 @@ static int parse_rate(const char *text, double *ret_bytes_per_s)
 	return -EINVAL;
 }
 
-/* Syntax of the text behind an edit's word. */
+/* Syntax of the text after an edit's keyword. */
 enum form {
 	FORM_CHANGE,	   /* =2x */
 	FORM_NAMED_CHANGE, /* NAME=2x */
@@ -269,7 +269,7 @@ struct edit {
 	struct ts_emulate_program *program;
 	const struct ts_emulate_edit *edit;
 	const struct ts_emulate_names *names;
-	struct ts_state_map known; /* by number: does the name match */
+	struct ts_state_map known; /* by number of the name: whether the name matches the pattern */
 	uint64_t n_edited;
 	char *message;
 };
@@ -417,8 +417,8 @@ static bool is_launch(const struct ts_emulate_program *program, const struct ts_
 }
 
 /*
- * The calls in between belong to the group. The last call costs as much as a graph launch, the
- * others nothing.
+ * Makes one graph launch of n launches and of the calls between them. The last call costs as much
+ * as a graph launch; the other calls cost nothing.
  */
 static void group(struct edit *e, uint32_t first, uint32_t n)
 {
@@ -691,7 +691,7 @@ static int edit_pinned(struct edit *e)
 					     "pageable memory");
 }
 
-/* Makes a separate engine for one kind of copy. */
+/* Gives one kind of copy an engine of its own. */
 static int part_engine(struct ts_emulate_program *program, uint32_t engine, uint32_t kind)
 {
 	struct ts_emulate_engine own = program->engines[engine];
@@ -731,7 +731,7 @@ static int edit_engines(struct edit *e)
 		if (!(program->engines[i].kinds & 1u << kind))
 			continue;
 		if (program->engines[i].kinds != 1u << kind) {
-			/* The loop reaches the new engine later. */
+			/* The new engine is the last of `engines`, so this loop visits it later. */
 			r = part_engine(program, i, kind);
 			continue;
 		}

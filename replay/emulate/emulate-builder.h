@@ -49,9 +49,9 @@ struct ts_emulate_builder {
 	/* Items before their place is known. `other` links the items of one call. */
 	struct ts_emulate_item *raws;
 	size_t n_raws, n_raws_allocated, n_opens;
-	uint64_t base_ns, end_ns; /* over all calls and operations */
+	uint64_t base_ns, end_ns; /* first start and latest end of all calls and operations */
 	uint64_t last_op_ns;
-	bool has_late_calls, has_late_ops; /* began before an earlier entry */
+	bool has_late_calls, has_late_ops; /* one began before an entry that was added earlier */
 	struct ts_emulate_waited *waits;
 	size_t n_waits, n_waits_allocated;
 	uint32_t *last_calls; /* one per queue; NONE */

@@ -15,8 +15,8 @@
 
 #define TICK_NS TS_EMULATE_TICK_NS
 /*
- * Maximum distance for "waited for": ready this long before the other's end, and begun this soon
- * after it.
+ * An operation counts as waiting for another one if it was ready at least NEAR_NS before the
+ * other's end, and began at most NEAR_NS after it.
  */
 #define NEAR_NS UINT64_C(5000)
 /* Number of such waits that prove a shared engine. */
@@ -104,7 +104,10 @@ struct device {
 	size_t n_engines, n_copies;
 };
 
-/* True if operations of two engines never ran at once, and one engine made the other wait. */
+/*
+ * True if two engines are one: their operations never ran at once, and operations of one waited for
+ * operations of the other.
+ */
 static bool is_one(const struct ts_emulate_program *program, const struct device *device,
 		   uint32_t a, uint32_t b)
 {
@@ -126,7 +129,7 @@ static bool is_one(const struct ts_emulate_program *program, const struct device
 		if (other->end_ns >
 		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
 			return false;
-		/* Here `lag_ns` still holds the end of what the operation stood behind. */
+		/* Here `lag_ns` still holds the end of the operation's predecessors. */
 		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
 		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
 			    item->start_ns <= other->end_ns + NEAR_NS;
@@ -216,7 +219,7 @@ static int list_copies(const struct ts_emulate_program *program, const struct of
 	return 0;
 }
 
-/* Counts the leading entries of the device. */
+/* Returns the number of leading entries that have the same device as the first one. */
 static size_t count_of(const struct of_device *all, size_t n, uint32_t device)
 {
 	size_t i = 0;

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define NONE TS_EMULATE_NONE
-/* Number of earlier nodes of a launch that are candidates for a node's dependency. */
+/* Number of earlier nodes of the same graph launch that may be a node's predecessor. */
 #define NODES_BACK 64u
 #define IS_TIED	   (1u << 31)
-/* Number of a thread's calls that are examined for the last call that was over. */
+/* Number of a thread's calls that over_before() examines. */
 #define MAX_LOOKS 256u
 
 /* ---- layout ---------------------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
 }
 
 /*
- * The dependencies of a graph node are not recorded. The node is assumed to stand behind two nodes
- * of its launch: the previous node of its stream, and the node that ended last before it began.
+ * A trace does not record the dependencies of graph nodes. So a node gets two predecessors of the
+ * same launch: the previous node of its stream, and the node that ended last before it began.
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {
@@ -131,7 +131,7 @@ static int compare_starts(const void *a, const void *b)
 	return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-/* For a trace that is out of order. */
+/* Sorts operations by start. Needed only if the trace has them in another order. */
 static int sort_ops(struct ts_emulate_program *program)
 {
 	uint64_t(*starts)[2] = calloc(program->n_ops + 1, sizeof(*starts));
@@ -240,7 +240,10 @@ static uint32_t over_before(const struct ts_emulate_program *program, const stru
 	return NONE;
 }
 
-/* Infers the start and the join of a thread: see emulate.h. */
+/*
+ * Infers which call of the session's first thread started the thread, and which one joined it: see
+ * emulate.h.
+ */
 static void join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
 			uint32_t thread)
 {
@@ -343,7 +346,10 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 
 	call->flags |= TS_EMULATE_CALL_SYNC;
 	if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) {
-		/* The item is found later, when the ends of all records are known. */
+		/*
+		 * ts_emulate_find_events() finds the item later, when the ends of all records are
+		 * known.
+		 */
 		call->wait = TS_EMULATE_WAIT_ITEM;
 		call->wait_of = waited->event;
 	} else if (waited->type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {

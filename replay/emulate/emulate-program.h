@@ -20,16 +20,17 @@ enum ts_emulate_item_kind {
 	TS_EMULATE_RECORD, /* an event record; like all points it takes no time */
 	TS_EMULATE_WAIT,   /* a stream's wait for an event */
 	TS_EMULATE_OPEN,   /* in the launch's stream, before the nodes of a graph */
-	TS_EMULATE_CLOSE,  /* in the launch's stream, behind them */
+	TS_EMULATE_CLOSE,  /* in the launch's stream, after the nodes of a graph */
 };
 
 #define TS_EMULATE_ITEM_PAGEABLE (1u << 0)
-#define TS_EMULATE_ITEM_NODE	 (1u << 1) /* graph node: stands only behind `other` and `inner` */
-#define TS_EMULATE_ITEM_ORPHAN	 (1u << 2) /* call unknown */
-#define TS_EMULATE_ITEM_ASYNC	 (1u << 3)
-#define TS_EMULATE_ITEM_BOUND	 (1u << 4) /* another operation held it up in the trace */
+/* graph node: its only predecessors are `other` and `inner` */
+#define TS_EMULATE_ITEM_NODE   (1u << 1)
+#define TS_EMULATE_ITEM_ORPHAN (1u << 2) /* call unknown */
+#define TS_EMULATE_ITEM_ASYNC  (1u << 3)
+#define TS_EMULATE_ITEM_BOUND  (1u << 4) /* another operation delayed it in the trace */
 #define TS_EMULATE_ITEM_LOOSE \
-	(1u << 5) /* began before some of the items that it stands behind ended */
+	(1u << 5) /* in the trace, began before all its predecessors had ended */
 
 #define TS_EMULATE_ITEM_TIED \
 	(1u << 6) /* began together with the previous operation; only while the program is made */
@@ -39,19 +40,24 @@ enum ts_emulate_item_kind {
 
 /* An entry of a stream. */
 struct ts_emulate_item {
-	/* Recorded. For points computed: the end of all items before them. */
+	/*
+	 * Times in the trace. For points, calibrate.c computes them: the end of all predecessors.
+	 */
 	uint64_t start_ns, end_ns;
 	uint64_t duration_ns;
-	uint64_t launch_ns; /* minimum from its call's start to its start */
-	uint64_t lag_ns;    /* from the end of what it stood behind to its start */
-	uint64_t engine_ns; /* from the release of its engine to its start */
+	uint64_t launch_ns; /* minimum time from its call's start to the item's start */
+	uint64_t lag_ns;    /* time from its predecessors' end to its start */
+	uint64_t engine_ns; /* time from the engine's release to the item's start */
 	uint64_t op_id;
 	uint64_t bytes; /* points: the event handle */
 	uint32_t call;
-	uint32_t stream; /* index, as is the next */
+	uint32_t stream; /* `stream` and `engine` are indices */
 	uint32_t engine;
-	uint32_t demand; /* units of the engine that it occupies */
-	/* WAIT: the record's item. CLOSE: its OPEN. Nodes: an item of the launch, OPEN or node. */
+	uint32_t demand; /* units of the engine that the item occupies */
+	/*
+	 * WAIT: the item of the event record. CLOSE: the OPEN of the same launch. Nodes: a
+	 * predecessor, OPEN or a node of the same launch.
+	 */
 	uint32_t other;
 	uint32_t inner; /* nodes: a second such item */
 	uint32_t name;
@@ -71,26 +77,29 @@ enum ts_emulate_wait_kind {
 #define TS_EMULATE_CALL_AWAITED (1u << 0) /* starts device work */
 #define TS_EMULATE_CALL_SYNC	(1u << 1) /* only waits */
 #define TS_EMULATE_CALL_PSEUDO	(1u << 2) /* issues items without a call; takes no time */
-#define TS_EMULATE_CALL_WAITED	(1u << 3) /* what it waits for was not over at its start */
+/* the items that it waits for had not ended at its start */
+#define TS_EMULATE_CALL_WAITED	(1u << 3)
 #define TS_EMULATE_CALL_SKIPPED (1u << 4) /* removed by an edit */
 #define TS_EMULATE_CALL_GUESSED (1u << 5) /* the wait is assumed, not recorded */
 #define TS_EMULATE_CALL_LOOSE \
-	(1u << 6) /* returned before some of the operations that it waits for ended */
+	(1u << 6) /* in the trace, returned before all the operations that it waits for had ended */
 
 struct ts_emulate_call {
 	uint64_t start_ns, end_ns; /* recorded */
 	/*
-	 * From the end of the thread's previous call. For the first call: from the program's start.
+	 * Time from the end of the thread's previous call to this call's start. For the first call:
+	 * from the program's start.
 	 */
 	uint64_t gap_ns;
-	uint64_t after_gap_ns; /* from the end of call `after` */
+	uint64_t after_gap_ns; /* time from the end of call `after` to this call's start */
 	uint64_t cost_ns;      /* minimum duration */
-	uint64_t wake_ns;      /* from the end of what it waited for to its return */
+	/* time from the end of the last item that it waited for to its return */
+	uint64_t wake_ns;
 	uint64_t op_id;
 	uint32_t thread; /* index */
-	uint32_t next;	 /* next call of its thread */
+	uint32_t next;	 /* next call of the same thread */
 	uint32_t first_item, n_items;
-	uint32_t after; /* a call of another thread that must be over */
+	uint32_t after; /* call of another thread that must end before this call starts; NONE */
 	uint32_t wait_of;
 	uint32_t name; /* domain << 16 | cbid */
 	uint8_t wait, flags;
@@ -99,7 +108,7 @@ struct ts_emulate_call {
 struct ts_emulate_queue {
 	uint32_t session, device, context_id, stream;
 	uint32_t context; /* index */
-	/* Next part of a stream that an edit split; NONE. */
+	/* If an edit split the stream: the next part. Otherwise NONE. */
 	uint32_t next_part;
 	int32_t priority; /* lower goes first on a full device */
 	struct ts_stream_kind kind;
@@ -134,7 +143,8 @@ struct ts_emulate_program {
 	size_t n_engines, n_engines_allocated;
 	uint32_t *by_start; /* operations by recorded start */
 	size_t n_ops;
-	uint64_t graph_cost_ns, launch_cost_ns; /* of a graph launch; of any other launch */
+	/* cost of a graph launch's call; of any other launch's call */
+	uint64_t graph_cost_ns, launch_cost_ns;
 	struct ts_emulate_doubts doubts;
 	int (*step)(void *data, uint64_t done, uint64_t all); /* from the options */
 	void *step_data;
@@ -182,8 +192,9 @@ static inline uint32_t ts_emulate_engine_of(uint32_t type, uint32_t copy_kind)
 #define TS_EMULATE_TICK_NS UINT64_C(1000)
 
 /*
- * If several threads make calls at once, the order of their items in a stream is not recorded. The
- * emulation does not wait for an item that the trace shows in the other order.
+ * True if `item` waits for `before`. If several threads make calls at once, the trace does not
+ * record the order of their items in a stream. So the emulation does not wait for an item that
+ * started later in the trace.
  */
 static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 					const struct ts_emulate_item *before)
@@ -192,9 +203,9 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
 }
 
 /*
- * Fills in the values that depend on the whole program, which read.c made of rows. Engines are
- * found in between, when `lag_ns` of each operation holds the end of what it stood behind. Return 0
- * or -ENOMEM.
+ * Compute the values that depend on the whole program, which read.c made of rows.
+ * ts_emulate_calibrate() calls ts_emulate_find_engines() when `lag_ns` of each operation still
+ * holds the end of its predecessors. Return 0 or -ENOMEM.
  */
 int ts_emulate_calibrate(struct ts_emulate_program *program);
 int ts_emulate_find_engines(struct ts_emulate_program *program);
@@ -211,8 +222,8 @@ int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_
 		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message);
 
 /*
- * Visits the items that `item` stands behind. `tails` holds the last item of each stream while
- * calls are made in order.
+ * Visits the predecessors of `item`: the items that must end before it starts. `tails` holds the
+ * last issued item of each stream; the caller issues the calls in order.
  */
 static inline __attribute__((always_inline)) void ts_emulate_visit(
 	const struct ts_emulate_program *program, const uint32_t *tails, uint32_t item,

@@ -46,7 +46,7 @@ struct ts_emulate_options {
 	bool has_stream, has_ops;
 	uint32_t stream;	    /* only operations of this stream */
 	uint64_t first_op, last_op; /* inclusive */
-	/* Absolute times, for the starts of calls. 0: no limit. */
+	/* Only calls that start between these absolute times. 0: no limit. */
 	uint64_t from_ns, to_ns;
 	/*
 	 * Reports progress after each TS_EMULATE_STEP rows or events; may be NULL. While reading,
@@ -66,9 +66,9 @@ struct ts_emulate_program;
 int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
 		    struct ts_emulate_program **ret_program);
 /*
- * Makes a program from rows of the caller, in the order of their start. Rows of other types have no
- * effect. `reader` provides devices; NULL: devices are unknown. After _finish() the builder can
- * only be freed.
+ * Makes a program from rows of the caller, in the order of their start. Rows of types that
+ * emulation does not use have no effect. `reader` provides devices; NULL: devices are unknown.
+ * After _finish() the builder can only be freed.
  */
 struct ts_emulate_builder;
 
@@ -87,12 +87,15 @@ TS_DEFINE_CLEANUP(struct ts_emulate_program *, ts_emulate_program_freep, ts_emul
 struct ts_emulate_doubts {
 	uint64_t n_ops;	  /* operations that run */
 	uint64_t n_calls; /* calls that run */
-	/* Operations without a call: they run behind the previous operation of their stream. */
+	/* Operations without a call: each waits only for the previous operation of its stream. */
 	uint64_t n_without_call;
 	uint64_t n_without_device; /* calls without their operation */
 	/* Waits for an event without a record: they wait for nothing. */
 	uint64_t n_without_record;
-	/* Operations that started before a dependency ended, or before their call. */
+	/*
+	 * Operations that started before their call, or before an operation ended on which they
+	 * depend.
+	 */
 	uint64_t n_before;
 	/* Calls that returned before the end of the operations that they seem to wait for. */
 	uint64_t n_not_waited;
@@ -100,7 +103,7 @@ struct ts_emulate_doubts {
 	uint64_t n_backwards;
 	/* Operations delayed for more than a millisecond without a known cause. */
 	uint64_t n_unexplained;
-	uint64_t n_joins; /* inferred thread starts and joins */
+	uint64_t n_joins; /* thread starts and joins that emulate-layout.c inferred */
 	bool is_damaged;  /* damaged blocks were left out */
 };
 
@@ -197,7 +200,7 @@ struct ts_emulate_engine {
 	uint32_t capacity;
 	uint64_t n_ops;
 	uint64_t busy_ns; /* time with at least one operation */
-	uint64_t used_ns; /* sum of duration times demand */
+	uint64_t used_ns; /* sum over operations of duration * demand */
 };
 
 struct ts_emulate_step {

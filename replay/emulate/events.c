@@ -17,14 +17,14 @@
 /* Number of recent records that a call may have waited for. */
 #define RECENT 64u
 
-/* How well a handle explains the calls with a number. */
+/* How well an event handle explains the return times of the calls with one event number. */
 struct tally {
 	uint64_t handle;
 	uint64_t n_calls;
 	uint64_t n_bad; /* calls that returned before the record's end */
 	/*
-	 * Sum over all calls of the delay from the record's end, or the call's start, to the
-	 * return.
+	 * Sum over all calls of the time from the record's end to the return; if the record ended
+	 * before the call, from the call's start.
 	 */
 	double later_ns;
 };
@@ -138,7 +138,10 @@ static int choose(struct matching *matching, struct ts_emulate_call *call)
 	return ts_state_map_set(&matching->best_by_number, session, call->wait_of, best);
 }
 
-/* The record that ended last before the call returned: used if the number gives no result. */
+/*
+ * Returns the record that ended last before the call returned. Used if no handle was found for the
+ * call's event number.
+ */
 static uint32_t last_over(const struct matching *matching, const struct ts_emulate_call *call)
 {
 	const struct ts_emulate_program *program = matching->program;
@@ -175,7 +178,7 @@ static int settle(struct matching *matching, struct ts_emulate_call *call)
 	return 0;
 }
 
-/* Visits calls in order, with the records made by then. */
+/* Visits calls in order; each call sees only the records of earlier calls. */
 static int walk(struct matching *matching, const uint32_t *calls, size_t n_calls,
 		int (*visit)(struct matching *, struct ts_emulate_call *))
 {

@@ -280,7 +280,10 @@ static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, u
 	return time_ns >= options->from_ns && (!options->to_ns || time_ns <= options->to_ns);
 }
 
-/* Calls that free memory wait until nothing uses it, though the vendor does not record a wait. */
+/*
+ * True for calls that free memory: they wait until no operation uses the memory, though the vendor
+ * does not record a wait.
+ */
 static bool is_free(uint32_t domain, uint32_t cbid)
 {
 	if (domain == TS_API_CUDA_RUNTIME)
@@ -331,7 +334,10 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 	return r ? r : add_call(builder, &call);
 }
 
-/* The items of a call are a list in order of arrival: first in `first_item`, last in `after`. */
+/*
+ * Appends an item to its call's list. While the program is made, `first_item` holds the first of
+ * the list and `after` the last.
+ */
 static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *raw)
 {
 	uint32_t at = (uint32_t)builder->n_raws;
@@ -512,8 +518,8 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 }
 
 /*
- * Feeds event records, waits for events, and graph launches. A launch's nodes come as operations;
- * this row gives its stream.
+ * Adds items for event records, waits for events, and graph launches. The nodes of a launch have
+ * rows of their own; this row gives the launch's stream.
  */
 static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint64_t op_id,
 		      uint32_t context, uint32_t stream, uint64_t handle, uint8_t kind)

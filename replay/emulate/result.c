@@ -108,9 +108,9 @@ struct walk {
 	const struct ts_emulate_run *run;
 	struct ts_emulate_result *result;
 	size_t n_allocated;
-	uint64_t time_ns;    /* the path behind this time is complete */
+	uint64_t time_ns;    /* the path from this time to the end is complete */
 	uint32_t item, call; /* current position: one of them, or none */
-	bool at_start;	     /* at the call's start, not its end */
+	bool at_start;	     /* true: at the call's start; false: at its end */
 };
 
 static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
@@ -170,7 +170,7 @@ static void go_to_item(struct walk *walk, uint32_t item)
 	walk->call = NONE;
 }
 
-/* From an item's end to what held it up. */
+/* Goes from an item's end to the item, call or engine that delayed it. */
 static int leave_item(struct walk *walk)
 {
 	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
@@ -195,7 +195,7 @@ static int leave_item(struct walk *walk)
 		    walk->run->items[its->by].end_ns);
 }
 
-/* From a call's end to its start, or to the item that it waited for. */
+/* Goes from a call's end to its start, or to the item that it waited for. */
 static int leave_call(struct walk *walk)
 {
 	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
@@ -210,7 +210,10 @@ static int leave_call(struct walk *walk)
 	return step(walk, NONE, at, TS_GRAPH_IN_CALL, its->start_ns);
 }
 
-/* From a call's start to the previous call. */
+/*
+ * Goes from a call's start to the end of the previous call of its thread, or of the call of another
+ * thread that started later work.
+ */
 static int leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];

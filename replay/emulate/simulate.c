@@ -8,8 +8,8 @@
  * an end releases the items behind it.
  *
  * The life of an operation:
- *   issued     its call puts it behind all unfinished items that must end first
- *   let go     all those items ended: let_go()
+ *   issued     its call counts its unfinished predecessors: items that must end first
+ *   let go     all predecessors ended: let_go()
  *   ready      its launch latency and its lag passed: EVENT_READY, ask_engine()
  *   queued     its engine has no room; wait_for_engine() orders by priority, then by arrival
  *   running    start(); an operation from the queue first waits for its engine delay: EVENT_START
@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define NONE TS_EMULATE_NONE
-/* In an edge: the target is a call, not an item. There are fewer items and calls than this. */
+/* Flag in an edge's `who`: it is a call, not an item. Indices of items and calls are smaller. */
 #define IS_CALL	  (UINT32_C(1) << 31)
 
 #define MAX_STUCK 64u
@@ -33,7 +33,7 @@
 /* Order of events at one instant. */
 enum event_kind {
 	EVENT_END = 0,
-	EVENT_START = 1, /* it has the engine already */
+	EVENT_START = 1, /* the operation occupies its engine already */
 	EVENT_READY = 2,
 	EVENT_CALL = 3,
 };
@@ -50,18 +50,19 @@ struct edge {
 
 enum thread_state {
 	THREAD_OVER = 0,
-	THREAD_ON_ITS_WAY, /* its next call is in the heap */
-	THREAD_IN_CALL,	   /* its call waits for items */
+	THREAD_ON_ITS_WAY, /* the start of its next call is an event in the heap */
+	THREAD_IN_CALL,	   /* its current call waits for items */
 	THREAD_HELD,	   /* its next call waits for another thread's call */
 };
 
 struct thread {
 	uint32_t state; /* enum thread_state */
 	uint32_t next_call;
-	uint32_t n_waits;   /* items that its call waits for */
-	uint32_t waited_by; /* the last of them; NONE */
+	uint32_t n_waits;   /* unfinished items that its current call waits for */
+	uint32_t waited_by; /* the last of these items to end; NONE */
 	uint64_t waited_ns; /* its end */
-	uint64_t own_ns;    /* earliest start of its next call by its own order */
+	/* earliest start of its next call, counted from the thread's previous call alone */
+	uint64_t own_ns;
 };
 
 struct engine {
@@ -77,16 +78,17 @@ struct simulation {
 	struct edge *edges;
 	uint32_t n_edges, free_edge;
 	size_t n_edges_allocated;
-	uint32_t *tails, *next_ready; /* per stream; per item, its engine's queue */
+	/* last item of each stream; for each item, the next one in its engine's queue */
+	uint32_t *tails, *next_ready;
 	struct thread *threads;
 	struct engine *engines;
-	uint32_t *points; /* points that nothing holds up */
+	uint32_t *points; /* points without unfinished predecessors */
 	size_t n_points, n_points_allocated;
 	uint64_t now_ns;
 	uint32_t waiting; /* the item or call being issued */
 	uint32_t n_waiting;
 	unsigned int n_stuck;
-	bool is_loose; /* stuck too often: unfinished items hold nothing up any more */
+	bool is_loose; /* stuck too often: items no longer wait for their predecessors */
 	int r;
 };
 
@@ -138,7 +140,7 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 	*list = at;
 }
 
-/* True if the trace shows that there was no wait for `before`. */
+/* True if the current item or call did not wait for `before` in the trace. */
 static inline bool was_otherwise(const struct simulation *s, uint32_t before)
 {
 	const struct ts_emulate_item *other = &s->program->items[before];
@@ -153,7 +155,7 @@ static inline bool was_otherwise(const struct simulation *s, uint32_t before)
 	       !ts_emulate_is_behind(&s->program->items[s->waiting], other);
 }
 
-/* The current item or call stands behind `before`. */
+/* Makes the current item or call wait for the end of `before`. */
 static inline void wait_for(void *user, uint32_t before)
 {
 	struct simulation *s = user;
@@ -264,7 +266,7 @@ static void leave_engine(struct simulation *s, uint32_t over)
 	}
 }
 
-/* Called when all items are over that the item stands behind. */
+/* Called when all predecessors of the item have ended. */
 static void let_go(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
@@ -483,8 +485,8 @@ static void happen(struct simulation *s, const struct event *event)
 }
 
 /*
- * Called if the heap is empty and all issued items wait: for an item that is never issued, or in a
- * cycle. Releases them.
+ * Releases the waiting items. Called if the heap is empty: each of them waits for an item that is
+ * never issued, or in a cycle.
  */
 static bool let_go_of_items(struct simulation *s)
 {
@@ -525,7 +527,10 @@ static bool let_go_of_threads(struct simulation *s)
 	return any;
 }
 
-/* Beyond MAX_STUCK times, nothing waits any more, so that this does not dominate the cost. */
+/*
+ * Continues a stuck simulation. After MAX_STUCK times, items no longer wait for predecessors, so
+ * that this search does not dominate the cost.
+ */
 static bool unstick(struct simulation *s)
 {
 	if (++s->n_stuck >= MAX_STUCK)

@@ -15,11 +15,12 @@ enum ts_emulate_by {
 };
 
 struct ts_emulate_run_item {
-	uint64_t over_ns; /* latest end so far of the items that it stands behind */
+	uint64_t over_ns; /* latest end so far of the item's predecessors */
 	uint64_t start_ns, end_ns;
-	uint32_t n_pending; /* unfinished items that it stands behind */
-	uint32_t behind;    /* list of edges to items behind it; 0: none */
-	/* An item or NONE. Set at issue, as is n_pending. */
+	uint32_t n_pending; /* predecessors that have not ended */
+	/* list of edges to the items and calls that wait for this item's end; 0: none */
+	uint32_t behind;
+	/* The item that by_kind refers to, or NONE. Set when the item is issued, like n_pending. */
 	uint32_t by;
 	uint8_t by_kind; /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
@@ -28,9 +29,9 @@ struct ts_emulate_run_item {
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
-	uint32_t behind;     /* list of edges to calls after it; 0: none */
-	uint32_t waited_for; /* the item that delayed its return; NONE */
-	uint32_t before;     /* previous call of its thread; NONE */
+	uint32_t behind;     /* list of edges to the calls whose `after` is this call; 0: none */
+	uint32_t waited_for; /* the item whose end delayed this call's return; NONE: no item did */
+	uint32_t before;     /* previous call of the same thread; NONE: this call is the first */
 	bool is_over, by_after;
 };
 
@@ -39,7 +40,7 @@ struct ts_emulate_busy {
 	uint64_t n_ops, busy_ns, used_ns, until_ns;
 };
 
-/* The latest end, and the latest start among those with that end. */
+/* The item or call with the latest end; among several, the one with the latest start. */
 struct ts_emulate_last {
 	uint64_t end_ns, start_ns;
 	uint32_t item, call; /* one of them, or both NONE */
@@ -58,7 +59,7 @@ struct ts_emulate_run {
 /* Returns 0 or -ENOMEM. */
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program);
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
-/* Fills in all of `run`. Returns 0, -ENOMEM or a value of `step`. */
+/* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
 /* Computes the figures without the path, then the path. Return 0 or -ENOMEM. */
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result);

@@ -38,7 +38,10 @@ static int record_copy(struct ts_check *check, const struct ts_row_operation *op
 	uint64_t rows = operation->height * operation->depth;
 	int r = 0;
 
-	/* Only one row, or rows without gaps: the content of gaps is unknown. */
+	/*
+	 * Reports the host's source only if it is one row, or rows without gaps: the capture has no
+	 * bytes of the gaps.
+	 */
 	if (from_host &&
 	    (rows == 1 || (operation->src_pitch == operation->bytes &&
 			   operation->src_slice == operation->bytes * operation->height)))

@@ -14,7 +14,7 @@ extern "C" {
 
 struct ts_exec_compiled_module {
 	uint32_t content; /* the image's content number in the program */
-	unsigned cc;	  /* compute capability that the code is for */
+	unsigned cc;	  /* compute capability for which the code was compiled */
 	struct ts_vgpu_module *code;
 };
 

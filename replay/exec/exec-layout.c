@@ -7,7 +7,10 @@
 
 #include "proto/abi/grow.h"
 
-/* Far from the usual addresses of processes and of device memory. */
+/*
+ * First address that ts_exec_layout_pick() tries: far from the usual addresses of processes and of
+ * device memory.
+ */
 #define PICK_FIRST (UINT64_C(1) << 40)
 #define PICK_END   (UINT64_C(1) << 46)
 #define PICK_ALIGN UINT64_C(4096)
@@ -60,7 +63,9 @@ void ts_exec_layout_deinit(struct ts_exec_layout *layout)
 	*layout = (struct ts_exec_layout){0};
 }
 
-/* Index of the first interval that ends after the address, or n. */
+/*
+ * Returns the index of the first interval that ends after the address, or the number of intervals.
+ */
 static size_t first_past(const struct ts_exec_layout *layout, uint64_t address)
 {
 	size_t low = 0, high = layout->n;

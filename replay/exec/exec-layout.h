@@ -28,7 +28,7 @@ bool ts_exec_layout_is_clear(const struct ts_exec_layout *layout, uint64_t start
  */
 uint64_t ts_exec_layout_pick(struct ts_exec_layout *layout, uint64_t bytes);
 
-/* The current allocations by address. */
+/* One of the current allocations, which are sorted by address. */
 struct ts_exec_allocation {
 	uint64_t start, bytes;
 	/* Real address, for executors that cannot place the allocation at its captured address. */
@@ -46,7 +46,9 @@ struct ts_exec_allocations {
 int ts_exec_allocations_add(struct ts_exec_allocations *allocations,
 			    const struct ts_exec_allocation *one);
 void ts_exec_allocations_remove(struct ts_exec_allocations *allocations, size_t i);
-/* Index of the allocation that contains all of [address, address + bytes), or SIZE_MAX. */
+/*
+ * Returns the index of the allocation that contains all of [address, address + bytes), or SIZE_MAX.
+ */
 size_t ts_exec_allocations_find(const struct ts_exec_allocations *allocations, uint64_t address,
 				uint64_t bytes);
 /* True if an allocation has a byte in [address, address + bytes). */

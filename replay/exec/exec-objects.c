@@ -18,7 +18,8 @@
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
 /*
- * Limit of searched contexts that asked for one variable. A program has one or two on each device.
+ * Limit of contexts, among those that asked for a variable's address, that the search examines. A
+ * program has one or two contexts on each device.
  */
 #define MAX_CONTEXTS 256u
 
@@ -168,7 +169,9 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 			       : NULL;
 	if (!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image))
 		return "longer than its captured bytes";
-	/* PTX text: ts_exec_program_content() adds a NUL. */
+	/*
+	 * The image is PTX text. It needs no check, because ts_exec_program_content() adds a NUL.
+	 */
 	return NULL;
 }
 
@@ -224,7 +227,7 @@ static void drop_repeats(struct ts_exec_variables *variables)
 }
 
 /*
- * Tracks the module of each handle through the operations, as a replay does, without running them.
+ * Visits all operations without running them. Tracks the module of each handle, as a replay does.
  */
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program)

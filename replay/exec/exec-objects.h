@@ -34,8 +34,8 @@ struct ts_exec_function {
 };
 
 /*
- * The captured address of a variable: the first answer in each context. Sorted by module, name and
- * order of the requests.
+ * The captured address of a variable in a context: the first one that the driver returned to the
+ * program. Sorted by module, name and order of the requests.
  */
 struct ts_exec_variable {
 	uint32_t module;
@@ -57,23 +57,24 @@ int ts_exec_refuse(const struct ts_exec_io *io, const char *format, ...)
 int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, size_t n_bytes,
 			uint32_t *ret_i);
 /*
- * Handles a module load without an image. The operation gives another handle to its parent's
- * module: a library's module in a context. Returns 0, -ENOMEM, or TS_EXEC_E_REFUSED.
+ * Handles a module load without an image: the operation adds a handle for the module of its parent
+ * handle. An example is the module of a library in one context. Returns 0, -ENOMEM, or
+ * TS_EXEC_E_REFUSED.
  */
 int ts_exec_module_again(struct ts_state_map *handles, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io);
 /*
- * Registers a function by its module and name. Without a name, the operation gives another handle
- * to its parent's function. Returns 0, -ENOMEM, -E2BIG, or TS_EXEC_E_REFUSED.
+ * Registers a function by its module and name. If the operation has no name, it adds a handle for
+ * the function of its parent handle. Returns 0, -ENOMEM, -E2BIG, or TS_EXEC_E_REFUSED.
  */
 int ts_exec_function(struct ts_exec_objects *functions, struct ts_state_map *handles,
 		     const struct ts_row_operation *operation, const struct ts_exec_io *io);
-/* A string of the trace; NULL if it is missing. */
+/* Returns a string of the trace; NULL if the trace lacks it. */
 const char *ts_exec_string(const struct ts_exec_program *program, uint32_t id);
 
 /*
- * Bytes from the first byte to the last of rows of `width` bytes. Returns false if the sizes are
- * invalid or overflow.
+ * Computes the number of bytes from the first byte of the first row to the last byte of the last
+ * row; a row has `width` bytes. Returns false if the sizes are invalid or overflow.
  */
 bool ts_exec_extent(const struct ts_row_operation *operation, uint64_t width, uint64_t depth,
 		    uint64_t pitch, uint64_t slice, uint64_t *ret_extent);
@@ -91,8 +92,8 @@ const char *ts_exec_image_check(const struct ts_exec_content *image);
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program);
 /*
- * The variable's captured address in the context (a value of TS_EXEC_HANDLE_CONTEXT). Returns 0 if
- * the program did not ask for it, or asked in more contexts than any program has.
+ * Returns the variable's captured address in a context (a value of TS_EXEC_HANDLE_CONTEXT). Returns
+ * 0 if the program did not ask for it, or asked in more contexts than any program has.
  */
 uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 				const struct ts_state_map *handles, uint32_t module,

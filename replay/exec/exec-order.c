@@ -14,8 +14,9 @@
  *	                      |
  *	host waits for some --> needed_for() --> do_waiting() runs these and their predecessors
  *
- * Each completed operation clears its bit in `behind` of the others. If it is no event record or
- * stream wait, it also decrements their `held`. If no slot is free, the least held one runs.
+ * Each completed operation clears its bit in `behind` of all queued operations. If it is no event
+ * record or stream wait, it also decrements their `held`. If no slot is free, the operation with
+ * the smallest `held` runs.
  */
 #include "replay/exec/exec-order.h"
 
@@ -59,7 +60,7 @@ static bool is_before(const struct ts_exec_waiting *one, const struct ts_exec_wa
 		ts_streams_are_tied(&one->kind, &other->kind));
 }
 
-/* Bit of the event's last record if it has not run yet, else 0. */
+/* Returns the bit of the event's last record if the record has not run yet, else 0. */
 static uint64_t record_of(const struct ts_exec_order *order, uint64_t event)
 {
 	uint32_t number = ts_state_map_find(&order->streams, LAST_RECORD, event);
@@ -90,8 +91,8 @@ static uint64_t of_object(const struct ts_exec_order *order, uint64_t object)
 }
 
 /*
- * Bits of the queued operations that precede a point of the stream. For the legacy default stream,
- * these include the operations of the context's blocking streams.
+ * Returns the bits of the queued operations that must complete before the stream can continue. For
+ * the legacy default stream, these include the operations of the context's blocking streams.
  */
 static uint64_t of_stream(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation, uint64_t handle)
@@ -117,7 +118,7 @@ bool ts_exec_order_drains(const struct ts_row_operation *operation)
 	       !(operation->flags & (TS_OPERATION_SYNC_EVENT | TS_OPERATION_SYNC_STREAM));
 }
 
-/* Bits of the operations that must complete before the host does this operation. */
+/* Returns the bits of the operations that must complete before the host does this operation. */
 static uint64_t needed_for(const struct ts_exec_order *order,
 			   const struct ts_row_operation *operation)
 {
@@ -146,7 +147,9 @@ static uint64_t needed_for(const struct ts_exec_order *order,
 	}
 }
 
-/* Adds all predecessors of the needed operations. */
+/*
+ * Returns the bits of the needed operations and of all operations that must complete before them.
+ */
 static uint64_t with_those_before(const struct ts_exec_order *order, uint64_t needed)
 {
 	uint64_t all = needed & order->is_waiting, more = all;
@@ -217,7 +220,8 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 		uint32_t i = least_held(order, order->is_waiting);
 
 		/*
-		 * At least one operation can always run: an operation waits only for earlier ones.
+		 * At least one operation can always run, because an operation waits only for
+		 * operations issued earlier.
 		 */
 		if (order->waiting[i].held) {
 			uint64_t among = with_those_before(order, needed);
@@ -232,7 +236,10 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 	return r;
 }
 
-/* Decides whether to hold the operation until some others complete or the host waits for it. */
+/*
+ * Takes a decision of the schedule: holds the operation until `held` others have completed, or
+ * until the host waits for it.
+ */
 static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 {
 	static const uint32_t counts[] = {1, 1, 2, 3, 4, 8, 16, UINT32_MAX};

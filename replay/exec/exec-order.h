@@ -13,17 +13,23 @@
 #include "replay/streams/streams.h"
 
 #define TS_EXEC_MAX_WAITING 64u
-#define TS_EXEC_MAX_SHARED \
-	1024u /* limit of ranges; for copies to others the host waits, as for pageable memory */
+/*
+ * limit of listed ranges; a copy to memory beyond the limit is treated like one to pageable memory:
+ * the host waits for it
+ */
+#define TS_EXEC_MAX_SHARED 1024u
 
 struct ts_exec_waiting {
 	const struct ts_row_operation *operation; /* NULL: free slot */
 	uint64_t number;			  /* position in call order */
-	uint64_t behind;	    /* bits of the operations that must complete first */
-	uint64_t held;		    /* number of other operations that must complete first */
-	struct ts_stream_name name; /* its context is the stream's, if known */
+	uint64_t behind; /* bits of the operations that must complete first */
+	/* number of other operations that must still complete before a held operation runs */
+	uint64_t held;
+	/* the operation's stream; `context` is the stream's context, if known */
+	struct ts_stream_name name;
 	struct ts_stream_kind kind;
-	struct ts_exec_decision *decision; /* the decision to hold it; NULL: not described */
+	/* the description of the decision to hold the operation; NULL: not described */
+	struct ts_exec_decision *decision;
 };
 
 struct ts_exec_order {
@@ -31,7 +37,7 @@ struct ts_exec_order {
 	int (*each)(void *userdata, const struct ts_row_operation *operation);
 	void *userdata;
 	struct ts_exec_waiting waiting[TS_EXEC_MAX_WAITING];
-	uint64_t is_waiting; /* bits of the used slots */
+	uint64_t is_waiting; /* bit i: slot i of `waiting` is used */
 	uint64_t n;
 	/*
 	 * Session 0: contexts of stream handles. Session 1: non-blocking streams. Session

@@ -92,7 +92,7 @@ void ts_exec_content_deinit(struct ts_exec_content *content)
 	*content = (struct ts_exec_content){0};
 }
 
-/* Appends a blob that is not a list. */
+/* Appends the bytes of a blob that is not a list of blobs. */
 static int append(const struct ts_exec_program *program, uint32_t number, size_t max_bytes,
 		  struct ts_exec_content *content)
 {

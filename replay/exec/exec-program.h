@@ -34,9 +34,13 @@ struct ts_exec_program {
 	struct ts_row_operation *operations; /* sequence numbers 1, 2, ... */
 	size_t n;
 	size_t n_unsupported; /* operations of kind TS_OPERATION_UNSUPPORTED */
-	bool ended;	      /* the last operation explains the capture's early end */
-	bool cut;	      /* later operations exist, but the one after the last is missing */
-	uint8_t *selected;    /* for each operation: is it selected; NULL: all are */
+	/*
+	 * the last operation is TS_OPERATION_END, which has the reason for the capture's early end
+	 */
+	bool ended;
+	/* the trace has later operations, but not the one that follows the last */
+	bool cut;
+	uint8_t *selected; /* for each operation: 1 if it is selected; NULL: all are selected */
 	size_t n_selected;
 	size_t end; /* number of operations up to the last selected one */
 };
@@ -55,7 +59,7 @@ struct ts_exec_query {
 	bool has_ops, has_stream, has_from, has_to;
 	uint64_t first_op, last_op; /* operation ids of calls, inclusive */
 	uint64_t from_ns, to_ns;    /* start times of the calls, inclusive */
-	uint32_t stream;	    /* the stream in which the call did work */
+	uint32_t stream;	    /* the stream in which the call's operations ran */
 };
 
 /*
@@ -71,13 +75,16 @@ static inline bool ts_exec_program_counts(const struct ts_exec_program *program,
 }
 
 /*
- * The allocation that contains an address when operation `sequence` runs, as far as the operations
- * show. Returns its ALLOC or VARIABLE operation, or NULL.
+ * Finds the allocation that contains an address when operation `sequence` runs, according to the
+ * captured allocations and frees. Returns its ALLOC or VARIABLE operation, or NULL.
  */
 const struct ts_row_operation *ts_exec_program_allocation(const struct ts_exec_program *program,
 							  uint64_t sequence, uint64_t address);
 
-/* A content. The caller owns the bytes between calls; zero-initialised is empty. */
+/*
+ * The bytes of a blob. The caller owns the buffer and may reuse it in further calls; all fields
+ * zero is an empty buffer.
+ */
 struct ts_exec_content {
 	uint8_t *bytes; /* followed by a NUL */
 	size_t n;
@@ -86,8 +93,8 @@ struct ts_exec_content {
 void ts_exec_content_deinit(struct ts_exec_content *content);
 
 /*
- * Reads the content of blob `number`, at most max_bytes. Number 0 means no content:
- * TS_EXEC_E_CONTENT.
+ * Reads blob `number` of at most max_bytes bytes. Returns TS_EXEC_E_CONTENT if `number` is 0, which
+ * means no blob.
  */
 int ts_exec_program_content(const struct ts_exec_program *program, uint32_t number,
 			    size_t max_bytes, struct ts_exec_content *content);

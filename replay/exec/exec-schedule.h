@@ -4,8 +4,8 @@
  * order. The order varies for unordered operations, resident blocks, warps, and lanes with
  * conflicting atomics (vgpu/ptx/schedule.h). Each choice is a decision. Decisions are numbered in
  * the order of their occurrence. A decision's value is either the default or a function of seed and
- * number. So any run can be repeated, and a run with fewer kept decisions is closer to the default
- * order.
+ * number. So any run can be repeated. A run that keeps only some of the decisions of a seed is
+ * closer to the default order.
  *
  * Operations run one after the other, host operations in captured order. A kernel that waits for
  * another operation while it runs never ends, so the replay stops at its time limit.
@@ -30,7 +30,10 @@ struct ts_exec_decision {
 	uint64_t number;
 	uint64_t sequence; /* the operation that ran or was held */
 	bool is_held;	   /* true: an operation was held; false: a choice inside a kernel */
-	/* If held: the first and the last of the later operations that ran before it. 0: none. */
+	/*
+	 * If an operation was held: the first and the last operation that ran before it although
+	 * they come after it in the capture. 0: none.
+	 */
 	uint64_t first_before, last_before;
 	struct ts_ptx_choice choice; /* without the kernel's name */
 };
@@ -38,10 +41,13 @@ struct ts_exec_decision {
 struct ts_exec_schedule {
 	uint64_t seed;
 	bool unordered_blocks;
-	/* The kept decisions, in ascending order; all others have the default value. */
+	/*
+	 * Decisions that are made by the seed, in ascending order; all other decisions have the
+	 * default value.
+	 */
 	const struct ts_exec_decisions *kept;
 	size_t n_kept;
-	/* Results of a run. A taken decision has another value than the default. */
+	/* Results of a run. A decision is taken if its value is not the default. */
 	uint64_t n_decisions, n_taken;
 	uint64_t last_taken;
 	uint64_t taken[TS_EXEC_MAX_TAKEN]; /* the first ones */
@@ -68,8 +74,8 @@ struct ts_exec_exploration {
 	uint64_t seed;
 	bool unordered_blocks;
 	/*
-	 * Decisions to keep in the only schedule. NULL: all; then smaller sets are tried if
-	 * the results differ.
+	 * Not NULL: run one schedule, which keeps only these decisions. NULL: keep all decisions;
+	 * if the results differ, search for fewer.
 	 */
 	const struct ts_exec_decisions *kept;
 	size_t n_kept;
@@ -78,21 +84,23 @@ struct ts_exec_exploration {
 
 struct ts_exec_explored {
 	uint32_t n_schedules;  /* schedules that ran */
-	uint32_t n_unfinished; /* of these: ended by their time limit */
+	uint32_t n_unfinished; /* number of these schedules that their time limit ended */
 	bool is_time_up;       /* some schedules did not run */
 	uint32_t n_replays;    /* total number of replays */
 	bool found;	       /* a result depends on the order */
 	uint64_t seed;
 	/*
-	 * The kept decisions. Without the last one, the results equal the default order's. If
-	 * `is_smallest` is false, the search stopped early, and fewer decisions may be enough.
+	 * The smallest set of decisions found. Without its last decision, the results equal those
+	 * of the default order. If `is_smallest` is false, the search stopped early, and fewer
+	 * decisions may be enough.
 	 */
 	struct ts_exec_decisions *kept;
 	size_t n_kept;
 	bool is_smallest;
 	struct ts_exec_decision decisions[TS_EXEC_MAX_DECISIONS];
 	uint32_t n_decisions;
-	struct ts_exec_difference difference; /* from the default order's results */
+	/* the first difference from the results of the default order */
+	struct ts_exec_difference difference;
 	/*
 	 * Report of the differing schedule. The schedule may be refused although the
 	 * default order was not.

@@ -31,7 +31,7 @@ struct ts_exec_io {
 	const struct ts_exec_content *content;
 	uint8_t *out; /* host buffer for the operation's output: rows without gaps */
 	size_t out_bytes;
-	char *text; /* TS_EXEC_TEXT_BYTES: one line, why it is refused */
+	char *text; /* buffer of TS_EXEC_TEXT_BYTES for one line: the reason for a refusal */
 	/* Set to CUDA's error if the operation is refused because a kernel faulted; may be NULL. */
 	int *fault;
 };
@@ -46,33 +46,41 @@ struct ts_exec_options {
 	/* Checks that receive all accesses (replay/check). Then n_threads is 1. NULL: none. */
 	struct ts_check *check;
 	/*
-	 * Called before every instruction of every kernel (replay/vgpu/ptx/debug.h). Operations
-	 * then run one after the other, and n_threads is 1. NULL: none.
+	 * The engine calls the debugger before every instruction of every kernel
+	 * (replay/vgpu/ptx/debug.h). Operations then run one after the other, and n_threads is 1.
+	 * NULL: none.
 	 */
 	const struct ts_ptx_debugger *debugger;
-	uint64_t device_bytes; /* limit of all devices' memory together; 0: as their models */
+	/* limit of the memory of all devices together; 0: that of their models */
+	uint64_t device_bytes;
 	/*
-	 * Called before each operation, with its selection; `operation` is NULL when a run begins.
-	 * NULL: none.
+	 * Called before each operation. `is_selected`: the operation is selected. When a run
+	 * begins, `operation` is NULL. May be NULL.
 	 */
 	void (*next)(void *userdata, const struct ts_row_operation *operation, bool counts);
 	void *next_userdata;
 	/*
 	 * Interval of check points, counted in selected operations that may write memory; 0: none.
-	 * At a check point, all memory that these operations may have written becomes a result. A
-	 * check point waits for all running work. With a schedule, operations run earlier or later.
-	 * Then the interval counts only operations for which the host waits for all work.
+	 * At a check point, the memory that these operations may have written is hashed into a
+	 * result. A check point waits for all running work. With a schedule, operations run earlier
+	 * or later. Then the interval counts only operations for which the host waits for all work.
 	 */
 	uint64_t points_every;
 	uint64_t time_ns; /* time limit of a replay; 0: none */
-	/* Limit of results kept until the capture's results come; 0: TS_EXEC_KEPT_BYTES. */
+	/*
+	 * Limit of bytes of copies' outputs that are kept until the operation with the captured
+	 * result comes; 0: TS_EXEC_KEPT_BYTES.
+	 */
 	uint64_t kept_bytes;
 	/*
 	 * End after this result, counted from 1, and keep its bytes. 0: end after the last
 	 * operation.
 	 */
 	uint64_t wanted;
-	/* Keeps the bytes of the result that differs here. NULL: none. */
+	/*
+	 * A difference between earlier runs: keep the bytes of the result in which it is. NULL:
+	 * none.
+	 */
 	const struct ts_exec_difference *kept;
 	/* Order of execution (exec-schedule.h); then n_threads is 1. NULL: as captured. */
 	struct ts_exec_schedule *schedule;
@@ -102,8 +110,9 @@ struct ts_executor {
 		    const volatile int *cancel, char *text, void **ret_state);
 	void (*free_)(void *state);
 	/*
-	 * By kind of operation. Returns 0, -errno, or TS_EXEC_E_REFUSED with io->text. NULL:
-	 * nothing to do on this executor. Output to the host is complete when the function returns.
+	 * The functions that do operations, by kind of operation. Each returns 0, -errno, or
+	 * TS_EXEC_E_REFUSED with io->text. NULL: the executor has nothing to do for this kind.
+	 * Output to the host is complete when the function returns.
 	 */
 	int (*operations[TS_OPERATION_COUNT])(void *state, const struct ts_row_operation *operation,
 					      const struct ts_exec_io *io);
@@ -124,11 +133,13 @@ struct ts_executor {
 				  uint64_t n_bytes),
 		      void *userdata);
 	/*
-	 * Pointer to n_bytes of device memory; NULL if no allocation contains them. No work may be
-	 * running.
+	 * Returns a pointer to n_bytes of device memory; NULL if no allocation contains them. No
+	 * work may be running.
 	 */
 	const uint8_t *(*bytes)(void *state, uint64_t address, uint64_t n_bytes);
-	/* Called at the end. NULL: no notes. */
+	/*
+	 * Called at the end of a run to collect the executor's notes. NULL: the executor has none.
+	 */
 	void (*report_notes)(void *state, struct ts_exec_notes *notes);
 };
 
@@ -146,9 +157,10 @@ bool ts_exec_cuda_is_left(void);
 
 /* Kind of a result. */
 enum ts_exec_result_kind {
-	TS_EXEC_RESULT_READ,  /* bytes that an operation wrote to the host */
-	TS_EXEC_RESULT_POINT, /* memory that an operation may have written, after it */
-	TS_EXEC_RESULT_END,   /* memory at the end */
+	TS_EXEC_RESULT_READ, /* bytes that an operation wrote to the host */
+	/* memory that an operation may have written, read after the operation */
+	TS_EXEC_RESULT_POINT,
+	TS_EXEC_RESULT_END, /* memory at the end */
 };
 
 /* The first difference between a replay and its reference. */
@@ -158,14 +170,14 @@ struct ts_exec_difference {
 	uint64_t sequence; /* the operation's sequence number; at the end: 0 */
 	uint64_t op_id;
 	/*
-	 * Address of the first differing byte: its source on the device, or its place in
-	 * memory.
+	 * Device address of the first differing byte. For an output to the host: the address from
+	 * which the byte was read.
 	 */
 	uint64_t address;
-	uint64_t offset;   /* offset of that byte in the output or in the allocation */
+	uint64_t offset;   /* offset of the differing byte in the output or in the allocation */
 	uint64_t bytes;	   /* size of the output or of the allocation */
 	uint32_t n_before; /* equal bytes before the differing one */
-	uint8_t before[8]; /* these bytes; the last one is the nearest */
+	uint8_t before[8]; /* those equal bytes; the last one is next to the differing byte */
 	uint32_t n;	   /* valid bytes in the next two arrays */
 	uint8_t expected[16];
 	uint8_t found_bytes[16];
@@ -175,14 +187,17 @@ struct ts_exec_difference {
 struct ts_exec_results {
 	struct ts_exec_result *results;
 	size_t n, capacity;
-	/* Bytes of one result: the first that differs from the run before, or the wanted one. */
+	/*
+	 * Bytes of one result: the first that differs from the earlier run, or the result number
+	 * `wanted`.
+	 */
 	uint8_t *bytes;
 	uint64_t n_bytes;
-	size_t number; /* number of that result, from 1; 0: none */
+	size_t number; /* number of the result whose bytes are kept, from 1; 0: none */
 };
 void ts_exec_results_deinit(struct ts_exec_results *results);
 
-/* A check point: all its results in one digest. */
+/* A check point: one digest of all results of the check point. */
 struct ts_exec_point {
 	uint64_t sequence;
 	uint64_t op_id;
@@ -200,12 +215,13 @@ struct ts_exec_report {
 	uint64_t n_launches, n_copies, n_fills;
 	uint64_t n_checks;	/* results compared with the capture's */
 	uint64_t n_unchecked;	/* results without a captured counterpart */
-	uint64_t n_unsupported; /* unsupported operations before the end of the run */
+	uint64_t n_unsupported; /* unsupported operations that the run passed */
 	uint64_t n_memory;	/* allocations at the end */
 	uint64_t elapsed_ns;
 	struct ts_exec_difference capture; /* from the capture */
-	struct ts_exec_difference first;   /* from the run given as `before` */
-	uint64_t refused;		   /* sequence number of the refused operation; 0: none */
+	/* the first difference from the results given as `before` */
+	struct ts_exec_difference first;
+	uint64_t refused; /* sequence number of the refused operation; 0: none */
 	uint64_t refused_op_id;
 	uint64_t launch_op_id;	       /* op_id of the last started launch; 0: none */
 	char text[TS_EXEC_TEXT_BYTES]; /* why it was refused */

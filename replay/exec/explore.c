@@ -8,9 +8,9 @@
  *	3. leave_out    drop decisions between these, in ever smaller parts
  *	4. describe     run once more and record the decisions and values
  *
- * The remaining decisions, with and without the last one, are the smallest pair of schedules found.
- * If there is a time limit, step 1 may use six eighths of the time. Steps 2 and 3 have the seventh
- * eighth, step 4 the last.
+ * The result is a pair of schedules: one with the remaining decisions, and one without the last of
+ * them. If there is a time limit, step 1 may use six eighths of the time. Steps 2 and 3 have the
+ * seventh eighth, step 4 the last.
  */
 #include "replay/exec/exec-schedule.h"
 
@@ -34,7 +34,8 @@ struct exploration {
 	struct ts_exec_compiled compiled;
 	uint32_t n_tries;
 	uint64_t begin_ns;
-	unsigned eighths; /* eighths of the time that the current step may use up */
+	/* number of eighths of the total time after which the current step must end */
+	unsigned eighths;
 };
 
 /* Remaining time; UINT64_MAX: no limit. */
@@ -49,7 +50,7 @@ static uint64_t left_ns(const struct exploration *all)
 	return now < until ? until - now : 0;
 }
 
-/* Runs the schedule with the given decisions. */
+/* Runs the program with the current seed, keeping only the given decisions. */
 static int run(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 	       struct ts_exec_results *results, struct ts_exec_report *report)
 {
@@ -103,8 +104,8 @@ static int tried(struct exploration *all, const struct ts_exec_decisions *kept, 
 }
 
 /*
- * Finds the first and the last needed decision. The results differ with all decisions between
- * these.
+ * Finds by bisection the last decision that is needed, then the first. The results differ if all
+ * decisions between these are kept.
  */
 static int find_stretch(struct exploration *all, struct ts_exec_decisions *stretch)
 {
@@ -134,7 +135,10 @@ static int find_stretch(struct exploration *all, struct ts_exec_decisions *stret
 	return r;
 }
 
-/* Drops parts of the list, ever smaller ones, as long as the results differ. */
+/*
+ * Drops parts of the list, first large ones and then smaller ones. A part stays dropped if the
+ * results still differ without it.
+ */
 static int leave_out(struct exploration *all, struct ts_exec_decisions *list, size_t *n)
 {
 	struct ts_exec_decisions *fewer = calloc(*n, sizeof(*fewer));

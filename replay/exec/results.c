@@ -21,7 +21,10 @@ static void keep_bytes(struct ts_exec_results *results, const uint8_t *bytes, ui
 {
 	uint8_t *copy = n <= TS_EXEC_KEPT_BYTES ? malloc(n ? n : 1) : NULL;
 
-	/* Without the bytes, only the place of the difference is unknown. */
+	/*
+	 * If memory is short, the comparison still works; only the place of the difference stays
+	 * unknown.
+	 */
 	if (!copy)
 		return;
 	if (n)

@@ -15,9 +15,9 @@ struct ts_exec_result {
 };
 
 /*
- * Adds a result and sets its hash. If it is the first that differs from `before`, sets *first and
- * keeps its bytes. Also keeps its bytes if the options request this. Returns 0, -ENOMEM, or -E2BIG
- * at TS_EXEC_MAX_RESULTS.
+ * Adds a result and sets its hash. If this result is the first that differs from `before`, sets
+ * *first and keeps the result's bytes. Also keeps the bytes if the options request this result.
+ * Returns 0, -ENOMEM, or -E2BIG at TS_EXEC_MAX_RESULTS.
  */
 int ts_exec_results_note(struct ts_exec_results *results, const struct ts_exec_results *before,
 			 const struct ts_exec_result *result, const uint8_t *bytes,
@@ -42,13 +42,16 @@ static inline uint64_t ts_exec_source_of(const struct ts_row_operation *operatio
 }
 
 /*
- * Sets the place of a difference from the bytes of both results. Does nothing if either has no
- * bytes.
+ * Sets the place of a difference from the bytes of the two results. Does nothing if one of them has
+ * no bytes.
  */
 void ts_exec_results_place(const struct ts_exec_program *program,
 			   const struct ts_exec_results *before, const struct ts_exec_results *now,
 			   struct ts_exec_difference *difference);
 
-/* Sets the offset of the first differing byte, and some bytes of each side from there on. */
+/*
+ * Sets the offset of the first differing byte, and copies some bytes of each result from this
+ * offset on.
+ */
 void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
 			      uint64_t n_expected, const uint8_t *found, uint64_t n_found);

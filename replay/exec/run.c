@@ -40,7 +40,7 @@ struct run {
 	struct ts_state_map kept_at; /* index by sequence number */
 	size_t n_kept, kept_capacity;
 	uint64_t kept_bytes;
-	uint64_t n_written; /* operations that count towards the next check point */
+	uint64_t n_written; /* operations so far that count towards the next check point */
 	uint64_t until_ns;  /* 0: no limit */
 	const volatile int *cancel;
 	const struct ts_row_operation *operation; /* the current operation */
@@ -229,8 +229,8 @@ static int do_operation(struct run *run, const struct ts_row_operation *operatio
 }
 
 /*
- * Each operation completes before the next begins. If an operation is refused, its findings are
- * still recorded.
+ * Runs an operation under the checks, and waits until it completes. If the executor refuses the
+ * operation, the findings so far are still recorded.
  */
 static int do_checked(struct run *run, const struct ts_row_operation *operation)
 {
@@ -410,7 +410,10 @@ static int run_in_order(struct run *run, struct ts_exec_order *order)
 	for (size_t i = 0; !r && i < program->n && !is_over(run); i++) {
 		const struct ts_row_operation *operation = &program->operations[i];
 
-		/* After the last selected operation, only results of selected copies matter. */
+		/*
+		 * After the last selected operation, only the captured results of selected copies
+		 * are still needed.
+		 */
 		if (i >= program->end &&
 		    !(ts_exec_program_counts(program, i) && operation->kind == TS_OPERATION_RESULT))
 			continue;

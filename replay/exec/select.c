@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Selects operations of a program, and finds the allocation at an address. replay/report calls it.
- * The trace's stream of a call comes from its device rows: operations have only stream handles, and
- * CUDA reuses handles.
+ * The stream of a call is taken from its device rows, because captured operations have only stream
+ * handles, and CUDA reuses handles.
  */
 #include "replay/exec/exec-program.h"
 
@@ -31,7 +31,7 @@ static int add(struct ids *ids, uint64_t id)
 	return 0;
 }
 
-/* Operation ids of the calls that did work in a stream, ascending. */
+/* Collects the operation ids of the calls whose operations ran in a stream, in ascending order. */
 static int calls_of(const struct ts_exec_program *program, uint32_t stream, struct ids *ids)
 {
 	const struct ts_sbt_cursor_options options = {

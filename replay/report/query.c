@@ -58,7 +58,10 @@ static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *momen
 	return ts_query_ns(query->reader, moment);
 }
 
-/* 0 is no limit. Nothing ends before the clock's first nanosecond, so a `to` of 0 becomes 1. */
+/*
+ * For the readers, 0 means no limit. A request for `to` = 0 becomes 1, because no row ends before
+ * the clock's first nanosecond.
+ */
 static int window(const struct query *query, const Ts__Rpc__Moment *from, const Ts__Rpc__Moment *to,
 		  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
@@ -69,7 +72,10 @@ static int window(const struct query *query, const Ts__Rpc__Moment *from, const 
 	return to && *ret_to_ns < *ret_from_ns ? TS_QUERY_E_WINDOW : 0;
 }
 
-/* Clock rows may lie before the trace's start, so only an explicit window excludes them. */
+/*
+ * Returns the start of a window. Clock rows may lie before the trace's start, so only an explicit
+ * `from` excludes them.
+ */
 static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
 {
 	return from && (from->ns || !from->from_start) ? from : NULL;
@@ -102,7 +108,9 @@ static bool is_outside(const struct query *query, uint64_t ns)
 {
 	struct ts_sbt_summary summary;
 
-	/* The end of an unfinished or truncated trace is unknown, so no instant is outside. */
+	/*
+	 * The end of an unfinished or truncated trace is unknown, so no instant counts as after it.
+	 */
 	if (ts_sbt_reader_state(query->reader) != TS_SBT_FINISHED ||
 	    ts_sbt_reader_summary(query->reader, 0, &summary))
 		return false;
@@ -381,7 +389,9 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 
 	if (!options->give || !options->no_memory)
 		return -EINVAL;
-	/* Query.body is a union of pointers, so query->state is the pointer of any body. */
+	/*
+	 * Query.body is a union of pointers, so query->state is NULL if any kind of body is NULL.
+	 */
 	if (!query->state)
 		return TS_QUERY_E_UNKNOWN;
 	r = run(&running, query);

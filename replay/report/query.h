@@ -2,8 +2,8 @@
 /*
  * Answers a question about an open trace. Question and answer are messages of
  * proto/rpc/tracesmith.proto: Query in, parts of Answer out. tsctl prints the parts; the daemon's
- * worker sends the parts to its clients. Both get the same parts in the same order.
- * tools/library/examples/state.c is an example.
+ * worker sends the parts to its clients. tsctl and the clients get the same parts in the same
+ * order. tools/library/examples/state.c is an example.
  *
  * Times are nanoseconds. In answers they are of CLOCK_MONOTONIC; ts_sbt_reader_origin_ns() is the
  * trace's start. A reader serves one thread at a time; queries on different readers run in
@@ -56,7 +56,8 @@ struct ts_query_options {
 	void (*no_memory)(void);
 	/* The fields below are for replays. Zero is the default of each field. */
 	/*
-	 * If any thread sets it to 1, the replay ends and reports its findings so far. May be NULL.
+	 * If any thread sets *cancel to 1, the replay ends and reports its findings so far. May be
+	 * NULL.
 	 */
 	const volatile int *cancel;
 	/* Reports the replay's progress: replay/report/replay/progress.h. May be NULL. */
@@ -84,7 +85,7 @@ struct ts_query_end {
 int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		 const struct ts_query_options *options, struct ts_query_end *ret_end);
 
-/* The moment as nanoseconds of CLOCK_MONOTONIC, at most UINT64_MAX. Cannot fail. */
+/* Returns the moment as nanoseconds of CLOCK_MONOTONIC, at most UINT64_MAX. Cannot fail. */
 uint64_t ts_query_ns(struct ts_sbt_reader *reader, const Ts__Rpc__Moment *moment);
 
 #define TS_QUERY_WHY_BYTES 400

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed together: the messages of one answer. Each program decides what happens
- * without memory: tsctl prints an error and exits; the daemon's worker ends, and the daemon reports
- * its end.
+ * Memory that is freed together: the messages of one answer. If memory is short, the pool calls the
+ * program's no_memory(): tsctl prints an error and exits; the daemon's worker exits, and the daemon
+ * reports this to the client.
  */
 #pragma once
 

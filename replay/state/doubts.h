@@ -17,14 +17,19 @@ extern "C" {
 
 /* Start with all fields zero. */
 struct ts_doubts {
-	uint64_t n_ops;	       /* operations that were added */
-	uint64_t n_no_call;    /* call not recorded, or call began after the device row */
-	uint64_t n_overlaps;   /* began before a dependency ended */
-	uint64_t n_backwards;  /* ended before the start; counted with length 0 */
-	uint64_t n_unknown;    /* dependencies incomplete, or kind of stream unknown */
-	uint64_t n_never;      /* end at or after TS_DOUBTS_NEVER_NS */
+	uint64_t n_ops; /* operations that were added */
+	/* operations whose call is not recorded, or whose call began after the device row */
+	uint64_t n_no_call;
+	uint64_t n_overlaps;  /* began before a dependency ended */
+	uint64_t n_backwards; /* operations that end before their start; counted with length 0 */
+	/* operations with incomplete dependencies, or whose stream is of unknown kind */
+	uint64_t n_unknown;
+	uint64_t n_never;      /* operations that end at or after TS_DOUBTS_NEVER_NS */
 	uint64_t n_unanswered; /* calls without device rows */
-	/* Calls that repeat the id of a recent call. The device row may belong to either call. */
+	/*
+	 * Calls that repeat the operation id of a recent call. A device row with this id may belong
+	 * to either call.
+	 */
 	uint64_t n_twice;
 };
 
@@ -42,11 +47,14 @@ static inline void ts_doubts_add(struct ts_doubts *doubts, const struct ts_state
 		doubts->n_backwards += ts_doubts_is_backwards(op);
 }
 
-/* Call it after the last row. */
+/* Adds the machine's own counts. Call it after the last row. */
 void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *machine);
-/* For a window: drops the counts of halves that lie outside of the window. */
+/*
+ * For a window: drops the counts of missing calls and missing device rows, because those may lie
+ * outside the window.
+ */
 void ts_doubts_cut(struct ts_doubts *doubts);
-/* True if a count is not 0. */
+/* True if at least one count is not 0. */
 bool ts_doubts_any(const struct ts_doubts *doubts);
 
 #ifdef __cplusplus

@@ -29,9 +29,12 @@ extern "C" {
 #define TS_MAX_CHECKPOINT_ROWS (1u << 20)
 
 enum ts_limit {
-	TS_E_STREAMS = 200, /* TS_MAX_STREAMS, summed over all sessions that are read */
+	TS_E_STREAMS = 200, /* TS_MAX_STREAMS, the limit on streams of all read sessions together */
 	TS_E_THREADS,	    /* TS_MAX_THREADS */
-	/* TS_MAX_LIVE: allocations, events, calls or operations that are alive at once */
+	/*
+	 * TS_MAX_LIVE, the limit on each of: live allocations, pending events, pending calls,
+	 * pending operations
+	 */
 	TS_E_LIVE,
 	TS_E_POOLS,	   /* TS_MAX_POOLS */
 	TS_E_GROUPS,	   /* TS_MAX_MEMORY_GROUPS */

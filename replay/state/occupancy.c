@@ -101,7 +101,10 @@ bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_ker
 		if (limits[i] < limits[limit])
 			limit = i;
 	fits = limits[limit];
-	/* The kernel did run. If no block fits, a recorded number is wrong. */
+	/*
+	 * The kernel ran, so at least one block fits. If the computation says otherwise, a recorded
+	 * number is wrong.
+	 */
 	if (!fits)
 		return false;
 	ret_occupancy->blocks = (uint32_t)fits;
@@ -162,7 +165,10 @@ void ts_occupancies_free(struct ts_occupancies *occupancies)
 	free(occupancies);
 }
 
-/* *ret_group is NULL if there are already TS_OCCUPANCY_MAX_SUMS groups. */
+/*
+ * Finds or adds the group of a kernel name. *ret_group is NULL if there are already
+ * TS_OCCUPANCY_MAX_SUMS groups.
+ */
 static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 		      struct group **ret_group)
 {

@@ -37,8 +37,8 @@ const char *ts_occupancy_limit_name(uint32_t limit);
 
 struct ts_occupancy {
 	/*
-	 * Resident warps divided by the maximum, per multiprocessor. With TS_OCCUPANCY_GRID, over
-	 * all multiprocessors.
+	 * Resident warps of a multiprocessor, divided by the maximum. With TS_OCCUPANCY_GRID: the
+	 * average over all multiprocessors of the device.
 	 */
 	double share;
 	double waves;	 /* blocks of the grid / blocks that fit on the device */
@@ -64,7 +64,8 @@ struct ts_occupancy_sum {
 	uint64_t known_count, known_ns; /* launches whose occupancy is known */
 	double share, waves;		/* weighted means over known launches */
 	double share_min, share_max;
-	double limit_ns[TS_OCCUPANCY_LIMITS]; /* weight of launches with each limit */
+	/* sum of the weights of the launches with each limit */
+	double limit_ns[TS_OCCUPANCY_LIMITS];
 };
 
 struct ts_occupancies {

@@ -10,8 +10,8 @@
 #include "replay/state/state.h"
 
 /*
- * A graph launch. More of its rows may follow until an operation issued behind the launch began, or
- * until a synchronization waited for it.
+ * A graph launch. More of its rows may follow. The last one has come when an operation issued after
+ * the launch in its stream begins, or when a synchronization has waited for the launch.
  */
 struct ts_state_launch {
 	uint64_t op_id;
@@ -54,14 +54,15 @@ struct ts_state_builder {
 	size_t n_ops_allocated, n_threads_allocated, n_allocations_allocated, n_events_allocated;
 	struct ts_state_launch *launches;
 	size_t n_launches, n_launches_allocated;
-	bool is_behind;	   /* the instant was passed; the next two fields are valid */
-	size_t n_reported; /* operations up to the last awaited one */
+	/* the reader has passed the instant; n_reported and is_due_known are valid */
+	bool is_behind;
+	size_t n_reported; /* number of operations up to the last one that was awaited */
 	bool is_due_known; /* due times of events are current */
 	struct ts_state_engines engines;
 
 	/*
-	 * Not NULL: the builder serves all instants at once and keeps no state for a single
-	 * instant. NULL: one instant.
+	 * Not NULL: the builder makes checkpoints, which serve all instants, and keeps no state for
+	 * a single instant. NULL: the builder serves one instant.
 	 */
 	struct ts_state_open *open;
 	/*
@@ -79,8 +80,8 @@ struct ts_state_builder {
 /* Returns a zeroed item at the end of a growing array, or NULL if memory is short. */
 void *ts_state_append(void *items, size_t *n, size_t *n_allocated, size_t bytes);
 /*
- * Add an operation or a host row from before the instant, as ts_state_builder_feed() does. Return
- * 0, -ENOMEM, TS_E_LIVE or TS_E_STREAMS.
+ * Add an operation or a host row that began before the instant, as ts_state_builder_feed() does.
+ * Return 0, -ENOMEM, TS_E_LIVE or TS_E_STREAMS.
  */
 int ts_state_builder_keep(struct ts_state_builder *builder, const struct ts_state_op *op);
 int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_row *row);
@@ -88,5 +89,5 @@ int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_
 int ts_state_builder_devices(struct ts_state_builder *builder, struct ts_sbt_reader *reader);
 /* Feeds rows until no further row can change the answer (TS_SBT_E_END) or a call fails. */
 int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor *cursor);
-/* Feeds a row for all instants. If `open` is set, use it instead of ts_state_builder_feed(). */
+/* Feeds a row to a builder whose `open` is set. Replaces ts_state_builder_feed() there. */
 int ts_state_builder_pass(struct ts_state_builder *builder, const struct ts_sbt_row *row);

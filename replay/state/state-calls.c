@@ -53,7 +53,7 @@ static int name_id(struct ts_state_calls *calls, uint64_t number, uint32_t sessi
 	return 0;
 }
 
-/* Makes a call findable by both of its ids. */
+/* Enters a call under its op_id and its nested_op_id. */
 static int name(struct ts_state_calls *calls, uint64_t number)
 {
 	const struct ts_call *call = ts_state_calls_at(calls, number);

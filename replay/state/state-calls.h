@@ -6,13 +6,13 @@
  *
  * The vendor counts ids as calls are entered, so the ids of pending calls are close together. The
  * lower bits of an id give its place without a hash. Ids of a malformed trace may collide there.
- * The first one keeps the place, and the others go to a map.
+ * The first call keeps the place in by_op, and the others go to the map `crowded`.
  */
 #pragma once
 
 #include "replay/state/state-map.h"
 
-/* Number of calls that stay although they are answered or expect no device row. */
+/* Number of recent calls that are kept although they have their device row or expect none. */
 #define TS_STATE_CALLS_LINGER 2048u
 
 struct ts_call {
@@ -26,7 +26,10 @@ struct ts_call {
 
 struct ts_state_calls {
 	struct ts_call *at; /* a ring, indexed by call number */
-	/* Twice as long as the ring: the lower half of a call number. The call may be gone. */
+	/*
+	 * The lower half of a call's number, by the lower bits of its op_id. Twice as long as the
+	 * ring. The call may be gone.
+	 */
 	uint32_t *by_op;
 	uint32_t n_slots;     /* of the ring; a power of two */
 	uint64_t first, next; /* call numbers, from 1 */
@@ -60,7 +63,10 @@ static inline bool ts_state_calls_has_id(const struct ts_call *call, uint32_t se
 	return (call->op_id == op_id || call->nested_op_id == op_id) && call->session == session;
 }
 
-/* The number of the call at a place in by_op; 0 if the place refers to no pending call. */
+/*
+ * Returns the number of the call to which a place in by_op refers; 0 if that call is no longer
+ * kept.
+ */
 static inline uint64_t ts_state_calls_at_place(const struct ts_state_calls *calls,
 					       const uint32_t *place)
 {
@@ -70,8 +76,8 @@ static inline uint64_t ts_state_calls_at_place(const struct ts_state_calls *call
 }
 
 /*
- * The number of the call with this id; 0 if there is none. If an id repeats, the last call is
- * returned.
+ * Returns the number of the call with this id; 0 if there is none. If an id repeats, the last call
+ * is returned.
  */
 static inline uint64_t ts_state_calls_find(const struct ts_state_calls *calls, uint32_t session,
 					   uint64_t op_id)

@@ -3,8 +3,9 @@
  * Computes the error bounds of times in a trace: see state-clocks.h. replay/report, compare/diff.c,
  * graph/state-graph.c and tsctl call it; it reads clock rows through sbt.
  *
- * The bound of a session's host times is the writer's. The bound of its device times adds the error
- * of the widest pair of vendor clock and host clock. Between two sessions the two bounds add up.
+ * The bound of a session's host times is the writer's. The bound of its device times adds the
+ * largest error of its pairs of vendor clock and host clock. Between two sessions the two bounds
+ * add up.
  */
 #include "replay/state/state-clocks.h"
 
@@ -18,7 +19,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
 }
 
-/* Finds the widest pair of each session. Session numbers count from 1. */
+/* Finds, for each session, the clock pair with the largest error. Session numbers count from 1. */
 static int read_pairs(struct ts_sbt_reader *reader, uint32_t session, uint64_t *widest, size_t n,
 		      bool *ret_damaged)
 {
@@ -57,7 +58,10 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
 	for (size_t i = 0; i < n; i++)
 		if (ts_sbt_reader_session_at(reader, i)->session >= n_numbers)
 			n_numbers = (size_t)ts_sbt_reader_session_at(reader, i)->session + 1;
-	/* Numbers count from 1 without gaps. A larger number is malformed and is ignored. */
+	/*
+	 * Sessions are numbered from 1 to n. A session with a larger number is malformed, and its
+	 * clock rows are ignored.
+	 */
 	n_numbers = n_numbers > n + 1 ? n + 1 : n_numbers;
 	widest = calloc(n_numbers, sizeof(*widest));
 	if (!widest)

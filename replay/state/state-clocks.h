@@ -14,15 +14,15 @@ extern "C" {
 #endif
 
 struct ts_clocks {
-	uint64_t host_ns; /* error of a host time, worst session */
+	uint64_t host_ns; /* error of a host time, in the session with the largest one */
 	/*
 	 * Error of a device time within its process. Larger than host_ns if the vendor's clock was
 	 * converted.
 	 */
 	uint64_t device_ns;
 	/*
-	 * If times of two sessions differ by more than this, their order is true. 0: one session
-	 * only.
+	 * If two times of different sessions differ by more than this, their order in the trace is
+	 * their true order. 0: one session only.
 	 */
 	uint64_t between_ns;
 	uint32_t n_sessions;

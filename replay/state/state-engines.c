@@ -26,8 +26,8 @@
 struct ts_state_engine_user {
 	uint64_t start_ns, end_ns;
 	/*
-	 * The operation that ran at the instant and that this one came after, and its start. 0:
-	 * none.
+	 * If this operation waited for the engine: the operation that ran at the instant and had to
+	 * end first, directly or through its successors. Its id and start; 0: none.
 	 */
 	uint64_t root_op_id, root_ns;
 	uint32_t session, type, device, copy_kind;
@@ -134,8 +134,8 @@ static int add_user(struct ts_state_engines *engines, const struct ts_state_engi
 }
 
 /*
- * Samples the free share just before `last` ends. If `last` is NULL, it samples before `user`
- * begins.
+ * Samples the device's free share just before `last` ends. If `last` is NULL, samples it just
+ * before `user` begins.
  */
 static void find_free_share(struct ts_state_engines *engines,
 			    const struct ts_state_engine_user *user,

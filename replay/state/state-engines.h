@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Infers whether a ready operation waited for an engine: a full device or a copy engine. A trace
- * does not record this wait. The inference has two conditions. Another operation had the engine at
- * the instant. The waiting operation began when that operation ended, or when the last of its
- * successors ended.
+ * does not record this wait. The inference has two conditions. First, another operation occupied
+ * the engine at the instant. Second, the waiting operation began when that operation ended, or when
+ * the last of its successors on the engine ended.
  *
  * Kernels share a device. A kernel waited only if occupancy shows that the device was full all the
  * time. If the occupancy is unknown, the device counts as full.
@@ -26,9 +26,13 @@ struct ts_state_engines {
 };
 
 struct ts_state_engine_found {
-	/* The operation that ran at the instant, and its start. 0: no wait for an engine. */
+	/*
+	 * The operation that occupied the engine at the instant, and its start. 0: the operation
+	 * does not wait for an engine.
+	 */
 	uint64_t op_id, since_ns;
-	bool is_unsure; /* a block had room, or users were lost: the wait is unsure */
+	/* the wait is unsure: the device had room for a block, or users were lost */
+	bool is_unsure;
 };
 
 void ts_state_engines_deinit(struct ts_state_engines *engines);

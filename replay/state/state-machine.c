@@ -22,8 +22,8 @@ struct ts_state_machine {
 	uint64_t n_ops;		   /* device rows so far */
 	struct ts_state_map early; /* device rows that came before their call */
 	/*
-	 * For checkpoints: numbers of awaited calls from before the window, and the number up to
-	 * which calls were searched for them.
+	 * For checkpoints: numbers of the awaited calls before the window, and the number of the
+	 * first call that find_overdue() has not examined.
 	 */
 	uint64_t *overdue, looked_to;
 	size_t n_overdue, n_overdue_allocated;
@@ -289,8 +289,9 @@ bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struc
 
 /*
  * A checkpoint stores no lingering calls. It stores only which of them are awaited, and the restore
- * reads the calls again from the trace. A time marks the start of that window. The window therefore
- * begins at a call whose predecessor began at a different time.
+ * reads the calls again from the trace. The checkpoint stores the time at which this window of
+ * calls starts. The window therefore begins with a call whose predecessor began at a different
+ * time.
  */
 static uint64_t find_window(const struct ts_state_calls *calls)
 {
@@ -334,8 +335,9 @@ static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 }
 
 /*
- * If one call is never answered, up to TS_STATE_MAX_CALLS calls queue behind it. The search covers
- * only the calls since the last search.
+ * Finds the awaited calls before the window. If one call is never answered, up to
+ * TS_STATE_MAX_CALLS later calls are kept. So each search examines only the calls since the last
+ * search.
  */
 static int find_overdue(struct ts_state_machine *machine, uint64_t window)
 {
@@ -375,8 +377,8 @@ void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pac
 		pack_call(pack, ts_state_calls_at(calls, machine->overdue[i]));
 	ts_state_order_pack(&machine->order, pack);
 	/*
-	 * ts_state_machine_resume() reads the rest after the calls were fed again. The rest holds
-	 * the lengths of runs, alternately of calls that are not awaited and calls that are.
+	 * ts_state_machine_resume() reads the following bytes after the calls were fed again. They
+	 * hold the lengths of runs of calls, alternately not awaited and awaited.
 	 */
 	ts_pack_u(pack, calls->next - window);
 	for (uint64_t n = window; n < calls->next; n++) {

@@ -38,30 +38,37 @@ enum ts_state_dependency_kind {
 };
 
 struct ts_state_dependency {
-	uint64_t op_id; /* the operation that was waited for, same session */
+	uint64_t op_id; /* id of the operation that this one waited for, in the same session */
 	/*
-	 * The machine's number. Several rows of that stream may share the id; this row ends last.
+	 * The machine's number of that operation. If several rows of its stream share the id, of
+	 * the row that ends last.
 	 */
 	uint64_t number;
 	uint64_t end_ns; /* end of the operation */
 	uint64_t event;	 /* BY_EVENT: the handle */
 	uint32_t kind;	 /* enum ts_state_dependency_kind */
-	uint32_t stream; /* stream in which it ran */
+	uint32_t stream; /* stream in which that operation ran */
 };
 
 /* Reasons why a statement about an operation may be wrong. */
 #define TS_STATE_UNSURE_CALL \
 	(1u                  \
 	 << 0) /* call not recorded, or it began after the device row: the issue time is unknown */
-#define TS_STATE_UNSURE_DEVICE	   (1u << 1) /* device row not recorded */
-#define TS_STATE_UNSURE_OVERLAP	   (1u << 2) /* began before a dependency ended */
-#define TS_STATE_UNSURE_STREAM	   (1u << 3) /* kind of its stream not recorded */
-#define TS_STATE_UNSURE_DEPENDENCY (1u << 4) /* more dependencies, or some not recorded */
-#define TS_STATE_UNSURE_GRAPH	   (1u << 5) /* graph node: order within not recorded */
+#define TS_STATE_UNSURE_DEVICE	(1u << 1) /* device row not recorded */
+#define TS_STATE_UNSURE_OVERLAP (1u << 2) /* began before a dependency ended */
+/* the kind of the operation's stream is not recorded */
+#define TS_STATE_UNSURE_STREAM (1u << 3)
+/* there are more dependencies, or some are not recorded */
+#define TS_STATE_UNSURE_DEPENDENCY (1u << 4)
+/* graph node: the order of the nodes is not recorded */
+#define TS_STATE_UNSURE_GRAPH (1u << 5)
 #define TS_STATE_UNSURE_ENGINE \
 	(1u << 6) /* only in a state (state.h): the wait for an engine is inferred */
 
-/* If there are more dependencies, the latest ends are kept, with UNSURE_DEPENDENCY. */
+/*
+ * If there are more dependencies, those with the latest ends are kept, and UNSURE_DEPENDENCY is
+ * set.
+ */
 #define TS_STATE_MAX_DEPENDENCIES 8u
 
 struct ts_state_op {
@@ -82,7 +89,7 @@ struct ts_state_op {
 	uint32_t type;
 	uint32_t thread; /* the calling thread; 0: unknown */
 	uint32_t stack;	 /* 0: unknown */
-	uint32_t device; /* this and the next two: TS_NO_DEVICE: unknown */
+	uint32_t device; /* `device`, `context` and `stream`: TS_NO_DEVICE if unknown */
 	uint32_t context;
 	uint32_t stream;
 	/* The machine's number of a session, context and stream, from 0. Not valid for type API. */
@@ -91,10 +98,10 @@ struct ts_state_op {
 	uint16_t domain, cbid; /* the called function */
 	bool may_begin_early;  /* its call allows an overlap with its predecessor */
 	/*
-	 * The call that made its stream, or a stream that it waited for, wait for the host. 0:
-	 * none. The end of that wait is not recorded (UNSURE_DEPENDENCY). The wait was over at
-	 * host_over_ns, because another operation behind it began then. UINT64_MAX: no operation
-	 * did.
+	 * The call that made the operation's stream, or a stream that it waited for, wait for the
+	 * host. 0: none. The end of that wait is not recorded (UNSURE_DEPENDENCY). The wait had
+	 * ended by host_over_ns, because another operation that waited for it began then.
+	 * UINT64_MAX: no such operation began.
 	 */
 	uint64_t host_op_id, host_over_ns;
 	uint32_t n_dependencies;

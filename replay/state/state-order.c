@@ -4,13 +4,15 @@
  * state-machine.c calls it; it uses replay/streams and state-map.h.
  *
  * Each stream keeps its last groups in the order in which they began, which is the order in which a
- * stream runs. A wait is kept until an operation stands behind it. When an operation begins, all
- * its dependencies have begun. So operation ids are enough to resolve a point of a stream.
+ * stream runs. A wait is kept until an operation is issued after it in the stream. When an
+ * operation begins, all its dependencies have begun. So operation ids are enough to resolve a point
+ * of a stream.
  *
  * The life of a marker, which is one version of an event:
  *   recorded   the map by event and the stream's list refer to it; it is a point of the stream
- *   waited     each wait for the event adds a reference until an operation stands behind the wait
- *   settled    an operation behind the record began; the dependencies are final and copied into it
+ *   waited     each wait for the event adds a reference until an operation is issued after the wait
+ *   settled    an operation issued after the record began; the record's dependencies are final,
+ *              and are copied into the marker
  *   free       the event has a newer record, and no wait refers to the marker
  */
 #include "replay/state/state-order.h"
@@ -24,14 +26,20 @@
 
 #define NONE TS_STATE_MAP_NONE
 
-/* Limit on waits of one stream that no operation stands behind. Beyond it the oldest is dropped. */
+/*
+ * Limit on waits of one stream without a later operation in the stream. Beyond the limit the oldest
+ * wait is dropped.
+ */
 #define MAX_WAITS 4096u
 /*
- * Limit on unsettled markers of one stream. Beyond it the oldest is settled with what is known, as
- * unsure.
+ * Limit on unsettled markers of one stream. Beyond the limit, the oldest marker is settled with the
+ * dependencies known so far, and is marked unsure.
  */
 #define MAX_UNSETTLED 4096u
-/* Limit on points visited for one operation, through waits for events that stand behind waits. */
+/*
+ * Limit on points visited for one operation: a wait leads to an event's record, before which there
+ * may be other waits.
+ */
 #define MAX_VISITS  4096u
 #define MAX_LOOKS   16384u /* waits, including waits for unknown events */
 #define MAX_DEPTH   16u
@@ -194,8 +202,8 @@ static void add_host(struct ts_state_order_found *found, uint64_t op_id, uint64_
 }
 
 /*
- * Adds the host waits before `op_id` that an operation already stands behind. Each operation behind
- * `op_id` waited for them too.
+ * Adds the stream's host waits before `op_id` after which an operation has begun. All operations
+ * after `op_id` in the stream waited for these host waits too.
  */
 static void find_passed(const struct ts_state_order_stream *stream, uint64_t op_id,
 			struct ts_state_order_found *found)
@@ -242,7 +250,8 @@ static void find_before(const struct ts_state_order_stream *stream, uint64_t op_
 struct visit {
 	struct ts_state_order *order;
 	/*
-	 * When an operation that stands behind all visited points began. UINT64_MAX: there is none.
+	 * Start of an operation that waited for all visited points. UINT64_MAX: no such operation
+	 * has begun.
 	 */
 	uint64_t began_ns;
 	unsigned int n_visits, n_looks, depth;
@@ -252,8 +261,8 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_state_order_found *found);
 
 /*
- * Adds a wait for the host. An operation behind it began at visit->began_ns, so the wait was over
- * then.
+ * Adds a wait for the host. The wait had ended at visit->began_ns, because an operation that waited
+ * for it began then.
  */
 static void visit_host(const struct visit *visit, uint64_t op_id, uint64_t *over_ns,
 		       struct ts_state_order_found *found)
@@ -311,8 +320,8 @@ static void find_waits(struct visit *visit, struct ts_state_order_stream *stream
 }
 
 /*
- * The last record or wait of the stream before `op_id`, if no operation stands behind it; otherwise
- * 0.
+ * Returns the last record or wait of the stream before `op_id`, if there is no operation between
+ * the two; otherwise 0.
  */
 static uint64_t last_point(const struct ts_state_order_stream *stream, uint64_t op_id)
 {
@@ -334,7 +343,7 @@ static uint64_t last_point(const struct ts_state_order_stream *stream, uint64_t 
 	return point;
 }
 
-/* Adds what a point of the legacy stream waits for in all other streams. */
+/* Adds the operations of all other blocking streams that a point of the legacy stream waits for. */
 static void find_blocking(struct visit *visit, const struct ts_state_order_context *context,
 			  uint64_t op_id, const struct ts_state_dependency *as,
 			  struct ts_state_order_found *found)
@@ -355,7 +364,7 @@ static void find_blocking(struct visit *visit, const struct ts_state_order_conte
 	}
 }
 
-/* Adds all that stands before the point `op_id` of a stream. */
+/* Adds all operations that must end before a stream reaches the point `op_id`. */
 static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_state_order_found *found)
 {
@@ -388,7 +397,7 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		find_blocking(visit, context, point, &legacy, found);
 }
 
-/* began_ns: as in struct visit. */
+/* Copies the dependencies of a marker into it. began_ns: as in struct visit. */
 static void settle(struct ts_state_order *order, struct ts_state_order_marker *marker,
 		   uint64_t began_ns)
 {
@@ -406,7 +415,10 @@ static void settle(struct ts_state_order *order, struct ts_state_order_marker *m
 	marker->is_settled = true;
 }
 
-/* When an operation behind a point began, the meaning of the point is final. */
+/*
+ * Settles the markers of a stream before a point. An operation after the point has begun, so their
+ * dependencies are final.
+ */
 static void settle_before(struct ts_state_order *order, struct ts_state_order_stream *stream,
 			  uint64_t op_id, uint64_t began_ns)
 {
@@ -473,7 +485,7 @@ int ts_state_order_record(struct ts_state_order *order, uint32_t session,
 	int r = new_marker(order, &index);
 
 	if (r == TS_SBT_E_LIMIT) {
-		/* From now on, waits for this event are marked as unsure. */
+		/* The event has no marker now, so later waits for it are marked as unsure. */
 		ts_state_map_remove(&order->marker_by_event, session, row->event);
 		put_marker(order, old);
 		return 0;
@@ -559,8 +571,8 @@ int ts_state_order_wait(struct ts_state_order *order, uint32_t session,
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /*
- * Puts the group `op_id` at the end of its stream. `number` is the row that ends at end_ns;
- * start_ns is when a row of that id began.
+ * Appends the group `op_id` to its stream, or updates the group if it is the last one. `number` is
+ * the operation that ends at end_ns; start_ns is the start of an operation of the group.
  */
 static void stand(struct ts_state_order *order, struct ts_state_order_stream *stream,
 		  uint64_t op_id, uint64_t number, uint64_t start_ns, uint64_t end_ns)
@@ -597,8 +609,8 @@ static void stand(struct ts_state_order *order, struct ts_state_order_stream *st
 }
 
 /*
- * Adds the previous group in the stream, whatever its id. If threads share a stream, ids may be out
- * of order.
+ * Adds the previous group in the stream, even if its id is higher. If threads share a stream, ids
+ * may be out of order.
  */
 static void find_previous(const struct ts_state_order_stream *stream, uint64_t op_id,
 			  struct ts_state_order_found *found)
@@ -691,7 +703,7 @@ int ts_state_order_launch(struct ts_state_order *order, uint32_t session,
 	if (r)
 		return r;
 	launch->stream = index;
-	/* The row comes when the call returns. Nodes may have begun before. */
+	/* The row of a graph launch comes when its call returns. Nodes may have begun before. */
 	if (!launch->end_ns)
 		return 0;
 	find_for_launch(order, launch, row->start_ns);
@@ -732,8 +744,8 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	op->unsure |= launch->unsure;
 	op->host_op_id = launch->host_op_id;
 	/*
-	 * A node before this one may have begun, which ended the launch's wait for the host. This
-	 * node's own start bounds the wait only for later nodes.
+	 * If an earlier node has begun, the launch's wait for the host had ended by then. This
+	 * node's own start is a bound only for later nodes.
 	 */
 	op->host_over_ns = launch->host_over_ns;
 	if (launch->host_op_id && op->start_ns < launch->host_over_ns)
@@ -808,7 +820,8 @@ int ts_state_order_op(struct ts_state_order *order, struct ts_state_op *op)
 		    !(op->may_begin_early && op->dependencies[i].kind == TS_STATE_BY_STREAM))
 			op->unsure |= TS_STATE_UNSURE_OVERLAP;
 		/*
-		 * If a dependency ends after the host's wait, the wait did not delay the operation.
+		 * If a dependency ends after the wait for the host, that wait did not delay the
+		 * operation.
 		 */
 		if (end_ns >= op->host_over_ns)
 			op->host_op_id = 0;

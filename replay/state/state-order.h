@@ -14,7 +14,7 @@
 /* The operations issued under one id: a single operation, or all nodes of one graph launch. */
 struct ts_state_order_group {
 	uint64_t op_id;
-	uint64_t number; /* the operation that ends last */
+	uint64_t number; /* number of the group's operation that ends last */
 	uint64_t end_ns; /* its end */
 };
 
@@ -25,7 +25,7 @@ struct ts_state_order_marker {
 	uint32_t stream; /* index; TS_STATE_MAP_NONE: unknown */
 	uint32_t n_refs;
 	uint32_t unsure;
-	uint32_t n_found; /* dependencies; valid once `is_settled` */
+	uint32_t n_found; /* number of dependencies; valid once `is_settled` */
 	bool is_settled;
 	uint64_t host_op_id, host_over_ns; /* as in struct ts_state_op; valid once settled */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
@@ -33,7 +33,10 @@ struct ts_state_order_marker {
 
 struct ts_state_order_wait {
 	uint64_t op_id;
-	/* For host waits: when an operation behind it began. UINT64_MAX: none did. */
+	/*
+	 * For host waits: start of an operation that waited for this wait. UINT64_MAX: no such
+	 * operation has begun.
+	 */
 	uint64_t over_ns;
 	/*
 	 * TS_STATE_MAP_NONE: its event was not recorded. TS_STATE_ORDER_HOST: a wait for the host.
@@ -41,7 +44,7 @@ struct ts_state_order_wait {
 	uint32_t marker;
 };
 
-/* A host wait that an operation stands behind. */
+/* A wait for the host, after which an operation has begun in the same stream. */
 struct ts_state_order_passed {
 	uint64_t op_id, over_ns;
 };
@@ -63,11 +66,11 @@ struct ts_state_order_stream {
 	struct ts_state_order_group history[TS_STATE_HISTORY];
 	uint64_t n_points; /* records and waits, in total; the last TS_STATE_HISTORY are kept */
 	uint64_t points[TS_STATE_HISTORY];
-	struct ts_state_order_wait *waits; /* no operation stands behind them yet */
+	struct ts_state_order_wait *waits; /* waits after which the stream has no operation yet */
 	size_t n_waits, n_waits_allocated;
 	uint64_t n_passed; /* in total; the last TS_STATE_ORDER_PASSED are kept */
 	struct ts_state_order_passed passed[TS_STATE_ORDER_PASSED];
-	uint32_t *markers; /* not settled: no operation behind them began */
+	uint32_t *markers; /* unsettled markers: no operation issued after the record has begun */
 	size_t n_markers, n_markers_allocated;
 };
 
@@ -77,12 +80,13 @@ struct ts_state_order_stream {
  */
 struct ts_state_order_launch {
 	uint64_t op_id;
-	uint64_t number; /* the begun node that ends last */
-	uint64_t end_ns; /* its end; 0: no node began */
+	uint64_t number; /* number of the node that ends last, among the nodes that have begun */
+	uint64_t end_ns; /* end of that node; 0: no node has begun */
 	uint32_t session;
-	uint32_t stream;  /* index; TS_STATE_MAP_NONE: not known yet */
-	bool is_homeless; /* never known: nodes count in their own streams */
-	bool has_found;	  /* the fields below are valid */
+	uint32_t stream; /* index; TS_STATE_MAP_NONE: not known yet */
+	/* the launch's stream will never be known: the nodes count in their own streams */
+	bool is_homeless;
+	bool has_found; /* the fields below are valid */
 	uint32_t n_found, unsure;
 	uint64_t host_op_id, host_over_ns; /* as in struct ts_state_op */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
@@ -126,8 +130,8 @@ struct ts_state_order_found {
 	uint32_t n;
 	uint32_t unsure; /* TS_STATE_UNSURE_* */
 	/*
-	 * The call that made it wait for the host. If there are several, the one with the latest
-	 * bound. 0: none.
+	 * The call that made the operation wait for the host. If there are several, the call whose
+	 * wait has the latest bound. 0: none.
 	 */
 	uint64_t host_op_id, host_over_ns;
 	struct ts_state_dependency *at; /* TS_STATE_MAX_DEPENDENCIES entries */
@@ -145,13 +149,16 @@ int ts_state_order_launch(struct ts_state_order *order, uint32_t session,
 			  const struct ts_row_graph_launch *row);
 /* Feeds an operation that ran: finds its dependencies, then appends it to its stream. */
 int ts_state_order_op(struct ts_state_order *order, struct ts_state_op *op);
-/* Finds the operations and the host wait before the event's last record. -1: not recorded. */
+/*
+ * Finds the operations and the host wait that precede the event's last record. Returns -1 if no
+ * record is known.
+ */
 int ts_state_order_event(struct ts_state_order *order, uint32_t session, uint64_t event,
 			 struct ts_state_order_found *found);
 
 /*
- * The stream in which others wait for the operation. A graph node belongs to its launch's stream.
- * TS_NO_DEVICE: unknown.
+ * Returns the stream in whose order the operation stands: for a graph node, the stream of its
+ * launch. TS_NO_DEVICE: unknown.
  */
 uint32_t ts_state_order_home(const struct ts_state_order *order, const struct ts_state_op *op);
 

@@ -262,7 +262,7 @@ static int feed_launch(struct ts_state_builder *builder, const struct ts_sbt_row
 {
 	struct ts_state_launch *launch;
 
-	/* Only the last launch of each stream matters. */
+	/* Keeps only the last launch of each stream. */
 	for (size_t i = 0; i < builder->n_launches; i++) {
 		launch = &builder->launches[i];
 		if (launch->session == row->session &&
@@ -319,7 +319,7 @@ static void pass_launches(struct ts_state_builder *builder, const struct ts_stat
 	}
 }
 
-/* True for a node of a launch that is still waited for. */
+/* True for a node of a launch whose further nodes the builder still expects. */
 static bool is_launched(const struct ts_state_builder *builder, const struct ts_state_op *op)
 {
 	for (size_t i = 0; i < builder->n_launches && op->unsure & TS_STATE_UNSURE_GRAPH; i++)
@@ -362,7 +362,7 @@ static void find_due(struct ts_state_builder *builder)
 	builder->is_due_known = true;
 }
 
-/* The event is not reached, or it is unknown whether it is. */
+/* True if the event is not reached, or if this is unknown. */
 static bool is_outstanding(const struct ts_state_event *event, uint64_t at_ns)
 {
 	return event->due_ns > at_ns || event->host_op_id;
@@ -420,8 +420,8 @@ static int take_engines(struct ts_state_builder *builder)
 }
 
 /*
- * Passes an operation that began after the instant. `current` is its entry if its call came before
- * the instant; otherwise NULL.
+ * Feeds an operation that began after the instant to the engines. `current` is its entry in the
+ * state if its call came before the instant; otherwise NULL.
  */
 static int pass_engine(struct ts_state_builder *builder, const struct ts_state_op *op,
 		       struct ts_state_current *current)
@@ -570,8 +570,8 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /*
- * The stream is the cause as long as it holds the operation. Otherwise the dependency that ends
- * last is the cause.
+ * Sets the phase and its cause. While an earlier operation of the same stream is unfinished, the
+ * stream is the cause. Otherwise it is the dependency that ends last.
  */
 static void classify(struct ts_state_current *current, uint64_t at_ns)
 {
@@ -635,7 +635,7 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
  */
 #define MAX_LOOKS (UINT64_C(1) << 26)
 
-/* True if the call returns only after the operation. */
+/* True if the call waits for the operation before it returns. */
 static bool is_waited_for(const struct ts_state_machine *machine,
 			  const struct ts_state_thread *thread, const struct ts_state_op *op)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a GPU at an instant: every operation whose call came and that is not over, every
- * thread in a call, every live allocation, and every event that is not reached.
+ * The state of a GPU at an instant: every operation whose call has begun and that has not ended,
+ * every thread in a call, every live allocation, and every event that is not reached.
  *
  * Phases of an operation, in order:
- *   dispatch_pending  called, and no recorded dependency holds it back: on its way to the device
+ *   dispatch_pending  called, and all its recorded dependencies have ended: on its way to the
+ *                     device
  *   queued            behind others in its stream
  *   waiting           first in its stream, held back by an event, the legacy default stream's rule,
  *                     the host or an engine; the engine is inferred from the operations around it
@@ -31,15 +32,15 @@ enum ts_state_phase {
 
 enum ts_state_cause {
 	TS_STATE_CAUSE_NONE = 0,
-	TS_STATE_CAUSE_STREAM = 1, /* an operation before it in its stream */
+	TS_STATE_CAUSE_STREAM = 1, /* an earlier operation in the same stream */
 	TS_STATE_CAUSE_EVENT = 2,
 	TS_STATE_CAUSE_LEGACY = 3, /* the legacy default stream's rule */
 	/*
-	 * Inferred (UNSURE_ENGINE): another operation had the engine. This one began when that
-	 * operation, or the last of its successors, ended.
+	 * Inferred (UNSURE_ENGINE): another operation occupied the engine. The waiting operation
+	 * began when that operation, or the last of its successors on the engine, ended.
 	 */
 	TS_STATE_CAUSE_ENGINE = 4,
-	/* A host function or a wait for a value in memory, within the stream. */
+	/* A host function or a wait for a value in memory, earlier in the same stream. */
 	TS_STATE_CAUSE_HOST = 5,
 };
 
@@ -51,11 +52,12 @@ struct ts_state_current {
 	uint64_t by_event; /* CAUSE_EVENT: the handle */
 	uint64_t since_ns; /* start of this phase with this cause */
 	/*
-	 * In any phase: the operation that ran at the instant and had the engine, directly or
-	 * through its successors, and its start. 0: none.
+	 * In any phase: the operation that occupied the engine at the instant, if this operation
+	 * waited for it or for its successors. Its id and start; 0: none.
 	 */
 	uint64_t engine_op_id, engine_ns;
-	bool is_engine_unsure; /* a block had room, or users were lost */
+	/* the wait for the engine is unsure: the device had room for a block, or users were lost */
+	bool is_engine_unsure;
 };
 
 struct ts_state_thread {
@@ -78,13 +80,20 @@ struct ts_state_event {
 	uint32_t session, stream;
 	uint64_t event; /* the handle */
 	uint64_t recorded_ns;
-	/* The operation before the event's record that ends last, or else host_op_id. */
+	/*
+	 * Among the operations before the event's record, the one that ends last; if there is none,
+	 * host_op_id.
+	 */
 	uint64_t by_op_id;
-	/* End of that operation. 0: all known operations were over, except for the host wait. */
+	/*
+	 * End of that operation. 0: all known operations before the record had ended; only the host
+	 * wait may remain.
+	 */
 	uint64_t due_ns;
 	/*
-	 * The call by which the event waits for the host, if no operation behind it had begun. The
-	 * trace does not record when the event is reached, so it may have been reached. 0: none.
+	 * The call by which the event waits for the host, if no operation that waits for this call
+	 * had begun. The trace does not record when the event is reached, so it may have been
+	 * reached. 0: none.
 	 */
 	uint64_t host_op_id;
 };
@@ -93,14 +102,15 @@ struct ts_state {
 	uint64_t at_ns;
 	struct ts_state_current *ops; /* running first; then session, device, ... */
 	size_t n_ops;
-	struct ts_state_thread *threads; /* in a call; by session, thread */
+	struct ts_state_thread *threads; /* threads that are in a call; by session, thread */
 	size_t n_threads;
 	struct ts_state_allocation *allocations; /* by session, address */
 	size_t n_allocations;
-	struct ts_state_event *events; /* recorded, not reached; by session, time */
+	/* events that are recorded and not reached; by session, time */
+	struct ts_state_event *events;
 	size_t n_events;
 	uint64_t n_rows; /* read */
-	/* Frees of unknown addresses before the instant. */
+	/* Number of frees of unknown addresses before the instant. */
 	uint64_t n_bad_frees;
 	bool is_checkpoint_bad; /* no checkpoint was usable: all rows were read */
 	bool is_damaged;	/* damaged blocks were left out */

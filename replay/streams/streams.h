@@ -52,7 +52,7 @@ struct ts_stream_name {
 	uint32_t context, thread;
 };
 
-/* The kind of a stream from its creating call: CUstream_flags. */
+/* Returns the kind of a stream from the flags of its creating call (CUstream_flags). */
 static inline struct ts_stream_kind ts_stream_created(uint64_t flags)
 {
 	return (struct ts_stream_kind){.is_known = true,
@@ -66,7 +66,7 @@ static inline bool ts_stream_is_implicit(uint64_t handle)
 	return handle <= TS_OPERATION_STREAM_PER_THREAD;
 }
 
-/* The kind of a stream without a recorded creating call, from its handle. */
+/* Returns the kind of a stream whose creating call is not recorded, from its handle. */
 static inline struct ts_stream_kind ts_stream_kind_of(uint64_t handle)
 {
 	return (struct ts_stream_kind){.is_known = ts_stream_is_implicit(handle),
@@ -84,13 +84,19 @@ static inline bool ts_stream_is_same(const struct ts_stream_name *one,
 	       (one->handle == TS_OPERATION_STREAM_LEGACY || one->thread == other->thread);
 }
 
-/* True if the legacy default stream of its context orders the stream's operations. */
+/*
+ * True if the stream's operations wait for the legacy default stream of the same context, and the
+ * legacy stream waits for them.
+ */
 static inline bool ts_stream_is_tied_to_legacy(const struct ts_stream_kind *kind)
 {
 	return !kind->is_legacy && !kind->is_non_blocking;
 }
 
-/* True if operations of one of two streams of a context wait for earlier ones of the other. */
+/*
+ * True if the legacy default stream's rule orders two streams of a context: the operations of each
+ * wait for earlier operations of the other.
+ */
 static inline bool ts_streams_are_tied(const struct ts_stream_kind *one,
 				       const struct ts_stream_kind *other)
 {
@@ -98,7 +104,10 @@ static inline bool ts_streams_are_tied(const struct ts_stream_kind *one,
 	       (other->is_legacy && ts_stream_is_tied_to_legacy(one));
 }
 
-/* True if a host's wait for a stream also waits for another stream of its context. */
+/*
+ * True if the host's wait for stream `waited` also waits for the stream `other` of the same
+ * context.
+ */
 static inline bool ts_stream_wait_covers(const struct ts_stream_kind *waited,
 					 const struct ts_stream_kind *other)
 {

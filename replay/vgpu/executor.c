@@ -248,7 +248,10 @@ static int compute(struct lane *lane, const struct ts_ptx_launch *launch,
 	}
 }
 
-/* A grid barrier uses driver memory that is zero at first except for its size. */
+/*
+ * Runs a cooperative launch. Its grid barrier uses driver memory that must be zero at first, except
+ * for the size.
+ */
 static int compute_cooperative(struct lane *lane, struct ts_ptx_launch *launch,
 			       struct ts_vgpu_kernel_work *work)
 {

@@ -17,7 +17,8 @@ struct ts_vgpu_reservation {
 	struct ts_vgpu_reservation *next;
 	uint64_t start, bytes;
 	void *space;
-	size_t space_bytes; /* with the extra bytes for alignment */
+	/* size of the second address range, including the extra bytes for alignment */
+	size_t space_bytes;
 	uint8_t *backing;
 };
 

@@ -10,7 +10,7 @@
 #include "proto/abi/grow.h"
 #include "replay/vgpu/vgpu-internal.h"
 
-/* Index of the first range that starts past the address. */
+/* Returns the index of the first range that starts after the address. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address)
 {
 	size_t low = 0, high = vgpu->n_ranges;

@@ -11,7 +11,10 @@
 
 const char ts_vgpu_placed;
 
-/* A placed range has the same offset within a page as its address, so its alignment is the same. */
+/*
+ * Returns the bytes that a placed range needs. Its host memory has the same offset within a page as
+ * its address, so both have the same alignment.
+ */
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range)
 {
 	return ts_vgpu_page_up(range->bytes + range->start % ts_vgpu_page_up(1));

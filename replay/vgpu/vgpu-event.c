@@ -83,7 +83,10 @@ int ts_vgpu_event_query(struct ts_vgpu_event *event)
 	return r;
 }
 
-/* A fault of the work before the record is also returned to the waiting thread. */
+/*
+ * Waits for a record of an event. If work before the record faulted, returns this fault to the
+ * waiting thread.
+ */
 static int wait_mark(const struct ts_vgpu_mark *mark)
 {
 	struct ts_vgpu_context *context = mark->stream->context;
@@ -138,7 +141,10 @@ uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event)
 	return event->version;
 }
 
-/* A stream has at most one entry. If all entries are used, the oldest one is replaced. */
+/*
+ * Notes that the stream waits for another stream's record. Each other stream has at most one entry;
+ * if all entries are used, the oldest one is replaced.
+ */
 static void note_behind(struct ts_vgpu_stream *stream, const struct ts_vgpu_mark *mark)
 {
 	unsigned at = 0;

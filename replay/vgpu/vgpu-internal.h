@@ -49,8 +49,11 @@ struct ts_vgpu_event {
 struct ts_vgpu_op {
 	struct ts_vgpu_op *next;
 	struct ts_vgpu_stream *stream;
-	uint64_t seq;	/* within its stream, from 1 */
-	uint64_t order; /* within its context, for the legacy default stream's rule */
+	uint64_t seq; /* within its stream, from 1 */
+	/*
+	 * number of the operation in its context's call order, for the legacy default stream's rule
+	 */
+	uint64_t order;
 	uint64_t ready_ns;
 	int priority; /* kernels; lower is more urgent */
 	bool reported_started;
@@ -215,7 +218,8 @@ struct ts_vgpu_device {
 	struct ts_vgpu_hole *holes;
 	struct ts_vgpu_pool *pools;
 
-	struct ts_vgpu_stream **heap; /* by ready_ns, then order of arrival */
+	/* heap of streams with queued operations, sorted by ready_ns, then by arrival */
+	struct ts_vgpu_stream **heap;
 	size_t n_heap, heap_capacity;
 	size_t n_streams; /* the heap has room for all of them */
 	struct ts_vgpu_stream *flight;
@@ -225,13 +229,15 @@ struct ts_vgpu_device {
 	bool host_started;
 	bool host_parked;
 	pthread_cond_t worker_cond;
-	uint64_t sleep_until_ns; /* when the leader wakes up by itself; 0: it is awake */
-	bool reporting;		 /* the leader is in the observer */
+	/* time at which the sleeping leader wakes up by itself; 0: the leader is awake */
+	uint64_t sleep_until_ns;
+	bool reporting; /* the leader is in the observer */
 
 	bool led; /* one of the workers is the leader */
 	/* number of the current lead; a worker that finds another number has lost the lead */
 	uint64_t lead;
-	uint64_t kernel_since_ns; /* since when the leader is inside the executor; 0: it is not */
+	/* time since which the leader runs a kernel inside the executor; 0: it runs none */
+	uint64_t kernel_since_ns;
 	bool has_deputy, deputy_asleep;
 	unsigned n_spare;
 	pthread_cond_t deputy_cond, spare_cond;
@@ -294,7 +300,7 @@ static inline void ts_vgpu_flush(struct ts_vgpu *vgpu)
 int ts_vgpu_cond_init(pthread_cond_t *cond);
 
 /* vgpu-context.c */
-/* The context's error as a call returns it. */
+/* Returns the context's error in the form in which a call returns it. */
 int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /*
@@ -309,7 +315,7 @@ uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
  */
 bool ts_vgpu_cost_has_capacity(const struct ts_vgpu_device *device, uint32_t n_sm,
 			       uint32_t n_concurrent, uint64_t at_ns);
-/* The first known end of a kernel after after_ns; UINT64_MAX: none is known. */
+/* Returns the first known end of a kernel after after_ns; UINT64_MAX: none is known. */
 uint64_t ts_vgpu_cost_next_end(const struct ts_vgpu_device *device, uint64_t after_ns);
 /* Starts a kernel that has room. Each start needs one matching end. */
 void ts_vgpu_cost_kernel_start(struct ts_vgpu_device *device, uint32_t n_sm, uint64_t start_ns);
@@ -345,7 +351,10 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
  * trim: returns all unused chunks to the device.
  */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
-/* NULL: out of memory; the block is unchanged. */
+/*
+ * Queues the return of a block to its pool. Returns NULL if memory is short; the block is then
+ * unchanged.
+ */
 struct ts_vgpu_release *ts_vgpu_pool_free_async(struct ts_vgpu_block *block, uint32_t stream_id,
 						uint64_t seq);
 void ts_vgpu_pool_released(struct ts_vgpu_release *release);
@@ -382,7 +391,8 @@ void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 /* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /*
- * Number of bytes from an address on that one operation may access, neighbouring mappings included.
+ * Returns the number of bytes, from an address on, that one operation may access. Adjacent mappings
+ * are included.
  */
 uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range,
 			     uint64_t address, uint32_t access);
@@ -411,7 +421,8 @@ static inline bool ts_vgpu_is_whole(uint64_t n)
 
 /* physical.c; all under the lock */
 /*
- * The backing bytes of an address range inside one reservation; NULL: no reservation contains it.
+ * Returns the backing bytes of an address range inside one reservation; NULL: no reservation
+ * contains the range.
  */
 uint8_t *ts_vgpu_reserved_at(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);
 /* True if the range overlaps a reservation. */
@@ -442,5 +453,8 @@ void ts_vgpu_work(struct ts_vgpu_device *device);
 int ts_vgpu_worker_start(struct ts_vgpu_device *device);
 int ts_vgpu_host_start(struct ts_vgpu_device *device);
 void ts_vgpu_worker_kick(struct ts_vgpu_device *device);
-/* The stream has a new head: computes when it can run, or what it waits for. */
+/*
+ * Called when a stream has a new head. Computes when the head can run, or the event or stream for
+ * which it waits.
+ */
 void ts_vgpu_head_update(struct ts_vgpu_stream *stream);

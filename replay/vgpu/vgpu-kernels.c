@@ -109,8 +109,8 @@ static struct ts_vgpu_stream *most_urgent(const struct ts_vgpu_kernels *kernels,
 }
 
 /*
- * The result changes only when a more urgent kernel becomes ready or a running kernel ends, so the
- * search visits these instants.
+ * Finds the kernel that starts next, and its start. The answer changes only when a more urgent
+ * kernel becomes ready or a running kernel ends, so the search visits these instants.
  */
 static void find(struct ts_vgpu_device *device, uint32_t n_concurrent)
 {

@@ -77,8 +77,7 @@ static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 	    mapped > device->space_bytes - device->used_bytes)
 		return TS_VGPU_E_OUT_OF_MEMORY;
 	/*
-	 * The device allocates whole units, so the rest of the first and the last unit is also
-	 * removed.
+	 * The device allocates whole units, so the first and the last unit are removed as a whole.
 	 */
 	r = ts_vgpu_holes_trim(device, range->start / TS_VGPU_ALIGN_BYTES * TS_VGPU_ALIGN_BYTES,
 			       (end + TS_VGPU_ALIGN_BYTES - 1) / TS_VGPU_ALIGN_BYTES *

@@ -24,7 +24,7 @@ enum ts_vgpu_module_error {
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
 	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile; the message has the error */
 	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address is invalid for it */
-	TS_VGPU_MODULE_E_NEWER,	    /* of a fatbin: its PTX is for newer devices only */
+	TS_VGPU_MODULE_E_NEWER,	    /* the image is a fatbin whose PTX is only for newer devices */
 };
 
 struct ts_vgpu_param {
@@ -98,8 +98,8 @@ int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresse
 void ts_vgpu_module_initial(const struct ts_vgpu_module *module, size_t i, uint8_t *bytes);
 
 /*
- * Parts of the module loader, public for their tests. Returns the PTX texts of an image;
- * ts_vgpu_texts_free() frees them.
+ * The functions below are parts of the module loader, public only for tests. ts_vgpu_image_texts()
+ * returns the PTX texts of an image; ts_vgpu_texts_free() frees them.
  */
 int ts_vgpu_image_texts(const void *image, unsigned cc, char ***ret_texts, size_t *ret_n,
 			char *message, size_t message_bytes);

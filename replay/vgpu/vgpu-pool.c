@@ -39,7 +39,10 @@ struct ts_vgpu_block {
 	 */
 	uint32_t stream_id;
 	uint64_t seq;
-	/* USED, FREED: the range that kernels access; NULL: it is gone. */
+	/*
+	 * For a block that is USED or FREED: the range that kernels access; NULL: the range no
+	 * longer exists.
+	 */
 	struct ts_vgpu_range *range;
 	/*
 	 * FREED: the block's own release. USED: the release of an earlier allocation at this place;
@@ -49,7 +52,7 @@ struct ts_vgpu_block {
 	/* Links of blocks with the same release, or of FREE blocks in pool->kept. */
 	struct ts_vgpu_block *more, **more_prev;
 	uint64_t asked_bytes; /* USED */
-	/* In the first and the last block of a run: the block at the other end. */
+	/* In the first block of a run: the run's last block. In the last block: the first one. */
 	struct ts_vgpu_block *end;
 	/* In the first block of a run: links of its shelf. */
 	struct ts_vgpu_block *beside, **beside_prev;

@@ -142,7 +142,8 @@ int ts_vgpu_stream_wait_seq(struct ts_vgpu_stream *stream, uint64_t seq)
 }
 
 /*
- * Number of the operation that must retire so that all work up to `order` is done; 0: it is done.
+ * Returns the number of the operation after whose end all work up to `order` is done; 0: this work
+ * is done already.
  */
 static uint64_t drain_target(const struct ts_vgpu_stream *stream, uint64_t order)
 {
@@ -276,7 +277,7 @@ void ts_vgpu_call_over(void)
 		struct timespec nap = {(time_t)((left_ns - SPIN_NS) / 1000000000),
 				       (long)((left_ns - SPIN_NS) % 1000000000)};
 
-		/* nanosleep() is not exact, so a busy wait covers the rest. */
+		/* nanosleep() is not exact, so the last SPIN_NS are a busy wait. */
 		if (left_ns > SPIN_NS)
 			nanosleep(&nap, NULL);
 	}

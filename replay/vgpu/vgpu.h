@@ -32,7 +32,7 @@ enum ts_vgpu_error {
 	/* not an address that the device may access, or past the end of an allocation */
 	TS_VGPU_E_ADDRESS,
 	TS_VGPU_E_OUT_OF_MEMORY, /* the device has too little free memory */
-	TS_VGPU_E_NOT_OWNER,	 /* not the start of an allocation of this kind */
+	TS_VGPU_E_NOT_OWNER,	 /* the address is not the start of an allocation of this kind */
 	TS_VGPU_E_REGISTERED,	 /* the host range is already registered */
 	TS_VGPU_E_FAULTED,	 /* the executor reported another error; see context_error */
 	TS_VGPU_E_NOT_RECORDED,	 /* the event has no record */
@@ -90,7 +90,7 @@ struct ts_vgpu_shape {
 	uint32_t insn_cycles;	  /* cycles between two instructions of one warp */
 	uint32_t tensor_flops_per_cycle; /* per multiprocessor */
 	/* 0 unless a spec sets them. */
-	uint64_t latency_ns; /* from the call that queues an operation to the earliest start */
+	uint64_t latency_ns; /* time from the call that queues an operation to its earliest start */
 	uint64_t call_ns;    /* host time of a call that queues operations */
 };
 
@@ -114,7 +114,7 @@ struct ts_vgpu_spec {
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
 		       size_t message_bytes);
 extern const char *const ts_vgpu_spec_help;
-/* The built-in shapes in order; NULL past the last one. */
+/* Returns built-in shape i; NULL after the last one. */
 const struct ts_vgpu_shape *ts_vgpu_shape_at(size_t i);
 
 struct ts_vgpu;
@@ -164,7 +164,7 @@ enum ts_vgpu_copy_kind {
  */
 struct ts_vgpu_kernel_run {
 	struct ts_vgpu_context *context;
-	const void *kernel; /* as passed to ts_vgpu_launch() */
+	const void *kernel; /* the kernel that was passed to ts_vgpu_launch() */
 	struct ts_vgpu_dim3 grid, block;
 	uint32_t shared_bytes;
 	const void *params;
@@ -201,8 +201,9 @@ struct ts_vgpu_done {
 	uint32_t device;
 	uint32_t context_uid;
 	uint32_t stream_id;
-	uint64_t tag;	  /* from the caller that queued it */
-	const void *user; /* from that caller: a kernel or an event */
+	uint64_t tag; /* number that the caller passed when it queued the operation */
+	/* pointer that the caller passed when it queued the operation: a kernel or an event */
+	const void *user;
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
 		struct {
@@ -263,11 +264,11 @@ bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
 /* True in the child of a process that had a machine when it called fork(). */
 bool ts_vgpu_forked(void);
 /*
- * NULL removes the observer. Returns when no worker is inside the old observer. Must not be called
- * from done().
+ * Sets the observer; NULL removes it. Returns when no worker is inside the old observer. Must not
+ * be called from done().
  */
 void ts_vgpu_set_observer(struct ts_vgpu *vgpu, const struct ts_vgpu_observer *observer);
-/* Must be called before the first launch. */
+/* Sets the executor of kernels. Must be called before the first launch. */
 void ts_vgpu_set_executor(struct ts_vgpu *vgpu, const struct ts_vgpu_executor *executor);
 uint64_t ts_vgpu_now_ns(void);
 
@@ -286,7 +287,7 @@ void ts_vgpu_context_free(struct ts_vgpu_context *context);
 struct ts_vgpu_device *ts_vgpu_context_device(const struct ts_vgpu_context *context);
 uint32_t ts_vgpu_context_uid(const struct ts_vgpu_context *context);
 struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context);
-/* The error that the executor reported, or 0. */
+/* Returns the error that the executor reported, or 0. */
 int ts_vgpu_context_error(const struct ts_vgpu_context *context);
 /*
  * Sets the peer devices whose memory the context's kernels may access, one bit per device index.
@@ -339,10 +340,10 @@ int ts_vgpu_event_query(struct ts_vgpu_event *event);
 int ts_vgpu_event_synchronize(struct ts_vgpu_event *event);
 /* Returns the time of the latest record, TS_VGPU_E_NOT_RECORDED or TS_VGPU_E_NOT_READY. */
 int ts_vgpu_event_time(struct ts_vgpu_event *event, uint64_t *ret_ns);
-/* Number of records so far. */
+/* Returns how often the event was recorded. */
 uint64_t ts_vgpu_event_version(const struct ts_vgpu_event *event);
 /*
- * The stream waits for the record that is the latest at the time of this call. An event without a
+ * Makes the stream wait for the event's latest record at the time of this call. An event without a
  * record causes no wait.
  */
 int ts_vgpu_stream_wait(struct ts_vgpu_stream *stream, struct ts_vgpu_event *event, uint64_t tag);
@@ -406,7 +407,7 @@ struct ts_vgpu_range {
 	uint32_t device;		 /* index */
 	struct ts_vgpu_context *context; /* that allocated it */
 	uint64_t id;			 /* unique in the process */
-	uint32_t flags;			 /* from the caller that allocated it */
+	uint32_t flags;			 /* flags that the caller of the allocation passed */
 	void *host;			 /* host address; NULL: device memory */
 	uint8_t *backing;		 /* bytes at start, for the device's own use */
 	const void *user;
@@ -494,7 +495,7 @@ struct ts_vgpu_pool_use {
 	uint64_t reserved_bytes, reserved_high_bytes;
 	uint64_t used_bytes, used_high_bytes; /* as requested */
 };
-/* Both policies are enabled at first. Returns -ENOMEM on failure. */
+/* Makes a pool with the policies follow_events and opportunistic enabled. Returns 0 or -ENOMEM. */
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
@@ -535,7 +536,10 @@ void ts_vgpu_pool_forget_high(struct ts_vgpu_pool *pool, bool reserved);
  */
 int ts_vgpu_reserve(struct ts_vgpu *vgpu, size_t bytes, size_t align, uint64_t wanted,
 		    uint64_t *ret_address);
-/* TS_VGPU_E_NOT_OWNER: not a reservation of that size, or it still holds a mapping. */
+/*
+ * Releases a reservation. TS_VGPU_E_NOT_OWNER: there is no reservation of that size at the address,
+ * or it still has a mapping.
+ */
 int ts_vgpu_unreserve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
 /*
  * Creates zeroed memory of a device. The caller owns the first reference; each mapping holds its
@@ -570,7 +574,10 @@ void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers,
  */
 int ts_vgpu_resolve(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, void **ret_backing);
 
-/* The part of the cost model that an occupancy query returns. */
+/*
+ * Returns the number of blocks that fit on a multiprocessor, for occupancy queries. Part of the
+ * cost model.
+ */
 uint32_t ts_vgpu_blocks_per_sm(const struct ts_vgpu_shape *shape, uint32_t threads_per_block,
 			       uint32_t shared_bytes, uint32_t regs_per_thread);
 

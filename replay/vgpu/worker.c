@@ -128,7 +128,10 @@ void ts_vgpu_head_update(struct ts_vgpu_stream *stream)
 		pthread_cond_signal(&device->worker_cond);
 }
 
-/* The head has run: moves it into flight and updates the streams that waited for it. */
+/*
+ * Called when a stream's head has run: moves the head to the operations in flight, and updates the
+ * streams that waited for it.
+ */
 static void finish(struct ts_vgpu_stream *stream, struct ts_vgpu_op *op)
 {
 	struct ts_vgpu_context *context = stream->context;
@@ -483,7 +486,10 @@ static bool retire_some(struct ts_vgpu_device *device, uint64_t now)
 	return n_ended;
 }
 
-/* If priorities exist, another kernel may overtake, so a kernel is decided on only at its time. */
+/*
+ * Returns how far before its start an operation may run. If streams have priorities, another kernel
+ * may overtake, so a kernel is chosen only at its start.
+ */
 static uint64_t lookahead_ns(const struct ts_vgpu_device *device, const struct ts_vgpu_op *op)
 {
 	return op->done.kind == TS_VGPU_OP_KERNEL && device->has_priorities ? 0 : LOOKAHEAD_NS;
@@ -504,8 +510,9 @@ static bool can_dispatch(const struct ts_vgpu_device *device, uint64_t now)
 }
 
 /*
- * Runs the operation that is first in model time, if it is due; false: none is due. An operation
- * that becomes ready up to a kernel's start may precede that kernel, so it runs first.
+ * Runs the operation that is first in model time, if its time has come. Returns false if no
+ * operation is due. An operation that becomes ready up to a kernel's start may precede that kernel,
+ * so it runs first.
  */
 static bool step(struct ts_vgpu_device *device, uint64_t now)
 {
@@ -536,8 +543,8 @@ static uint64_t wake_time(struct ts_vgpu_device *device, uint64_t now, unsigned 
 		uint64_t at = op->ready_ns;
 
 		/*
-		 * At least half a lookahead, so that a chain of short operations does not need one
-		 * wake-up each.
+		 * Sleep for at least half of LOOKAHEAD_NS, so that a chain of short operations does
+		 * not cause one wake-up for each of them.
 		 */
 		if (op->done.kind != TS_VGPU_OP_HOST)
 			at = ts_vgpu_max(at - LOOKAHEAD_NS, now + LOOKAHEAD_NS / 2);
@@ -773,7 +780,10 @@ int ts_vgpu_worker_start(struct ts_vgpu_device *device)
 {
 	int r = device->n_workers || device->vgpu->without_workers ? 0 : worker_add(device);
 
-	/* Only an executor needs the second worker, but it needs the worker at once. */
+	/*
+	 * A second worker is needed only if kernels have an executor. Start it now, because the
+	 * first kernel needs it at once.
+	 */
 	return r || device->n_workers != 1 ? r : worker_add(device);
 }
 

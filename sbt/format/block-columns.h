@@ -21,7 +21,7 @@ struct ts_block_columns {
 	struct {
 		const uint16_t *index; /* item of each row; NULL: no such column */
 		const uint8_t *items;  /* NULL: no column is indexed by it */
-		uint16_t offset;       /* of the run in the row */
+		uint16_t offset;       /* offset of the run in the row */
 		uint16_t n_bytes;
 	} runs[TS_PLAN_RUNS];
 	/* A row with the values that all rows share, and zeros elsewhere. */

@@ -141,7 +141,7 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 /*
  * Encodes a list of values of any length, such as strings: `lengths` holds u32, `bytes` the bytes
  * of all values. If there are values, the block is appended to `out` and both buffers are emptied.
- * The caller fills in the rest of the header.
+ * The caller fills in the other fields of the header.
  */
 int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		    struct ts_buffer *lengths, struct ts_buffer *bytes, struct ts_buffer *out);
@@ -185,7 +185,8 @@ struct ts_builder {
 	struct ts_plan plan;
 	uint8_t *staged;
 	uint8_t *columns[TS_ROW_MAX_COLUMNS]; /* of columns in no run */
-	bool seen[TS_ROW_MAX_COLUMNS]; /* has a value that is not zero; columns in no run only */
+	/* true if the column has a value that is not zero; only for columns that are in no run */
+	bool seen[TS_ROW_MAX_COLUMNS];
 	struct ts_dictionary dictionaries[TS_PLAN_RUNS]; /* of the runs */
 	uint16_t *indices[TS_PLAN_RUNS];
 	struct ts_choice choices[TS_ROW_MAX_COLUMNS];
@@ -342,9 +343,9 @@ const char *ts_block_next_column(const struct ts_sbt_block_header *header, const
 				 uint64_t *pos);
 
 /*
- * For lists: decodes column `id`, which must be unsigned and have this width, to an array. The
- * caller frees *ret_values. A missing column has no values. Returns 0, -ENOMEM, or TS_SBT_E_CORRUPT
- * with *ret_why.
+ * Decodes column `id` of a list block to an array. The column must be unsigned and have this width.
+ * The caller frees *ret_values. A missing column has no values. Returns 0, -ENOMEM, or
+ * TS_SBT_E_CORRUPT with *ret_why.
  */
 int ts_block_list(const struct ts_sbt_block_header *header, const uint8_t *raw, uint16_t id,
 		  uint16_t width, void **ret_values, uint32_t *ret_n_values, const char **ret_why);

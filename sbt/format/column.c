@@ -16,7 +16,7 @@
 /* Numbers that are split into planes at a time. */
 #define SOME_ROWS 256u
 
-/* One or two stores serve most differences; the loop serves the rest. */
+/* Most differences need one or two bytes; the loop stores longer ones. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	if (value < 0x80) {

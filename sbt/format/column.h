@@ -78,7 +78,7 @@ unsigned ts_planes_choose(const uint64_t *numbers, uint32_t n, bool *ret_is_cent
  */
 int ts_planes_put(struct ts_planes *planes, const uint64_t *numbers, uint32_t n);
 
-/* The most exceptions that a column of n_values may have. */
+/* Returns the maximum number of exceptions that a column of n_values may have. */
 static inline uint32_t ts_planes_max_exceptions(uint32_t n_values)
 {
 	return n_values / 16;

@@ -17,9 +17,9 @@ struct ts_plan_run {
 };
 
 /*
- * Both runs are stored in dictionaries. The place is a sequence of rows: a thread or a stream. The
- * site is what repeats there: a call from the same stack, or a kernel launched with the same
- * configuration.
+ * Both runs are stored in dictionaries. A place is a thread or a stream, which has a sequence of
+ * rows. A site is a group of values that repeats in this sequence: a call from the same stack, or a
+ * kernel launched with the same configuration.
  */
 enum ts_plan_run_kind {
 	TS_PLAN_PLACE = 0,

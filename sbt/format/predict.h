@@ -10,7 +10,10 @@
 
 #include "sbt/format/column.h"
 
-/* How a column is predicted. `key` and `context` hold one index per row; NULL: all are 0. */
+/*
+ * The prediction of a column. `key` and `context` have one index for each row; NULL: all indices
+ * are 0.
+ */
 struct ts_prediction {
 	enum ts_sbt_predictor predictor;
 	unsigned trend;

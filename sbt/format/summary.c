@@ -559,8 +559,8 @@ static void add_rows(const struct ts_summary_source *source, struct ts_block_sum
 }
 
 /*
- * For keys that are stored per item: finds the sum of each item once. Returns false if there are
- * too many keys.
+ * Sums a column whose keys are stored per dictionary item: searches the sum of each item only once.
+ * Returns false if there are too many keys.
  */
 static bool add_by_item(struct adding *adding, int run)
 {

@@ -132,8 +132,8 @@ static inline void ts_summaries_trim(struct ts_summaries *summaries)
 }
 
 /*
- * The row schema of a kind, and the kind of a block type. ts_summary_kind_of() returns -1 if the
- * type is not a summary.
+ * Return the row schema of a kind of summary, and the kind of a block type. ts_summary_kind_of()
+ * returns -1 if the type is not a summary.
  */
 const struct ts_row_schema *ts_summary_schema(int kind);
 int ts_summary_kind_of(unsigned type);
@@ -197,7 +197,7 @@ int ts_summaries_encode(struct ts_summaries *summaries, struct ts_encoder *encod
  */
 uint32_t ts_summary_group(int kind, const uint8_t *rows, uint32_t n_rows, uint32_t at);
 
-/* Checksum of such a group of rows, without the block number. */
+/* Returns the checksum of a group of summary rows, without the block number. */
 uint32_t ts_summary_checksum(int kind, const uint8_t *rows, uint32_t n_rows);
 
 /* Returns the block number in a summary row of any kind. */

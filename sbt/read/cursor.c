@@ -21,7 +21,8 @@
 #define MAX_BATCH_ROWS 256u
 #define MAX_OPEN_BYTES (128ull * 1024 * 1024) /* if ts_sbt_cursor_limit() was not called */
 #define BATCHES_SHARE  4u		      /* batches may take one part in 4 of the limit */
-#define MAX_STREAMS    (16u * 1024) /* their structs and smallest batches are always held */
+/* limit of open streams, because each holds a struct and at least the smallest batch */
+#define MAX_STREAMS (16u * 1024)
 
 /*
  * Memory that a stream can free. Columns are freed first, because they are needed only after the

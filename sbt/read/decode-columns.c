@@ -25,7 +25,11 @@ struct entry {
 	const uint8_t *bytes;
 	uint64_t *values; /* decoded values of an 8-byte column */
 	bool present;
-	bool is_base; /* of another column: decoded to an array, whatever its encoding */
+	/*
+	 * the column is the base of another column: it is decoded to an array, whatever its
+	 * encoding
+	 */
+	bool is_base;
 };
 
 struct decoding {
@@ -149,9 +153,17 @@ static bool is_index_there(const struct decoding *d, uint16_t id)
 	return !id || (run >= 0 && d->indices[run].present);
 }
 
+/* Returns true if the column is predicted from the last values of another column. */
+static bool is_last_of(const struct entry *entry, const struct entry *base)
+{
+	return is_stored_as_residuals(entry) && entry->header.predictor == TS_SBT_LAST &&
+	       entry->header.base == base->header.id;
+}
+
 /*
  * Checks that the base of a prediction is decoded before the column. The base is the column itself
- * or an earlier one; a start may also be predicted from the ends of earlier rows.
+ * or an earlier one; a start may also be predicted from the ends of earlier rows, if these are not
+ * predicted from the starts of earlier rows.
  */
 static int check_prediction(struct decoding *d, unsigned c)
 {
@@ -175,8 +187,8 @@ static int check_prediction(struct decoding *d, unsigned c)
 	if (indexed || base < 0 || !d->entries[base].present ||
 	    d->entries[base].header.width != 8 ||
 	    d->entries[base].header.flags & TS_SBT_COLUMN_INDEXED ||
-	    ((unsigned)base >= c &&
-	     !(header->predictor == TS_SBT_LAST && c == 0 && base == 1 && d->schema->has_end)))
+	    ((unsigned)base >= c && !(is_last_of(entry, &d->entries[1]) && c == 0 &&
+				      d->schema->has_end && !is_last_of(&d->entries[1], entry))))
 		return bad(d, entry, "an invalid base of its prediction");
 	d->entries[base].is_base = true;
 	return 0;

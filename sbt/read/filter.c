@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selects the blocks that may hold the rows of a query: by the headers of the blocks, and by
- * summaries for rows of one stream, one thread or given operations. A block without a summary may
- * hold any row. cursor.c, totals.c and copy-window.c call it.
+ * Selects the blocks that may hold the rows of a query. Block headers decide for every query. For a
+ * query about one stream, one thread or given operations, the summaries of the blocks decide too. A
+ * block without a summary may hold any row. cursor.c, totals.c and copy-window.c call it.
  */
 
 #include "sbt/read/filter.h"

@@ -49,8 +49,8 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 			 uint8_t **ret_chosen);
 
 /*
- * As ts_sbt_cursor_new(), but reads only the blocks whose byte in `among` is not 0. NULL: all
- * blocks.
+ * Like ts_sbt_cursor_new(), but the cursor reads only the blocks whose byte in `among` is not 0. If
+ * `among` is NULL, it reads all blocks.
  */
 int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 			    const struct ts_sbt_cursor_options *options, const uint8_t *among,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the next whole block after damage. verify.c continues there, to report all damage and not
- * only the first. repair.c distinguishes a torn end, which no whole block follows, from damage in
- * the middle. A file may consist of headers that each claim the rest of the file, so a search has a
- * budget of bytes.
+ * only the first. repair.c distinguishes a torn end, after which no whole block comes, from damage
+ * in the middle. Each header of a malformed file may claim a block up to the file's end, so a
+ * search has a budget of bytes.
  */
 
 #include "sbt/read/reader-internal.h"

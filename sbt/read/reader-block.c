@@ -13,7 +13,8 @@
 
 #include "sbt/read/reader-internal.h"
 
-#define DECODE_ROWS 512u /* at a time: the columns of these rows fit the cache */
+/* rows that are decoded at a time: their columns fit into the CPU's cache */
+#define DECODE_ROWS 512u
 
 int ts_sbt_reader_fail(struct ts_sbt_reader *reader, int code, uint64_t off, const char *format,
 		       ...)

@@ -183,7 +183,10 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 	return 0;
 }
 
-/* The row is untrusted: it must lie where it claims to lie, behind the carried blocks. */
+/*
+ * Reads the `part` row. The row is untrusted: its block must be where the row claims it is, after
+ * the carried blocks.
+ */
 static int take_part(struct ts_sbt_reader *reader, size_t i)
 {
 	ts_cleanup(ts_freep) struct ts_row_part *rows = NULL;

@@ -81,12 +81,12 @@ struct ts_sbt_reader {
 	 */
 	uint8_t uuid[16]; /* UUID of this file */
 	struct ts_row_part part;
-	size_t part_block; /* block of the `part` row; 0: none */
+	size_t part_block; /* number of the block with the `part` row; 0: none */
 	int *before;
 	size_t n_before;
 	/*
-	 * By file (the file's number in an offset): positions of the file's blocks in the
-	 * list.
+	 * For each file of the recording (by the file's number in an offset): positions of the
+	 * file's blocks in the list of all blocks.
 	 */
 	uint64_t **numbers;
 
@@ -174,7 +174,7 @@ int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  struct ts_block_columns **ret_columns);
 
-/* As ts_sbt_reader_decode(), for a block whose rows have this schema. */
+/* Like ts_sbt_reader_decode(), for a block whose rows have the given schema. */
 int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 			    const struct ts_row_schema *schema, void **ret_rows,
 			    uint32_t *ret_n_rows);
@@ -222,7 +222,7 @@ const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32
 struct ts_sbt_search {
 	int fd;
 	uint64_t file_bytes;
-	uint64_t left_bytes; /* that may still be read; 0: given up */
+	uint64_t left_bytes; /* bytes that the search may still read; 0: the search was given up */
 };
 
 void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes);

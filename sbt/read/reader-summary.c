@@ -6,7 +6,10 @@
 
 #include "sbt/read/reader-internal.h"
 
-/* Clock and loss rows have the time of a measurement, not of GPU work. */
+/*
+ * True if rows of the type count for the trace's time range. Clock and loss rows do not, because
+ * they have the time of a measurement and not of GPU work.
+ */
 static bool counts_as_time(unsigned type)
 {
 	return ts_row_is_event(type) && type != TS_ROW_CLOCK && type != TS_ROW_LOSS;

@@ -264,8 +264,8 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 }
 
 /*
- * TS_SBT_E_NOT_FOUND: the index is missing or invalid, and the caller scans. TS_SBT_E_LIMIT: there
- * are too many blocks, and a scan would find as many.
+ * Reads the index. TS_SBT_E_NOT_FOUND: the index is missing or invalid, so the caller scans the
+ * file. TS_SBT_E_LIMIT: there are too many blocks; a scan would find as many.
  */
 static int read_index(struct ts_sbt_reader *reader)
 {

@@ -15,7 +15,7 @@
 /* Remaining work for a block. */
 enum {
 	DONE = 0,
-	SUM_UP = 1, /* by the summary, if there is one */
+	SUM_UP = 1, /* sum the block by its summary, if it has one */
 	DECODE = 2,
 };
 

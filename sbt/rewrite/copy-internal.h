@@ -20,7 +20,7 @@ struct ts_copy_window {
 	struct ts_buffer list; /* the same ids, in ascending order: u64 */
 	struct ts_map ranges;  /* ids of ranges that ended before the window */
 	/*
-	 * By address: start_ns + 1 of the allocation that lives at the window's start.
+	 * Maps an address to start_ns + 1 of the allocation that is live at the window's start.
 	 * UINT64_MAX: the allocation was freed.
 	 */
 	struct ts_map live;
@@ -38,7 +38,7 @@ struct ts_copy_source {
 	struct ts_map strings;
 	struct ts_map stacks;  /* session << 32 | id */
 	struct ts_map threads; /* session << 32 | id */
-	/* For a window: modules and symbols of the frames that are kept. */
+	/* Used if the copy is of a window: modules and symbols of the frames that are kept. */
 	struct ts_modules *modules;
 	struct ts_symbols *symbols;
 	struct ts_map kept_modules;

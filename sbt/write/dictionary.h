@@ -21,7 +21,8 @@ struct ts_dictionary {
 	uint32_t last;	  /* the item found last; used if items mostly repeat */
 	uint32_t context; /* the last two items found */
 	struct ts_buffer items;
-	uint16_t followers[TS_DICTIONARY_CONTEXTS]; /* by context: the item that followed */
+	/* for each context, the item that followed this one last */
+	uint16_t followers[TS_DICTIONARY_CONTEXTS];
 };
 
 /* Frees all memory. The dictionary is empty afterwards. */

@@ -13,7 +13,7 @@
 
 #define CHUNK_ROWS 1024u
 
-/* From this length on, a plane is long enough to be compressed separately. */
+/* Minimum length of a plane of bytes that is compressed separately. */
 #define MIN_PLANE_VALUES 256u
 
 /* A part of a payload of at least this length is a zstd frame with its own statistics. */

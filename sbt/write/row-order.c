@@ -68,8 +68,8 @@ static uint32_t run_end(const struct sort_key *keys, uint32_t from, uint32_t n)
 }
 
 /*
- * A merge sort that begins with the existing runs: neighbouring runs are merged in pairs until one
- * run is left. `keys` and `spare` swap roles; the function returns the sorted array.
+ * Sorts by merging: begins with the runs that are already sorted, and merges adjacent runs in pairs
+ * until one run is left. `keys` and `spare` swap roles; the function returns the sorted array.
  */
 static struct sort_key *sort_runs(struct sort_key *keys, struct sort_key *spare, uint32_t n)
 {

@@ -98,9 +98,9 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 
 /*
- * Writes the pending data of the file itself, then these runs of encoded blocks, and empties them.
- * `summaries` is NULL or the summaries of the last run's blocks, numbered from 0; they are emptied,
- * too. The caller holds the mutex. After an error nothing counts as written.
+ * Writes the pending data of the file itself, then the given runs of encoded blocks, and empties
+ * these runs. `summaries` is NULL or the summaries of the last run's blocks, numbered from 0; they
+ * are emptied, too. The caller holds the mutex. After an error nothing counts as written.
  */
 int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 			 struct ts_buffer *const *parts, size_t n_parts,

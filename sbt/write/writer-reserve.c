@@ -36,8 +36,8 @@ static uint64_t builder_bytes(const struct ts_builder *builder)
 }
 
 /*
- * An upper bound of the file's end: the pending data of the file itself, its index and its end
- * marker. Uncompressed rows take up to 10 bytes a column, hence the factors.
+ * Returns an upper bound of the size of the file's end: the pending data of the file itself, its
+ * index and its end marker. Uncompressed rows take up to 10 bytes a column, hence the factors.
  */
 static uint64_t end_bytes(const struct ts_sbt_writer *writer)
 {
@@ -85,7 +85,10 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
 	return r;
 }
 
-/* A file system that cannot reserve space is not full: later writes show whether there is space. */
+/*
+ * Reserves space. If the file system cannot reserve space, it does not count as full: later writes
+ * show whether there is space.
+ */
 static int allocate(struct ts_sbt_writer *writer, uint64_t to)
 {
 	int r;

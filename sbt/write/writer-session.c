@@ -374,7 +374,10 @@ static int add_rounded(struct ts_sbt_session_writer *session, unsigned type, con
 	return add_row(session, type, copy);
 }
 
-/* Summing the pending bytes takes many additions, so they are not summed for every row. */
+/*
+ * True if the session has too many pending bytes. Summing them takes many additions, so this
+ * function does not sum them for every row.
+ */
 static bool is_full(struct ts_sbt_session_writer *session)
 {
 	uint64_t pending = ts_sbt_session_writer_pending_bytes(session);

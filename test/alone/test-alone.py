@@ -31,7 +31,7 @@ class Alone(harness.Case):
     def test_what_needs_it_is_refused(self):
         capture = os.path.join(SOURCE, 'test', 'integration', 'golden', 'capture.sbt')
         for arguments, says in ((('replay', '--on', 'vgpu', capture), 'this build has no virtual GPU (-Dvgpu=disabled)'),
-                                (('replay', '--on', 'vgpu', '--debug', capture), 'which this build has not'),
+                                (('replay', '--on', 'vgpu', '--debug', capture), 'which this build lacks'),
                                 (('record', '--vgpu', '-o', self.path('run.sbt'), '--', 'true'), 'the virtual GPU\'s libcuda.so.1 is not in')):
             result = harness.tsctl(*arguments)
             self.assertNotEqual(result.status, 0, result)

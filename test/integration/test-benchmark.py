@@ -49,8 +49,8 @@ class Benchmark(harness.Case):
         self.assertIn('nothing', result.out)
 
     def test_refusals(self):
-        for options, reason in ((('-n', '0'), 'it is a number from 1'),
-                                (('-n', '10x'), 'it is a number from 1'),
+        for options, reason in ((('-n', '0'), 'expected a number from 1'),
+                                (('-n', '10x'), 'expected a number from 1'),
                                 (('--vgpu=tpu',), 'tpu'),
                                 (('--stacks', 'python'), 'native'),
                                 (('extra',), 'takes no argument'),

@@ -222,7 +222,7 @@ class Replay(harness.Case):
             part = self.path(name + '.sbt')
             made = harness.tsctl(name, *argv, '-o', part, path)
             self.assertEqual(made.status, 0, made)
-            self.assertIn('captured to be replayed', made.err)
+            self.assertIn('no capture for replay', made.err)
             status, sessions, result = self.replay(part)
             self.assertEqual((status, sessions), (BAD, []))
             self.assertIn('`tsctl cut`', result.err)

@@ -61,7 +61,7 @@ class Check(harness.Case):
         # Of the two launches of that kernel it is the later one.
         launches = [n for n, row in operations.items() if row['kind'] == 'launch']
         self.assertEqual(found['access']['sequence'], max(launches))
-        self.assertIn('nobody wrote', text)
+        self.assertIn('was never written', text)
 
     def test_two_streams(self):
         found, operations, text = self.find('streams')
@@ -87,7 +87,7 @@ class Check(harness.Case):
         self.assertEqual((found['access']['access'], found['access']['thread']), ('write', [255, 0, 0]))
         self.assertEqual(found['address'], found['allocation'] + 1024)
         self.assertEqual(operations[found['access']['sequence']]['kind'], 'launch')
-        self.assertIn('outside of what is allocated', text)
+        self.assertIn('outside all allocations', text)
         # Its fault is the program's: a replay that ends by the same one is the same.
         path = self.path('recorded.sbt')
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', path)

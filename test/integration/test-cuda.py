@@ -209,8 +209,8 @@ class Cuda(harness.Case):
         nothing = self.path('nothing')
         self.driver(nothing, 'int cuInit(unsigned flags) { return flags; }')
         for options, env, said in (
-                (('--check', 'all'), {}, 'for `--on vgpu'), (('--schedules', '2'), {}, 'for `--on vgpu'),
-                (('--debug',), {}, 'for `--on vgpu'), (('--what-if', 'host=2x'), {}, 'for `--on emulate'),
+                (('--check', 'all'), {}, 'requires `--on vgpu'), (('--schedules', '2'), {}, 'requires `--on vgpu'),
+                (('--debug',), {}, 'requires `--on vgpu'), (('--what-if', 'host=2x'), {}, 'requires `--on emulate'),
                 ((), {}, 'cannot load libcuda.so.1'), ((), {'LD_LIBRARY_PATH': nothing}, 'libcuda.so.1 has no cuDriverGetVersion')):
             result = harness.tsctl('replay', '--on', 'cuda', *options, path, env=harness.environment(**env))
             if said == 'cannot load libcuda.so.1' and SAID in result.err:
@@ -219,7 +219,7 @@ class Cuda(harness.Case):
             self.assertIn(said, result.err)
         result = harness.tsctl('replay', '--on', 'hip', path)
         self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
-        self.assertIn("no code of HIP's devices", result.err)
+        self.assertIn("no code for HIP devices", result.err)
 
     def test_no_device(self):
         """A driver without a device, of which nothing more is asked."""

@@ -115,7 +115,7 @@ class Empty(harness.Case):
         for options in ((), ('--stacks', 'none'), ('--capture', 'replay', '--stacks', 'none')):
             result, path = self.record(program, '--vgpu=small', '-f', *options)
             self.assertEqual(result.status, 128 + signal.SIGTERM, result)
-            said = '1 call was made whose work on the GPU was not reported: the program was killed by SIGTERM first'
+            said = 'the GPU work of 1 call was not reported: the program was killed by SIGTERM first'
             self.assertEqual(harness.Trace(path).info['empty_reason'], said)
             self.assertIn('holds no GPU operation: ' + said, result.err)
             self.assertEqual('operations were captured: `tsctl replay --on vgpu' in result.err, '--capture' in options, result)

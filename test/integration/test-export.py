@@ -188,7 +188,7 @@ class Export(harness.Case):
             profile = self.profile(path, notes=2 + len(unfinished))
             self.assertEqual(profile.total('launches'), 10)
             for comment in ('lost: 3 ring_full', 'lost: 5 reason_31',
-                            'without the call that asked for it: 2'):
+                            'operations without their call: 2'):
                 self.assertIn(comment, profile.comments)
             self.assertEqual('the trace is cut off' in profile.comments, bool(unfinished))
             with open(self.path('out.pb.gz'), 'rb') as stream:

@@ -380,7 +380,7 @@ class Delays(harness.Case):
 
     def check_threads_are_named(self, text):
         """A line of all gaps together has the thread; a line of one gap has it where it is not the caller's."""
-        together, longest = text.split('All together\n')[1].split('The longest')
+        together, longest = text.split('Causes of all gaps\n')[1].split('Longest gaps')
         lines = [line for line in together.splitlines() if re.match(r'  {1,9}[0-9.]+ [mun]?s ', line)]
         named = [part for part in self.gaps['parts'] if part.get('tid')]
         self.assertTrue(named)
@@ -398,7 +398,7 @@ class Delays(harness.Case):
         # On a busy machine there is more to tell than a page holds.
         result = harness.tsctl('gaps', '--all', self.trace.path)
         self.assertEqual(result.status, 0, result)
-        self.assertIn('off its CPU: sleep in clock_nanosleep, woken by an interrupt', result.out)
+        self.assertIn('off CPU: sleep in clock_nanosleep, woken by an interrupt', result.out)
         self.assertIn('page faults: minor, anonymous memory', result.out)
         self.check_threads_are_named(result.out)
         for mistake in ('--least=soon', '--limit=-1', '--nonsense'):
@@ -784,7 +784,7 @@ class Users(harness.Case):
         text = harness.tsctl('view', '--type', 'off_cpu', path)
         self.assertIn("preempted by another user's thread\n", text.out.replace(' \n', '\n'))
         text = harness.tsctl('gaps', '--all', '--least', '1us', path)
-        self.assertIn("off its CPU: preempted, for another user's thread", text.out)
+        self.assertIn("off CPU: preempted, CPU given to another user's thread", text.out)
         self.assertEqual(harness.tsctl('export', '--format', 'perfetto', '-o', self.path('out.pftrace'), path).status, 0)
         with open(self.path('out.pftrace'), 'rb') as file:
             self.assertIn(b"another user's thread", file.read())

@@ -137,7 +137,7 @@ class Hungry(harness.Case):
         self.assertEqual(result.status, 0, result)
         self.assertIn('pages freed', result.out)
         self.assertIn('asked for memory', result.out)
-        self.assertIn('freeing memory to get some: limit', harness.tsctl('gaps', '--all', trace.path).out)
+        self.assertIn('reclaiming memory: limit', harness.tsctl('gaps', '--all', trace.path).out)
         self.assertEqual(trace.counts['pressure'], len(trace.of('pressure')))
         sums = json.loads(harness.tsctl('view', '--stats', '--json', trace.path).out)['pressure']
         self.assertEqual(sum(one['count'] for one in sums), trace.counts['pressure'])

@@ -47,7 +47,7 @@ class Memory(harness.Case):
         self.assertEqual(found['accesses'], len(rows))
         page = harness.tsctl('memory', path)
         self.assertEqual((page.status, page.err), (0, ''), page)
-        self.assertIn('Named after it was freed (6)', page.out)
+        self.assertIn('Use after free (6)', page.out)
         self.assertIn('double_free of 0x%x' % said['free'][0], page.out)
 
     def test_pools(self):
@@ -95,7 +95,7 @@ class Memory(harness.Case):
         self.assertEqual(self.memory(path, '--kernels', '1').get('alive', []), [])
         page = harness.tsctl('memory', '--kernels', hex(pooled['address']), path)
         self.assertEqual((page.status, page.err), (0, ''), page)
-        self.assertIn('2 kernels ran meanwhile', page.out)
+        self.assertIn('2 kernels ran during this time', page.out)
         for address in ('here', '-1', '0x', '1x', '99999999999999999999'):
             result = harness.tsctl('memory', '--kernels', address, path)
             self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)

@@ -618,7 +618,7 @@ class Queries(service.Service):
         for question in (('view', '--served'), ('graph', '--served'), ('graph', '--critical-path', '--served')):
             refused = self.tsctl(*question, 'x.sbt')
             self.assertEqual((refused.status, len(refused.err.splitlines())), (2, 1), refused)
-            self.assertIn('--served is of', refused.err)
+            self.assertIn('--served requires', refused.err)
         nobody = harness.tsctl('state', '--at', '0', '--served', __file__,
                                env=harness.environment(TRACESMITH_CONTROL=self.path('none')))
         self.assertEqual((nobody.status, len(nobody.err.splitlines())), (2, 1), nobody)

@@ -58,7 +58,7 @@ class OneNumber(harness.Case):
         self.assertEqual(len(self.found('--thread', str(thread), '--type', 'kernel')), len(kernels))
         self.assertEqual(len(self.found('--thread', 'pipeline', '--type', 'kernel')), len(kernels))
         self.assertEqual(self.found('--thread', 'nobody'), [])
-        self.assertIn('No rows of that kind', harness.tsctl('view', '--thread', 'nobody', self.path).out)
+        self.assertIn('No rows match the filters', harness.tsctl('view', '--thread', 'nobody', self.path).out)
         for option in ('--stream', '--device'):
             self.assertEqual(harness.tsctl('view', option, 'x', self.path).status, 2)
 
@@ -242,12 +242,12 @@ class WhatFailed(harness.Case):
                              ('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY', 2, 60 << 30, 2))
             text = harness.tsctl(command, path).out
             self.assertIn('Errors: 2 calls failed\n', text)
-            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB asked for\n +at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
+            self.assertRegex(text, r'cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY, 60\.00 GiB requested\n +at [0-9.]+ s, op \d+, thread \d+, 2 times\n'
                                    r' +take \([^)]*hungry\.py:\d+\)\n +train \([^)]*hungry\.py:\d+\)\n +<module> ')
             # Who held the rest.
             (site,) = error['held_sites']
             self.assertEqual((error['held_bytes'], site['count'], site['bytes']), (120 << 30, 4, 30 << 30))
-            self.assertRegex(text, r'held on devices then: 120\.0 GiB\n +120\.0 GiB \(4 x 30\.00 GiB\)  take \(hungry\.py:\d+\)\n')
+            self.assertRegex(text, r'held on devices at that time: 120\.0 GiB\n +120\.0 GiB \(4 x 30\.00 GiB\)  take \(hungry\.py:\d+\)\n')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
         # Nothing was launched, and the error is there all the same.
         self.assertEqual(harness.tsctl('analyze', path).out.split('\n\n')[1].rstrip(), text.split('\n\n')[1].rstrip())
@@ -260,7 +260,7 @@ class WhatFailed(harness.Case):
         self.assertEqual(report['capacity_bytes'], device['memory_bytes'])
         self.assertRegex(site['callers'][0], r'^<module> \(hungry\.py:\d+\)$')
         self.assertRegex(site['frame'], r'^take \(hungry\.py:\d+\)$')
-        self.assertRegex(harness.tsctl('memory', path).out, r'Never freed, .*\n +BYTES .*\n +120\.0 GiB +4 x 30\.00 GiB +device 0 +take \(hungry\.py:\d+\)')
+        self.assertRegex(harness.tsctl('memory', path).out, r'Never freed in this trace .*\n +BYTES .*\n +120\.0 GiB +4 x 30\.00 GiB +device 0 +take \(hungry\.py:\d+\)')
 
     def test_illegal_address(self):
         result, path = self.record([harness.app('faults', 'driver'), 'bounds'], '--vgpu', '-q')
@@ -365,7 +365,7 @@ class IsItANeighbour(harness.Case):
         text = harness.tsctl('gaps', path).out
         had_ns = sum(part['ns'] for part in report['parts'] if part.get('reason') == 'preempted' and part.get('waker') == 'neighbour')
         self.assertGreater(had_ns, report['gaps_ns'] // 20)
-        found = re.search(r'\nOther processes had the CPU for .* of that, ([0-9.]+) %\n(?: +[0-9.]+ [mu]?s  .*\n)*? +([0-9.]+) (m?)s  neighbour\n', text)
+        found = re.search(r'\nOther processes had the CPU for .* of the gaps, ([0-9.]+) %\n(?: +[0-9.]+ [mu]?s  .*\n)*? +([0-9.]+) (m?)s  neighbour\n', text)
         self.assertTrue(found, text)
         self.assertGreaterEqual(float(found.group(1)) + 0.1, 100 * had_ns / report['gaps_ns'])
         self.assertAlmostEqual(float(found.group(2)) * (1e6 if found.group(3) else 1e9), had_ns, delta=had_ns // 100)
@@ -390,7 +390,7 @@ class SmallThings(harness.Case):
     def test_moments_outside(self):
         self.assertIn('nothing at that time', self.refused('state', '--at', '1000s', self.captured))
         self.assertIn('nothing at that time', self.refused('state', '--json', '--at', '@1', self.captured))
-        self.assertIn('nothing in that window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.captured))
+        self.assertIn('no rows in this window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.captured))
         self.assertFalse(os.path.exists(self.empty()))
 
     def empty(self):

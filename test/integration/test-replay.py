@@ -104,7 +104,7 @@ class Replay(harness.Case):
                                  (('--what-if', 'kernel saxpy'), 'not understood'),
                                  (('--what-if', '@/nowhere'), 'No such file'),
                                  (('--what-if', 'set=2x', '--mode', 'dry-run'), '--mode full'),
-                                 (('--on', 'magic'), 'no such executor'), (('--mode', 'half'), 'dry-run'),
+                                 (('--on', 'magic'), 'unknown executor'), (('--mode', 'half'), 'dry-run'),
                                  (('--ops', '9..3'), "an operation's number"), (('--stream', 'x'), "a stream's number")):
             result = harness.tsctl('replay', *arguments, path)
             self.assertEqual((result.status, result.out), (2, ''), result)

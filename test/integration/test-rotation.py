@@ -235,7 +235,7 @@ class Rotation(Bursts):
                 (('--rotate-size', '1K'), '16K'), (('--rotate-age', '10'), 'unit'),
                 (('--keep', '3'), '--rotate-size'), (('--keep', '0', '--rotate-age', '1s'), 'at least 1'),
                 (('--keep-last', '5'), 'like 64M'), (('--dump-on', 'SIGKILL'), 'mark:NAME'),
-                (('--keep-last', '1M', '--rotate-size', '1M'), 'leave'),
+                (('--keep-last', '1M', '--rotate-size', '1M'), 'cannot be used with'),
                 (('--rotate-size', '1M', '-o', 'run.3.sbt'), 'number')):
             result = harness.run([harness.TSCTL, 'record'] + list(options) + ['--', 'true'],
                                  harness.record_environment(), cwd=self.folder)

@@ -63,7 +63,7 @@ class Sampled(harness.Case):
         self.assertNotIn('Meanwhile', self.tsctl('analyze', few))
 
     def test_analyze_names_code(self):
-        self.assertIn('Meanwhile the host ran preprocess (data.py:31) 63 %, load (data.py:12) 27 %.\n',
+        self.assertIn('During idle time, the host ran preprocess (data.py:31) 63 %, load (data.py:12) 27 %.\n',
                       self.tsctl('analyze', self.sampled))
         report = self.json('analyze', '--json', self.sampled)
         self.assertEqual(report['verdict'], 'host_bound')
@@ -97,10 +97,10 @@ class Sampled(harness.Case):
     def test_info(self):
         self.assertEqual(self.json('info', '--json', self.sampled)['samples'],
                          {'count': 200, 'threads': 2, 'ns': 200 * PERIOD_NS})
-        self.assertIn('\n200 samples of 2 threads, 1.000 s on a processor: ', self.tsctl('info', self.sampled))
+        self.assertIn('\n200 samples of 2 threads, 1.000 s on a CPU: ', self.tsctl('info', self.sampled))
         without = self.path('without.sbt')
         harness.run([os.path.join(os.path.dirname(MAKE), 'make-trace'), without, '1'])
-        self.assertIn('\n1 sample of 1 thread, 5.025 ms on a processor: ', self.tsctl('info', without))
+        self.assertIn('\n1 sample of 1 thread, 5.025 ms on a CPU: ', self.tsctl('info', without))
 
     def test_copies_keep_samples(self):
         """Of a window those in it; parts that are put together again have all, once, and name the same code."""
@@ -180,7 +180,7 @@ class Sampled(harness.Case):
         self.assertEqual(load, 'python3.11+0x10\nload (/app/data.py:12)\n<module> (/app/train.py:5)')
 
     def test_refused(self):
-        for arguments, words in ((('--weight', 'cpu', '--type', 'kernel'), '--type is of the GPU'),
+        for arguments, words in ((('--weight', 'cpu', '--type', 'kernel'), '--type selects GPU work'),
                                  (('--weight', 'nonsense'), '`cpu`, `off-cpu` or `host`')):
             result = harness.tsctl('export', '--format', 'folded', *arguments, self.sampled)
             self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
@@ -188,7 +188,7 @@ class Sampled(harness.Case):
         # Nothing there is no error, but worth a word.
         result = harness.tsctl('export', '--format', 'folded', '--weight', 'cpu', '--from', '5s', self.sampled)
         self.assertEqual((result.status, result.out), (0, ''))
-        self.assertIn('no samples of threads in that window', result.err)
+        self.assertIn('no samples of threads in this window', result.err)
 
 
 if __name__ == '__main__':

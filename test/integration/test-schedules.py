@@ -184,7 +184,7 @@ class Schedules(harness.Case):
             self.assertEqual(session.get('schedules', 0), 0)
         text = harness.tsctl('replay', '--on', 'vgpu', '--schedules', '5', *limited, path)
         self.assertEqual(text.status, BAD, text)
-        self.assertIn('no order but the usual one was tried', text.out)
+        self.assertIn('no other order was tried', text.out)
         self.assertNotIn('always the same', text.out)
 
     def test_unordered_blocks(self):

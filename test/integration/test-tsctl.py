@@ -181,7 +181,7 @@ class Usage(harness.Case):
         mixed = harness.tsctl('view', '--json', '--from', '@%d' % (first + middle), '--to', str(middle), path)
         self.assertEqual(mixed.status, 0, mixed)
         self.check_error(harness.tsctl('view', '--from', '@%d' % (last + 9), '--to', str(middle), path), 2,
-                         '--to lies before --from')
+                         '--to is before --from')
 
     def test_view_nothing(self):
         """Where no row is, that is said, and how long the trace is; JSON is empty."""
@@ -190,8 +190,8 @@ class Usage(harness.Case):
         for arguments in (('--from', '1000s'), ('--stats', '--from', '1000s')):
             nothing = harness.tsctl('view', *arguments, path)
             self.assertEqual((nothing.status, len(nothing.out.splitlines())), (0, 1), nothing)
-            self.assertIn('in that window; the trace lasts', nothing.out)
-        self.assertIn('of that type;', harness.tsctl('view', '--type', 'range', path).out)
+            self.assertIn('in this window; the trace lasts', nothing.out)
+        self.assertIn('of this type;', harness.tsctl('view', '--type', 'range', path).out)
         self.assertEqual(harness.tsctl('view', '--json', '--from', '1000s', path).out, '')
 
     def test_names_of_numbers(self):
@@ -279,7 +279,7 @@ class Usage(harness.Case):
         self.assertNotIn('\033', human.out)
         self.check_error(harness.tsctl('view', '--type', 'kernle', path), 2, 'kernle')
         for types in ('kernel,,memcpy', ',kernel', 'kernel,', ''):
-            self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a name is missing')
+            self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a type is empty')
 
     def test_record_quantum(self):
         """Host times are multiples of it, which the trace says; devices' are as they were, and nothing ends before it begins."""
@@ -287,7 +287,7 @@ class Usage(harness.Case):
         self.assertEqual(result.status, 0, result)
         info = json.loads(harness.tsctl('info', '--json', path).out)
         self.assertEqual(info['metadata']['host_quantum_ns'], '1000')
-        self.assertIn('multiples of: 1000', harness.tsctl('info', path).out)
+        self.assertIn('quantum of host times, ns: 1000', harness.tsctl('info', path).out)
         trace = harness.Trace(path)
         self.assertGreater(len(trace.of('api')), 17)
         for row in trace.of('api'):

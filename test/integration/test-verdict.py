@@ -94,12 +94,12 @@ class Verdict(harness.Case):
             with self.subTest(kind=kind):
                 self.assertEqual(session['verdict'], 'differs')
                 self.assertIn('the replay differs from the capture', head)
-                self.assertIn('in what operation %d copied to the host' % session['difference']['op_id'], head)
+                self.assertIn('in the data that operation %d copied to the host' % session['difference']['op_id'], head)
                 if value:
                     self.check_value(kind, session['difference'], head, value)
                 else:
                     self.check_bytes(session['difference'], head)
-        self.assertIn('type: not known', text)
+        self.assertIn('type: unknown', text)
 
     def check_value(self, kind, difference, head, value):
         self.assertEqual((difference['element_type'], difference['expected_value'], difference['found_value']), value)
@@ -153,7 +153,7 @@ class Verdict(harness.Case):
         for key in ('expected', 'element_type', 'found_value'):
             self.assertNotIn(key, session['difference'])
         self.assertIn('some of 2,048 bytes differ from the first replay, in memory at the end', text.splitlines()[0])
-        self.assertIn('values: not known', text)
+        self.assertIn('values: unknown', text)
 
     # ---- order ------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class Verdict(harness.Case):
 
     def test_memory_that_is_not_there(self):
         for fault, status, words in (('bounds', 9, 'writes memory that is not allocated'), ('stray', 0, 'writes memory that it has no pointer to'),
-                                     ('unwritten', 0, 'reads memory that nobody wrote')):
+                                     ('unwritten', 0, 'reads memory that was never written')):
             path = self.capture([harness.app('faults', 'driver'), fault], status=status)
             (session,), text = self.replay(path, '--check', status=FOUND)
             finding, = session['findings']

@@ -18,7 +18,8 @@ struct seen {
 	uint64_t frame;
 	uint32_t session;
 	uint32_t epoch;
-	uint32_t is_innermost; /* its address is the function's, not a return address */
+	/* the innermost frame: its address is in the function, and is not a return address */
+	uint32_t is_innermost;
 	uint32_t reserved;
 	/* end of key */
 	uint32_t location;

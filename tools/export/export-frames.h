@@ -17,7 +17,7 @@ struct ts_frame_mapping {
 	uint64_t file_address; /* first address in the file's own view */
 	uint64_t bytes;
 	/* end of key */
-	uint64_t address; /* start in the first process that uses it */
+	uint64_t address; /* the mapping's start in the first process that mapped the file */
 	uint32_t result;  /* enum ts_image_result; UINT32_MAX: not examined */
 	uint32_t reserved;
 };

@@ -52,7 +52,7 @@ void ts_command_overview(FILE *file)
 	const char *before = "  also: ";
 
 	/* Must fit one screen with all commands. */
-	fputs("TraceSmith records what a GPU did. `tsctl help COMMAND` prints its options.\n"
+	fputs("TraceSmith records the work of GPUs. `tsctl help COMMAND` prints its options.\n"
 	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
@@ -78,8 +78,8 @@ static int run_help(int argc, char **argv)
 		command = ts_command_find(argv[1]);
 		if (!command) {
 			near = ts_command_near(argv[1]);
-			ts_complain("there is no command `%s`; %s%s%s", argv[1],
-				    near ? "did you mean `" : "`tsctl help` lists them",
+			ts_complain("unknown command `%s`; %s%s%s", argv[1],
+				    near ? "did you mean `" : "`tsctl help` lists the commands",
 				    near ? near->name : "", near ? "`?" : "");
 			return TS_EXIT_BAD;
 		}
@@ -92,11 +92,11 @@ static int run_help(int argc, char **argv)
 
 const struct ts_command ts_command_help = {
 	.name = "help",
-	.summary = "list the commands, or print the options of one",
+	.summary = "list the commands, or print the help of one",
 	.is_minor = true,
 	.text = "usage: tsctl help [COMMAND]\n"
 		"\n"
-		"Lists the commands, or prints the options of one.\n",
+		"List the commands, or print the help of one.\n",
 	.example = "help record",
 	.operands = TS_OPERANDS_COMMAND,
 	.run = run_help,

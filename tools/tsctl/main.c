@@ -49,11 +49,9 @@ int main(int argc, char **argv)
 				"options come after the command: `tsctl COMMAND %s`; `tsctl help` lists the commands",
 				name);
 		else if (near)
-			ts_complain("there is no command `%s`; did you mean `%s`?", name,
-				    near->name);
+			ts_complain("unknown command `%s`; did you mean `%s`?", name, near->name);
 		else
-			ts_complain("there is no command `%s`; `tsctl help` lists the commands",
-				    name);
+			ts_complain("unknown command `%s`; `tsctl help` lists the commands", name);
 		return TS_EXIT_BAD;
 	}
 	ts_complain_as(command->name);

@@ -280,8 +280,8 @@ static struct ts_vgpu_hooks hooks = {
 };
 
 /*
- * A forked child has no device threads, and a thread that it lacks may have held the sink's locks.
- * So the child has no sink, and its calls must not wait.
+ * Called in a forked child: detaches the sink. The child has no device threads, and a thread that
+ * only the parent has may have held the sink's locks. So the child's calls must not wait for them.
  */
 static void disarm_child(void)
 {

@@ -366,7 +366,7 @@ bool ts_vgpu_api_enter(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_sec
 bool ts_vgpu_api_exit(struct ts_vgpu_api *call, struct ts_vgpu_section *ret_section);
 void ts_vgpu_section_leave(const struct ts_vgpu_section *section);
 
-/* The id of this thread's current call; 0: no sink was attached when the call began. */
+/* Returns the id of this thread's current call; 0: no sink was attached when the call began. */
 uint32_t ts_vgpu_correlation_id(void);
 
 /* Without a sink each does nothing; callers on hot paths check ts_vgpu_armed() first. */

@@ -37,7 +37,7 @@ int fence_signaled(struct bpf_raw_tracepoint_args *context)
 	return over((__u64)fence, DRIVER_FENCE, BPF_CORE_READ(fence, error));
 }
 
-/* A fence that is destroyed will never be signaled. */
+/* Forgets a fence that is destroyed: it will never be signaled. */
 SEC("raw_tp/dma_fence_destroy")
 int fence_gone(struct bpf_raw_tracepoint_args *context)
 {

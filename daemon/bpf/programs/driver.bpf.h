@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shared by driver.bpf.c and jobs.bpf.c: fences and jobs of traced threads, until they end. The
- * programs are raw tracepoints and each is attached separately: most kernels have only some of
- * them, and modules bring others.
+ * Keeps each fence and job of a traced thread until the fence or job ends; driver.bpf.c and
+ * jobs.bpf.c include it. Each program is attached to its raw tracepoint separately, because most
+ * kernels have only some of the tracepoints, and loaded modules add others.
  */
 #pragma once
 

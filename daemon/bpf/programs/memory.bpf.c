@@ -13,8 +13,8 @@
 #define OOM_KILL       4
 
 /*
- * Reclaims by thread. An entry stays for reuse: start_ns is 0 while the thread reclaims no memory.
- * A thread reclaims for one reason at a time.
+ * The memory reclaim of each thread that runs now. An entry stays when the reclaim ends: start_ns
+ * is 0 while the thread reclaims no memory. A thread reclaims for one reason at a time.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

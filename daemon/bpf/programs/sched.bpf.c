@@ -76,7 +76,10 @@ static __always_inline int enter_interrupt(void)
 	return 0;
 }
 
-/* The first interrupt may have begun before the programs were attached. */
+/*
+ * Counts the end of an interrupt. The first one may have begun before the programs were attached,
+ * so the depth never falls below 0.
+ */
 static __always_inline int leave_interrupt(void)
 {
 	__u32 *n = depth();
@@ -134,7 +137,10 @@ int BPF_PROG(timer_left)
 	return leave_interrupt();
 }
 
-/* The idle task itself wakes no thread, so a waker with tid 0 is an interrupt. */
+/*
+ * True if the running code is an interrupt. The idle task itself wakes no thread, so a waker with
+ * tid 0 is an interrupt.
+ */
 static __always_inline bool in_interrupt(__u64 caller)
 {
 	__u32 *n = depth();

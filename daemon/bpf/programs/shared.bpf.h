@@ -51,8 +51,9 @@ static __always_inline void lose(__u32 session, __u32 program)
 }
 
 /*
- * For frequent events, because a query of the ring at each event is expensive. The low bits of the
- * clock are random enough: one event in 64 queries the ring.
+ * Returns the wake flags for frequent events. A query of the ring at each event would be expensive,
+ * so only one event in 64 queries the ring. The low bits of the clock are random enough to choose
+ * it.
  */
 static __always_inline __u64 wake_flags_at_times(__u64 now)
 {

@@ -97,7 +97,10 @@ static __always_inline bool note_call(struct ts_bpf_syscall *call, struct pt_reg
 	case CALL_READV:
 		call->fd = (int)regs->di;
 		call->address = regs->si;
-		/* In the vectored calls this argument is the number of pieces. */
+		/*
+		 * In vectored calls (readv() and others) this argument is the number of pieces, not
+		 * of bytes.
+		 */
 		if (call->syscall == CALL_READ || call->syscall == CALL_PREAD)
 			call->bytes = regs->dx;
 		return note_file(call, false);

@@ -90,7 +90,7 @@ static __always_inline bool excluded(__u32 pid)
 }
 
 struct arguments {
-	__u64 of[8]; /* as many as cookies can name */
+	__u64 of[8]; /* a cookie can name arguments 0 to 7; 6 and 7 are always 0 */
 };
 
 /* The kernel's own struct pt_regs, found by its BTF: a probe receives the registers themselves. */

@@ -86,7 +86,7 @@ static void fill_capture(struct answer_session *session)
 	session->message.capture = &session->capture;
 }
 
-/* The caller has filled session->status. */
+/* Fills the message of a session from session->status, which the caller has filled. */
 static void fill_session(struct answer_session *session, uint32_t number,
 			 const struct ts_recording *recording)
 {

@@ -8,7 +8,7 @@
 #include "daemon/serve/loop/server.h"
 
 int ts_answer_error(int code, const char *message, uint8_t **ret_packed, size_t *ret_n_bytes);
-/* With the sessions that `asker` may see. */
+/* Lists the sessions that `asker` may see. */
 int ts_answer_status(const struct ts_server *server, const struct ts_identity *asker,
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,

@@ -11,15 +11,15 @@
 #include "daemon/serve/loop/connection.h"
 #include "daemon/util/daemon-error.h"
 
-/* Unread answers of one client: beyond this, the client is dropped. */
+/* Maximum of bytes of unread answers of one client. A client with more is dropped. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
 /* Request id of a client's first request. */
 #define CONNECTION_FIRST_REQUEST 1u
-/* Most time for a client to read an answer. */
+/* Maximum time that a client may take to read an answer. */
 #define CONNECTION_STALL_NS (UINT64_C(10) * 1000000000)
-/* Most time for a client to send a request. */
+/* Maximum time that a client may take to send one request. */
 #define CONNECTION_PARTIAL_NS (UINT64_C(10) * 1000000000)
-/* Most idle time of a client. */
+/* Maximum time that a client may be idle. */
 #define CONNECTION_IDLE_NS (UINT64_C(60) * 1000000000)
 
 struct connection_answer {
@@ -27,7 +27,7 @@ struct connection_answer {
 	uint8_t *bytes; /* header and message */
 	size_t n_bytes;
 	size_t n_sent;
-	int fd; /* sent with the first byte; -1: none */
+	int fd; /* descriptor that is sent with the answer's first byte; -1: none */
 };
 
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client)
@@ -100,8 +100,8 @@ static void flush(struct ts_client_connection *client)
 		answer->n_sent += (size_t)n;
 		if (answer->n_sent == answer->n_bytes) {
 			/*
-			 * A part of an answer does not extend the time, so a slow reader cannot
-			 * stay forever.
+			 * The time restarts only when a whole answer was sent, so a slow reader
+			 * cannot stay forever.
 			 */
 			client->stalled_ns = 0;
 			client->active_ns = ts_clock_monotonic_ns();
@@ -209,7 +209,7 @@ bool ts_client_connection_has_capacity(const struct ts_client_connection *client
 
 /*
  * Counts files that a client sent. They are bounded per client, per user and in total. A client
- * over the bound is dropped, and the porter releases its files.
+ * that exceeds a bound is dropped, and the porter releases its files.
  */
 static void keep_files(struct ts_client_connection *client, unsigned n_fds)
 {
@@ -234,7 +234,7 @@ static void take_frame(struct ts_client_connection *client, const struct ts_fram
 	drop_files(client, frame->header.n_fds);
 }
 
-/* The time of a request starts with its first byte. Further bytes do not extend it. */
+/* Notes the time of a request's first byte. Further bytes do not change this time. */
 static void note_partial(struct ts_client_connection *client)
 {
 	if (client->parser.n_filled == client->parser.n_taken)
@@ -258,7 +258,10 @@ static void hang_up(struct ts_client_connection *client)
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_client_connection *client = data;
-	/* At most 256 bytes per turn, so a busy client does not delay the others. */
+	/*
+	 * Receives at most 256 bytes per turn of the loop, so that a busy client does not delay the
+	 * others.
+	 */
 	uint8_t bytes[256];
 	struct ts_frame frame;
 	unsigned n_fds = 0;
@@ -315,7 +318,10 @@ void ts_client_connection_reject(struct ts_server *server, const struct ts_incom
 	uint8_t frame[512], *packed = NULL;
 	size_t n_bytes = 0;
 
-	/* The client's request may be on its way: the answer uses the id of its first request. */
+	/*
+	 * The client may have sent its first request already, so the answer has the id of that
+	 * request.
+	 */
 	if (!ts_answer_error(-EBUSY, why, &packed, &n_bytes) &&
 	    n_bytes <= sizeof(frame) - sizeof(struct ts_frame_header)) {
 		struct ts_frame_header header =
@@ -361,13 +367,19 @@ int ts_client_connection_new(struct ts_server *server, const struct ts_incoming 
 	return 0;
 }
 
-/* True if a time that began at since_ns is over. since_ns 0: it did not begin. */
+/*
+ * True if more than most_ns have passed since since_ns. False if since_ns is 0, which means that
+ * the time did not begin.
+ */
 static bool is_over(uint64_t since_ns, uint64_t most_ns, uint64_t now_ns)
 {
 	return since_ns && now_ns > since_ns + most_ns;
 }
 
-/* The owner (`tsctl record`) is never idle: it sends nothing between start and Finish. */
+/*
+ * True if the client was idle for too long. The owner (`tsctl record`) never counts as idle,
+ * because it sends nothing between start and Finish.
+ */
 static bool is_idle(const struct ts_client_connection *client, uint64_t now_ns)
 {
 	return !client->owner && !client->pending && !client->answers &&

@@ -9,22 +9,22 @@
 #include "proto/rpc/frame.h"
 
 struct connection_answer; /* in connection.c */
-struct control_pending;	  /* in control.c: a request that waits */
+struct control_pending;	  /* a request that waits for sessions (control.c) */
 
 /* Handlers of a client's requests. control.c defines them, listen.c passes them. */
 struct ts_client_handlers {
 	/*
-	 * A complete request. Its descriptors are the first ones that the porter holds for the
-	 * client.
+	 * Handles a complete request. The request's descriptors are the first ones that the porter
+	 * holds for the client.
 	 */
 	void (*request)(struct ts_client_connection *client, const struct ts_frame *frame);
-	/* Answers requests that are done or past their deadline. */
+	/* Answers requests whose sessions have finished, or whose deadline has passed. */
 	void (*check)(struct ts_client_connection *client, uint64_t now_ns);
 	/* Called when the client's send queue has room again. */
 	void (*resume)(struct ts_client_connection *client);
-	/* True if a question of the client is open. */
+	/* True if the client has a question that is not answered yet. */
 	bool (*is_asked)(const struct ts_client_connection *client);
-	/* The client disconnects: drops everything that waits for it. */
+	/* Called when the client disconnects: drops its waiting requests and questions. */
 	void (*leave)(struct ts_client_connection *client);
 };
 
@@ -33,7 +33,7 @@ struct ts_client_connection {
 	const struct ts_client_handlers *handlers;
 	struct ts_client_connection *next;
 	int fd;
-	uint64_t connection; /* the porter's id of it */
+	uint64_t connection; /* the porter's id of this connection */
 	sd_event_source *source;
 	struct ts_identity credentials;
 	struct ts_user *user;
@@ -41,20 +41,25 @@ struct ts_client_connection {
 	struct connection_answer *answers; /* oldest first */
 	uint32_t n_answers;
 	size_t n_queued_bytes;
-	uint64_t active_ns;  /* end of the last request or answer */
-	uint64_t stalled_ns; /* since when the oldest answer cannot be sent; 0: not stalled */
-	uint64_t partial_ns; /* since when a request is incomplete; 0: none is */
+	uint64_t active_ns; /* end of the last request or answer */
+	/* time since which the oldest answer could not be sent; 0: not stalled */
+	uint64_t stalled_ns;
+	/* time of the first byte of an incomplete request; 0: no request is incomplete */
+	uint64_t partial_ns;
 	struct control_pending *pending;
 	uint32_t n_pending;
-	/* Files of incomplete requests, held by the porter. */
+	/*
+	 * Number of files that the client has sent for incomplete requests. The porter holds the
+	 * files.
+	 */
 	unsigned n_fds;
 	bool owner;  /* the recording belongs to this client and ends with it */
 	bool broken; /* the next check frees this client */
 };
 
 /*
- * Sends a built answer. Takes ownership of `packed` and `fd` (-1: none). `r`: result of building
- * the answer; on failure the client is dropped.
+ * Sends an answer. Takes ownership of `packed` and `fd` (-1: none). `r` is the result of the
+ * function that built the answer; if it is an error, the client is dropped.
  */
 void ts_client_connection_answer_built(struct ts_client_connection *client, uint32_t request_id,
 				       int r, uint8_t *packed, size_t n_bytes, int fd);

@@ -42,8 +42,8 @@ struct control_pending {
 	uint32_t n_sessions;
 	uint32_t n_changed;
 	bool system;		   /* the observer is included */
-	Ts__Rpc__Request *request; /* of a query; NULL: another request */
-	uint32_t client_ms;	   /* how long the client waits */
+	Ts__Rpc__Request *request; /* the waiting query; NULL: another kind of request waits */
+	uint32_t client_ms;	   /* maximum time that the client waits for its answer */
 	uint32_t observed_in_file; /* in-file number of an observed session */
 	struct control_wait waits[];
 };
@@ -68,7 +68,7 @@ static void leave(struct ts_client_connection *client)
 
 /* ---- pending requests ---- */
 
-/* False: the client may not open the recording; the client received the reason. */
+/* True if the client may open the recording. Otherwise sends the reason to the client. */
 static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 		     const struct ts_recording *recording)
 {
@@ -144,7 +144,7 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 	ts_client_connection_answer_built(client, request_id, r, packed, n_bytes, fd);
 }
 
-/* Finds a running session by number. NULL: it is over or never existed. */
+/* Finds a running session by number. NULL: the session has ended or never existed. */
 static struct ts_peer *find_peer(const struct ts_server *server, uint32_t number)
 {
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
@@ -181,7 +181,10 @@ static void answer_done(struct ts_client_connection *client, struct control_pend
 
 	if (pending->kind == TS__RPC__REQUEST__BODY_OPEN_TRACE ||
 	    pending->kind == TS__RPC__REQUEST__BODY_QUERY) {
-		/* After a timeout, too: written rows can be read. */
+		/*
+		 * Opens the trace even after a timeout, because the rows written so far can be
+		 * read.
+		 */
 		struct control_trace trace = trace_waited_for(client, pending);
 
 		if (pending->request)
@@ -213,7 +216,10 @@ static uint32_t waits_left(const struct ts_client_connection *client,
 			n_left += observer && !ts_observer_sealed(observer, wait->ticket);
 			continue;
 		}
-		/* An ended session has written everything. */
+		/*
+		 * Counts the sessions that have not written yet. A session that has ended has
+		 * written all its rows.
+		 */
 		n_left += peer && !ts_session_sealed(peer->session, pending->waits[i].ticket);
 	}
 	return n_left;
@@ -304,9 +310,9 @@ static bool find_observed(const struct ts_client_connection *client, uint32_t nu
 }
 
 /*
- * Finds a session by number or pid; with neither, the only session. An observed or an ended session
- * returns its trace in *ret_trace. Returns 0. If the client may see no such session, it receives an
- * error.
+ * Finds a session by number or pid; if both are 0, finds the only session. For an observed or an
+ * ended session, sets *ret_trace to its trace. Returns 0. If no session matches that the client may
+ * see, sends an error to the client.
  */
 static int find(struct ts_client_connection *client, uint32_t request_id, uint32_t number,
 		uint32_t pid, struct ts_peer **ret_peer, struct control_trace *ret_trace)
@@ -331,8 +337,8 @@ static int find(struct ts_client_connection *client, uint32_t request_id, uint32
 	*ret_trace = (struct control_trace){0};
 	*ret_peer = found;
 	/*
-	 * Without the right to open the file, no write is requested: the observed file is shared by
-	 * all users.
+	 * Requests no write for a client that may not open the file, because all users share the
+	 * file of observed sessions.
 	 */
 	if (!found && find_observed(client, number, pid, ret_trace))
 		return may_open(client, request_id, ret_trace->recording) ? 0 : -EACCES;
@@ -502,8 +508,8 @@ static void flush_sessions(struct ts_client_connection *client, uint32_t request
 }
 
 /*
- * Opens or closes capture windows. The answer is like a switch. If no named session has capture
- * windows, the answer is the reason.
+ * Opens or closes capture windows. Answers like switch_recording(). If none of the requested
+ * sessions can open windows, the answer is an error with the reason.
  */
 static void window(struct ts_client_connection *client, uint32_t request_id, bool open,
 		   const Ts__Rpc__Request__Switch *request)
@@ -576,7 +582,10 @@ static void switch_recording(struct ts_client_connection *client, uint32_t reque
 		ts_client_connection_error(client, request_id, r, why);
 		return;
 	}
-	/* Probes are attached to files, so one process alone cannot be stopped. */
+	/*
+	 * Recording of one observed process cannot be stopped alone, because probes are attached to
+	 * files, which several processes map.
+	 */
 	if (!all && find_observed(client, request->session, request->pid, &observed)) {
 		ts_client_connection_error(
 			client, request_id, -ENOTSUP,

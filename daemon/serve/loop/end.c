@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread that waits for SIGTERM and bounds the end of the daemon. server.c starts it before any
- * other thread. A thread that waits in the kernel and ignores SIGKILL is beyond this bound.
- * Strangers' descriptors cannot cause such a wait (see daemon/util/porter/porter.h). The file
- * system of the daemon's own files can.
+ * other thread. The bound does not hold if a thread waits in the kernel and ignores SIGKILL.
+ * Descriptors from other users cannot cause such a wait (see daemon/util/porter/porter.h). The file
+ * system of the daemon's own files can cause it.
  */
 #include "daemon/serve/loop/end.h"
 
@@ -29,7 +29,10 @@ struct ts_end {
 	void *data;
 };
 
-/* True if the process ends by itself before by_ns. */
+/*
+ * Waits until by_ns. True if ts_end_free() stopped the thread before, because the process ends by
+ * itself.
+ */
 static bool comes(struct ts_end *end, uint64_t by_ns)
 {
 	const struct timespec by = {.tv_sec = (time_t)(by_ns / 1000000000),

@@ -13,7 +13,7 @@
 #include "daemon/serve/loop/listen.h"
 #include "daemon/util/daemon-error.h"
 
-#define LISTEN_PAUSE_US 100000u /* for descriptors or memory to become free */
+#define LISTEN_PAUSE_US 100000u /* pause until descriptors or memory may be free again */
 
 /* ---- connections ---- */
 
@@ -41,7 +41,7 @@ static void pause_listening(struct ts_server *server, sd_event_source *source)
 	sd_event_source_set_enabled(server->resume_timer, SD_EVENT_ONESHOT);
 }
 
-/* True if the porter has room for a connection. */
+/* True if the porter (the process that receives descriptors) can take one more connection. */
 static bool has_capacity(struct ts_server *server)
 {
 	bool is_full = ts_porter_is_full(server->porter);
@@ -72,8 +72,9 @@ static int identify(struct ts_server *server, int fd, struct ts_incoming *ret_in
 }
 
 /*
- * Accepts a waiting connection. The user is known only after accept(). False: none waits, or none
- * can be accepted now. The porter gets room again when descriptors are closed.
+ * Accepts a waiting connection. The user is known only after accept(). False: no connection waits,
+ * or the daemon cannot accept one now. The porter can take connections again when it has closed
+ * descriptors.
  */
 static bool take_connection(struct ts_server *server, int listening_fd, sd_event_source *source,
 			    struct ts_incoming *ret_incoming)
@@ -173,12 +174,16 @@ static int on_control(sd_event_source *source, int fd, uint32_t events, void *da
 /* ---- sockets ---- */
 
 /*
- * True if a dead daemon left the path behind. After SIGKILL its porter holds the listening socket
- * for some milliseconds: connect() succeeds, but no process accepts.
+ * True if the socket at the path belongs to a daemon that is dead. After SIGKILL of the daemon, its
+ * porter holds the listening socket for some milliseconds: connect() succeeds, but no process
+ * accepts.
  */
 static bool socket_is_stale(int type, const struct sockaddr_un *address)
 {
-	/* Non-blocking: with a full queue, a blocking connect() would wait for accept(). */
+	/*
+	 * The socket is non-blocking: if the listening socket's queue is full, a blocking connect()
+	 * would wait for accept().
+	 */
 	ts_cleanup(ts_closep) int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
@@ -236,8 +241,9 @@ static int listen_at(const char *path, int type, mode_t mode, int *ret_fd)
 }
 
 /*
- * The porter keeps a second descriptor of the socket. The queue may hold connections with
- * unreceived descriptors. So closing the socket in the daemon never waits for these descriptors.
+ * Passes a second descriptor of the socket to the porter. The socket's queue may hold connections
+ * with descriptors that nobody received, and closing them may block. Because the porter keeps its
+ * descriptor, closing the socket in the daemon does not close them.
  */
 static uint64_t keep_socket(struct ts_server *server, int fd)
 {

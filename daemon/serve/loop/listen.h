@@ -9,7 +9,10 @@
 
 int ts_listen_init(struct ts_server *server);
 int ts_listen_inject(struct ts_server *server);
-/* `fd`: a listening socket; -1: creates one at options.control_socket. */
+/*
+ * Starts to listen for clients. `fd` is a listening socket; -1: creates a socket at
+ * options.control_socket.
+ */
 int ts_listen_control(struct ts_server *server, int fd);
 
 /*

@@ -28,7 +28,10 @@
 
 static void send_packet(struct ts_peer *peer, const void *packet, size_t n_bytes)
 {
-	/* A peer that does not read its few packets loses them. */
+	/*
+	 * Drops the packet if the peer's socket buffer is full: an honest peer reads its few
+	 * packets.
+	 */
 	if (send(peer->fd, packet, n_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR) < 0)
 		ts_log(TS_LOG_DEBUG, "pid %d: %s", peer->credentials.pid, strerror(errno));
 }
@@ -114,7 +117,10 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 		peer->recording->uid = peer->credentials.uid;
 		peer->recording->group = server->all_group;
 		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		/* A file that the peer opened uses the peer's disk quota. */
+		/*
+		 * The daemon does not charge a file that the peer opened, because the kernel counts
+		 * it in the peer's disk quota.
+		 */
 		return peer->recording->is_theirs
 			       ? 0
 			       : ts_recording_count(peer->recording, server->disk);
@@ -133,7 +139,7 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 	return 0;
 }
 
-/* The process's name in /proc, if nothing else is known about it. */
+/* Reads the process's name from /proc. Used if the process has sent no name. */
 static void process_name(pid_t pid, char *name, size_t n_name)
 {
 	char path[32];
@@ -158,7 +164,7 @@ static void note_refused(struct ts_peer *peer, const char *why)
 
 	if (server->options.mode == TS_SERVER_SERVICE || server->finishing)
 		return;
-	/* The trace already has this reason. */
+	/* A full file needs no row: the trace has the reason already. */
 	if (server->recording && ts_recording_why_full(server->recording)) {
 		server->recording->n_refused++;
 		return;
@@ -184,7 +190,10 @@ static void refuse(struct ts_peer *peer, int error, const char *why)
 	ts_peer_free(peer);
 }
 
-/* Charges a session to the user's account, in place of the connection. */
+/*
+ * Charges a session to the user's account, and no longer the connection. Returns the reason if the
+ * account has no room.
+ */
 static const char *take_session(struct ts_peer *peer)
 {
 	const struct ts_server *server = peer->server;
@@ -222,7 +231,10 @@ static void refuse_fds(int fd)
 {
 	int off = 0;
 
-	/* On an older kernel, the porter closes passed descriptors. */
+	/*
+	 * An older kernel lacks the option: the porter then closes the descriptors that the peer
+	 * passes.
+	 */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0)
 		ts_log(TS_LOG_DEBUG, "SO_PASSRIGHTS: %s", strerror(errno));
 }
@@ -295,8 +307,8 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	/*
-	 * Confirm first: the process may be over, and its pid may belong to another process that
-	 * stays observed.
+	 * Confirm the pid first: the process may have ended, and its pid may belong to a new
+	 * process, which must stay observed.
 	 */
 	if (server->observer && !ts_identity_confirm(peer->fd, &peer->credentials, &start_ticks))
 		ts_observer_exclude(server->observer, peer->credentials.pid);
@@ -417,7 +429,10 @@ static bool receive(struct ts_peer *peer)
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	/* One packet per turn, so a flood from one peer does not delay the others. */
+	/*
+	 * Receives one packet per turn of the loop, so that many packets from one peer do not delay
+	 * the others.
+	 */
 	receive(data);
 	return 0;
 }
@@ -435,7 +450,7 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 	struct ts_server *server = peer->server;
 	uint32_t number = peer->number;
 
-	/* HELLO, BYE and the hang-up: an honest peer sends no more. */
+	/* An honest peer sends at most HELLO and BYE, and hangs up: four calls are enough. */
 	for (int i = 0; i < 4; i++)
 		if (!lives(server, number) || peer->fd < 0 || !receive(peer))
 			return;
@@ -522,7 +537,7 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 			       recording->cut_short);
 		if (server->options.mode == TS_SERVER_SERVICE)
 			ts_recording_grant(recording);
-		/* No GPU work and no error: the file is not kept. */
+		/* A service does not keep a file without GPU work and without an error. */
 		if (server->options.mode == TS_SERVER_SERVICE && empty)
 			ts_peer_file_discard(recording);
 		else if (server->options.mode == TS_SERVER_SERVICE)

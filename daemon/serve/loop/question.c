@@ -3,10 +3,10 @@
  * Questions about traces. control.c starts and cancels them, server.c checks them. They call
  * daemon/worker to start one process for each question.
  *
- * The worker process reads untrusted files, so its output is untrusted, too: the daemon forwards it
- * only as bytes to the client that asked. The process is killed if it is late, sends too many
- * bytes, or the client is gone. A process that cannot die at once (its file system does not answer)
- * counts until it is dead.
+ * The worker process reads untrusted files, so its output is untrusted, too: the daemon does not
+ * interpret the output, and forwards its bytes only to the client that asked. The process is killed
+ * if it exceeds its deadline, if it sends too many bytes, or if the client disconnects. A process
+ * that cannot die at once (its file system does not answer) counts until it is dead.
  *
  *   start -> read_answers -> hand_on (last answer) -> settle -> reap -> free
  *                \-> fail (late, malformed, too large) -/
@@ -37,7 +37,7 @@ struct ts_question {
 	struct ts_server *server;
 	struct ts_client_connection *client; /* NULL: answered, or the client is gone */
 	uint32_t request_id;
-	uint32_t answer; /* body number of its answers */
+	uint32_t answer; /* TS__RPC__ANSWER__BODY_*: kind of the answers to this question */
 	struct ts_user *user;
 	pid_t pid; /* -1: dead */
 	int status;
@@ -50,7 +50,7 @@ struct ts_question {
 	struct ts_porter_file files[TS_PORTER_MAX_HELD]; /* the files of the question */
 	unsigned n_files;
 	bool is_replay;
-	bool is_cancelled; /* the worker was asked for its findings so far */
+	bool is_cancelled; /* the worker got SIGTERM, and may still report its findings so far */
 	bool killed;
 };
 
@@ -86,8 +86,8 @@ static void reap(struct ts_question *question)
 }
 
 /*
- * Answers the client if that is still open, kills and reaps the process, and frees the question if
- * the process is dead. The caller must not use the question afterwards.
+ * Sends an error to the client if the question is not answered yet, kills and reaps the process,
+ * and frees the question if the process is dead. The caller must not use the question afterwards.
  */
 static void settle(struct ts_question *question)
 {
@@ -146,8 +146,8 @@ static bool is_answer(const struct ts_question *question, const struct ts_frame 
 }
 
 /*
- * True if reading can go on. No event resumes it if the client's queue was emptied while another
- * answer was sent.
+ * True if reading from the worker was paused and can continue. Needed because no event resumes the
+ * reading if the client's queue became empty while another answer was sent.
  */
 static bool can_go_on(const struct ts_question *question)
 {
@@ -158,7 +158,7 @@ static bool can_go_on(const struct ts_question *question)
 	       enabled == SD_EVENT_OFF && ts_client_connection_has_capacity(question->client);
 }
 
-/* Forwards a frame to the client. False: the question is over. */
+/* Forwards a frame to the client. Returns false if it was the last frame or the question failed. */
 static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 {
 	bool more = frame->header.flags & TS_FRAME_MORE;
@@ -183,7 +183,7 @@ static bool hand_on(struct ts_question *question, const struct ts_frame *frame)
 	return more;
 }
 
-/* Forwards the available output while the client's queue has room. */
+/* Forwards the worker's frames to the client while the client's send queue has room. */
 static void read_answers(struct ts_question *question)
 {
 	uint8_t bytes[READ_BYTES];
@@ -238,8 +238,8 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 }
 
 /*
- * Like send(), with the files. The question remembers their identity, so that retention keeps the
- * files until it is over (ts_questions_hold()).
+ * Like send(), and passes the question's files. The question stores the files' identity, so that
+ * retention does not remove the files while the question is open (ts_questions_hold()).
  */
 static ssize_t send_files(struct ts_question *question, const struct ts_question_files *files,
 			  const void *data, size_t n_bytes)
@@ -255,8 +255,8 @@ static ssize_t send_files(struct ts_question *question, const struct ts_question
 	if (n < 0)
 		return n;
 	/*
-	 * fstat() is for the daemon's own files. On a client's file it may block, so the porter
-	 * identified those.
+	 * Call fstat() only on the daemon's own files. On a client's file fstat() may block, so the
+	 * porter has already identified those.
 	 */
 	for (unsigned i = 0; files->fds && i < files->n; i++)
 		if (!fstat(files->fds[i], &status))
@@ -320,7 +320,7 @@ static int start(struct ts_question *question, Ts__Rpc__Query *query,
 	if (r)
 		return ts_error_origin(r);
 	r = send_question(question, query, files);
-	/* The worker has already ended; settle() finds out how. */
+	/* These errors mean that the worker has already ended; settle() reports how it ended. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	r = sd_event_add_io(server->event, &question->source, question->fd, EPOLLIN, on_io,
@@ -382,7 +382,10 @@ int ts_question_new(struct ts_client_connection *client, uint32_t request_id, Ts
 		.fd = -1,
 		.pid_fd = -1,
 		.deadline_ns = ts_clock_monotonic_ns() + wait_ms * MS_NS,
-		/* Headers of parts do not count as bytes of the answer. */
+		/*
+		 * Allow additional bytes for the headers of parts, which do not count as bytes of
+		 * the answer.
+		 */
 		.most_bytes = query->max_bytes + query->max_bytes / 1024 + TS_BODY_PART_BYTES,
 	};
 	ts_frame_parser_init(&question->parser, TS_FRAME_ANSWER, TS_FRAME_ANSWER_MAX_BYTES);

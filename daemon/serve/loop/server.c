@@ -26,7 +26,8 @@
 #include "proto/abi/clock.h"
 
 /*
- * Time after the sessions' deadline, because a thread on a busy machine may be late and not stuck.
+ * The process waits this long after the sessions' deadline, because a thread on a busy machine may
+ * only be slow.
  */
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
@@ -97,7 +98,7 @@ static void unlink_sockets(struct ts_server *server)
 }
 
 /*
- * Ends the process although sessions run. Their files stay complete up to the last written block.
+ * Ends the process while sessions still run. Their files are complete up to the last written block.
  */
 static _Noreturn void exit_at_once(struct ts_server *server)
 {
@@ -116,8 +117,8 @@ static void give_up(void *data)
 }
 
 /*
- * A session's thread is stuck, for example in a file system that does not answer. Each waiting
- * client receives an answer.
+ * Ends the process because a session's thread is stuck, for example in a file system that does not
+ * answer. Sends an answer to each waiting client first.
  */
 static void abandon(struct ts_server *server)
 {
@@ -179,7 +180,10 @@ static void receive_pending(struct ts_server *server)
 {
 	uint32_t *numbers, n = 0;
 
-	/* The loop has a bound, because processes may connect as fast as the daemon accepts. */
+	/*
+	 * The number of turns is limited, because processes may connect as fast as the daemon
+	 * accepts.
+	 */
 	if (server->inject_fd >= 0 &&
 	    (server->options.mode == TS_SERVER_RECORD || server->unlink_inject))
 		while (n < server->options.limits.max_connections && ts_listen_accept_peer(server))
@@ -226,7 +230,9 @@ static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 	ts_server_look(server);
 }
 
-/* A signal shortens an end that already runs. */
+/*
+ * Handles SIGTERM and SIGINT. If the daemon is already ending, the signal shortens the deadlines.
+ */
 static void terminate(struct ts_server *server)
 {
 	uint64_t deadline_ns = ts_clock_monotonic_ns() + TS_SERVER_TERM_MS * UINT64_C(1000000);
@@ -271,7 +277,10 @@ static int watch_signals(struct ts_server *server)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Signals of the terminal are for the traced command. tsctl ends the recording. */
+	/*
+	 * Outside of a service, ignore the terminal's signals: they are for the traced command, and
+	 * tsctl ends the recording.
+	 */
 	if (!service) {
 		signal(SIGINT, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
@@ -285,7 +294,7 @@ static int watch_signals(struct ts_server *server)
 		return ts_error_origin(-errno);
 	r = sd_event_add_io(server->event, &server->end_source, server->end_fd, EPOLLIN, on_end,
 			    server);
-	/* The end has priority over a stream of new connections. */
+	/* Give the end signal priority, so that a stream of new connections does not delay it. */
 	if (r >= 0)
 		r = sd_event_source_set_priority(server->end_source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0)
@@ -310,8 +319,8 @@ static int describe_all(struct ts_server *server)
 }
 
 /*
- * A control socket for start, stop and status. If the socket cannot be created, the recording runs
- * without it.
+ * Creates a control socket for start, stop and status. If this fails, the recording runs without a
+ * control socket.
  */
 static void listen_private(struct ts_server *server)
 {
@@ -354,7 +363,10 @@ static int open_sockets(struct ts_server *server)
 		r = r ?: ts_listen_inject(server);
 		r = r ?: ts_listen_nonblocking(options->control_fd);
 		r = r ?: ts_listen_adopt_owner(server, options->control_fd);
-		/* Also listens for other clients, which start, stop and watch the recording. */
+		/*
+		 * tsctl's connection is open. Other clients may also start, stop and watch the
+		 * recording, so listen for them.
+		 */
 		return r || !options->control_socket ? r : ts_listen_control(server, -1);
 	case TS_SERVER_SERVICE:
 	default:
@@ -389,9 +401,9 @@ static void raise_limit(const struct ts_server *server, struct rlimit *limit, ui
 }
 
 /*
- * Protects a service from other processes of its own user, its workers included: it is not
- * dumpable. Then drops CAP_SYS_RESOURCE, which ignores quotas and reserved blocks. The service has
- * raised its own limits before.
+ * Makes a service undumpable, so that other processes of its own user, its workers included, cannot
+ * trace it. Then drops CAP_SYS_RESOURCE, because with it the service would ignore quotas and
+ * reserved blocks. The service no longer needs the capability: it has raised its limits.
  */
 static void confine(const struct ts_server *server)
 {

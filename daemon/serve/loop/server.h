@@ -45,21 +45,31 @@ struct ts_server_options {
 	uint32_t seal_age_ms;
 	/* Service, record: the resolution of host times in the trace; 0: full resolution. */
 	uint64_t quantum_ns;
-	const char *inject_socket; /* service, record: listening path; NULL: inject_fd */
-	/* Listening path. NULL: a service uses control_fd, other modes have no control socket. */
+	/* service, record: path of the inject socket; NULL: inject_fd is used */
+	const char *inject_socket;
+	/*
+	 * Path of the control socket. NULL: a service uses control_fd, and other modes have no
+	 * control socket.
+	 */
 	const char *control_socket;
-	/* A listening socket from systemd; private: the connected socket; -1: none. */
+	/*
+	 * Service: a listening socket from systemd. Private: the socket to the one process. -1:
+	 * none.
+	 */
 	int inject_fd;
-	/* A listening socket from systemd; record: tsctl's connection; -1: none. */
+	/* Service: a listening socket from systemd. Record: the connection to tsctl. -1: none. */
 	int control_fd;
 	const char *output;    /* private, record: the file */
 	const char *directory; /* service: the directory of the files */
 	const char *program;   /* private: the program's name, for metadata */
 	pid_t pid;	       /* private: the process */
-	/* record: more "key=value" metadata */
+	/* record: additional metadata, each "key=value" */
 	const char *metadata[TS_SERVER_MAX_METADATA];
 	unsigned n_metadata;
-	/* Record: one more "key=value" for a trace without GPU operations; NULL: none. */
+	/*
+	 * record: metadata "key=value" that is added only if the trace has no GPU operations; NULL:
+	 * none
+	 */
 	const char *empty_metadata;
 	struct ts_kernel_config kernel_events;
 	/* Service, record: also record calls of processes that did not preload the shim. */
@@ -81,17 +91,20 @@ struct ts_server {
 	sd_event *event;
 	struct ts_users *users;
 	gid_t all_group; /* members see all sessions; (gid_t)-1: none */
-	/* A service's ts_identity_overflow_uid(); (uid_t)-1: none. */
+	/* service: the result of ts_identity_overflow_uid(); (uid_t)-1: none */
 	uid_t overflow_uid;
-	uint32_t capabilities;		  /* at the start: 1 << TS_CAPABILITY_* */
-	struct ts_disk *disk;		  /* a service's; NULL: disk use is not counted */
+	/* bit mask of 1 << TS_CAPABILITY_* that the daemon had at its start */
+	uint32_t capabilities;
+	/* service: accounting of free disk; NULL: disk use is not counted */
+	struct ts_disk *disk;
 	struct ts_retention *retention;	  /* a service's */
 	sd_event_source *retention_timer; /* next check of finished traces */
-	struct ts_porter *porter;	  /* receives and closes strangers' descriptors */
+	/* process that receives and closes descriptors of other users */
+	struct ts_porter *porter;
 	sd_event_source *porter_source;
-	bool porter_full; /* the porter is full, and the log has that line */
+	bool porter_full; /* the porter is full, and this was logged */
 	struct ts_end *end;
-	int end_fd; /* readable after a signal asks for the end */
+	int end_fd; /* readable after a signal that ends the daemon */
 	sd_event_source *end_source;
 	int notify_fd;
 	sd_event_source *notify_source;
@@ -105,12 +118,13 @@ struct ts_server {
 	uint64_t inject_kept, control_kept;
 	bool unlink_inject;
 	bool unlink_control;
-	char directory[TS_PLACES_BYTES]; /* private: of the control socket; empty: none */
+	/* private: the directory of the control socket; empty: none */
+	char directory[TS_PLACES_BYTES];
 	char control_path[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_peer *peers;
 	uint32_t n_peers;
 	struct ts_client_connection *clients;
-	/* Questions of clients, and questions whose process is not dead yet. */
+	/* Open questions of clients, and answered questions whose process has not ended yet. */
 	struct ts_question *questions;
 	struct ts_recording *recording; /* private, record */
 	struct ts_kernel_hub *kernel;	/* NULL: no kernel events wanted */
@@ -119,13 +133,16 @@ struct ts_server {
 	/* why `--system` is unavailable; empty: it is available */
 	char system_missing[TS_SYSTEM_WHY_BYTES];
 	struct ts_ended *ended; /* a service's; newest first */
-	uint32_t last_number;	/* atomic: the observer's thread counts, too */
+	/*
+	 * last session number given out; atomic, because the observer's thread also increments it
+	 */
+	uint32_t last_number;
 	uint64_t start_ns;
 	uint64_t n_sessions;
 	uint64_t n_refused;
 	uint64_t n_rows;      /* of ended sessions */
 	uint64_t n_bytes;     /* of ended recordings */
-	bool no_acl_reported; /* the log has the line about missing ACLs */
+	bool no_acl_reported; /* missing access control lists were logged */
 	bool dumping;	      /* a dump waits for sessions */
 	/*
 	 * Ends the recording (record, private) or the service. Sessions are stopped and files
@@ -134,8 +151,9 @@ struct ts_server {
 	 */
 	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;
-	uint64_t finish_deadline_ns;  /* for sessions */
-	uint64_t abandon_deadline_ns; /* for the process, even if a thread is stuck */
+	uint64_t finish_deadline_ns; /* for sessions */
+	/* time at which the process exits, even if a thread is stuck */
+	uint64_t abandon_deadline_ns;
 	int exit_status;
 };
 
@@ -180,8 +198,8 @@ struct ts_recording *ts_server_find_observed(const struct ts_server *server,
 					     uint32_t *ret_in_file);
 
 /*
- * recording/account.c: the server's list of recordings. Makes a new recording the daemon's own,
- * with the limits of the options.
+ * recording/account.c: the server's list of recordings. ts_server_own_recording() makes the
+ * daemon's user the owner of a new recording, and sets the limits of the options.
  */
 void ts_server_own_recording(struct ts_server *server, struct ts_recording *recording);
 /* Adds the counts of an ended session to its recording. */
@@ -224,21 +242,24 @@ struct ts_peer {
 	struct ts_server *server;
 	struct ts_peer *next;
 	uint32_t number;     /* the daemon's number, from 1; clients use it */
-	int fd;		     /* -1 after the process is gone */
+	int fd;		     /* connection to the process; -1: the process has hung up */
 	uint64_t connection; /* the porter's id of it */
 	sd_event_source *source;
 	uint64_t since_ns;
 	struct ts_identity credentials;
 	struct ts_user *user;
-	struct ts_session *session;	/* NULL until HELLO */
-	uint64_t dump_ticket;		/* the seal that a dump waits for; 0: none */
-	bool began;			/* its HELLO was accepted */
-	struct ts_recording *recording; /* its own in a service, otherwise the server's */
+	struct ts_session *session; /* NULL until HELLO */
+	uint64_t dump_ticket;	    /* ticket of the seal that a dump waits for; 0: none */
+	bool began;		    /* its HELLO was accepted */
+	/*
+	 * in a service, the recording of this process alone; otherwise the server's one recording
+	 */
+	struct ts_recording *recording;
 };
 
 /*
- * Serves a connection. Takes ownership of the descriptor, of the reference to `user`, and of the
- * place and connection charged to `user`.
+ * Serves a connection. Takes ownership of the descriptor, of the reference to `incoming->user`, and
+ * of the one place and one connection that are counted against the user's limits.
  */
 int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
 /*
@@ -255,9 +276,10 @@ void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
 void ts_peer_receive_pending(struct ts_peer *peer);
 
 /*
- * Serves a client. Takes ownership of the descriptor, of the reference to `user`, and of the client
- * charged to `user`. `owner`: the recording belongs to this client; only this client may end it,
- * and its hang-up ends it. `handlers`: see connection.h.
+ * Serves a client. Takes ownership of the descriptor, of the reference to `incoming->user`, and of
+ * the one client that is counted against the user's limit of clients. `owner`: the recording
+ * belongs to this client; only this client may end it, and its hang-up ends it. `handlers`: see
+ * connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);
@@ -267,12 +289,15 @@ void ts_client_connection_reject(struct ts_server *server, const struct ts_incom
 uid_t ts_client_connection_uid(const struct ts_client_connection *client);
 struct ts_user *ts_client_connection_user(const struct ts_client_connection *client);
 void ts_client_connection_free(struct ts_client_connection *client);
-/* Answers requests whose sessions are done or late. Frees clients that do not read. */
+/*
+ * Answers requests whose sessions have finished or exceeded the deadline. Frees clients that do not
+ * read their answers.
+ */
 void ts_client_connection_check(struct ts_client_connection *client, uint64_t now_ns);
 struct ts_client_connection *ts_client_connection_next(struct ts_client_connection *client);
 /*
- * For code that answers a client. The caller keeps `packed`. `more`: another answer to the same
- * request follows.
+ * The functions below are for code that answers a client. The caller keeps `packed`. `more`:
+ * another answer to the same request follows.
  */
 struct ts_server *ts_client_connection_server(const struct ts_client_connection *client);
 void ts_client_connection_answer(struct ts_client_connection *client, uint32_t request_id,
@@ -295,8 +320,8 @@ int ts_server_dump_setup(struct ts_server *server);
 /* Prepares the dump mark of a recording, before its first session. */
 int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *recording);
 /*
- * Begins a wanted dump. Completes a dump whose sessions are ready; with is_end, even if they are
- * not ready.
+ * Begins a dump that was requested. Completes a dump when its sessions have written their rows; if
+ * is_end is true, even if they have not.
  */
 void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end);
 void ts_server_dump_check_all(struct ts_server *server);

@@ -58,8 +58,8 @@ static void forget(struct ts_ended **p)
 }
 
 /*
- * Drops one trace from the list to make room. If the user has used its share, the user's oldest
- * trace is dropped; otherwise the oldest of all.
+ * Drops one trace from the list to make room. If the user's traces in the list use up the user's
+ * share, drops the user's oldest trace; otherwise drops the oldest trace of all users.
  */
 static void forget_for(struct ts_server *server, const struct ts_user *user)
 {

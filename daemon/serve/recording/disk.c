@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The free disk that recordings leave. recording-disk.c calls it before a file grows and before a
- * file is created. expire.c creates it and asks whether space is short. Space that is taken but not
- * yet allocated is subtracted from the free space of statvfs().
+ * file is created. expire.c creates it and asks whether space is short. The file system does not
+ * yet count space that a recording has taken but not allocated, so this module subtracts it from
+ * the free space of statvfs().
  */
 #include "daemon/serve/recording/disk.h"
 
@@ -64,7 +65,7 @@ bool ts_disk_take(struct ts_disk *disk, int fd, uint64_t n_bytes, uint64_t n_fil
 	if (!disk->keep_free)
 		return true;
 	pthread_mutex_lock(&disk->mutex);
-	/* A file system that reports nothing has no limit. */
+	/* If the file system does not report its free space, the space counts as free. */
 	can = fstatvfs(fd, &status) < 0 || has_space(disk, &status, n_bytes, n_files);
 	if (can) {
 		disk->taken_bytes += n_bytes;

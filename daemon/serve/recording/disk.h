@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The free disk that all recordings of a daemon leave (`--keep-free`). A recording takes space
- * before the file system allocates it. The space counts as used from then on, so sessions that
- * write at the same time cannot pass the limit together.
+ * Keeps part of the disk free (`--keep-free`): no recording of the daemon may use it. A recording
+ * takes space before the file system allocates it. The space counts as used from then on, so
+ * sessions that write at the same time cannot pass the limit together.
  *
  * Thread-safe. It must outlive its recordings.
  */
@@ -26,7 +26,7 @@ void ts_disk_free(struct ts_disk *disk); /* NULL is accepted */
 bool ts_disk_take(struct ts_disk *disk, int fd, uint64_t n_bytes, uint64_t n_files);
 void ts_disk_settle(struct ts_disk *disk, uint64_t n_bytes, uint64_t n_files);
 
-/* A user is near the end of a share: requests removal of finished traces. */
+/* Requests the removal of finished traces, because a user has nearly used up a share. */
 void ts_disk_press(struct ts_disk *disk);
 /* True if ts_disk_press() was called since the last call. */
 bool ts_disk_is_pressed(struct ts_disk *disk);

@@ -11,7 +11,7 @@
 #include "proto/abi/clock.h"
 
 #define DUMP_FLUSH_MS 5000u
-/* Sessions that do not answer within this time are not waited for. */
+/* Maximum time that a dump waits for sessions to write their rows. */
 #define DUMP_WAIT_NS (UINT64_C(10000) * 1000000)
 
 static bool waits_for(const struct ts_peer *peer, const struct ts_recording *recording)
@@ -46,7 +46,7 @@ void ts_server_dump_check(struct ts_server *server, struct ts_recording *recordi
 {
 	struct ts_recording_files files;
 
-	/* A request during a dump is served by that dump. */
+	/* If a dump is in progress, a new request starts no second dump. */
 	if (__atomic_exchange_n(&recording->dump_wanted, false, __ATOMIC_RELAXED) &&
 	    !recording->dump_deadline_ns)
 		begin(server, recording);
@@ -71,7 +71,7 @@ void ts_server_dump_check_all(struct ts_server *server)
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
 		if (peer->recording && peer->recording != server->recording)
 			look(server, peer->recording);
-	/* The timer checks the deadline of sessions that do not answer. */
+	/* Arm the timer, because sessions may not answer before the dump's deadline. */
 	if (server->dumping)
 		ts_server_watch(server);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's side of retention.c. It runs a removal pass at the start, at the end of each
- * session, when a user comes near a share, and by a timer. It also names the files that questions
- * still need. peers.c, dump.c and server.c call it.
+ * session, when a user comes near a share, and by a timer. It also keeps the files that open
+ * questions need. peers.c, dump.c and server.c call it.
  */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -20,9 +20,12 @@
 /* One pass removes at most EXPIRE_PASS traces; the loop runs between passes. */
 #define EXPIRE_PASS	    64u
 #define EXPIRE_NEXT_PASS_US 100000u
-/* A session needs at least this much room to begin. */
+/* A session may begin only if its user's share has at least this much room. */
 #define EXPIRE_BEGIN_BYTES (UINT64_C(512) << 10)
-/* Freeing the blocks of a larger file is slow in the kernel, so a thread does it. */
+/*
+ * If a file is larger than this, a separate thread frees its blocks, because the kernel needs long
+ * for that.
+ */
 #define EXPIRE_LARGE_BYTES (INT64_C(64) << 20)
 
 static bool is_busy(void *data, const struct stat *status)
@@ -31,8 +34,8 @@ static bool is_busy(void *data, const struct stat *status)
 }
 
 /*
- * Frees the blocks. A process with the file open then reads an empty file. If the file has another
- * name (a dump), the blocks stay.
+ * Frees the blocks of a removed file. A process that has the file open then reads an empty file. If
+ * the file has another name (in a dump), keeps the blocks.
  */
 static void *wipe(void *data)
 {
@@ -186,8 +189,8 @@ static void release_trace(struct ts_user *user)
 }
 
 /*
- * Charges the wanted room for the time of a pass, so that the user's finished traces make room for
- * it.
+ * During one pass, charges the user for the room that a new recording needs, so that the pass
+ * removes enough of the user's finished traces.
  */
 static void expire_for(struct ts_server *server, struct ts_user *user)
 {

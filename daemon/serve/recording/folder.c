@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Creates and checks directories for traces. main.c checks the service's directory at the start.
- * peer-file.c opens a user's directory before each file. Checks use a descriptor, so the name is
- * resolved only once.
+ * peer-file.c opens a user's directory before each file. The checks use an open descriptor of the
+ * directory, so that its name is resolved only once.
  */
 #include "daemon/serve/recording/folder.h"
 
@@ -67,6 +67,6 @@ void ts_folder_close(const char *file)
 	if (!slash)
 		return;
 	*slash = '\0';
-	/* Fails if the directory has another file. */
+	/* rmdir() fails if the directory still has a file. */
 	rmdir(directory);
 }

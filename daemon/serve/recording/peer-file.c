@@ -35,7 +35,7 @@ static bool continues(const char *path, unsigned number, char *ret_name, size_t 
 	return false;
 }
 
-/* N of the "-N" in the new file's name; 0: none. */
+/* Returns the N of "-N" in the new file's name; 0 if the name has no "-N". */
 static unsigned number_of(const char *wanted, const char *path)
 {
 	unsigned number;

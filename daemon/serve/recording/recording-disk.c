@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Disk accounting of a service's trace files (TS_RESOURCE_DISK_BYTES, TS_RESOURCE_DISK_FILES), from
- * the first byte on. The writer (sbt/write) calls space_take() before its file takes up space, room
- * for the file's end included. The request must fit the user's share, the share of all users and
- * the free disk to keep (disk.c). A recording without space ends like one whose disk is full.
- * peers.c, server-system.c and recording-rotation.c call the other functions.
+ * the first byte on. The writer (sbt/write) calls space_take() before its file uses space. The
+ * requested space includes the room that is reserved for the file's end. The request must fit the
+ * user's share, the share of all users and the free disk to keep (disk.c). A recording whose
+ * request is refused ends like one whose disk is full. peers.c, server-system.c and
+ * recording-rotation.c call the other functions.
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -14,14 +15,14 @@
 	"the user's share of the disk is used up by traces (see --max-disk-bytes-user)"
 #define NO_SHARE_ALL "the traces' share of the disk is used up (see --max-disk-bytes)"
 
-/* A user above this many eighths of a share asks for the removal of finished traces. */
+/* If a user has used more than this many eighths of a share, finished traces are removed. */
 #define PRESS_EIGHTHS 7
 
 static void refuse(struct ts_recording *recording, const char *why)
 {
 	const char *none = NULL;
 
-	/* The first reason is kept. */
+	/* Keep the first reason: later ones do not replace it. */
 	__atomic_compare_exchange_n(&recording->no_space, &none, why, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 }

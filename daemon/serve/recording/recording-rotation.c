@@ -4,8 +4,8 @@
  * dump. The newest file keeps the recording's name; finished files get a number. The oldest files
  * are removed when the limits (--keep...) allow it.
  *
- * The thread that wrote last rotates: session-write.c and observer.c call ts_recording_rotate().
- * dump.c, control.c, answers.c and expire.c call the other functions.
+ * The thread that has just written checks for a rotation: session-write.c and observer.c call
+ * ts_recording_rotate(). dump.c, control.c, answers.c and expire.c call the other functions.
  *
  * Rotation:
  *   link NAME.sbt -> NAME.<number>.sbt     the finished file gets its number
@@ -32,7 +32,8 @@
 struct ts_recording_part {
 	uint32_t number;
 	uint64_t n_bytes;
-	uint64_t n_counted; /* bytes charged to the recording, not to a dump */
+	/* bytes of this file that are charged to the recording and not to a dump */
+	uint64_t n_counted;
 	uint64_t begin_ns;
 	dev_t device;
 	ino_t inode;
@@ -44,7 +45,7 @@ static bool is_due(const struct ts_recording *recording, uint64_t now)
 	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
 	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
 
-	/* keep_last_* without rotate_*: each file is an eighth. */
+	/* If keep_last_* is set without rotate_*, a file gets an eighth of it. */
 	if (!size && limits->keep_last_size)
 		size = limits->keep_last_size / 8;
 	if (!age_ms && limits->keep_last_age)
@@ -70,7 +71,7 @@ static int name_part(struct ts_recording *recording, uint32_t *ret_number, char 
 				continue;
 			return -errno;
 		}
-		/* Another process may have replaced the file with this name. */
+		/* Fails if another process has replaced the file that has the recording's name. */
 		if (fstat(recording->read_fd, &ours) < 0 || stat(path, &named) < 0 ||
 		    ours.st_ino != named.st_ino || ours.st_dev != named.st_dev) {
 			unlink(path);
@@ -162,7 +163,10 @@ static void forget_oldest(struct ts_recording *recording)
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, oldest->number);
 	struct stat named;
 
-	/* Not a file that another process has put in its place. */
+	/*
+	 * Remove the name only if it still belongs to our file, and not to a file that another
+	 * process has put there.
+	 */
 	if (path && !fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) &&
 	    named.st_ino == oldest->inode && named.st_dev == oldest->device)
 		unlink(path);
@@ -237,12 +241,15 @@ void ts_recording_rotate(struct ts_recording *recording)
 {
 	uint64_t now = ts_clock_monotonic_ns();
 
-	/* Not for a stranger's file: another file beside it would need the stranger's rights. */
+	/*
+	 * Do not rotate a file that the traced process created: a second file in its directory
+	 * would need that process's rights.
+	 */
 	if (recording->is_theirs || !is_due(recording, now) ||
 	    now < __atomic_load_n(&recording->rotate_after_ns, __ATOMIC_RELAXED) ||
 	    ts_sbt_writer_full(recording->writer) || pthread_mutex_trylock(&recording->rotating))
 		return;
-	/* Another thread may have rotated just before. */
+	/* Check again with the lock held, because another thread may have rotated just before. */
 	if (is_due(recording, now) && now >= recording->part_ns)
 		rotate_and_tidy(recording, now);
 	pthread_mutex_unlock(&recording->rotating);
@@ -348,7 +355,7 @@ int ts_recording_files(struct ts_recording *recording, struct ts_recording_files
 
 /* ---- dumps ---- */
 
-/* Number of finished files. An ended recording's last file counts, too. */
+/* Returns the number of finished files. The last file of an ended recording counts as finished. */
 static size_t dump_n_files(const struct ts_recording *recording)
 {
 	return recording->n_parts + recording->ended;
@@ -383,7 +390,7 @@ static int dump_link(struct ts_recording *recording, const char *dump, size_t i,
 	return r;
 }
 
-/* Links all finished files. The last link completes the dump. */
+/* Links all finished files to the names of a dump. The dump is complete with the last link. */
 static int dump_as(struct ts_recording *recording, const char *dump,
 		   struct ts_recording_files *files)
 {
@@ -419,7 +426,7 @@ static int dump(struct ts_recording *recording, struct ts_recording_files *files
 	return r;
 }
 
-/* Checks for room in the user's account. The caller counts the files later. */
+/* Checks that the user's account has room for the dump. dump_count() charges the files later. */
 static int dump_ask(struct ts_recording *recording)
 {
 	uint64_t n_files = dump_n_files(recording);
@@ -432,7 +439,10 @@ static int dump_ask(struct ts_recording *recording)
 	return 0;
 }
 
-/* The dump may outlive the parts: their bytes count as the dump's. */
+/*
+ * Charges the bytes of the linked files to the dump and no longer to the recording, because the
+ * dump may outlive the recording's files.
+ */
 static void dump_count(struct ts_recording *recording)
 {
 	for (size_t i = 0; i < recording->n_parts; i++) {

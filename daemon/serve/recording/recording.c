@@ -89,7 +89,7 @@ static int link_file(void *data, const char *name)
 	return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* The boot id identifies files with the same CLOCK_MONOTONIC. */
+/* Reads the boot id. Traces with the same boot id have the same CLOCK_MONOTONIC. */
 static bool boot_id(char *text, size_t n_text)
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -216,7 +216,10 @@ int ts_recording_new(const char *path, bool unique, mode_t mode, const char *com
 	return 0;
 }
 
-/* Takes ownership of `fd`. On failure the file is empty again. */
+/*
+ * Starts the writer on the file. Takes ownership of `fd`. On failure, truncates the file to 0
+ * bytes.
+ */
 static int write_to(struct ts_recording *recording, int fd)
 {
 	int r = ts_sbt_writer_new(fd, &recording->writer);
@@ -286,8 +289,8 @@ static int sink_row(void *data, unsigned type, const void *row)
 }
 
 /*
- * Records why no stack has names: the worker cannot start, or dies on every file. The reason is
- * that of the file with most addresses.
+ * Records why no stack has names: the worker cannot start, or dies on every file. If files failed
+ * for different reasons, records the reason of the file with the most addresses.
  */
 static void note_names(struct ts_recording *recording, const struct ts_symbol_report *report)
 {
@@ -321,8 +324,8 @@ static int symbolize(struct ts_recording *recording, const struct ts_symbol_trac
 }
 
 /*
- * Fixes `cut_short` once, before names are written. Names without room do not cut a recording
- * short.
+ * Sets `cut_short`, once, before the names of stacks are written: if only these names find no room,
+ * the recording does not count as cut short.
  */
 static void judge(struct ts_recording *recording)
 {
@@ -357,7 +360,7 @@ void ts_recording_symbolize(struct ts_recording *recording, const char *worker, 
 		       recording->names_missing);
 }
 
-/* Gives back the charges of the writer, which is freed. */
+/* Gives back the charges for the writer's memory, because the writer is freed. */
 static void discharge(struct ts_recording *recording)
 {
 	if (recording->user)
@@ -390,11 +393,14 @@ void ts_recording_end(struct ts_recording *recording)
 
 	if (recording->ended)
 		return;
-	/* A dump may be in progress. */
+	/* Take the lock, because a dump may be in progress. */
 	pthread_mutex_lock(&recording->rotating);
 	recording->ended = true;
 	judge(recording);
-	/* Without room for this metadata, the losses with reason `disk` still report it. */
+	/*
+	 * This metadata may find no room in the file. The losses with reason `disk` still report
+	 * the fact.
+	 */
 	if (recording->cut_short)
 		(void)ts_sbt_writer_metadata(recording->writer, TS_METADATA_CUT_SHORT,
 					     recording->cut_short);
@@ -411,10 +417,13 @@ int ts_recording_finish(struct ts_recording *recording)
 		return recording->error;
 	recording->finished = true;
 	ts_recording_end(recording);
-	/* The file was written, but it has no name any more. */
+	/* Report a file that was written but that another process has removed. */
 	if (!recording->error && !fstat(recording->read_fd, &status) && !status.st_nlink)
 		recording->error = -ENOENT;
-	/* Releases the lock. Readers use the lock to see that the file is being written. */
+	/*
+	 * Freeing the writer releases its lock on the file, by which readers see that the file is
+	 * being written.
+	 */
 	ts_sbt_writer_free(ts_take_ptr(recording->writer));
 	discharge(recording);
 	return recording->error;
@@ -455,7 +464,10 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 	ts_sbt_writer_limit(recording->writer, limits->max_file_bytes);
 }
 
-/* Inodes count, too: many small files would leave none for other users. */
+/*
+ * True if too few bytes or inodes are free: many small files would use up the inodes of other
+ * users.
+ */
 static bool disk_is_used_up(const struct statvfs *disk, uint64_t keep_free)
 {
 	return (uint64_t)disk->f_bavail * disk->f_frsize < keep_free ||
@@ -518,7 +530,10 @@ void ts_recording_discard(struct ts_recording *recording)
 
 	if (recording->is_theirs)
 		return;
-	/* Not a file that another process has put in its place. */
+	/*
+	 * Remove the name only if it still belongs to our file, and not to a file that another
+	 * process has put there.
+	 */
 	if (!fstat(recording->read_fd, &ours) &&
 	    !fstatat(AT_FDCWD, recording->path, &named, AT_SYMLINK_NOFOLLOW) &&
 	    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trace file, or several in turn, being written, and its totals for the summary. The main
- * thread owns a recording. Threads of sessions use its writer, which is thread-safe, and the
- * functions marked "Any thread".
+ * A recording: one trace file that is being written, or several one after the other, and totals for
+ * the summary. The main thread owns a recording. Threads of sessions use its writer, which is
+ * thread-safe, and the functions marked "Any thread".
  */
 #pragma once
 
@@ -23,46 +23,55 @@
 #define TS_RECORDING_MAX_REFUSALS 256u
 #define TS_RECORDING_MAX_NOTES	  4096u
 #define TS_RECORDING_MAX_DUMPS	  64u
-/* A reason for a file that is cut short. */
+/* A text for `cut_short`. */
 #define TS_RECORDING_NOTHING_FREE "the disk has no more free space than --keep-free reserves"
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
 	char *path;  /* as it was created */
 	int read_fd; /* a separate open file description; readers get descriptors made from it */
-	/* A service: the user of its session. Other modes: the user that started the recording. */
+	/*
+	 * service: the user of the recorded process. Other modes: the user that started the
+	 * recording.
+	 */
 	uid_t uid;
 	gid_t group; /* members may read the complete file; (gid_t)-1: none */
 	/* The traced process created the file: the daemon neither renames nor removes it. */
 	bool is_theirs;
 	const struct ts_limits *limits;
-	struct ts_user *user;	   /* account for its definitions */
-	bool nothing_free;	   /* free disk is below keep_free; any thread */
-	struct ts_disk *disk;	   /* its files count in the user's account; NULL: they do not */
-	uint64_t disk_bytes;	   /* charged to that account; any thread */
-	uint32_t n_disk_files;	   /* charged to that account; any thread */
-	const char *no_space;	   /* why the file got no more space; NULL: it did; any thread */
-	bool removed;		   /* while it was written; any thread */
+	struct ts_user *user;  /* account for its definitions */
+	bool nothing_free;     /* free disk is below keep_free; any thread */
+	struct ts_disk *disk;  /* not NULL: the recording's files count in the user's account */
+	uint64_t disk_bytes;   /* charged to that account; any thread */
+	uint32_t n_disk_files; /* charged to that account; any thread */
+	/* reason for which the file got no more space; NULL: no request was refused; any thread */
+	const char *no_space;
+	/* another process has removed the file while it was written; any thread */
+	bool removed;
 	uint64_t definition_bytes; /* charged for definitions of its sessions */
 	uint64_t memory_bytes;	   /* charged for other memory of its writer; any thread */
 	/* Index and end marker are written, or the write failed. Set with `rotating` held. */
 	bool ended;
 	bool finished;
-	int error;	       /* of the writer; the file is incomplete */
-	bool judged;	       /* `cut_short` is final */
-	const char *cut_short; /* why the file ended before its processes; NULL: it did not */
-	/* Why no stack has names; empty: some have. */
+	int error;   /* error of the writer: the file is incomplete; 0: none */
+	bool judged; /* `cut_short` is final */
+	/* reason for which the file ended before its processes; NULL: it did not */
+	const char *cut_short;
+	/* Reason for which no stack has names; empty: some stacks have names. */
 	char names_missing[TS_SYMBOL_WHY_BYTES];
 
 	/* Several files: recording-rotation.c. */
 	pthread_mutex_t rotating;	 /* guards the fields below, unless noted */
 	struct ts_recording_part *parts; /* finished files, oldest first */
 	size_t n_parts;
-	uint32_t part_number;	  /* number in the name of the last part */
-	uint64_t part_ns;	  /* start of the present file; also read without the lock */
-	uint64_t part_bytes;	  /* writer's bytes at that start; also read without the lock */
+	uint32_t part_number; /* number in the name of the last part */
+	uint64_t part_ns;     /* start of the present file; also read without the lock */
+	/*
+	 * bytes that the writer had written when the present file began; also read without the lock
+	 */
+	uint64_t part_bytes;
 	uint64_t rotate_after_ns; /* no rotation before this time; also read without the lock */
-	bool rotation_failed;	  /* a rotation failed, and the log has that line */
+	bool rotation_failed;	  /* a rotation failed, and this was logged */
 	unsigned n_dumps;
 	uint32_t dump_name; /* string id of the mark that asks for a dump; 0: none */
 	bool dump_wanted;   /* any thread */
@@ -76,7 +85,8 @@ struct ts_recording {
 	uint64_t n_kernel_counters; /* counter rows of the kernel */
 	uint64_t n_own_rows;	    /* marks and counters of TS_OWN_DOMAIN */
 	uint64_t n_notes;
-	uint32_t n_refused; /* at most TS_RECORDING_MAX_REFUSALS of them have rows */
+	/* refused processes; at most TS_RECORDING_MAX_REFUSALS of them have rows */
+	uint32_t n_refused;
 	uint32_t n_sessions;
 	uint32_t n_observed; /* observed sessions among n_sessions */
 	uint64_t n_observed_calls;
@@ -87,9 +97,12 @@ struct ts_recording {
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
 	uint32_t n_unsupported;
-	/* Why the first capture ended before its process; NULL: none did. */
+	/*
+	 * Reason for which a capture ended before its process; that of the first such capture.
+	 * NULL: none ended early.
+	 */
 	const char *capture_ended;
-	/* The first process with an empty reason. */
+	/* Reason for an empty trace, from the first process that reported one. */
 	uint32_t empty_reason;
 	char empty_text[256];
 	char empty_program[64];
@@ -160,12 +173,12 @@ bool ts_recording_account(struct ts_recording *recording);
 void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
 			struct ts_user *user);
 /*
- * From now on the recording's files count in the user's account. Call it before the first session.
+ * Starts charging the recording's files to the user's account. Call it before the first session.
  * `disk` must outlive the recording. 0 or -EDQUOT: the account has no room for a file. The
  * functions below do nothing for a recording that does not count.
  */
 int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
-/* Ends the counting and gives back all charges. */
+/* Stops charging the recording's files, and gives back all their charges. */
 void ts_recording_uncount(struct ts_recording *recording);
 /*
  * Charges for another file: _take_ before its creation, _settle_ after its creation succeeded or
@@ -174,7 +187,7 @@ void ts_recording_uncount(struct ts_recording *recording);
 int ts_recording_take_file(struct ts_recording *recording);
 void ts_recording_settle_file(struct ts_recording *recording);
 void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
-/* n_bytes of its files now count elsewhere. */
+/* Stops charging n_bytes of the recording's files, because they are now charged elsewhere. */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
  * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
@@ -185,9 +198,12 @@ bool ts_recording_full(struct ts_recording *recording);
 const char *ts_recording_why_full(const struct ts_recording *recording);
 /* Checks that the file still has a name. Logs a removal once. Any thread. */
 void ts_recording_look(struct ts_recording *recording);
-/* True if a new file may begin in the directory. */
+/* True if the disk of the directory has enough free space for a new file. */
 bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
-/* Continues in another file if size or age require it. Called after a write. Any thread. */
+/*
+ * If the present file has reached its limit of size or age, continues in another file. Called after
+ * a write. Any thread.
+ */
 void ts_recording_rotate(struct ts_recording *recording);
 /* Bytes of all existing files. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
@@ -222,7 +238,9 @@ int ts_recording_open_all(struct ts_recording *recording, int *ret_fds, unsigned
 int ts_recording_note(struct ts_recording *recording, const struct ts_identity *peer,
 		      enum ts_empty_reason reason, const char *program, const char *text);
 
-/* Adds such a row for a process that the daemon refused. Counts in n_refused instead of n_notes. */
+/*
+ * Adds a session row without records for a process that the daemon refused. Increments n_refused.
+ */
 int ts_recording_note_refused(struct ts_recording *recording, const struct ts_identity *peer,
 			      const char *program, const char *why);
 

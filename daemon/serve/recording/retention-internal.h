@@ -7,20 +7,20 @@
 #define RETENTION_N_BUCKETS 1024u
 
 struct retention_file {
-	struct retention_file *next; /* newer files of the trace */
+	struct retention_file *next; /* next newer file of the trace */
 	char *name;		     /* relative to the directory */
 	dev_t device;
 	ino_t inode;
 	uint64_t n_bytes; /* charged for it */
 	uint64_t time_ns; /* last change, CLOCK_REALTIME */
-	bool has_links;	  /* it has other names: those of a dump */
+	bool has_links;	  /* the file has another name, because a dump has it too */
 };
 
 struct retention_trace {
 	struct retention_trace *before, *next; /* older, newer */
 	struct retention_file *files;	       /* oldest first */
 	uint64_t time_ns;		       /* of the newest file */
-	bool is_stuck;			       /* removal failed, and that was logged */
+	bool is_stuck;			       /* the removal failed, and this was logged */
 };
 
 struct retention_owner {

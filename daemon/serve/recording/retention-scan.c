@@ -19,7 +19,10 @@
 
 #define NAME_PREFIX "tracesmith-"
 #define NAME_SUFFIX ".sbt"
-/* Length of the suffix ".XXXXXX" of mkostemp(). A daemon died before it gave this file its name. */
+/*
+ * Length of the suffix ".XXXXXX" of mkostemp(). A file has it if its daemon died before it renamed
+ * the file.
+ */
 #define N_TEMPORARY 7
 
 struct found {
@@ -90,8 +93,7 @@ static bool is_finished_trace(int folder, const char *name, const struct stat *s
 	struct stat opened;
 
 	/*
-	 * A file of another user, from an earlier version, in a directory that only the service
-	 * writes to.
+	 * The file may not be readable for the service: an earlier version gave it to another user.
 	 */
 	if (fd < 0)
 		return errno == EACCES && is_private && status->st_uid != geteuid();
@@ -151,8 +153,8 @@ static bool folder_may_hold(const struct folder *folder, const struct stat *stat
 	if (status->st_uid == geteuid())
 		return true;
 	/*
-	 * An earlier service that ran as root wrote the file; in the flat layout it gave the file
-	 * to its user.
+	 * True if a service of this system wrote the file. An earlier service may have run as root;
+	 * without directories for users, it gave each file to its user.
 	 */
 	return folder->is_private && (!status->st_uid || folder->uid == (uid_t)-1);
 }

@@ -92,7 +92,10 @@ static void owner_free_if_empty(struct ts_retention *retention, struct retention
 	free(owner);
 }
 
-/* Sorted insert from the end: most traces are newer than all others. */
+/*
+ * Inserts the trace in the sorted list. Searches from the end, because most new traces are newer
+ * than all others.
+ */
 static void owner_insert(struct retention_owner *owner, struct retention_trace *trace)
 {
 	struct retention_trace *after = owner->last;
@@ -173,7 +176,10 @@ static void file_forget(struct ts_retention *retention, struct retention_owner *
 		p = &(*p)->next;
 	*p = file->next;
 	uncount(retention, owner, file->n_bytes, 1);
-	/* Another name of the same blocks exists: they count there now. */
+	/*
+	 * The blocks stay, because a dump has another name for them. From here on the dump's file
+	 * is charged for them.
+	 */
 	if (same) {
 		same->n_bytes += file->n_bytes;
 		count(retention, owner, file->n_bytes, 0);
@@ -367,8 +373,8 @@ bool ts_retention_is_written(int fd, const struct stat *status)
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 
 	/*
-	 * Only locks on the daemon's own files count: a user could lock a file of an earlier
-	 * version, and so keep it forever.
+	 * True if a daemon holds the lock of the file. Ignores locks on files that belong to a
+	 * user: the user could hold such a lock to keep the file forever.
 	 */
 	return status->st_uid == geteuid() && !fcntl(fd, F_OFD_GETLK, &lock) &&
 	       lock.l_type != F_UNLCK;
@@ -413,7 +419,7 @@ static int file_remove(const struct ts_retention *retention, const struct retent
 	struct stat status;
 	int fd, r;
 
-	/* Another file has this name now. */
+	/* Do not remove the name if another file has it now. */
 	if (!file_is_there(retention, file, &status))
 		return 0;
 	fd = file_open(retention, file);
@@ -491,8 +497,9 @@ static const char *why_too_old(const struct ts_retention *retention, uint64_t no
 }
 
 /*
- * Shares apply only while files are being written: a trace that filled its share stays until
- * another trace needs the room.
+ * Returns the reason for removing a trace of the owner; NULL: none. Shares count only while the
+ * owner's files are being written: a trace that filled a share stays until another trace needs the
+ * room.
  */
 static const char *why_too_much_of(const struct ts_retention *retention,
 				   const struct retention_owner *owner)
@@ -569,7 +576,9 @@ static void expire_owner(struct ts_retention *retention, struct pass *pass,
 		continue;
 }
 
-/* The owner with the most bytes, among owners with a removable trace. */
+/*
+ * Returns the owner with the most bytes, among the owners that have a trace which may be removed.
+ */
 static struct retention_owner *largest_owner(const struct ts_retention *retention,
 					     struct retention_trace **ret_trace)
 {

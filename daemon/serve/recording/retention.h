@@ -35,7 +35,7 @@ struct ts_retention;
 
 struct ts_retention_options {
 	const char *directory;
-	const struct ts_limits *limits; /* must outlive it, as must `users` */
+	const struct ts_limits *limits; /* `limits` and `users` must outlive the object */
 	struct ts_users *users;
 	void *data;
 	/* True if a reader has the file open. NULL: no readers. */

@@ -9,14 +9,15 @@
 #include "daemon/util/daemon-error.h"
 
 /*
- * The cost of a string besides its bytes and DEFINITION_BYTES: a slot in the file's string table.
- * Up to three more slots are free for each used one.
+ * The memory of a string, beyond its bytes and DEFINITION_BYTES: a slot in the file's string table,
+ * and up to three free slots for each used one.
  */
 #define STRING_BYTES 48u
 
 /*
- * Converts the result of a sink function. A full file accepts no definition, and the peer is not at
- * fault: SESSION_E_FULL becomes 0 here. ts_session_read_arena() checks s->full after the reading.
+ * Converts the result of a sink function. A full file accepts no definition, but the peer is not at
+ * fault. So SESSION_E_FULL becomes 0 here, and ts_session_read_arena() checks s->full after it has
+ * read the arena.
  */
 static int sink_failed(struct ts_session *s, int r)
 {
@@ -24,13 +25,13 @@ static int sink_failed(struct ts_session *s, int r)
 	return r == SESSION_E_FULL ? 0 : r;
 }
 
-/* Writes the pending definitions if they are many: they use the daemon's memory. */
+/* Writes the pending definitions if there are many, because they use the daemon's memory. */
 static int sink_added(struct ts_session *s, int r)
 {
 	if (!r && ts_sbt_session_writer_pending_bytes(s->writer) >= SESSION_PENDING_BYTES) {
 		/*
-		 * The session was dirty when the reading began; an earlier write in the same
-		 * reading made it clean.
+		 * An earlier write during this reading has cleared s->dirty. Set it again, because
+		 * this definition is not written yet.
 		 */
 		ts_session_dirty(s);
 		r = ts_session_write(s);
@@ -68,7 +69,9 @@ static int sink_stack(void *data, const uint64_t *frames, uint32_t n_frames, uin
 	struct ts_session *s = data;
 
 	*ret_id = TS_ID_UNKNOWN;
-	/* Frames go to the file. Only the definition's fixed cost is charged. */
+	/*
+	 * The frames go to the file at once, so only the fixed cost of the definition is charged.
+	 */
 	if (!ts_session_charge(s, 0))
 		return 0;
 	return sink_added(s, ts_sbt_session_writer_add_stack(s->writer, frames, n_frames,

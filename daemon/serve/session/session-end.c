@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a session. session-thread.c calls ts_session_finish(). All records committed so far
- * are drained and written. Some records cannot be drained: the peer writes on after its end, or the
- * deadline is over. They are counted in the ring, so the trace reports the loss.
+ * are drained and written. Some records cannot be drained, because the peer keeps writing or
+ * because the deadline has passed. They are counted in the ring and recorded in the trace as lost.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/utf8.h"
@@ -26,9 +26,9 @@ static uint64_t drained_bytes(const struct ts_session *s)
 }
 
 /*
- * Drains until no new records come. A peer that keeps writing is cut off after twice the bytes of
- * all rings. Rounds are bounded, so by then every record that a ring held at the end is drained. A
- * bad shard does not stop the drain of the others.
+ * Drains until no new records come. If the peer keeps writing, the drain stops after twice the
+ * bytes of all rings: by then every record that was in a ring at the session's end is drained. If
+ * one shard is malformed, the others are still drained.
  */
 static int drain_to_end(struct ts_session *s, bool *ret_bad)
 {
@@ -50,7 +50,10 @@ static int drain_to_end(struct ts_session *s, bool *ret_bad)
 	return r;
 }
 
-/* Counts the records left in a ring. A malformed record and all bytes behind it count as one. */
+/*
+ * Counts the records left in a ring. A malformed record, together with all bytes after it, counts
+ * as one record.
+ */
 static uint64_t count_ring(struct ts_session *s, uint32_t i)
 {
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
@@ -85,7 +88,10 @@ static uint64_t count_undrained(struct ts_session *s)
 	return n;
 }
 
-/* STOPPED: the process lives on. It is asked to flush, then recording is switched off. */
+/*
+ * Ends a session as STOPPED: the process continues without recording. Asks the process to flush,
+ * waits for the flush, and then clears TS_COMMAND_RECORD.
+ */
 static int stop(struct ts_session *s)
 {
 	uint64_t n_most;
@@ -167,8 +173,8 @@ static int write_end(struct ts_session *s, enum ts_session_end how)
 }
 
 /*
- * The file is full: drops the unwritten rows and counts them as TS_LOSS_DISK. Unwritten losses are
- * added again.
+ * Called if the file is full: drops the unwritten rows and counts them as TS_LOSS_DISK. Unwritten
+ * loss rows are made again.
  */
 static int drop(struct ts_session *s)
 {
@@ -193,8 +199,8 @@ static int drop(struct ts_session *s)
 }
 
 /*
- * Writes the last rows. Each of them can find the file full. Then the unwritten rows are dropped,
- * and the losses are written again into the room that the writer reserves for them.
+ * Writes the last rows. If the file becomes full at one of these writes, the unwritten rows are
+ * dropped. Then the losses are written again, into the room that the writer reserves for them.
  */
 static int close_rows(struct ts_session *s, enum ts_session_end how, bool full)
 {

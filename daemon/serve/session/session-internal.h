@@ -20,18 +20,19 @@ struct session_shard {
 	uint64_t head;	      /* loaded in this round */
 	uint64_t seal_target; /* a requested seal is done once position is here */
 	bool has_device_rows;
-	bool bad; /* its producer broke the rules */
+	bool bad; /* the producer of this shard wrote malformed data */
 	struct ts_loss_seen lost;
 };
 
 /* The lane: capture level `replay`. */
 struct session_lane {
 	uint64_t position, released, head; /* as in session_shard */
-	uint32_t n_blobs;		   /* received blobs; all are in the trace */
-	uint64_t sequence;		   /* of the last operation */
-	uint32_t n_unsupported;		   /* unsupported operations; any thread reads */
-	bool closed;			   /* no more records are drained */
-	bool ended;			   /* the capture is over: later records are ignored */
+	/* number of received blobs; all of them are in the trace */
+	uint32_t n_blobs;
+	uint64_t sequence;	/* of the last operation */
+	uint32_t n_unsupported; /* unsupported operations; any thread reads */
+	bool closed;		/* no more records are drained */
+	bool ended;		/* the capture has ended: later records are ignored */
 };
 
 struct ts_session {
@@ -55,7 +56,7 @@ struct ts_session {
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint64_t n_own_rows;	  /* marks and counters of TS_OWN_DOMAIN */
-	uint64_t unwritten_bytes; /* in the rings, at the last round */
+	uint64_t unwritten_bytes; /* unwritten bytes in all rings, at the last round */
 
 	/* Used only by the session's thread. */
 	struct ts_sbt_session_writer *writer;
@@ -71,29 +72,33 @@ struct ts_session {
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then one position per shard */
 	uint32_t n_claimed;
-	bool dirty;	       /* there is something to write */
-	uint64_t dirty_ns;     /* when dirty became true */
-	uint64_t loss_ns;      /* last check of the loss counters */
-	uint64_t file_ns;      /* last check of the file */
-	uint64_t unjoined_api; /* already written as loss rows */
+	bool dirty;	   /* there is something to write */
+	uint64_t dirty_ns; /* when dirty became true */
+	uint64_t loss_ns;  /* last check of the loss counters */
+	uint64_t file_ns;  /* last check of the file */
+	/* calls without a join that are already counted in written loss rows */
+	uint64_t unjoined_api;
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
 	uint64_t definition_bytes; /* charged to the recording */
 	uint64_t memory_bytes;	   /* charged to the user */
-	uint64_t rest_ns;	   /* of the last ts_session_rest() */
+	uint64_t rest_ns;	   /* time of the last ts_session_rest() */
 	uint64_t drained_bytes;	   /* since rest_ns */
 	/* Out of memory: the session ends, and every chunk is written at once. */
 	bool starved;
 	uint64_t dropped_definitions;
 	bool yielded; /* the application's own profiler has CUPTI */
-	/* The definition arena is malformed: definitions before the fault stay known. */
+	/* The definition arena is malformed: definitions before the malformed one stay known. */
 	bool arena_bad;
-	bool ending;			/* the last drain goes on despite errors */
+	/* the last drain is in progress, which continues after errors */
+	bool ending;
 	struct ts_clock_pair last_pair; /* of the host clock */
 	struct ts_clock_pair last_realtime;
 	bool last_pair_stored;
 	uint64_t stored_ns;
-	/* The ticket that waits for the flush or for flush_deadline_ns. */
+	/*
+	 * Ticket of the seal that waits for the process's flush, at most until flush_deadline_ns.
+	 */
 	uint64_t seal_serving;
 	bool seal_targets_set;
 	uint64_t flush_deadline_ns;
@@ -106,8 +111,9 @@ struct ts_session {
 	int write_error;
 	/* The file has no more room for this session, except for its end. */
 	bool full;
-	uint64_t lost_written[TS_LOSS_COUNT]; /* the part of `lost` that is in the file */
-	const char *why;		      /* BAD_DATA: the rule that the peer broke */
+	/* the part of `lost` that is already in written loss rows */
+	uint64_t lost_written[TS_LOSS_COUNT];
+	const char *why; /* BAD_DATA: the rule that the peer broke */
 };
 
 /* The thread's function. Its argument is the session. */
@@ -132,8 +138,8 @@ void ts_session_memory_end(struct ts_session *s);
  */
 bool ts_session_grant(struct ts_session *s, uint64_t n_bytes);
 /*
- * Charges the present memory. If the charge is refused, the session writes its rows, frees memory
- * and tries again.
+ * Charges the memory that the session uses now. If the account refuses the charge, the session
+ * writes its rows, frees memory and tries again.
  */
 int ts_session_account(struct ts_session *s);
 /* Frees memory that an idle session does not need. */
@@ -152,7 +158,7 @@ int ts_session_bad(struct ts_session *s, const char *why);
  * a negative errno.
  */
 int ts_session_write_failed(struct ts_session *s, int r);
-/* Notes that there is something to write within seal_age_ms. */
+/* Notes that the session has something to write, so that a write follows within seal_age_ms. */
 void ts_session_dirty(struct ts_session *s);
 /* Writes the gathered rows, then releases their ring space. */
 int ts_session_write(struct ts_session *s);
@@ -162,18 +168,18 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
 void ts_session_count_row(struct ts_session *s, unsigned type);
 int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
-/* Releases all drained ring space. For padding, which needs no write. */
+/* Releases all drained ring space without a write. Used if only padding was drained. */
 void ts_session_release(struct ts_session *s);
 /* Charges a definition of n_bytes. False: the definition stays unknown and is counted. */
 bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
 /* Frees buffers that hold no rows. */
 void ts_session_trim(struct ts_session *s);
-/* Charges the present memory of the file's writer, most of it the index. */
+/* Charges the memory that the file's writer uses now; most of it is the index. */
 int ts_session_account_file(struct ts_session *s);
 
 /*
- * session-round.c: the work. One round over all shards. *ret_n_most: the most bytes that waited in
- * one shard.
+ * session-round.c: drains the rings. ts_session_round() drains each shard once. *ret_n_most: the
+ * largest number of bytes that waited in one shard.
  */
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most);
 /* Sleeps until the doorbell differs from `seen`, for at most ms. */
@@ -195,8 +201,8 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 int ts_session_read_arena(struct ts_session *s);
 
 /*
- * session-lane.c: the lane. _begin() runs once. Each round calls _load() for the head, then
- * _drain().
+ * session-lane.c: copies the lane, the ring of a capture, to the trace. _begin() runs once. In each
+ * round, _load() reads the lane's head, and later _drain() copies the bytes up to this head.
  */
 int ts_session_lane_begin(struct ts_session *s);
 int ts_session_lane_load(struct ts_session *s);
@@ -205,7 +211,10 @@ int ts_session_lane_drain(struct ts_session *s);
 uint64_t ts_session_lane_waiting(const struct ts_session *s);
 /* At the session's end: records why the capture ended, if the process did not record a reason. */
 int ts_session_lane_end(struct ts_session *s);
-/* Why the process captures nothing more; NULL: the capture goes on. Any thread. */
+/*
+ * Returns the reason for which the process has stopped capturing; NULL if it still captures. Any
+ * thread.
+ */
 const char *ts_session_lane_why(const struct ts_session *s);
 
 /*

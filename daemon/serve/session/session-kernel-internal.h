@@ -40,7 +40,7 @@ struct ts_session_kernel {
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
 	bool ended;
-	uint64_t tally_ns;     /* of the last read of the tallies */
+	uint64_t tally_ns;     /* time of the last read of the tallies */
 	struct ts_map tallied; /* thread and kind -> index in tallies + 1 */
 	uint64_t *tallies;     /* last reported counts */
 	uint32_t n_tallies, n_tallies_allocated;
@@ -48,6 +48,7 @@ struct ts_session_kernel {
 
 /*
  * Returns the last number of "NSpid:" in the status file at path: the pid inside the process's own
- * namespace. 0: the number is unknown, or it is the only one.
+ * namespace. Returns 0 if the line is missing, or if it has only one number: the process is in the
+ * first namespace.
  */
 uint32_t ts_session_kernel_inner_number(const char *path);

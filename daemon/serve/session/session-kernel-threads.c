@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and names of kernel events and samples. Threads that the process defined are found by
- * number. Other threads (of libraries, of children without a session) are added when an event first
- * names them. session-kernel.c, session-samples.c and session-definitions.c call this.
+ * Threads and names of kernel events and samples. A thread that the process defined is found by its
+ * thread id. Other threads (of libraries, of children without a session) are added when an event
+ * first names them. session-kernel.c, session-samples.c and session-definitions.c call this.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "replay/report/names/names.h"
 
 #define KERNEL_ROWS 65536u
-#define TALLY_NS    UINT64_C(1000000000) /* between reads of the tallies */
+#define TALLY_NS    UINT64_C(1000000000) /* interval between two reads of the tallies */
 /* The name in rows for a thread of another user. The number of that thread is 0 in these rows. */
 #define HIDDEN_THREAD "another user's thread"
 
@@ -109,13 +109,16 @@ static uint32_t reason_of(const struct ts_bpf_off_cpu *event)
 	return reason_of_syscall(event);
 }
 
-/* 0 means the session's own process. */
+/* Returns the process id of an event; 0 if the event is of the session's own process. */
 static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *event)
 {
 	return (pid_t)event->pid == s->kernel->pid ? 0 : event->pid;
 }
 
-/* Numbers and name of another thread in an event, as far as the peer may see them. */
+/*
+ * Finds the ids and the name of another thread that an event names (waker, next thread). Hides them
+ * if the peer may not see that thread.
+ */
 static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const char name[16],
 			uint32_t *ret_tid, uint32_t *ret_pid, uint32_t *ret_name)
 {
@@ -125,7 +128,7 @@ static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const 
 	*ret_pid = hidden ? 0 : pid;
 	if (hidden)
 		return ts_session_kernel_name(s, HIDDEN_THREAD, strlen(HIDDEN_THREAD), ret_name);
-	/* The idle task has number 0 and no name. */
+	/* The idle task has thread id 0 and gets no name. */
 	return tid ? ts_session_kernel_name(s, name, 16, ret_name) : 0;
 }
 
@@ -331,7 +334,7 @@ static void tally_name(const struct ts_bpf_tally_key *key, char *name, size_t n_
 		snprintf(name, n_name, "%s.%" PRIu32, program, key->what);
 }
 
-/* The last reported count of a tally; NULL: out of memory. */
+/* Returns the count of a tally that was last written to the trace; NULL: out of memory. */
 static uint64_t *reported_tally(struct ts_session_kernel *kernel,
 				const struct ts_bpf_tally_key *key)
 {

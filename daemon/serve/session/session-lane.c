@@ -2,11 +2,11 @@
 /*
  * The lane: the records of capture level `replay`. session-round.c calls it in each round,
  * session-end.c at the end. Its records come in order: each blob comes before the operations that
- * refer to it. If a record breaks this order, the peer is bad and the session ends. Lane space is
- * released after the write, as for a shard.
+ * refer to it. If a record breaks this order, the session ends with SESSION_E_BAD_PEER. Lane space
+ * is released after the write, as for a shard.
  *
- * A capture does not survive a change of daemon. The process refers to blobs by number, and these
- * blobs are in the previous daemon's file.
+ * If another daemon takes over the process, the capture ends: the process refers to blobs by
+ * number, and these blobs are in the previous daemon's file.
  */
 #include "daemon/serve/session/session-internal.h"
 
@@ -146,8 +146,8 @@ int ts_session_lane_drain(struct ts_session *s)
 		ts_session_dirty(s);
 		for (;;) {
 			/*
-			 * position is current at each record, because a record that does not fit
-			 * forces a write.
+			 * Update the position before each record: if the record does not fit,
+			 * ts_session_write() releases the ring space up to this position.
 			 */
 			lane->position = begin + off;
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))

@@ -16,8 +16,8 @@
 #include "daemon/util/utf8.h"
 
 /*
- * How far before the session a record's time may lie: for example a context created before the
- * session.
+ * A record's time may lie this long before the session's start: for example, a context may have
+ * been created before.
  */
 #define ROW_BEHIND_NS (UINT64_C(3600) * 1000000000)
 
@@ -28,9 +28,9 @@ static void wake(struct ts_session *s)
 }
 
 /*
- * Sets the position of each shard to its released position. This is 0 unless another daemon served
- * the process before. Loss counters likewise start at the values that the other daemon reported, so
- * no loss is counted twice.
+ * Sets the position of each shard to its released position. The released position is 0 unless
+ * another daemon served the process before. Loss counters likewise start at the values that the
+ * other daemon reported, so no loss is counted twice.
  */
 static int init_shards(struct ts_session *s)
 {
@@ -110,8 +110,8 @@ static int init(struct ts_session *s)
 	s->yielded =
 		__atomic_load_n(&s->memory.control->state, __ATOMIC_RELAXED) == TS_SESSION_YIELDED;
 	/*
-	 * The session row is written early, so that a file read before the first record has its
-	 * session.
+	 * Write the session row soon, so that a reader of the file finds the session even before
+	 * the first record.
 	 */
 	s->dirty = true;
 	s->dirty_ns = ts_clock_monotonic_ns();
@@ -256,7 +256,7 @@ bool ts_session_switch(struct ts_session *s, bool paused)
 	uint32_t *command = &s->memory.control->command;
 	uint32_t before;
 
-	/* Relaxed: the flush request that follows releases it. */
+	/* Relaxed, because the later flush request releases this store. */
 	if (paused)
 		before = __atomic_fetch_or(command, TS_COMMAND_PAUSED, __ATOMIC_RELAXED);
 	else

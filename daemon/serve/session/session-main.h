@@ -26,20 +26,24 @@ struct ts_session_options {
 	struct ts_identity peer;
 	/* The peer's socket. ts_session_new() uses it and does not keep it. */
 	int peer_fd;
-	/* The recording has only this session: the session's thread ends the recording. */
+	/* The recording has only this session, so the session's thread calls ts_recording_end(). */
 	bool ends_file;
-	uint32_t seal_age_ms; /* rows are written at most this long after they are made */
-	/* Another daemon had this session before: PAUSED stays as that daemon left it. */
+	uint32_t seal_age_ms; /* maximum time between making a row and writing it */
+	/*
+	 * Another daemon served the process before. TS_COMMAND_PAUSED keeps the value that the
+	 * other daemon set.
+	 */
 	bool resumed;
 	/*
-	 * The recording decides whether the session begins paused, not the process's environment.
+	 * The recording, and not the process's environment, decides if the session begins paused.
 	 */
 	bool decides;
 	struct ts_kernel_hub *kernel; /* NULL: no kernel events */
 };
 
-#define TS_SESSION_SEAL_AGE_MS	 500u
-#define TS_SESSION_FLUSH_WAIT_MS 2000u /* for a session that ends as STOPPED */
+#define TS_SESSION_SEAL_AGE_MS 500u
+/* maximum wait for the flush of a session that ends as STOPPED */
+#define TS_SESSION_FLUSH_WAIT_MS 2000u
 
 /*
  * Begins a session in the recording and starts its thread. The recording must outlive the session.
@@ -56,8 +60,9 @@ void ts_session_free(struct ts_session *session);
 
 /*
  * Asks the thread to end the session: committed records are drained and written. STOPPED first asks
- * the process to flush, for at most TS_SESSION_FLUSH_WAIT_MS. The first reason stays, except that
- * DIED and BYE replace a pending STOPPED and shorten its wait.
+ * the process to flush, for at most TS_SESSION_FLUSH_WAIT_MS. Later calls do not change `how`.
+ * Exception: DIED and BYE replace a STOPPED whose flush is still pending, and end the wait for this
+ * flush.
  */
 void ts_session_end(struct ts_session *session, enum ts_session_end how);
 /*
@@ -111,7 +116,7 @@ struct ts_session_status {
 	uint64_t captured_bytes;
 	uint64_t captured_ns;
 	uint64_t capture_max_bytes; /* 0: unknown */
-	/* Why the process captures nothing more; NULL: the capture goes on. */
+	/* reason for which the process has stopped capturing; NULL: it still captures */
 	const char *capture_ended;
 	uint32_t n_unsupported; /* operations that cannot be replayed */
 	uint64_t counts[TS_ROW_EVENT_END];

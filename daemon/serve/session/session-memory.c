@@ -4,9 +4,9 @@
  * it to the account of its user. session-round.c and session-lane.c call this after each chunk of
  * records. session-definitions.c calls it before a map of ids grows.
  *
- * A session over its share writes its rows. The write empties all memory but the maps and the bits
- * of halves, and the session goes on in smaller steps. If the rest is still over the share, the
- * session ends with that reason. An idle session frees the same memory.
+ * If the user has no share left, the session writes its rows. After the write, only the maps and
+ * the bits of halves use memory, and the session continues in smaller steps. If the maps and bits
+ * alone exceed the share, the session ends with that reason. An idle session frees the same memory.
  */
 #include <malloc.h>
 
@@ -27,7 +27,7 @@
 /* A session that drains less than REST_LEAST_BYTES in REST_NS is idle. */
 #define REST_NS		 (2000 * MS_NS)
 #define REST_LEAST_BYTES (UINT64_C(256) << 10)
-/* Less working memory than this is kept. */
+/* An idle session does not free working memory below this size. */
 #define REST_KEPT_BYTES (UINT64_C(256) << 10)
 
 static uint64_t fixed_bytes(const struct ts_session *s)
@@ -85,8 +85,8 @@ void ts_session_memory_end(struct ts_session *s)
 	ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES, s->memory_bytes);
 	s->memory_bytes = 0;
 	/*
-	 * Small allocations of many sessions lie between each other. malloc_trim() returns the free
-	 * pages among them.
+	 * Allocations of many sessions are mixed in the heap. malloc_trim() returns the free pages
+	 * between them to the system.
 	 */
 	malloc_trim(0);
 }
@@ -139,7 +139,7 @@ void ts_session_rest(struct ts_session *s)
 		ts_drain_deinit(&s->drain);
 		ts_arena_reader_trim(&s->arena);
 		malloc_trim(0);
-		/* The charge can only shrink here. */
+		/* Memory was freed, so the charge only shrinks, and charge() cannot fail. */
 		(void)charge(s, held_bytes(s));
 		(void)ts_recording_account(s->recording);
 	}

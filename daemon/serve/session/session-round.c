@@ -23,10 +23,13 @@
 
 #define ROUND_LEAST_NS	 (1 * MS_NS)
 #define SEAL_ROWS	 65536u
-#define CLOCK_SPACING_NS (20 * MS_NS) /* between pairs in the table */
-/* Between pairs in the trace: 90 ms, so that pairs are at most 100 ms apart. */
+#define CLOCK_SPACING_NS (20 * MS_NS) /* interval between clock pairs in memory */
+/* Interval between clock pairs in the trace: 90 ms, so that two pairs are at most 100 ms apart. */
 #define CLOCK_STORED_NS (90 * MS_NS)
-/* A virtual device's timeline runs ahead of its host's. */
+/*
+ * A row's time may lie this far in the future, because the timeline of a virtual device runs ahead
+ * of the host's clock.
+ */
 #define ROW_AHEAD_NS (60000 * MS_NS)
 #define LOSS_LOOK_NS (100 * MS_NS)
 #define FILE_LOOK_NS (1000 * MS_NS)
@@ -61,9 +64,9 @@ static int store_pairs(struct ts_session *s)
 }
 
 /*
- * Records a clock pair of now. While rows flow, stored pairs are at most 100 ms apart. The first
- * row after a silence also stores the pair from before that row. So the trace has a pair before and
- * after every time in it.
+ * Records a pair of the current host time and vendor time. While rows come, pairs in the trace are
+ * at most 100 ms apart. The first row after a silence also stores the last pair before it. So for
+ * every time in the trace, there is an earlier pair and a later one.
  */
 static int take_clock_pair(struct ts_session *s, bool flowing)
 {
@@ -175,7 +178,9 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	struct session_shard *shard = &s->shards[i];
 	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
 					   s->memory.ring_bytes};
-	/* A bound for one round: no other shard fills up while this one is drained. */
+	/*
+	 * Limit the bytes of one round, so that no other shard fills up while this one is drained.
+	 */
 	uint64_t round_begin = shard->position, round_bytes = s->memory.ring_bytes / 8;
 	uint32_t thread;
 
@@ -200,8 +205,8 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 			return fail_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
 			/*
-			 * position is current at each record, because a row that does not fit
-			 * forces a write.
+			 * Update the position before each record: if its row does not fit,
+			 * ts_session_write() releases the ring space up to this position.
 			 */
 			shard->position = begin + off;
 			/*
@@ -253,8 +258,8 @@ static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
  * Shards with device rows have their heads loaded first and are drained last. The call behind a
  * device row was committed earlier, in another shard. This order finds that call in the same round.
  *
- * Exception: the call's shard has more waiting than one round drains. Then the device row keeps the
- * id of a nested call, and the API row names that id.
+ * Exception: if the call's shard holds more bytes than one round drains, the call may come later.
+ * Then the device row keeps the id of a nested call, and the API row lists this id.
  */
 static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {
@@ -368,7 +373,7 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms)
 	uint32_t number =
 		__atomic_add_fetch(&s->memory.control->flush_request, 1, __ATOMIC_RELEASE);
 
-	/* The shim's thread sleeps on that word. */
+	/* The shim's flush thread sleeps on flush_request. */
 	syscall(SYS_futex, &s->memory.control->flush_request, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	s->flush_number = number;
 	s->flush_waiting = true;
@@ -417,7 +422,10 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
-	/* A producer that rings without need gets no more rounds for it. */
+	/*
+	 * Ignore the doorbell if no shard is past its watermark: a hostile producer could ring it
+	 * all the time.
+	 */
 	if (!past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }

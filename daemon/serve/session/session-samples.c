@@ -99,8 +99,8 @@ static int take_text(struct ts_session *s, struct ts_session_samples *samples, c
 }
 
 /*
- * Replaces the sampler's text numbers by the file's strings. A frame without a known text gets the
- * unknown string.
+ * Replaces the sampler's numbers of texts by the file's string ids. If a frame's text is unknown,
+ * it gets TS_ID_UNKNOWN.
  */
 static void map_frames(const struct ts_session_samples *samples, uint64_t *frames, uint32_t n)
 {
@@ -139,7 +139,7 @@ static int stack_id(struct ts_session *s, struct ts_session_samples *samples,
 					    truncated ? TS_STACK_TRUNCATED : 0, ret_id);
 	if (r)
 		return r < 0 ? ts_session_write_failed(s, r) : r;
-	/* If the map has no memory, the same stack is written again. */
+	/* If the map cannot grow, the only effect is that the same stack is written again later. */
 	(void)ts_map_set(&samples->stacks, hash, *ret_id);
 	return 0;
 }
@@ -286,7 +286,7 @@ int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *sa
 		r = take_message(s, samples, bytes, n_bytes);
 	}
 	if (!r && received == -ECONNRESET) {
-		/* An earlier reason from the sampler is kept. */
+		/* Do not replace an earlier reason that the sampler sent. */
 		if (!samples->done && !samples->has_why)
 			r = describe(s, TS_METADATA_SAMPLES_MISSING,
 				     "samples: the sampler ended early");

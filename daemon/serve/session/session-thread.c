@@ -6,10 +6,12 @@
  */
 #include "daemon/serve/session/session-internal.h"
 
-#define ROUND_MIN_MS 10u  /* between rounds while records flow */
-#define ROUND_MAX_MS 100u /* between rounds while none flow */
+#define ROUND_MIN_MS 10u  /* minimum time between two rounds, used while records come */
+#define ROUND_MAX_MS 100u /* maximum time between two rounds, used while no records come */
 
-/* Starts a requested seal before the round: asks the process to flush. */
+/*
+ * Starts a requested seal before the round. If the seal wants a flush, asks the process to flush.
+ */
 static void begin_seal(struct ts_session *s)
 {
 	uint64_t wanted = __atomic_load_n(&s->seal_wanted, __ATOMIC_ACQUIRE);
@@ -25,8 +27,8 @@ static void begin_seal(struct ts_session *s)
 }
 
 /*
- * True if all records committed before the seal's targets were set are drained. The first call sets
- * the targets, after the flush.
+ * True if the session has drained all records up to the seal's targets. The first call after the
+ * flush sets the targets: the heads of the shards at that time.
  */
 static bool reached_targets(struct ts_session *s)
 {

@@ -8,7 +8,7 @@
 
 #define CHECKPOINT_VERSION  1u
 #define CHECKPOINT_N_HEADER 4u
-/* The cost of a definition besides its bytes: an entry in a map of ids. */
+/* The memory of a definition beyond its bytes: an entry in a map of ids. */
 #define DEFINITION_BYTES 64u
 
 int ts_session_bad(struct ts_session *s, const char *why)
@@ -118,8 +118,8 @@ int ts_session_write(struct ts_session *s)
 	if (!s->dirty)
 		return 0;
 	/*
-	 * {version, shards, arena position, 0, position of each shard}: a later daemon compares
-	 * these.
+	 * The checkpoint is {version, number of shards, arena position, 0, position of each shard}.
+	 * A later daemon compares it with the shared memory.
 	 */
 	s->checkpoint[0] = CHECKPOINT_VERSION;
 	s->checkpoint[1] = s->n_claimed;
@@ -133,7 +133,10 @@ int ts_session_write(struct ts_session *s)
 		return ts_session_write_failed(s, r);
 	s->dirty = false;
 	memcpy(s->lost_written, s->lost, sizeof(s->lost));
-	/* If the file is full, dropped rows are in no file: their ring space stays unreleased. */
+	/*
+	 * If the file is full, keep the ring space: the dropped rows are in no file, and a later
+	 * daemon can still read their records.
+	 */
 	if (!s->full)
 		ts_session_release(s);
 	store_losses(s);

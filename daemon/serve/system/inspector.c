@@ -31,7 +31,7 @@
 #define MS_NS	  UINT64_C(1000000)
 #define MAX_SPENT 64u
 #define MAX_FOUND 1024u /* mappings of one process */
-#define END_MS	  10	/* for a killed inspector to exit */
+#define END_MS	  10	/* maximum wait for a killed inspector to exit */
 
 enum inspect_kind {
 	INSPECT_LIBRARIES = 1,
@@ -49,7 +49,7 @@ enum inspect_answer_kind {
 	INSPECT_DONE,
 };
 
-/* The text is last in the message, with its null byte. */
+/* An answer. The text is last in the message, and only its bytes up to the null byte are sent. */
 struct inspect_answer {
 	uint32_t kind; /* enum inspect_answer_kind */
 	int32_t r;
@@ -57,7 +57,7 @@ struct inspect_answer {
 	char text[PATH_MAX];
 };
 
-/* Time of a user's inspections since the window began. */
+/* The time that a user's inspections have used in the current window. */
 struct spent {
 	struct ts_user *user;
 	uint64_t since_ns, ns;
@@ -87,7 +87,7 @@ static void stop(struct ts_inspector *inspector)
 	ts_closep(&inspector->fd);
 	if (inspector->pid < 0)
 		return;
-	/* SIGKILL ends its wait for an mmap lock. */
+	/* SIGKILL also ends an inspector that waits for an mmap lock. */
 	kill(inspector->pid, SIGKILL);
 	for (int ms = 0; ms < END_MS && !waitpid(inspector->pid, NULL, WNOHANG); ms++)
 		usleep(1000);
@@ -165,7 +165,10 @@ static int receive(const struct ts_inspector *inspector, uint64_t until_ns,
 	return 0;
 }
 
-/* Mappings of one process. Mappings beyond MAX_FOUND, or without memory, are skipped. */
+/*
+ * The mappings found in one process. If there are more than MAX_FOUND, or if memory is short, the
+ * others are skipped.
+ */
 struct found {
 	struct ts_mapping *mappings; /* paths are allocated */
 	size_t n;
@@ -211,8 +214,8 @@ static int inspect_until(struct ts_inspector *inspector, const struct inspect_re
 }
 
 /*
- * Runs one inspection in the user's budget. Returns the inspector's result or a negative errno.
- * *ret_answer: the last answer.
+ * Runs one inspection and charges its time to the user's budget. Returns the inspector's result or
+ * a negative errno. *ret_answer is the last answer.
  */
 static int inspect(struct ts_inspector *inspector, const struct inspect_request *request, uid_t uid,
 		   struct found *found, struct inspect_answer *ret_answer)
@@ -311,7 +314,7 @@ static void answer(struct inspect_answer *message)
 			_exit(1);
 }
 
-/* Adjacent mappings of one library: the first is enough. */
+/* Sends only the first of adjacent mappings of one library. */
 static void answer_mapping(void *data, const struct ts_mapping *mapping)
 {
 	struct inspect_answer message = {.kind = INSPECT_MAPPING,
@@ -322,7 +325,7 @@ static void answer_mapping(void *data, const struct ts_mapping *mapping)
 	if (mapping->inode == *last_inode)
 		return;
 	*last_inode = mapping->inode;
-	/* Paths are always shorter than this. */
+	/* A path from the kernel always fits into the text. */
 	snprintf(message.text, sizeof(message.text), "%.*s", (int)sizeof(message.text) - 1,
 		 mapping->path);
 	answer(&message);

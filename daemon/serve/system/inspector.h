@@ -2,8 +2,8 @@
 /*
  * Reads /proc entries of strangers' processes in a separate process, the inspector. Reading
  * /proc/PID/cmdline, and before Linux 6.17 /proc/PID/maps, waits while that process holds its mmap
- * lock. A process in mmap() of a FUSE file can hold this lock forever. A late inspector is killed,
- * and a new one starts.
+ * lock. A process in mmap() of a FUSE file can hold this lock forever. If an inspector does not
+ * answer in time, it is killed, and a new one starts.
  *
  * Each user has a budget of TS_INSPECTOR_USER_NS per TS_INSPECTOR_WINDOW_NS. A late answer uses up
  * the budget. Until the window ends, the user's processes are then not inspected (-EBUSY). So one
@@ -25,18 +25,18 @@ struct ts_inspector;
 #define TS_INSPECTOR_ARGUMENT "--inspector"
 
 /*
- * The process starts with the first inspection. `users` must outlive the inspector. Returns 0 or
- * -ENOMEM.
+ * Makes an inspector; its process starts with the first inspection. `users` must outlive the
+ * inspector. Returns 0 or -ENOMEM.
  */
 int ts_inspector_new(struct ts_users *users, struct ts_inspector **ret_inspector);
 void ts_inspector_free(struct ts_inspector *inspector); /* NULL is accepted */
 
 /*
- * Returns the uid that a process counts for. A negative errno: the process is gone.
+ * Returns the uid to whose account a process counts, or a negative errno if the process is gone.
  *
- * This is the effective uid. If it is 0 (a set-uid program of root), it is the real uid: that user
- * chose the files that the program maps. The owner of /proc/PID does not count: it is root for
- * every process that is not dumpable, and any process can become that.
+ * It is the effective uid. But if the effective uid is 0 (a set-uid program of root), it is the
+ * real uid, because that user chose the files that the program maps. The owner of /proc/PID does
+ * not count: it is root for every process that is not dumpable, and any process can become that.
  *
  * Never waits.
  */
@@ -48,9 +48,9 @@ int ts_inspector_uid(pid_t pid, uid_t *ret_uid);
  */
 void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, void *data);
 /*
- * Like ts_mappings_has(). -EBUSY: no budget; -ETIMEDOUT: late. Fills command_line with the
- * process's arguments, separated by spaces, or with an empty text. One answer has both, because
- * short-lived processes are soon gone.
+ * Like ts_mappings_has(). -EBUSY: the user has no budget left; -ETIMEDOUT: the inspector did not
+ * answer in time. Fills command_line with the process's arguments, separated by spaces, or with an
+ * empty text. One answer has both, because short-lived processes are soon gone.
  */
 int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
 		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);

@@ -16,9 +16,9 @@
 #include "proto/abi/clock.h"
 
 #define DEFINITION_BYTES 64u
-/* A process with fewer pending rows at a write gives its row buffers back. */
+/* At a write, a process with fewer pending rows than this frees its row buffers. */
 #define BUSY_ROWS 4096u
-/* ts_row_loss.context of events that the probes had no room for. */
+/* ts_row_loss.context of lost events: the probes' buffer had no room for them. */
 #define LOSS_CONTEXT 64u
 
 /* ---- identity ---- */
@@ -237,7 +237,7 @@ int ts_observed_seal(struct ts_observed *observed)
 	bool is_busy = ts_sbt_session_writer_pending_rows(observed->writer) >= BUSY_ROWS;
 	int r = observed->dirty ? ts_sbt_session_writer_seal(observed->writer, NULL, 0) : 0;
 
-	/* Most processes make few rows at a time. They keep no buffers between writes. */
+	/* Most processes make few rows at a time, so they keep no buffers between writes. */
 	if (!is_busy)
 		ts_sbt_session_writer_trim(observed->writer);
 	observed->dirty = observed->dirty && r;
@@ -268,7 +268,10 @@ void ts_observed_drop(struct ts_observed *observed)
 		if (type != TS_ROW_LOSS && type != TS_ROW_CLOCK)
 			n += counts[type];
 	}
-	/* Without room for these last rows, nothing more can be written. */
+	/*
+	 * Ignore the result: if the file has no room for these last rows, no other row can report
+	 * this.
+	 */
 	(void)ts_observed_lose(observed, TS_LOSS_DISK, n ?: 1);
 	observed->row.end_ns = ts_clock_monotonic_ns();
 	observed->row.ended = TS_SESSION_END_DAEMON;

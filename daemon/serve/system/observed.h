@@ -11,14 +11,15 @@
 struct ts_observed {
 	struct ts_observed *next; /* in the observer's table */
 	uint32_t pid;
-	struct ts_user *user; /* the account; NULL: the user is unknown so far */
-	bool excluded;	      /* it has its own session and is not observed */
-	bool by_shim;	      /* excluded because of its shim's session */
-	bool has_shim;	      /* it maps the shim */
+	/* the account of the process's user; NULL: the user is not known yet */
+	struct ts_user *user;
+	bool excluded; /* the process has its own session (a shim's) and is not observed */
+	bool by_shim;  /* excluded because of its shim's session */
+	bool has_shim; /* it maps the shim */
 	uint64_t shim_ns;
 	/*
-	 * Since when the process is gone although the kernel did not report it; 0: it is
-	 * not gone.
+	 * Time at which the observer found the process gone, although the kernel had not reported
+	 * its exit. 0: the process exists.
 	 */
 	uint64_t gone_ns;
 
@@ -26,8 +27,9 @@ struct ts_observed {
 	struct ts_map threads; /* thread number -> id in the session */
 	uint64_t definition_bytes;
 
-	struct ts_sbt_session_writer *writer; /* NULL: no call so far */
-	uint32_t number;		      /* the daemon's session number */
+	/* the session; NULL: the process has made no call yet */
+	struct ts_sbt_session_writer *writer;
+	uint32_t number; /* the daemon's session number */
 	char program[64];
 	struct ts_row_session row;
 	uint64_t n_ops;

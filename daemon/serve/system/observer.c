@@ -30,13 +30,12 @@
 #define QUIET_MS     250
 #define LEAST_NS     (2 * MS_NS) /* between rounds */
 #define SWEEP_NS     (1000 * MS_NS)
-#define SHIM_NS	     (3000 * MS_NS) /* for a shim to begin a session */
+#define SHIM_NS	     (3000 * MS_NS) /* maximum time that a shim may take to begin a session */
 #define SEAL_ROWS    65536u
 #define BUCKETS	     1024u
 #define SHIM_MAPPING "/memfd:tracesmith-session"
 #define SETTLE_NS \
-	(2000 *   \
-	 MS_NS) /* most time for mapped files to get probes, before a switch is reported as done */
+	(2000 * MS_NS) /* maximum time that a switch waits until mapped files have probes */
 
 /*
  * Definitions of a user's processes. They stay in the file's writer, so they stay charged until the
@@ -59,9 +58,9 @@ struct ts_observer {
 
 	pthread_mutex_t lock; /* guards the fields below */
 	bool ending, paused;
-	pid_t *excluded; /* requested by the main thread */
+	pid_t *excluded; /* processes to exclude, requested by the main thread */
 	size_t n_excluded, n_allocated;
-	struct ts_observer_list list; /* as of the last round */
+	struct ts_observer_list list; /* list of sessions at the last round */
 	uint64_t seals_asked;	      /* written by the main thread, under the lock */
 	uint64_t seals_done;	      /* release in the thread, acquire in the main thread */
 
@@ -70,7 +69,7 @@ struct ts_observer {
 	struct charge *charges;
 	size_t n_charges;
 	uint32_t n_sessions;   /* any thread reads it */
-	uint64_t unattributed; /* calls of processes without room in the table */
+	uint64_t unattributed; /* number of calls by processes for which the table had no room */
 	bool flowing;
 	bool is_paused; /* release in the thread, acquire in the main thread */
 	uint64_t seal_ns, sweep_ns;
@@ -136,7 +135,7 @@ static void keep_charge(struct ts_observer *observer, const struct ts_observed *
 		i++;
 	if (i == observer->n_charges) {
 		charges = reallocarray(observer->charges, i + 1, sizeof(*charges));
-		/* Without memory for this entry, the charge stays forever. */
+		/* If there is no memory for this entry, the charge is never given back. */
 		if (!charges)
 			return;
 		observer->charges = charges;
@@ -200,7 +199,10 @@ static void remove_process(struct ts_observer *observer, struct ts_observed **p,
 	ts_observed_free(observed);
 }
 
-/* Ends observing a process, because its shim records more. Earlier calls stay in the file. */
+/*
+ * Stops observing a process, because its shim records more than the probes. The calls observed so
+ * far stay in the file.
+ */
 static void exclude(struct ts_observer *observer, uint32_t pid, bool by_shim)
 {
 	struct ts_observed **p = find(observer, pid), *observed;
@@ -220,8 +222,8 @@ static void exclude(struct ts_observer *observer, uint32_t pid, bool by_shim)
 /* ---- events ---- */
 
 /*
- * True if the process shares memory with a daemon (any daemon). A process that is gone by now
- * counts if it mapped the shim.
+ * True if the process has a session with any daemon, which it shows by mapping a session's memory.
+ * For a process that is gone, true if it had mapped the shim.
  */
 static bool is_served(struct ts_observer *observer, const struct ts_observed *observed,
 		      char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES])
@@ -231,7 +233,10 @@ static bool is_served(struct ts_observer *observer, const struct ts_observed *ob
 
 	ts_text_clean(ret_command_line);
 
-	/* Mappings that came before this call are in the queue by now. */
+	/*
+	 * The process is gone. Events of its mappings before this call are in the queue by now, so
+	 * has_shim is up to date.
+	 */
 	if (r < 0 && !observed->has_shim)
 		ts_probed_take(observer->probed);
 	return r > 0 || (r < 0 && observed->has_shim);
@@ -395,8 +400,8 @@ static void publish(struct ts_observer *observer)
 }
 
 /*
- * Finds out what the kernel did not report: that a process is gone, or that a shim began no
- * session.
+ * Checks a process for facts that no event reports: the process is gone, or its shim has not begun
+ * a session.
  */
 static void sweep_process(struct ts_observer *observer, struct ts_observed **p, uint64_t now)
 {
@@ -460,7 +465,7 @@ static void switch_all(struct ts_observer *observer, bool paused)
 {
 	uint64_t one = 1;
 
-	/* Calls before the pause are recorded. */
+	/* Read the events of calls before the pause, so that they are recorded. */
 	if (paused) {
 		ts_probed_remove(observer->probed);
 		ts_system_take(observer->system, take_event, observer);
@@ -516,7 +521,7 @@ static bool take_requests(struct ts_observer *observer)
 	n_excluded = observer->n_excluded;
 	observer->n_excluded = observer->n_allocated = 0;
 	pthread_mutex_unlock(&observer->lock);
-	/* Without the lock, because this writes the end of a session. */
+	/* Do not hold the lock here, because excluding a process writes the end of its session. */
 	for (size_t i = 0; i < n_excluded; i++)
 		exclude(observer, (uint32_t)excluded[i], false);
 	if (!ending && paused != observer->is_paused)

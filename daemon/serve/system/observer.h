@@ -17,11 +17,14 @@ struct ts_observer;
 
 struct ts_observer_options {
 	struct ts_recording *recording; /* must outlive it */
-	/* Must outlive it. Files, sessions and definitions count in their users' accounts. */
+	/*
+	 * The accounts to which files, sessions and definitions are charged. Must outlive the
+	 * observer.
+	 */
 	struct ts_users *users;
 	const char *worker; /* as in struct ts_worker_options */
 	uint32_t seal_age_ms;
-	bool paused; /* no events before ts_observer_switch() */
+	bool paused; /* begin paused: record no events before ts_observer_switch() */
 	/* eventfd: written when a switch or a seal is done. */
 	int notify_fd;
 	/* The last session number of the daemon. Threads increment it atomically. */
@@ -43,7 +46,7 @@ void ts_observer_free(struct ts_observer *observer);
 void ts_observer_exclude(struct ts_observer *observer, pid_t pid);
 /* Removes all probes, or attaches them again. Returns true if the state changed. */
 bool ts_observer_switch(struct ts_observer *observer, bool paused);
-/* True if the switch is done. */
+/* True if the observer's thread has carried out the last ts_observer_switch(). */
 bool ts_observer_switched(const struct ts_observer *observer);
 
 /* True if the file accepts no more rows: no further call is recorded. */
@@ -52,7 +55,10 @@ bool ts_observer_failed(const struct ts_observer *observer);
 /* Number of processes that have a session now. */
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer);
 
-/* A session at the last round of the thread, at most a quarter of a second ago. */
+/*
+ * The state of a session at the last round of the observer's thread, which was at most a quarter of
+ * a second ago.
+ */
 struct ts_observer_session {
 	uint32_t number; /* the daemon's session number */
 	char program[64];
@@ -78,7 +84,7 @@ struct ts_observer_sum {
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
 	uint32_t n_sessions;
-	uint32_t n_stopped; /* processes that lived on at the end */
+	uint32_t n_stopped; /* processes that still ran when observing ended */
 	uint64_t n_rows;
 };
 const struct ts_observer_sum *ts_observer_sum(const struct ts_observer *observer);

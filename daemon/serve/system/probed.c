@@ -10,8 +10,8 @@
  * A trusted file goes to root's prober as an open file, so probes on the system's libraries depend
  * on no user's prober.
  *
- * If a step takes longer than STEP_NS, the prober is killed and its probes end. The file of that
- * step is marked as bad, and the user's other files are queued again.
+ * If a step takes longer than STEP_NS, the prober is killed, and with it its probes end. The file
+ * of that step is marked as bad. The user's other files are queued again for a new prober.
  */
 #include "daemon/serve/system/probed.h"
 
@@ -30,11 +30,11 @@
 #define SECOND_NS	  UINT64_C(1000000000)
 #define STEP_NS		  (15 * SECOND_NS) /* the worker has 10 s */
 #define TIDY_NS		  (10 * SECOND_NS)
-#define IDLE_NS		  (10 * SECOND_NS) /* a prober without probes lives this long */
+#define IDLE_NS		  (10 * SECOND_NS) /* a prober without probes is ended after this time */
 #define RETRY_NS	  (10 * SECOND_NS)
 #define END_MS		  1000u
 #define MAX_JOBS	  64u  /* per lane */
-#define MAX_LANES	  256u /* users that map libraries now */
+#define MAX_LANES	  256u /* maximum number of users with a lane at the same time */
 #define PATHS_ENVIRONMENT "TRACESMITH_GPU_LIBRARIES"
 #define SHIM		  "/libtsinject.so"
 
@@ -60,17 +60,18 @@ struct lane {
 	struct lane *next;
 	struct ts_user *user;
 	struct ts_prober *prober; /* NULL: none */
-	bool is_stuck;		  /* killed but not gone: a file may hold it */
+	/* the prober was killed, but its process still exists: a wait for a file may hold it */
+	bool is_stuck;
 	struct job *jobs, **jobs_end;
 	unsigned n_jobs;
 	enum step step;
-	uint32_t number; /* of the probes of this step */
+	uint32_t number; /* number of the probes of the current step */
 	uint64_t deadline_ns, idle_ns, retry_ns;
 	/* The probes are gone: the user's mapped files must be queued again. */
 	bool is_lost;
 	unsigned n_files;
 	uint8_t numbers[TS_PROBER_MAX_FILES];		/* 1: in use */
-	bool was_full, was_late, was_busy, was_refused; /* the log has that line */
+	bool was_full, was_late, was_busy, was_refused; /* this condition was logged */
 };
 
 struct file {
@@ -79,7 +80,7 @@ struct file {
 	struct lane *lane;		      /* NULL: no probes */
 	struct ts_user *user;		      /* the user that it counts for */
 	uint32_t number;
-	bool is_kept;	/* it is an installed library */
+	bool is_kept;	/* an installed library: stays in the list even if no process maps it */
 	bool is_mapped; /* at the last scan */
 };
 
@@ -138,7 +139,7 @@ static void mark(void *data, const struct ts_mapping *mapping)
 		file->is_mapped = true;
 }
 
-/* Drops files that no process maps. */
+/* Drops the entries of files that no process maps any more. */
 static void tidy(struct ts_probed *probed)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -275,7 +276,7 @@ static int start_prober(struct ts_probed *probed, struct lane *lane)
 
 /* ---- steps of a job ---- */
 
-/* For the log: the path is untrusted text. */
+/* Returns the job's path for the log, cleaned, because the path is untrusted text. */
 static const char *shown(const struct job *job, char text[256])
 {
 	snprintf(text, 256, "%.255s", job->path);
@@ -362,7 +363,7 @@ static void begin_job(struct ts_probed *probed, struct lane *lane)
 	request(probed, lane, job->kind, STEP_ASKED);
 }
 
-/* Starts jobs until one needs to wait. */
+/* Starts the lane's jobs one after the other, until one has to wait for the prober's answer. */
 static void pump(struct ts_probed *probed, struct lane *lane)
 {
 	try_end(lane);
@@ -471,7 +472,7 @@ static void take_probes(struct lane *lane, const struct ts_prober_answer *answer
 {
 	char path[256];
 
-	/* A file without probes keeps its place, so it is not queued again. */
+	/* If the file got no probes, keep its entry, so that it is not queued again. */
 	if (answer->error)
 		ts_log(TS_LOG_WARNING, "calls of %s are not recorded: %s", shown(lane->jobs, path),
 		       answer->error == -ENOENT ? "the library has none of the recorded functions"
@@ -724,7 +725,7 @@ void ts_probed_remove(struct ts_probed *probed)
 {
 	const struct timespec moment = {0, 1000000};
 
-	/* Files without a lane are bad or have no functions to probe. */
+	/* The remaining files have no lane: they are bad, or have no functions to probe. */
 	while (probed->n_files)
 		forget(probed, &probed->files[0]);
 	for (struct lane *lane = probed->lanes; lane; lane = lane->next) {

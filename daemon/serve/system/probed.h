@@ -15,10 +15,11 @@ struct ts_probed;
 
 struct ts_probed_options {
 	struct ts_system *system;
-	struct ts_users *users; /* must outlive it, as must the inspector */
+	/* the accounts; `users` and the inspector must outlive the object */
+	struct ts_users *users;
 	struct ts_inspector *inspector;
 	const char *worker; /* as in struct ts_worker_options */
-	/* A process maps the shim. The process may be gone by the time of the call. */
+	/* Called when a process has mapped the shim. The process may be gone by then. */
 	void (*preloaded)(void *data, pid_t pid, uid_t uid);
 	void *data;
 };
@@ -30,11 +31,11 @@ void ts_probed_free(struct ts_probed *probed); /* NULL is accepted */
 
 /* Queues all mapped libraries, and all installed ones, for probes. */
 void ts_probed_scan(struct ts_probed *probed);
-/* True while a queued file is neither done nor late. */
+/* True while a queued file has neither got its probes nor exceeded its time. */
 bool ts_probed_is_busy(const struct ts_probed *probed);
-/* Readable when a file was mapped or a prober answered. */
+/* Returns a descriptor that is readable when a file was mapped or a prober answered. */
 int ts_probed_fd(const struct ts_probed *probed);
 /* Queues newly mapped files and handles answers of probers. Never waits. */
 void ts_probed_take(struct ts_probed *probed);
-/* Removes all probes. Waits at most one second for probers that a file holds. */
+/* Removes all probes. Waits at most one second for probers that are held by a wait for a file. */
 void ts_probed_remove(struct ts_probed *probed);

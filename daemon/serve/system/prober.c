@@ -237,7 +237,7 @@ static int ask_places(struct probing *probing, const struct ts_symbol_file *file
 	else
 		memcpy(ret_places, found->places->places, n * sizeof(*ret_places));
 	ts__rpc__worker_answer__free_unpacked(found, NULL);
-	/* The untrusted file may have taken over the worker. */
+	/* End the worker after an untrusted file, which may have taken over the worker. */
 	if (!file->trusted)
 		ts_worker_end(probing->worker);
 	return r;
@@ -272,7 +272,7 @@ static int answer_probes(struct probing *probing, const struct ts_symbol_file *f
 	return answer(&message, -1);
 }
 
-/* Waits for GO_ON or STOP. REMOVE requests for other files may come first. */
+/* Waits for GO_ON or STOP. Meanwhile handles REMOVE requests, which are for other files. */
 static int receive_word(struct probing *probing, struct ts_prober_request *ret_request)
 {
 	int fd, r;

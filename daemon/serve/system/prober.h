@@ -27,9 +27,16 @@
 struct ts_prober;
 
 enum ts_prober_kind {
-	/* A file that a process maps: the process's view of the path, the user's rights. */
+	/*
+	 * Probe a file that a process maps. The prober resolves the path in the process's mount
+	 * namespace, and opens the file with the user's rights.
+	 */
 	TS_PROBER_FILE = 1,
-	TS_PROBER_OWN_FILE,  /* a file of this system, with the daemon's rights */
+	/*
+	 * probe a file at a path of the daemon's own mount namespace, opened with the daemon's
+	 * rights
+	 */
+	TS_PROBER_OWN_FILE,
 	TS_PROBER_OPEN_FILE, /* the open file in the request gets probes */
 	TS_PROBER_GO_ON,     /* the file gets probes, with the request's number */
 	TS_PROBER_STOP,	     /* the file gets no probes */
@@ -51,7 +58,10 @@ enum ts_prober_answer_kind {
 
 struct ts_prober_answer {
 	uint32_t kind; /* enum ts_prober_answer_kind */
-	/* 0 or a negative errno. -ENOENT of PROBES: the file has none of the functions. */
+	/*
+	 * 0 or a negative errno. In a PROBES answer, -ENOENT means that the file has none of the
+	 * functions.
+	 */
 	int32_t error;
 	uint64_t device, inode;
 	/*
@@ -65,15 +75,18 @@ struct ts_prober_answer {
 /* Starts a prober. `worker`: as in struct ts_worker_options. Returns 0 or a negative errno. */
 int ts_prober_new(const struct ts_system_programs *programs, const char *worker,
 		  struct ts_prober **ret_prober);
-/* Kills the prober. True: it is gone, and its probes with it. False: a file still holds it. */
+/*
+ * Kills the prober. Returns true if the process and its probes are gone; false if a wait for a file
+ * still holds it.
+ */
 bool ts_prober_end(struct ts_prober *prober);
 /*
- * Kills the prober and frees it. A prober that is held by a file is left to the kernel. NULL is
- * accepted.
+ * Kills the prober and frees it. A prober that still waits for a file ends when the kernel ends the
+ * wait. NULL is accepted.
  */
 void ts_prober_free(struct ts_prober *prober);
 
-/* Readable when there is an answer or the prober is gone. */
+/* Returns a descriptor that is readable when there is an answer or the prober is gone. */
 int ts_prober_fd(const struct ts_prober *prober);
 /*
  * Sends a request. Never blocks. `fd`: a descriptor to send, or -1; the caller keeps it. Returns 0

@@ -40,7 +40,7 @@ struct ts_close_queues {
 	unsigned n_threads;
 };
 
-/* An empty handler: the signal interrupts close() and does not kill. */
+/* Does nothing. With a handler, the signal interrupts close() instead of ending the process. */
 static void on_signal(int number)
 {
 	(void)number;
@@ -59,7 +59,10 @@ int ts_close_queues_new(struct ts_close_queues **ret_all)
 	return 0;
 }
 
-/* The timer is periodic, because the first signal may come before close() begins. */
+/*
+ * Makes the timer whose signal interrupts close(). It is periodic, because the first signal may
+ * come before close() begins.
+ */
 static bool make_timer(timer_t *ret_timer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = CLOSE_INTERRUPT};

@@ -24,6 +24,8 @@ int ts_close_queues_new(struct ts_close_queues **ret_queues); /* 0 or -ENOMEM */
 /* Takes ownership of the descriptor; -1 is accepted. Never blocks. */
 void ts_close_queues_add(struct ts_close_queues *queues, uint64_t queue, int fd);
 
-/* Number of descriptors that are not yet closed: in one queue, and in all queues. */
+/*
+ * Return the number of descriptors that are not yet closed: in one user's queue, and in all queues.
+ */
 unsigned ts_close_queues_waiting(struct ts_close_queues *queues, uint64_t queue);
 unsigned ts_close_queues_waiting_all(struct ts_close_queues *queues);

@@ -89,7 +89,7 @@ static size_t receive(int socket_fd, void *data, size_t n_bytes, int *ret_fd)
 
 /* ---- a helper ---- */
 
-/* Number of descriptors at which a helper is full. */
+/* Returns the number of descriptors with which a helper is full. */
 static unsigned helper_capacity(void)
 {
 	struct rlimit limit = {0};

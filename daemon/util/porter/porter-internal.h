@@ -73,7 +73,7 @@ static inline size_t porter_take_fds(struct msghdr *message, int ret_fds[TS_PORT
 	return n_bytes / sizeof(int);
 }
 
-/* Returns the only descriptor of a received message; -1: none. */
+/* Returns the descriptor of a received message that has at most one; -1: it has none. */
 static inline int porter_take_fd(struct msghdr *message)
 {
 	int fds[TS_PORTER_SESSION_FDS];

@@ -254,13 +254,19 @@ static ssize_t receive_all(int fd, void *data, size_t n, int fds[SCM_MOST_FDS], 
 	return got;
 }
 
-/* F_GET_SEALS is answered by the kernel alone, without a call into the file system. */
+/*
+ * True if the file is a memory file. The kernel answers F_GET_SEALS without a call into the file
+ * system, so the check cannot block.
+ */
 static bool is_memory_file(int fd)
 {
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-/* False: the daemon may not have this file, or it has one of this kind already. */
+/*
+ * Takes a file of a message for the session. Returns false if the daemon must not get this file, or
+ * if the message has already had a file of this kind.
+ */
 static bool take_session_file(struct session_files *files, int fd)
 {
 	struct statx status;
@@ -408,7 +414,7 @@ static void serve(struct porter *porter, const struct porter_request *request, s
 		close(fd);
 }
 
-/* False: the daemon is gone. */
+/* Serves the daemon's next request. Returns false if the daemon has ended. */
 static bool serve_next(struct porter *porter)
 {
 	struct porter_request request;
@@ -430,8 +436,9 @@ static bool serve_next(struct porter *porter)
 }
 
 /*
- * Shuts down all connections, so that the other ends see it now. Then waits until the daemon has
- * exited and closed its descriptors. So the closes at this exit are the last ones.
+ * Ends the porter. Shuts down all connections, so that the peers see the end at once. Then waits
+ * until the daemon has exited and thereby closed its descriptors. So the porter's exit closes the
+ * last descriptor of each file.
  */
 static _Noreturn void end(struct porter *porter, pid_t daemon)
 {

@@ -41,23 +41,27 @@ int ts_porter_new(struct ts_porter **ret_porter);
 /* Ends the porter without waiting for its closes. NULL is accepted. */
 void ts_porter_free(struct ts_porter *porter);
 
-/* Readable when the porter's process is gone: then no connection can be served. */
+/*
+ * Returns a descriptor that is readable when the porter's process has ended: then the daemon can
+ * serve no connection.
+ */
 int ts_porter_fd(const struct ts_porter *porter);
 /* True if the porter has no room for another connection. */
 bool ts_porter_is_full(const struct ts_porter *porter);
 
 /*
- * Keeps a second descriptor of a socket that strangers connect to, or of an accepted one. `user`:
- * the account's uid. Returns an id for the other calls. ts_porter_close() ends the connection for
- * both ends and closes the caller's descriptor; -1 is accepted.
+ * Keeps a second descriptor of a listening socket, or of an accepted connection. `user`: the
+ * account's uid. Returns an id for the other calls. ts_porter_close() ends the connection for both
+ * ends and closes the caller's descriptor; -1 is accepted.
  */
 uint64_t ts_porter_keep(struct ts_porter *porter, uid_t user, int fd);
 void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd);
 
 /*
  * Receive from a non-blocking socket like recv(): up to n_bytes, at most TS_PORTER_RECEIVE_MAX.
- * Return the number of bytes; 0: the end; or a negative errno. -EBUSY: a message with descriptors
- * waits, but too many of its user's wait for close(). -EPIPE: the porter is gone.
+ * Return the number of bytes; 0: the end; or a negative errno. -EBUSY: the next message has
+ * descriptors, but too many descriptors of the same user already wait for close(). -EPIPE: the
+ * porter is gone.
  *
  * receive_session: ret_fds[0] is the message's memory file; ret_fds[1] and [2] are its first two
  * plain files, in order; -1: none. *ret_n_fds counts all descriptors of the message.

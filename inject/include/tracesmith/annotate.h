@@ -62,7 +62,7 @@ struct tracesmith_functions {
 extern void *tracesmith_dlsym_(void *handle, const char *name) __asm__("dlsym")
 	__attribute__((weak));
 
-/* For a program that is not traced. */
+/* Functions that do nothing, for a program that is not traced. */
 static const struct tracesmith_functions tracesmith_none_
 	__attribute__((unused)) = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 

@@ -132,7 +132,7 @@ union ts_nvtx_message {
 
 struct ts_nvtx_event_attributes {
 	uint16_t version;
-	uint16_t size; /* of the structure, in the program's version */
+	uint16_t size; /* size of the structure in the NVTX version of the program */
 	uint32_t category;
 	int32_t color_type;
 	uint32_t color;

@@ -78,7 +78,7 @@
 	X(fill_32, cuMemsetD2D32Async,                                                             \
 	  (uint64_t dst, size_t pitch, uint32_t value, size_t width, size_t height, void *stream))
 
-/* Functions that some drivers lack; NULL there. */
+/* Functions that some drivers lack: the pointer is then NULL. */
 #define TS_EXEC_CUDA_OPTIONAL(X)                                                           \
 	X(parameter, cuFuncGetParamInfo,                                                   \
 	  (void *function, size_t index, size_t *offset, size_t *bytes)) /* since 12.4 */  \
@@ -94,7 +94,7 @@ struct ts_exec_cuda_driver {
 };
 
 /*
- * Returns false if the driver or a function is missing; the text names it. The driver stays loaded,
- * because unloading libcuda is unreliable.
+ * Returns false if the driver or one of its functions is missing; the text names the missing one.
+ * The driver stays loaded, because unloading libcuda is unreliable.
  */
 bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes);

@@ -15,10 +15,10 @@ struct cuda_context {
 	void *handle; /* NULL: destroyed */
 	uint32_t device;
 	void *own; /* the executor's own stream, non-blocking */
-	/* Host data of copies, until the copies complete. */
+	/* Pinned buffer that holds host data of copies until the copies complete. */
 	uint8_t *staging;
 	size_t n_staged;
-	uint32_t n_queued; /* operations since the last wait, at most */
+	uint32_t n_queued; /* upper bound of the operations queued since the last wait */
 };
 
 struct cuda_stream {
@@ -27,7 +27,7 @@ struct cuda_stream {
 };
 
 struct cuda_event {
-	void *handle; /* NULL: destroyed, also with its context */
+	void *handle; /* NULL: the event was destroyed, or its context was */
 	uint32_t context;
 };
 
@@ -54,11 +54,12 @@ struct cuda_kernel {
 	} * parameters;
 };
 
-/* Captured addresses of the program's memory, in whole granules, and whether they are available. */
+/* A range of captured addresses of the program's memory, in whole granules, and its state. */
 struct cuda_range {
 	uint64_t start, end;
 	const char *why; /* NULL: reserved */
-	bool is_held;	 /* by an empty mapping, before the reservation */
+	/* an empty mapping of this process holds the range; the driver has not reserved it yet */
+	bool is_held;
 };
 
 /* Device memory that is mapped in one of the ranges. */
@@ -83,15 +84,15 @@ struct cuda_state {
 	struct ts_exec_objects contexts, modules, functions, kernels, streams, events;
 	uint32_t current; /* index of the current context */
 	size_t n_moved;	  /* allocations that lie at another address */
-	/* The captured addresses of all moved allocations lie in here, the end included. */
+	/* The captured addresses of all moved allocations lie in [moved_start, moved_end]. */
 	uint64_t moved_start, moved_end;
 	uint64_t n_pointers_moved, n_words_left;
-	uint8_t *read; /* buffer of the last read memory */
+	uint8_t *read; /* buffer of the device memory that was read last */
 	size_t read_bytes;
 	struct ts_exec_notes notes;
 	const volatile int *cancel;
 	uint64_t until_ns; /* 0: no limit */
-	bool is_stuck;	   /* a kernel still runs, and no call waits for it any more */
+	bool is_stuck;	   /* a kernel still runs, and the executor has stopped waiting for it */
 	int out;	   /* duplicate of the original stdout; -1: none */
 };
 
@@ -135,8 +136,8 @@ int ts_exec_cuda_enter(struct cuda_state *state, uint32_t context, const struct 
 int ts_exec_cuda_context(struct cuda_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, uint32_t *ret_context);
 /*
- * Finds the operation's stream for new work and makes its context current. Waits if much work is
- * queued already.
+ * Finds the stream for a new operation and makes the stream's context current. Waits first if much
+ * work is already queued.
  */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream);
@@ -172,10 +173,10 @@ int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, ui
 void ts_exec_cuda_displace(struct cuda_state *state, uint64_t address, uint64_t bytes);
 
 /* exec-cuda-memory.c */
-/* The real address of a captured address. All `bytes` must lie in one allocation. */
+/* Finds the real address of a captured address. All `bytes` must lie in one allocation. */
 int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *io,
 		       uint64_t address, uint64_t bytes, uint64_t *ret_at);
-/* Records an allocation that lies at another address. */
+/* Records an allocation whose real address differs from its captured address. */
 void ts_exec_cuda_moved(struct cuda_state *state, const struct ts_exec_allocation *one);
 /* Replaces captured addresses in a kernel's arguments by real ones. */
 void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_bytes);

@@ -37,8 +37,8 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 }
 
 /*
- * The moved allocation that a word may point into or to the end of. If another allocation begins at
- * that end, it has priority.
+ * Returns the moved allocation that a word may point into, or to whose end it may point. If another
+ * allocation begins at that end, returns the other one.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
@@ -175,7 +175,7 @@ int ts_exec_cuda_free(void *userdata, const struct ts_row_operation *operation,
 	if (i == SIZE_MAX || state->allocations.all[i].start != operation->dst ||
 	    state->allocations.all[i].owner)
 		return ts_exec_refuse(io, "the address to free is not the start of an allocation");
-	/* Any context and device may still access the memory. */
+	/* Waits for all work, because any context and device may still access the memory. */
 	r = ts_exec_cuda_wait(state, io);
 	one = state->allocations.all[i];
 	r = r ?: ts_exec_cuda_enter(state, one.context, io);
@@ -316,7 +316,10 @@ static int copy_in(struct cuda_state *state, const struct ts_exec_io *io, const 
 	count_words(state, io->content);
 	staged = stage(state, io, stream->context, io->content, &r);
 	from.at = (uint64_t)(uintptr_t)(staged ? staged : io->content->bytes);
-	/* As in copy_out(): the driver waits if the memory is not its own. */
+	/*
+	 * The data is not in pinned memory, so the driver's copy call would wait for the stream. As
+	 * in copy_out(), wait here first.
+	 */
 	if (!r && !staged)
 		r = ts_exec_cuda_wait_stream(state, io, stream);
 	r = r ?: copy_all(state, io, from, *to, operation, stream->handle);
@@ -397,7 +400,8 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 }
 
 /*
- * The host wrote the memory without waiting, so this function waits for no stream of the program.
+ * In the program, the host wrote the memory without waiting for a stream, so this function waits
+ * for none of the program's streams.
  */
 int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *operation,
 			    const struct ts_exec_io *io)
@@ -432,7 +436,10 @@ static int read_back(struct cuda_state *state, const struct ts_exec_io *io,
 	int r;
 
 	if (bytes > state->read_bytes) {
-		/* realloc() would copy the old content, which is not needed and may be large. */
+		/*
+		 * free() and malloc() instead of realloc(), which would copy the old content: it is
+		 * not needed and may be large.
+		 */
 		free(ts_take_ptr(state->read));
 		state->read_bytes = 0;
 		state->read = malloc(bytes);

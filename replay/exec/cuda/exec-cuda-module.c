@@ -9,7 +9,8 @@
 
 #define FATBIN_MAGIC	   0xba55ed50u
 #define ENTRY_HEADER_BYTES 64u
-#define MAX_ARGUMENT_BYTES 32764u /* limit of all arguments together, on any current device */
+/* limit of the total size of a kernel's arguments; no current device allows more */
+#define MAX_ARGUMENT_BYTES 32764u
 #define MAX_PARAMETERS	   8192u
 #define IMAGE_PADDING	   4096u
 
@@ -57,7 +58,7 @@ static const char *check_image(const struct ts_exec_content *image)
 								: NULL;
 }
 
-/* No later launch uses the instance's kernels: a function of an unloaded module is not found. */
+/* The functions need no cleanup: a later launch does not find a function of an unloaded module. */
 static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
 {
 	ts_exec_cuda_forget(state, instance->context, module + 1);
@@ -213,10 +214,10 @@ int ts_exec_cuda_variable(void *userdata, const struct ts_row_operation *operati
 		return r;
 	if (bytes < operation->bytes)
 		return ts_exec_refuse(io, "the variable is smaller than in the capture");
-	/* The program may have asked only for the address, not the size. */
+	/* operation->bytes is 0 if the program asked only for the variable's address. */
 	one.bytes = operation->bytes ? operation->bytes : bytes;
 	at = ts_exec_allocations_find(&state->allocations, one.start, one.bytes);
-	/* The program asked for it before. */
+	/* The program has asked for this variable before, so it is registered already. */
 	if (at != SIZE_MAX && state->allocations.all[at].owner == one.owner)
 		return 0;
 	if (!one.bytes || one.start > UINT64_MAX - one.bytes ||

@@ -95,7 +95,10 @@ int ts_exec_cuda_hold(struct cuda_state *state)
 		range->is_held = got == wanted;
 		if (range->is_held)
 			continue;
-		/* A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint. */
+		/*
+		 * A Linux kernel without MAP_FIXED_NOREPLACE treats the address as a hint, so
+		 * compare the result.
+		 */
 		if (got != MAP_FAILED)
 			munmap(got, range->end - range->start);
 		range->why = "this process already uses that address";
@@ -154,7 +157,7 @@ void ts_exec_cuda_unreserve(struct cuda_state *state)
 	state->n_ranges = 0;
 }
 
-/* Index of the first block that ends after the address, or n. */
+/* Returns the index of the first block that ends after the address, or the number of blocks. */
 static size_t first_past(const struct cuda_state *state, uint64_t address)
 {
 	size_t low = 0, high = state->n_blocks;

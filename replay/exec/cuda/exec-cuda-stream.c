@@ -22,7 +22,7 @@ void ts_exec_cuda_note(struct cuda_state *state, const char *format, ...)
 	struct ts_exec_notes *notes = &state->notes;
 	va_list args;
 
-	/* The last two notes are reserved for the end. */
+	/* The last two places are reserved for the notes that are added when the run ends. */
 	if (notes->n >= TS_EXEC_MAX_NOTES - 2) {
 		notes->n_more++;
 		return;
@@ -132,8 +132,8 @@ int ts_exec_cuda_wait_context(struct cuda_state *state, const struct ts_exec_io 
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, TS_CU_STREAM_LEGACY);
 	r = r ?: ts_exec_cuda_wait_for(state, io, state->driver.stream_query, one->own);
 	/*
-	 * All work is complete, so the call does not wait. It reports faults that no stream
-	 * reported.
+	 * All work is complete, so cuCtxSynchronize() does not wait. It returns faults that no
+	 * stream returned.
 	 */
 	r = r ?: ts_exec_cuda_result(state, io, state->driver.context_synchronize());
 	if (!r) {

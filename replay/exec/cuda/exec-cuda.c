@@ -48,7 +48,7 @@ static int do_stream_destroy(void *userdata, const struct ts_row_operation *oper
 
 	if (i == TS_STATE_MAP_NONE || !cuda_stream_at(state, i)->handle)
 		return ts_exec_refuse(io, "the stream does not exist");
-	/* After the stream's end, no call could wait for its work. */
+	/* Wait before the stream is destroyed: afterwards no call could wait for its work. */
 	r = ts_exec_cuda_wait_stream(state, io, cuda_stream_at(state, i));
 	if (r)
 		return r;
@@ -115,7 +115,7 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	uint32_t i;
 	int r = ts_exec_cuda_context(state, operation, io, &i);
 
-	/* Other contexts may access its memory, too. */
+	/* Wait for all contexts, because each may access the memory of this one. */
 	r = r ?: ts_exec_cuda_wait(state, io);
 	r = r ?: ts_exec_cuda_enter(state, i, io);
 	if (r)
@@ -141,7 +141,7 @@ static int do_limit(void *userdata, const struct ts_row_operation *operation,
 		most = MAX_PRINTF_BYTES;
 	else if (operation->value == LIMIT_HEAP_SIZE)
 		most = state->memory_bytes[cuda_context_at(state, i)->device];
-	/* Other limits affect only speed. */
+	/* The remaining limits affect only speed, so they are ignored. */
 	if (!most)
 		return 0;
 	if (operation->bytes > most)
@@ -217,7 +217,7 @@ static int do_event_destroy(void *userdata, const struct ts_row_operation *opera
 		return ts_exec_refuse(io, "the event does not exist");
 	event = cuda_event_at(state, i);
 	ts_state_map_remove(&state->handles, TS_EXEC_HANDLE_EVENT, operation->object);
-	/* The event may have ended with its context. */
+	/* The handle is NULL if the event was destroyed together with its context. */
 	return event->handle
 		       ? ts_exec_cuda_result(state, io,
 					     state->driver.event_free(ts_take_ptr(event->handle)))

@@ -45,8 +45,10 @@ struct watch {
 	pthread_cond_t cond;
 	bool over;
 	_Atomic bool is_late; /* the time limit passed */
-	bool is_alone;	      /* kernels that only wait fault by themselves */
-	unsigned n_waiting;   /* consecutive looks at which all kernels only waited */
+	/* operations run one at a time: the engine itself stops a kernel that only waits */
+	bool is_alone;
+	/* number of consecutive checks at which all running kernels only waited */
+	unsigned n_waiting;
 	const volatile int *cancel;
 	uint64_t until_ns;
 };
@@ -65,7 +67,8 @@ struct vgpu_state {
 	size_t staging_bytes;
 	struct ts_check *check; /* NULL: no checks */
 	bool is_debugged;
-	struct ts_exec_compiled *compiled; /* NULL: modules belong to this replay */
+	/* cache of compiled modules; NULL: this replay compiles its own */
+	struct ts_exec_compiled *compiled;
 	struct watch watch;
 	char fault[TS_EXEC_TEXT_BYTES]; /* the first fault line of a kernel */
 };

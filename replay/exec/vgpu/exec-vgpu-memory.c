@@ -106,7 +106,10 @@ int ts_exec_vgpu_free(void *userdata, const struct ts_row_operation *operation,
 	return ts_exec_vgpu_result(state, io, ts_exec_vgpu_unplace(state, operation->dst));
 }
 
-/* Bytes from the address to the end of its allocation; 0: no allocation. */
+/*
+ * Returns the number of bytes from the address to the end of its allocation; 0: no allocation
+ * contains the address.
+ */
 static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 {
 	size_t i = ts_exec_allocations_find(&state->allocations, address, 1);
@@ -134,7 +137,7 @@ static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, ui
 			      (unsigned long long)address, (unsigned long long)extent);
 }
 
-/* Maps a buffer of this executor where the program had no memory. */
+/* Maps the staging buffer at addresses where the program had no memory. */
 static int stage(struct vgpu_state *state, size_t bytes)
 {
 	void *tried[STAGING_TRIES];
@@ -164,8 +167,8 @@ static int stage(struct vgpu_state *state, size_t bytes)
 }
 
 /*
- * Address for the device to access host bytes: `bytes` itself if it collides with no program
- * memory, else the staging buffer.
+ * Finds an address by which the device can access host bytes: `bytes` itself, or the staging buffer
+ * if the program has memory at the address of `bytes`.
  */
 static int host_side(struct vgpu_state *state, const uint8_t *bytes, size_t n,
 		     uint64_t *ret_address)
@@ -190,7 +193,7 @@ static int copy_pieces(struct vgpu_state *state, const struct ts_exec_io *io,
 	do {
 		src = is_row ? bytes_from(state, copy.src) : 0;
 		dst = is_row ? bytes_from(state, copy.dst) : 0;
-		/* The executor's own buffer is in no allocation and has no gaps. */
+		/* bytes_from() returns 0 for the executor's own buffer, which is contiguous. */
 		copy.width = src && src < left ? src : left;
 		copy.width = dst && dst < copy.width ? dst : copy.width;
 		r = ts_exec_vgpu_result(state, io, ts_vgpu_copy(stream, &copy));
@@ -303,7 +306,7 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,
 							   io->content->n, &to));
-	/* The host wrote it when no kernel accessed it, so it needs no stream. */
+	/* The host wrote this memory while no kernel accessed it, so the write needs no stream. */
 	if (!r)
 		memcpy(to, io->content->bytes, io->content->n);
 	return r;

@@ -39,7 +39,7 @@ void ts_exec_vgpu_module_unload(struct vgpu_state *state, uint32_t i)
 		struct context *context = context_at(state, instance->context);
 
 		module->instances = instance->next;
-		/* Queued work refers to the code. */
+		/* Waits first, because queued kernels refer to the module's code. */
 		if (context->vgpu)
 			(void)ts_vgpu_context_synchronize(context->vgpu);
 		free_instance(state, instance);
@@ -263,7 +263,7 @@ void ts_exec_vgpu_prepare_launch(void *userdata, const struct ts_row_operation *
 	struct instance *instance;
 	struct stream stream;
 
-	/* The launch itself reports errors. */
+	/* Ignores errors: the launch itself will report them. */
 	if (i != TS_STATE_MAP_NONE && !ts_exec_vgpu_stream(state, operation, io, &stream))
 		(void)find_instance(state, function_at(state, i)->module, stream.context, io,
 				    &instance);

@@ -13,7 +13,10 @@
 #include <time.h>
 
 #define LOOK_NS 20000000
-/* After so many consecutive looks, the replay is not merely between two operations. */
+/*
+ * Number of consecutive checks at which all kernels only wait. After so many, the replay is not
+ * merely between two operations.
+ */
 #define MAX_WAITING 50
 
 static uint64_t nanoseconds(const struct timespec *time)

@@ -241,7 +241,8 @@ static int finish(void *userdata, const struct ts_exec_io *io)
 }
 
 /*
- * Keeps the first fault. Kernels of several streams may fault; the device serialises these calls.
+ * Keeps the first fault line. Kernels of several streams may fault; the device calls this function
+ * for one kernel at a time.
  */
 static void on_fault(void *userdata, const char *line)
 {

@@ -13,11 +13,14 @@
 #include "replay/state/overview/errors.h"
 
 #define MAX_SUSPECTS 3u /* suspects per error in the message */
-/* Number of out-of-memory errors with holders: each one reads the trace again. */
+/*
+ * Number of out-of-memory errors for which the message lists the memory's holders: each list reads
+ * the trace again.
+ */
 #define MAX_HELD    3u
 #define MAX_HOLDERS 65536u
 #define MAX_SITES   5u
-/* The same number in the driver, the runtime and HIP. */
+/* CUDA_ERROR_OUT_OF_MEMORY; the runtime and HIP use the same number. */
 #define OUT_OF_MEMORY 2
 
 static void add_suspects(struct ts_resolver *resolver, struct ts_pool *pool,

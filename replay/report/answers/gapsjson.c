@@ -17,7 +17,7 @@ struct maker {
 	struct ts_resolver *resolver;
 	const struct ts_codes *codes;
 	struct ts_pool *pool;
-	/* The last found thread: most parts belong to one thread. */
+	/* The result of the last search: most parts belong to one thread. */
 	const struct ts_sbt_thread *last;
 };
 
@@ -133,7 +133,10 @@ static Ts__Rpc__GapPart *make_part(struct maker *maker, const struct ts_gap_part
 	return message;
 }
 
-/* Makes messages of the parts from *i on with this depth, and of the deeper parts below them. */
+/*
+ * Makes messages of consecutive parts of depth `depth`, starting with part *i. A deeper part
+ * becomes a child of the part that it explains.
+ */
 static Ts__Rpc__GapPart **make_parts(struct maker *maker, const struct ts_gap_parts *parts,
 				     uint32_t depth, size_t *i, size_t *ret_n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of streams as the message of proto/rpc/tracesmith.proto: names for ids, and parts nested
- * below the parts that they explain.
+ * Gaps of streams as the message of proto/rpc/tracesmith.proto. Names replace the ids, and each
+ * part contains the parts that explain it.
  */
 #pragma once
 

@@ -204,7 +204,10 @@ static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_dev
 	return false;
 }
 
-/* Counts a device once, although each process that shares it has a row for it. */
+/*
+ * Sums the devices' memory. Counts each device once, although each process that uses it has a row
+ * for it.
+ */
 static void set_capacity(struct ts_sbt_reader *reader, Ts__Rpc__MemoryReport *report)
 {
 	const struct ts_sbt_device *used[MAX_DEVICES];

@@ -7,7 +7,7 @@
 #include "replay/report/report-pool.h"
 #include "replay/state/memory/misuse.h"
 
-/* Fills these fields of the report from the pool. */
+/* Fills the report's fields about misuses and pools from the pool. */
 void ts_misusejson_fill(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_misuses *misuses, bool stacks,
 			Ts__Rpc__MemoryReport *report);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant as the message of proto/rpc/tracesmith.proto: names for ids, sums for
- * streams and devices.
+ * The state at an instant as the message of proto/rpc/tracesmith.proto: names replace the ids, and
+ * streams and devices have sums.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 void ts_statejson_make(struct ts_resolver *resolver, const struct ts_state *state, bool stacks,
 		       struct ts_pool *pool, Ts__Rpc__StateReport *ret_report);
 
-/* Parts of an operation's message, used by other answers too; from the pool. */
+/* Make parts of an operation's message from the pool. Other answers use them too. */
 size_t ts_statejson_unsure(struct ts_pool *pool, uint32_t unsure, char ***ret_names);
 char *ts_statejson_op_name(struct ts_resolver *resolver, struct ts_pool *pool,
 			   const struct ts_state_op *op);

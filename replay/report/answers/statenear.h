@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For an instant at which no GPU works: the last operation that ended before it, and the next that
- * starts.
+ * For an instant at which no GPU works: finds the last operation that ended before the instant, and
+ * the first that starts after it.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 #include "replay/report/report-pool.h"
 
 /*
- * Adds both to a report of ts_statejson_make() if no operation runs in it. Session 0 means all.
- * Errors are those of sbt/reader.h.
+ * Adds both operations to a report of ts_statejson_make() if no operation runs at its instant.
+ * Session 0 means all. Errors are those of sbt/reader.h.
  */
 int ts_statenear_add(struct ts_resolver *resolver, uint32_t session, struct ts_pool *pool,
 		     Ts__Rpc__StateReport *report);

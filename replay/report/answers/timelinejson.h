@@ -10,7 +10,10 @@
 #include "replay/state/occupancy.h"
 #include "replay/state/overview/timeline.h"
 
-/* Fill the message from the pool. `in` is the device's index; `streams`: add its streams. */
+/*
+ * Fill the message from the pool. `in` is the device's index in the timeline; if `streams` is true,
+ * the message includes the device's streams.
+ */
 void ts_timelinejson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 			  const struct ts_timeline *timeline, Ts__Rpc__TimelineReport *report);
 void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,

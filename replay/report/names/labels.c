@@ -59,7 +59,7 @@ static int add(struct ts_labels *labels, const struct entry *entry)
 	return 0;
 }
 
-/* The last entry with this key, or NULL. The entries must be sorted. */
+/* Returns the last entry with this key, or NULL. The entries must be sorted. */
 static const struct entry *find(const struct ts_labels *labels, const struct entry *key)
 {
 	size_t low = 0, high = labels->n;
@@ -99,7 +99,10 @@ static int take_names(struct ts_labels *labels, struct ts_sbt_reader *reader, bo
 			.order = i,
 		};
 
-		/* Until its ids are known, a stream's entry has a kind that no query uses. */
+		/*
+		 * Until take_streams() finds the stream's ids, its entry has a kind for which no
+		 * caller searches.
+		 */
 		if (entry.kind == TS_NAME_STREAM && name->row.stream != TS_NO_DEVICE)
 			entry.object = stream_object(name->row.context, name->row.stream);
 		else if (entry.kind == TS_NAME_STREAM)
@@ -111,7 +114,10 @@ static int take_names(struct ts_labels *labels, struct ts_sbt_reader *reader, bo
 	return r;
 }
 
-/* Maps handles to ids. Adds the new entries behind the sorted ones. */
+/*
+ * Finds the ids of named streams that have only a handle. For each of them, adds an entry with the
+ * ids, and then sorts all entries again.
+ */
 static int take_streams(struct ts_labels *labels, struct ts_sbt_reader *reader)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_STREAM)};
@@ -185,7 +191,10 @@ uint32_t ts_labels_stream(const struct ts_labels *labels, uint32_t session, uint
 	uint32_t name =
 		ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(context, stream));
 
-	/* Context 0: the stream's context was unknown when the application named the stream. */
+	/*
+	 * An entry has context 0 if the stream's context was unknown when the application named the
+	 * stream.
+	 */
 	return name ? name
 		    : ts_labels_find(labels, session, TS_NAME_STREAM, 0, stream_object(0, stream));
 }

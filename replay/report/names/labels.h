@@ -13,7 +13,7 @@ struct ts_labels;
 int ts_labels_new(struct ts_sbt_reader *reader, struct ts_labels **ret_labels);
 void ts_labels_free(struct ts_labels *labels);
 
-/* The name's string id; 0: no name, or `labels` is NULL. */
+/* Returns the string id of the object's name; 0 if it has no name, or if `labels` is NULL. */
 uint32_t ts_labels_find(const struct ts_labels *labels, uint32_t session, enum ts_name_kind kind,
 			uint32_t domain, uint64_t object);
 /* Like ts_labels_find(), for a stream by CUPTI's ids. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for numbers: vendor ids, kinds, flags, and the project's own. replay/report, tsctl, the
- * daemon and the exporters call it. The vendor tables come from proto/abi/vendor at compile time,
- * indexed by id. Numbers from a trace are untrusted, so each look-up checks the table's bounds.
+ * Gives names to numbers: the vendor's ids, kinds and flags, and TraceSmith's own enums.
+ * replay/report, tsctl, the daemon and the exporters call it. The vendor tables come from
+ * proto/abi/vendor at compile time, indexed by id. Numbers from a trace are untrusted, so each
+ * look-up checks the table's bounds.
  */
 #include "replay/report/names/names.h"
 
@@ -147,7 +148,7 @@ const char *ts_name_sync_type(uint32_t type)
 
 const char *ts_name_overhead_kind(uint32_t kind)
 {
-	/* CUPTI keeps these kinds in the upper 16 bits. */
+	/* The kind of a CUPTI overhead record is in the upper 16 bits. */
 	static const char *const names[] = {
 		[TS_CUPTI_ACTIVITY_OVERHEAD_UNKNOWN >> 16] = "unknown",
 		[TS_CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH >> 16] = "cupti_buffer_flush",

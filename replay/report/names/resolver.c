@@ -18,19 +18,19 @@
 #include <stdio.h>
 
 /*
- * A call precedes its device rows by at most the depth of a stream's queue. The table has twice the
- * largest known queue, in calls.
+ * A call precedes its device rows by at most the depth of a stream's queue. The table has room for
+ * twice as many calls as the longest known queue holds.
  */
 #define N_LAUNCHERS (1u << 16)
 #define N_KERNELS   256u
-/* The calls are read from this long before a window. */
+/* For a window, calls are read from this long before the window's start. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
 struct ts_resolver {
 	struct ts_sbt_reader *reader;
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	struct ts_sbt_cursor *calls;	/* NULL: not requested, or at the end */
-	struct ts_sbt_row call;		/* the next call, not in the table yet */
+	struct ts_sbt_row call;		/* the next call of the cursor; not in the table yet */
 	struct ts_launcher *launchers;
 	struct ts_labels *labels;   /* NULL: the application gave no names */
 	struct ts_modules *modules; /* NULL: not read yet */
@@ -135,7 +135,9 @@ const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id)
 {
 	const char *name;
 
-	/* Cached: few names cover most rows, and a name can be long. */
+	/*
+	 * Tries the cache first: few names cover most rows, and demangling a long name takes long.
+	 */
 	if (id && resolver->kernels[id % N_KERNELS].id == id)
 		return resolver->kernels[id % N_KERNELS].name;
 	name = ts_resolver_string(resolver, id);
@@ -287,7 +289,9 @@ bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t
 {
 	const struct ts_row_module *found;
 
-	/* Read at the first request, so passes without stacks do not pay for it. */
+	/*
+	 * The modules are read at the first request, so a pass without stacks does not read them.
+	 */
 	if (!resolver->modules && ts_modules_new(resolver->reader, &resolver->modules))
 		return false;
 	found = ts_modules_find(resolver->modules, session, address, time_ns);

@@ -30,15 +30,17 @@ void ts_resolver_freep(struct ts_resolver **resolver);
 
 struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver);
 
-/* NULL if there is no such string. */
+/* Returns a string of the trace; NULL if there is no such string. */
 const char *ts_resolver_string(struct ts_resolver *resolver, uint32_t id);
-/* Demangled, unless options.mangled is set. NULL if unknown. */
+/*
+ * Returns the kernel's name, demangled unless options.mangled is set. NULL if the name is unknown.
+ */
 const char *ts_resolver_kernel_name(struct ts_resolver *resolver, uint32_t id);
 /* Demangles a name that is no string of the trace. */
 const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name);
 /*
- * The row's own thread. For a device row, the thread of its call, if the call began within a few
- * seconds before. NULL: not known.
+ * Returns the thread of the row. For a device row, this is the thread of its call, if the call
+ * began at most a few seconds before. NULL: unknown.
  */
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 					       const struct ts_sbt_row *row);
@@ -51,21 +53,28 @@ struct ts_launcher {
 	uint32_t stack;
 };
 
-/* False if the call is unknown. The caller must pass rows in order of time. */
+/*
+ * Finds the call that caused a device row. Returns false if the call is unknown. The caller must
+ * pass rows in order of time.
+ */
 bool ts_resolver_launcher(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			  struct ts_launcher *ret_launcher);
 /*
- * Restores the call of a row that the caller prints out of order. The functions here then answer as
- * when the row was read.
+ * For a row that the caller prints out of order: sets its call, which the caller has kept from
+ * ts_resolver_launcher(). The functions of this header then give the same answers for the row as
+ * when it was read.
  */
 void ts_resolver_recall(struct ts_resolver *resolver, const struct ts_launcher *launcher);
 
-/* The application's name for the thread, else the system's. NULL: neither. */
+/*
+ * Returns the application's name for the thread; if there is none, the system's name. NULL: the
+ * thread has neither.
+ */
 const char *ts_resolver_thread_name(struct ts_resolver *resolver, uint32_t session,
 				    const struct ts_row_thread *thread);
 /*
- * The application's name for the row's stream or category. NULL: the row has none, or it has no
- * name.
+ * Returns the application's name for the row's stream or category. NULL: the row has no stream or
+ * category, or the application did not name it.
  */
 const char *ts_resolver_stream_name(struct ts_resolver *resolver, const struct ts_sbt_row *row);
 const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct ts_sbt_row *row);

@@ -2,7 +2,7 @@
 /*
  * A kernel's parameters, from its demangled signature: "void scale<float>(float*, float, int)". The
  * signature gives their types, and so their offsets among the packed arguments. Offsets are known
- * up to the first struct of the program that is passed by value.
+ * up to the first parameter that is a struct of the program, passed by value.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 struct ts_signature_parameter {
 	bool is_placed;	 /* `offset` is known */
 	bool is_pointer; /* `type` is the pointed-to type */
-	bool is_const;	 /* the kernel only reads through it */
+	bool is_const;	 /* the kernel only reads through this pointer */
 	bool has_type;	 /* the pointed-to type is known */
 	uint32_t offset; /* in bytes, among the packed arguments */
 	struct ts_value_type type;

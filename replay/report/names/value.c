@@ -160,7 +160,10 @@ static double value_of(const struct ts_value_type *type, uint64_t bits)
 	return value;
 }
 
-/* True if `number` is nearer to the value than to the value's neighbours. */
+/*
+ * True if `number` is nearer to the value of `bits` than to the next smaller and the next larger
+ * float.
+ */
 static bool is_nearest(const struct ts_value_type *type, uint64_t bits, double number)
 {
 	double value = value_of(type, bits), off = fabs(number - value);
@@ -175,7 +178,7 @@ static bool is_nearest(const struct ts_value_type *type, uint64_t bits, double n
 		return number == 0;
 	if (type->bytes == 8)
 		return number == value;
-	/* Above the greatest value, use the same distance as below it. */
+	/* The greatest value has no larger neighbour: use the distance to the smaller one. */
 	if (!isfinite(above))
 		above = value + (value - below);
 	return off < fabs(number - above) && off < fabs(number - below);

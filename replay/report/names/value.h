@@ -22,9 +22,10 @@ enum ts_value_kind {
 
 struct ts_value_type {
 	enum ts_value_kind kind;
-	uint32_t bytes;			/* size of a part */
-	uint32_t n_parts;		/* 1; for a vector 2 to 4 */
-	uint32_t align;			/* alignment of an element of n_parts * bytes */
+	uint32_t bytes;	  /* size of a part */
+	uint32_t n_parts; /* 1; for a vector 2 to 4 */
+	/* alignment of an element, which has n_parts * bytes bytes */
+	uint32_t align;
 	char name[TS_VALUE_TYPE_BYTES]; /* name of a part: "float" for float4 */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A difference found by a replay (replay/exec) as a message: the place, and both values in their
- * type.
+ * A difference found by a replay (replay/exec) as a message: its place, and the expected and the
+ * found value in their type.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the type of the element at a differing address. differencejson.c calls it; it calls
- * names/signature.c and names/value.c.
+ * Finds the type of the array element at the address where a replay differs. differencejson.c calls
+ * it; it calls names/signature.c and names/value.c.
  *
  * The search visits launches from the difference back to the allocation. A pool's allocation holds
  * many arrays, so the highest pointer that is not above the address wins. Of equal pointers, the
@@ -24,11 +24,11 @@ struct search {
 	const struct ts_row_operation *buffer;
 	uint64_t address;
 	struct ts_exec_content content;
-	/* The parameters of the last visited function. */
+	/* Cache: the parameters of the function of the last visited launch. */
 	uint64_t function;
 	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
 	size_t n_parameters;
-	/* The highest pointer so far, and whether it has a type. */
+	/* The highest pointer found so far, and true if its type is known. */
 	uint64_t pointer;
 	bool found, is_const;
 	struct ts_element element;
@@ -131,8 +131,9 @@ bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *
 }
 
 /*
- * True if the `before` bytes in front of the differing byte also lie in front of it on the device:
- * a copy's result has gaps between rows.
+ * True if the `before` bytes that precede the differing byte in the result also precede it on the
+ * device. On the device, the rows of a copy's source have gaps between them; in the result they do
+ * not.
  */
 static bool is_in_row(const struct ts_replay *replay, const struct ts_exec_difference *difference,
 		      uint64_t before)

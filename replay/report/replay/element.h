@@ -2,7 +2,8 @@
 /*
  * Finds the array element and its type at an address where a replay differs. Memory has no types,
  * so the type comes from the signature of a kernel. The kernel is the one of the latest earlier
- * launch with the nearest pointer to that address. The verdict names that launch.
+ * launch with the nearest pointer to that address. The verdict names this launch as the source of
+ * the type.
  */
 #pragma once
 
@@ -26,8 +27,8 @@ struct ts_element {
 bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *difference,
 		     const struct ts_row_operation *buffer, struct ts_element *ret_element);
 /*
- * Prints both values of the part, from the bytes in the difference. Returns false if the difference
- * has too few bytes.
+ * Prints the expected and the found value of the differing part, from the bytes in the difference.
+ * Returns false if the difference has too few bytes.
  */
 bool ts_element_values(const struct ts_replay *replay, const struct ts_exec_difference *difference,
 		       const struct ts_element *element, char ret_expected[TS_VALUE_TEXT_BYTES],

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports why a session's recording, and its capture, end before the program did. */
+/*
+ * Reports the reason for which a session's recording, and with it the capture, ended before the
+ * program did.
+ */
 #pragma once
 
 #include "replay/report/report-pool.h"

@@ -71,7 +71,7 @@ char *ts_replay_why_ended(struct ts_replay *replay)
 	return ts_ended_early(replay->reader, program->session, is_closed, &replay->pool);
 }
 
-/* Lists up to `limit` check points of the first replay. */
+/* Adds the check points of the first replay to the result, up to `limit`. */
 static void list_points(struct ts_replay *replay, Ts__Rpc__ReplayResult *to)
 {
 	struct ts_exec_point point;
@@ -256,8 +256,8 @@ static bool is_on_device(const struct ts_replay *replay)
 }
 
 /*
- * Reports once, before the first operation of the first replay, that a device runs the trace's
- * code.
+ * Gives a notice that a real device runs the trace's code. Given once, before the first operation
+ * of the first replay.
  */
 static void say_what_runs(struct ts_replay *replay)
 {
@@ -334,7 +334,7 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 	};
 }
 
-/* Replays up to `n` times in all, with kernels on all CPUs at once. */
+/* Replays again, until there were `n` replays in total. Kernels run on all CPUs at once. */
 static int run_more(struct ts_replay *replay, uint32_t n)
 {
 	struct ts_exec_options options = exec_options(replay);
@@ -350,8 +350,8 @@ static int run_more(struct ts_replay *replay, uint32_t n)
 		r = ts_exec_run(replay->program, replay->executor, &options, &replay->results,
 				replay->options->cancel, &now, &replay->last);
 		/*
-		 * A kernel of the earlier replay still occupies the device; the result reports the
-		 * earlier findings.
+		 * No further replay is possible, because a kernel of the earlier replay still
+		 * occupies the device. The result has the findings of that replay.
 		 */
 		if (r == TS_EXEC_E_REFUSED && is_refused) {
 			r = 0;
@@ -404,8 +404,8 @@ static int run_all(struct ts_replay *replay)
 }
 
 /*
- * Finds the captured program's first call, in program order, that returned a kernel's fault.
- * Without such a call, the error is 0.
+ * Finds the first call of the captured program, in program order, that returned a kernel's fault.
+ * If there is no such call, *ret_error is 0.
  */
 static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, int *ret_error)
 {
@@ -440,7 +440,7 @@ static int compare_faults(struct ts_replay *replay)
 		return 0;
 	r = find_captured_fault(replay, &op_id, &error);
 	replay->faults_as_captured = !r && error == first->fault && op_id >= first->launch_op_id;
-	/* Damage elsewhere in the trace says nothing about the program. */
+	/* Ignores damaged blocks: they do not show how the program ended. */
 	return r < 0 ? r : 0;
 }
 

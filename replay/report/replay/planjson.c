@@ -18,7 +18,7 @@ struct plan {
 	bool is_damaged;
 };
 
-/* `time_ns`: time of the call. */
+/* True if the request selects the call. `time_ns` is the start of the call. */
 static bool selects_call(const struct plan *plan, uint64_t op_id, uint64_t time_ns)
 {
 	const Ts__Rpc__Query__Replay *asked = plan->replay->asked;

@@ -22,8 +22,8 @@ struct ts_replay_progress_now {
 	uint32_t session;
 	uint32_t replay; /* number of this replay of the session, from 1; 0: none yet */
 	/*
-	 * Count of operations, rows or nanoseconds, as `doing` says. `all` is 0 if the total is
-	 * unknown.
+	 * Counts of operations, rows or nanoseconds; `doing` determines which. `all` is 0 if the
+	 * total is unknown.
 	 */
 	uint64_t done, all;
 	uint64_t op_id;				       /* the running operation */
@@ -46,12 +46,15 @@ int ts_replay_progress_new(void (*report)(void *data, const struct ts_replay_pro
 void ts_replay_progress_free(struct ts_replay_progress *progress);
 TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_replay_progress_free)
 
-/* Replays call it, from any thread. Copies *now. Does nothing if `progress` is NULL. */
+/*
+ * Notes the progress of a replay. The replay calls it from any thread. Copies *now. Does nothing if
+ * `progress` is NULL.
+ */
 void ts_replay_progress_note(struct ts_replay_progress *progress,
 			     const struct ts_replay_progress_now *now);
 /*
- * Replays call it before they give an answer. Drops the noted progress, so no report comes between
- * the answer's lines, and waits for a running `report`. NULL is accepted.
+ * A replay calls it before it gives an answer, so that no report comes between the answer's lines.
+ * Drops the noted progress, and waits until a running `report` has returned. NULL is accepted.
  */
 void ts_replay_progress_pause(struct ts_replay_progress *progress);
 

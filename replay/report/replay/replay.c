@@ -81,7 +81,10 @@ static bool is_odd(const Ts__Rpc__Query__Replay *asked)
 {
 	if (asked->n_decisions > TS_EXEC_MAX_DECISIONS || asked->limit > MAX_LISTED)
 		return true;
-	/* With schedules, check points lie at other places. */
+	/*
+	 * Check points of schedules lie at other operations than those of repeated replays, so one
+	 * request with compare_every cannot have both.
+	 */
 	if (asked->schedules && asked->repeat && asked->compare_every)
 		return true;
 	for (size_t i = 0; i < asked->n_decisions; i++)

@@ -20,8 +20,8 @@
 #define TS_REPLAY_MAX_EDITS	 256u
 #define TS_REPLAY_STEP_ROWS	 65536u
 #define TS_REPLAY_SIDES		 64u
-#define TS_REPLAY_CHECKS_NS \
-	UINT64_C(60000000000) /* time limit of --check and --schedules, if the query has none */
+/* time limit of a replay with --check or --schedules, if the request has no limit */
+#define TS_REPLAY_CHECKS_NS UINT64_C(60000000000)
 
 /* A replay of one session, or of a whole trace. */
 struct ts_replay {
@@ -38,27 +38,31 @@ struct ts_replay {
 	/* The fields below are for captures. */
 	const struct ts_executor *executor;
 	struct ts_exec_program *program;
-	uint32_t what;		     /* TS_CHECK_* to look for */
+	uint32_t what;		     /* mask of TS_CHECK_*: kinds of findings to look for */
 	struct ts_exec_report first; /* the first replay's report */
-	/* The last replay's report. The replays in between equal the first one. */
+	/*
+	 * The last replay's report. All replays between the first and the last had the results of
+	 * the first.
+	 */
 	struct ts_exec_report last;
 	struct ts_exec_results results; /* the first replay's results */
 	uint32_t n_replays;
-	/* With --schedules: the default schedule, without decisions. */
+	/* With --schedules: the schedule of the first replay, in which no operation is held. */
 	struct ts_exec_schedule usual;
 	struct ts_exec_explored explored;
 	struct ts_check *check; /* NULL: no checks */
-	uint64_t until_ns; /* CLOCK_MONOTONIC time at which all replays must be over; 0: no limit */
+	/* CLOCK_MONOTONIC time at which all replays must have ended; 0: no limit */
+	uint64_t until_ns;
 	bool is_interrupted;
 	/* The first replay ended by a fault, and the captured program by the same fault. */
 	bool faults_as_captured;
-	/* Cache of sides already made (sidejson.h); NULL: empty slot. */
+	/* Cache of the descriptions of operations that sidejson.c has made; NULL: empty slot. */
 	const Ts__Rpc__ReplaySide *sides[TS_REPLAY_SIDES];
 	bool has_functions; /* `functions` holds all of the program's functions */
 	bool is_said;	    /* the notice that a device runs the trace's code was given */
 	/*
-	 * Functions whose names progress reports use: handle to index of the captured
-	 * operation.
+	 * For names in progress reports: maps a function's handle to the index of the captured
+	 * operation that created it.
 	 */
 	struct ts_state_map functions;
 };
@@ -67,7 +71,7 @@ struct ts_replay {
 int ts_replay_query(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		    const struct ts_query_options *options, struct ts_query_end *end);
 
-/* The executor of captured operations with this name, or NULL. Static. */
+/* Returns the executor with this name, or NULL. The executor is static. */
 const struct ts_executor *ts_replay_executor(const char *name);
 /* Applies the request's selection to a captured program. Returns as ts_exec_program_select(). */
 int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program);
@@ -85,7 +89,10 @@ int ts_replay_give(struct ts_replay *replay, Ts__Rpc__ReplayAnswer *answer);
 /* Gives an answer with a message: an error if `failed`, else a notice. */
 int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* For any trace: true if the request selects operations and the selection matches none. */
+/*
+ * True if the request selects operations and the trace has none that match. For emulations and
+ * captures.
+ */
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
 /* The progress callback of replay/emulate. `data` is a struct ts_replay with now.doing set. */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
@@ -96,8 +103,9 @@ uint64_t ts_replay_from_ns(const struct ts_replay *replay);
 uint64_t ts_replay_to_ns(const struct ts_replay *replay);
 
 /*
- * The four kinds of answers: emulation and its dry run, replay of a capture and its dry run. Each
- * gives its answers itself. They return 0, or an error as ts_query_run() does.
+ * Answer one kind of request each: emulation, its dry run, replay of a capture, its dry run. Each
+ * function passes its answers to options->give(). They return 0, or an error as ts_query_run()
+ * does.
  */
 int ts_replay_emulate(struct ts_replay *replay);
 int ts_replay_plan(struct ts_replay *replay);

@@ -42,7 +42,10 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 	options.check = NULL;
 	options.schedule = NULL;
 	options.time_ns = LEAST_NS + TIMES_LONGER * replay->first.elapsed_ns;
-	/* If the default schedule was refused, there is nothing to compare with. */
+	/*
+	 * If the executor refused the run with the default schedule, there are no results to
+	 * compare with.
+	 */
 	if (replay->first.refused)
 		return 0;
 	r = ts_exec_explore(replay->program, replay->executor, &options, &exploration,
@@ -51,7 +54,10 @@ int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *
 	return r;
 }
 
-/* The seed in the syntax of `--seed`; NULL if the list of decisions is too long. */
+/*
+ * Returns the seed and the decisions in the syntax of `--seed`; NULL if the list of decisions is
+ * too long.
+ */
 static char *seed_of(struct ts_replay *replay)
 {
 	const struct ts_exec_explored *explored = &replay->explored;

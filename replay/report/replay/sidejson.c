@@ -23,7 +23,7 @@
  */
 #define EARLIER_NS UINT64_C(10000000)
 
-/* An operation's facts from the rows of the trace. */
+/* Facts about an operation, found in the rows of the trace. */
 struct facts {
 	bool has_call, has_stream;
 	struct ts_row_api call;
@@ -54,7 +54,10 @@ static void find_functions(struct ts_replay *replay)
 			return;
 }
 
-/* NULL if no operation created the function, or only an operation after the launch. */
+/*
+ * Returns the operation that created the launched function. NULL if there is none, or if it comes
+ * after the launch.
+ */
 static const struct ts_row_operation *function_of(struct ts_replay *replay,
 						  const struct ts_row_operation *launch,
 						  uint64_t handle)
@@ -69,7 +72,10 @@ static const struct ts_row_operation *function_of(struct ts_replay *replay,
 	return &replay->program->operations[at];
 }
 
-/* The name's string id, or 0. A handle derived from another one has no name of its own. */
+/*
+ * Returns the string id of a function's name, or 0. If the handle was derived from another
+ * function's, the name is that function's.
+ */
 static uint32_t name_by_handle(struct ts_replay *replay, const struct ts_row_operation *launch)
 {
 	const struct ts_row_operation *row = launch;
@@ -84,7 +90,10 @@ static uint32_t name_by_handle(struct ts_replay *replay, const struct ts_row_ope
 	return 0;
 }
 
-/* Like name_by_handle(), and searches all operations if a later function reuses the handle. */
+/*
+ * Like name_by_handle(). In addition, searches all operations if a later function has the same
+ * handle.
+ */
 static uint32_t kernel_name(struct ts_replay *replay, const struct ts_row_operation *launch)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -131,7 +140,7 @@ const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_o
 	const char *whole = kernel ? ts_sbt_reader_string(replay->reader, kernel, NULL) : NULL;
 	size_t n = strlen(name);
 
-	/* The kernel itself; its name may be truncated here. */
+	/* The function is the kernel itself. `name` may be truncated. */
 	if (whole && !strncmp(whole, name, n) && (!whole[n] || n + 1 >= TS_CHECK_NAME_BYTES))
 		return ts_sidejson_kernel(replay, launch);
 	return resolver_of(replay) ? ts_resolver_demangle(replay->resolver, name) : name;
@@ -223,7 +232,8 @@ static void find_rows(struct ts_replay *replay, const struct ts_row_operation *o
 }
 
 /*
- * The number of the last stream that was created with the operation's handle before the operation.
+ * Finds the stream's number: that of the last stream created with the same handle before the
+ * operation.
  */
 static void find_stream(struct ts_replay *replay, const struct ts_row_operation *operation,
 			struct facts *facts)
@@ -250,7 +260,10 @@ static void find_stream(struct ts_replay *replay, const struct ts_row_operation 
 static void find_facts(struct ts_replay *replay, const struct ts_row_operation *operation,
 		       struct facts *facts)
 {
-	/* No call made this operation: it holds memory from before a capture window. */
+	/*
+	 * This operation has no call: the shim made it to restore memory at the start of a capture
+	 * window.
+	 */
 	if (!operation->op_id)
 		return;
 	find_rows(replay, operation,
@@ -302,7 +315,7 @@ Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequenc
 
 	if (!sequence || sequence > replay->program->n)
 		return NULL;
-	/* Cached: many decisions refer to the same operation. */
+	/* Uses a cache, because many decisions refer to the same operation. */
 	if (!*made || (*made)->sequence != sequence)
 		*made = make_side(replay, &replay->program->operations[sequence - 1]);
 	to = ts_pool_alloc(&replay->pool, 1, sizeof(*to));
@@ -334,8 +347,8 @@ const char *ts_sidejson_stream(struct ts_replay *replay, const Ts__Rpc__ReplaySi
 }
 
 /*
- * A stream without this flag waits for the default stream. NULL if neither or both are default
- * streams.
+ * Returns the remedy to create the other stream without the non-blocking flag, so that it waits for
+ * the default stream. NULL unless exactly one of the two streams is a default stream.
  */
 static char *without_flag(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			  const Ts__Rpc__ReplaySide *later)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Describes captured operations as a replay's verdict names them: operation id, demangled kernel,
- * stream number, call and calling frame. The replay's pool owns all results. Fields are absent if
- * the trace lacks their data.
+ * Makes the description of a captured operation for a replay's verdict: operation id, demangled
+ * kernel, stream number, call and calling frame. The replay's pool owns all results. Fields are
+ * absent if the trace lacks their data.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
  */
 Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack);
 /*
- * Demangled name of the launched kernel. NULL if the operation is no launch or its function has no
- * name.
+ * Returns the demangled name of the launched kernel. NULL if the operation is no launch, or if its
+ * function has no name.
  */
 const char *ts_sidejson_kernel(struct ts_replay *replay, const struct ts_row_operation *launch);
 /*
@@ -24,8 +24,8 @@ const char *ts_sidejson_kernel(struct ts_replay *replay, const struct ts_row_ope
  */
 const char *ts_sidejson_signature(struct ts_replay *replay, const struct ts_row_operation *launch);
 /*
- * Demangled `name` of a PTX function that runs in the launch. `name` may be truncated. Valid as
- * long as the replay.
+ * Returns the demangled name of a PTX function that runs in the launch. `name` is mangled and may
+ * be truncated. Valid as long as the replay.
  */
 const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_operation *launch,
 				 const char *name);
@@ -35,8 +35,8 @@ const char *ts_sidejson_string(struct ts_replay *replay, uint32_t id);
 char *ts_sidejson_text(struct ts_replay *replay, const char *text);
 
 /*
- * Returns texts in *ret_remedies and their number. Each text alone would order the two operations,
- * which are in different streams.
+ * Returns the number of remedies, and their texts in *ret_remedies. Each remedy alone would order
+ * the two operations, which are in different streams.
  */
 size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			    const Ts__Rpc__ReplaySide *later, char ***ret_remedies);

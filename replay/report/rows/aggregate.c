@@ -14,7 +14,7 @@
 #include <ctype.h>
 
 #define MAX_SITES 3u   /* sites per name in the message */
-#define ALL_SITES 256u /* sites per name that are counted; a linear search */
+#define ALL_SITES 256u /* limit of counted sites per name, because the search is linear */
 
 /* A call site and its number of launches. */
 struct site {
@@ -24,7 +24,10 @@ struct site {
 
 struct aggregate {
 	char *name;
-	/* The only original name so far, for names that differ in numbers; else NULL. */
+	/*
+	 * The original name, if all rows so far have the same one; else NULL. Printed instead of
+	 * the name with N in place of numbers.
+	 */
 	char *only;
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	struct ts_durations durations;
@@ -291,7 +294,10 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Clamped to the real extremes: the middle of a histogram part may lie outside. */
+/*
+ * Returns a percentile. It is limited to the real minimum and maximum, because the middle of a
+ * histogram part may lie outside of them.
+ */
 static uint64_t percentile(const struct aggregate *aggregate, double percent)
 {
 	uint64_t ns = ts_durations_at(&aggregate->durations, percent);

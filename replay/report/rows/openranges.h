@@ -12,8 +12,8 @@
 struct ts_open_ranges;
 
 /*
- * `session` and `from_ns` are those of the pass; session 0 means all. Returns 0, a negative errno
- * or TS_SBT_E_*.
+ * Finds the ranges that never ended. `session` and `from_ns` are those of the caller's pass over
+ * the rows; session 0 means all. Returns 0, a negative errno or TS_SBT_E_*.
  */
 int ts_open_ranges_new(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
 		       struct ts_open_ranges **ret_ranges);

@@ -32,5 +32,5 @@ int ts_rowjson_append(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
  */
 int ts_rowjson_make(struct ts_rowjson *rowjson, const struct ts_sbt_row *row,
 		    Ts__Rpc__Row *ret_message);
-/* The typed message in the row; NULL if this version does not know its type. */
+/* Returns the message of the row's type; NULL if this version does not know the type. */
 const ProtobufCMessage *ts_rowjson_message(const Ts__Rpc__Row *row);

@@ -77,7 +77,9 @@ static int add_row(struct ts_row_sums *sums, struct ts_resolver *resolver,
 						  ts_resolver_name(resolver, row, buffer),
 						  ts_row_end_ns(row->schema, row->any) -
 							  ts_row_start_ns(row->any));
-	/* A memset's resolved name would be its value, which is not useful. */
+	/*
+	 * All memsets are summed under one name, because the resolver names a memset by its value.
+	 */
 	return ts_aggregates_add_launched(
 		sums->of[sum_of_type(row->type)],
 		row->type == TS_ROW_MEMSET ? "memset" : ts_resolver_name(resolver, row, buffer),

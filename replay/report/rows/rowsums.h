@@ -34,10 +34,10 @@ struct ts_row_sums {
 };
 
 /*
- * Embed it, zeroed. `options` are those of a pass over the rows; types 0 means all. The filter may
- * be NULL. Sums have launch sites only if the resolver has `launchers`. `step` receives the number
- * of rows every few thousand rows, or is NULL. `no_memory` as in report-pool.h. Errors are those of
- * sbt/reader.h.
+ * Sums the rows. The caller embeds `sums`, zeroed. `options` are cursor options; types 0 means all
+ * types. The filter may be NULL. Sums have launch sites only if the resolver has `launchers`.
+ * `step` receives the number of rows every few thousand rows, or is NULL. `no_memory` as in
+ * report-pool.h. Errors are those of sbt/reader.h.
  */
 int ts_row_sums_read(struct ts_row_sums *sums, struct ts_resolver *resolver,
 		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,

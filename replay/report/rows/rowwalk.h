@@ -28,9 +28,9 @@ struct ts_row_walk {
 };
 
 /*
- * Embed it, zeroed. The caller keeps filter (NULL: every row) and resolver, which must outlive the
- * walk. `all_begins`: show all `range_begin` rows, because the request names that type. Errors are
- * those of sbt/reader.h.
+ * Starts a walk. The caller embeds `walk`, zeroed, and keeps `filter` (NULL: every row) and
+ * `resolver`, which must outlive the walk. `all_begins`: show all `range_begin` rows, because the
+ * request names that type. Errors are those of sbt/reader.h.
  */
 int ts_row_walk_init(struct ts_row_walk *walk, struct ts_resolver *resolver,
 		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the frame that names a stack. launchsite.c, codes.c, rowname.c and sidejson.c call it; it
- * calls the resolver and frames.c. It reads the stack from the file and builds no message, so
- * thousands of samples can be named.
+ * Chooses the frame that represents a stack in tables. launchsite.c, codes.c, rowname.c and
+ * sidejson.c call it; it calls the resolver and frames.c. It reads the stack from the file and
+ * builds no message, so thousands of samples can be named.
  */
 #include "replay/report/stacks/codeplace.h"
 
@@ -154,7 +154,10 @@ static void add_place(struct chain *chain, const struct ts_codeplace *place, boo
 		chain->places[chain->n++] = *place;
 }
 
-/* Adds each function inlined at this address: each one is called by the next. */
+/*
+ * Adds the functions inlined at this address, innermost first: each function is called by the next
+ * one.
+ */
 static void add_native(struct chain *chain, struct ts_resolver *resolver, uint32_t session,
 		       uint64_t time_ns, uint64_t address, uint32_t i)
 {

@@ -15,8 +15,9 @@ struct ts_codeplace {
 	int function_bytes;
 	const char *file; /* the source file's path; NULL: not known */
 	uint32_t line;
-	const char *module; /* native: path of the ELF file; NULL: in none */
-	uint64_t offset;    /* relative to that file; without a module the address */
+	/* for native code: path of the ELF file; NULL: the address is in no file */
+	const char *module;
+	uint64_t offset; /* offset in that ELF file; if `module` is NULL, the address */
 };
 
 /*
@@ -28,9 +29,9 @@ bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t st
 		     uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_place);
 
 /*
- * The same frame, followed by its callers, without hidden frames: at most `max`. Inlined functions
- * count as frames, except the stub and templates of a vendor's header. For a Python program, only
- * Python frames. Returns the number of frames; 0: no such stack.
+ * Returns the frame of ts_codeplace_of(), followed by its callers, without hidden frames: at most
+ * `max` frames. Inlined functions count as frames, except the stub and templates of a vendor's
+ * header. For a Python program, only Python frames. Returns the number of frames; 0: no such stack.
  */
 size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32_t stack,
 			  uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_places,
@@ -43,5 +44,5 @@ size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32
  */
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES]);
 
-/* The last part of a path; NULL stays NULL. */
+/* Returns the last part of a path; NULL if `path` is NULL. */
 const char *ts_codeplace_base(const char *path);

@@ -48,7 +48,7 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Frees or keeps `function`, also on failure. */
+/* Takes ownership of `function`, also on failure. */
 static int number_of(struct ts_codes *codes, char *function, const char *file, uint32_t *ret_number)
 {
 	uint64_t seed = ts_hashindex_seed(&codes->code_by_text);

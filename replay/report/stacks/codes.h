@@ -13,7 +13,7 @@ struct ts_codes;
 
 /* A function. Texts are valid as long as the `ts_codes`. */
 struct ts_code {
-	const char *function; /* the library's file if no function is known */
+	const char *function; /* the function's name; if unknown, the file name of its library */
 	const char *file;     /* path of the source file; NULL: not known */
 	uint32_t line;	      /* line with the most samples; 0: not known */
 };
@@ -23,10 +23,10 @@ int ts_codes_new(struct ts_resolver *resolver, struct ts_codes **ret_codes);
 void ts_codes_free(struct ts_codes *codes);
 void ts_codes_freep(struct ts_codes **codes);
 
-/* For the options of ts_gaps_read(). Valid as long as `codes`. */
+/* Returns the object for ts_gaps_options.code. Valid as long as `codes`. */
 const struct ts_gaps_code *ts_codes_find(struct ts_codes *codes);
 
-/* False if there is no such number. */
+/* Finds a function by its number. Returns false if there is no such number. */
 bool ts_codes_at(const struct ts_codes *codes, uint32_t number, struct ts_code *ret_code);
 
 /*

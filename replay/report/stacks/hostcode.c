@@ -12,7 +12,10 @@
 #include "replay/report/stacks/codes.h"
 #include "replay/state/gaps/gaps.h"
 
-/* The host does not cause shorter gaps; same limit as `tsctl gaps`. */
+/*
+ * Gaps shorter than this are ignored: the host does not cause them. `tsctl gaps` has the same
+ * limit.
+ */
 #define LEAST_GAP_NS UINT64_C(10000)
 
 struct maker {

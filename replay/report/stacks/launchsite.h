@@ -29,7 +29,7 @@ int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 void ts_launch_sites_free(struct ts_launch_sites *sites);
 void ts_launch_sites_freep(struct ts_launch_sites **sites);
 
-/* NULL: no stack. Valid as long as `sites`. */
+/* Returns the launch site of a row; NULL if the row has no stack. Valid as long as `sites`. */
 const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 						const struct ts_sbt_row *row);
 /* Like ts_launch_sites_of(), for a stack id, with the modules mapped at `time_ns`. */

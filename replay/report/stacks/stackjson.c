@@ -121,7 +121,7 @@ Ts__Rpc__Stack *ts_stackjson_make(struct ts_resolver *resolver, struct ts_pool *
 		ts_resolver_python(resolver, stack.frames[i], text);
 		message->frames[i] = ts_pool_copy(pool, text);
 	}
-	/* If all frames are hidden, none is. */
+	/* If all frames would be hidden, show all. */
 	if (message->n_hidden == message->n_frames)
 		message->n_hidden = 0;
 	return message;
@@ -142,7 +142,7 @@ static bool hide_stubs_of(Ts__Rpc__Stack *stack, uint32_t frame, const char *ker
 			continue;
 		if (!ts_frame_is_stub(symbol->function, kernel))
 			return false;
-		/* Keeps the last function of a stack that would be empty. */
+		/* If all functions of the stack would be hidden, keeps the last one. */
 		if (is_last && !symbol->inlined)
 			return false;
 		TS_RPC_SET(symbol, hidden, true);

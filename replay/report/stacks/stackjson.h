@@ -22,7 +22,7 @@ void ts_stackjson_hide_stub(Ts__Rpc__Stack *stack, const char *kernel);
 /* True if text output omits the frame. */
 bool ts_stackjson_is_hidden(const Ts__Rpc__Stack *stack, size_t frame);
 
-/* Leaves the outputs unchanged if there is no such thread. */
+/* Sets the outputs from the thread's row. Leaves them unchanged if there is no such thread. */
 void ts_stackjson_thread(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 			 uint32_t id, uint32_t *ret_tid, protobuf_c_boolean *ret_has_tid,
 			 char **ret_name);

@@ -22,11 +22,14 @@
 
 #define VERSION	  3u
 #define MAX_NEVER (1u << 20)
-/* Work in progress is tidied when it exceeds twice what the last pass left, plus this. */
+/*
+ * Entries of finished work are removed when there are more than twice the entries that the last
+ * removal left, plus MIN_TIDY.
+ */
 #define MIN_TIDY   256u
 #define MAX_BLOCKS 65536u /* blocks with unread rows */
 
-/* A block of which rows were read: their number, and the start of the last one. */
+/* A block of which rows were read: the number of read rows, and the start of the last one. */
 struct seen {
 	uint64_t block, last_ns;
 	uint32_t n_rows;
@@ -41,17 +44,19 @@ struct maker {
 	struct ts_state_open open;
 	struct seen *seen;
 	size_t n_seen, n_seen_allocated;
-	uint32_t hints[N_HINTS]; /* guesses: index in `seen`, by block */
+	uint32_t hints[N_HINTS]; /* likely index in `seen`, by block number */
 	size_t tidy_calls, tidy_syncs, tidy_ops;
 	uint64_t last_ns, rows_since, every, next;
 	struct ts_pack pack;
-	struct ts_pack never; /* calls without device rows: session, operation id */
+	struct ts_pack never; /* calls that never get a device row: session, operation id */
 	struct ts_state_checkpoints made;
 };
 
 /* ---- which trace ----------------------------------------------------------------------------- */
 
-/* A checksum over place, size and times of all blocks that a state is computed from. */
+/*
+ * Returns a checksum of the offsets, sizes and times of all blocks from which a state is computed.
+ */
 static uint32_t fingerprint(const struct ts_sbt_reader *reader)
 {
 	uint32_t sum = 0;
@@ -175,7 +180,7 @@ static void pack_op(struct ts_pack *pack, const struct ts_state_op *op)
 	ts_pack_row(pack, ts_row_schema(op->type), &op->row);
 }
 
-/* Leaves out the calls that a resume reads again. */
+/* Packs the calls in progress, except those that a resume reads again. */
 static void pack_open(struct maker *maker, uint64_t window_ns)
 {
 	const struct ts_state_open *open = &maker->open;
@@ -307,7 +312,7 @@ static int pass(struct maker *maker, const struct ts_sbt_row *row)
 	int r = ts_state_builder_pass(maker->builder, row);
 	uint32_t session;
 
-	/* A row gives up one call at most. */
+	/* Feeding one row makes the machine give up one call at most. */
 	if (r || ts_state_machine_n_given_up(machine) == n_given_up)
 		return r;
 	ts_state_machine_given_up(machine, &session, &op_id);
@@ -383,8 +388,8 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 	if (!r) {
 		maker.builder = builder;
 		/*
-		 * The first checkpoint comes before the first row: it too is used with the list of
-		 * calls that are never answered.
+		 * The first checkpoint comes before the first row. It holds no state, but a resume
+		 * from it uses the head's list of calls that are never answered.
 		 */
 		maker.rows_since = maker.next = maker.every;
 		builder->open = &maker.open;
@@ -406,7 +411,7 @@ int ts_state_checkpoints_add(struct ts_sbt_append *append, uint32_t every,
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* One item, and the bytes of its block, which the struct owns. */
+/* One stored item (a checkpoint or the head), and the bytes of its block, which the struct owns. */
 struct item {
 	void *bytes;
 	uint32_t *lengths;
@@ -465,7 +470,10 @@ static int read_head(struct ts_sbt_reader *reader, size_t *ret_block,
 	if (r)
 		return r;
 	unpack = (struct ts_unpack){.at = item.at, .end = item.at + item.n};
-	/* A head of another version or of other blocks does not count. */
+	/*
+	 * Ignores a head of another version, or one whose fingerprint does not match the trace's
+	 * blocks.
+	 */
 	if (ts_unpack_u(&unpack) != VERSION || ts_unpack_u(&unpack) != fingerprint(reader))
 		return unpack.bad ? TS_SBT_E_CORRUPT : TS_SBT_E_NOT_FOUND;
 	ret->n = ts_unpack_u(&unpack);
@@ -619,7 +627,8 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	int r = unpack_rows(resuming, TS_ROW_API);
 
 	/*
-	 * A synchronization's call may be read again later. Unpack the synchronizations after that.
+	 * A synchronization refers to its call, which read_window() may still read again. So they
+	 * are unpacked after read_window().
 	 */
 	*ret_syncs = *unpack;
 	n = ts_unpack_count(unpack);
@@ -633,7 +642,10 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	return r;
 }
 
-/* Reads the lingering calls again, from the start of the window to the checkpoint. */
+/*
+ * Reads the last calls before the checkpoint again, from the start of their window to the
+ * checkpoint.
+ */
 static int read_window(struct resuming *resuming, struct ts_sbt_cursor *cursor,
 		       struct ts_sbt_row *row)
 {
@@ -727,7 +739,10 @@ int ts_state_from_checkpoint(struct ts_sbt_reader *reader, uint32_t session, uin
 	size_t i;
 	int r;
 
-	/* A checkpoint covers all sessions together. */
+	/*
+	 * A checkpoint holds the state of all sessions together, so it does not serve a query about
+	 * one of several.
+	 */
 	if (session && ts_sbt_reader_n_sessions(reader) > 1)
 		return TS_SBT_E_NOT_FOUND;
 	r = read_head(reader, &i, &head, &never);

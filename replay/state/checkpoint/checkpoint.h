@@ -22,14 +22,14 @@ struct ts_state_checkpoints {
 };
 
 /*
- * Minimum distance of two checkpoints in rows. A checkpoint of more bytes raises the distance to
- * that number of rows.
+ * Minimum distance between two checkpoints, in rows. After a checkpoint of n bytes, with n above
+ * this minimum, the distance is n rows.
  */
 #define TS_STATE_CHECKPOINT_ROWS 8192u
 
 /*
- * Adds a checkpoint for each `every` rows to the append; the caller commits. `every` 0: the
- * distance of TS_STATE_CHECKPOINT_ROWS. Errors: TS_SBT_E_CORRUPT: blocks are damaged;
+ * Adds a checkpoint after every `every` rows to `append`; the caller commits the append. `every` 0:
+ * the distance of TS_STATE_CHECKPOINT_ROWS. Errors: TS_SBT_E_CORRUPT: blocks are damaged;
  * TS_SBT_E_LIMIT: too many calls are unanswered, or too many blocks are open; TS_E_LIVE;
  * TS_E_STREAMS; -ENOMEM; -EFBIG, as in ts_sbt_append_item().
  */

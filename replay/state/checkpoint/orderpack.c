@@ -283,8 +283,8 @@ void ts_state_order_pack(const struct ts_state_order *order, struct ts_pack *pac
 /* ---- from bytes ------------------------------------------------------------------------------ */
 
 /*
- * Returns a zeroed array of n items. If memory is short, the bytes count as bad, because the answer
- * is available without them.
+ * Returns a zeroed array of n items. If memory is short, sets `bad`, because the caller can compute
+ * the answer without this checkpoint.
  */
 static void *array(struct ts_unpack *unpack, size_t n, size_t bytes)
 {

@@ -11,7 +11,7 @@
 
 struct ts_pack {
 	struct ts_buffer buffer;
-	uint64_t base_ns; /* times are relative to it */
+	uint64_t base_ns; /* packed times are relative to this time */
 	bool failed;	  /* out of memory */
 };
 
@@ -82,8 +82,8 @@ static inline uint64_t ts_unpack_ns(struct ts_unpack *unpack)
 }
 
 /*
- * Reads the number of following items, each at least one byte. Returns 0 and sets `bad` if they do
- * not fit.
+ * Reads a count of items, each of at least one byte. Returns 0 and sets `bad` if fewer bytes than
+ * items are left.
  */
 static inline size_t ts_unpack_count(struct ts_unpack *unpack)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Aligns two sequences: see align.h. diff.c calls it. Runs of one program differ little and rarely,
- * so the search starts at the point of difference and tries the nearest pairs first. Its cost is
- * quadratic in the distance; hence the bounds.
+ * so the search starts at the point of difference and tries the nearest pairs first. The cost is
+ * quadratic in the distance between this point and the pair found, so align.h limits the distance.
  */
 #include "replay/state/compare/align.h"
 
@@ -14,7 +14,10 @@ struct sides {
 	uint64_t *budget;
 };
 
-/* True if the next n_wanted names agree, or all names up to the end of both sequences. */
+/*
+ * True if the next n_wanted names agree. If both sequences end before that, true if all remaining
+ * names agree.
+ */
 static bool agree(const struct sides *sides, size_t i, size_t j, unsigned n_wanted)
 {
 	for (unsigned n = 0; n < n_wanted; n++, i++, j++) {
@@ -26,7 +29,10 @@ static bool agree(const struct sides *sides, size_t i, size_t j, unsigned n_want
 	return true;
 }
 
-/* Finds the nearest place where the sequences agree again: *ret_i and *ret_j names ahead. */
+/*
+ * Finds the nearest place where the sequences agree again. The place is *ret_i names ahead in the
+ * first sequence and *ret_j names ahead in the second.
+ */
 static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, size_t *ret_j)
 {
 	size_t left_a = sides->n_a - i, left_b = sides->n_b - j;
@@ -52,7 +58,7 @@ static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, s
 			return true;
 		}
 	}
-	/* The rest is short, and no part of it agrees. */
+	/* Few names are left in both sequences, and none of them agree. */
 	*ret_i = left_a;
 	*ret_j = left_b;
 	return left_a + left_b <= TS_ALIGN_REACH;

@@ -6,7 +6,7 @@
  * If the sequences differ, the search finds the nearest place where TS_ALIGN_RUN names in a row
  * agree again. It skips at most TS_ALIGN_REACH names in both sequences together. If that place is
  * more than 2 names away, one name may count as a replacement of another. If there is no such
- * place, or after *budget comparisons, the rest is not aligned.
+ * place, or after *budget comparisons, the remaining names are not aligned.
  */
 #pragma once
 
@@ -20,10 +20,10 @@ enum ts_align_step {
 	TS_ALIGN_PAIR, /* a[i] and b[j] agree */
 	/* a[i .. i + n_a) and b[j .. j + n_b) have no counterpart. One of the two may be empty. */
 	TS_ALIGN_ALONE,
-	TS_ALIGN_GIVEN_UP, /* the rest of both was not aligned */
+	TS_ALIGN_GIVEN_UP, /* the remaining names of both sequences were not aligned */
 };
 
-/* Called in the order of both sequences. */
+/* Called for each step, in the order of both sequences. */
 typedef void ts_align_fn(void *data, enum ts_align_step step, size_t i, size_t n_a, size_t j,
 			 size_t n_b);
 

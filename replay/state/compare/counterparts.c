@@ -15,7 +15,7 @@
 
 #define NONE TS_COUNTERPARTS_NONE
 
-/* Number of operations with a name in a stream. */
+/* A name, and the number of a stream's operations with this name. */
 struct tally {
 	uint32_t name;
 	size_t n;

@@ -4,10 +4,11 @@
  *
  * Handles, the vendor's stream numbers and start times differ from run to run. The work of a stream
  * does not. The pair of streams with the most operations of equal names is chosen first, then the
- * next best pair of the rest. If pairs are equal, the n-th stream with work corresponds to the n-th
- * of the other trace. That order uses operation ids, which count calls and not starts. Streams
- * without common names are paired by the same order. If a session would take more than
- * TS_COUNTERPARTS_STEPS, the order alone decides.
+ * best pair of the remaining streams. If pairs are equal, the n-th stream with work corresponds to
+ * the n-th of the other trace. This order is the order of the streams' first operation ids, which
+ * count calls and not starts. Streams without common names are paired by the same order. If
+ * comparing all pairs of a session would take more than TS_COUNTERPARTS_STEPS, the order alone
+ * decides.
  */
 #pragma once
 
@@ -18,7 +19,10 @@
 #define TS_COUNTERPARTS_STEPS (UINT64_C(1) << 26)
 
 struct ts_counterparts_stream {
-	/* 0, 1, ...: streams pair with streams of the session with the same number. */
+	/*
+	 * 0, 1, ...: a stream pairs only with streams of the other trace's session of the same
+	 * number.
+	 */
 	uint32_t session;
 	uint64_t first_op_id; /* smallest id of its operations */
 	const uint32_t *names;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the traces of two sides: see diff.h. `tsctl diff` calls it. It uses the state machine
- * for doubts, and align.c, counterparts.c, ranks.c and spread.c for the comparison. It reads each
- * trace once and collects durations by name and device operations by stream. The comparison follows
- * at the end.
+ * Compares the runs of two builds, called the two sides: see diff.h. `tsctl diff` calls it. It uses
+ * the state machine for doubts, and align.c, counterparts.c, ranks.c and spread.c for the
+ * comparison. It reads each trace once and collects durations by name and device operations by
+ * stream. The comparison follows at the end.
  */
 #include "replay/state/compare/diff.h"
 
@@ -37,15 +37,15 @@ struct configs {
 	struct ts_diff_config at[MAX_CONFIGS];
 	uint64_t counts[MAX_CONFIGS];
 	size_t n_runs[MAX_CONFIGS];   /* runs with this configuration */
-	size_t last_run[MAX_CONFIGS]; /* the last of those runs */
+	size_t last_run[MAX_CONFIGS]; /* the last of the runs with this configuration */
 	unsigned n;
-	bool is_full; /* there were more: no verdict possible */
+	bool is_full; /* there were more than MAX_CONFIGS configurations: no verdict possible */
 };
 
-/* Extremes over the runs of a side. */
+/* The smallest and the largest count over the runs of a side. */
 struct extremes {
 	uint64_t least_count, most_count;
-	struct ts_spread medians; /* of the runs that have the name */
+	struct ts_spread medians; /* spread of the medians of the runs that have the name */
 };
 
 struct name {
@@ -102,7 +102,8 @@ struct diffing {
 	struct name *names; /* parallel to diff->names */
 	size_t n_names_allocated[2];
 	struct ts_intern texts;
-	struct ts_state_map by_key; /* the map's session is the row type */
+	/* index of a name by key; the row type serves as the map's session */
+	struct ts_state_map by_key;
 	struct side sides[2];
 	struct run run;
 	/* Valid while two streams are aligned. */
@@ -245,7 +246,7 @@ static int find_name(struct diffing *diffing, struct side *side, struct ts_sbt_r
 	}
 }
 
-/* splitmix64 of the number of samples: equal for equal traces. */
+/* Returns splitmix64(n) as a random number, so that equal traces give equal samples. */
 static uint64_t random_of(uint64_t n)
 {
 	n = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -570,7 +571,8 @@ static bool has_config(const struct configs *configs, const struct ts_diff_confi
 }
 
 /*
- * Finds the most frequent configuration that all runs of one side have and no run of the other has.
+ * For each side, finds the most frequent launch configuration that all its runs have and no run of
+ * the other side has.
  */
 static void judge_configs(const struct ts_diff *diff, const struct name *name,
 			  struct ts_diff_name *ret_name)
@@ -639,7 +641,10 @@ static void judge_overlap(struct ts_diff *diff)
 	/* Overlap depends on the times of the host's launches. */
 	int moved = ts_spread_host_moved(&before->overlap, &after->overlap);
 
-	/* With clock=host it also depends on the scheduling of the virtual GPU's threads. */
+	/*
+	 * With clock=host, the overlap also depends on how the CPU schedules the virtual GPU's
+	 * threads.
+	 */
 	if (diff->has_host_clock && few)
 		return;
 	diff->lost_overlap =
@@ -885,7 +890,7 @@ static uint64_t total_change(const struct ts_diff *diff, const struct ts_diff_na
 	return a < b ? b - a : a - b;
 }
 
-/* 0: changed device work, 1: changed calls, 2: the rest. */
+/* Returns 0 for a changed name of device work, 1 for a changed call, 2 for an unchanged name. */
 static unsigned group_of(const struct ts_diff_name *name)
 {
 	if (name->verdict == TS_DIFF_SAME || name->verdict == TS_DIFF_FEW)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares traces of two builds of one program, with one or more runs of each. By name, it finds
+ * Compares traces of two builds of one program, with one or more runs of each. The runs of the
+ * first build are the first side, the runs of the second build the second side. By name, it finds
  * changed durations with a significance test, changed counts and changed launch configurations. For
  * the first run of each side, it also aligns the operations one by one.
  *
@@ -9,9 +10,9 @@
  * ties), which assumes no distribution. Holm's correction adjusts p for the number of tested names.
  * A name is slower or faster if p is below `alpha` and the median moved by at least `least`. In
  * addition, the medians of the two sides' runs must be separated (spread.h). A name has more or
- * fewer launches if all counts of one side are above all counts of the other. If a trace has more
- * than TS_DIFF_MAX_SAMPLES durations of a name, a random sample is tested, the same one each time.
- * Counts and sums cover all durations.
+ * fewer launches if its count in each run of one side is above its count in every run of the other
+ * side. If a trace has more than TS_DIFF_MAX_SAMPLES durations of a name, a random sample is
+ * tested, the same one each time. Counts and sums cover all durations.
  *
  * Limits of the test: it treats the durations of one run as independent, and they are not. A GPU
  * with a lower clock in one run makes that run significantly slower. Host times (calls, and all
@@ -20,8 +21,8 @@
  *
  * Alignment: the n-th session with GPU work corresponds to the n-th of the other trace. Its streams
  * correspond by similarity (counterparts.h), and operations of one name by order. If two streams
- * differ, align.h finds the next place where they agree. Operations in between are in one trace
- * only.
+ * differ, align.h finds the next place where they agree. The operations before that place count as
+ * operations of one trace only.
  *
  * The module reads each trace once. Memory is bounded by the number of names and by TS_DIFF_MAX_OPS
  * operations per trace; later operations are not aligned. One thread at a time; nothing is printed.
@@ -37,7 +38,7 @@ extern "C" {
 #endif
 
 #define TS_DIFF_MAX_SAMPLES 65536u
-#define TS_DIFF_MIN_SAMPLES 5u /* per side; with fewer there is no test */
+#define TS_DIFF_MIN_SAMPLES 5u /* durations per side; with fewer, a name is not tested */
 #define TS_DIFF_MAX_NAMES   TS_MAX_DIFF_NAMES
 #define TS_DIFF_MAX_OPS	    (1u << 22)
 #define TS_DIFF_MAX_RUNS    64u
@@ -80,20 +81,24 @@ struct ts_diff_name {
 	uint32_t verdict; /* enum ts_diff_verdict */
 	const char *name; /* kernels: mangled name; else NULL */
 	struct ts_diff_side sides[2];
-	/* Kernels: the most frequent configuration that the other side never has. */
+	/*
+	 * Kernels: for each side, the most frequent launch configuration that the other side never
+	 * has.
+	 */
 	struct ts_diff_config configs[2];
 	bool has_config[2];
 	double p; /* corrected; 1 if not tested */
 	/*
-	 * Share of all pairs of durations, one of each side, in which the second is longer. Ties
-	 * count half.
+	 * Pair each duration of the first side with each duration of the second: the share of these
+	 * pairs in which the second side's duration is longer. Equal durations count half.
 	 */
 	double slower_share;
 };
 
 /* A pair of aligned operations. */
 struct ts_diff_op {
-	uint32_t name; /* index in `names`; the first side's if they differ */
+	/* index in `names`; if the two operations differ in name, that of the first side */
+	uint32_t name;
 	uint32_t stream;
 	uint32_t session;
 	uint64_t op_id[2];	 /* 0: no counterpart */
@@ -109,35 +114,37 @@ struct ts_diff_total {
 	/* Time with at least one operation on a device: ops_ns without overlap. */
 	uint64_t busy_ns;
 	uint64_t span_ns;	  /* from first start to last end */
-	struct ts_spread overlap; /* overlapped share of a run's work */
+	struct ts_spread overlap; /* share of a run's device time in which operations overlap */
 	/* First run only. */
 	uint64_t n_alone; /* operations without a counterpart */
 	/* Operations beyond TS_DIFF_MAX_OPS, or after the alignment budget was spent. */
 	uint64_t n_not_aligned;
-	bool is_damaged;	 /* damaged blocks were left out */
-	struct ts_doubts doubts; /* of its operations; order of each stream alone */
+	bool is_damaged; /* damaged blocks were left out */
+	/* doubts about the side's operations; only the order within each stream counts */
+	struct ts_doubts doubts;
 };
 
 struct ts_diff {
 	/*
-	 * Changed device work first, then changed calls, then the rest; in each group by change of
-	 * total.
+	 * Changed device work first, then changed calls, then unchanged names. Within each group,
+	 * the largest change of the total duration comes first.
 	 */
 	struct ts_diff_name *names;
 	size_t n_names;
 	struct ts_diff_total totals[2];
 	uint64_t n_aligned; /* pairs */
 	/*
-	 * Aligned pairs that took longer in the second side, waiting included; largest difference
-	 * first.
+	 * Aligned pairs whose second operation took longer than the first, waiting included;
+	 * largest difference first.
 	 */
 	struct ts_diff_op *slower;
 	size_t n_slower;
-	struct ts_diff_op first; /* first difference; op_id 0: that side ended */
+	/* first difference; op_id[i] is 0 if side i has no more operations */
+	struct ts_diff_op first;
 	bool has_first;
 	/*
-	 * The overlap changed by at least TS_DIFF_OVERLAP, judged as a host time:
-	 * ts_spread_host_moved().
+	 * The second side has less or more overlap, by at least TS_DIFF_OVERLAP. Compared like a
+	 * host time: ts_spread_host_moved().
 	 */
 	bool lost_overlap, gained_overlap;
 	bool has_host_clock; /* device times come from the host (virtual GPU, clock=host) */
@@ -155,7 +162,7 @@ struct ts_diff_runs {
 	size_t n;
 };
 
-/* The average per run, rounded. */
+/* Returns the average per run, rounded. */
 static inline uint64_t ts_diff_of_run(uint64_t of_all, size_t n_runs)
 {
 	return n_runs ? (of_all + n_runs / 2) / n_runs : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Mann-Whitney test by the normal approximation, for diff.c. With five or more values the error
- * of p is a few percent. Equal values share their ranks, and the variance accounts for ties.
+ * The Mann-Whitney test by the normal approximation, for diff.c. If both samples have five or more
+ * values, the error of p is a few percent. Equal values share their ranks, and the variance
+ * accounts for them.
  */
 #include "replay/state/compare/ranks.h"
 
@@ -27,8 +28,8 @@ double ts_ranks_test(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_
 	size_t i = 0, j = 0;
 
 	/*
-	 * For each value: each b is greater than all earlier a's, and ties with the a's of the same
-	 * value.
+	 * For each distinct value: its b's are greater than all earlier a's, and equal to the a's
+	 * of this value.
 	 */
 	while (i < n_a || j < n_b) {
 		uint64_t value = i == n_a ? b[j] : j == n_b || a[i] < b[j] ? a[i] : b[j];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the ranges of a figure over runs, for diff.c: see spread.h. The thresholds come from a
- * measurement on a busy machine with identical runs. Host times of some name were separated by
- * chance in 4 to 9 of 100 pairs of sets of three runs. With sets of five runs it was 2 of 1000, and
- * with eight none of 4000. Single runs differed by up to a factor of 6.
+ * measurement on a busy machine with identical runs. With three runs per side, the host times of
+ * some name were separated by chance in 4 to 9 of 100 comparisons. With five runs per side this
+ * happened in 2 of 1000 comparisons, with eight runs in none of 4000. Single runs differed by up to
+ * a factor of 6.
  */
 #include "replay/state/compare/spread.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares a figure that each run has once between the runs of two sides. Private to replay/state;
- * pure functions.
+ * Compares one figure of each run (for example its median) between the runs of two builds, called
+ * sides. Private to replay/state; pure functions.
  *
  * Values of one run are not independent: a slow machine makes the whole run slower. So runs are
  * compared with runs. For example, 3, 4, 5 against 8, 9, 10 moved: the distance between the sides
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /*
- * Minimum number of runs per side for comparing host times. With fewer, too many sets of identical
- * runs are separated by chance.
+ * Minimum number of runs per side for comparing host times. With fewer runs, the figures of
+ * identical builds are too often separated by chance.
  */
 #define TS_SPREAD_MIN_RUNS 5u
 /* With fewer runs, a host time must change by this factor. */
@@ -29,8 +29,8 @@ struct ts_spread {
 void ts_spread_add(struct ts_spread *spread, double value);
 
 /*
- * Returns 1: the second side is greater, -1: it is less, 0: the distance of the sides is less than
- * the range of one of them.
+ * Returns 1 if the second side is greater, -1 if it is less. Returns 0 if the distance between the
+ * sides is less than the range of one side.
  */
 int ts_spread_moved(const struct ts_spread *before, const struct ts_spread *after);
 

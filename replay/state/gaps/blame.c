@@ -19,8 +19,9 @@
 #include "proto/abi/grow.h"
 #include "replay/state/state-map.h"
 
-#define MAX_DEPTH   8u	   /* length of a chain of wakers */
-#define MAX_WINDOWS 65536u /* open on a thread because it woke others */
+#define MAX_DEPTH 8u /* maximum length of a chain of wakers */
+/* maximum number of windows that are open on a thread because it woke other threads */
+#define MAX_WINDOWS 65536u
 #define MAX_LOSSES  65536u
 #define MAX_IN_HAND 256u /* open requests of a thread */
 #define ALWAYS	    UINT64_MAX
@@ -37,8 +38,9 @@ enum activity_kind {
 
 struct activity {
 	uint64_t end_ns;
-	uint64_t runnable_ns; /* OFF_CPU: runnable from this time on */
-	uint64_t row;	      /* number of the row; 0: own code */
+	uint64_t runnable_ns; /* OFF_CPU: the thread is runnable from this time on */
+	/* number of the row that records the activity; 0: the thread's own code */
+	uint64_t row;
 	struct ts_gap_key key;
 };
 
@@ -47,7 +49,8 @@ struct window {
 	uint32_t gap;
 	uint32_t thread;
 	uint32_t depth;
-	uint32_t listed_parent, total_parent; /* the parts that it explains */
+	/* index of the part that this window explains, in `listed` and in `total` */
+	uint32_t listed_parent, total_parent;
 };
 
 /* A thread's request to a disk. */
@@ -58,10 +61,11 @@ struct request {
 
 struct thread {
 	uint32_t session, tid;
-	uint64_t now_ns; /* accounted up to this time */
+	uint64_t now_ns; /* the thread's time up to here is accounted for */
 	struct activity in[N_KINDS];
-	size_t next, end;      /* windows of gaps that open later */
-	struct window *opened; /* open windows, and later ones as a waker */
+	size_t next, end; /* range in blamer->windows: windows of gaps that open later */
+	/* open windows, and windows that open later because the thread is a waker */
+	struct window *opened;
 	size_t n_opened, n_allocated;
 	struct request *requests; /* NULL, or room for MAX_IN_HAND */
 	size_t n_requests;
@@ -79,7 +83,7 @@ struct blamer {
 	size_t n_threads;
 	struct ts_state_map thread_by_id, thread_by_tid, session_by_pid, sched_by_session;
 	uint64_t *sched_ns;	/* per session: start of scheduling events */
-	struct window *windows; /* of the gaps, by thread, then time */
+	struct window *windows; /* windows of all gaps, sorted by thread, then by time */
 	size_t n_windows;
 	struct loss *losses;
 	size_t n_losses;
@@ -155,7 +159,8 @@ static struct ts_gap_key key_now(const struct thread *thread, unsigned kind)
 }
 
 /*
- * Adds [now, to) of the thread to each window that is open. No window opens or closes in between.
+ * Adds the thread's time from now_ns to `to_ns` to each window that is open. No window opens or
+ * closes between these times.
  */
 static int add_to_windows(struct blamer *blamer, struct thread *thread, uint64_t to_ns,
 			  const struct ts_gap_key *key, const struct activity *activity)
@@ -183,8 +188,8 @@ static int open_window(struct thread *thread, const struct window *window)
 }
 
 /*
- * Opens and closes windows at the current time. *ret_until: the next change at the earliest.
- * *ret_any: a window is open.
+ * Opens and closes the thread's windows at now_ns. *ret_until is the earliest time at which another
+ * window opens or closes. *ret_any is true if a window is open.
  */
 static int update_windows(struct blamer *blamer, struct thread *thread, uint64_t *ret_until,
 			  bool *ret_any)
@@ -254,7 +259,10 @@ static int add_now(struct blamer *blamer, struct thread *thread, uint64_t *until
 	return add_to_windows(blamer, thread, *until_ns, &key, NULL);
 }
 
-/* Accounts for time up to `to_ns`. All rows of the thread that begin before are known. */
+/*
+ * Accounts for the thread's time up to `to_ns`. The caller has fed all rows of the thread that
+ * begin before `to_ns`.
+ */
 static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 {
 	while (thread->now_ns < to_ns) {
@@ -274,9 +282,9 @@ static int advance(struct blamer *blamer, struct thread *thread, uint64_t to_ns)
 /* ---- wakers ---------------------------------------------------------------------------------- */
 
 /*
- * The kernel numbers threads in the first pid namespace. A process in another namespace records its
- * own numbers for its threads. If the process's first thread has the kernel's number of the
- * process, the numbers agree.
+ * Finds the thread with the waker's ids. The kernel's ids are those of the first pid namespace; a
+ * process in another pid namespace records other ids for its threads. If a thread has the waker's
+ * process id as its tid, the process is in the first namespace, and the ids agree.
  */
 static struct thread *find_waker(struct blamer *blamer, uint32_t pid, uint32_t tid)
 {
@@ -299,8 +307,8 @@ static void cut_parts(struct blamer *blamer, const struct window *window)
 }
 
 /*
- * Finds the part of a window, up to until_ns, in which other activity explains the thread's
- * interval off its CPU.
+ * Finds the part of a window for the thread's current interval off its CPU, up to until_ns.
+ * Activity of the waker or a disk request will explain this part.
  */
 static int window_below(struct blamer *blamer, const struct thread *thread,
 			const struct window *window, uint64_t until_ns, struct window *ret_below)
@@ -335,7 +343,9 @@ static int window_below(struct blamer *blamer, const struct thread *thread,
 	return r;
 }
 
-/* Gives the waker a window below the interval of the thread that it woke. */
+/*
+ * Opens a window on the waker. It explains the interval in which the woken thread was off its CPU.
+ */
 static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
 		  struct thread *waker, uint64_t woken_ns)
 {
@@ -387,7 +397,7 @@ static int note_request(struct blamer *blamer, struct thread *thread,
 	for (size_t i = 1; i < n; i++)
 		if (thread->requests[i].end_ns < thread->requests[first].end_ns)
 			first = i;
-	/* If there is no room, the request that ends first is replaced. */
+	/* If there is no room, the new request replaces the one that ends first. */
 	thread->requests[n < MAX_IN_HAND ? n++ : first] =
 		(struct request){.end_ns = row->end_ns,
 				 .issued_ns = row->issued_ns,
@@ -423,9 +433,9 @@ static int follow_request(struct blamer *blamer, const struct thread *thread,
 }
 
 /*
- * Explains a wait for I/O by the disk. The thread waited for that of its requests that ended last
- * before the thread was woken. In a page fault the kernel does not record the reason of a wait.
- * There the waker must be an interrupt.
+ * Explains a wait for I/O by a request to the disk: among the thread's requests, the one that ended
+ * last before the thread was woken. In a page fault, the kernel does not record the reason for a
+ * wait. Then the wait counts as I/O only if an interrupt woke the thread.
  */
 static int follow_disk(struct blamer *blamer, const struct thread *thread,
 		       const struct ts_row_off_cpu *row)
@@ -469,8 +479,8 @@ static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t
 }
 
 /*
- * A sample names the thread's own code. It does not count while the thread is in a call, a fault or
- * off its CPU.
+ * A sample shows which of its own code the thread runs. The sample is ignored while the thread is
+ * in a call, in a page fault or off its CPU.
  */
 static int feed_sample(struct blamer *blamer, struct thread *thread, const struct ts_sbt_row *row)
 {
@@ -535,7 +545,10 @@ static void set_off_cpu(struct activity *activity, const struct ts_row_off_cpu *
 	activity->key.reason = row->reason;
 	activity->key.syscall = row->syscall;
 	activity->key.waker_context = could_run ? TS_WAKER_NONE : row->waker_context;
-	/* An interrupted thread did not cause the wake-up. */
+	/*
+	 * If an interrupt woke the thread, the recorded waker is only the interrupted thread, and
+	 * not the cause.
+	 */
 	if (could_run) {
 		activity->key.waker_tid = row->next_tid;
 		activity->key.waker = row->next;
@@ -682,7 +695,10 @@ static void add_window(struct blamer *blamer, uint32_t thread, uint32_t gap, uin
 					.total_parent = TS_PARTS_NONE};
 }
 
-/* Adds the parts of a gap that no thread explains, and its two windows. */
+/*
+ * Adds the parts of a gap that need no activity of threads, and the two windows of the gap on the
+ * calling thread.
+ */
 static int begin_gap(struct blamer *blamer, uint32_t i)
 {
 	const struct ts_blame_gap *gap = &blamer->blame->gaps[i];
@@ -725,7 +741,10 @@ static int begin_gaps(struct blamer *blamer)
 	return r;
 }
 
-/* If the system reuses a thread number, both threads are one here; their rows do not overlap. */
+/*
+ * If the system reuses a thread id, this module treats both threads as one; their rows do not
+ * overlap in time.
+ */
 static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
 {
 	uint32_t i = known->row.tid ? ts_state_map_find(&blamer->thread_by_tid, known->session,
@@ -816,7 +835,7 @@ static int read_rows(struct blamer *blamer, uint32_t session)
 		if (gap->end_ns > options.to_ns)
 			options.to_ns = gap->end_ns;
 	}
-	/* to_ns 0 means no end. */
+	/* In cursor options, to_ns 0 means no end. */
 	if (!options.to_ns)
 		return 0;
 	r = ts_sbt_cursor_new(blamer->reader, &options, &cursor);
@@ -832,7 +851,7 @@ static int read_rows(struct blamer *blamer, uint32_t session)
 	if (r != TS_SBT_E_END)
 		return r;
 	r = 0;
-	/* Accounts for the remaining time. No window ends after its gap. */
+	/* Accounts for the time from each thread's last row to the end of the last gap. */
 	for (size_t i = 0; i < blamer->n_threads && !r; i++)
 		r = advance(blamer, &blamer->threads[i], options.to_ns);
 	return r;

@@ -7,21 +7,22 @@
 
 #include "replay/state/gaps/parts.h"
 
-/* A gap after the first pass. Each time is at least the one before it. */
+/* A gap after the first pass of gaps.c. The times below do not decrease from field to field. */
 struct ts_blame_gap {
 	uint64_t id;
 	uint64_t start_ns;
-	uint64_t call_ns;     /* up to here: activity of the thread */
-	uint64_t depends_ns;  /* up to here: the dependency */
-	uint64_t device_ns;   /* up to here: the busy engine */
-	uint64_t call_end_ns; /* up to here: the call */
+	uint64_t call_ns;     /* from the gap's start to here: activity of the thread */
+	uint64_t depends_ns;  /* from call_ns to here: the dependency */
+	uint64_t device_ns;   /* from depends_ns to here: the busy engine */
+	uint64_t call_end_ns; /* from device_ns to here: the call */
 	uint64_t end_ns;      /* up to here: dispatch */
 	uint64_t depends_op_id, depends_event, device_op_id;
 	uint32_t depends_stream, device_stream;
 	uint32_t session, thread; /* thread 0: the call is unknown */
 	uint32_t stream;	  /* index of its sums */
-	uint32_t listed;	  /* index of its own parts; TS_PARTS_NONE: none */
-	bool is_graph;		  /* the last part is GRAPH, not DISPATCH */
+	/* index of the gap's own sums in `parts`; TS_PARTS_NONE: the gap is not listed */
+	uint32_t listed;
+	bool is_graph; /* the time after call_end_ns counts as GRAPH, not as DISPATCH */
 };
 
 struct ts_blame {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the gaps between operations of a stream: see gaps.h. `tsctl gaps` and replay/report call
- * it. The state machine reports operations; this module cuts each gap by the times up to which each
- * cause can hold. blame.c then explains the remaining time by the activity of threads.
+ * it. The state machine reports operations; for each gap this module finds the time up to which
+ * each cause of gaps.h applies. blame.c then explains the remaining time by the activity of
+ * threads.
  */
 #include "replay/state/gaps/gaps.h"
 
@@ -15,7 +16,10 @@
 
 /* An operation that begins at most this long after another one ends counts as its successor. */
 #define ENGINE_SLACK_NS 5000u
-/* Number of recent operations that are candidates for it. */
+/*
+ * Number of recent operations of an engine among which this module looks for the predecessor on the
+ * engine.
+ */
 #define RECENT 64u
 
 static const char *const cause_names[TS_GAP_CAUSES] = {
@@ -33,7 +37,7 @@ struct recent {
 	uint32_t session, device, context, stream, type, copy_kind;
 };
 
-/* Last operation of a stream, beside its sums. */
+/* The last operation of a stream. */
 struct last {
 	uint64_t op_id, end_ns;
 };
@@ -49,7 +53,7 @@ struct finder {
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
 	uint64_t n_ids;
-	uint64_t *ids; /* of gaps->longest, a heap, shortest first */
+	uint64_t *ids; /* ids of the gaps in gaps->longest; a heap, shortest gap first */
 };
 
 /* ---- the longest ----------------------------------------------------------------------------- */
@@ -151,8 +155,8 @@ static void find_dependency(const struct ts_state_op *op, struct ts_blame_gap *g
 }
 
 /*
- * Finds a busy engine. It counts only if it was busy after the call ended and after the
- * dependencies ended.
+ * Finds the operation that occupied the engine. The engine counts as busy only if this operation
+ * ended after the call and after the dependencies.
  */
 static void find_engine(const struct finder *finder, const struct ts_state_op *op,
 			struct ts_blame_gap *gap)

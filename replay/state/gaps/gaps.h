@@ -60,15 +60,18 @@ enum ts_gap_cause {
 /* "off_cpu"; NULL for other numbers. */
 const char *ts_gap_cause_name(unsigned cause);
 
-#define TS_GAPS_MAX	  (1u << 20)
-#define TS_GAP_MAX_PARTS  256u	/* per gap; beyond, by cause alone */
-#define TS_GAPS_MAX_PARTS 4096u /* for all gaps; beyond, by cause alone */
+#define TS_GAPS_MAX	 (1u << 20)
+#define TS_GAP_MAX_PARTS 256u /* limit per gap; further parts are merged by cause */
+/* limit for the sums of all gaps; further parts are merged by cause */
+#define TS_GAPS_MAX_PARTS 4096u
 
 /* Identifies a part. Fields that do not apply are 0; no padding. */
 struct ts_gap_key {
-	/* DEPENDENCY, DEVICE: the other operation. 0 in the sums of all gaps. */
+	/*
+	 * DEPENDENCY, DEVICE: id of the operation that K waited for. 0 in the sums over all gaps.
+	 */
 	uint64_t op_id;
-	/* DEPENDENCY by an event: the handle. 0 in the sums of all gaps. */
+	/* DEPENDENCY by an event: the event's handle. 0 in the sums over all gaps. */
 	uint64_t event;
 	uint32_t session;
 	uint32_t cause; /* enum ts_gap_cause */
@@ -80,17 +83,17 @@ struct ts_gap_key {
 	uint32_t file;		/* string: file of the current system call; 0: none */
 	uint32_t waker_context; /* OFF_CPU: enum ts_waker_context */
 	/*
-	 * OFF_CPU: the waker. If the thread was preempted or yielded, the thread that ran instead.
-	 * 0: see ts_row_off_cpu.
+	 * OFF_CPU: the thread that woke this one. If this thread was preempted or yielded: the
+	 * thread that ran instead. 0: see ts_row_off_cpu.
 	 */
 	uint32_t waker_tid;
 	uint32_t waker;	    /* string: the waker's name */
 	uint32_t fault;	    /* PAGE_FAULT: enum ts_fault_kind */
 	uint32_t memory;    /* PAGE_FAULT: enum ts_fault_memory */
-	uint32_t stream;    /* DEPENDENCY, DEVICE: stream of the other operation */
+	uint32_t stream;    /* DEPENDENCY, DEVICE: stream of the operation that K waited for */
 	uint32_t disk;	    /* BLOCK_IO: string */
 	uint32_t operation; /* BLOCK_IO: enum ts_block_operation; RECLAIM: enum ts_pressure_kind */
-	/* RUNNING, HOST: number from struct ts_gaps_code. 0: unknown. */
+	/* RUNNING, HOST: the code that ran, as a number from ts_gaps_code.find(). 0: unknown. */
 	uint32_t code;
 	uint32_t reserved;     /* 0 */
 	uint16_t domain, cbid; /* the thread's current call; 0, 0: none */
@@ -100,11 +103,14 @@ struct ts_gap_part {
 	struct ts_gap_key key;
 	uint64_t ns;
 	uint64_t count; /* intervals, faults, calls */
-	/* OFF_CPU: the part of `ns` in which the thread could have run and had no CPU. */
+	/* OFF_CPU: the part of `ns` in which the thread was runnable but had no CPU. */
 	uint64_t runnable_ns;
 	uint64_t queued_ns; /* BLOCK_IO: part of `ns` in the disk's queue */
 	uint64_t samples;   /* RUNNING, HOST: samples of this code */
-	/* 0: a part of the gap itself. n + 1: explains the nearest part of depth n before it. */
+	/*
+	 * 0: a part of the gap itself. n + 1: this part explains the nearest earlier part of depth
+	 * n.
+	 */
 	uint32_t depth;
 };
 
@@ -119,7 +125,7 @@ struct ts_gap_parts {
 #define TS_GAP_UNSURE_LOST (1u << 16) /* kernel events were lost */
 
 struct ts_gap {
-	/* The operation behind the gap. `unsure` may have TS_GAP_UNSURE_* too. */
+	/* The operation that ends the gap. `unsure` may have TS_GAP_UNSURE_* too. */
 	struct ts_state_op op;
 	uint64_t start_ns;     /* the gap ends at op.start_ns */
 	uint64_t before_op_id; /* last operation before the gap */
@@ -143,7 +149,7 @@ struct ts_gaps {
 	struct ts_gap *longest; /* longest first */
 	size_t n_longest;
 	uint64_t n, ns;		  /* gaps that are long enough */
-	uint64_t n_left, left_ns; /* of these, left out beyond TS_GAPS_MAX */
+	uint64_t n_left, left_ns; /* those of these gaps that were left out, beyond TS_GAPS_MAX */
 	bool is_damaged;	  /* damaged blocks were left out */
 	struct ts_doubts doubts;  /* of all operations */
 };
@@ -163,7 +169,7 @@ struct ts_gaps_options {
 	uint32_t session;   /* 0: all */
 	uint64_t least_ns;  /* shorter gaps do not count */
 	size_t max_longest; /* maximum length of `longest` */
-	/* Not 0: only the gap before this operation, of any length. */
+	/* If not 0: explain only the gap before this operation, however short. */
 	uint64_t op_id;
 	const struct ts_gaps_code *code; /* NULL: samples are ignored */
 };

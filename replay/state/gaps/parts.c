@@ -38,7 +38,10 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 
 	if (i == TS_PARTS_NONE && parts->n >= parts->max) {
 		parts->is_cut = true;
-		/* Beyond `max`, at most one part per cause below each part. */
+		/*
+		 * The table is full: use the part with this cause and parent and no other fields of
+		 * the key.
+		 */
 		key = &coarse;
 		hash = hash_of(parts, key);
 		i = find(parts, key, hash);
@@ -58,13 +61,13 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 
 /* The samples of one part's time. */
 struct samples {
-	uint64_t n, sampled_ns; /* the time that they stand for */
+	uint64_t n, sampled_ns; /* the time that the samples stand for */
 	uint64_t whole_ns, named_ns, given_ns, n_given;
 };
 
 /*
- * Returns the index of the part whose time these samples divide. TS_PARTS_NONE: no samples, or no
- * such part.
+ * Returns the index of the part with the same key but without code: the samples divide its time.
+ * TS_PARTS_NONE if the entry has no samples, or if there is no such part.
  */
 static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *entry)
 {
@@ -76,7 +79,10 @@ static uint32_t whole_of(struct ts_parts *parts, const struct ts_parts_entry *en
 	return find(parts, &key, hash_of(parts, &key));
 }
 
-/* Returns all of the time, unless it is too long for the number of samples: see gaps.h. */
+/*
+ * Returns the time to divide by samples: the whole time, unless it is too long for the number of
+ * samples (gaps.h).
+ */
 static uint64_t time_of(const struct samples *samples)
 {
 	double period_ns = (double)samples->sampled_ns / (double)samples->n;
@@ -135,13 +141,13 @@ int ts_parts_split(struct ts_parts *parts)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* True for own code whose time went to parts with a code. */
+/* True for a part without code whose time was all moved to parts with a code. */
 static bool is_empty(const struct ts_gap_part *part)
 {
 	return (part->key.cause == TS_GAP_RUNNING || part->key.cause == TS_GAP_HOST) && !part->ns;
 }
 
-/* By parent, longest first, then by index. */
+/* Orders parts by parent, then longest first, then by index. */
 static int compare(const void *a, const void *b)
 {
 	const struct ts_parts_entry *x = *(const struct ts_parts_entry *const *)a;
@@ -188,7 +194,7 @@ int ts_parts_take(struct ts_parts *parts, struct ts_gap_parts *ret_parts)
 			sorted[n_sorted++] = &parts->entries[i];
 	qsort(sorted, n_sorted, sizeof(struct ts_parts_entry *), compare);
 	i = first_below(sorted, n_sorted, TS_PARTS_NONE);
-	/* Depth first. The stack holds the next part of each depth. */
+	/* Visits the parts depth first. The stack holds the next part of each depth. */
 	while (true) {
 		const struct ts_parts_entry *entry = i < n_sorted ? sorted[i] : NULL;
 		size_t below;

@@ -11,7 +11,7 @@
 struct ts_parts_entry {
 	struct ts_gap_part part;
 	uint64_t last_row;   /* last counted row: a row in several windows counts once */
-	uint64_t sampled_ns; /* time that its samples stand for */
+	uint64_t sampled_ns; /* time that the part's samples stand for */
 };
 
 /* Start with all fields zero except `max`. */
@@ -26,8 +26,8 @@ struct ts_parts {
 
 void ts_parts_deinit(struct ts_parts *parts);
 /*
- * Finds the part of that key, or adds it. Beyond `max` parts, the part has only the key's cause and
- * parent. Returns 0 or -ENOMEM.
+ * Finds the part with this key, or adds it. If there are already `max` parts, returns a part with
+ * only the key's cause and parent. Returns 0 or -ENOMEM.
  */
 int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index);
 /*

@@ -2,9 +2,9 @@
 /*
  * Orders the graph and finds slack and critical path: see graphpath.h. state-graph.c calls it.
  *
- * Nodes are sorted by the time at which each could go on: the start of an operation or a call, the
- * end of a return. An edge that leads backwards in this order comes from a wrong time or id and is
- * dropped. The remaining graph has no cycle.
+ * Nodes are sorted by time: an operation or a call by its start, a return by its end. An edge that
+ * leads backwards in this order comes from a wrong time or id and is dropped. The remaining graph
+ * has no cycle.
  */
 #include "replay/state/graph/graphpath.h"
 
@@ -33,7 +33,10 @@ static int compare_places(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Sorts the nodes and leaves their edges unchanged. *ret_now_at maps old indices to new ones. */
+/*
+ * Sorts the nodes and leaves their edges unchanged. *ret_now_at maps a node's old index to its new
+ * one.
+ */
 static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 {
 	struct place *places = ts_largearray_alloc(graph->n_nodes + 1, sizeof(*places));
@@ -97,7 +100,10 @@ static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 				sorted[graph->n_edges++].from = from;
 				ts_graph_bind(graph, node);
 			} else if (node->kind == TS_GRAPH_RETURN && its[e].kind == TS_GRAPH_HOST) {
-				/* The call took no time, so its return gives no information. */
+				/*
+				 * The call and its return have the same time, so the return node is
+				 * not used.
+				 */
 				graph->nodes[from].has_return = 0;
 			}
 		}
@@ -126,11 +132,14 @@ static int sort(struct ts_graph *graph)
 struct walk {
 	struct ts_graph *graph;
 	struct ts_graph_step *first; /* earliest step so far */
-	/* The next node of the path. NONE: the end is not found yet, or the path is complete. */
+	/*
+	 * The next node of the path. NONE before the path's last node is found, and after its first
+	 * node.
+	 */
 	uint32_t node;
-	/* True if the path goes on at the node's end, false if at its start. */
+	/* True if the walk is at the node's end, false if at its start. */
 	bool is_over;
-	uint64_t time_ns; /* the path is complete after this time */
+	uint64_t time_ns; /* the walk has added all steps after this time */
 };
 
 static void step(struct walk *walk, uint32_t node, enum ts_graph_part part, uint64_t from_ns)
@@ -164,7 +173,10 @@ static enum ts_graph_part part_of(const struct ts_graph_node *node)
 	return node->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE;
 }
 
-/* Adds the steps of the current node, and moves to the node that held it up. */
+/*
+ * Adds the steps of the current node, and moves along the binding edge to the node that released it
+ * last.
+ */
 static void pass_node(struct walk *walk)
 {
 	struct ts_graph *graph = walk->graph;
@@ -183,8 +195,8 @@ static void pass_node(struct walk *walk)
 	}
 	from = &graph->nodes[edge->from];
 	/*
-	 * A launched operation, or a return, goes on from the start of its call. Before that,
-	 * nothing was on the way.
+	 * From a launched operation, or from a return, the walk goes to the start of the call.
+	 * Before that, the call's work did not exist.
 	 */
 	walk->is_over = edge->kind != TS_GRAPH_LAUNCH &&
 			!(edge->kind == TS_GRAPH_HOST && at->kind == TS_GRAPH_RETURN);

@@ -20,8 +20,8 @@ static inline bool ts_graph_is_before(const struct ts_graph_node *a, const struc
 }
 
 /*
- * Counts the last edge of the graph as an edge into the node, and updates the binding edge: the one
- * released last. All edges of a node must be adjacent.
+ * Counts the last edge of the graph as an edge into the node. Makes it the node's binding edge if
+ * it was released last. All edges of a node must be adjacent.
  */
 static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_node *node)
 {

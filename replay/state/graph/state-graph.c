@@ -23,21 +23,21 @@
 
 #define NONE	  TS_GRAPH_NONE
 #define NEAR_NS	  UINT64_C(5000)
-#define N_ENGINES 8u  /* remembered operations per kind and device */
+#define N_ENGINES 8u  /* number of remembered operations for each kind and device */
 #define RECENT	  16u /* cache of threads, by lower bits of the id */
 
-/* A stream with its operations, in the order in which they began. */
+/* A stream with its last operations, in the order of their start. */
 struct stream {
 	uint32_t session, context;
 	uint32_t *nodes;
 	size_t n, n_allocated;
-	/* Engine of its last operation. */
+	/* Kind, device and number of the engine of the stream's last operation. */
 	uint32_t kind, device, engine;
 };
 
 struct thread {
 	uint32_t session, thread;
-	uint32_t last; /* its last call, or that call's return */
+	uint32_t last; /* node of the thread's last call, or of that call's return */
 };
 
 struct wait {
@@ -46,7 +46,7 @@ struct wait {
 	uint32_t context, stream;
 };
 
-/* A return that the pass has not reached. */
+/* The return of a waiting call, whose time the pass has not reached. */
 struct coming {
 	uint64_t end_ns;
 	uint64_t number; /* order of discovery */
@@ -62,7 +62,7 @@ struct engine {
 		uint32_t node, stream;
 	} last[N_ENGINES];
 	uint64_t n;
-	uint64_t n_same; /* length of the last run in one stream: */
+	uint64_t n_same; /* number of the last operations that are in one stream: */
 	uint32_t stream;
 };
 
@@ -80,7 +80,7 @@ struct builder {
 	uint32_t recent[RECENT]; /* threads */
 	struct stream *streams;
 	size_t n_streams, n_streams_allocated;
-	uint32_t *streams_by_number; /* by the machine's number: index + 1 */
+	uint32_t *streams_by_number; /* index + 1 of a stream, by the state machine's number */
 	size_t n_numbers_allocated;
 	/* By the machine's number - 1. */
 	uint32_t *nodes_of_ops, *nodes_of_calls;
@@ -194,7 +194,7 @@ static int add_edge(struct builder *builder, uint32_t kind, uint32_t from, uint6
 	return 0;
 }
 
-/* For the edge that was added last. */
+/* Stores the event's handle for the edge that was added last. */
 static int add_event(struct builder *builder, uint64_t event)
 {
 	struct ts_graph *graph = builder->graph;
@@ -249,8 +249,8 @@ static int follow_thread(struct builder *builder, uint32_t session, uint32_t id,
 	if (thread->last != NONE) {
 		last = &builder->graph->nodes[thread->last];
 		/*
-		 * If the return of the last call is still to come, that call was not over: a clock
-		 * is wrong.
+		 * A return of the thread's last call that is still to come means that this call had
+		 * not ended: a clock is wrong.
 		 */
 		if (last->kind != TS_GRAPH_CALL || !last->has_return)
 			r = add_edge(builder, TS_GRAPH_HOST, thread->last, last->end_ns, false);
@@ -305,7 +305,7 @@ static inline bool is_sooner(const struct coming *a, const struct coming *b)
 
 TS_HEAP_DEFINE(coming, struct coming, is_sooner)
 
-/* Makes the call's return a node of its own. The thread goes on behind it. */
+/* Makes the call's return a node of its own. The thread's next call depends on the return. */
 static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
 {
 	const struct coming coming = {.end_ns = builder->graph->nodes[wait->call].end_ns,
@@ -350,7 +350,7 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 	return NONE;
 }
 
-/* `call`: the call of the return that was added last. */
+/* Adds the edges of the return that was added last. `call` is its call. */
 static int resolve_wait(struct builder *builder, const struct wait *wait,
 			const struct ts_graph_node *call)
 {
@@ -414,7 +414,7 @@ static int add_return(struct builder *builder, const struct coming *coming)
 			builder->graph->nodes[coming->copy].end_ns, false);
 }
 
-/* Adds all returns up to until_ns. */
+/* Adds the nodes of all returns up to until_ns. */
 static int add_returns(struct builder *builder, uint64_t until_ns)
 {
 	int r = 0;
@@ -435,7 +435,7 @@ static int feed_sync(struct builder *builder, uint32_t session, const struct ts_
 				  .context = row->context,
 				  .stream = row->stream};
 
-	/* A stream's wait is an edge of the operation behind it. */
+	/* A wait of a stream is no return: the operation after the wait has the edge. */
 	if (wait.call == NONE ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;
@@ -493,7 +493,7 @@ static int add_dependencies(struct builder *builder, const struct ts_state_op *o
 		const struct ts_state_dependency *dependency = &op->dependencies[i];
 		uint64_t over_ns = dependency->end_ns;
 
-		/* An unfinished operation held nothing up. */
+		/* An operation that had not ended did not delay this one. */
 		if (over_ns > op->start_ns)
 			over_ns = op->start_ns;
 		r = add_edge(builder, dependency->kind,
@@ -513,9 +513,10 @@ static int add_launch(struct builder *builder, const struct ts_state_op *op)
 }
 
 /*
- * Finds the engine of an operation. If another operation had the engine, and nothing else held this
- * one up that long, this one probably waited for the engine. Copies in one direction share an
- * engine. Kernels may run side by side; a full device looks the same.
+ * Finds the engine of an operation. If another operation occupied the engine, and this operation's
+ * other dependencies ended earlier, this one probably waited for the engine. Copies in one
+ * direction share an engine. Kernels may run concurrently; the trace does not show whether a kernel
+ * waited for a full device.
  */
 static int find_engine(struct builder *builder, const struct ts_state_op *op, struct stream *stream,
 		       struct engine **ret_engine)
@@ -545,7 +546,7 @@ static int find_engine(struct builder *builder, const struct ts_state_op *op, st
 	return 0;
 }
 
-/* Returns the recent operation of another stream that may have held the engine, or NONE. */
+/* Returns the recent operation of another stream that may have occupied the engine, or NONE. */
 static uint32_t find_holder(const struct engine *engine, const struct ts_state_op *op,
 			    uint64_t *ret_over_ns)
 {

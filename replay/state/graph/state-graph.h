@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dependency graph of a window of a trace, and its critical path. The path leads from the node
- * that ends last back to the start, through the nodes that held it up.
+ * that ends last back to the start of the window. Each step goes to the node that delayed the
+ * current one.
  *
  * Nodes are device operations, calls of the host, and returns of calls that waited for a device. An
  * edge states that node `to` could not go on before `release_ns`, a time of node `from`:
@@ -14,14 +15,14 @@
  *   ENGINE                  an operation of the same kind on the same device in another stream. It
  *                           ended at most 5 us before the start of a node that had nothing else to
  *                           wait for. Inferred
- * The binding edge of a node is the edge released last: it held the node up. The critical path
- * starts at the latest end and follows binding edges; its steps cover all the time. If a cause is
- * not recorded, the path ends there (UNKNOWN). A call that waits for an event does not record the
- * operation (state/README.md). The graph uses the operation that ended last before the call
- * returned, and marks the edge as inferred, as for ENGINE.
+ * The binding edge of a node is the edge with the latest release_ns: it determined when the node
+ * could start. The critical path starts at the latest end and follows binding edges; its steps
+ * cover all the time. If a cause is not recorded, the path ends there (UNKNOWN). A call that waits
+ * for an event does not record the operation (state/README.md). The graph uses the operation that
+ * ended last before the call returned, and marks the edge as inferred, as for ENGINE.
  *
- * Slack is the delay that a node could have without moving the latest end, if all else takes as
- * long as it took. It is 0 on the critical path.
+ * Slack is the longest delay of a node that would not move the latest end, if all other durations
+ * stay the same. It is 0 on the critical path.
  *
  * Memory: about 120 bytes per node. One thread; nothing is printed. Wrong ids and times make no
  * cycle.
@@ -76,7 +77,7 @@ struct ts_graph_node {
 	uint32_t session;
 	/* Kernel: string. Copy: its kind. Call: domain << 16 | cbid. */
 	uint32_t name;
-	uint32_t thread; /* this and the next: 0: unknown */
+	uint32_t thread; /* `thread` and `stack`: 0 if unknown */
 	uint32_t stack;
 	uint32_t device, context, stream; /* operations; else TS_NO_DEVICE */
 	uint32_t first_edge;		  /* first edge into it */
@@ -84,14 +85,14 @@ struct ts_graph_node {
 	uint8_t kind;			  /* enum ts_graph_node_kind */
 	uint8_t type;			  /* TS_ROW_KERNEL, ...; TS_ROW_API */
 	uint8_t n_edges;
-	uint8_t binding; /* its binding edge, if it has edges */
+	uint8_t binding; /* number of the binding edge among the node's edges */
 	uint8_t is_critical;
 	uint8_t has_return; /* CALL: its return is a separate node */
 };
 
 struct ts_graph_edge {
 	uint64_t release_ns;
-	uint32_t from; /* index, less than the target's */
+	uint32_t from; /* index of the source node, less than the target's */
 	uint16_t kind; /* enum ts_graph_edge_kind */
 	uint16_t is_inferred;
 };
@@ -110,7 +111,7 @@ struct ts_graph_step {
 };
 
 struct ts_graph {
-	struct ts_graph_node *nodes; /* each node follows its dependencies */
+	struct ts_graph_node *nodes; /* each node comes after the nodes that it depends on */
 	size_t n_nodes;
 	uint64_t *slack_ns;	     /* one per node */
 	struct ts_graph_edge *edges; /* by target node */
@@ -126,7 +127,8 @@ struct ts_graph {
 	bool is_damaged;		   /* damaged blocks were left out */
 	bool is_modelled;		   /* as in ts_clocks_are_modelled() */
 	/*
-	 * Doubts on its operations. For a window, without doubts on calls, which may lie before it.
+	 * Doubts about the window's operations. If the window does not begin with the trace, doubts
+	 * about missing calls are left out, because those calls may lie before it.
 	 */
 	struct ts_doubts doubts;
 };
@@ -141,7 +143,7 @@ struct ts_graph_options {
 
 #define TS_GRAPH_MAX_NODES ((size_t)TS_MAX_GRAPH_NODES)
 
-/* The edge that held the node up, or TS_GRAPH_NONE. */
+/* Returns the node's binding edge, or TS_GRAPH_NONE. */
 static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 {
 	return node->n_edges ? node->first_edge + node->binding : TS_GRAPH_NONE;

@@ -2,7 +2,7 @@
 /*
  * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls it.
  * The first pass collects the allocations that cover the address. The second pass compares each
- * kernel with all of them, because they are few.
+ * kernel with all these allocations, because they are few.
  */
 #include "replay/state/memory/lifetimes.h"
 

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Limit on listed allocations of one address: the first ones. */
+/* Maximum number of listed allocations of one address; the first ones are listed. */
 #define TS_LIFETIMES_MAX 64u
 
 struct ts_lifetimes_kernel {

@@ -47,18 +47,19 @@ enum role {
 
 struct candidate {
 	struct ts_misuse misuse;
-	uint32_t proof; /* result of its device row */
+	uint32_t proof; /* PROOF_*: memory kind in the candidate's device row */
 	uint32_t access;
 	bool dropped;
 };
 
 struct session {
 	uint32_t session;
-	uint64_t trusted_ns; /* earlier frees may be followed by a hidden allocation */
+	/* after a free before this time, an allocation may be missing from the trace */
+	uint64_t trusted_ns;
 	bool is_untrusted;
 };
 
-/* The application mapped memory by its own calls. */
+/* An address range that the application mapped itself (cuMemMap()). */
 struct mapping {
 	uint32_t session;
 	uint64_t ns;
@@ -128,7 +129,7 @@ static struct session *find_session(struct pass *pass, uint32_t session)
 	return NULL;
 }
 
-/* Up to `ns`, an allocation may be unrecorded. 0: at any time. */
+/* Notes that the trace may lack allocations from before `ns`. 0: from any time. */
 static int distrust(struct pass *pass, uint32_t session, uint64_t ns)
 {
 	struct session *found = find_session(pass, session);
@@ -179,7 +180,10 @@ static int add_candidate(struct pass *pass, uint32_t kind, uint32_t access, uint
 	return 0;
 }
 
-/* Drops candidates if the allocation came first and only its row was late. */
+/*
+ * Drops the candidates that used the block after its new allocation: only the allocation's row came
+ * late.
+ */
 static void drop_reallocated(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
 {
 	for (size_t i = pass->n_candidates, n = 0; i-- && n < MAX_LATE; n++) {
@@ -239,7 +243,10 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 	    span->freed.op_id < row->op_id && ts_memory_is_device(span->kind))
 		r = add_candidate(pass, TS_MISUSE_DOUBLE_FREE, TS_ACCESS_FREE, row->op_id, span,
 				  row->address, 0, row->start_ns);
-	/* The allocation came before the recording. The free is recorded all the same. */
+	/*
+	 * The block was allocated before the recording began, so it has no span yet. Its free still
+	 * makes one.
+	 */
 	if (!r && !span)
 		r = ts_spans_add(&pass->spans, &unknown);
 	return r == -EINVAL ? 0 : r;
@@ -498,7 +505,10 @@ static bool holds(const struct pass *pass, struct candidate *candidate)
 		misuse->unsure |= TS_MISUSE_UNSURE_CALL;
 	else if (freed->end_ns > use->start_ns && (!use->thread || use->thread != freed->thread))
 		return false;
-	/* If a copy failed, no memory was there, so it belongs to no other owner. */
+	/*
+	 * If a copy failed, the address had no memory, so no unrecorded allocation reuses the
+	 * block.
+	 */
 	if (candidate->access == TS_ACCESS_COPY && candidate->proof == PROOF_NONE &&
 	    !(use->end_ns && use->result))
 		misuse->unsure |= TS_MISUSE_UNSURE_DEVICE;

@@ -37,15 +37,16 @@ enum ts_misuse_kind {
 /* "read_after_free", "write_after_free", "double_free"; NULL for other numbers. */
 const char *ts_misuse_kind_name(uint32_t kind);
 
-#define TS_MISUSE_UNSURE_CALL \
-	(1u << 0) /* a call was not recorded: the order is the order of the ids */
-#define TS_MISUSE_UNSURE_DEVICE \
-	(1u                     \
-	 << 1) /* it succeeded, but no device row has the memory kind: it may be the host's now */
-#define TS_MISUSE_UNSURE_MAPPED \
-	(1u                     \
-	 << 2) /* the application maps memory or opens another process's: the block may be there */
-#define TS_MISUSE_UNSURE_LOST (1u << 3) /* data was lost at an unknown time */
+/* one of the calls was not recorded: their order is only the order of the operation ids */
+#define TS_MISUSE_UNSURE_CALL (1u << 0)
+/* the call succeeded, but no device row has the memory kind: the memory may be the host's now */
+#define TS_MISUSE_UNSURE_DEVICE (1u << 1)
+/*
+ * the application maps memory, or opens memory of another process: that memory may be at this
+ * address now
+ */
+#define TS_MISUSE_UNSURE_MAPPED (1u << 2)
+#define TS_MISUSE_UNSURE_LOST	(1u << 3) /* data was lost at an unknown time */
 
 struct ts_misuse_call {
 	uint64_t op_id;
@@ -62,8 +63,9 @@ struct ts_misuse {
 	uint32_t memory_kind;
 	uint32_t device;
 	uint32_t reserved;
-	uint64_t address, bytes;     /* named by the call; bytes of a free: 0 */
-	uint64_t block, block_bytes; /* the allocation there; bytes 0: not recorded */
+	uint64_t address, bytes; /* the range that the call names; bytes is 0 for a free */
+	/* the freed allocation at the address; bytes 0: not recorded */
+	uint64_t block, block_bytes;
 	struct ts_misuse_call use, freed, allocated;
 };
 
@@ -71,13 +73,18 @@ struct ts_misuse {
 struct ts_pool_use {
 	uint32_t session, device;
 	uint64_t pool;
-	uint64_t peak_bytes, peak_ns; /* the most device memory that it held */
+	/* maximum of the device memory that the pool held, and its time */
+	uint64_t peak_bytes, peak_ns;
 	uint64_t peak_used_bytes;
-	/* Growths, and growths for which the pool had enough unused memory in total. */
+	/*
+	 * Growths, and among them those at which the pool's unused memory was larger than the
+	 * request.
+	 */
 	uint64_t n_growths, n_growths_with_room;
-	uint64_t wasted_ns;    /* time of the growth with most unused memory; 0: none */
-	uint64_t wasted_bytes; /* held and unused just before it */
-	uint64_t asked_bytes;  /* the request that made it grow */
+	uint64_t wasted_ns; /* time of the growth with most unused memory; 0: none */
+	/* bytes that the pool held and did not use just before wasted_ns */
+	uint64_t wasted_bytes;
+	uint64_t asked_bytes; /* size of the request that made the pool grow at wasted_ns */
 	uint64_t n_holes, hole_bytes, largest_hole_bytes; /* holes at that time */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How full pools are, from their allocations and frees in time order. Private to
- * replay/state/memory; misuse.c uses it.
+ * Measures how much of its memory a pool uses, from its allocations and frees in time order.
+ * Private to replay/state/memory; misuse.c uses it.
  */
 #pragma once
 
@@ -17,8 +17,12 @@ extern "C" {
 struct ts_pool_state {
 	struct ts_pool_use use;
 	uint64_t bytes, used_bytes; /* from the last row */
-	uint64_t shrunk_ns;	    /* memory freed before may be the device's again; 0: never */
-	uint32_t n_looks;	    /* counts of its holes */
+	/*
+	 * time of the last shrinking: memory freed earlier may no longer belong to the pool; 0:
+	 * never
+	 */
+	uint64_t shrunk_ns;
+	uint32_t n_looks; /* counts of its holes */
 };
 
 /* Start with all fields zero. */
@@ -26,7 +30,7 @@ struct ts_pools {
 	struct ts_pool_state *pools;
 	size_t n, n_allocated;
 	struct ts_state_map by_pool;
-	uint64_t n_visits; /* visited spans, while counting holes */
+	uint64_t n_visits; /* number of spans visited so far to count holes */
 };
 
 void ts_pools_deinit(struct ts_pools *pools);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The call that allocated or freed. */
+/* The call that last allocated or freed a range. */
 struct ts_span_call {
 	uint64_t op_id; /* 0: unknown */
 	uint64_t ns;
@@ -23,7 +23,7 @@ struct ts_span_call {
 struct ts_span {
 	uint64_t start, end; /* addresses */
 	uint64_t block;	     /* the allocation: its start, ... */
-	uint64_t bytes;	     /* ... and its size; a freed range may have lost parts */
+	uint64_t bytes;	     /* size of the whole block; a freed range may be only a part of it */
 	uint64_t pool;	     /* 0: none */
 	struct ts_span_call allocated, freed; /* freed.ns 0: live */
 	uint32_t session;
@@ -50,8 +50,8 @@ struct ts_span *ts_spans_over(struct ts_spans *spans, uint32_t session, uint64_t
 struct ts_span *ts_spans_first(struct ts_spans *spans);
 struct ts_span *ts_spans_next(struct ts_span *span);
 /*
- * Adds a range. Freed ranges below it lose the overlap; live ones are removed. Returns 0, -ENOMEM,
- * or -EINVAL for an empty range.
+ * Adds a range. Older freed ranges lose the part that the new range covers; older live ranges that
+ * it overlaps are removed. Returns 0, -ENOMEM, or -EINVAL for an empty range.
  */
 int ts_spans_add(struct ts_spans *spans, const struct ts_span *span);
 

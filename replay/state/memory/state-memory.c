@@ -21,7 +21,7 @@
 struct live {
 	struct ts_memory_holder holder;
 	uint32_t group;
-	/* Only its call is known; the vendor's row may follow. */
+	/* Only the call was read so far; the vendor's row may follow. */
 	bool is_of_call;
 };
 
@@ -33,7 +33,7 @@ struct pass {
 	struct ts_memory_group *groups;
 	size_t n_groups, n_groups_allocated;
 	struct ts_state_map by_stream, by_pool, by_group; /* map parts of a key to numbers */
-	/* By address: the freeing call is known, its row is not. */
+	/* Frees by address whose call was read, but whose vendor's row was not. */
 	struct ts_state_map freed;
 	struct ts_sbt_reader *reader;
 	uint32_t last_group;
@@ -77,7 +77,10 @@ static bool is_of(const struct ts_memory_group *group, uint32_t session,
 	       group->pool == row->pool;
 }
 
-/* Numbers keys in order of arrival, so that several parts of a key become one. */
+/*
+ * Numbers the keys of a map in order of arrival. find_group() uses such a number as a part of
+ * another map's key.
+ */
 static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32_t *ret_number)
 {
 	*ret_number = ts_state_map_find(map, of, key);
@@ -146,7 +149,10 @@ static void note_peak(struct pass *pass, uint64_t ns)
 	pass->memory->peak_ns = ns;
 }
 
-/* From `from_ns` on, parts without a change keep the current level. */
+/*
+ * Raises each point from from_ns to to_ns to the current level, which did not change between these
+ * times.
+ */
 static void note_level(struct pass *pass, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t *last = point_of(pass->memory, to_ns);
@@ -289,7 +295,10 @@ static int feed_call(struct pass *pass, uint32_t session, const struct ts_row_ac
 	int r;
 
 	if (call->access == TS_ACCESS_FREED) {
-		/* The address was allocated again. */
+		/*
+		 * A later call has allocated the address again, so this free is not of that
+		 * allocation.
+		 */
 		if (at == NONE || pass->live[at].holder.row.op_id > call->op_id)
 			return 0;
 		r = drop(pass, at, true);
@@ -396,7 +405,7 @@ static int list_holders(struct pass *pass, bool (*is_listed)(uint32_t kind), siz
 	return 0;
 }
 
-/* Holders by allocating operation: the first of a list that `next` continues. */
+/* Finds the holders of an operation id: the map has the first one, and `next` links the others. */
 struct wanted {
 	struct ts_memory_holders *holders;
 	struct ts_state_map by_op;
@@ -486,7 +495,10 @@ static int compare_groups(const void *a, const void *b)
 	return 0;
 }
 
-/* Removes groups of calls whose rows came later and belong to other groups. */
+/*
+ * Removes groups that lost all their allocations, because the vendor's row came later and moved the
+ * allocation to another group.
+ */
 static void remove_empty_groups(struct pass *pass)
 {
 	size_t n = 0;

@@ -16,7 +16,9 @@
 extern "C" {
 #endif
 
-/* Memory of one kind, device, pool and allocating stream (stream-ordered). */
+/*
+ * Live memory of one kind, device and pool. Stream-ordered memory also has its allocating stream.
+ */
 struct ts_memory_group {
 	uint32_t session;
 	uint32_t device; /* TS_NO_DEVICE: none */
@@ -52,7 +54,10 @@ struct ts_memory {
 	/* Memory on devices, all sessions together. */
 	uint64_t peak_bytes, peak_ns;
 	struct ts_memory_holders at_peak;
-	/* The trace in TS_MEMORY_POINTS equal parts: the most live bytes in each. */
+	/*
+	 * Divides the trace into TS_MEMORY_POINTS equal parts; each point is the maximum of live
+	 * bytes in its part.
+	 */
 	uint64_t from_ns, to_ns;
 	uint64_t points[TS_MEMORY_POINTS];
 	struct ts_memory_holders never_freed; /* of any kind except variables of modules */
@@ -69,8 +74,8 @@ int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_li
 		   struct ts_memory **ret_memory);
 
 /*
- * The memory that is live at an instant. Fills only `at_peak` (memory on devices) and `peak_bytes`,
- * `peak_ns`.
+ * Finds the memory that is live at an instant. Fills only `at_peak` (memory on devices),
+ * `peak_bytes` and `peak_ns`.
  */
 int ts_memory_read_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 		      size_t max_listed, struct ts_memory **ret_memory);

@@ -22,7 +22,10 @@ struct recent_call {
 	uint32_t session, stack;
 };
 
-/* The operation of a device that ends last, and the last end in any other stream. */
+/*
+ * The device's operation that ends last, and the latest end among the operations of all other
+ * streams.
+ */
 struct last {
 	uint64_t start_ns, end_ns;
 	uint32_t stream;
@@ -38,7 +41,7 @@ struct pass {
 	struct ts_state_map group_by_key[TS_ANALYSIS_FINDINGS + 1];
 	size_t n_groups_allocated;
 	struct recent_call calls[N_CALLS];
-	uint64_t over_ns; /* latest end of a begun operation */
+	uint64_t over_ns; /* latest end of all operations that have begun */
 	struct ts_state_map device_by_id;
 	struct device *devices;
 	size_t n_devices, n_devices_allocated;
@@ -150,7 +153,10 @@ static int find_device(struct pass *pass, const struct ts_state_op *op, struct d
 	return 0;
 }
 
-/* Time until which the call or its stream held the operation, as far as known. */
+/*
+ * Returns the time at which the operation was ready: its call had returned, and the earlier
+ * operations of its stream had ended, as far as known.
+ */
 static uint64_t ready_ns(const struct ts_state_op *op)
 {
 	uint64_t ns = op->call_ns;

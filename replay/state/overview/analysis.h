@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the parts of a trace that are worth changing: the kernels with the most time, and findings
- * with count, time and stacks.
+ * Finds the parts of a program that are worth changing: the kernels with the most time, and
+ * findings with count, time and stacks.
  *
  *   TINY_COPY       a copy between host and device of less than TS_ANALYSIS_TINY_BYTES: the call
  *                   costs more than the copy
@@ -44,13 +44,14 @@ const char *ts_analysis_finding_name(uint32_t finding);
 
 struct ts_analysis_sum {
 	uint64_t count, bytes;
-	uint64_t ns; /* of operations; of waits for REDUNDANT_SYNC and SERIALISED */
+	/* sum of the operations' durations; for REDUNDANT_SYNC and SERIALISED, of the waits */
+	uint64_t ns;
 };
 
 struct ts_analysis_group {
 	uint32_t finding; /* TS_ANALYSIS_FINDINGS: a kernel */
 	uint32_t session;
-	uint32_t stack;	  /* of the calls, 0: unknown; kernel: its name, a string */
+	uint32_t stack;	  /* stack of the calls, 0: unknown; for a kernel: string id of its name */
 	uint32_t device;  /* SERIALISED only; else 0 */
 	uint64_t time_ns; /* of the first one */
 	struct ts_analysis_sum sum;

@@ -20,12 +20,14 @@
 struct since {
 	struct ts_error_suspect at[TS_ERRORS_MAX_SUSPECTS];
 	uint64_t n;
-	bool is_reported; /* the first error of a kernel is reported */
+	/* the session's first error of a kernel was reported; later ones repeat it */
+	bool is_reported;
 };
 
 struct reading {
 	struct ts_call_errors *errors;
-	struct ts_state_map by_call;  /* group by hash of session and call */
+	/* index of the group, by the hash of session, function, result and stack */
+	struct ts_state_map by_call;
 	struct ts_state_map asked;    /* group by the operation that began it */
 	struct ts_state_map sessions; /* index into `since` */
 	struct since *since;
@@ -193,7 +195,9 @@ static int take_row(struct reading *reading, const struct ts_sbt_row *row)
 		take_access(reading, row->session, row->access);
 		return 0;
 	}
-	/* A failed wait does not clear the launches. */
+	/*
+	 * Launches stay suspects after a failed wait: only a successful wait proves that they ran.
+	 */
 	at = ts_state_map_find(&reading->sessions, row->session, 0);
 	if (at != NONE &&
 	    ts_state_map_find(&reading->asked, row->session, row->sync->op_id) == NONE)

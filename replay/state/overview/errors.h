@@ -37,11 +37,15 @@ struct ts_call_error {
 	uint32_t domain, cbid; /* the function */
 	int32_t result;
 	uint32_t stack;
-	uint32_t thread; /* of the first call, as are the next fields */
+	uint32_t thread; /* of the group's first call; so are the fields below */
 	uint64_t count;
 	uint64_t start_ns, op_id;
-	uint64_t bytes; /* requested; 0: no allocation, or unknown */
-	/* Only for a session's first error of a kernel; last launch first. */
+	/* bytes that the call requested; 0: the call allocates nothing, or unknown */
+	uint64_t bytes;
+	/*
+	 * Launches that may have caused the error; last launch first. Only for a session's first
+	 * error of a kernel.
+	 */
 	struct ts_error_suspect *suspects;
 	size_t n_suspects;
 };

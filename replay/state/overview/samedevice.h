@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each session numbers its devices itself. Devices with the same UUID are one device, and the first
- * session that saw it stands for all. One thread.
+ * Each session numbers its devices itself. Devices with the same UUID are one device, and the
+ * device of the first session replaces the devices of all others. One thread.
  */
 #pragma once
 
@@ -14,8 +14,11 @@ extern "C" {
 
 /* Start with all fields zero. */
 struct ts_same_devices {
-	struct ts_state_map by_first_half; /* first eight bytes of the UUID: a number */
-	/* That number and the other eight bytes: the reader's device. */
+	struct ts_state_map by_first_half; /* maps the first eight bytes of a UUID to a number */
+	/*
+	 * Maps this number and the last eight bytes of the UUID to an index in the reader's
+	 * devices.
+	 */
 	struct ts_state_map by_second_half;
 };
 

@@ -2,7 +2,8 @@
 /*
  * Sums the work of streams and devices over time: see timeline.h. replay/report, `tsctl analyze`
  * and `tsctl watch` call it; it feeds the state machine. Operations come ordered by start. So the
- * time covered by several operations is the sum of each one's time behind the latest end before.
+ * time covered by several operations is a sum: for each operation, its time after the latest end of
+ * all earlier ones.
  */
 #include "replay/state/overview/timeline.h"
 
@@ -22,7 +23,7 @@ struct pass {
 	struct ts_sbt_reader *reader;
 	struct ts_same_devices same;
 	struct ts_state_map device_by_id;
-	uint32_t *streams_by_number; /* by the machine's number: index + 1 */
+	uint32_t *streams_by_number; /* index + 1 of a stream, by the state machine's number */
 	size_t n_streams_allocated, n_devices_allocated, n_numbers_allocated;
 };
 
@@ -146,7 +147,10 @@ static uint64_t more(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns the length of [start, end) behind *until_ns, and moves *until_ns to its end. */
+/*
+ * Returns the length of the part of [start, end) that is after *until_ns. Then moves *until_ns to
+ * the end, if that is later.
+ */
 static uint64_t cover(uint64_t *until_ns, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t from_ns = more(start_ns, *until_ns);
@@ -177,8 +181,8 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 		if (stream->part == timeline->n_parts)
 			break;
 		/*
-		 * Compute the length of the rest first: the end of the last part may exceed 64
-		 * bits.
+		 * Compute the length up to the part's end, and not the end itself: the end of the
+		 * last part may exceed 64 bits.
 		 */
 		until_ns = timeline->part_ns - (start_ns - stream->part_from_ns);
 		until_ns = start_ns + less(until_ns, end_ns - start_ns);
@@ -309,7 +313,7 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->to_ns = more(timeline->to_ns, timeline->from_ns);
 	timeline->n_parts = options->n_parts;
 	/*
-	 * The last part may end behind the window. No part has length 0. If the window is all of
+	 * The last part may end after the window. No part has length 0. If the window is all of
 	 * time, one part covers it.
 	 */
 	timeline->part_ns = (timeline->to_ns - timeline->from_ns) / timeline->n_parts;
@@ -377,7 +381,7 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		r = read_rows(&pass, machine, options);
 	if (!r)
 		ts_doubts_finish(&timeline->doubts, machine);
-	/* A call in a window may be answered behind it. */
+	/* A call in the window may have its device row after the window. */
 	if (!r && options->to_ns)
 		timeline->doubts.n_unanswered = 0;
 	free(pass.streams_by_number);
@@ -390,7 +394,10 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 
 		if (timeline->to_ns > device->any_until_ns)
 			device->idle_ns[TS_TIMELINE_END] += timeline->to_ns - device->any_until_ns;
-		/* Both kinds of work, minus their union. */
+		/*
+		 * The overlap is the sum of both kinds of work minus the time with at least one of
+		 * them.
+		 */
 		device->overlap_ns = device->ns[TS_TIMELINE_COMPUTE] +
 				     device->ns[TS_TIMELINE_COPY] - device->busy_ns;
 	}

@@ -52,7 +52,7 @@ struct ts_timeline_part {
 struct ts_timeline_stream {
 	uint32_t session, device, context, stream;
 	uint32_t in;   /* index of its device */
-	uint32_t part; /* internal, as the next: the current part */
+	uint32_t part; /* `part` and the next field are internal: the current part */
 	uint64_t part_from_ns;
 	uint64_t n_ops;
 	uint64_t busy_ns;				    /* time with at least one operation */
@@ -65,12 +65,13 @@ struct ts_timeline_device {
 	uint64_t n_ops;
 	uint64_t busy_ns;		/* time with at least one operation */
 	uint64_t ns[TS_TIMELINE_WORKS]; /* time at work of each kind */
-	uint64_t overlap_ns;		/* time at work of both kinds */
+	uint64_t overlap_ns;		/* time with operations of both kinds at once */
 	uint64_t sum_ns;		/* sum of durations; divided by busy_ns: mean concurrency */
 	uint64_t idle_ns[TS_TIMELINE_IDLES];
 	uint32_t max_at_once;
 	uint32_t reserved;
-	uint64_t max_ns;				    /* when max_at_once was first reached */
+	/* first time at which max_at_once operations ran */
+	uint64_t max_ns;
 	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* internal */
 	uint64_t *ends; /* internal: a heap of ends of running operations */
 	size_t n_ends, n_ends_allocated;

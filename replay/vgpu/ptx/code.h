@@ -66,7 +66,7 @@ struct ts_ptx_insn {
 	uint32_t dst, a, b, c;
 	uint32_t guard, guard_xor;
 	uint8_t kind;
-	uint8_t space; /* of an access; F_ROUND: its modes */
+	uint8_t space; /* address space of a memory access; for F_ROUND: the rounding modes */
 	uint8_t flags;
 	uint8_t n;    /* elements of a vector access */
 	uint32_t aux; /* data of fn: sizes, modes, offset into the operand list */

@@ -34,7 +34,7 @@ struct ts_ptx_debugger {
 };
 
 /*
- * -EINVAL: the engine has more than one thread. The caller owns the debugger.
+ * Sets the debugger of an engine; the caller owns it. -EINVAL: the engine has more than one thread.
  */
 int ts_ptx_engine_debug(struct ts_ptx_engine *engine, const struct ts_ptx_debugger *debugger);
 

@@ -76,7 +76,9 @@ int ts_ptx_image_observe(struct ts_ptx_image *image);
 void ts_ptx_image_site(const struct ts_ptx_image *image, uint32_t place,
 		       struct ts_ptx_site *ret_site);
 const struct ts_ptx_image *ts_ptx_kernel_image(const struct ts_ptx_kernel *kernel);
-/* The caller owns the observer. -EINVAL: the engine has more than one thread. */
+/*
+ * Sets the observer of an engine; the caller owns it. -EINVAL: the engine has more than one thread.
+ */
 int ts_ptx_engine_observe(struct ts_ptx_engine *engine, const struct ts_ptx_observer *observer);
 
 #ifdef __cplusplus

@@ -45,8 +45,8 @@ enum ts_ptx_error_code {
 
 struct ts_ptx_error {
 	uint32_t module;   /* index among the linked modules */
-	uint32_t line;	   /* of the PTX text; 0: no line */
-	char message[256]; /* one line; names the function if there is one */
+	uint32_t line;	   /* line in the PTX text; 0: unknown */
+	char message[256]; /* one line of text, with the function's name if there is a function */
 };
 
 struct ts_ptx_module;
@@ -54,12 +54,18 @@ struct ts_ptx_image;
 struct ts_ptx_kernel;
 struct ts_ptx_engine;
 
-/* The text need not end in NUL; a NUL inside ends it. The module keeps no pointer into the text. */
+/*
+ * Parses PTX text. The text need not end in NUL; a NUL inside ends it. The module keeps no pointer
+ * into the text.
+ */
 int ts_ptx_module_parse(const char *text, size_t n_bytes, struct ts_ptx_module **ret_module,
 			struct ts_ptx_error *error);
 void ts_ptx_module_free(struct ts_ptx_module *module);
 
-/* The caller owns the modules and may free them afterwards. */
+/*
+ * Links modules to an image. The image does not refer to the modules: the caller may free them
+ * after this call.
+ */
 int ts_ptx_link(struct ts_ptx_module *const *modules, size_t n_modules,
 		struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 void ts_ptx_image_free(struct ts_ptx_image *image);
@@ -80,8 +86,8 @@ void ts_ptx_image_variable(const struct ts_ptx_image *image, size_t i,
 /* Finds the index of a name. -ENOENT: there is none. */
 int ts_ptx_image_find_variable(const struct ts_ptx_image *image, const char *name, size_t *ret_i);
 /*
- * The address lies in the embedder's device address space. -EINVAL: not aligned, or not below 1 <<
- * 48.
+ * Places variable i at a device address of the embedder. -EINVAL: the address is not aligned, or
+ * not below 1 << 48.
  */
 int ts_ptx_image_place(struct ts_ptx_image *image, size_t i, uint64_t address);
 /*
@@ -157,8 +163,8 @@ struct ts_ptx_host {
 #endif
 
 /*
- * Shared by launches that run at once: records whether one of them does more than poll memory. The
- * launches write all of it except `ends`.
+ * Shared by launches that run at the same time. Shows if at least one of their threads does more
+ * than poll memory. The launches write all of it except `ends`.
  */
 struct ts_ptx_watch {
 	TS_PTX_ATOMIC uint32_t n_active; /* threads that are not only polling */

@@ -56,7 +56,7 @@ struct ts_ptx_scheduler {
 
 struct ts_ptx_engine;
 /*
- * Applies to all kernels that the engine runs from now on; NULL: none. The caller owns the
+ * Sets the scheduler of all later kernels of the engine; NULL: no scheduler. The caller owns the
  * scheduler. -EINVAL: the engine has more than one thread.
  */
 int ts_ptx_engine_schedule(struct ts_ptx_engine *engine, const struct ts_ptx_scheduler *scheduler);

@@ -134,7 +134,7 @@ static inline pid_t service_spawn(const struct service *s, char *const *argument
 	return pid;
 }
 
-/* Path of the service's trace of a process of this test. */
+/* Writes the path of the service's trace of a process of this test. */
 static inline void service_trace_path(const struct service *s, char *path, size_t n_bytes)
 {
 	snprintf(path, n_bytes, "%s/%u/tracesmith-producer-%d.sbt", s->directory, getuid(),

@@ -278,7 +278,7 @@ static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
 	_exit(127);
 }
 
-/* RLIMIT_NOFILE of daemons that start from now on; 0: that of the test. */
+/* RLIMIT_NOFILE of daemons that the test starts later; 0: that of the test. */
 static rlim_t daemon_max_fds __attribute__((unused));
 
 static inline pid_t daemon_spawn(char *const *arguments, int fd)

@@ -15,7 +15,10 @@
 
 #define N_LAUNCHES 50000u
 
-/* Each op id occurs once in API rows and once in kernel rows; names, stacks and threads resolve. */
+/*
+ * Checks that each op id occurs once in API rows and once in kernel rows, and that the trace has
+ * all names, stacks and threads to which rows refer.
+ */
 static void check_launches(const char *path, uint32_t n, enum ts_session_end how)
 {
 	struct ts_sbt_summary summary;
@@ -563,8 +566,8 @@ static int socket_listen(const char *path, int type)
 }
 
 /*
- * A process that listens at both sockets, and its child. The child holds the sockets, like a
- * porter, until end[1] is closed.
+ * Starts a process that listens at both sockets of a service, and its child. The child holds the
+ * sockets, like a porter, until end[1] is closed.
  */
 static pid_t listener_fork(const struct service *s, const int end[2])
 {

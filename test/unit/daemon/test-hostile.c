@@ -14,8 +14,8 @@
 #include "test/unit/daemon/daemon.h"
 
 /*
- * A status request is answered within the client's timeout, which is far below the linger time of a
- * descriptor.
+ * Checks that the daemon answers a status request within the client's timeout, which is far below
+ * the linger time of a descriptor.
  */
 static void check_answers(const struct service *s)
 {
@@ -28,7 +28,7 @@ static void check_answers(const struct service *s)
 	ts_client_free(client);
 }
 
-/* Processor time of a process, all its threads, in nanoseconds. */
+/* Returns the CPU time of all threads of a process, in nanoseconds. */
 static uint64_t processor_ns(pid_t pid)
 {
 	struct timespec time;
@@ -42,8 +42,8 @@ static uint64_t processor_ns(pid_t pid)
 /* ---- descriptors that take long to close ---- */
 
 /*
- * A connection with full queues and a long linger: closing its last descriptor blocks for
- * `seconds`.
+ * Makes a connection with full queues and a long linger, so that closing its last descriptor blocks
+ * for `seconds`.
  */
 static int lingering_socket(int seconds, int *ret_other)
 {
@@ -139,8 +139,8 @@ TS_TEST(descriptor_for_the_control_socket)
 /* ---- connections that send nothing ---- */
 
 /*
- * A process of another uid opens up to n connections, and holds them until it receives a byte. It
- * reports the number that it got.
+ * Starts a process of another uid that opens up to n connections and holds them until it receives a
+ * byte. It reports the number of connections that it got.
  */
 static pid_t hold_connections(const char *path, int type, unsigned n, uid_t uid, int *ret_release)
 {
@@ -170,8 +170,8 @@ static pid_t hold_connections(const char *path, int type, unsigned n, uid_t uid,
 }
 
 /*
- * One user takes as many connections as possible: there is still room for root and for a third
- * user.
+ * If one user opens as many connections as possible, the daemon still has room for root and for a
+ * third user.
  */
 TS_TEST(one_user_locks_nobody_out)
 {
@@ -221,7 +221,10 @@ TS_TEST(one_user_locks_nobody_out)
 	ts_check_int(status, 0);
 	check_answers(&s);
 	for (int i = 0; i < 3; i++) {
-		/* A byte, not only a close: the other children have the pipe open, too. */
+		/*
+		 * Write a byte, because closing the pipe is not enough: the other children have it
+		 * open, too.
+		 */
 		ts_check_int(write(release[i], "", 1), 1);
 		close(release[i]);
 		waitpid(pids[i], NULL, 0);
@@ -601,8 +604,8 @@ TS_TEST(padding_writes_nothing)
 }
 
 /*
- * A file reaches its limit: the process receives STOP, and the trace gets its end and reports the
- * loss.
+ * Lets a file reach its limit. Checks that the process receives STOP, and that the trace gets its
+ * end and reports the loss.
  */
 static void check_limit(const char *option, const char *value, uint64_t most, const char *why)
 {

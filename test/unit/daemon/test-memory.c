@@ -271,7 +271,10 @@ static bool put_all_types(struct process *process, uint32_t n_each)
 	return true;
 }
 
-/* A well-behaved process before each measurement, so that the daemon is in its working state. */
+/*
+ * Runs a well-behaved process before each measurement, so that the daemon has allocated all that it
+ * needs for ordinary work.
+ */
 static void warm_up(const struct service *s)
 {
 	struct process *process = process_new(s, 1, MIB, MIB);
@@ -386,7 +389,7 @@ TS_TEST(refused_definitions)
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* Many connections pass the same memory: each is a session with its own maps. */
+/* Passes the same memory on many connections: each is a session with its own maps. */
 static void one_memfd(const char *kind, unsigned n, uint64_t most)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};
@@ -567,8 +570,8 @@ TS_TEST(captured_contents)
 }
 
 /*
- * As many writes as possible: a small ring is soon half full, and its user asks for flushes without
- * end.
+ * Causes as many writes as possible: the ring is small, so it is soon half full, and a client of
+ * the user requests one flush after the other.
  */
 TS_TEST(many_blocks)
 {
@@ -616,7 +619,7 @@ static uint64_t rows_of(const char *path, unsigned type, uint64_t *ret_n_lost)
 	return n;
 }
 
-/* Path of the only trace in the folder that is larger than a warm-up's. */
+/* Finds the only trace in the folder that is larger than a warm-up's. */
 static void largest_trace(const struct service *s, char *path, size_t n_path)
 {
 	off_t largest = -1;
@@ -693,8 +696,8 @@ TS_TEST(given_back)
 }
 
 /*
- * All processes of one user are hostile at once. Together they have the user's share: some are
- * refused or dropped for it, and another user is served.
+ * Runs hostile processes of one user at the same time. They share the user's share: the daemon
+ * refuses or drops some of them, and still serves another user.
  */
 static void hostile_child(const struct service *s, unsigned n_sessions)
 {

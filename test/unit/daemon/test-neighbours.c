@@ -62,7 +62,7 @@ static void begin_for_all(struct service *s, const char *option, const char *val
 	ts_check_int(chmod(s->directory, 0711), 0);
 }
 
-/* A client gets its answer within its default timeout. */
+/* Checks that a client gets its answer within its default timeout. */
 static void check_answers(const struct service *s)
 {
 	struct ts_client *client;
@@ -74,7 +74,7 @@ static void check_answers(const struct service *s)
 	ts_client_free(client);
 }
 
-/* A process and a client of this process's user are served. */
+/* Checks that the service serves a process and a client of this process's user. */
 static void check_served(const struct service *s)
 {
 	struct producer p;
@@ -90,7 +90,7 @@ static void check_served(const struct service *s)
 	check_answers(s);
 }
 
-/* A process of another user that runs a function and ends. */
+/* Starts a process of another user that runs a function and ends. */
 static pid_t as_user(uid_t uid, void (*run)(const struct service *s, void *data),
 		     const struct service *s, void *data)
 {
@@ -129,7 +129,10 @@ struct attack {
 	int done[2]; /* the attacker writes a byte when all is sent */
 };
 
-/* Waits until it is killed, because its own close() would wait, too. */
+/*
+ * Reports that the attack is done, and then waits until the test kills this process: its own
+ * close() would wait, too.
+ */
 static void attack_end(struct attack *attack)
 {
 	ts_check_int(write(attack->done[1], "", 1), 1);
@@ -210,7 +213,7 @@ static void run_blocked_closes(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* Pid of a service's porter, its child. 0: there is none. */
+/* Returns the pid of a service's porter, which is a child of the service. 0: there is none. */
 static pid_t find_porter(pid_t daemon)
 {
 	char path[64], text[64] = "";
@@ -296,7 +299,10 @@ TS_TEST(blocked_closes)
 	fuse_unmount(&fuse);
 }
 
-/* The daemon ends by either signal with closes that wait, and hangs up on its peers. */
+/*
+ * Checks that SIGTERM and SIGKILL each end the daemon while close() calls wait, and that the daemon
+ * hangs up on its peers.
+ */
 static void check_end_with_blocked_closes(int number)
 {
 	struct attack attack;
@@ -323,7 +329,10 @@ static void check_end_with_blocked_closes(int number)
 	status = end_in_time(s.pid, number);
 	ts_check_int(status, number == SIGKILL ? SIGKILL : 0);
 	ts_check_int(producer_hear(fd, NULL), number == SIGKILL ? 0 : TS_HANDSHAKE_STOP);
-	/* No process listens at the socket, though the porter is still stuck. */
+	/*
+	 * The porter outlives the daemon, because its close() still waits for FUSE. Yet no process
+	 * listens at the daemon's socket.
+	 */
 	ts_check(fuse_waiting(&fuse, FUSE_FLUSH) >= 1);
 	ts_check(porter > 0);
 	ts_check_int(kill(porter, 0), 0);
@@ -460,7 +469,7 @@ static void run_unreceived(const struct service *s, void *data)
 	attack_end(&batch->attack);
 }
 
-/* All remaining processes of the daemon end; this process has no other children. */
+/* Checks that all remaining processes of the daemon end. This process has no other children. */
 static void check_all_end(void)
 {
 	pid_t pid = 0;
@@ -765,7 +774,7 @@ static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 	return now_s() - begin;
 }
 
-/* A process that checks that the other end hangs up after about ten seconds. */
+/* Starts a process that checks that the other end hangs up after about ten seconds. */
 static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
 {
 	pid_t pid = fork();

@@ -311,8 +311,8 @@ TS_TEST(resolved_once)
 /* ---- a trace ---- */
 
 /*
- * One session of this process, with stacks in this program, in a file that no longer exists, and in
- * code of a compiler.
+ * Makes a trace with a session of this process. Its stacks are in this program, in a file that no
+ * longer exists, and in code of a just-in-time compiler.
  */
 static int make_trace(const struct own *own, const char *path)
 {

@@ -103,7 +103,7 @@ static void try_spin(void)
 		;
 }
 
-/* Exit status of a confined child that calls `attempt`. */
+/* Returns the exit status of a confined child that calls `attempt`. */
 static int status_of(void (*attempt)(void), uint64_t memory_bytes)
 {
 	int status;
@@ -247,7 +247,7 @@ static int ask_small(struct ts_worker *worker)
 	return 0;
 }
 
-/* A number in a process's status file, read as base 16. */
+/* Returns a number in a process's status file, read as base 16. */
 static uint64_t status_number(pid_t pid, const char *key)
 {
 	char path[64], line[256];
@@ -622,7 +622,7 @@ static uint8_t *own_bytes(size_t *ret_n)
 	return bytes;
 }
 
-/* Any result is valid if it comes in time and has a reason. */
+/* Asks about a damaged file. Accepts any result that comes in time and has a reason. */
 static void ask_damaged(struct ts_worker *worker, const uint8_t *bytes, size_t n, uint64_t address)
 {
 	Ts__Rpc__WorkerAnswer *answer = NULL;

@@ -14,11 +14,16 @@
 #include "replay/exec/exec.h"
 #include "sbt/writer.h"
 
-/* The executor of the replay: programs are tested on each executor that computes. */
+/*
+ * The executor under test. The build compiles the tests once for each executor that runs kernels.
+ */
 #ifndef EXECUTOR
 #define EXECUTOR ts_exec_vgpu
 #endif
-/* A driver allocates whole granules, hides the memory of variables, and places variables itself. */
+/*
+ * True if the executor is the virtual GPU. A driver differs from it: it allocates whole granules,
+ * hides the memory of variables, and chooses the addresses of variables.
+ */
 #define IS_VGPU (!strcmp(EXECUTOR.name, "vgpu"))
 #define NOWHERE UINT64_C(0x10000)
 
@@ -33,7 +38,7 @@
 #define N	256u
 
 /*
- * add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x behind p's 256 words.
+ * add(p, x): p[i] += x. clock(p, x): p[i] = the clock. spill(p, x): writes x after p's 256 words.
  * spin(p, x): loops x times.
  */
 #define KERNEL_HEAD(name)                                             \

@@ -131,7 +131,7 @@ TS_TEST(neighbours)
 #define PIECE (UINT64_C(1) << 16)
 #define LARGE (320 * PIECE)
 
-/* Content of n pieces of one value. */
+/* Adds a content of n pieces, each filled with the same value. */
 static uint32_t content(struct maker *maker, uint8_t value, uint32_t n)
 {
 	uint8_t *piece = malloc(PIECE);

@@ -120,7 +120,10 @@ TS_TEST(after_a_free)
 	refused(&maker, "is not the start of an allocation");
 }
 
-/* A copy in the second context, behind a slow kernel, to memory of the first context. */
+/*
+ * Queues a copy in the second context after a slow kernel. The copy writes to memory of the first
+ * context.
+ */
 static void queue_behind_a_kernel(struct maker *maker, uint32_t device)
 {
 	struct ts_row_operation row = maker_copy(sizeof(spin_bytes), TS_OPERATION_SRC_HOST);

@@ -508,7 +508,10 @@ TS_TEST(what_does_not_end)
 	ts_sbt_reader_free(reader);
 }
 
-/* Each run begins with the variables' initial values. */
+/*
+ * Code that is compiled once is used in several runs, and each run still begins with the variables'
+ * initial values.
+ */
 TS_TEST(code_is_compiled_once)
 {
 	struct ts_exec_compiled compiled = {0};

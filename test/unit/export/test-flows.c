@@ -56,8 +56,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Calls one after the other. Each kernel is up to `most` later. One of every `early` kernels comes
- * before its call, and one of every `without` is missing.
+ * Feeds calls and kernels. Each kernel comes up to `most` calls after its own call. One of every
+ * `early` kernels comes before its call, and one of every `without` kernels is missing.
  */
 static void run(uint32_t most, uint32_t early, uint32_t without, struct reading *reading,
 		uint32_t *ret_n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application of the shim's tests. It loads the fake libcupti, calls InitializeInjection() like
- * a driver, and acts as its argument selects. FAKE_CUPTI names the library. test-shim.c runs it.
+ * The application of the shim's tests. It loads the fake libcupti and calls InitializeInjection()
+ * like a driver. Then it runs the scenario that its first argument names. FAKE_CUPTI names the
+ * library. test-shim.c runs it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -52,8 +53,8 @@ static __typeof__(fake_cupti_forget) *forget;
 static __typeof__(fake_cupti_n_stream_queries) *n_stream_queries;
 
 /*
- * CUPTI's own functions, as the linker resolves them for a program linked with CUPTI; the last one
- * as dlsym() resolves it in CUPTI's handle.
+ * CUPTI's functions, as the linker resolves them for a program linked with CUPTI. Exception: the
+ * last one is what dlsym() finds in CUPTI's own handle.
  */
 static uint32_t (*subscribe)(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
 static uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn requested,
@@ -106,7 +107,10 @@ static void load(void (*before)(void))
 		exit(97);
 }
 
-/* Thread-local data exceeds a small stack; each thread's stack contains it. */
+/*
+ * Makes the thread-local data larger than a small stack. It lies in the memory of each thread's
+ * stack.
+ */
 static __thread char big[512 * 1024];
 
 static void launches(long n)
@@ -136,7 +140,10 @@ static struct {
 	uint32_t n_done;
 } sixty_four;
 
-/* Never ends before the process: a sanitizer cannot follow libunwind's per-thread cleanup. */
+/*
+ * Launches until `over` is set, and then sleeps until the process ends: a sanitizer cannot follow
+ * libunwind's cleanup at a thread's end.
+ */
 static void *staying_thread(void *data)
 {
 	while (!__atomic_load_n(&sixty_four.over, __ATOMIC_RELAXED)) {
@@ -154,8 +161,8 @@ static void nothing(void *userdata, uint32_t domain, uint32_t cbid, const void *
 }
 
 /*
- * Runs until its input ends: libraries are loaded and unloaded, and CUPTI's subscriber changes,
- * while all threads launch.
+ * Until stdin is closed, 64 threads launch kernels. Meanwhile this thread loads and unloads the
+ * library, and now and then takes CUPTI's one subscription from the shim for 2 ms.
  */
 static void sixty_four_that_stay(long n, const char *library)
 {
@@ -279,8 +286,8 @@ static void own_callback(void *userdata, uint32_t domain, uint32_t cbid, const v
 }
 
 /*
- * The profiler gathers its own records, with CUPTI's clock and not the shim's. stubborn: it
- * continues after CUPTI has refused it.
+ * The application's profiler collects CUPTI's records with its own buffers, and with CUPTI's clock
+ * instead of the shim's. stubborn: it continues although CUPTI refused its subscription.
  */
 static void profile_itself(bool stubborn, long n)
 {
@@ -321,7 +328,7 @@ static void profile_first(long n)
 	launches(n);
 	if (n_clocks() || unsubscribe(first_subscriber))
 		exit(83);
-	/* The shim enables this callback last, so those of calls are enabled by then. */
+	/* Wait for this callback, which the shim enables after those of calls. */
 	for (int i = 0;
 	     i < 3000 && !is_enabled(TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR);
 	     i++)
@@ -331,7 +338,7 @@ static void profile_first(long n)
 	launches(n);
 }
 
-/* The exits of calls are not seen: the next call counts as a new call. */
+/* CUPTI reports no exit of some calls: the shim must treat the next entry as a new call. */
 static void missed_exits(long n)
 {
 	enter(RUNTIME, TS_CUPTI_RUNTIME_CBID_cudaLaunchKernel_v7000, NULL);
@@ -345,8 +352,8 @@ static void missed_exits(long n)
 }
 
 /*
- * The test switches recording off and on while this function waits for input. CUPTI may get no
- * query for a stream id outside the callback of a stream.
+ * The test pauses and resumes recording while this function waits for input. The shim may query
+ * CUPTI for a stream id only in the callback of a stream's creation or destruction.
  */
 static void streams_in_a_pause(void)
 {
@@ -409,7 +416,10 @@ static long n_descriptors(void)
 	return n;
 }
 
-/* All threads annotate at once, before the session exists and while CUPTI joins it. */
+/*
+ * Shared state of 16 threads that annotate at once, before the session exists and while the shim
+ * adds CUPTI to it.
+ */
 static struct {
 	const struct tracesmith_functions *functions;
 	pthread_barrier_t barrier;
@@ -501,9 +511,9 @@ static void limit_locked(long mib)
 }
 
 /*
- * A program that locks its memory, before its first GPU call or after its launches. With a limit of
- * limit_mib MiB the program then locks nearly all of it itself. Unused memory of the session must
- * not be resident.
+ * A program that calls mlockall(), before its first GPU call or after its launches. If limit_mib is
+ * given, it is the limit of locked memory, and the program itself locks nearly all of it. The
+ * session's unused memory must not become resident.
  */
 static int locked(bool after, long n, long limit_mib)
 {
@@ -532,8 +542,8 @@ static int locked(bool after, long n, long limit_mib)
 }
 
 /*
- * Modes that load the shim at their own time. Returns the exit status, or -1 if `what` is no such
- * mode.
+ * Runs a scenario that itself decides when to load the shim. Returns the exit status, or -1 if
+ * `what` is no such scenario.
  */
 static int without_load(const char *what, long n)
 {
@@ -560,7 +570,7 @@ int main(int argc, char **argv)
 	big[0] = 1;
 	if (!strcmp(what, "batch") && sched_setscheduler(0, SCHED_BATCH, &batch))
 		return 82;
-	/* This handler runs after the shim's. */
+	/* Register an exit handler that runs after the shim's. */
 	if (!strcmp(what, "late"))
 		atexit(launch_at_the_end);
 	status = without_load(what, n);
@@ -578,7 +588,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "many-threads")) {
 		for (int i = 0; i < 20; i++) {
 			threads(16, n);
-			/* Waits until the rings of these threads are free again. */
+			/* Wait until the test has drained the rings of these threads. */
 			if (write(STDIN_FILENO, "", 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
 				exit(80);
 		}
@@ -603,7 +613,7 @@ int main(int argc, char **argv)
 		forked();
 		launches(n);
 	} else if (!strcmp(what, "idle")) {
-		/* Initialised but without work: the shim may flush nothing. */
+		/* The shim is initialised, but there was no GPU work: it must not have flushed. */
 		return n_flushes() ? 94 : 0;
 	} else if (!strcmp(what, "paced")) {
 		/* Launches until the recording is stopped from outside, at most for a minute. */

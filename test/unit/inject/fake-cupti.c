@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small libcupti for the shim's tests: no GPU, no driver, every answer known. Like CUPTI it is
- * strict about the order of set-up, a second subscriber, and the threads and callbacks from which a
- * flush is allowed. A violation aborts.
+ * A small libcupti for the shim's tests: it needs no GPU and no driver, and the tests know all its
+ * answers. Like CUPTI it is strict about the order of set-up, a second subscriber, and the threads
+ * and callbacks from which a flush is allowed. A violation aborts.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ EXPORT uint32_t cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thre
 /* This thread is in the callback that reports CUPTI's fatal error. */
 static __thread bool fatal_callback;
 
-/* The destructor of the real CUPTI dismantles it slowly, and calls during that time crash. */
+/* Like the real CUPTI, takes long to run its destructor; calls during that time crash. */
 __attribute__((destructor)) static void torn_down(void)
 {
 	const char *text = getenv("FAKE_CUPTI_SLOW_END");
@@ -231,7 +231,7 @@ static void deliver(uint8_t *buffer, size_t size, size_t used)
 
 uint32_t cuptiActivityFlushAll(uint32_t flags)
 {
-	/* The real function needs much stack. */
+	/* Uses much stack, like the real function. */
 	uint8_t stack[1024 * 1024];
 	uint8_t *buffer;
 	size_t size, used;
@@ -243,8 +243,8 @@ uint32_t cuptiActivityFlushAll(uint32_t flags)
 		abort();
 	pthread_mutex_lock(&fake.lock);
 	/*
-	 * A forced flush loses records in progress, so it may happen once, and only after a flush
-	 * of complete buffers.
+	 * A forced flush loses the records of running operations. So the shim may force only one
+	 * flush, and only after it has flushed complete buffers.
 	 */
 	if (flags & TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && (!flushed || fake.n_forced++))
 		abort();
@@ -403,10 +403,16 @@ EXPORT void fake_cupti_fatal(void)
 	fake.subscription->callback(fake.subscription->userdata, TS_CUPTI_CB_DOMAIN_STATE,
 				    TS_CUPTI_CBID_STATE_FATAL_ERROR, &data);
 	fatal_callback = false;
-	/* A call that another thread began before the callback is no fault of the shim. */
+	/*
+	 * Wait a moment: another thread may have begun a call to CUPTI before the callback, which
+	 * is allowed.
+	 */
 	usleep(FATAL_GRACE_US);
 	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
-	/* Longer than the sleep of the shim's thread: a faulty shim would call CUPTI now. */
+	/*
+	 * Wait longer than the shim's flush thread sleeps, so that a faulty shim would call CUPTI
+	 * meanwhile.
+	 */
 	usleep(FATAL_WATCH_US);
 }
 

@@ -25,10 +25,11 @@ struct fake_daemon {
 	uint64_t n_records[TS_RECORD_COUNT];
 	uint64_t n_definitions[TS_DEF_COUNT];
 	uint64_t lost[TS_LOSS_COUNT];
-	uint64_t op_ids_of_api; /* sums, to compare API and device rows */
+	/* sums of the operation ids of API rows and of device rows, to compare them */
+	uint64_t op_ids_of_api;
 	uint64_t op_ids_of_kernel;
 	uint64_t n_with_stack;
-	uint32_t noted; /* the reason, if a NOTE came instead of a HELLO */
+	uint32_t noted; /* the reason in the NOTE, if the process sent a NOTE instead of a HELLO */
 	char note[256];
 	bool got_bye;
 	void (*on_record)(const struct ts_record *record);
@@ -66,7 +67,7 @@ static inline void fake_daemon_map(struct fake_daemon *daemon, int fd)
 	ts_check(daemon->control->total_bytes == daemon->n_bytes);
 }
 
-/* Accepts a peer, and its HELLO or NOTE. */
+/* Accepts a peer, and receives its HELLO or NOTE. */
 static inline void fake_daemon_accept(struct fake_daemon *daemon)
 {
 	struct ts_handshake_welcome welcome = {

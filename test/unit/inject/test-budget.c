@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interval of flushes: a millisecond at first, then such that flushes use 0.5 % of the time;
- * and the cost of a flush.
+ * Tests of the interval between flushes. It is a millisecond at first; later it is chosen so that
+ * flushes use 0.5 % of the time. Also tests how the cost of a flush is measured.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -72,11 +72,14 @@ TS_TEST(a_flush_that_waits_is_charged_its_time)
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check_int(flush(&f, 8 * MS, 0), MS);
 	ts_check(flush(&f, 8 * MS, 0) > 100 * MS);
-	/* After a flush of any duration, the next one comes within a period. */
+	/*
+	 * However long a flush takes, the next one comes after at most TS_BUDGET_EARLY_NS +
+	 * TS_BUDGET_PERIOD_NS.
+	 */
 	ts_check_int(flush(&f, 5000 * MS, 0), TS_BUDGET_EARLY_NS + TS_BUDGET_PERIOD_NS);
 }
 
-/* Time of the machine's other programs is not charged to flushes. */
+/* The cost of a flush excludes the time in which other programs used the CPU. */
 TS_TEST(a_flush_is_not_charged_time_without_a_cpu)
 {
 	struct fixture f;

@@ -145,7 +145,7 @@ TS_TEST(malformed_settings_are_as_if_not_given)
 	free(config);
 }
 
-/* The checks in the copy that runs with another user's rights. */
+/* Runs the checks. Called in the copy of this program that runs with another user's rights. */
 static void check_privileged_settings(void)
 {
 	static struct ts_config config;

@@ -12,9 +12,11 @@
 static struct fake_daemon fake;
 static struct ts_record_event last_event;
 static struct ts_record_object last_object;
-static int app_input = -1; /* the application's standard input; -1: that of this test */
-static bool only_injected; /* loaded by the driver's variable, not preloaded */
-static bool slow_send;	   /* messages go out late */
+/* the application's standard input; -1: the application inherits the test's */
+static int app_input = -1;
+/* true: the shim is loaded through CUDA_INJECTION64_PATH and not preloaded */
+static bool only_injected;
+static bool slow_send; /* messages go out late */
 
 static pid_t start(const char *what, const char *n, const char *holder)
 {
@@ -73,7 +75,10 @@ static void check_all(uint64_t n)
 	ts_check_int(fake.control->state, TS_SESSION_ENDED);
 }
 
-/* 16 threads annotate at once: one of them begins the session, and CUPTI joins it meanwhile. */
+/*
+ * 16 threads annotate at once. One of them begins the session, and meanwhile the shim adds CUPTI to
+ * the session.
+ */
 TS_TEST(annotations_begin_a_session)
 {
 	const uint64_t n = 16 * 200;
@@ -83,7 +88,7 @@ TS_TEST(annotations_begin_a_session)
 	ts_check_int(fake.n_records[TS_RECORD_RANGE_BEGIN], 2 * n);
 	ts_check_int(fake.n_records[TS_RECORD_RANGE], 2 * n);
 	ts_check(fake.n_records[TS_RECORD_COUNTER] >= n);
-	/* Launches after the application had switched recording off are not counted. */
+	/* The launches after the application paused the recording are not in the ring. */
 	ts_check_int(fake.n_records[TS_RECORD_API], 100);
 	ts_check_int(fake.n_records[TS_RECORD_PAUSE], 2);
 	ts_check_int(fake.lost[TS_LOSS_BAD_ANNOTATION], 0);
@@ -142,7 +147,10 @@ TS_TEST(injected_by_the_driver_alone)
 	fake_daemon_close(&fake);
 }
 
-/* CUPTI dies. The application and the shim live on, and do not call CUPTI. */
+/*
+ * CUPTI ends itself after a fatal error. The application and the shim continue, and no longer call
+ * CUPTI.
+ */
 TS_TEST(cupti_ends_itself)
 {
 	ts_check_int(run("fatal", "100"), 0);
@@ -225,7 +233,7 @@ TS_TEST(ends_by__exit)
 	fake_daemon_close(&fake);
 }
 
-/* The process lives until its BYE is sent, however late that is. */
+/* The process exits only after its BYE is sent, even if sending takes long. */
 TS_TEST(ends_when_the_farewell_is_late)
 {
 	slow_send = true;
@@ -366,7 +374,7 @@ TS_TEST(a_pause)
 	command = fake.control->command;
 	__atomic_store_n(&fake.control->command, command & ~TS_COMMAND_RECORD, __ATOMIC_SEQ_CST);
 	ts_check_int(write(ends[1], "1", 1), 1);
-	/* The application reports that it has reached the end of the pause. */
+	/* The application writes this byte when it has made all its calls in the pause. */
 	ts_check_int(read(ends[1], &byte, 1), 1);
 	__atomic_store_n(&fake.control->command, command, __ATOMIC_SEQ_CST);
 	ts_check_int(write(ends[1], "2", 1), 1);
@@ -448,7 +456,7 @@ TS_TEST(a_new_daemon_goes_on)
 	fake_daemon_close(&fake);
 }
 
-/* A flush that the daemon requests, not one by the clock. */
+/* The daemon requests a flush; the flush is not due by time. */
 TS_TEST(flush_on_request)
 {
 	pid_t pid;

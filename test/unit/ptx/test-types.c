@@ -211,7 +211,8 @@ static u64 extreme_nan(u64 a, u64 b, double (*value)(u64), bool max)
 }
 
 /*
- * The sign is the exclusive or of the operands' signs; the rest is the result for the magnitudes.
+ * Reference of min and max with .xorsign: the sign is the exclusive or of the operands' signs; the
+ * other bits are those of the result for the magnitudes.
  */
 static u64 extreme_xorsign(u64 a, u64 b, double (*value)(u64), bool max)
 {

@@ -475,6 +475,7 @@ TS_TEST(refusals)
 	REFUSED(2, predictor, TS_SBT_PREDICTOR_COUNT, "column 2 (end_ns) has an unknown predictor");
 	REFUSED(2, trend, TS_SBT_MAX_TREND + 1, "an unknown trend");
 	REFUSED(2, predictor, TS_SBT_GROUPED, "valid only for an index");
+	REFUSED(2, predictor, TS_SBT_LAST, "column 1 (start_ns) has an invalid base");
 	REFUSED(2, width, 4, "an invalid base");
 	REFUSED(2, flags, TS_SBT_COLUMN_SIGNED, "a wrong width or sign");
 	REFUSED(2, base, 3, "an invalid base");

@@ -203,7 +203,8 @@ static int compare_text(const void *a, const void *b)
 }
 
 /*
- * All rows of a trace that copies keep, or the rows of one type, in an order other than the file's.
+ * Returns text for all rows of a trace that copies keep, or for the rows of the given types. The
+ * order does not depend on the file's.
  */
 static struct described rows_of(int fd, uint64_t types)
 {
@@ -497,7 +498,10 @@ TS_TEST(machines_share_a_time)
 	merged = copy_of(fds, 2, &(struct ts_sbt_copy_options){0}, sources, &report);
 	ts_check_int(sources[1].shift_error_ns, 0);
 	ts_check_int(sources[0].shift_ns, 699999960);
-	/* Half of the distance's change, and the snapshots' own error; for both machines. */
+	/*
+	 * The error is half of the change of the clocks' distance, plus the error of the snapshots.
+	 * It is the same for both machines.
+	 */
 	ts_check_int(sources[0].shift_error_ns, 201);
 	reader = open_reader(merged);
 	ts_check_int(ts_sbt_reader_n_sessions(reader), 2);

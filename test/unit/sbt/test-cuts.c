@@ -11,7 +11,7 @@
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* Number of event rows in the blocks that end before `cut`. */
+/* Returns the number of event rows in the blocks that end before `cut`. */
 static uint64_t rows_before(const struct ts_sbt_reader *reader, uint64_t cut)
 {
 	uint64_t n = 0;
@@ -88,8 +88,8 @@ static int compare_descending(const void *a, const void *b)
 }
 
 /*
- * The reader counts exactly the rows in the blocks that end before the cut, by the counts in the
- * blocks.
+ * Checks that the reader of the cut file counts exactly the rows in the blocks that end before the
+ * cut.
  */
 static void check_large_cut(int fd, size_t cut, const struct ts_sbt_reader *whole)
 {

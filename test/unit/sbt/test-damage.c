@@ -240,7 +240,7 @@ static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint6
 	blocks->n = 0;
 }
 
-/* A file of a newer version, with an unknown type and an unknown column. */
+/* Makes a file of a newer version, with an unknown type and an unknown column. */
 static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 {
 	struct ts_sbt_file_header header = {.major = major,
@@ -352,8 +352,8 @@ TS_TEST(no_traces)
 }
 
 /*
- * A file reaches a limit, of the process or its own. A seal that does not fit writes nothing, and
- * the file gets its end within the limit.
+ * Lets a file reach a limit: RLIMIT_FSIZE, or the file's own limit. Checks that a seal that does
+ * not fit writes nothing, and that the file gets its end within the limit.
  */
 static void check_full(uint64_t own_limit)
 {
@@ -437,7 +437,10 @@ TS_TEST(disk_full)
 	close(fd);
 }
 
-/* More overlapping blocks than a cursor may hold at once: slower, but the same rows. */
+/*
+ * Reads more overlapping blocks than a cursor may hold at once. Checks that the cursor, although
+ * slower, yields the same rows.
+ */
 static void overlap(int n_blocks, uint64_t n_rows, uint64_t max_bytes)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);

@@ -41,7 +41,10 @@ static int write_modules(const struct ts_row_module *rows, size_t n)
 	return fd;
 }
 
-/* The last module at that address and time, or else the next one; rows are in order of time. */
+/*
+ * Returns the last module loaded at that address up to that time; if there is none, the next one.
+ * Rows are in order of time.
+ */
 static const struct ts_row_module *search(const struct ts_row_module *rows, size_t n,
 					  uint32_t session, uint64_t address, uint64_t time_ns)
 {

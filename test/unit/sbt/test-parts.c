@@ -84,7 +84,8 @@ static struct ts_sbt_reader *open_reader(int fd)
 }
 
 /*
- * Every mark from file `first` to file `last` is there, in order, with its name, thread and stack.
+ * Checks that every mark from file `first` to file `last` is there, in order, with its name, thread
+ * and stack.
  */
 static void check_marks(struct ts_sbt_reader *reader, unsigned first, unsigned last)
 {
@@ -142,8 +143,8 @@ TS_TEST(each_is_a_trace)
 }
 
 /*
- * The summaries of each file also exclude its blocks in the joined trace. One block is decoded,
- * plus the last one of a file without an end.
+ * Checks that the summaries of each file still exclude its blocks when the files are read as one
+ * trace. A query decodes one block, plus the last one of a file without an end.
  */
 static void check_thread(struct ts_sbt_reader *reader, unsigned file, bool finished)
 {

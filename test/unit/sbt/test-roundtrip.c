@@ -25,7 +25,7 @@ static int compare_start(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y; /* in the order of their addition */
 }
 
-/* A cursor over one type returns the added rows in order of time. */
+/* Checks that a cursor over one type returns the added rows in order of time. */
 static void check_rows(struct ts_sbt_reader *reader, unsigned type, const struct rows *rows)
 {
 	const struct ts_row_schema *schema = ts_row_schema(type);

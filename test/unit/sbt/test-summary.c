@@ -63,7 +63,7 @@ static uint32_t unique(uint64_t (*tuples)[3], uint32_t n)
 	return kept;
 }
 
-/* One summary row of operations per block, if the type has any. */
+/* A block has one summary row about operations, if its type has operation ids. */
 static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t block,
 				  const uint8_t *rows, uint32_t n_rows, uint8_t *to)
 {
@@ -88,7 +88,7 @@ static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t b
 	return n;
 }
 
-/* The expected summary rows of a kind, for a block with these rows. */
+/* Computes the expected summary rows of a kind, for a block with these rows. */
 static uint32_t expect(int kind, const struct ts_row_schema *schema, uint64_t block,
 		       const uint8_t *rows, uint32_t n_rows, uint8_t *to)
 {
@@ -370,7 +370,7 @@ TS_TEST(repaired)
 	close(fd);
 }
 
-/* A file of one block with these summaries. */
+/* Makes a file of one block whose summaries are changed by `lie`. */
 static int lying_file(void (*lie)(struct ts_summaries *summaries))
 {
 	struct ts_encoder encoder = {0};

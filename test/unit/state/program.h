@@ -123,7 +123,7 @@ static inline bool program_follows(unsigned int a, unsigned int b)
 	return a == b || (is_legacy && !is_non_blocking);
 }
 
-/* The last record of the item's event before the item; NULL: none. */
+/* Returns the last record of the item's event before the item; NULL: none. */
 static inline const struct item *program_record(const struct program *program, unsigned int i)
 {
 	unsigned int event = program->items[i].object;
@@ -173,7 +173,10 @@ static inline bool program_blocks(const struct program *program, unsigned int i,
 	return record && !program_is_over(record, t);
 }
 
-/* The host at t: if a call still waits, its end and all later calls move by a nanosecond. */
+/*
+ * Advances the host at time t: if a call still waits, moves its end and all later calls by a
+ * nanosecond.
+ */
 static inline void program_call(struct program *program, uint64_t t)
 {
 	uint64_t late_ns = 0;
@@ -192,7 +195,7 @@ static inline void program_call(struct program *program, uint64_t t)
 	}
 }
 
-/* Number of operations that run at t on a context's device. */
+/* Returns the number of operations that run at t on a context's device. */
 static inline unsigned int program_n_running(const struct program *program, uint32_t context,
 					     uint64_t t)
 {
@@ -207,7 +210,7 @@ static inline unsigned int program_n_running(const struct program *program, uint
 	return n;
 }
 
-/* The operation that begins next at t on a limited device. NULL: none can begin. */
+/* Returns the operation that begins next at t on a limited device. NULL: none can begin. */
 static inline struct item *program_next(struct program *program, uint32_t context, uint64_t t)
 {
 	struct item *best = NULL;
@@ -302,7 +305,7 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
-/* End of node n of an item; node 0 ends last. An operation is one node. */
+/* End of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
 static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
 {
 	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);
@@ -331,8 +334,8 @@ static inline void program_add_sync(struct program *program, unsigned int i)
 }
 
 /*
- * Each operation has its own device, where no engine is ever busy, unless the program limits
- * devices.
+ * Adds the rows of an operation. Unless the program limits devices, each operation has its own
+ * device, where no engine is ever busy.
  */
 static inline void program_add_work(struct program *program, unsigned int i)
 {
@@ -468,7 +471,7 @@ static inline struct ts_row_device program_device(uint32_t device, unsigned int 
 				      .max_registers_per_multiprocessor = 1 << 16};
 }
 
-/* The state at t, computed from the rows. NULL: it failed. */
+/* Computes the state at t from the rows. NULL: it failed. */
 static inline struct ts_state *program_state(const struct program *program, uint64_t t)
 {
 	ts_cleanup(ts_state_builder_freep) struct ts_state_builder *builder = NULL;

@@ -122,8 +122,8 @@ static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_
 			api->end_ns += below(20000);
 		if (!below(20)) {
 			/*
-			 * The row uses another clock: a synchronisation may seem to begin before
-			 * its call.
+			 * CUPTI times a synchronisation by another clock than its API row, so the
+			 * synchronisation may seem to begin before the call.
 			 */
 			struct ts_row_sync sync = {.start_ns = api->start_ns - below(3) * 20,
 						   .end_ns = api->end_ns,

@@ -42,7 +42,10 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Share of all assignments of the values to the two sides that are at least as uneven. */
+/*
+ * Returns the share of assignments, among all assignments of the values to the two sides, that are
+ * at least as uneven.
+ */
 static double exact(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
 {
 	uint64_t all[16], x[16], y[16];

@@ -704,8 +704,8 @@ static uint32_t below(uint32_t n)
 }
 
 /*
- * Activity of MAIN at each nanosecond, by layer, innermost last. Pieces within a layer do not
- * overlap.
+ * Reference: the activity of thread MAIN at each nanosecond, in each layer (call, system call,
+ * ...), innermost layer last. Intervals of one layer do not overlap.
  */
 struct reference {
 	uint8_t in[N_LAYERS][LENGTH + 1];

@@ -48,7 +48,7 @@ static void generate(struct program *program)
 	}
 }
 
-/* The last operation before item i in its stream that is not over at t. */
+/* Returns the last operation before item i in its stream that has not ended at t. */
 static unsigned int behind(const struct program *program, unsigned int i, uint64_t t)
 {
 	for (unsigned int j = i; j-- > 0;)
@@ -77,7 +77,7 @@ static void find_before(const struct program *program)
 	}
 }
 
-/* Latest end of the known work among these items; 0: all was over at t. */
+/* Returns the latest end of the known work among these items; 0: all had ended at t. */
 static uint64_t known_ns(const struct program *program, uint32_t items, uint64_t t)
 {
 	uint64_t last_ns = 0;
@@ -90,8 +90,8 @@ static uint64_t known_ns(const struct program *program, uint32_t items, uint64_t
 }
 
 /*
- * Host functions that, as far as the trace shows, may not have been over at t: no operation behind
- * them had begun.
+ * Returns the host functions that, as far as the trace shows, may not have ended at t: no operation
+ * that waits for them had begun.
  */
 static uint32_t pending_hosts(const struct program *program, uint32_t items, uint64_t t)
 {
@@ -186,7 +186,10 @@ static void check_memory(const struct program *program, const struct ts_state *s
 	ts_check_int(state->n_bad_frees, 0);
 }
 
-/* The state reports the work that is over last, among all work that a waiting thread depends on. */
+/*
+ * Checks the threads: for a waiting thread, the state reports the last-ending work among all work
+ * that the thread waits for.
+ */
 static void check_threads(const struct program *program, const struct ts_state *state, uint64_t t)
 {
 	size_t n_threads = 0;
@@ -328,8 +331,8 @@ static bool is_kept_out(const struct program *program, const struct item *item, 
 }
 
 /*
- * If nothing else holds an operation, it waits for a running one, however many precede it; or its
- * launch is pending.
+ * Checks an operation whose dependencies have ended: it waits for a running operation, however many
+ * precede it, or its launch is pending.
  */
 static unsigned int check_engines(const struct program *program, const struct ts_state *state,
 				  uint64_t t)

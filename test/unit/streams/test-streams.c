@@ -40,7 +40,7 @@ static void generate(struct program *program)
 						  .object = below(PROGRAM_EVENTS)};
 }
 
-/* For each item, a bit mask of the items that come before it. */
+/* Computes for each item a bit mask of the items that must come before it. */
 static void work_out(const struct program *program, uint32_t *behind)
 {
 	for (unsigned int i = 0; i < program->n_items; i++) {
@@ -201,8 +201,8 @@ static bool run_in_order(const struct program *program, uint64_t number, uint64_
 }
 
 /*
- * If item `held` is held as long as possible, every later item that need not come after it comes
- * before it.
+ * Checks an order in which item `held` is held as long as possible: every later item that need not
+ * come after it comes before it.
  */
 static void check_held(const struct program *program, const uint32_t *behind, unsigned int held,
 		       uint64_t number)

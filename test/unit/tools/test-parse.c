@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines, parsed with a table of options: every kind of option, every error, the order of
- * words. Also the tables of all commands: the parser's assumptions, and that help has each option.
+ * Tests the parser of command lines with a table of options: every kind of option, every error, the
+ * order of words. Also tests the option tables of all commands: they fulfil the parser's
+ * assumptions, and help lists each option.
  */
 #include "test/unit/harness.h"
 #include "tools/tsctl/options/help.h"
@@ -83,17 +84,17 @@ static const struct ts_option command_options[] = {
 	{"output", 'o', TS_OPTION_FILE(struct given, file)},
 	{"session", 's', TS_OPTION_SESSION(struct given, session)},
 	{"limit", 'n', TS_OPTION_NUMBER(struct given, number), .min = 1, .max = 100,
-	 .expects = "it is a number, at most 100"},
+	 .expects = "expected a number, at most 100"},
 	{NULL, 'N', TS_OPTION_NUMBER(struct given, number), .max = 9, .label = "-N",
-	 .expects = "it is a digit"},
+	 .expects = "expected a digit"},
 	{"size", TS_OPTION_LONG, TS_OPTION_BYTES(struct given, bytes), .min = 1024,
-	 .max = UINT64_MAX, .expects = "it is a size of 1K at least"},
+	 .max = UINT64_MAX, .expects = "expected a size of 1K at least"},
 	{"least", TS_OPTION_LONG, TS_OPTION_TIME(struct given, time_ns), .min = 1000,
-	 .max = 1000000, .expects = "it is a time from 1us to 1ms"},
+	 .max = 1000000, .expects = "expected a time from 1us to 1ms"},
 	{"at", TS_OPTION_LONG, TS_OPTION_MOMENT(struct given, at)},
 	{"colour", TS_OPTION_LONG, TS_OPTION_CHOICE(struct given, choice), .words = colours},
 	{"one", TS_OPTION_LONG, TS_OPTION_CHOICE(struct given, choice), .words = one_word},
-	{"part", 'p', TS_OPTION_PARSED(add_part), .expects = "it is a part"},
+	{"part", 'p', TS_OPTION_PARSED(add_part), .expects = "expected a part"},
 	{"level", TS_OPTION_LONG, TS_OPTION_PARSED(set_level), .is_optional = true},
 	{"check", TS_OPTION_LONG, TS_OPTION_PARSED(set_level), .is_optional = true,
 	 .takes = is_level},
@@ -238,13 +239,13 @@ TS_TEST(numbers)
 	ts_check_int(given.number, 100);
 	check_good("-n 1 --limit=2", "");
 	ts_check_int(given.number, 2);
-	check_bad("-n 0", "--limit 0: it is a number, at most 100");
-	check_bad("-n101", "--limit 101: it is a number, at most 100");
-	check_bad("--limit=x", "--limit x: it is a number, at most 100");
-	check_bad("--limit ", "--limit '': it is a number, at most 100");
-	check_bad("--limit -1", "--limit -1: it is a number, at most 100");
+	check_bad("-n 0", "--limit 0: expected a number, at most 100");
+	check_bad("-n101", "--limit 101: expected a number, at most 100");
+	check_bad("--limit=x", "--limit x: expected a number, at most 100");
+	check_bad("--limit ", "--limit '': expected a number, at most 100");
+	check_bad("--limit -1", "--limit -1: expected a number, at most 100");
 	check_good("-N 9", "");
-	check_bad("-N 10", "-N 10: it is a digit");
+	check_bad("-N 10", "-N 10: expected a digit");
 	check_bad("-jN", "option -jN needs a value");
 }
 
@@ -252,13 +253,13 @@ TS_TEST(bytes_and_times)
 {
 	check_good("--size 4k", "");
 	ts_check_int(given.bytes, 4096);
-	check_bad("--size 1", "--size 1: it is a size of 1K at least");
-	check_bad("--size 1KB", "--size 1KB: it is a size of 1K at least");
+	check_bad("--size 1", "--size 1: expected a size of 1K at least");
+	check_bad("--size 1KB", "--size 1KB: expected a size of 1K at least");
 	check_good("--least 20us", "");
 	ts_check_int(given.time_ns, 20000);
-	check_bad("--least 999", "--least 999: it is a time from 1us to 1ms");
-	check_bad("--least 2ms", "--least 2ms: it is a time from 1us to 1ms");
-	check_bad("--least soon", "--least soon: it is a time from 1us to 1ms");
+	check_bad("--least 999", "--least 999: expected a time from 1us to 1ms");
+	check_bad("--least 2ms", "--least 2ms: expected a time from 1us to 1ms");
+	check_bad("--least soon", "--least soon: expected a time from 1us to 1ms");
 	check_good("--at 1us", "");
 	ts_check(given.at.is_given && !given.at.is_absolute);
 	ts_check_int(given.at.ns, 1000);
@@ -268,8 +269,8 @@ TS_TEST(bytes_and_times)
 	ts_check(!given.at.is_given);
 	check_bad(
 		"--at soon",
-		"--at soon: it is a time from the trace's start: nanoseconds, or with a unit, like "
-		"12.5ms; or @ and a time of the clock, as JSON gives it");
+		"--at soon: expected a time from the trace's start, like 1500 (ns) or 12.5ms, or @ and "
+		"a time of CLOCK_MONOTONIC, like @1500");
 }
 
 TS_TEST(choices)
@@ -280,9 +281,9 @@ TS_TEST(choices)
 	ts_check_int(given.choice, COLOUR_RED);
 	check_good("", "");
 	ts_check_int(given.choice, COLOUR_UNSET);
-	check_bad("--colour pink", "--colour pink: it is `red`, `green` or `blue`");
-	check_bad("--colour gree", "--colour gree: it is `red`, `green` or `blue`");
-	check_bad("--one two", "--one two: it is `only`");
+	check_bad("--colour pink", "--colour pink: expected `red`, `green` or `blue`");
+	check_bad("--colour gree", "--colour gree: expected `red`, `green` or `blue`");
+	check_bad("--one two", "--one two: expected `only`");
 }
 
 TS_TEST(values_of_their_own)
@@ -290,7 +291,7 @@ TS_TEST(values_of_their_own)
 	check_good("--part a -p b -pc", "");
 	ts_check_int(given.n_parts, 3);
 	ts_check_str(given.last, "c");
-	check_bad("--part ", "--part '': it is a part");
+	check_bad("--part ", "--part '': expected a part");
 	check_bad("-p", "option -p needs a value");
 	check_good("--stream 5", "");
 	ts_check_int(given.filter.stream, 5);
@@ -328,7 +329,7 @@ TS_TEST(order_of_words)
 	check_good("- -j -", "- -");
 	ts_check(given.json);
 	/* The error names the first wrong word; later words have no effect. */
-	check_bad("--limit 0 --jsno --part", "--limit 0: it is a number, at most 100");
+	check_bad("--limit 0 --jsno --part", "--limit 0: expected a number, at most 100");
 	check_bad("-jz --part a", "unknown option -z; `tsctl help try` lists the options");
 	ts_check(given.json);
 	ts_check_int(given.n_parts, 0);

@@ -50,7 +50,9 @@ TS_TEST(names_that_differ_in_the_middle_show_it)
 	free_all(shown, 3);
 }
 
-/* Names that no cut can distinguish become longer. */
+/*
+ * If no cut to `columns` keeps two names distinct, their shortened forms are wider than `columns`.
+ */
 TS_TEST(different_names_are_never_the_same)
 {
 	static char names[256][96];

@@ -51,7 +51,7 @@ static void end(void)
 	ts_vgpu_free(vgpu);
 }
 
-/* Later operations of the stream wait for open_gate(). */
+/* Makes later operations of the stream wait for open_gate(). */
 static void close_gate(struct ts_vgpu_stream *s)
 {
 	ts_check_int(ts_vgpu_host_function(s, wait_for_gate, NULL, 0), 0);
@@ -262,7 +262,7 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 	ts_check_int(ts_vgpu_reach(context, b + 1023, &range), 0);
 	ts_check(ts_vgpu_reach(context, b + 1024, &range) != 0);
 	ts_check(ts_vgpu_reach(context, a + 9999, &range) != 0);
-	/* From now on any stream can have it. */
+	/* Stream s has passed the release of a, so any stream can get the rest of a's memory. */
 	ts_check_int(take(t, 8000), a + 1024);
 	end();
 }

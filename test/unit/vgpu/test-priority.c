@@ -129,7 +129,10 @@ static const struct ran *of(char tag)
 	return NULL;
 }
 
-/* Kernels run one after the other in this order; each starts when the previous one ends. */
+/*
+ * Checks that the kernels ran one after the other in this order, each starting when the previous
+ * one ended.
+ */
 static void check_order(const char *tags)
 {
 	for (; tags[1]; tags++)

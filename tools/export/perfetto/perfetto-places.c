@@ -34,7 +34,7 @@ static void set_place(struct ts_perfetto *perfetto, uint32_t place, uint32_t tra
 	((struct ts_place_key *)ts_hashtable_at(&perfetto->places, place))->track = track;
 }
 
-/* The application chose the names; only UTF-8 without controls is kept. */
+/* Adds a track. Its name is the application's, so only UTF-8 without control characters is kept. */
 static int add_track(struct ts_perfetto *perfetto, struct ts_track *track, uint32_t place,
 		     uint32_t *ret_track)
 {
@@ -173,7 +173,7 @@ int ts_place_thread(struct ts_perfetto *perfetto, uint32_t session, uint32_t thr
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* All sessions' views of a device share a track, by its UUID. */
+/* Finds a device by its UUID, because all sessions that use the device share its track. */
 static int device_by_uuid(struct ts_perfetto *perfetto, const struct ts_row_device *row,
 			  const struct ts_track *track, uint32_t *ret_track)
 {

@@ -50,7 +50,8 @@ int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *opt
 void ts_collected_deinit(struct ts_collected *collected);
 
 /*
- * For collect.c only: sums the time of threads. `all`: all weights, not only that of the options.
+ * For collect.c only: sums the time of threads. If `all` is true, sums all weights, and not only
+ * the requested one.
  */
 int ts_collect_host(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool all,
 		    struct ts_collected *collected);

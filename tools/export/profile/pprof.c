@@ -242,7 +242,10 @@ static int put_mapping(struct pprof *pprof, uint32_t i)
 	return r ? r : put(pprof, &part);
 }
 
-/* The program's own file comes first, used or not: the loader lists it before all others. */
+/*
+ * Finds the mapping of the program's own file, which comes first even if no frame uses it. The
+ * loader lists it before all others.
+ */
 static int find_program(struct pprof *pprof, uint32_t *ret_mapping)
 {
 	struct ts_sbt_reader *reader = pprof->frames.reader;
@@ -429,7 +432,7 @@ static int put_losses(struct pprof *pprof)
 					reason);
 	}
 	if (!r && report->n_without_call)
-		r = put_comment(pprof, "without the call that asked for it: %" PRIu64,
+		r = put_comment(pprof, "operations without their call: %" PRIu64,
 				report->n_without_call);
 	if (!r && report->n_without_stack)
 		r = put_comment(pprof, "without a stack: %" PRIu64, report->n_without_stack);

@@ -100,35 +100,34 @@ static const struct {
 } verdicts[] = {
 	{"compute_bound", "Compute-bound: kernels keep the GPU busy. Look at the kernels below."},
 	{"copy_bound",
-	 "Copy-bound: the GPU is busy with copies. Copy less, from pinned memory, and\n"
-	 "beside kernels in streams of their own."},
+	 "Copy-bound: copies keep the GPU busy. Copy less, use pinned memory, and copy in\n"
+	 "separate streams beside kernels."},
 	{"launch_bound",
-	 "Launch-bound: the GPU is over with each thing before the next is launched. Launch\n"
+	 "Launch-bound: the GPU ends each operation before the next launch. Launch\n"
 	 "fewer and larger kernels, or graphs (cudaGraphLaunch)."},
 	{"host_bound",
-	 "Host-bound: the GPU stands still while the host does something else. `tsctl gaps`\n"
-	 "tells what; launch ahead of what the host waits for."},
-	{"waiting", "Waiting: the GPU stands still for what runs elsewhere. `tsctl graph\n"
-		    "--critical-path` tells for what."},
-	{"model_clock", "No verdict: idle times and waits are not those of a real GPU."},
-	{"unknown", "Nothing can be said of where the time went: too little is recorded."},
+	 "Host-bound: the GPU is idle while the host does other work. `tsctl gaps` lists\n"
+	 "that work. Launch the next operations before the host waits."},
+	{"waiting", "Waiting: the GPU is idle and waits for operations elsewhere. `tsctl graph\n"
+		    "--critical-path` lists them."},
+	{"model_clock", "No verdict: idle times and waits come from a model, not from a real GPU."},
+	{"unknown", "No verdict: the trace has too little data about the time of the GPU."},
 };
 
 /* ---- the message ----------------------------------------------------------------------------- */
 
 static const char *const advices[TS_ANALYSIS_FINDINGS] = {
-	[TS_ANALYSIS_TINY_COPY] = "put them together, or have a kernel write what it needs: a copy "
-				  "costs its call, however small",
+	[TS_ANALYSIS_TINY_COPY] = "combine the copies, or write the data in a kernel: each copy "
+				  "costs a call, however small it is",
 	[TS_ANALYSIS_PAGEABLE_COPY] =
-		"allocate the host's side with cudaMallocHost or register it: "
-		"pageable memory is copied twice, and the call waits",
-	[TS_ANALYSIS_REDUNDANT_SYNC] = "leave them out: all that had been launched was over",
-	[TS_ANALYSIS_LEGACY_STREAM] = "use streams made with cudaStreamNonBlocking, or build with "
-				      "--default-stream per-thread: the default stream waits for "
-				      "all others, and they for it",
-	[TS_ANALYSIS_SERIALISED] =
-		"look for what makes them wait for each other: the default stream, "
-		"events, kernels that fill the device",
+		"allocate the host memory with cudaMallocHost, or register it with "
+		"cudaHostRegister: pageable memory is copied twice, and the call waits",
+	[TS_ANALYSIS_REDUNDANT_SYNC] = "remove the waits: all launched operations had ended",
+	[TS_ANALYSIS_LEGACY_STREAM] =
+		"use streams made with cudaStreamNonBlocking, or build with --default-stream "
+		"per-thread: the default stream and all other streams wait for each other",
+	[TS_ANALYSIS_SERIALISED] = "check the causes of waits between the streams: the default "
+				   "stream, events, kernels that fill the device",
 };
 
 /* `of` NULL: all devices. */
@@ -172,7 +171,7 @@ static bool has_example(const struct ts_analysis *analysis, uint32_t finding,
 	return false;
 }
 
-/* Upper bound of the time that a finding can save; see the message. */
+/* Returns an upper bound of the time that a finding can save. */
 static uint64_t gain_of(const struct analyzer *analyzer, uint32_t finding,
 			const struct ts_analysis_sum *sum)
 {
@@ -337,7 +336,7 @@ static void print_devices(const Ts__Rpc__AnalysisReport *report)
 
 	for (size_t i = 0; i < report->n_devices; i++) {
 		const Ts__Rpc__TimelineDevice *device = report->devices[i];
-		char name[32] = "GPU, unknown which";
+		char name[32] = "unknown GPU";
 
 		if (device->has_device)
 			snprintf(name, sizeof(name), "GPU %" PRIu32, device->device);
@@ -408,9 +407,9 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 	static const char *const texts[][2] = {
 		{"tiny_copy", "copies of less than 4 KiB between host and device"},
 		{"pageable_copy", "copies from or to pageable memory"},
-		{"redundant_sync", "waits for a GPU that had nothing left to do"},
-		{"legacy_stream", "operations that waited by the default stream's rule"},
-		{"serialised_streams", "streams that never worked at once"},
+		{"redundant_sync", "waits for a GPU without work"},
+		{"legacy_stream", "operations that waited by the legacy default stream's rule"},
+		{"serialised_streams", "streams that never ran at once"},
 	};
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
@@ -431,7 +430,7 @@ static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFind
 
 		printf("  %s time%s, %s%s\n", ts_out_count(count, example->count),
 		       example->count == 1 ? "" : "s", ts_out_duration(took, example->ns),
-		       example->stack ? ", from" : ", from no recorded stack");
+		       example->stack ? ", from" : ", stack not recorded");
 		if (!asked->no_stacks && example->stack)
 			ts_text_stack(example->stack, 6);
 	}
@@ -452,15 +451,15 @@ static void print_findings(const struct asked *asked, const Ts__Rpc__AnalysisRep
 			print_finding(asked, finding, all_ns);
 	}
 	if (!report->n_findings)
-		puts("\nNo wasted waits, no tiny or pageable copies, no streams that hold each other "
-		     "up.");
+		puts("\nNo findings: no redundant waits, no tiny or pageable copies, no streams that\n"
+		     "block each other.");
 	else if (n_small)
-		printf("\n%zu finding%s of less than 1 %% of the time %s left out: --all lists %s.\n",
+		printf("\n%zu finding%s of less than 1 %% of the time %s not listed: --all lists %s.\n",
 		       n_small, n_small == 1 ? "" : "s", n_small == 1 ? "is" : "are",
 		       n_small == 1 ? "it" : "them");
 }
 
-/* Sorted; code below one percent is left out. */
+/* Prints the host's functions, sorted. Functions below one percent are left out. */
 static void print_host_code(const Ts__Rpc__AnalysisReport *report)
 {
 	size_t i;
@@ -472,7 +471,7 @@ static void print_host_code(const Ts__Rpc__AnalysisReport *report)
 		if (percent(code->ns, report->host_ns) < 1)
 			break;
 		ts_code_text(code->function, code->file, code->line, text, sizeof(text));
-		fputs(i ? ", " : "Meanwhile the host ran ", stdout);
+		fputs(i ? ", " : "During idle time, the host ran ", stdout);
 		ts_out_text(stdout, text);
 		printf(" %.0f %%", percent(code->ns, report->host_ns));
 		if (code->samples < FEW_SAMPLES)
@@ -493,7 +492,7 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	ts_out_text(stdout, source->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU there; `tsctl info` tells what is.");
+		puts(": no GPU operation; `tsctl info` lists the rows of the trace.");
 		ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 		return;
 	}
@@ -603,8 +602,8 @@ static int print_analysis(const struct asked *asked, struct ts_source *source)
 
 static const struct ts_option command_options[] = {
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "kernels, and stacks of each finding (default: 5)"},
+	 .expects = "expected a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N kernels, and N stacks a finding (default: 5)"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
 	 .help = "print findings of less than 1 % of the time, too"},
 	{"no-stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, no_stacks),
@@ -633,14 +632,14 @@ static int run_analyze(int argc, char **argv)
 
 const struct ts_command ts_command_analyze = {
 	.name = "analyze",
-	.summary = "find where the time went and what to do about it",
+	.summary = "find where the time went and suggest changes",
 	.text = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints whether kernels, copies, launches or the host took the time; what is\n"
-		"worth changing: waits for nothing, tiny copies, copies of pageable memory,\n"
-		"streams that hold each other up, with their stacks, the largest possible gain\n"
-		"first; and the kernels that took the most time, with who launches them. If the\n"
-		"host is late and the trace has samples, the functions that it ran are named.\n"
+		"Print whether kernels, copies, launches or the host took the time. List\n"
+		"findings with their stacks, the largest possible gain first: waits for an idle\n"
+		"GPU, tiny copies, copies of pageable memory, streams that block each other. List\n"
+		"the kernels that took the most time, with their launchers. If the host is late\n"
+		"and the trace has samples, print the functions that the host ran.\n"
 		"\n",
 	.example = "analyze run.sbt",
 	.help_column = 20,

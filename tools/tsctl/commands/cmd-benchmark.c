@@ -101,7 +101,7 @@ static int run_load(const struct benchmark *benchmark, const char *const *argv,
 		return -ECHILD;
 	if (sscanf(line, "%llu %lf", &launched, ret_seconds) == 2 && launched == benchmark->n)
 		return 0;
-	ts_complain("the launching process did not say what it did");
+	ts_complain("the launching process printed no valid result");
 	return -EPROTO;
 }
 
@@ -295,7 +295,7 @@ static void print_report(const Ts__Rpc__BenchmarkReport *report)
 		       (report->seconds - report->seconds_untraced) * 1e9 / n,
 		       report->seconds / report->seconds_untraced);
 	else
-		puts("A launch costs  no more traced that could be measured");
+		puts("A launch costs  no measurable extra time traced");
 	printf("Trace           %s, %.1f bytes a launch\n", ts_out_bytes(count, report->bytes),
 	       (double)report->bytes / n);
 	printf("Lost           %s", report->n_lost ? "" : " nothing");
@@ -325,26 +325,26 @@ static int report(struct benchmark *benchmark)
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-#define LAUNCHES_EXPECTED "it is a number from 1 to " TS_OPTION_DIGITS(LAUNCHES_MAX)
+#define LAUNCHES_EXPECTED "expected a number from 1 to " TS_OPTION_DIGITS(LAUNCHES_MAX)
 
 static const struct ts_option command_options[] = {
 	{NULL, 'n', TS_OPTION_NUMBER(struct benchmark, n), .min = 1, .max = LAUNCHES_MAX,
 	 .metavar = "NUMBER", .label = "-n", .expects = LAUNCHES_EXPECTED,
-	 .help = "kernels to launch (default: 10000), from 16 depths of stack"},
+	 .help = "launch NUMBER kernels from 16 stack depths (default: 10000)"},
 	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct benchmark, vgpu, ts_vgpuspec_parse),
 	 .is_for_vgpu = true, .is_optional = true, .word_at = ts_vgpuspec_shape_at,
-	 .metavar = "SPEC", .help = "on the virtual GPU: h200, ideal, ... (see `tsctl devices`)",
+	 .metavar = "SPEC", .help = "run on the virtual GPU: h200, ideal, ... (`tsctl devices`)",
 	 .rank = 1},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct benchmark, stacks),
 	 .words = stacks_names, .metavar = "KIND",
-	 .help = "host stack of each launch: native (default) or none"},
+	 .help = "record host stacks: native (default) or none"},
 	{"lossless", TS_OPTION_LONG, TS_OPTION_FLAG(struct benchmark, lossless),
-	 .help = "when a ring is full, wait for space instead of dropping"},
+	 .help = "if a ring is full, wait for space instead of dropping"},
 	{"output", 'o', TS_OPTION_FILE(struct benchmark, output), .metavar = "FILE",
-	 .help = "keep the last trace; FILE is replaced"},
+	 .help = "keep the last trace in FILE; an existing FILE is replaced"},
 	{"json", 'j', TS_OPTION_FLAG(struct benchmark, json), .is_letter_unmentioned = true,
-	 .help = "one JSON object: launched, captured, with_stacks, lost,\n"
-		 "mean_frames, seconds, kernels_per_s, ..."},
+	 .help = "print one JSON object: launched, captured, with_stacks,\n"
+		 "lost, mean_frames, seconds, kernels_per_s, ..."},
 	{"launch", TS_OPTION_LONG, TS_OPTION_NUMBER(struct benchmark, launch), .min = 1,
 	 .max = LAUNCHES_MAX, .label = "-n", .expects = LAUNCHES_EXPECTED, .is_hidden = true},
 	{0},
@@ -408,13 +408,13 @@ static int run_benchmark(int argc, char **argv)
 
 const struct ts_command ts_command_benchmark = {
 	.name = "benchmark",
-	.summary = "measure what recording costs here, and what it catches",
+	.summary = "measure the cost of recording and the share of recorded launches",
 	.is_minor = true,
 	.text = "usage: tsctl benchmark [OPTION ...]\n"
 		"\n"
-		"Launches kernels with and without TraceSmith, three times each by turns, and\n"
-		"compares the trace with what was launched. Times are medians, from the first\n"
-		"launch to the last kernel's end.\n"
+		"Launch kernels with and without TraceSmith, three times each in turn, and\n"
+		"compare the trace with the launches. Times are medians, from the first launch to\n"
+		"the end of the last kernel.\n"
 		"\n",
 	.example = "benchmark -n 100000 --vgpu",
 	.help_column = 21,

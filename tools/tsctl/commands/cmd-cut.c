@@ -24,18 +24,20 @@ static void cut_deinit(struct cut *cut)
 }
 
 #define TIME_EXPECTED \
-	"it is a time from the trace's start, like 1500 (ns) or 12.5ms, or @NS of the clock"
+	"it is a time from the trace's start, like 1500 (ns) or 12.5ms, or @NS of CLOCK_MONOTONIC"
 
 static const struct ts_option command_options[] = {
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct cut, from), .metavar = "TIME",
 	 .expects = TIME_EXPECTED, .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct cut, to), .metavar = "TIME",
 	 .expects = TIME_EXPECTED,
-	 .help = "\nfrom the trace's start: 1500 (ns), 12.5ms; @NS of the clock"},
+	 .help = "\n"
+		 "copy this window: 1500 (ns) or 12.5ms from the trace's\n"
+		 "start; @NS is a time of CLOCK_MONOTONIC"},
 	{"range", TS_OPTION_LONG, TS_OPTION_TEXT(struct cut, range), .metavar = "NAME",
-	 .help = "the first range of the application's (NVTX) of that name"},
+	 .help = "copy the first NVTX range with this name"},
 	{"output", 'o', TS_OPTION_FILE(struct cut, output), .metavar = "OUT",
-	 .help = "the new trace; an existing file is refused"},
+	 .help = "write the new trace to OUT; an existing file is refused"},
 	{"session", 's', TS_OPTION_SESSION(struct cut, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{0},
@@ -51,15 +53,15 @@ static int parse(struct cut *cut, int argc, char **argv, struct ts_operands *ret
 		return -EINVAL;
 	}
 	if (!cut->output) {
-		ts_complain("where to? name the new trace with -o, like -o part.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o part.sbt");
 		return -EINVAL;
 	}
 	if (cut->range && (cut->from.is_given || cut->to.is_given)) {
-		ts_complain("--range tells the window already: leave --from and --to out");
+		ts_complain("--range cannot be used with --from and --to: it sets the window");
 		return -EINVAL;
 	}
 	if (!cut->range && !cut->from.is_given && !cut->to.is_given) {
-		ts_complain("which part? tell --from and --to, or --range");
+		ts_complain("no window; give --from and --to, or --range");
 		return -EINVAL;
 	}
 	return 0;
@@ -87,9 +89,9 @@ static int find_range(struct cut *cut, struct ts_sbt_copy_options *options)
 		return 0;
 	}
 	if (r == TS_SBT_E_END)
-		ts_complain(
-			"%s has no range called %s that is over; `tsctl view --type range` lists them",
-			cut->source.path, cut->range);
+		ts_complain("%s has no finished range %s; `tsctl view --type range` lists the "
+			    "ranges",
+			    cut->source.path, cut->range);
 	else
 		ts_source_complain(cut->source.path, r, ts_sbt_reader_error(reader));
 	return -ENOENT;
@@ -110,7 +112,7 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -126,7 +128,7 @@ static int check_window(const struct cut *cut, const struct ts_sbt_copy_options 
 	    (options->from_ns <= summary.latest_ns &&
 	     (!options->to_ns || options->to_ns >= summary.earliest_ns)))
 		return 0;
-	ts_complain("%s has nothing in that window: it lasts %s", cut->source.path,
+	ts_complain("%s has no rows in this window; the trace lasts %s", cut->source.path,
 		    ts_out_duration(duration, summary.latest_ns - origin_ns));
 	return -EINVAL;
 }
@@ -155,17 +157,16 @@ static int run_cut(int argc, char **argv)
 
 const struct ts_command ts_command_cut = {
 	.name = "cut",
-	.summary = "write a part of a trace as a trace",
+	.summary = "write a time window of a trace to a new trace",
 	.text = "usage: tsctl cut [--from TIME] [--to TIME] -o OUT FILE | --session N\n"
 		"       tsctl cut --range NAME -o OUT FILE\n"
 		"\n"
-		"Writes the rows that touch a window of FILE to OUT, with the times that they\n"
-		"had. An operation is kept whole: its call comes with its device rows, wherever\n"
-		"they lie. So do the rows that say what was there at the window's start:\n"
-		"contexts, streams, modules, live allocations, open ranges, and clock snapshots\n"
-		"around it. Stacks, threads, modules and symbols are those that rows refer to.\n"
-		"What was captured for replay is left out.\n"
-		"Exits 0, 1 if FILE is damaged (OUT has what could be read), or 2.\n"
+		"Write the rows that touch a window of FILE to OUT, with unchanged times. An\n"
+		"operation stays whole: OUT has its call and all its device rows. OUT also has\n"
+		"the state at the window's start: contexts, streams, modules, live allocations,\n"
+		"open ranges, and the clock snapshots around the window. Stacks, threads, modules\n"
+		"and symbols are copied if a row refers to them. Captures for replay are omitted.\n"
+		"Exit with 0; 1 if FILE is damaged (OUT has all readable rows); or 2 on errors.\n"
 		"\n",
 	.example = "cut --from 2s --to 2.5s -o step.sbt run.sbt",
 	.help_column = 20,

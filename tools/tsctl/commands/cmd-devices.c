@@ -17,9 +17,9 @@
 
 #include <stdio.h>
 
-static const char virtual_note[] =
-	"The virtual GPU computes kernels on the CPU, from their PTX; how long they take follows from a model "
-	"of the device, not from this machine.";
+static const char virtual_note[] = "The virtual GPU computes kernels on the CPU, from their PTX. "
+				   "Their durations come from a model of the device, not from "
+				   "this machine.";
 
 static void fill_shapes(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 {
@@ -88,7 +88,7 @@ static void print_driver(const Ts__Rpc__DevicesInfo *info)
 		       ts_path_has_vgpu() ? "; `tsctl record --vgpu` needs none" : "");
 	}
 	if (info->driver && !info->n_devices && !info->driver_error)
-		puts("  it sees no device");
+		puts("  the driver finds no device");
 	print_devices(info);
 }
 
@@ -99,13 +99,13 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 		ts_out_text(stdout, cupti->path ? cupti->path : "found");
 		printf(", version %u\n", cupti->version);
 	} else {
-		puts("CUPTI:  not on the loader's path; the copy beside a program's own CUDA runtime is found\n"
-		     "        when it runs; TRACESMITH_CUPTI names another");
+		puts("CUPTI:  not on the loader's path; a program uses the copy beside its CUDA runtime;\n"
+		     "        TRACESMITH_CUPTI names another copy");
 	}
 	if (cupti->injection_path) {
 		fputs("Held:   CUDA_INJECTION64_PATH is set to ", stdout);
 		ts_out_text(stdout, cupti->injection_path);
-		puts(": what runs with it is that tool's to trace");
+		puts(": programs that start with it are traced by that tool, not by TraceSmith");
 	}
 }
 
@@ -130,7 +130,8 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 		print_events(events);
 	}
 	if (info->system) {
-		fputs("System: calls of processes that nobody preloaded, for `tsctl record --system`: ",
+		fputs("System: calls of processes without libtsinject.so, for `tsctl record "
+		      "--system`: ",
 		      stdout);
 		print_events(info->system);
 	}
@@ -138,12 +139,12 @@ static void print_kernel(const Ts__Rpc__DevicesInfo *info)
 
 static void print_shapes(const Ts__Rpc__DevicesInfo *info)
 {
-	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N of them, commas mix them;\n"
-	     "clock=host among them: what operations took here, not what the model says):");
+	puts("\nVirtual GPUs, for `tsctl record --vgpu=SPEC` (SPEC:N makes N devices, a comma joins SPECs,\n"
+	     "clock=host sets durations by this machine instead of by the model):");
 	for (size_t i = 0; i < info->n_virtual_shapes; i++)
 		printf("  %-8s %s\n", info->virtual_shapes[i]->spec,
 		       info->virtual_shapes[i]->description);
-	printf("Settings, of all that the spec makes (h200:2,link=25GB/s):\n%s%s\n",
+	printf("Settings for all devices of a SPEC (h200:2,link=25GB/s):\n%s%s\n",
 	       ts_vgpu_spec_help, virtual_note);
 }
 
@@ -186,14 +187,14 @@ static int run_devices(int argc, char **argv)
 
 const struct ts_command ts_command_devices = {
 	.name = "devices",
-	.summary = "list GPUs, real and virtual, and what can trace them",
+	.summary = "list real and virtual GPUs, the driver and CUPTI",
 	.is_minor = true,
 	.text = "usage: tsctl devices [--json]\n"
 		"\n"
-		"Lists the GPUs that programs started here would see, the driver and the CUPTI\n"
-		"that would trace them, another tool that holds them, the shapes that the virtual\n"
-		"GPU can take, the kernel events that can be recorded, and a seccomp filter in\n"
-		"force, with the system calls that TraceSmith makes then.\n"
+		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
+		"tool that holds CUPTI. List the shapes of the virtual GPU and the kernel events\n"
+		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
+		"calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",
 	.help_column = 10,

@@ -231,7 +231,7 @@ static void print_side(const char *what, const Ts__Rpc__DiffTotal *total)
 	printf("  %s  ", what);
 	ts_out_text(stdout, total->path);
 	if (total->runs > 1)
-		printf(" and %" PRIu32 " more: a run on the average", total->runs - 1);
+		printf(" and %" PRIu32 " more; numbers are averages of a run", total->runs - 1);
 	putchar('\n');
 }
 
@@ -275,12 +275,11 @@ static void print_totals(const Ts__Rpc__DiffReport *report)
 	add_total(table, "kernels", a->kernels, b->kernels, a->kernels_ns, b->kernels_ns);
 	add_total(table, "copies", a->copies, b->copies, a->copies_ns, b->copies_ns);
 	add_total(table, "sets", a->sets, b->sets, a->sets_ns, b->sets_ns);
-	add_total(table, "in all", a->operations, b->operations, a->operations_ns,
-		  b->operations_ns);
+	add_total(table, "total", a->operations, b->operations, a->operations_ns, b->operations_ns);
 	add_total(table, "first to last", a->operations, b->operations, a->span_ns, b->span_ns);
 	ts_table_print(table, stdout, 2, false);
 	if (report->overlap)
-		printf("  Overlap %s: %.0f %% of the work ran beside other work, and now %.0f %%.\n",
+		printf("  Overlap %s: %.0f %% of the work ran beside other work before, %.0f %% after.\n",
 		       report->overlap, overlap_of(a), overlap_of(b));
 }
 
@@ -336,8 +335,8 @@ static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 /* Prints changed names only: those of the GPU, or of the host. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
-	static const char *const cells[] = {"",	     "COUNT", "IN ALL", "MEDIAN BEFORE",
-					    "AFTER", "",      "P",	"NAME"};
+	static const char *const cells[] = {"",	     "COUNT", "TOTAL", "MEDIAN BEFORE",
+					    "AFTER", "",      "P",     "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	size_t n_same = 0, n_few = 0, n_listed = 0, n_more = 0;
 
@@ -374,7 +373,7 @@ static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *re
 		return;
 	printf("  %zu name%s without a provable change", n_same, n_same == 1 ? "" : "s");
 	if (n_few)
-		printf(", %zu for want of durations: less than %u in a trace", n_few,
+		printf(", %zu with too few durations: less than %u in a trace", n_few,
 		       TS_DIFF_MIN_SAMPLES);
 	putchar('\n');
 }
@@ -403,17 +402,16 @@ static void print_configs(const struct asked *asked, const Ts__Rpc__DiffReport *
 		    (asked->limit && n == asked->limit))
 			continue;
 		if (!n++)
-			heading("Launched otherwise");
+			heading("Changed launch configurations");
 		printf("  ");
 		ts_out_text(stdout, name->name);
 		printf(": ");
 		if (name->config_before && !name->config_after) {
-			printf("no more ");
+			printf("removed ");
 			print_config(name->config_before);
 		} else if (!name->config_before) {
-			printf("now ");
+			printf("added ");
 			print_config(name->config_after);
-			printf(" too");
 		} else {
 			print_config(name->config_before);
 			printf(" -> ");
@@ -430,16 +428,15 @@ static void print_first(const Ts__Rpc__DiffReport *report)
 	uint64_t left = report->before->not_aligned + report->after->not_aligned;
 
 	heading("Operation by operation");
-	printf("  %s pairs, %s in the first trace alone, %s in the second\n",
+	printf("  %s pairs, %s only in the first trace, %s only in the second\n",
 	       ts_out_count(pairs, report->aligned), ts_out_count(alone_a, report->before->alone),
 	       ts_out_count(alone_b, report->after->alone));
 	if (left)
-		printf("  %s were not laid side by side: there are too many, or they differ too "
-		       "much\n",
+		printf("  %s operations were not compared: they are too many, or they differ too much\n",
 		       ts_out_count(pairs, left));
 	if (!first)
 		return;
-	printf("  They first differ in stream %" PRIu32 " of session %" PRIu32 ": ", first->stream,
+	printf("  First difference in stream %" PRIu32 " of session %" PRIu32 ": ", first->stream,
 	       first->session);
 	if (first->has_op_id_before)
 		printf("op %" PRIu64 " of the first trace, ", first->op_id_before);
@@ -451,14 +448,14 @@ static void print_first(const Ts__Rpc__DiffReport *report)
 
 static void print_slower(const struct asked *asked, const Ts__Rpc__DiffReport *report)
 {
-	static const char *const cells[] = {"LONGER BY", "WAITED", "THEN", "RAN",
-					    "THEN",	 "OP",	   "THEN", "NAME"};
+	static const char *const cells[] = {"LONGER BY", "WAIT", "AFTER", "RUN",
+					    "AFTER",	 "OP",	 "AFTER", "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
 	if (!report->n_slower || ts_table_new("rrrrrrrl", &table))
 		return;
-	heading("What took longer than its counterpart");
+	heading("Operations that took longer than their counterparts");
 	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
 		ts_table_add(table, cells[i]);
 	for (size_t i = 0; i < report->n_slower; i++) {
@@ -579,24 +576,25 @@ static int print_diff(struct comparison *comparison)
 
 static const struct ts_option command_options[] = {
 	{"least", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, least_percent), .max = 1000,
-	 .metavar = "N", .expects = "it is a whole number of percent, 0 to 1000",
-	 .help = "percent by which a median has to move (default: 3 with one\n"
-		 "trace on a side, else 1)",
+	 .metavar = "N", .expects = "expected a whole number of percent, from 0 to 1000",
+	 .help = "ignore medians that move by less than N percent (default: 3\n"
+		 "with one trace on a side, else 1)",
 	 .rank = 1},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of lines, 0 to " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "lines of each list, 10 unless told; 0: names, no operations"},
+	 .expects = "expected a number of lines, from 0 to " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N lines of each list (default: 10; 0: all\n"
+		 "names, no operations)"},
 	{"check", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, check),
-	 .help = "exit with 1 where work of the GPU is slower, new, gone, done\n"
-		 "more or fewer times, launched otherwise, or overlaps less"},
+	 .help = "exit with 1 if GPU work is slower, new, gone, more or less\n"
+		 "frequent, of another launch configuration, or overlaps less"},
 	{"calls", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, calls),
-	 .help = "list calls of the host, too; with --check they count"},
+	 .help = "list calls of the host, too; --check then includes them"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", 'w', TS_OPTION_FLAG(struct asked, wide),
 	 .help = "do not cut lines at the terminal's width"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
-	 .help = "one JSON object, all names"},
+	 .help = "print one JSON object, with all names"},
 	{0},
 };
 
@@ -661,19 +659,17 @@ static int run_diff(int argc, char **argv)
 
 const struct ts_command ts_command_diff = {
 	.name = "diff",
-	.summary = "compare runs of a program: what changed, and is it chance",
+	.summary = "compare runs of a program; find changes beyond chance",
 	.text = "usage: tsctl diff [OPTION ...] BEFORE AFTER\n"
 		"       tsctl diff [OPTION ...] BEFORE ... vs AFTER ...\n"
 		"\n"
-		"Compares traces of a program: how much the GPU did and how long it took; then\n"
-		"each kernel, and each kind and size of copy. `slower` and `faster` are more than\n"
-		"chance (Mann-Whitney, p below 0.01 for all names together), and the runs of the\n"
-		"two sides lie further apart than those of one side. Then operation by operation,\n"
-		"of the first runs: where they first do something else, and what took longer.\n"
-		"\n"
+		"Compare traces of a program: the totals of the GPU, then each kernel and each\n"
+		"kind and size of copy. `slower` and `faster` are beyond chance: p is below 0.01\n"
+		"for all names together (Mann-Whitney), and the runs of the two sides differ more\n"
+		"than those of one side. Then compare the first runs by operation.\n"
 		"Times of the host (calls; GPU work under clock=host) vary from run to run: with\n"
 		"fewer than 5 traces on a side, slower and faster mean 10 times or more.\n"
-		"A GPU at another clock is slower, too. Record both alike, several times.\n"
+		"A lower GPU clock is slower, too. Record both sides alike, several times.\n"
 		"\n",
 	.example = "diff --check main1.sbt main2.sbt vs new1.sbt new2.sbt",
 	.help_column = 20,

@@ -35,10 +35,10 @@ static int parse_last(void *to, const struct ts_option *option, const char *text
 
 static const struct ts_option command_options[] = {
 	{"last", TS_OPTION_LONG, TS_OPTION_PARSED(parse_last), .metavar = "TIME",
-	 .expects = "it is a time with a unit, like 10s",
-	 .help = "only what touches the last TIME, like 10s; see `tsctl cut`"},
+	 .expects = "expected a time with a unit, like 10s",
+	 .help = "copy only rows of the last TIME, like 10s; see `tsctl cut`"},
 	{"output", 'o', TS_OPTION_FILE(struct dump, output), .metavar = "OUT",
-	 .help = "the new trace; an existing file is refused"},
+	 .help = "write the new trace to OUT; an existing file is refused"},
 	{"session", 's', TS_OPTION_SESSION(struct dump, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{0},
@@ -53,7 +53,7 @@ static int parse(struct dump *dump, int argc, char **argv, struct ts_operands *r
 		return -EINVAL;
 	}
 	if (!dump->output) {
-		ts_complain("where to? name the new trace with -o, like -o now.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o now.sbt");
 		return -EINVAL;
 	}
 	return 0;
@@ -75,9 +75,9 @@ static bool has_session(const struct ts_live_daemon *daemon, uint32_t number, ui
 }
 
 /*
- * For a session: makes its process flush, so that the latest rows are in the trace. It then directs
- * queries to that session's daemon, which may belong to a `tsctl record`. If there is no daemon,
- * the trace is used as it is.
+ * If the source is a session, lets its process flush, so that the latest rows are in the trace.
+ * Later queries then go to that session's daemon, which may belong to a `tsctl record`. If there is
+ * no daemon, the trace is used as it is.
  */
 static void ask_to_flush(const char *text)
 {
@@ -138,14 +138,15 @@ static int run_dump(int argc, char **argv)
 
 const struct ts_command ts_command_dump = {
 	.name = "dump",
-	.summary = "write what a recording has by now as a trace",
+	.summary = "write the rows that a recording has so far to a new trace",
 	.text = "usage: tsctl dump [--last TIME] -o OUT SESSION | FILE\n"
 		"\n"
-		"Writes what a recording has so far to OUT; the recording goes on. Meant for\n"
-		"`tsctl record --keep-last`, which deletes what is older. SESSION is a session's\n"
-		"number or pid (`tsctl sessions`), FILE the recording's newest file: the finished\n"
-		"ones before it (FILE with a number) belong to it. What was captured for replay\n"
-		"is left out. Exits 0, 1 if a file is damaged (OUT has what could be read), or 2.\n"
+		"Write the rows that a recording has so far to OUT. The recording continues. Use\n"
+		"dump with `tsctl record --keep-last`, which deletes older rows. SESSION is a\n"
+		"session's number or pid (`tsctl sessions`). FILE is the newest file of the\n"
+		"recording; its finished files (FILE with a number) are read, too. Captures for\n"
+		"replay are omitted. Exit with 0; 1 if a file is damaged (OUT has all readable\n"
+		"rows); or 2 on errors.\n"
 		"\n",
 	.example = "dump --last 10s -o slow.sbt 4711",
 	.help_column = 20,

@@ -73,7 +73,8 @@ struct export
 	const char *file, *session, *output;
 	unsigned int format;
 	bool mangled;
-	const struct ts_option *of_sums; /* last option that only sums accept; NULL: none */
+	/* last given option that only exports of sums accept; NULL: none */
+	const struct ts_option *of_sums;
 	struct ts_time from, to;
 	struct ts_export_options options;
 
@@ -167,35 +168,36 @@ static int set_lines(void *to, const struct ts_option *option, const char *text)
 
 static const struct ts_option command_options[] = {
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct export, format), .words = format_names,
-	 .expects = "it is " FORMATS},
+	 .expects = "expected " FORMATS},
 	{"output", 'o', TS_OPTION_FILE(struct export, output), .metavar = "FILE",
 	 .help = "write to FILE (default: standard output)"},
 	{"weight", 'w', TS_OPTION_PARSED(parse_weight), .words = weight_names, .metavar = "WEIGHT",
-	 .expects = "it is `gpu-time`, `launches` or `bytes` of the GPU's work, or of "
-		    "threads' time `cpu`, `off-cpu` or `host`",
-	 .help = "sum GPU work by the stack that launched it: gpu-time (ns,\n"
-		 "default), launches, bytes (copied); or threads: cpu,\n"
-		 "off-cpu (ns), host (both). pprof has all three of a\n"
-		 "kind, this one first"},
+	 .expects =
+		 "expected `gpu-time`, `launches` or `bytes` for GPU work, or `cpu`, `off-cpu` or "
+		 "`host` for the time of threads",
+	 .help = "sum GPU work by launching stack: gpu-time (ns; default),\n"
+		 "launches or bytes (copied). Or sum the time of threads:\n"
+		 "cpu, off-cpu (ns) or host (both). pprof has all three\n"
+		 "weights of a kind, this one first"},
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .words = type_names,
 	 .is_list = true, .metavar = "T[,T...]",
-	 .expects = "what a GPU does is `kernel`, `memcpy` and `memset`; "
-		    "one of them, or several with commas between",
-	 .help = "sum only these of the GPU: kernel, memcpy, memset", .rank = 1},
+	 .expects = "expected `kernel`, `memcpy` or `memset`, or several, separated by commas",
+	 .help = "sum only these operations: kernel, memcpy, memset", .rank = 1},
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, to), .metavar = "TIME",
-	 .help = "\nread this part, as with `tsctl view`"},
+	 .help = "\n"
+		 "read this window, as with `tsctl view`"},
 	{"process", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_process),
 	 .help = "sums: make the process the outermost frame"},
 	{"thread", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_thread),
-	 .help = "sums: make the thread a frame, too", .rank = 1},
+	 .help = "sums: add the thread as a frame", .rank = 1},
 	{"no-leaf", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_no_leaf),
-	 .help = "sums: leave out the kernel or copy as innermost frame"},
+	 .help = "sums: omit the innermost frame, the kernel or copy"},
 	{"lines", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_lines),
 	 .help = "folded: add file and line to native functions", .rank = 1},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{0},
@@ -211,23 +213,23 @@ static int parse(struct export *export, int argc, char **argv)
 	if (ts_one_trace(&operands, export->session, "export --format folded", ""))
 		return -EINVAL;
 	if (export->format == FORMAT_UNSET) {
-		ts_complain("--format is missing: it is " FORMATS);
+		ts_complain("no --format; expected " FORMATS);
 		return -EINVAL;
 	}
 	if (export->of_sums && !formats[export->format].is_sum) {
-		ts_complain(
-			"--%s is of sums, which `folded` and `pprof` are; `%s` holds all that happened",
-			export->of_sums->name, format_names[export->format]);
+		ts_complain("--%s requires `--format folded` or `--format pprof`; `%s` has no "
+			    "sums",
+			    export->of_sums->name, format_names[export->format]);
 		return -EINVAL;
 	}
 	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
-		ts_complain("--type is of the GPU's work; `--weight %s` is the time of threads",
+		ts_complain("--type selects GPU work; `--weight %s` sums the time of threads",
 			    weight_names[export->options.weight]);
 		return -EINVAL;
 	}
 	if ((!export->output || !strcmp(export->output, "-")) && isatty(STDOUT_FILENO) &&
 	    !formats[export->format].is_text) {
-		ts_complain("%s is not for a terminal; name a file with -o",
+		ts_complain("%s cannot be written to a terminal; name a file with -o",
 			    format_names[export->format]);
 		return -EINVAL;
 	}
@@ -297,7 +299,7 @@ static int set_window(struct export *export)
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return EXPORT_E_USAGE;
 }
 
@@ -325,25 +327,24 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 
 static void complain_nothing(const struct export *export, const struct ts_export_report *report)
 {
-	const char *window = export->from.is_given || export->to.is_given ? " in that window" : "";
+	const char *window = export->from.is_given || export->to.is_given ? " in this window" : "";
 
 	if (!report->n_rows && export->options.weight == TS_EXPORT_CPU)
-		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` takes "
+		ts_complain("%s: no samples of threads%s; `tsctl record --kernel-events` records "
 			    "them",
 			    export->source.path, window);
 	else if (!report->n_rows && export->options.weight >= TS_EXPORT_FIRST_OF_HOST)
-		ts_complain("%s: no times of threads%s; `tsctl record --kernel-events` takes "
+		ts_complain("%s: no times of threads%s; `tsctl record --kernel-events` records "
 			    "them",
 			    export->source.path, window);
 	else if (!report->n_rows)
-		ts_complain("%s: no operation of a GPU%s; `tsctl info` tells what is there",
+		ts_complain("%s: no GPU operation%s; `tsctl info` lists the rows of the trace",
 			    export->source.path,
 			    *window		    ? window
-			    : export->options.types ? " of that type"
+			    : export->options.types ? " of this type"
 						    : "");
 	else if (!report->totals[export->options.weight])
-		ts_complain("%s: all weights are 0; another --weight may say more",
-			    export->source.path);
+		ts_complain("%s: all weights are 0; choose another --weight", export->source.path);
 }
 
 /* Reports missing calls and missing names, because sums do not show them. */
@@ -355,17 +356,16 @@ static void complain_missing(const struct export *export, const struct ts_export
 	if (formats[export->format].is_sum)
 		complain_nothing(export, report);
 	if (report->n_without_call)
-		ts_complain("%s operations are under [unknown]: the calls that asked for them are "
-			    "not in the trace",
+		ts_complain("%s operations are under [unknown]: their calls are not in the trace",
 			    ts_out_count(count, report->n_without_call));
 	if (report->n_left_out)
-		ts_complain("%s slices overlap too many others and are left out",
+		ts_complain("%s slices are omitted: they overlap too many others",
 			    ts_out_count(count, report->n_left_out));
 	if (!report->has_names)
-		ts_complain("no frame has a name; `tsctl symbolize %s` looks for them",
+		ts_complain("no frame has a name; `tsctl symbolize %s` looks the names up",
 			    export->source.path);
 	if (ts_sbt_reader_state(reader) == TS_SBT_TRUNCATED && !report->damaged)
-		ts_complain("%s is cut off: what lay in the lost part is not counted",
+		ts_complain("%s is cut off: rows in the lost part are not counted",
 			    export->source.path);
 }
 
@@ -404,10 +404,11 @@ const struct ts_command ts_command_export = {
 	.summary = "write a trace in a format that other tools read",
 	.text = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
 		"\n"
-		"FORMAT is perfetto (ui.perfetto.dev, trace_processor): all that happened, on a\n"
-		"timeline; json (chrome://tracing, HTA, TensorBoard): less of it, as the PyTorch\n"
-		"profiler writes it; or sums by host stack: folded (flamegraph.pl, inferno,\n"
-		"speedscope), pprof (pprof, Parca).\n"
+		"Write the trace in the format of another tool. FORMAT is one of:\n"
+		"  perfetto  all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
+		"  json      the PyTorch profiler's rows (chrome://tracing, HTA, TensorBoard)\n"
+		"  folded    sums by host stack (flamegraph.pl, inferno, speedscope)\n"
+		"  pprof     sums by host stack (pprof, Parca)\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",
 	.help_column = 23,

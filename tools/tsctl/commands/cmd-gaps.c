@@ -58,14 +58,14 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 	const char *reason = part->reason ? part->reason : "unknown";
 	char waker[TS_OUT_THREAD_BYTES];
 
-	n = add_text(text, n, "off its CPU: %s", reason);
+	n = add_text(text, n, "off CPU: %s", reason);
 	if (part->syscall && strcmp(part->syscall, reason))
 		n = add_text(text, n, " in %s", part->syscall);
 	if (part->file)
 		n = add_text(text, n, " %s", part->file);
 	ts_out_thread(waker, part->waker, part->waker_tid);
 	if (*waker && !part->waker_context)
-		n = add_text(text, n, ", for %s", waker);
+		n = add_text(text, n, ", CPU given to %s", waker);
 	else if (*waker)
 		n = add_text(text, n, ", woken by %s", waker);
 	else if (part->waker_context)
@@ -129,18 +129,18 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	else if (!strcmp(cause, "running"))
 		n = add_text(text, n, "running its own code");
 	else if (!strcmp(cause, "host"))
-		n = add_text(text, n, "in its own code, on a CPU or not");
+		n = add_text(text, n, "in its own code, on or off CPU");
 	else if (!strcmp(cause, "dependency"))
 		n = add_text(text, n, "waiting for stream %" PRIu32, part->stream);
 	else if (!strcmp(cause, "device"))
-		n = add_text(text, n, "the device had stream %" PRIu32, part->stream);
+		n = add_text(text, n, "device busy with stream %" PRIu32, part->stream);
 	else if (!strcmp(cause, "block_io"))
-		n = add_text(text, n, "for a disk: %s %s", part->operation,
+		n = add_text(text, n, "waiting for disk: %s %s", part->operation,
 			     part->disk ? part->disk : "?");
 	else if (!strcmp(cause, "reclaim"))
-		n = add_text(text, n, "freeing memory to get some: %s", part->reason);
+		n = add_text(text, n, "reclaiming memory: %s", part->reason);
 	else if (!strcmp(cause, "dispatch"))
-		n = add_text(text, n, "on its way to the device");
+		n = add_text(text, n, "on the way to the device");
 	else
 		n = add_text(text, n, "%s", cause);
 	if (part->has_event)
@@ -150,7 +150,7 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	if (in_call)
 		n = add_text(text, n, ", in %s", part->call);
 	if (part->runnable_ns && part->waker_context)
-		add_text(text, n, " (then %s without a CPU)",
+		add_text(text, n, " (then %s waiting for a CPU)",
 			 ts_out_duration(figure, part->runnable_ns));
 	if (part->queued_ns)
 		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
@@ -181,26 +181,28 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 			bool is_io = !strcmp(part->waker_did[0]->cause, "block_io");
 
 			if (is_io)
-				printf("%*sof that it waited\n", (int)indent + 12, "");
+				printf("%*sduring that time it was\n", (int)indent + 12, "");
 			else
-				printf("%*sof that %s/%" PRIu32 " was\n", (int)indent + 12, "",
-				       part->waker ? part->waker : "?", part->waker_tid);
+				printf("%*sduring that time, %s/%" PRIu32 " was\n",
+				       (int)indent + 12, "", part->waker ? part->waker : "?",
+				       part->waker_tid);
 			print_parts(asked, part->waker_did, part->n_waker_did, part->ns,
 				    is_io ? part->tid : part->waker_tid, indent + 8);
 		}
 	}
 	if (n > MAX_PARTS && !asked->all) {
-		char figure[TS_OUT_FIGURE_BYTES];
+		char figure[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 
-		printf("%*s%10s          in %zu more: --all lists them\n", (int)indent, "",
-		       ts_out_duration(figure, more_ns), n - MAX_PARTS);
+		printf("%*s%10s          in %s: --all lists all\n", (int)indent, "",
+		       ts_out_duration(figure, more_ns),
+		       ts_out_counted(counted, n - MAX_PARTS, "more cause"));
 	}
 }
 
 static void print_streams(const Ts__Rpc__GapsReport *report)
 {
 	static const char *const cells[] = {"SESSION", "DEVICE", "STREAM", "OPERATIONS", "SPAN",
-					    "BUSY",    "GAPS",	 "IN ALL", "MOSTLY"};
+					    "BUSY",    "GAPS",	 "TOTAL",  "MAIN CAUSE"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -274,19 +276,19 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_streams(report);
 	ts_neighbours_print(source->reader, report);
 	if (report->n_parts) {
-		printf("\n%sAll together%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		printf("\n%sCauses of all gaps%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
 		print_parts(asked, report->parts, report->n_parts,
 			    report->gaps_ns - report->not_looked_at_ns, 0, 2);
 	}
 	if (report->n_longest)
-		printf("\n%sThe longest%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
+		printf("\n%sLongest gaps%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN), report->n_longest, gaps);
 	for (size_t i = 0; i < report->n_longest; i++)
 		print_gap(asked, origin_ns, report->longest[i]);
 	if (report->not_looked_at)
-		printf("\n%" PRIu64 " gaps, the shortest, were not looked at: there are too many. "
-		       "--least leaves shorter ones out.\n",
+		printf("\n%" PRIu64 " gaps, the shortest, were not analysed: there are too many. "
+		       "--least ignores shorter gaps.\n",
 		       report->not_looked_at);
 	if (report->doubts)
 		putchar('\n');
@@ -338,24 +340,24 @@ static int print_gaps(const struct asked *asked, struct ts_source *source)
 
 static const struct ts_option command_options[] = {
 	{"least", TS_OPTION_LONG, TS_OPTION_TIME(struct asked, least_ns), .max = UINT64_MAX,
-	 .metavar = "TIME", .expects = "it is nanoseconds, or a time with a unit, like 50us",
-	 .help = "shorter gaps do not count; 10us unless told"},
+	 .metavar = "TIME", .expects = "expected nanoseconds, or a time with a unit, like 50us",
+	 .help = "ignore gaps shorter than TIME (default: 10us)"},
 	{"op", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, op_id), .min = 1, .max = UINT64_MAX,
-	 .metavar = "N", .expects = "it is the number of an operation, as `tsctl view` has it",
-	 .help = "the gap before one operation alone, however short: its op_id"},
+	 .metavar = "N", .expects = "expected an operation's number, as in `tsctl view`",
+	 .help = "print only the gap before operation N (op_id), of any length"},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "gaps that are listed, the longest first; 10 unless told"},
+	 .expects = "expected a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N gaps, the longest first (default: 10)"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
-	 .help = "all causes, where else the first 12 are listed"},
+	 .help = "list all causes (default: the first 12)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
-	 .help = "with the host stack of each call"},
+	 .help = "print the host stack of each call"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, session), .metavar = "N",
-	 .help = "a session of the daemon, by number or pid"},
+	 .help = "read a session of the daemon: its number or pid"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
-	 .help = "one JSON object"},
+	 .help = "print one JSON object"},
 	{0},
 };
 
@@ -376,16 +378,16 @@ static int run_gaps(int argc, char **argv)
 
 const struct ts_command ts_command_gaps = {
 	.name = "gaps",
-	.summary = "tell why streams of the GPU stood still: who was late, and why",
+	.summary = "find the causes of gaps between operations of a stream",
 	.text = "usage: tsctl gaps [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Tells why a stream stood still between two operations. Each nanosecond has one\n"
-		"cause. Before the second one was called for: what its thread did, that is off\n"
-		"its CPU (why, and who woke it), in page faults, in system calls, in calls of the\n"
-		"vendor's, or running, and which function. From then on: what another stream did\n"
-		"that it had to wait for, a taken engine (inferred), its own call, its way to the\n"
-		"device. What the thread was woken by is followed as far as was recorded. All\n"
-		"that needs a trace recorded with --kernel-events. A cause begins with its\n"
+		"Print the causes of each gap between two operations of a stream. Each nanosecond\n"
+		"has one cause. Before the call of the second operation, the cause is in the\n"
+		"calling thread: off CPU (reason, waker), page fault, system call, vendor call,\n"
+		"or running (function). From the call on, the cause is a dependency on another\n"
+		"stream, a busy engine (inferred), the call itself, or the way to the device. For\n"
+		"a waker, its own activity is listed below, as far as it was recorded. Causes in\n"
+		"threads require `tsctl record --kernel-events`. A cause begins with its\n"
 		"thread, NAME/TID, unless the line above names that thread.\n"
 		"\n",
 	.example = "gaps --least 100us run.sbt",

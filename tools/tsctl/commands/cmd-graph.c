@@ -108,7 +108,7 @@ static int put_list(void *data, const struct ts_about *about, const ProtobufCMes
 	}
 	if (!printer->r)
 		return TS_EXIT_OK;
-	ts_complain("cannot print it as JSON: %s", strerror(-printer->r));
+	ts_complain("cannot print the graph as JSON: %s", strerror(-printer->r));
 	return TS_EXIT_BAD;
 }
 
@@ -139,7 +139,8 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	if (ts_outfile_finish(out))
 		return TS_EXIT_BAD;
 	if (!printer.n_nodes)
-		ts_complain("no call and no operation of a GPU there; `tsctl info` tells what is");
+		ts_complain("no call and no GPU operation; `tsctl info` lists the rows of the "
+			    "trace");
 	return status;
 }
 
@@ -274,7 +275,7 @@ static void print_parts(struct drawing *drawing)
 	}
 	if (graph->n_unsure)
 		fprintf(drawing->file,
-			"%s waited for more than is known: a step may belong to another one.\n",
+			"%s had unknown dependencies: a step may belong to another operation.\n",
 			ts_out_counted(count, graph->n_unsure, "operation"));
 	if (graph->is_modelled)
 		ts_text_model_clock(drawing->file);
@@ -345,7 +346,7 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 	}
 	if (!asked->to.is_given || options->to_ns >= options->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -378,10 +379,9 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 		r = ts_graph_read(source->reader, &options, &graph);
 	ts_source_unwatch(source);
 	if (r == TS_E_GRAPH_NODES) {
-		ts_complain(
-			"%s holds more than %zu calls and operations there; take a part of it with "
-			"--from and --to",
-			source->path, TS_GRAPH_MAX_NODES);
+		ts_complain("%s has more than %zu calls and operations; select a window with "
+			    "--from and --to",
+			    source->path, TS_GRAPH_MAX_NODES);
 		return TS_EXIT_BAD;
 	}
 	if (!r) {
@@ -395,9 +395,9 @@ static int run(const struct asked *asked, struct ts_source *source, struct ts_ou
 	}
 	status = ts_outfile_finish(out);
 	if (!graph->n_nodes)
-		ts_complain(
-			"%s: no call and no operation of a GPU there; `tsctl info` tells what is",
-			source->path);
+		ts_complain("%s: no call and no GPU operation; `tsctl info` lists the rows of "
+			    "the trace",
+			    source->path);
 	if (status || !graph->is_damaged)
 		return status;
 	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
@@ -414,28 +414,30 @@ static int set_json(void *to, const struct ts_option *option, const char *text)
 
 static const struct ts_option command_options[] = {
 	{"critical-path", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, path),
-	 .help = "the chain that led to the latest end, and what its time\n"
-		 "went to: kernels, copies, launch latency, host, waiting"},
+	 .help = "print the chain that led to the latest end, and its time\n"
+		 "in kernels, copies, launch latency, host and waits"},
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format), .words = format_names,
-	 .metavar = "FORMAT", .expects = "it is `dot` or `json`, or `text` with --critical-path",
-	 .help = "dot (default; for Graphviz) or json: an object a line,\n"
-		 "nodes with their slack, edges, the critical path and its\n"
-		 "sums; text (default with --critical-path; requires it)"},
+	 .metavar = "FORMAT", .expects = "expected `dot` or `json`, or `text` with --critical-path",
+	 .help = "write dot (for Graphviz; default), json (one object a\n"
+		 "line: nodes with slack, edges, the critical path and its\n"
+		 "sums) or text (requires --critical-path; its default)"},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "longest steps that are listed as text (default: 20)"},
+	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N of the longest steps as text (default: 20)"},
 	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
 	 .help = "write to FILE (default: standard output)"},
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
 	 .joint = ", ", .rank = 1},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
-	 .help = "\nread this part, as with `tsctl view`", .rank = 1},
+	 .help = "\n"
+		 "read this window, as with `tsctl view`",
+	 .rank = 1},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid", .rank = 1},
 	{"json", 'j', TS_OPTION_PARSED_FLAG(set_json), .is_letter_unmentioned = true,
-	 .help = "the same as --format json"},
+	 .help = "write JSON, as --format json does"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
-	 .help = "have the daemon answer; requires --json"},
+	 .help = "have the daemon answer (requires --json)"},
 	{0},
 };
 
@@ -453,12 +455,12 @@ static int run_graph(int argc, char **argv)
 	if (asked.format == FORMAT_UNSET)
 		asked.format = asked.path ? FORMAT_TEXT : FORMAT_DOT;
 	if (asked.format == FORMAT_TEXT && !asked.path) {
-		ts_complain("--format text is of --critical-path; a graph is `dot` or `json`");
+		ts_complain("--format text requires --critical-path; a graph is `dot` or `json`");
 		return TS_EXIT_BAD;
 	}
 	asked.asking.file = operands.words[0];
 	if (asked.asking.served && asked.format != FORMAT_JSON) {
-		ts_complain("--served is of --format json: the daemon draws nothing");
+		ts_complain("--served requires --format json");
 		return TS_EXIT_BAD;
 	}
 	if (asked.format == FORMAT_JSON)
@@ -472,12 +474,12 @@ static int run_graph(int argc, char **argv)
 
 const struct ts_command ts_command_graph = {
 	.name = "graph",
-	.summary = "print the critical path, or the graph of what waited for what",
+	.summary = "print the critical path, or write the graph of dependencies",
 	.text = "usage: tsctl graph [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Writes the graph of what waited for what: operations of GPUs in their streams,\n"
-		"by events, behind their launches; calls in their threads, and what they waited\n"
-		"for.\n"
+		"Write the graph of dependencies. An operation depends on its launch, on earlier\n"
+		"operations of its stream, and on events. A call depends on earlier calls of its\n"
+		"thread, and on the operations that it waited for.\n"
 		"\n",
 	.example = "graph --critical-path run.sbt",
 	.help_column = 23,

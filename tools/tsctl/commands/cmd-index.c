@@ -18,13 +18,13 @@
 static int complain(const char *path, int r, const struct ts_sbt_error *error)
 {
 	if (r == -EBUSY)
-		ts_complain("%s is still being written: checkpoints are made when it is done",
-			    path);
+		ts_complain("%s is still being written; index it when it is finished", path);
 	else if (r == -EFBIG || r == TS_E_LIVE || r == TS_SBT_E_LIMIT)
-		ts_complain("%s has too much under way at a time for checkpoints; it is as it was",
+		ts_complain("%s has too many operations in progress at once for checkpoints; the "
+			    "file is unchanged",
 			    path);
 	else if (r == -ENOSPC || r == -EDQUOT)
-		ts_complain("cannot write to %s: %s; it is as it was", path, strerror(-r));
+		ts_complain("cannot write to %s: %s; the file is unchanged", path, strerror(-r));
 	else
 		ts_source_complain(path, r, error);
 	return TS_EXIT_BAD;
@@ -107,8 +107,8 @@ struct asked {
 
 static const struct ts_option command_options[] = {
 	{"every", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, every), .min = 1,
-	 .max = UINT32_MAX, .metavar = "N", .expects = "it is a number of rows, like 8192",
-	 .help = "store one for every N rows (default: about 8192)"},
+	 .max = UINT32_MAX, .metavar = "N", .expects = "expected a number of rows, like 8192",
+	 .help = "store one checkpoint for N rows (default: about 8192)"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
 	{0},
@@ -137,14 +137,14 @@ const struct ts_command ts_command_index = {
 	.is_minor = true,
 	.text = "usage: tsctl index [OPTION ...] FILE\n"
 		"\n"
-		"Reads all of FILE once and stores in it, behind what was recorded, what was\n"
-		"under way at many instants. `tsctl state` then starts from the nearest one\n"
-		"instead of the trace's start, and takes a few milliseconds, however long the\n"
-		"trace. Nothing else changes for readers. Worth it for millions of operations;\n"
-		"takes about a minute for a hundred million.\n"
+		"Read all of FILE and append checkpoints to it. A checkpoint has the state at an\n"
+		"instant. `tsctl state` then starts from the nearest checkpoint instead of the\n"
+		"trace's start, and takes a few milliseconds in a trace of any length. Other\n"
+		"readers see no change. Use checkpoints in traces of millions of operations. A\n"
+		"hundred million operations take about a minute.\n"
 		"\n"
 		"If the recording has several files, FILE is the newest. It gets the checkpoints\n"
-		"of all, which are valid as long as no file is deleted.\n"
+		"of all files. They are valid until a file is deleted.\n"
 		"\n",
 	.example = "index run.sbt && tsctl state --at 12.5s run.sbt",
 	.help_column = 17,

@@ -61,13 +61,11 @@ static void print_file(const Ts__Rpc__TraceInfo *info)
 	if (info->has_start_realtime_ns && localtime_r(&seconds, &tm))
 		strftime(started, sizeof(started), ", begun %F %T %z", &tm);
 	printf("duration %s%s%s", ts_out_duration(duration, info->duration_ns),
-	       info->at_no_time ? " (uncertain: a row has a time that no clock can have counted to)"
-				: "",
-	       started);
+	       info->at_no_time ? " (uncertain: a row has an impossible time)" : "", started);
 	if (info->has_clock_error_ns)
-		printf(", host clock true to %s", ts_out_duration(error, info->clock_error_ns));
+		printf(", host clock error <= %s", ts_out_duration(error, info->clock_error_ns));
 	if (info->clocks && info->clocks->has_between_sessions_ns)
-		printf(", processes to each other to %s",
+		printf(", between processes <= %s",
 		       ts_out_duration(error, info->clocks->between_sessions_ns));
 	putchar('\n');
 }
@@ -84,9 +82,9 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 		{TS_METADATA_CUT_FROM, "cut from"},
 		{TS_METADATA_KERNEL, "kernel"},
 		{TS_METADATA_CUT_SHORT, "cut short:"},
-		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are not there:"},
+		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are missing:"},
 		{TS_METADATA_SAMPLES_MISSING, "missing:"},
-		{TS_METADATA_QUANTUM, "ns that host times are multiples of:"},
+		{TS_METADATA_QUANTUM, "quantum of host times, ns:"},
 	};
 	const size_t columns = wide ? 0 : ts_term_width(stdout);
 	const size_t width = columns && columns < 40 ? 40 : columns;
@@ -406,8 +404,8 @@ static void print_samples(const Ts__Rpc__SampleInfo *samples)
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
 	if (samples)
-		printf("\n%s sample%s of %" PRIu64 " thread%s, %s on a processor: see `tsctl view "
-		       "--stats`.\n",
+		printf("\n%s sample%s of %" PRIu64
+		       " thread%s, %s on a CPU: see `tsctl view --stats`.\n",
 		       ts_out_count(count, samples->count), samples->count == 1 ? "" : "s",
 		       samples->threads, samples->threads == 1 ? "" : "s",
 		       ts_out_duration(took, samples->ns));
@@ -451,7 +449,7 @@ static void print_lost(const Ts__Rpc__TraceInfo *info, bool wide)
 
 	/* Only a complete file proves that nothing is missing. */
 	if (info->has_damaged_at || !(info->finished || info->live))
-		printf("\nThis file is %s: what lay in the lost part is not counted.\n",
+		printf("\nThis file is %s: rows in the lost part are not counted.\n",
 		       info->has_damaged_at ? "damaged" : "cut off");
 	else if (!info->n_lost)
 		printf("\nNothing was lost%s.\n", info->finished ? "" : " so far");
@@ -611,12 +609,12 @@ static const struct ts_option command_options[] = {
 	{"session", 's', TS_OPTION_SESSION(struct info, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid", .rank = 1},
 	{"mangled", 'm', TS_OPTION_FLAG(struct info, mangled), .is_letter_unmentioned = true,
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, wide),
-	 .help = "list every session; cut no names", .rank = 1},
+	 .help = "list every session; print full names", .rank = 1},
 	{"columns", TS_OPTION_LONG, TS_OPTION_FLAG(struct info, columns),
-	 .help = "print the bytes of each column in the file: those of a\n"
-		 "compressed block are shared out as before compression"},
+	 .help = "print the bytes of each column in the file; a compressed\n"
+		 "block's bytes are divided by the sizes before compression"},
 	{"json", 'j', TS_OPTION_FLAG(struct info, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object: format, sessions, devices, counts,\n"
 		 "duration_ns, lost, bytes, ..."},
@@ -640,13 +638,13 @@ static int run_info(int argc, char **argv)
 
 const struct ts_command ts_command_info = {
 	.name = "info",
-	.summary = "print what a trace holds, what failed, what was lost",
+	.summary = "print the content of a trace, failed calls and losses",
 	.text = "usage: tsctl info [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints a trace on a page: calls that failed, losses, processes, the kernels and\n"
+		"Print a trace on one page: failed calls, losses, processes, the kernels and\n"
 		"copies that took the longest, devices, rows by type. If the trace holds no GPU\n"
-		"operation, it prints why. A file that is still being written, or was cut off, is\n"
-		"read as far as it is whole. `tsctl verify` checks every byte.\n"
+		"operation, print the reason. A file that is still being written, or was cut off,\n"
+		"is read up to its last whole block. `tsctl verify` checks every byte.\n"
 		"\n",
 	.example = "info run.sbt",
 	.help_column = 19,

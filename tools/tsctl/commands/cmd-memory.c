@@ -138,7 +138,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 			ts_table_addf(table, "%s %" PRIu32, site->kind, site->device);
 		else
 			ts_table_add(table, site->kind);
-		ts_table_add(table, site->frame ? site->frame : "not known");
+		ts_table_add(table, site->frame ? site->frame : "unknown");
 		add_callers(table, site);
 	}
 	ts_table_print(table, stdout, 2, asked->wide);
@@ -161,7 +161,8 @@ static void print_alive(const Ts__Rpc__MemoryAlive *alive, uint64_t origin_ns)
 				      alive->end_ns > origin_ns ? alive->end_ns - origin_ns : 0));
 	else
 		printf(", never freed");
-	printf(": %s ran meanwhile, %s\n", ts_out_counted(count, alive->kernel_count, "kernel"),
+	printf(": %s ran during this time, %s\n",
+	       ts_out_counted(count, alive->kernel_count, "kernel"),
 	       ts_out_duration(figure, alive->kernel_ns));
 	for (size_t i = 0; i < alive->n_kernels; i++) {
 		const Ts__Rpc__MemoryKernel *kernel = alive->kernels[i];
@@ -179,9 +180,9 @@ static void print_kernels(const Ts__Rpc__MemoryReport *report, uint64_t origin_n
 	char figure[TS_OUT_COUNTED_BYTES];
 
 	if (!report->n_alive)
-		puts(": nothing was allocated there.");
+		puts(": no allocation has this address.");
 	else
-		printf(": %s there, one after the other\n",
+		printf(": %s with this address, in order of time\n",
 		       ts_out_counted(figure, report->alive_count, "allocation"));
 	for (size_t i = 0; i < report->n_alive; i++)
 		print_alive(report->alive[i], origin_ns);
@@ -243,21 +244,19 @@ static void print_report(const void *data, const struct ts_about *about,
 	if (!asked->stacks) {
 		print_sites(asked, "At the peak", report->peak_allocations, report->n_peak_sites,
 			    report->peak_sites);
-		print_sites(asked, "Never freed, as far as was recorded",
-			    report->never_freed_allocations, report->n_never_freed_sites,
-			    report->never_freed_sites);
+		print_sites(asked, "Never freed in this trace", report->never_freed_allocations,
+			    report->n_never_freed_sites, report->never_freed_sites);
 	} else {
 		print_holders(asked, "Largest at the peak", report->peak_allocations,
 			      report->n_at_peak, report->at_peak);
-		print_holders(asked, "Never freed, as far as was recorded",
-			      report->never_freed_allocations, report->n_never_freed,
-			      report->never_freed);
+		print_holders(asked, "Never freed in this trace", report->never_freed_allocations,
+			      report->n_never_freed, report->never_freed);
 	}
 	if (report->unknown_frees)
 		printf("\n%s of memory whose allocation is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->lost_frees)
-		printf("\n%s at an address that was live: the free before is not in the trace.\n",
+		printf("\n%s at a live address: the earlier free is not in the trace.\n",
 		       ts_out_counted(counted, report->lost_frees, "allocation"));
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
@@ -293,17 +292,18 @@ static int parse_address(void *to, const struct ts_option *option, const char *t
 
 static const struct ts_option command_options[] = {
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
-	 .expects = "it is a number of allocations, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "allocations that are listed (default: 10)"},
+	 .expects = "expected a number of allocations, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .help = "list at most N allocations (default: 10)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
 	 .help = "list allocations one by one, with the stack of each call"},
-	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "print full names"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"kernels", TS_OPTION_LONG, TS_OPTION_PARSED(parse_address), .metavar = "ADDRESS",
-	 .expects = "it is an address, as 0x7f0000000000",
-	 .help = "instead: the kernels that ran while the memory at\n"
-		 "ADDRESS was allocated, by name; they need not have used it",
+	 .expects = "expected an address, like 0x7f0000000000",
+	 .help = "\n"
+		 "print instead the kernels, by name, that ran while ADDRESS\n"
+		 "was allocated; a kernel may not have used that memory",
 	 .rank = 1},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
 	 .help = "have the daemon answer"},
@@ -326,14 +326,14 @@ static int run_memory(int argc, char **argv)
 
 const struct ts_command ts_command_memory = {
 	.name = "memory",
-	.summary = "print who held memory at its peak and what was never freed",
+	.summary = "print the allocations at the memory peak and those never freed",
 	.text = "usage: tsctl memory [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints how much memory was live at most, by device, kind, pool and allocating\n"
-		"stream; who held it then, by the code that allocated it; what was never freed.\n"
-		"Calls that failed come first. Memory counts from the call that allocated it to\n"
-		"the call that freed it. Then come copies, sets and frees of memory that had been\n"
-		"freed (kernels' accesses are not recorded), and pools that grew with room left.\n"
+		"Print failed calls, then the peak of live memory by device, kind, pool and\n"
+		"allocating stream. List the allocations at the peak and those never freed, by\n"
+		"the code that allocated them. Memory is live from the call that allocates it to\n"
+		"the call that frees it. Then list copies, sets and frees of freed memory\n"
+		"(accesses of kernels are not recorded), and pools that grew with room left.\n"
 		"\n",
 	.example = "memory --stacks run.sbt",
 	.help_column = 20,

@@ -23,7 +23,7 @@ static void merge_deinit(struct merge *merge)
 
 static const struct ts_option command_options[] = {
 	{"output", 'o', TS_OPTION_FILE(struct merge, output), .metavar = "OUT",
-	 .help = "the new trace; an existing file is refused"},
+	 .help = "write the new trace to OUT; an existing file is refused"},
 	{0},
 };
 
@@ -40,7 +40,7 @@ static int parse(struct merge *merge, int argc, char **argv, struct ts_operands 
 		return -EINVAL;
 	}
 	if (!merge->output) {
-		ts_complain("where to? name the new trace with -o, like -o all.sbt");
+		ts_complain("no output file; name the new trace with -o, like -o all.sbt");
 		return -EINVAL;
 	}
 	return 0;
@@ -76,13 +76,13 @@ static void print_shifts(const struct merge *merge, const struct ts_sbt_copy_rep
 			continue;
 		printf("  ");
 		ts_out_text(stdout, source->name);
-		printf(" is of another machine or boot: its times are shifted by %s s, true to %s and to "
-		       "what the machines' clocks were apart\n",
+		printf(" is of another machine or boot: its times are shifted by %s s (error: "
+		       "%s, plus the difference of the machines' clocks)\n",
 		       ts_out_seconds(shift, source->shift_ns),
 		       ts_out_duration(error, source->shift_error_ns));
 	}
 	if (report->n_repeated)
-		printf("  %s rows were in several files, and are there once\n",
+		printf("  %s rows were in several files and are written once\n",
 		       ts_out_count(count, report->n_repeated));
 }
 
@@ -108,18 +108,18 @@ static int run_merge(int argc, char **argv)
 
 const struct ts_command ts_command_merge = {
 	.name = "merge",
-	.summary = "write several traces as one",
+	.summary = "write several traces to one new trace",
 	.text = "usage: tsctl merge -o OUT FILE FILE ...\n"
 		"\n"
-		"Writes all rows of the FILEs to OUT: of several processes, daemons or machines.\n"
-		"Sessions are numbered in the order of their start. Parts of one session (of\n"
-		"`tsctl cut`, of a daemon that took over) become one session, and a row that\n"
-		"several parts have is there once.\n"
+		"Write all rows of the FILEs, of several processes, daemons or machines, to OUT.\n"
+		"Sessions are numbered in the order of their start. Parts of one session (from\n"
+		"`tsctl cut`, or from a daemon that took over) become one session. A row that\n"
+		"several parts have is written once.\n"
 		"\n"
-		"Files of one machine since one boot share its clock. Times of others are shifted\n"
-		"to the clock of the machine that was up longest, by what both knew of\n"
-		"CLOCK_REALTIME; OUT's metadata (`tsctl info --json OUT`) has the shift and its\n"
-		"error. Exits 0, 1 if a FILE is damaged (OUT has what could be read), or 2.\n"
+		"Files of one machine and boot share a clock. Times of other files are shifted to\n"
+		"the clock of the machine that was up longest, with CLOCK_REALTIME as reference.\n"
+		"The metadata of OUT (`tsctl info --json OUT`) has the shift and its error. Exit\n"
+		"with 0; 1 if a FILE is damaged (OUT has all readable rows); or 2 on errors.\n"
 		"\n",
 	.example = "merge -o job.sbt rank0.sbt rank1.sbt",
 	.help_column = 20,

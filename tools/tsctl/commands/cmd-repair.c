@@ -41,13 +41,13 @@ static int print_report(const char *path, const struct ts_sbt_repair_report *rep
 
 	if (verified->n_findings) {
 		ts_complain("%s is finished, but damaged at byte %" PRIu64
-			    ": %s; repair does not mend that; the rest can be read",
+			    ": %s; `tsctl repair` cannot restore this part; the rest can be read",
 			    path, verified->first.off, verified->first.text);
 		return TS_EXIT_OK;
 	}
 	ts_out_text(stdout, path);
 	if (report->was_finished)
-		printf(": nothing to repair, it was finished\n");
+		printf(": nothing to repair; the file was finished\n");
 	else
 		printf(": finished now; kept %s block%s with %s row%s, cut off %s\n",
 		       ts_out_count(blocks, report->n_blocks), report->n_blocks == 1 ? "" : "s",
@@ -100,7 +100,7 @@ static int run_repair(int argc, char **argv)
 	bytes_before = lseek(fd, 0, SEEK_END);
 	r = ts_sbt_repair(fd, &report, &error);
 	if (r == -EBUSY) {
-		ts_complain("%s is still being written; repair it when its writer is gone", path);
+		ts_complain("%s is still being written; repair it when its writer has ended", path);
 		return TS_EXIT_BAD;
 	}
 	if (r) {
@@ -129,15 +129,15 @@ static int run_repair(int argc, char **argv)
 
 const struct ts_command ts_command_repair = {
 	.name = "repair",
-	.summary = "finish a trace file whose end was cut off",
+	.summary = "finish a trace file that was cut off",
 	.is_minor = true,
 	.text = "usage: tsctl repair [--json] FILE\n"
 		"\n"
-		"Finishes a trace whose writer died or whose end was lost, in place: cuts off\n"
-		"what follows the last whole block and appends an index and an end marker.\n"
-		"Nothing before that is changed. Damage in the middle of a finished file is\n"
-		"reported, not mended; the rest can be read. Exits 0 if FILE is finished and\n"
-		"whole, 1 if finished but damaged, 2 if it is no trace or still being written.\n"
+		"Finish a trace whose writer died or whose end was lost, in place. Cut off the\n"
+		"bytes after the last whole block, and append an index and an end marker. Earlier\n"
+		"bytes stay unchanged. Damage inside a finished file is reported, not repaired;\n"
+		"the other blocks can be read. Exit with 0 if FILE is finished and whole; 1 if it\n"
+		"is finished but damaged; 2 if it is no trace or still being written.\n"
 		"\n",
 	.example = "repair run.sbt && tsctl verify run.sbt",
 	.help_column = 10,

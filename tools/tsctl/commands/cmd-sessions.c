@@ -52,10 +52,10 @@ const struct ts_command ts_command_sessions = {
 	.is_minor = true,
 	.text = "usage: tsctl sessions [--json]\n"
 		"\n"
-		"Lists those of your processes that are being recorded now: by the service, and\n"
-		"by every `tsctl record` of yours; with $TRACESMITH_CONTROL set, by the daemon\n"
-		"that listens there alone. STATE is `paused` if `tsctl stop` stopped it, and\n"
-		"`observed` if nobody preloaded the process: --system sees its calls alone.\n"
+		"List your processes that are being recorded now, by the service and by every\n"
+		"`tsctl record` of yours. If $TRACESMITH_CONTROL is set, ask only the daemon at\n"
+		"that socket. STATE is `paused` after `tsctl stop`. STATE is `observed` if the\n"
+		"process did not preload libtsinject.so: only its calls are recorded (--system).\n"
 		"\n",
 	.example = "sessions",
 	.help_column = 10,

@@ -93,12 +93,12 @@ static void print_sum(const struct switching *switching)
 					     : "started";
 
 	if (!sum->sessions)
-		printf("%s: no process yet, but what begins in %zu recording%s\n", done,
-		       switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
+		printf("%s: no process yet; valid for the next processes of %zu recording%s\n",
+		       done, switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
 	else
-		printf("%s: %u of %u processes; the others were so before\n", done, sum->changed,
+		printf("%s: %u of %u processes; no change in the others\n", done, sum->changed,
 		       sum->sessions);
 }
 
@@ -120,8 +120,8 @@ static int conclude(struct switching *switching)
 	if (!switching->json)
 		r = ts_finish_output(TS_EXIT_OK);
 	if (sum->timed_out) {
-		ts_complain("%u of them did not say that it is done (stopped by a debugger?); it "
-			    "will be when they go on",
+		ts_complain("%u of them did not confirm (stopped by a debugger?); the change "
+			    "takes effect when they continue",
 			    sum->timed_out);
 		return TS_EXIT_FINDING;
 	}
@@ -130,7 +130,7 @@ static int conclude(struct switching *switching)
 
 static int complain_of_start(void *to, const struct ts_option *option, const char *text)
 {
-	ts_complain("--kernel-events is what `tsctl start` takes");
+	ts_complain("--kernel-events is an option of `tsctl start`");
 	return -EINVAL;
 }
 
@@ -138,16 +138,14 @@ static const struct ts_option start_options[] = {
 	{"capture", TS_OPTION_LONG, TS_OPTION_CHOICE(struct switching, capture),
 	 .words = capture_names, .metavar = "replay",
 	 .help = "open a window in processes of `tsctl record --capture\n"
-		 "window`: their next calls are captured for replay, and\n"
-		 "memory as it is then"},
+		 "window`: copy memory, then capture calls for replay"},
 	{"kernel-events", TS_OPTION_LONG, TS_OPTION_TEXT(struct switching, kernel_events),
 	 .metavar = "LIST",
-	 .help = "record these of the daemon's kernel events, from this\n"
-		 "length on: sched:1ms,syscalls"},
+	 .help = "record these kernel events of the daemon, with minimum\n"
+		 "lengths: sched:1ms,syscalls"},
 	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
-	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
-	 .help = "print nothing if all went well"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet), .help = "print nothing on success"},
 	{0},
 };
 
@@ -157,8 +155,7 @@ static const struct ts_option stop_options[] = {
 	 .help = "close the window that `tsctl start --capture replay` opened"},
 	{"json", 'j', TS_OPTION_FLAG(struct switching, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
-	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet),
-	 .help = "print nothing if all went well"},
+	{"quiet", 'q', TS_OPTION_FLAG(struct switching, quiet), .help = "print nothing on success"},
 	{"kernel-events", TS_OPTION_LONG, TS_OPTION_PARSED(complain_of_start), .is_hidden = true},
 	{0},
 };
@@ -175,7 +172,7 @@ static int run(int argc, char **argv, const struct ts_command *command)
 	if (ts_options_parse(command, argc, argv, &switching, &operands))
 		return TS_EXIT_BAD;
 	if (is_of_window(&switching) && switching.kernel_events) {
-		ts_complain("--capture and --kernel-events are set by a command each");
+		ts_complain("--capture and --kernel-events require separate commands");
 		return TS_EXIT_BAD;
 	}
 	r = ts_live_parse_pids(&operands, &switching.pids, &switching.n_pids);
@@ -192,7 +189,7 @@ static int run(int argc, char **argv, const struct ts_command *command)
 	for (size_t i = 0; i < switching.n_pids; i++)
 		if (!ask_all(&switching, live, switching.pids[i]) && !switching.failed) {
 			ts_complain("process %u is not being recorded; `tsctl sessions` lists "
-				    "those that are",
+				    "the recorded processes",
 				    switching.pids[i]);
 			switching.failed = true;
 		}
@@ -212,13 +209,13 @@ static int run_stop(int argc, char **argv)
 
 const struct ts_command ts_command_start = {
 	.name = "start",
-	.summary = "start recording in running processes that are stopped",
+	.summary = "start recording in processes where it is stopped",
 	.text = "usage: tsctl start [OPTION ...] [PID ...]\n"
 		"\n"
-		"Starts recording in processes that `tsctl stop`, `tsctl record --start-later` or\n"
-		"TRACESMITH_START_LATER=1 stopped: in those named, or in all of yours that\n"
-		"`tsctl sessions` lists, and in those that the recordings will get. Returns when\n"
-		"it is done.\n"
+		"Start recording in processes where `tsctl stop`, `tsctl record --start-later` or\n"
+		"TRACESMITH_START_LATER=1 stopped it. Without a PID: start it in all your\n"
+		"processes that `tsctl sessions` lists, and in later processes of their\n"
+		"recordings. Return when recording has started.\n"
 		"\n",
 	.example = "start 4711",
 	.help_column = 24,
@@ -230,13 +227,14 @@ const struct ts_command ts_command_start = {
 
 const struct ts_command ts_command_stop = {
 	.name = "stop",
-	.summary = "stop recording in running processes, which run on",
+	.summary = "stop recording in processes; the processes continue",
 	.text = "usage: tsctl stop [OPTION ...] [PID ...]\n"
 		"\n"
-		"Stops recording in the processes named, or in all of yours that `tsctl sessions`\n"
-		"lists. They run on at nearly their own speed and stay sessions of their trace;\n"
-		"`tsctl start` starts it again. What they do meanwhile counts as no loss; the\n"
-		"trace has the time from stop to start. Returns when what was recorded is stored.\n"
+		"Stop recording in the processes PID; without a PID, in all your processes that\n"
+		"`tsctl sessions` lists. They continue at nearly full speed and stay sessions of\n"
+		"their trace. `tsctl start` starts recording again. The work in between does not\n"
+		"count as lost. The trace has the time from stop to start. Return when the rows\n"
+		"before the stop are stored.\n"
 		"\n",
 	.example = "stop",
 	.help_column = 20,

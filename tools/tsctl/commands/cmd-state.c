@@ -105,7 +105,7 @@ static void add_name(struct ts_table *table, const Ts__Rpc__StateOperation *op)
 static void print_ops(const struct asked *asked, const Ts__Rpc__StateReport *report)
 {
 	static const char *const cells[] = {"STATE",  "FOR",	"OP",	     "SESSION",
-					    "STREAM", "THREAD", "WAITS FOR", "WHAT"};
+					    "STREAM", "THREAD", "WAITS FOR", "NAME"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
 
@@ -147,7 +147,7 @@ static void print_stack(const Ts__Rpc__StateOperation *op)
 
 static void print_threads(const struct asked *asked, const Ts__Rpc__StateReport *report)
 {
-	static const char *const cells[] = {"THREAD",	  "FOR",       "STILL",
+	static const char *const cells[] = {"THREAD",	  "FOR",       "LEFT",
 					    "BLOCKED IN", "WAITS FOR", "CALL"};
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -234,7 +234,7 @@ static void print_allocations(const struct asked *asked, const Ts__Rpc__StateRep
 	print_more(asked, report->n_allocations);
 }
 
-/* The instant lies between two operations. */
+/* Prints an operation next to an instant at which no GPU works. */
 static void print_near(const char *what, const Ts__Rpc__StateNear *near, uint64_t at_ns)
 {
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -264,7 +264,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
 	printf("%s at %s s", ts_term_style(stdout, TS_STYLE_PLAIN), ts_out_seconds(figure, ns));
-	printf(": %s under way, %s allocated\n",
+	printf(": %s in progress, %s allocated\n",
 	       ts_out_counted(counted, report->n_operations, "operation"),
 	       ts_out_bytes(figure, report->allocated_bytes));
 	print_near("last ended", report->before, report->at_ns);
@@ -281,8 +281,8 @@ static void print_report(const void *data, const struct ts_about *about,
 		printf("\n%s of memory whose allocation is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->incomplete)
-		printf("\nThe trace ends before all that was called for was over: of such operations it "
-		       "is not known what they waited for.\n");
+		printf("\nThe trace ends before all operations ended: the dependencies of "
+		       "unfinished ones are unknown.\n");
 }
 
 static int ask(struct asked *asked)
@@ -304,14 +304,14 @@ static int ask(struct asked *asked)
 
 static const struct ts_option command_options[] = {
 	{"at", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, at), .metavar = "TIME",
-	 .help = "the instant"},
+	 .help = "print the state at this time"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, stacks),
 	 .help = "print the host stack of each operation's call"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
-	 .help = "list all of a kind (default: the first 20)"},
+	 .help = "list all rows of each table (default: the first 20)"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
-	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "cut no names"},
+	 .help = "print mangled kernel names"},
+	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide), .help = "print full names"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
@@ -331,7 +331,8 @@ static int run_state(int argc, char **argv)
 	if (ts_one_trace(&operands, asked.asking.session, "state", " --at 1.5s"))
 		return TS_EXIT_BAD;
 	if (!asked.at.is_given) {
-		ts_complain("at what time? `--at 1.5s`; `tsctl info` tells how long a trace lasts");
+		ts_complain("no time; give it with --at, like --at 1.5s; `tsctl info` prints a "
+			    "trace's duration");
 		return TS_EXIT_BAD;
 	}
 	asked.asking.file = operands.words[0];
@@ -340,18 +341,20 @@ static int run_state(int argc, char **argv)
 
 const struct ts_command ts_command_state = {
 	.name = "state",
-	.summary = "print what the GPU was doing at an instant",
+	.summary = "print the state of GPUs, streams and threads at an instant",
 	.text = "usage: tsctl state --at TIME [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Prints what was under way at TIME: operations of each device, what they waited\n"
-		"for, threads in a call, events that were not reached, live memory. If nothing\n"
-		"ran, it prints the operation before and the one after. TIME counts from the\n"
-		"trace's start: 1500 (ns) or with a unit, 12.5ms; @TIME is CLOCK_MONOTONIC's.\n"
+		"Print the state at TIME: operations of each device and their dependencies,\n"
+		"threads in a call, events that were not reached, live memory. If nothing ran,\n"
+		"print the operations before and after TIME. TIME counts from the trace's start:\n"
+		"1500 (ns) or with a unit, 12.5ms. @TIME is a time of CLOCK_MONOTONIC.\n"
 		"\n"
-		"An operation is running; waiting (first in its stream, held back by an event,\n"
-		"the legacy default stream or a taken engine); queued (behind others in its\n"
-		"stream); or dispatch_pending (nothing known holds it back). `unsure` says why if\n"
-		"the trace cannot tell for certain: so of each taken engine.\n"
+		"An operation is `running` or in one of these states:\n"
+		"  waiting           first in its stream, held back by an event, the legacy\n"
+		"                    default stream or a busy engine\n"
+		"  queued            behind other operations of its stream\n"
+		"  dispatch_pending  no known dependency holds it back\n"
+		"`unsure` gives the reason for an uncertain state; a busy engine is always one.\n"
 		"\n",
 	.example = "state --at 12.5ms run.sbt",
 	.help_column = 20,

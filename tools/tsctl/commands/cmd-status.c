@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 
-/* A missing daemon is an answer and not a failure. */
+/* Fills in the status if there is no daemon: this is an answer and not a failure. */
 static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
 {
-	const char *why = r == -ENOENT	       ? "no daemon has made it"
-			  : r == -ECONNREFUSED ? "its daemon is gone"
+	const char *why = r == -ENOENT	       ? "no such socket"
+			  : r == -ECONNREFUSED ? "its daemon has ended"
 					       : strerror(-r);
 
 	snprintf(text, n_text, "%s: %s", ts_client_default_path(), why);
@@ -53,7 +53,7 @@ static void print_capabilities(const Ts__Rpc__Status *status)
 		if (capability->present)
 			continue;
 		if (!any)
-			puts("capabilities that it lacks:");
+			puts("missing capabilities:");
 		fputs("  ", stdout);
 		ts_out_text(stdout, capability->name ? capability->name : "?");
 		fputs(": ", stdout);
@@ -70,7 +70,9 @@ static int print_status(const Ts__Rpc__Status *status)
 	if (!status->running) {
 		printf("tracesmithd: not running (");
 		ts_out_text(stdout, status->error ? status->error : "");
-		puts(")\nTraces need none: `tsctl record` and a preloaded libtsinject.so start their own.");
+		puts(")\n"
+		     "Recording works without it: `tsctl record` and a preloaded libtsinject.so start a\n"
+		     "daemon of their own.");
 		return ts_finish_output(TS_EXIT_OK);
 	}
 	fputs("tracesmithd: running, version ", stdout);
@@ -87,12 +89,12 @@ static int print_status(const Ts__Rpc__Status *status)
 	       ts_out_count((char[TS_OUT_FIGURE_BYTES]){0}, status->sessions_refused));
 	if (status->has_system)
 		print_line("other processes:",
-			   status->system ? "their calls, seen from outside" : "not seen");
+			   status->system ? "calls recorded from outside" : "not recorded");
 	if (status->system_missing)
 		print_line("  missing:", status->system_missing);
 	if (status->kernel_events)
-		print_line("kernel:",
-			   *status->kernel_events ? status->kernel_events : "no events can be had");
+		print_line("kernel:", *status->kernel_events ? status->kernel_events
+							     : "no kernel events available");
 	if (status->kernel_events_missing)
 		print_line("  missing:", status->kernel_events_missing);
 	print_capabilities(status);
@@ -158,13 +160,14 @@ static int run_status(int argc, char **argv)
 
 const struct ts_command ts_command_status = {
 	.name = "status",
-	.summary = "print whether a daemon runs and what it records",
+	.summary = "print the daemon's state, sessions and missing capabilities",
 	.is_minor = true,
 	.text = "usage: tsctl status [--json]\n"
 		"\n"
-		"Asks the daemon at $TRACESMITH_CONTROL, else /run/tracesmith/control.sock, how\n"
-		"it is, which of your sessions it records, and which Linux capabilities a service\n"
-		"lacks, with what each costs. If no daemon runs, it prints that, and exits 0.\n"
+		"Ask the daemon at $TRACESMITH_CONTROL (default: /run/tracesmith/control.sock)\n"
+		"for its state, for your sessions that it records, and for the Linux capabilities\n"
+		"that a service lacks, with the effect of each. If no daemon runs, print that and\n"
+		"exit with 0.\n"
 		"\n",
 	.example = "status",
 	.help_column = 10,

@@ -114,14 +114,14 @@ static Ts__Rpc__SymbolizeReport *run_daemon(const struct symbolize *symbolize, i
 	pid_t pid;
 
 	if (!ts_places_has_proc()) {
-		ts_complain("looking for names needs /proc, which is not mounted here: `mount -t "
+		ts_complain("looking up names needs /proc, which is not mounted here: `mount -t "
 			    "proc proc /proc`");
 		return NULL;
 	}
 	if (ts_path_daemon(program)) {
-		ts_complain(
-			"tracesmithd, which finds the names, is not at %s; install it, or set " TS_DAEMON_ENVIRONMENT,
-			program);
+		ts_complain("tracesmithd, which looks up the names, is not at %s; install it, or "
+			    "set " TS_DAEMON_ENVIRONMENT,
+			    program);
 		return NULL;
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0) {
@@ -137,8 +137,8 @@ static Ts__Rpc__SymbolizeReport *run_daemon(const struct symbolize *symbolize, i
 		while (waitpid(pid, &r, 0) < 0 && errno == EINTR)
 			;
 		if (!report)
-			ts_complain("%s ended without a word; %s is as it was, or `tsctl repair` "
-				    "mends it",
+			ts_complain("%s ended without a report; %s is unchanged, or `tsctl "
+				    "repair` finishes it",
 				    program, symbolize->path);
 	} else {
 		ts_complain("could not run %s: %s", program, strerror(-r));
@@ -166,9 +166,9 @@ static int print_report(const struct symbolize *symbolize, Ts__Rpc__SymbolizeRep
 	if (symbolize->json)
 		return ts_json_print(&report->base);
 	if (!report->frames) {
-		printf("there are no stacks in this trace\n");
+		printf("this trace has no stacks\n");
 	} else if (!report->n_images && report->kept) {
-		printf("all names were there already\n");
+		printf("all addresses already have names\n");
 	} else {
 		printf("%s of %s addresses have names\n", ts_out_count(named, report->named),
 		       ts_out_count(addresses, report->addresses));
@@ -180,9 +180,9 @@ static int print_report(const struct symbolize *symbolize, Ts__Rpc__SymbolizeRep
 
 static const struct ts_option command_options[] = {
 	{"again", TS_OPTION_LONG, TS_OPTION_FLAG(struct symbolize, again),
-	 .help = "look up what was resolved before, too"},
+	 .help = "look up addresses that already have names, too"},
 	{"worker", TS_OPTION_LONG, TS_OPTION_FILE(struct symbolize, worker), .metavar = "PATH",
-	 .help = "run this program to read the files (default: the installed)"},
+	 .help = "read the files with this program (default: the installed)"},
 	{"json", 'j', TS_OPTION_FLAG(struct symbolize, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
 	{0},
@@ -214,9 +214,8 @@ static int run_symbolize(int argc, char **argv)
 		error.off = report->error_at;
 		snprintf(error.text, sizeof(error.text), "%s", report->error);
 		if (report->error_code == -EBUSY)
-			ts_complain(
-				"%s is still being written: its stacks get names when it is done",
-				symbolize.path);
+			ts_complain("%s is still being written; symbolize it when it is finished",
+				    symbolize.path);
 		else
 			ts_source_complain(symbolize.path, report->error_code, &error);
 		status = TS_EXIT_BAD;
@@ -233,11 +232,11 @@ const struct ts_command ts_command_symbolize = {
 	.is_minor = true,
 	.text = "usage: tsctl symbolize [OPTION ...] FILE\n"
 		"\n"
-		"Looks up functions, files and lines of all stacks in FILE and stores them there,\n"
-		"for `tsctl view --stacks`. `tsctl record` does it when it ends. Files are found\n"
-		"by path and build id, debug files beside them, in /usr/lib/debug and among those\n"
-		"that debuginfod fetched before; with TRACESMITH_DEBUGINFOD=1 debuginfod is asked\n"
-		"for what is missing, for the next time.\n"
+		"Look up functions, files and lines of all stacks in FILE and store them in FILE,\n"
+		"for `tsctl view --stacks`. `tsctl record` does this when it ends. Binaries are\n"
+		"found by path and build id; debug files beside them, in /usr/lib/debug and in\n"
+		"the cache of debuginfod. If TRACESMITH_DEBUGINFOD=1 is set, missing files are\n"
+		"requested from debuginfod for the next run.\n"
 		"\n",
 	.example = "symbolize run.sbt && tsctl view --stacks run.sbt",
 	.help_column = 21,

@@ -137,7 +137,7 @@ static void print_device(const struct asked *asked, const Ts__Rpc__TimelineRepor
 	if (device->has_device)
 		printf("GPU %" PRIu32, device->device);
 	else
-		printf("GPU, unknown which");
+		printf("unknown GPU");
 	if (device->name) {
 		fputs(": ", stdout);
 		ts_out_text(stdout, device->name);
@@ -182,7 +182,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_text(stdout, about->path);
 	fputs(ts_term_style(stdout, TS_STYLE_PLAIN), stdout);
 	if (!report->n_devices) {
-		puts(": no operation of a GPU in that time.");
+		puts(": no GPU operation in this window.");
 		return;
 	}
 	printf(": %s s to %s s, a column is %s\n",
@@ -197,9 +197,9 @@ static void print_report(const void *data, const struct ts_about *about,
 	else
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
-	puts("Idle: host, nothing was launched; call, it was being launched; dispatch, on its\n"
-	     "      way; dependency, waiting for another; end, nothing was launched any more.\n"
-	     "      `tsctl gaps` names the causes.");
+	puts("Idle: host (before the launch), call (in the launch), dispatch (on the way to\n"
+	     "      the device), dependency (waiting for an operation), end (no more launch).\n"
+	     "      `tsctl gaps` lists the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }
@@ -257,14 +257,15 @@ static const struct ts_option command_options[] = {
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
-	 .help = "\ndraw this part, as with `tsctl view` (default: from the\n"
+	 .help = "\n"
+		 "draw this window, as with `tsctl view` (default: from the\n"
 		 "first operation to the end of the last)"},
 	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = 1, .max = MAX_WIDTH,
 	 .metavar = "N",
-	 .expects = "it is a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
-	 .help = "columns of a line (default: the terminal's)"},
+	 .expects = "expected a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
+	 .help = "draw N columns (default: the terminal's width)"},
 	{"ascii", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, ascii),
-	 .help = "draw with letters (default: blocks if the locale is UTF-8)"},
+	 .help = "draw in ASCII (default: blocks if the locale is UTF-8)"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
@@ -289,13 +290,13 @@ static int run_timeline(int argc, char **argv)
 
 const struct ts_command ts_command_timeline = {
 	.name = "timeline",
-	.summary = "draw what streams did over time, and how busy the GPU was",
+	.summary = "draw the work of streams and the load of GPUs over time",
 	.text = "usage: tsctl timeline [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Draws a line for each stream: how much of each column's time it ran kernels or\n"
-		"copies. Below each GPU: how busy it was, how much ran at once, the occupancy\n"
-		"that its kernels can reach (by grid, registers, shared memory and blocks: an\n"
-		"upper bound), and why it was idle.\n"
+		"Draw a line for each stream: a column shows the share of its time in kernels or\n"
+		"copies. Below each GPU, print its busy time, its operations at once, the\n"
+		"occupancy of its kernels, and the causes of idle time. Occupancy is an upper\n"
+		"bound, computed from grid, registers, shared memory and blocks.\n"
 		"\n",
 	.example = "timeline --from 1.2s --to 1.3s run.sbt",
 	.help_column = 21,

@@ -92,15 +92,16 @@ static void print_whole(const char *path, const struct ts_sbt_verify_report *rep
 	putchar('\n');
 }
 
-/* The findings are listed already; stderr gets one line as a summary. */
+/* Prints one line to stderr as a summary, because the findings are already listed. */
 static void print_damage(const char *path, const struct ts_sbt_verify_report *report)
 {
 	if (report->n_findings > MAX_SHOWN)
 		printf("  and %" PRIu64 " more\n", report->n_findings - MAX_SHOWN);
 	ts_complain("%s is damaged from byte %" PRIu64 " of %" PRIu64 " on: %s; %s", path,
 		    report->good_bytes, report->file_bytes, report->first.text,
-		    is_finished(report) ? "repair does not mend that; the rest can be read"
-					: "`tsctl repair` finishes it after its last whole block");
+		    is_finished(report)
+			    ? "`tsctl repair` cannot restore this part; the rest can be read"
+			    : "`tsctl repair` finishes it after its last whole block");
 }
 
 static void print_report(const char *path, const struct ts_sbt_verify_report *report)
@@ -160,11 +161,11 @@ const struct ts_command ts_command_verify = {
 	.summary = "check that a trace file is whole",
 	.text = "usage: tsctl verify [--json] FILE\n"
 		"\n"
-		"Reads all of FILE: checksums, structure, the index, and that every id that a row\n"
-		"refers to is there. Lists what is wrong with the byte at which it begins. A file\n"
-		"that was never finished counts as damaged, unless it is still being written.\n"
-		"Rows are events, as `tsctl info` counts them. Exits 0 if FILE is whole, 1 if it\n"
-		"is damaged, 2 if it is no trace.\n"
+		"Read all of FILE and check its checksums, structure and index, and each id that\n"
+		"a row refers to. List each error with the byte at which it begins. A file that\n"
+		"was never finished counts as damaged, unless it is still being written. Rows are\n"
+		"events, as in `tsctl info`. Exit with 0 if FILE is whole; 1 if it is damaged; 2\n"
+		"if it is no trace.\n"
 		"\n",
 	.example = "verify run.sbt",
 	.help_column = 10,

@@ -47,12 +47,12 @@ static int run_version(int argc, char **argv)
 
 const struct ts_command ts_command_version = {
 	.name = "version",
-	.summary = "print versions: of tsctl, the trace format, the protocols",
+	.summary = "print the versions of tsctl, the trace format and the protocols",
 	.is_minor = true,
 	.text = "usage: tsctl version [--json]\n"
 		"\n"
-		"Prints this build's version, and those of the trace format, of the shared-memory\n"
-		"interface and of the control protocol that it speaks.\n"
+		"Print the versions of this build, of the trace format, of the shared-memory\n"
+		"interface and of the control protocol.\n"
 		"\n",
 	.example = "version --json",
 	.help_column = 10,

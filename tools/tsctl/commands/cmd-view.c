@@ -102,9 +102,9 @@ static int complain_type(const char *name)
 					      schema->name);
 	}
 	if (near)
-		ts_complain("there is no type of row `%s`; did you mean `%s`?", name, near);
+		ts_complain("unknown row type `%s`; did you mean `%s`?", name, near);
 	else
-		ts_complain("there is no type of row `%s`; the types are %s", name, all);
+		ts_complain("unknown row type `%s`; the types are %s", name, all);
 	return -EINVAL;
 }
 
@@ -118,7 +118,8 @@ static int parse_types(void *to, const struct ts_option *option, const char *tex
 		unsigned int type;
 
 		if (!n) {
-			ts_complain("--type %s: a name is missing; like kernel,memcpy", text);
+			ts_complain("--type %s: a type is empty; expected types like kernel,memcpy",
+				    text);
 			return -EINVAL;
 		}
 		snprintf(name, sizeof(name), "%.*s", (int)n, at);
@@ -177,18 +178,18 @@ static int parse_ops(void *to, const struct ts_option *option, const char *text)
 	return ts_ops_parse(text, &filter->first_op, &filter->last_op);
 }
 
-#define ID_EXPECTED "it is a number, as the rows have it"
+#define ID_EXPECTED "expected a number, as in the rows"
 
 static const struct ts_option command_options[] = {
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct view, to), .metavar = "TIME",
-	 .help = "rows that touch this window"},
+	 .help = "list rows that touch this window"},
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .metavar = "T[,T...]",
 	 .word_at = type_at, .is_list = true,
-	 .help = "only these: api, kernel, memcpy, memset, sync, alloc, ..."},
+	 .help = "list only these: api, kernel, memcpy, memset, sync, ..."},
 	{"name", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, name), .metavar = "TEXT",
-	 .help = "with TEXT in the name; with * or ? a pattern of all of it", .rank = 1},
+	 .help = "list names with TEXT; with * or ?, TEXT is a pattern", .rank = 1},
 	{"stream", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_stream),
 	 .metavar = "N", .expects = ID_EXPECTED, .joint = ", ", .rank = 2},
 	{"device", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_device),
@@ -196,29 +197,31 @@ static const struct ts_option command_options[] = {
 	{"thread", TS_OPTION_LONG, TS_OPTION_TEXT(struct view, thread), .metavar = "TID|NAME",
 	 .joint = ", ", .rank = 2},
 	{"ops", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct view, filter, parse_ops),
-	 .metavar = "A[..B]", .help = "only of these", .rank = 1},
+	 .metavar = "A[..B]", .help = "list only these", .rank = 1},
 	{"errors", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, errors),
-	 .help = "only calls that returned an error"},
+	 .help = "list only calls that returned an error"},
 	{"sort", TS_OPTION_LONG, TS_OPTION_CHOICE(struct view, sort), .words = sort_names,
-	 .metavar = "duration", .expects = "rows are sorted by `time` or by `duration`",
-	 .help = "list the longest first (-n, default: 100)", .rank = 2},
+	 .metavar = "duration", .expects = "expected `time` or `duration`",
+	 .help = "list the longest rows first (-n, default: 100)", .rank = 2},
 	{"limit", 'n', TS_OPTION_NUMBER(struct view, limit), .min = 1, .max = UINT64_MAX,
-	 .metavar = "N", .expects = "it is a number of rows, at least 1",
+	 .metavar = "N", .expects = "expected a number of rows, at least 1",
 	 .help = "list at most N rows (with --stats: names in each table)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stacks),
-	 .help = "print the stack that called or launched each", .rank = 1},
+	 .help = "print the host stack of each row", .rank = 1},
 	{"stats", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, stats),
-	 .help = "print sums instead: by kernel, call, copy, range, sample"},
+	 .help = "print sums instead, by kernel, call, copy, range, sample"},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, mangled),
-	 .help = "leave the names of kernels as the compiler made them"},
+	 .help = "print mangled kernel names"},
 	{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, wide),
-	 .help = "print all columns; cut no names", .rank = 2},
+	 .help = "print all columns and full names", .rank = 2},
 	{"session", 's', TS_OPTION_SESSION(struct view, asking.session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct view, asking.served),
-	 .help = "have the daemon answer; requires --json", .rank = 2},
+	 .help = "have the daemon answer (requires --json)", .rank = 2},
 	{"json", 'j', TS_OPTION_FLAG(struct view, json), .is_letter_unmentioned = true,
-	 .help = "JSON lines, of clocks and samples too; one with --stats", .rank = 2},
+	 .help = "print JSON lines, also of clocks and samples; with\n"
+		 "--stats: one JSON object",
+	 .rank = 2},
 	{0},
 };
 
@@ -245,7 +248,7 @@ static int parse(struct view *view, int argc, char **argv)
 	if (ts_one_trace(&operands, view->asking.session, "view", ""))
 		return -EINVAL;
 	if (view->sort == SORT_DURATION && view->stats) {
-		ts_complain("--sort duration is of rows; the sums of --stats are sorted by time");
+		ts_complain("--sort duration cannot be used with --stats: sums are sorted by time");
 		return -EINVAL;
 	}
 	if (view->sort == SORT_DURATION && view->limit > TS_ROW_LONGEST_MAX) {
@@ -253,7 +256,7 @@ static int parse(struct view *view, int argc, char **argv)
 		return -EINVAL;
 	}
 	if (view->asking.served && !view->json) {
-		ts_complain("--served is of --json: the daemon makes no tables");
+		ts_complain("--served requires --json");
 		return -EINVAL;
 	}
 	view->asking.file = operands.words[0];
@@ -275,7 +278,7 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
 	if (rows->to_ns >= rows->from_ns)
 		return 0;
-	ts_complain("--to lies before --from");
+	ts_complain("--to is before --from");
 	return -EINVAL;
 }
 
@@ -413,10 +416,10 @@ static int view_rows(struct view *view)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	    "Copies",
-						     "Sets",	  "Waits",	    "On CPU",
-						     "Off CPU",	  "Page faults",    "System calls",
-						     "Block I/O", "Want of memory", "GPU drivers",
+static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	     "Copies",
+						     "Sets",	  "Waits",	     "On CPU",
+						     "Off CPU",	  "Page faults",     "System calls",
+						     "Block I/O", "Memory pressure", "GPU drivers",
 						     "Ranges"};
 
 /* Adds a column if there is room, otherwise a line. */
@@ -533,14 +536,14 @@ static void print_none(struct view *view)
 
 	if (view->filter.errors)
 		printf("No call returned an error%s",
-		       view->from.is_given || view->to.is_given ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in this window" : "");
 	else
 		printf("No rows%s%s",
-		       view->is_filtered ? " of that kind"
-		       : view->types	 ? " of that type"
+		       view->is_filtered ? " match the filters"
+		       : view->types	 ? " of this type"
 		       : view->stats	 ? " to sum up"
 					 : "",
-		       view->from.is_given || view->to.is_given ? " in that window" : "");
+		       view->from.is_given || view->to.is_given ? " in this window" : "");
 	if (!ts_sbt_reader_summary(view->source.reader, view->source.session, &summary))
 		printf("; the trace lasts %s",
 		       ts_out_duration(duration, summary.latest_ns > view->origin_ns
@@ -553,7 +556,7 @@ static void print_none(struct view *view)
 static void print_missing(const struct view *view)
 {
 	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)
-		printf("This file is %s: what lay in the lost part is not counted.\n",
+		printf("This file is %s: rows in the lost part are not counted.\n",
 		       view->walk.is_damaged ? "damaged" : "cut off");
 }
 
@@ -601,12 +604,12 @@ static int run_view(int argc, char **argv)
 
 const struct ts_command ts_command_view = {
 	.name = "view",
-	.summary = "list rows in the order of time, or sums by kernel and its launcher",
+	.summary = "list rows in time order, or sums by kernel and launcher",
 	.text = "usage: tsctl view [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Lists rows in the order of time. A TIME counts from the trace's start: 1500 (ns)\n"
-		"or 12.5ms; @TIME is CLOCK_MONOTONIC's, as in JSON. WHERE, on a terminal of less\n"
-		"than 144 columns, is a device row's stream, else the thread.\n"
+		"List rows in time order. TIME counts from the trace's start: 1500 (ns) or\n"
+		"12.5ms. @TIME is a time of CLOCK_MONOTONIC, as in JSON. On a terminal of less\n"
+		"than 144 columns, WHERE is the stream of a device row, or else the thread.\n"
 		"\n",
 	.example = "view --type kernel,memcpy --from 1s --to 1.5s run.sbt",
 	.help_column = 23,

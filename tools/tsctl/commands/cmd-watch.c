@@ -143,7 +143,7 @@ static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	/* For a process that is only observed, GPUs are unknown. */
+	/* The GPUs of an observed process are unknown. */
 	struct ts_client *client =
 		watch->gpu && !session->host_half_only ? client_of(watch, session) : NULL;
 
@@ -208,7 +208,10 @@ static void forget(struct watch *watch)
 	watch->n_seen = 0;
 }
 
-/* One round over all sessions; prints them if `is_shown`. *ret_n: their number. */
+/*
+ * Visits all sessions once, and prints them if `is_shown` is true. *ret_n is the number of
+ * sessions.
+ */
 static int round_of(struct watch *watch, bool is_shown, size_t *ret_n)
 {
 	uint64_t now_ns;
@@ -257,10 +260,11 @@ static int watch_on(struct watch *watch)
 	int r = round_of(watch, false, &n);
 
 	if (!r && !n) {
-		ts_complain(watch->n_pids
-				    ? "no such process is being recorded; `tsctl sessions` "
-				      "lists those that are"
-				    : "no process is being recorded; `tsctl record` records one");
+		ts_complain(
+			watch->n_pids
+				? "no such process is being recorded; `tsctl sessions` lists the "
+				  "recorded processes"
+				: "no process is being recorded; `tsctl record` records one");
 		return TS_EXIT_BAD;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &next);
@@ -292,18 +296,18 @@ static int parse_interval(void *to, const struct ts_option *option, const char *
 
 static const struct ts_option command_options[] = {
 	{"count", 'n', TS_OPTION_NUMBER(struct watch, n), .min = 1, .max = UINT32_MAX,
-	 .metavar = "N", .label = "-n", .expects = "it is a number of looks, 1 at least",
-	 .help = "end after so many times", .rank = 1},
+	 .metavar = "N", .label = "-n", .expects = "expected a number of updates, at least 1",
+	 .help = "end after N updates", .rank = 1},
 	{"interval", 'i', TS_OPTION_PARSED(parse_interval), .metavar = "TIME", .label = "-i",
-	 .expects = "it is a time in seconds, or with a unit, like 200ms; 10ms at least",
-	 .help = "time between two: seconds, or with a unit (default: 1)"},
+	 .expects = "expected a time in seconds, or with a unit, like 200ms; at least 10ms",
+	 .help = "update each TIME: seconds, or with a unit (default: 1)"},
 	{"lines", TS_OPTION_LONG, TS_OPTION_FLAG(struct watch, lines),
 	 .help = "print lines on a terminal, too"},
 	{"json", 'j', TS_OPTION_FLAG(struct watch, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object a line"},
 	{"gpu", TS_OPTION_LONG, TS_OPTION_FLAG(struct watch, gpu),
-	 .help = "with --json: what GPUs do, too. The process is flushed\n"
-		 "each time, and what was written is read"},
+	 .help = "print the work of GPUs, too: flush the process and read\n"
+		 "its new rows each time (requires --json)"},
 	{0},
 };
 
@@ -340,15 +344,14 @@ static int run_watch(int argc, char **argv)
 
 const struct ts_command ts_command_watch = {
 	.name = "watch",
-	.summary = "print what recorded processes do, every second",
+	.summary = "print the activity of recorded processes every second",
 	.text = "usage: tsctl watch [OPTION ...] [PID ...]\n"
 		"\n"
-		"Prints every second, for each process that is being recorded, or those named:\n"
-		"calls, kernels and copies per second, losses, the size of the trace and what\n"
-		"waits to be written. A terminal is updated in place, with how busy GPUs are,\n"
-		"the kernels that take the most time, and memory; otherwise it prints a line each\n"
-		"time. Ends when no process is left. For a process that is only `observed`, by\n"
-		"--system, calls are all there is.\n"
+		"Print every second, for each recorded process or each PID: calls, kernels and\n"
+		"copies per second, losses, the size of the trace and the bytes to be written. A\n"
+		"terminal is updated in place. It also shows the busy time of GPUs, the kernels\n"
+		"that take the most time, and memory. Other outputs get a line each time. End\n"
+		"when no process is left. An `observed` process (--system) has only calls.\n"
 		"\n",
 	.example = "watch -n 10",
 	.help_column = 23,

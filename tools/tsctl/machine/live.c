@@ -33,7 +33,7 @@ static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		return NOBODY;
 	if (r) {
-		ts_complain("the daemon at %s is not asked: %s", path, strerror(-r));
+		ts_complain("cannot connect to the daemon at %s: %s", path, strerror(-r));
 		return 0;
 	}
 	daemons = reallocarray(live->daemons, live->n_daemons + 1, sizeof(*daemons));
@@ -246,7 +246,8 @@ int ts_live_parse_pids(const struct ts_operands *operands, uint32_t **ret_pids, 
 		unsigned long long pid;
 
 		if (ts_parse_number(operands->words[i], 1, INT32_MAX, &pid)) {
-			ts_complain("`%s` is no process id; `tsctl sessions` lists them",
+			ts_complain("`%s` is not a process id; `tsctl sessions` lists the "
+				    "recorded processes",
 				    operands->words[i]);
 			return -EINVAL;
 		}

@@ -13,7 +13,8 @@
 struct ts_live_daemon {
 	char *path; /* its control socket */
 	struct ts_client *client;
-	bool is_recording;	 /* one file for all its processes, later ones included */
+	/* a `tsctl record`: one file for all its processes, including those that start later */
+	bool is_recording;
 	Ts__Rpc__Answer *answer; /* its last list of sessions */
 };
 

@@ -14,8 +14,8 @@
 #define TS_VGPU_DIR_ENVIRONMENT "TRACESMITH_VGPU_DIR"
 
 /*
- * Each writes an absolute path. Returns 0, or -ENOENT with the first searched place in ret_path,
- * for the message.
+ * Each function writes an absolute path. Returns 0, or -ENOENT with the first place that was
+ * searched in ret_path, for an error message.
  */
 int ts_path_daemon(char ret_path[PATH_MAX]); /* tracesmithd */
 int ts_path_inject(char ret_path[PATH_MAX]); /* libtsinject.so */

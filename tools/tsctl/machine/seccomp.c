@@ -23,7 +23,9 @@ static const struct {
 #undef CALL
 };
 
-/* The kernel's value for this process: 0: no filter, 1: a filter; -1: /proc has no value. */
+/*
+ * Returns the kernel's value for this process. 0: no filter, 1: a filter; -1: /proc has no value.
+ */
 static int find_filter(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");
@@ -81,6 +83,7 @@ void ts_seccomp_print(const Ts__Rpc__SeccompInfo *seccomp)
 	       : seccomp->in_force    ? "a filter is in force for programs started from here"
 				      : "no filter here");
 	print_calls(seccomp->calls, seccomp->n_calls);
-	puts("  and these to start a private daemon, where `tsctl record` and the service are not used:");
+	puts("  and these to start a private daemon, without `tsctl record` and without the "
+	     "service:");
 	print_calls(seccomp->start_calls, seccomp->n_start_calls);
 }

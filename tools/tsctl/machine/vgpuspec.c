@@ -20,7 +20,7 @@ int ts_vgpuspec_parse(void *to, const struct ts_option *option, const char *text
 	if (!ts_vgpu_spec_parse(*spec_text, &spec, message, sizeof(message)))
 		return 0;
 	ts_complain("--%s=%s: %s%s", option->name, *spec_text, message,
-		    ts_path_has_vgpu() ? "; `tsctl devices` lists what there is" : "");
+		    ts_path_has_vgpu() ? "; `tsctl devices` lists the shapes and settings" : "");
 	return -EINVAL;
 }
 

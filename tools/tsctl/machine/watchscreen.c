@@ -71,11 +71,11 @@ static void put_gpus(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *li
 	char live[TS_OUT_FIGURE_BYTES], peak[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
 	if (line->host_half_only) {
-		put(screen, TS_STYLE_DIM, "  nobody preloaded it: its calls are all that is known");
+		put(screen, TS_STYLE_DIM, "  not preloaded: only its calls are recorded");
 		return;
 	}
 	if (!line->has_window_ns) {
-		put(screen, TS_STYLE_DIM, "  what its GPUs do cannot be told now");
+		put(screen, TS_STYLE_DIM, "  GPU activity is not known at this time");
 		return;
 	}
 	put(screen, TS_STYLE_PLAIN, "  memory %s, at most %s", ts_out_bytes(live, line->live_bytes),
@@ -91,7 +91,7 @@ static void put_gpus(struct ts_watchscreen *screen, const Ts__Rpc__WatchLine *li
 		    percent(device->overlap_ns, line->window_ns));
 	}
 	if (!line->n_devices)
-		put(screen, TS_STYLE_DIM, "  no GPU at work");
+		put(screen, TS_STYLE_DIM, "  no GPU operation");
 	for (size_t i = 0; i < line->n_kernels; i++)
 		put(screen, TS_STYLE_PLAIN, "  %5.1f %%  %10s  %s",
 		    percent(line->kernels[i]->ns, line->kernels_ns),

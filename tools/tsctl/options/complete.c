@@ -22,9 +22,10 @@
 
 struct typed {
 	const struct ts_command *command;
-	const char *word;		/* being typed */
-	const struct ts_option *option; /* option whose value the word is, or may be; NULL: none */
-	size_t n_operands;		/* before the word */
+	const char *word; /* being typed */
+	/* the option whose value the word is or may be; NULL: the word is no value */
+	const struct ts_option *option;
+	size_t n_operands; /* before the word */
 	/* All words before it begin with a dash: main.c then accepts --help. */
 	bool is_help_possible;
 	bool is_over; /* no more options */
@@ -71,7 +72,10 @@ static void offer_sessions(const char *word, const char *head)
 	}
 }
 
-/* The value begins behind `n_head` bytes of the word. */
+/*
+ * Offers completions of an option's value. The value begins after the first `n_head` bytes of the
+ * word.
+ */
 static void offer_value(const struct ts_option *option, const char *word, size_t n_head)
 {
 	const char *comma = option->is_list ? strrchr(word + n_head, ',') : NULL;

@@ -78,7 +78,10 @@ static const struct ts_option *print_line(const struct ts_command *command,
 	return option;
 }
 
-/* Without the virtual GPU the option that asks for it, an example's last word, is left out. */
+/*
+ * Returns the length of an example. In builds without the virtual GPU, the example's last word, the
+ * option for it, is left out.
+ */
 static size_t example_bytes(const char *example)
 {
 	const char *vgpu = strstr(example, " --vgpu");

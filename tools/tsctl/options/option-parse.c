@@ -61,7 +61,7 @@ int ts_option_complain(const struct ts_option *option, const char *text)
 		ts_complain("%s %s: %s", label, text, TS_OPTION_MOMENT_EXPECTED);
 	} else {
 		list_words(option, words);
-		ts_complain("%s %s: it is %s", label, text, words);
+		ts_complain("%s %s: expected %s", label, text, words);
 	}
 	return -EINVAL;
 }

@@ -6,7 +6,7 @@
  *
  *	static const struct ts_option options[] = {
  *		{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = 9, .metavar = "N",
- *		 .expects = "it is a number of rows, at most 9",
+ *		 .expects = "expected a number of rows, at most 9",
  *		 .help = "list at most N rows"},
  *		{"wide", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, wide),
  *		 .help = "cut no names"},
@@ -113,9 +113,9 @@ struct ts_option {
 #define TS_OPTION_DIGITS_(number) #number
 
 /* For `expects` of a moment, by default. */
-#define TS_OPTION_MOMENT_EXPECTED                                                                    \
-	"it is a time from the trace's start: nanoseconds, or with a unit, like 12.5ms; or @ and a " \
-	"time of the clock, as JSON gives it"
+#define TS_OPTION_MOMENT_EXPECTED                                                               \
+	"expected a time from the trace's start, like 1500 (ns) or 12.5ms, or @ and a time of " \
+	"CLOCK_MONOTONIC, like @1500"
 
 /* Operands: the words that are not options. */
 enum ts_operands_kind {

@@ -90,8 +90,9 @@ int ts_ops_parse(const char *text, uint64_t *ret_first, uint64_t *ret_last)
 			return 0;
 		}
 	}
-	ts_complain("--ops %s: it is an operation's number, as `tsctl view` has it, or two of them "
-		    "with dots between: 7..20",
-		    text);
+	ts_complain(
+		"--ops %s: expected an operation's number, as in `tsctl view`, or a range, like "
+		"7..20",
+		text);
 	return -EINVAL;
 }

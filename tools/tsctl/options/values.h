@@ -7,12 +7,15 @@
 /* Parses a decimal number of [min, max] without trailing text. Returns 0, -EINVAL or -ERANGE. */
 int ts_parse_number(const char *text, unsigned long long min, unsigned long long max,
 		    unsigned long long *ret_number);
-/* As ts_parse_number(), with an optional suffix K, M or G (powers of 1024). */
+/* Like ts_parse_number(), with an optional suffix K, M or G (powers of 1024). */
 int ts_parse_bytes(const char *text, unsigned long long min, unsigned long long max,
 		   unsigned long long *ret_bytes);
-/* A time as ts_time_parse() reads it; seconds if it has no unit. Returns 0, -EINVAL or -ERANGE. */
+/*
+ * Parses a time like ts_time_parse(); a time without a unit is in seconds. Returns 0, -EINVAL or
+ * -ERANGE.
+ */
 int ts_parse_seconds(const char *text, uint64_t *ret_ns);
-/* A time as ts_time_parse() reads it; the unit is required. Returns 0, -EINVAL or -ERANGE. */
+/* Parses a time like ts_time_parse(); the unit is required. Returns 0, -EINVAL or -ERANGE. */
 int ts_parse_time_with_unit(const char *text, uint64_t *ret_ns);
 /*
  * Parses operation ids: "7" is one, "7..20" a range. Prints an error about --ops and returns

@@ -81,13 +81,14 @@ struct record {
 	struct ts_environ *environment;
 	struct ts_recorder *recorder;
 	struct ts_launch launch;
-	pid_t pid;     /* of the command; the launch clears its copy at the end */
+	/* pid of the command; the launch clears its own copy when the command ends */
+	pid_t pid;
 	sigset_t mask; /* the caller's */
 	struct sigaction child_action;
 	int signal_fd, timer_fd;
 	bool recording;
 	char empty_hint[TS_WHY_BYTES];
-	int status; /* of the command, after its end */
+	int status; /* exit status of the command, after its end */
 };
 
 static void record_deinit(struct record *record)
@@ -125,10 +126,9 @@ static int check_capture(const struct record *record)
 
 	if (!record->capture || !other)
 		return 0;
-	ts_complain(
-		"--capture replay or window cannot be had with %s: a replay needs all that was captured "
-		"from the process's start, in one file",
-		other);
+	ts_complain("--capture replay or window cannot be used with %s: a replay needs the whole "
+		    "capture from the process's start, in one file",
+		    other);
 	return -EINVAL;
 }
 
@@ -151,12 +151,15 @@ static int parse_output(void *to, const struct ts_option *option, const char *te
 	*output = text;
 	if (*text && strcmp(text, "-"))
 		return 0;
-	ts_complain("-o %s: a trace is a file, not a stream: name one, like run.sbt",
+	ts_complain("-o %s: a trace cannot be written to a stream; name a file, like run.sbt",
 		    *text ? text : "''");
 	return -EINVAL;
 }
 
-/* Without this check, the shim would use its default and could not report the error. */
+/*
+ * Checks settings in the environment. Otherwise the shim would use its default, and could not
+ * report the error.
+ */
 static int check_environment(const struct record *record)
 {
 	const char *text = secure_getenv(RING_SIZE_ENVIRONMENT);
@@ -165,7 +168,7 @@ static int check_environment(const struct record *record)
 	if (record->ring_bytes || !text || !ts_parse_bytes(text, 0, UINT64_MAX, &bytes))
 		return 0;
 	ts_complain(RING_SIZE_ENVIRONMENT
-		    "=%s: it is a number of bytes, like 1M; or use --ring-size",
+		    "=%s: expected a number of bytes, like 1M; or use --ring-size",
 		    text);
 	return -EINVAL;
 }
@@ -209,10 +212,10 @@ static int parse_kernel_events(void *to, const struct ts_option *option, const c
 		    (n > n_name && (i < 1 || i > 3 || strcmp(threshold, "count")) &&
 		     ts_time_parse(threshold, &ns))) {
 			ts_complain(
-				"--kernel-events=%s: it is `all` or some of `sched`, `faults`, "
-				"`syscalls`, `stacks`, `block`, `memory`, `driver` and `samples`, each with a threshold "
-				"if need be, like sched:10us; the first three can be counted, like "
-				"sched:count",
+				"--kernel-events=%s: expected `all` or some of `sched`, `faults`, "
+				"`syscalls`, `stacks`, `block`, `memory`, `driver` and `samples`, each with an "
+				"optional threshold, like sched:10us; the first three can be counted instead, "
+				"like sched:count",
 				record->kernel_events);
 			return -EINVAL;
 		}
@@ -229,63 +232,63 @@ static const char *const capture_names[] = {"timing", "replay", "window", NULL};
 
 static const struct ts_option command_options[] = {
 	{"output", 'o', TS_OPTION_FILE(struct record, output), .parse = parse_output,
-	 .metavar = "FILE", .help = "the trace (default: tracesmith-COMMAND-PID.sbt)"},
+	 .metavar = "FILE", .help = "write to FILE (default: tracesmith-COMMAND-PID.sbt)"},
 	{"force", 'f', TS_OPTION_FLAG(struct record, force), .joint = "; "},
 	{"quiet", 'q', TS_OPTION_FLAG(struct record, quiet),
-	 .help = "replace FILE if it exists; no summary at the end", .rank = 1},
+	 .help = "replace an existing FILE; print no summary", .rank = 1},
 	{"duration", 'd', TS_OPTION_PARSED(parse_limit), .metavar = "TIME", .label = "-d",
-	 .expects = "it is a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
+	 .expects = "expected a time in seconds, like 10 or 0.5, or with a unit, like 500ms",
 	 .help = "stop recording after TIME (10, 500ms); COMMAND runs on", .rank = 1},
 	{"vgpu", TS_OPTION_LONG, TS_OPTION_PARSED_TO(struct record, vgpu, ts_vgpuspec_parse),
 	 .is_for_vgpu = true, .is_optional = true, .word_at = ts_vgpuspec_shape_at,
 	 .metavar = "SPEC", .help = "run on the virtual GPU: h200:2, ... (`tsctl devices`)"},
 	{"stacks", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, stacks), .words = stacks_names,
-	 .metavar = "KIND", .help = "host stacks: python (default), native or none"},
+	 .metavar = "KIND", .help = "record host stacks: python (default), native or none"},
 	{"symbols", TS_OPTION_LONG, TS_OPTION_CHOICE(struct record, symbols),
 	 .words = symbols_names, .metavar = "WHEN",
-	 .help = "names for stacks: end, or none (`tsctl symbolize`)"},
+	 .help = "name stacks at the end (default) or not: end, none"},
 	{"kernel-events", TS_OPTION_LONG, TS_OPTION_PARSED(parse_kernel_events),
 	 .is_optional = true, .words = kernel_events_names, .is_list = true, .metavar = "L",
-	 .help = "all, or sched, faults, syscalls, stacks, block,\n"
-		 "memory, driver, samples; sched:10us, :count, samples:1ms"},
+	 .help = "record all or sched,faults,syscalls,stacks,block,\n"
+		 "memory,driver,samples; sched:10us, :count, samples:1ms"},
 	{"system", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, system),
-	 .help = "calls of all other processes; COMMAND may be left out"},
+	 .help = "record calls of all other processes; COMMAND is optional"},
 	{"capture", TS_OPTION_LONG, TS_OPTION_PARSED(parse_capture), .words = capture_names,
 	 .metavar = "LEVEL",
-	 .expects = "it is `timing`, `replay` or `window`; with a limit, "
+	 .expects = "expected `timing`, `replay` or `window`; with a limit, "
 		    "`replay:SIZE` (512M); a window opens by `,launches=A..B`, `,signal=usr1`, "
 		    "`,range=NAME` and `tsctl start --capture replay`",
-	 .help = "timing, replay[:1G] or window[:1G][,launches=A..B]"},
+	 .help = "capture timing, replay[:1G], window[:1G][,launches=A..B]"},
 	{"lossless", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, lossless),
-	 .help = "when a ring is full, wait for space instead of dropping"},
+	 .help = "if a ring is full, wait for space instead of dropping"},
 	{"start-later", TS_OPTION_LONG, TS_OPTION_FLAG(struct record, start_later),
 	 .help = "record nothing before `tsctl start`"},
 	{"ring-size", TS_OPTION_LONG, TS_OPTION_PARSED(parse_ring_size), .metavar = "SIZE",
-	 .expects = "it is a power of two from 64K to 256M",
-	 .help = "bytes of each thread's ring: a power of two, 64K to 256M"},
+	 .expects = "expected a power of two from 64K to 256M",
+	 .help = "set each thread's ring: a power of two, 64K to 256M"},
 	{"quantum", TS_OPTION_LONG, TS_OPTION_TIME(struct record, quantum_ns), .min = 1,
 	 .max = TS_SBT_MAX_QUANTUM_NS, .metavar = "TIME",
-	 .expects = "it is a time like 100ns, from 1ns to 1ms",
-	 .help = "round the host's times (100ns to 1ms): fewer bytes"},
+	 .expects = "expected a time like 100ns, from 1ns to 1ms",
+	 .help = "round host times to TIME (1ns to 1ms): smaller trace"},
 	{"rotate-size", TS_OPTION_LONG, TS_OPTION_BYTES(struct record, rotation.size),
 	 .min = TS_ROTATION_MIN_BYTES, .max = INT64_MAX, .metavar = "S",
-	 .expects = "it is a size of 16K at least, like 1G", .joint = ", "},
+	 .expects = "expected a size of at least 16K, like 1G", .joint = ", "},
 	{"rotate-age", TS_OPTION_LONG,
 	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_age), .metavar = "T",
-	 .expects = "it is a time with a unit, 100ms at least, like 10m", .joint = ", "},
+	 .expects = "expected a time of at least 100ms, with a unit, like 10m", .joint = ", "},
 	{"keep", TS_OPTION_LONG, TS_OPTION_NUMBER(struct record, rotation.keep), .min = 1,
-	 .max = UINT32_MAX, .metavar = "N", .expects = "it is a number of files, at least 1",
-	 .help = "another file each 1G, 10m;"},
+	 .max = UINT32_MAX, .metavar = "N", .expects = "expected a number of files, at least 1",
+	 .help = "new file each 1G, 10m; keep N"},
 	{"keep-last", TS_OPTION_LONG,
 	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_keep_last),
 	 .metavar = "S|T",
-	 .expects = "it is a size of 16K at least, like 64M, or a time with a unit, like 30s",
-	 .help = "keep the newest N; or the last of all (64M, 30s) alone"},
+	 .expects = "expected a size of at least 16K, like 64M, or a time with a unit, like 30s",
+	 .help = "keep only the last rows: a size (64M) or a time (30s)"},
 	{"dump-on", TS_OPTION_LONG,
 	 TS_OPTION_PARSED_TO(struct record, rotation, ts_rotation_parse_dump_on),
 	 .words = ts_rotation_dump_words, .metavar = "WHAT",
-	 .expects = "it is mark:NAME, SIGUSR1, SIGUSR2 or SIGHUP",
-	 .help = "keep what there is at mark:NAME, SIGUSR1, SIGUSR2"},
+	 .expects = "expected mark:NAME, SIGUSR1, SIGUSR2 or SIGHUP",
+	 .help = "keep rows so far: mark:NAME, SIGUSR1, SIGUSR2, SIGHUP"},
 	{0},
 };
 
@@ -608,7 +611,7 @@ static int start(struct record *record)
 		ts_complain("kernel events are missing: %s; the rest is recorded",
 			    ts_recorder_kernel_missing(record->recorder));
 	if (ts_recorder_system_missing(record->recorder)) {
-		ts_complain("calls of other processes are not seen: %s%s",
+		ts_complain("calls of other processes are not recorded: %s%s",
 			    ts_recorder_system_missing(record->recorder),
 			    *record->command ? "; the command is recorded" : "");
 		if (!*record->command) {
@@ -659,7 +662,7 @@ static void finish(struct record *record)
 		return;
 	record->recording = false;
 	if (ts_recorder_finish(record->recorder, record->pid, summary.end, &answer)) {
-		ts_complain("the recording broke off: %s; `tsctl repair %s` saves what was written",
+		ts_complain("the recording failed: %s; `tsctl repair %s` finishes the trace",
 			    ts_recorder_error(record->recorder), record->path);
 		return;
 	}
@@ -763,11 +766,11 @@ static int run_record(int argc, char **argv)
 const struct ts_command ts_command_record = {
 	.name = "record",
 	.alias = "profile",
-	.summary = "run a command and record what it does on the GPU",
+	.summary = "run a command and record its work on the GPU",
 	.text = "usage: tsctl record [OPTION ...] [--] COMMAND [ARG ...]\n"
 		"\n"
-		"Runs COMMAND; all its processes that use a GPU are recorded into one trace file.\n"
-		"Exits as COMMAND does (128 plus the signal that ended it), or 125: not started.\n"
+		"Run COMMAND and record all its processes that use a GPU in one trace file. Exit\n"
+		"as COMMAND does (128 plus the signal that ended it), or with 125: not started.\n"
 		"\n",
 	.example = "record -o train.sbt -- python3 train.py --epochs 1",
 	.help_column = 24,

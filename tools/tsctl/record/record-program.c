@@ -18,7 +18,10 @@
 #define MAX_SECTIONS	    4096u
 #define MAX_DYNAMIC_ENTRIES 4096u
 
-/* PT_DYNAMIC without PT_INTERP is a static-pie program, or a library, which is not run. */
+/*
+ * True if the file needs a loader. A file with PT_DYNAMIC but without PT_INTERP is a static-pie
+ * program; or a library, which nobody runs.
+ */
 static bool elf_has_interpreter(int fd, uint64_t off, unsigned int n, unsigned int entry_bytes,
 				bool is64)
 {
@@ -73,8 +76,8 @@ static bool needs_cudart(int fd, const Elf64_Shdr *dynamic, const Elf64_Shdr *st
 }
 
 /*
- * nvcc puts device code into a section of its own. A cudart registers it: a needed library, or a
- * static one.
+ * True if the program contains a static cudart. nvcc puts device code into a separate section,
+ * which a cudart registers: a needed library, or a static one.
  */
 static bool has_static_cudart(int fd, const Elf64_Ehdr *header)
 {

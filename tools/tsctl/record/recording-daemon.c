@@ -33,10 +33,13 @@
 #define MAX_ARGUMENTS	 40
 
 #define START_TIMEOUT_MS 10000u
-/* For sessions to flush and drain. The daemon enforces it; tsctl waits a little longer. */
+/*
+ * Maximum time for sessions to flush and drain. The daemon enforces it; tsctl waits FINISH_GRACE_MS
+ * longer.
+ */
 #define FINISH_TIMEOUT_MS 30000u
 #define FINISH_GRACE_MS	  5000u
-/* For the daemon's exit; afterwards init reaps it. */
+/* Maximum wait for the daemon's exit; after that, init reaps the daemon. */
 #define REAP_TIMEOUT_MS 5000
 
 struct ts_recorder {
@@ -97,7 +100,7 @@ static void reap(struct ts_recorder *recorder)
 	if (!recorder->daemon)
 		return;
 	if (!wait_for_exit(recorder->daemon)) {
-		ts_complain("tracesmithd (pid %d) does not end; it is left behind",
+		ts_complain("tracesmithd (pid %d) does not end; it continues in the background",
 			    recorder->daemon);
 		recorder->daemon = 0;
 		return;
@@ -383,6 +386,6 @@ const char *ts_recorder_error(struct ts_recorder *recorder)
 	else
 		snprintf(recorder->error, sizeof(recorder->error), "%s",
 			 recorder->client ? ts_client_error(recorder->client)
-					  : "it was not started");
+					  : "tracesmithd was not started");
 	return recorder->error;
 }

@@ -21,7 +21,7 @@ int ts_recorder_new(struct ts_recorder **ret_recorder);
 void ts_recorder_free(struct ts_recorder *recorder);
 void ts_recorder_freep(struct ts_recorder **recorder);
 
-/* The value for TRACESMITH_SOCKET. Valid as long as the recorder. */
+/* Returns the value for TRACESMITH_SOCKET. Valid as long as the recorder. */
 const char *ts_recorder_socket(const struct ts_recorder *recorder);
 
 struct ts_recorder_options {
@@ -48,20 +48,21 @@ struct ts_recorder_options {
 int ts_recorder_start(struct ts_recorder *recorder, const struct ts_recorder_options *options);
 
 /*
- * The missing kernel events among the requested ones, with reasons; NULL: none. Valid as long as
- * the recorder.
+ * Returns the requested kernel events that are missing, with reasons; NULL: none is missing. Valid
+ * as long as the recorder.
  */
 const char *ts_recorder_kernel_missing(const struct ts_recorder *recorder);
 
 /*
- * Why calls of other processes cannot be observed; NULL: they can. Valid as long as the recorder.
+ * Returns the reason why calls of other processes cannot be observed; NULL: they can be observed.
+ * Valid as long as the recorder.
  */
 const char *ts_recorder_system_missing(const struct ts_recorder *recorder);
 
 /* Asks the daemon to save the recording so far as another file. Returns 0 or -errno. */
 int ts_recorder_dump(const struct ts_recorder *recorder);
 
-/* A descriptor that becomes readable if the daemon dies; -1 afterwards. */
+/* Returns a descriptor that becomes readable if the daemon dies; after that, -1. */
 int ts_recorder_fd(const struct ts_recorder *recorder);
 
 /*
@@ -73,5 +74,5 @@ int ts_recorder_fd(const struct ts_recorder *recorder);
 int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,
 		       Ts__Rpc__Answer **ret_answer);
 
-/* The daemon's error in one line. Never NULL. */
+/* Returns the daemon's error in one line. Never NULL. */
 const char *ts_recorder_error(struct ts_recorder *recorder);

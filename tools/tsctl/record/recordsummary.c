@@ -95,7 +95,7 @@ static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *te
 			      ts_out_duration(took, summary->captured_ns));
 	if (summary->unsupported)
 		at += (size_t)snprintf(text + at, n_text - at,
-				       ", but for %u kind%s of calls (`tsctl info` names them)",
+				       ", except %u kind%s of calls (`tsctl info` lists them)",
 				       summary->unsupported, summary->unsupported == 1 ? "" : "s");
 	if (summary->capture_ended)
 		at += (size_t)snprintf(text + at, n_text - at, "; CAPTURE ENDED EARLY: %.64s",
@@ -111,7 +111,10 @@ static uint64_t lost_of(const Ts__Rpc__RecordingSummary *summary, const char *re
 	return 0;
 }
 
-/* For traces without GPU rows: the captured operations are still there. */
+/*
+ * Prints the number of captured operations. Needed for traces without GPU rows, which may still
+ * have these.
+ */
 static void format_operations(const Ts__Rpc__RecordingSummary *summary, const char *path,
 			      char *text, size_t n_text)
 {
@@ -178,7 +181,7 @@ void ts_record_summary_print(const struct ts_record_summary *of)
 				       summary->observed == 1 ? "" : "es");
 	if (summary->stopped)
 		at += (size_t)snprintf(more + at, sizeof(more) - at,
-				       "; %u process%s ran on unrecorded", summary->stopped,
+				       "; %u process%s continued unrecorded", summary->stopped,
 				       summary->stopped == 1 ? "" : "es");
 	if (summary->refused)
 		at += (size_t)snprintf(more + at, sizeof(more) - at, "; %u NOT RECORDED: %.256s",

@@ -10,7 +10,7 @@
 struct ts_record_summary {
 	const Ts__Rpc__RecordingSummary *summary; /* from the daemon */
 	const char *path;			  /* requested from the daemon; absolute */
-	/* As the user gave it. NULL: named after the program. */
+	/* Path of the file as the user gave it. NULL: the file is named after the program. */
 	const char *output;
 	const struct ts_rotation *rotation;
 	const char *end;	/* how the command ended, or NULL */

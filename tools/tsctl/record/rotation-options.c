@@ -83,12 +83,12 @@ int ts_rotation_check(const struct ts_rotation *rotation, const char *output)
 	char *part;
 
 	if (rotation->keep && !rotation->size && !rotation->age) {
-		ts_complain("--keep is about files that --rotate-size or --rotate-age make");
+		ts_complain("--keep requires --rotate-size or --rotate-age");
 		return -EINVAL;
 	}
 	if (keep_last && (rotation->size || rotation->age)) {
-		ts_complain("--keep-last chooses itself when to begin another file: leave "
-			    "--rotate-size and --rotate-age out");
+		ts_complain("--keep-last cannot be used with --rotate-size or --rotate-age: it "
+			    "begins new files by itself");
 		return -EINVAL;
 	}
 	if (!output || (!keep_last && !rotation->size && !rotation->age && !rotation->dump_mark &&
@@ -98,10 +98,9 @@ int ts_rotation_check(const struct ts_rotation *rotation, const char *output)
 	free(part);
 	if (part)
 		return 0;
-	ts_complain(
-		"-o %s: a name that ends in a number is a finished part of another recording's; "
-		"choose one without",
-		output);
+	ts_complain("-o %s: names that end in a number are for the finished files of a "
+		    "recording; choose a name without one",
+		    output);
 	return -EINVAL;
 }
 

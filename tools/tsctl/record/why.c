@@ -50,11 +50,10 @@ void ts_why_hint(const struct ts_program *program, bool vgpu, const char *inject
 	struct ts_program interpreter = {0};
 
 	if (program->is_privileged) {
-		snprintf(
-			text, TS_WHY_BYTES,
-			"%.512s runs with other privileges than its caller's, so the loader ignores "
-			"LD_PRELOAD: record what it starts instead",
-			program->path);
+		snprintf(text, TS_WHY_BYTES,
+			 "%.512s runs with other privileges than its caller, so the loader "
+			 "ignores LD_PRELOAD: record the program that it starts instead",
+			 program->path);
 		return;
 	}
 	if (program->script_interpreter[0])
@@ -76,8 +75,9 @@ void ts_why_hint(const struct ts_program *program, bool vgpu, const char *inject
 	}
 	if (injection_path) {
 		snprintf(text, TS_WHY_BYTES,
-			 NOBODY " initialised CUDA, or CUDA_INJECTION64_PATH gave it to "
-				"another tool (%.512s): unset that and record again",
+			 NOBODY " initialised CUDA, or another tool (%.512s, from "
+				"CUDA_INJECTION64_PATH) holds CUPTI: unset the variable and "
+				"record again",
 			 injection_path);
 		return;
 	}
@@ -99,25 +99,23 @@ void ts_why_empty(const struct ts_why *why, char text[TS_WHY_BYTES])
 			 named ? ": " : "", said ? why->reason_text : why->reason,
 			 advice(why->reason));
 	} else if (why->n_halves && why->n_halves == why->n_sessions) {
-		snprintf(
-			text, TS_WHY_BYTES,
-			"host half only: calls were seen from outside, and nothing of what the GPU "
-			"did; what is preloaded tells both");
+		snprintf(text, TS_WHY_BYTES,
+			 "host half only: calls were recorded from outside, without the work of "
+			 "the GPU; preload libtsinject.so to record both");
 	} else if (why->n_unjoined) {
 		snprintf(text, TS_WHY_BYTES,
-			 "%" PRIu64 " call%s made whose work on the GPU was not reported%s%.200s%s",
-			 why->n_unjoined, why->n_unjoined == 1 ? " was" : "s were",
+			 "the GPU work of %" PRIu64 " call%s was not reported%s%.200s%s",
+			 why->n_unjoined, why->n_unjoined == 1 ? "" : "s",
 			 why->end ? ": the program was " : "", why->end ? why->end : "",
 			 why->end ? " first" : "");
 	} else if (why->n_annotations) {
-		snprintf(
-			text, TS_WHY_BYTES,
-			"nothing was launched, copied or set; the application's own marks, ranges and "
-			"counters are there");
+		snprintf(text, TS_WHY_BYTES,
+			 "nothing was launched, copied or set; the trace has the application's "
+			 "marks, ranges and counters");
 	} else if (why->n_sessions && why->stopped) {
 		snprintf(text, TS_WHY_BYTES,
-			 "nothing was launched, copied or set while recording was on; "
-			 "`tsctl start` starts what was stopped or is to start later");
+			 "nothing was launched, copied or set while recording was on; `tsctl "
+			 "start` starts recording");
 	} else if (why->n_sessions) {
 		bool more = why->hint && *why->hint && strncmp(why->hint, NOBODY, strlen(NOBODY));
 

@@ -105,7 +105,10 @@ static int print(const struct command *command, const Ts__Rpc__ReplayAnswer *ans
 	return ts_finish_output(TS_EXIT_OK);
 }
 
-/* Stops early only with TS_EXIT_BAD: another session may have a result. */
+/*
+ * Handles an answer. Returns TS_EXIT_BAD to end the query. After any other result the query
+ * continues, because another session may have a result.
+ */
 static int take_answer(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	const Ts__Rpc__ReplayAnswer *answer = (const void *)body;
@@ -115,7 +118,7 @@ static int take_answer(void *data, const struct ts_about *about, const ProtobufC
 	(void)about;
 	if (!ts_replaywhole(answer)) {
 		ts_progressline_wipe(&command->progress);
-		ts_complain("the daemon's answer makes no sense: a part is missing, or is none");
+		ts_complain("the daemon's answer is invalid: a part is missing or unknown");
 		return TS_EXIT_BAD;
 	}
 	if (answer->progress) {
@@ -156,8 +159,8 @@ static int find_executor(void *to, const struct ts_option *option, const char *n
 			return 0;
 		}
 	if (!strcmp(name, "hip")) {
-		ts_complain("--on hip cannot be: captures have no code of HIP's devices in this "
-			    "version; `--on emulate` does without");
+		ts_complain("--on hip is not supported: captures have no code for HIP devices in "
+			    "this version; use `--on emulate`");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++) {
@@ -168,7 +171,7 @@ static int find_executor(void *to, const struct ts_option *option, const char *n
 		strcat(names, executors[i].name);
 		strcat(names, "`");
 	}
-	ts_complain("--on %s: there is no such executor; there are %s", name, names);
+	ts_complain("--on %s: unknown executor; the executors are %s", name, names);
 	return -EINVAL;
 }
 
@@ -332,25 +335,25 @@ static const struct ts_option command_options[] = {
 	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name},
 	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names},
 	{"stream", TS_OPTION_LONG, TO_QUERY(parse_stream), .max = UINT32_MAX,
-	 .expects = "it is a stream's number, as `tsctl view` has it"},
+	 .expects = "expected a stream's number, as in `tsctl view`"},
 	{"ops", TS_OPTION_LONG, TO_QUERY(parse_ops)},
 	{"from", TS_OPTION_LONG, TS_OPTION_PARSED(parse_from),
 	 .expects = TS_OPTION_MOMENT_EXPECTED},
 	{"to", TS_OPTION_LONG, TS_OPTION_PARSED(parse_to), .expects = TS_OPTION_MOMENT_EXPECTED},
 	{"what-if", TS_OPTION_LONG, TS_OPTION_PARSED(add_what_if)},
 	{"limit", 'n', TO_QUERY(parse_limit), .max = MAX_LISTED,
-	 .expects = "it is a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
+	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
 	{"repeat", TS_OPTION_LONG, TO_QUERY(parse_repeat), .min = 1, .max = 1000000,
-	 .expects = "it is how often to replay, from 1 on"},
+	 .expects = "expected a number of replays, at least 1"},
 	{"check", TS_OPTION_LONG, TO_ASKED(parse_check), .is_optional = true,
 	 .takes = is_check_list, .words = ts_replaycheck_words, .is_list = true},
 	{"compare-every", TS_OPTION_LONG, TO_QUERY(parse_compare_every), .min = 1,
 	 .max = UINT32_MAX,
-	 .expects = "it is after how many operations that write memory it is compared, from 1 on"},
+	 .expects = "expected a number of operations that write memory, at least 1"},
 	{"time-limit", TS_OPTION_LONG, TO_QUERY(parse_time_limit), .min = 1, .max = MAX_SECONDS,
-	 .expects = "it is how many seconds a replay may take"},
+	 .expects = "expected a number of seconds, at least 1"},
 	{"schedules", TS_OPTION_LONG, TO_QUERY(parse_schedules), .min = 1, .max = 1000000,
-	 .expects = "it is how many orders to try, from 1 on"},
+	 .expects = "expected a number of orders, at least 1"},
 	{"debug", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.debug)},
 	{"seed", TS_OPTION_LONG, TO_ASKED(parse_seed)},
 	{"unordered-blocks", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_unordered)},
@@ -379,49 +382,49 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	bool is_full = executor->looks_inside && !query->dry_run;
 
 	if (query->n_what_if && (!executor->has_what_if || query->dry_run)) {
-		ts_complain("--what-if is for `--on emulate --mode full`: nothing else runs edits");
+		ts_complain("--what-if requires `--on emulate --mode full`");
 		return -EINVAL;
 	}
 	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
 	    !executor->computes) {
-		ts_complain(
-			"%s is for `--on vgpu` and `--on cuda`: virtual time comes out the same "
-			"each time",
-			query->repeat	       ? "--repeat"
-			: query->compare_every ? "--compare-every"
-					       : "--time-limit");
+		ts_complain("%s requires `--on vgpu` or `--on cuda`: virtual time is the same in "
+			    "each replay",
+			    query->repeat	   ? "--repeat"
+			    : query->compare_every ? "--compare-every"
+						   : "--time-limit");
 		return -EINVAL;
 	}
 	if ((query->n_check || query->schedules) && !is_full) {
-		ts_complain("%s is for `--on vgpu --mode full`: nothing else sees into kernels",
+		ts_complain("%s requires `--on vgpu --mode full`",
 			    query->n_check ? "--check" : "--schedules");
 		return -EINVAL;
 	}
 	if ((query->has_seed || query->unordered_blocks) && !query->schedules) {
-		ts_complain("%s is for `--schedules`",
+		ts_complain("%s requires `--schedules`",
 			    query->has_seed ? "--seed" : "--unordered-blocks");
 		return -EINVAL;
 	}
 	if (query->schedules && query->repeat && query->compare_every) {
-		ts_complain("--schedules goes with --repeat or with --compare-every: where orders "
-			    "differ, memory is compared where the host waited for all there was");
+		ts_complain("--schedules cannot be used with both --repeat and --compare-every: "
+			    "in other orders, memory is compared where the host waited for all "
+			    "operations");
 		return -EINVAL;
 	}
 	if (asked->debug && (!is_full || query->n_check || query->schedules || query->repeat ||
 			     query->compare_every || asked->json)) {
-		ts_complain("--debug is for `--on vgpu --mode full`, and goes with a selection "
-			    "(--ops, --stream, --from, --to) and --time-limit alone");
+		ts_complain("--debug requires `--on vgpu --mode full`, and accepts only a "
+			    "selection (--ops, --stream, --from, --to) and --time-limit");
 		return -EINVAL;
 	}
 	if (asked->asking.served && (asked->debug || !executor->is_served)) {
-		ts_complain("--served does not go with %s%s: what runs for the daemon has no "
+		ts_complain("--served cannot be used with %s%s: the daemon's process has no "
 			    "terminal and no device",
 			    asked->debug ? "--debug" : "--on ", asked->debug ? "" : executor->name);
 		return -EINVAL;
 	}
 	if (query->n_decisions && query->schedules != 1) {
-		ts_complain("--seed with decisions is for `--schedules 1`: they are those of one "
-			    "seed");
+		ts_complain("--seed with decisions requires `--schedules 1`: the decisions are "
+			    "those of one seed");
 		return -EINVAL;
 	}
 	return 0;
@@ -503,30 +506,30 @@ static int run_replay(int argc, char **argv)
 
 const struct ts_command ts_command_replay = {
 	.name = "replay",
-	.summary = "run a trace again: what if, races, results that depend on an order",
+	.summary = "run a trace again: what-if edits, races, order dependence",
 	.text = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Runs a trace's operations again. On vgpu and cuda it exits 1 if replays differ,\n"
-		"2 if it did not end in time, 3 if one is not as captured. Ctrl-C ends it early.\n"
+		"Run a trace's operations again. Ctrl-C ends the replay. On vgpu and cuda, exit\n"
+		"with 1 if replays differ; 2 if time ran out; 3 if one differs from the capture.\n"
 		"\n"
-		"      --on EXECUTOR      emulate (the default): in virtual time; vgpu: what\n"
-		"                         `record --capture replay` kept, on the virtual GPU;\n"
-		"                         cuda: on a real one, which runs the file's own code\n"
-		"      --what-if EDIT     emulate: run it edited: `kernel gemm*=2x`; @FILE; help\n"
+		"      --on EXECUTOR      emulate (default): in virtual time; vgpu: a capture of\n"
+		"                         `record --capture replay`, on the virtual GPU; cuda:\n"
+		"                         on a real GPU, which runs the file's own code\n"
+		"      --what-if EDIT     emulate: apply an edit: `kernel gemm*=2x`; @FILE; help\n"
 		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
-		"      --compare-every N  vgpu, cuda: after every N operations, too\n"
+		"      --compare-every N  vgpu, cuda: compare after every N operations, too\n"
 		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
-		"      --check[=LIST]     vgpu: find races, init (reads of what nobody wrote),\n"
-		"                         bounds, order (of operations), all; exits 1 on a find\n"
-		"      --schedules N      vgpu: N other orders that a GPU may take: what depends\n"
-		"                         on them (--seed S[:DECISIONS], --unordered-blocks)\n"
+		"      --check[=LIST]     vgpu: find races, init (reads of unwritten memory),\n"
+		"                         bounds, order (of operations), all; exit with 1 if any\n"
+		"      --schedules N      vgpu: try N other orders; find results that depend on\n"
+		"                         them (--seed S[:DECISIONS], --unordered-blocks)\n"
 		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
-		"      --mode MODE        full, or dry-run: what would run, and what is missing\n"
-		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: these alone\n"
-		"  -n, --limit N          steps of the critical path that are listed; 10\n"
-		"  -s, --session N        a session of the daemon, by number or pid\n"
-		"      --served           have the daemon do it, by a process without rights\n"
-		"      --json, --progress one JSON object; how far it is, on stderr\n"
+		"      --mode MODE        full (default) or dry-run: report work and missing data\n"
+		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: only these\n"
+		"  -n, --limit N          list at most N steps of the critical path (default: 10)\n"
+		"  -s, --session N        read a session of the daemon: its number or pid\n"
+		"      --served           have an unprivileged process of the daemon replay\n"
+		"      --json, --progress print one JSON object; print progress on stderr\n"
 		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
 	.options = command_options,
 	.operands = TS_OPERANDS_FILES,

@@ -321,7 +321,7 @@ static bool parse_place(struct ts_debugstop *stop, const char *word)
 		unsigned long line = strtoul(number, &end, 10);
 
 		if (!isdigit((unsigned char)*number) || *end || !line || line > UINT32_MAX) {
-			printf("error: no line's number: ");
+			printf("error: not a line number: ");
 			ts_out_text(stdout, number);
 			putchar('\n');
 			return false;
@@ -348,14 +348,14 @@ static bool parse_test(struct ts_debugstop_test *test, char **rest, struct ts_pt
 		i++;
 	if (*name != '%' || strlen(name) >= sizeof(test->name) || !*value ||
 	    strlen(value) >= sizeof(test->value) || i == sizeof(compares) / sizeof(compares[0])) {
-		printf("error: if %%REGISTER ==|!=|<|<=|>|>= VALUE, of a register, or of "
-		       "%%tid.x to %%ctaid.z; with blanks between\n");
+		printf("error: if %%REGISTER ==|!=|<|<=|>|>= VALUE; the register may be %%tid.x "
+		       "to %%ctaid.z; separate the words with blanks\n");
 		return false;
 	}
 	if (later || find_value(warp, (uint32_t)__builtin_ctz(ts_ptx_debug_active(warp) | 1u << 31),
 				name, &view)) {
 		if (!ts_debugstop_value(value, later ? "f64" : view.type, &number)) {
-			printf("error: no value of such a register: ");
+			printf("error: not a value of this register: ");
 			ts_out_text(stdout, value);
 			putchar('\n');
 			return false;

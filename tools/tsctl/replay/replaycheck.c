@@ -43,8 +43,8 @@ int ts_replaycheck_parse(struct ts_replay_asked *asked, const char *text)
 	size_t n = read_list(&asked->pool, text, names);
 
 	if (!n) {
-		ts_complain("--check %s: it is `all`, or some of races, init, bounds, order, with "
-			    "commas between",
+		ts_complain("--check %s: expected `all`, or some of races, init, bounds, order, "
+			    "separated by commas",
 			    text);
 		return -EINVAL;
 	}
@@ -113,11 +113,11 @@ static const struct kind {
 	/* Ordered by severity, worst first. */
 	{"unordered", "Nothing orders two operations", "earlier: ", "later: ", true},
 	{"race", "Data race: nothing orders two threads", "one: ", "the other: ", true},
-	{"out-of-bounds", "Access outside of what is allocated", "", "", true},
+	{"out-of-bounds", "Access outside all allocations", "", "", true},
 	{"stray", "Access to memory that the kernel has no pointer to", "", "", true},
-	{"host-changed", "Host memory changed while it was copied from", "copied by ",
+	{"host-changed", "Host memory changed during a copy from it", "copied by ",
 	 "seen changed for ", false},
-	{"unwritten", "Read of memory that nobody wrote", "", "", true},
+	{"unwritten", "Read of memory that was never written", "", "", true},
 };
 
 static size_t kind_of(const Ts__Rpc__ReplayFinding *finding)
@@ -182,6 +182,6 @@ void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result)
 	if (result->more_findings)
 		printf("%" PRIu64 " more that are not listed.\n", result->more_findings);
 	if (result->unlooked)
-		printf("%" PRIu64 " accesses could not be looked at: there are too many to keep.\n",
+		printf("%" PRIu64 " accesses were not checked: there are too many to keep.\n",
 		       result->unlooked);
 }

@@ -8,7 +8,6 @@
 
 int ts_replaydebug_run(const struct ts_replay_asked *asked)
 {
-	ts_complain(
-		"kernels are debugged on the virtual GPU, which this build has not (-Dvgpu=disabled)");
+	ts_complain("--debug requires the virtual GPU, which this build lacks (-Dvgpu=disabled)");
 	return -EOPNOTSUPP;
 }

@@ -128,27 +128,30 @@ static void print_where(const struct debugger *debugger)
 
 static void do_help(void)
 {
-	fputs("break LINE | FILE:LINE | FUNCTION   stop there (a line of the PTX, of the source;\n"
-	      "                                    a name of C++ or of PTX)\n"
-	      "  ... if %REGISTER == VALUE         for threads of which that holds: == != < <= >\n"
-	      "      [and ...]                     >=; also of %tid.x to %ctaid.z\n"
-	      "break later ...                     in another module; by the name in PTX\n"
-	      "breaks; delete N                    stops that there are; without one of them\n"
-	      "continue; step [N]                  to the next stop; N instructions of this warp\n"
-	      "finish                              until this thread's function has returned\n"
-	      "skip                                to the next kernel\n"
-	      "where; list; backtrace              the thread; the PTX around it; its calls\n"
-	      "blocks; warps                       that are resident; of this block\n"
-	      "thread BLOCK T                      look at thread T (its number in the block) of\n"
+	fputs("break LINE | FILE:LINE | FUNCTION   stop at a line of the PTX or of the source, "
+	      "or at a\n"
+	      "                                    function, by its C++ or PTX name\n"
+	      "  ... if %REGISTER == VALUE         only for threads with this value: == != < <= > >=,\n"
+	      "      [and ...]                     of a register or of %tid.x to %ctaid.z\n"
+	      "break later ...                     the same in a later module, by the PTX name\n"
+	      "breaks; delete N                    list the stops; delete stop N\n"
+	      "continue; step [N]                  run to the next stop; run N instructions of "
+	      "this warp\n"
+	      "finish                              run until this thread's function has returned\n"
+	      "skip                                run to the next kernel\n"
+	      "where; list; backtrace              print the thread; the PTX around it; its calls\n"
+	      "blocks; warps                       list resident blocks; list the warps of this block\n"
+	      "thread BLOCK T                      select thread T (its number in the block) of\n"
 	      "                                    block BLOCK (its number in the grid)\n"
-	      "registers [all]; print %REGISTER    of the thread; of all lanes of its warp\n"
-	      "shared OFFSET [N]; memory ADDRESS [N]   N bytes of the block's shared memory; of\n"
-	      "                                    memory by generic address, as the thread has it\n"
-	      "look %REGISTER; look [shared] ADDRESS [N]   the same by what is named; of\n"
-	      "look [%REGISTER] [N]                memory at the address that the register has\n"
-	      "set %REGISTER VALUE                 of the thread\n"
-	      "write ADDRESS VALUE [BYTES]         1, 2, 4 (without) or 8 bytes of memory;\n"
-	      "write shared OFFSET VALUE [BYTES]   of the block's shared memory\n"
+	      "registers [all]; print %REGISTER    print those of the thread; one, of all lanes "
+	      "of its warp\n"
+	      "shared OFFSET [N]; memory ADDRESS [N]   print N bytes of the block's shared memory; of\n"
+	      "                                    memory at a generic address, as the thread sees it\n"
+	      "look %REGISTER; look [shared] ADDRESS [N]   print a register; print memory\n"
+	      "look [%REGISTER] [N]                print memory at the address in the register\n"
+	      "set %REGISTER VALUE                 set a register of the thread\n"
+	      "write ADDRESS VALUE [BYTES]         write 1, 2, 4 (default) or 8 bytes of memory\n"
+	      "write shared OFFSET VALUE [BYTES]   write shared memory of the block\n"
 	      "help; quit\n",
 	      stdout);
 }
@@ -156,7 +159,7 @@ static void do_help(void)
 static void do_break(struct debugger *debugger, char *rest)
 {
 	if (debugger->n_breaks == MAX_BREAKS) {
-		printf("error: there are %u stops, and no more can be\n", MAX_BREAKS);
+		printf("error: there are %u stops already, the maximum\n", MAX_BREAKS);
 		return;
 	}
 	if (ts_debugstop_parse(&debugger->breaks[debugger->n_breaks], rest, debugger->warp,
@@ -232,7 +235,7 @@ static void print_lanes(const struct debugger *debugger, struct ts_ptx_warp *war
 		[TS_PTX_LANE_READY] = "ready",
 		[TS_PTX_LANE_WARP_SYNC] = "waits for its warp",
 		[TS_PTX_LANE_BARRIER] = "waits at a barrier",
-		[TS_PTX_LANE_JOINED] = "waits where ways meet",
+		[TS_PTX_LANE_JOINED] = "waits for reconvergence",
 		[TS_PTX_LANE_EXITED] = "ended",
 	};
 	uint32_t left = n_lanes < LANES ? (1u << n_lanes) - 1 : UINT32_MAX;
@@ -288,7 +291,7 @@ static void do_thread(struct debugger *debugger, char *rest)
 	if (warp)
 		ts_ptx_debug_block_of(warp, &block);
 	if (!warp || thread >= block.n_threads) {
-		printf("error: no such thread is resident; `blocks` lists who is\n");
+		printf("error: no such thread is resident; `blocks` lists the resident blocks\n");
 		return;
 	}
 	debugger->warp = warp;
@@ -328,7 +331,8 @@ static void do_registers(const struct debugger *debugger, char *rest)
 			continue;
 		printf("%-12s %-4s ", view.name, view.type);
 		print_value(&view);
-		printf("%s\n", view.is_live ? "" : "  (not needed any more, or not yet there)");
+		printf("%s\n",
+		       view.is_live ? "" : "  (not live: not set yet, or no longer needed)");
 	}
 }
 
@@ -385,7 +389,7 @@ static void do_memory(const struct debugger *debugger, char *rest, bool is_share
 
 	if (!take_number(&rest, &at) || (*rest && !take_number(&rest, &n)) || !n ||
 	    n > sizeof(bytes)) {
-		printf("error: %s, and how many bytes, at most %u\n",
+		printf("error: %s [N]; N is a number of bytes, at most %u\n",
 		       is_shared ? "shared OFFSET" : "memory ADDRESS", MAX_SHOWN_BYTES);
 		return;
 	}
@@ -425,8 +429,8 @@ static void do_look(const struct debugger *debugger, char *rest)
 	} else if (isdigit((unsigned char)*rest)) {
 		do_memory(debugger, rest, false);
 	} else {
-		printf("error: look %%REGISTER, [%%REGISTER], ADDRESS or shared OFFSET, and of "
-		       "memory how many bytes\n");
+		printf("error: look %%REGISTER, [%%REGISTER] [N], ADDRESS [N] or shared OFFSET "
+		       "[N]; N is a number of bytes\n");
 	}
 }
 
@@ -447,7 +451,7 @@ static void do_set(const struct debugger *debugger, char *rest)
 	(void)ts_ptx_debug_register(debugger->warp, debugger->lane, 0, i, &view);
 	printf("%-12s %-4s ", view.name, view.type);
 	print_value(&view);
-	printf("%s\n", view.is_live ? "" : "  (not needed any more, or not yet there)");
+	printf("%s\n", view.is_live ? "" : "  (not live: not set yet, or no longer needed)");
 }
 
 static void do_write(const struct debugger *debugger, char *rest)
@@ -505,8 +509,8 @@ static bool do_finish(struct debugger *debugger)
 	uint32_t level = level_of(debugger->warp, debugger->lane);
 
 	if (level < 2) {
-		printf("error: %s\n", level ? "this is the kernel itself: it returns to nobody"
-					    : "the thread has ended");
+		printf("error: %s\n",
+		       level ? "this is the kernel: it has no caller" : "the thread has ended");
 		return true;
 	}
 	watch_warp(debugger);
@@ -844,8 +848,8 @@ int ts_replaydebug_run(const struct ts_replay_asked *asked)
 	}
 	if (status >= 0)
 		return status;
-	ts_complain("%s: nothing was captured to be replayed, as `tsctl record --capture replay` "
-		    "does, or it was left out, as `tsctl cut`, `dump` and `merge` do",
+	ts_complain("%s: no capture for replay; record with `tsctl record --capture replay` and "
+		    "replay the whole trace (`tsctl cut`, `dump` and `merge` omit captures)",
 		    source.path);
 	return TS_EXIT_BAD;
 }

@@ -14,13 +14,13 @@ void ts_replaydry_print(const Ts__Rpc__CapturePlan *message)
 	char figure[TS_OUT_COUNTED_BYTES];
 
 	ts_out_text(stdout, message->path);
-	printf(": of session %u, %s would be done\n", message->session,
+	printf(": session %u: %s would be replayed\n", message->session,
 	       ts_out_counted(figure, message->operations, "operation"));
 	printf("  %s\n", ts_out_counted(figure, message->launches, "launch"));
 	printf("  %s\n", ts_out_counted(figure, message->copies, "copy"));
 	printf("  %s\n", ts_out_counted(figure, message->fills, "set"));
 	if (message->has_before)
-		printf("  %s before them, so that memory is as it was\n",
+		printf("  %s before them, which restore memory\n",
 		       ts_out_counted(figure, message->before, "other"));
 	printf("In the capture their calls came within %s.\n",
 	       ts_out_duration(figure, message->recorded_ns));
@@ -28,7 +28,7 @@ void ts_replaydry_print(const Ts__Rpc__CapturePlan *message)
 		printf("Missing: the contents of %s.\n",
 		       ts_out_counted(figure, message->missing_contents, "operation"));
 	if (message->unknown_functions)
-		printf("Missing: where the functions of %s come from.\n",
+		printf("Missing: the origin of the functions of %s.\n",
 		       ts_out_counted(figure, message->unknown_functions, "launch"));
 	ts_replayexec_print_missing(message->n_unsupported, message->unsupported, message->ended,
 				    message->cut);

@@ -28,8 +28,8 @@ static int add_edit(struct ts_replay_asked *asked, const char *text, const char 
 		return -EINVAL;
 	}
 	if (ts_emulate_edit_parse(text, &edit, message)) {
-		ts_complain("%s %s: %s; `tsctl replay --what-if help` lists what there is", where,
-			    text, message);
+		ts_complain("%s %s: %s; `tsctl replay --what-if help` lists the edits", where, text,
+			    message);
 		return -EINVAL;
 	}
 	if (!query->what_if)
@@ -67,7 +67,7 @@ static int read_edits(struct ts_replay_asked *asked, const char *path)
 			r = add_edit(asked, text, path);
 	}
 	if (!r && ferror(file)) {
-		ts_complain("--what-if @%s: it cannot be read", path);
+		ts_complain("--what-if @%s: cannot read the file", path);
 		r = -EINVAL;
 	}
 	fclose(file);
@@ -340,25 +340,21 @@ static void print_doubts(const Ts__Rpc__ReplayReport *report)
 		uint64_t n;
 		const char *text;
 	} lines[] = {
-		{doubts->without_call,
-		 "operations without their calls: they run behind what was before them in their streams"},
-		{doubts->without_device, "calls of which no operation is recorded: none runs"},
-		{doubts->without_record,
-		 "waits for events that nothing recorded: they wait for nothing"},
-		{doubts->started_before,
-		 "operations started before what they had to wait for was over"},
-		{doubts->not_waited,
-		 "calls returned before what they seem to have waited for was over"},
+		{doubts->without_call, "operations without their calls: they run after the earlier "
+				       "operations of their streams"},
+		{doubts->without_device, "calls without a recorded operation: none runs"},
+		{doubts->without_record, "waits for events without a record: they do not wait"},
+		{doubts->started_before, "operations started before their dependency ended"},
+		{doubts->not_waited, "calls returned before their apparent dependency ended"},
 		{doubts->backwards, "times run backwards"},
 		{doubts->unexplained,
-		 "operations were held up by what is not recorded, over 1 ms each"},
+		 "operations were delayed by unrecorded causes, over 1 ms each"},
 		{doubts->threads_joined,
 		 "begins and ends of threads were taken for dependencies of the first thread"},
-		{last->let_go,
-		 "things waited in a circle, or for what never came, and were let go"},
+		{last->let_go, "waits in a circle, or for an event that never came, were released"},
 	};
 	char figure[TS_OUT_FIGURE_BYTES];
-	const char *before = "\nNot certain\n";
+	const char *before = "\nUncertain\n";
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
 		if (!lines[i].n)

@@ -14,7 +14,7 @@ void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported,
 				 bool cut)
 {
 	for (size_t i = 0; i < n_unsupported; i++) {
-		printf("Not in the capture, and not done again: ");
+		printf("Not captured and not replayed: ");
 		ts_out_text(stdout, unsupported[i]);
 		putchar('\n');
 	}
@@ -24,7 +24,7 @@ void ts_replayexec_print_missing(size_t n_unsupported, char *const *unsupported,
 		printf(".\n");
 	}
 	if (cut)
-		printf("The capture lacks operations behind its last one.\n");
+		printf("The capture lacks operations after its last one.\n");
 }
 
 static void print_type(const Ts__Rpc__ReplayDifference *found)
@@ -36,10 +36,10 @@ static void print_type(const Ts__Rpc__ReplayDifference *found)
 		ts_replayside_print(found->typed_by);
 		putchar('\n');
 	} else if (found->expected) {
-		printf("  type: not known; no kernel launched before has a parameter of a known type that "
+		printf("  type: unknown; no earlier kernel has a parameter of a known type that "
 		       "points there\n");
 	} else {
-		printf("  values: not known; the bytes of the other replay were not kept\n");
+		printf("  values: unknown; the bytes of the other replay were not kept\n");
 	}
 }
 
@@ -108,7 +108,7 @@ static void print_refusal(const Ts__Rpc__ReplayResult *result)
 		       refusal->kind ? refusal->kind : "of an unknown kind");
 	}
 	printf(", which %s: ", result->faulted_as_captured ? "ended the work, as in the capture"
-							   : "could not be done");
+							   : "could not be replayed");
 	ts_out_text(stdout, refusal->why);
 	putchar('\n');
 	if (refusal->operation)
@@ -126,7 +126,7 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 		putchar('\n');
 	}
 	if (result->interrupted)
-		printf("  interrupted: what follows was found up to then\n");
+		printf("  interrupted: the results below are those up to then\n");
 	printf("  %s of %s operations done, %s launch%s and %s cop%s among them, in %s\n",
 	       ts_out_count(figures[0], result->operations),
 	       ts_out_count(figures[1], result->captured),
@@ -134,12 +134,12 @@ void ts_replayexec_print(const Ts__Rpc__ReplayResult *result)
 	       ts_out_count(figures[3], result->copies), result->copies == 1 ? "y" : "ies",
 	       ts_out_duration(figures[4], result->elapsed_ns));
 	if (result->has_before)
-		printf("  after %s others, so that all was as it was\n",
+		printf("  after %s earlier operations, which restore the state\n",
 		       ts_out_count(figures[0], result->before));
 	printf("  %s result%s compared with the capture's",
 	       ts_out_count(figures[0], result->results), result->results == 1 ? "" : "s");
 	if (result->unchecked)
-		printf(", %s that it does not have", ts_out_count(figures[1], result->unchecked));
+		printf(", %s not in the capture", ts_out_count(figures[1], result->unchecked));
 	if (result->replays > 1)
 		printf("; %u replays compared, and %s allocation%s at their ends", result->replays,
 		       ts_out_count(figures[2], result->allocations),

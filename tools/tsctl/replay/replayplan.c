@@ -24,13 +24,13 @@ void ts_replayplan_print(const Ts__Rpc__ReplayPlan *plan)
 	printf("When recorded they took %s", ts_out_duration(figure, plan->recorded_ns));
 	printf(", and kept devices busy for %s in all.\n", ts_out_duration(other, plan->busy_ns));
 	if (plan->without_call)
-		printf("Missing: the calls of %s; they run behind what was before them in their "
+		printf("Missing: the calls of %s; they run after the earlier operations of their "
 		       "streams.\n",
 		       ts_out_counted(figure, plan->without_call, "operation"));
 	if (plan->without_device)
-		printf("Missing: what %s made the device do; it does not run.\n",
+		printf("Missing: the operations of %s; they do not run.\n",
 		       ts_out_counted(figure, plan->without_device, "call"));
 	if (plan->unsure)
-		printf("%s waited for more than is known.\n",
+		printf("%s had unknown dependencies.\n",
 		       ts_out_counted(figure, plan->unsure, "operation"));
 }

@@ -66,8 +66,8 @@ int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text)
 {
 	if (!parse_seed(asked, text))
 		return 0;
-	ts_complain("--seed %s: it is a number, or one with at most %zu of its decisions behind "
-		    "it, in ascending order, like 7:17,40-45",
+	ts_complain("--seed %s: expected a number, or a number and at most %zu of its decisions "
+		    "in ascending order, like 7:17,40-45",
 		    text, TS_ARRAY_LEN(asked->decisions));
 	return -EINVAL;
 }
@@ -87,7 +87,7 @@ static void print_held(const Ts__Rpc__ReplayDecision *decision)
 	const Ts__Rpc__ReplaySide *first = decision->first_done, *last = decision->last_done;
 
 	if (!first || !last) {
-		printf(" is held back, though nothing comes before it for that");
+		printf(" is held back, but no other operation is done before it");
 		return;
 	}
 	printf(" is done after ");
@@ -131,14 +131,17 @@ static void print_remedies(const Ts__Rpc__ReplayResult *result)
 	ts_replayside_print_remedies("to order them:", last->n_remedies, last->remedies);
 }
 
-/* An order that did not end gives no result. If none ended, nothing is known of other orders. */
+/*
+ * Prints the number of orders tried. An order that did not end has no result; if no order ended,
+ * nothing is known about other orders.
+ */
 static void print_tried(const Ts__Rpc__ReplayResult *result)
 {
 	uint32_t n = result->schedules, late = result->unfinished < n ? result->unfinished : n;
 	char figures[2][TS_OUT_FIGURE_BYTES];
 
 	if (!n) {
-		printf("  no order but the usual one was tried%s: nothing is known of others\n",
+		printf("  no other order was tried%s: their results are unknown\n",
 		       result->time_is_up ? " in the time limit (--time-limit)" : "");
 		return;
 	}
@@ -147,14 +150,14 @@ static void print_tried(const Ts__Rpc__ReplayResult *result)
 	if (result->has_smallest)
 		printf("the last one differs\n");
 	else if (late == n)
-		printf("none of them ended, and so nothing is known of the results\n");
+		printf("none of them ended; their results are unknown\n");
 	else if (late)
 		printf("the results of the %s that ended are the same\n",
 		       ts_out_count(figures[1], n - late));
 	else
 		printf("the results are always the same\n");
 	if (late && late < n)
-		printf("  %s of them did not end in their time, and say nothing\n",
+		printf("  %s of them did not end in time; their results are unknown\n",
 		       ts_out_count(figures[1], late));
 	if (result->time_is_up)
 		printf("  further orders were not tried: the time limit was reached (--time-limit)\n");
@@ -168,10 +171,10 @@ void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result)
 	if (!result->has_smallest)
 		return;
 	if (result->smallest)
-		printf("It takes %s; without the last one the result is the usual one",
+		printf("The result changes with %s; without the last one it is the usual result",
 		       result->n_decisions == 1 ? "this decision" : "these decisions");
 	else
-		printf("Some of these decisions make the difference");
+		printf("Some of these decisions change the result");
 	if (result->seed)
 		printf(" (--schedules 1 --seed %s)", result->seed);
 	printf(":\n");

@@ -17,7 +17,7 @@ static void print_place(const Ts__Rpc__ReplayDifference *found)
 	else if (found->in_memory)
 		printf(", in memory after operation %" PRIu64, found->op_id);
 	else
-		printf(", in what operation %" PRIu64 " copied to the host", found->op_id);
+		printf(", in the data that operation %" PRIu64 " copied to the host", found->op_id);
 }
 
 static void print_element(const Ts__Rpc__ReplayDifference *found)
@@ -108,7 +108,7 @@ static void print_finding(const Ts__Rpc__ReplayFinding *finding)
 	} else {
 		print_kernel(finding);
 		printf(" %s memory that %s", access_of(finding),
-		       !strcmp(kind, "unwritten")	? "nobody wrote"
+		       !strcmp(kind, "unwritten")	? "was never written"
 		       : !strcmp(kind, "out-of-bounds") ? "is not allocated"
 							: "it has no pointer to");
 	}
@@ -133,7 +133,7 @@ static void print_order(const Ts__Rpc__ReplayResult *result)
 		result->n_decisions ? result->decisions[result->n_decisions - 1] : NULL;
 
 	if (!last || !result->smallest) {
-		printf("a result depends on an order that nothing promises");
+		printf("a result depends on an order that CUDA does not guarantee");
 	} else if (strcmp(last->kind, "held") != 0) {
 		printf("a result depends on the order of the %s of ",
 		       !strcmp(last->kind, "blocks") ? "blocks" : "threads");
@@ -159,9 +159,9 @@ static void print_orders(const Ts__Rpc__ReplayResult *result)
 	char figure[TS_OUT_FIGURE_BYTES];
 
 	if (!n)
-		printf("no order but the usual one was tried");
+		printf("no other order was tried");
 	else if (late == n)
-		printf("nothing is known of other orders: none of %s ended",
+		printf("the results of other orders are unknown: none of %s ended",
 		       ts_out_count(figure, n));
 	else
 		printf("the results are the same in %s other order%s",
@@ -211,7 +211,7 @@ static void print_replay(const Ts__Rpc__ReplayResult *result)
 		print_refusal(result, "the replay did not end: it stopped");
 		return;
 	} else if (!strcmp(verdict, "interrupted")) {
-		printf("the replay was interrupted, and nothing differs up to there");
+		printf("the replay was interrupted; no difference up to there");
 		return;
 	} else if (strcmp(verdict, "same") != 0) {
 		printf("the replay did not end");
@@ -247,7 +247,7 @@ void ts_replayverdict_print(const Ts__Rpc__ReplayResult *result)
 	} else {
 		if (result->n_checked && !strcmp(result->verdict, "same"))
 			printf("--check found nothing%s; ",
-			       result->unlooked ? " in what it could look at" : "");
+			       result->unlooked ? " in the accesses that it could check" : "");
 		print_replay(result);
 	}
 	puts(".");

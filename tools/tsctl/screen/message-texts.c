@@ -70,7 +70,7 @@ static const struct {
 	{"compute", "compute", "kernels, sets"},
 	{"copy", "copy", "copies"},
 	{"launch_latency", "launch", "from its call to its start"},
-	{"wait", "wait", "after what it waited for"},
+	{"wait", "wait", "after its dependency"},
 	{"call", "call", "in a call, not waiting"},
 	{"host_gap", "host", "between two calls"},
 	{"unknown", "unknown", "not recorded"},
@@ -130,16 +130,15 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 
 	if (!bounds || !bounds->has_between_sessions_ns)
 		return;
-	printf("Times are true to %s on hosts and %s on GPUs; those of different processes, to %s of "
-	       "each other.\n",
+	printf("Times have an error of at most %s on hosts, %s on GPUs and %s between processes.\n",
 	       ts_out_duration(host, bounds->host_ns), ts_out_duration(device, bounds->device_ns),
 	       ts_out_duration(between, bounds->between_sessions_ns));
 }
 
 void ts_text_model_clock(FILE *file)
 {
-	fputs("Virtual GPU: operations have the times of its cost model, the host's calls the\n"
-	      "time in which the CPU computed them. Times of host and GPU are not comparable.\n",
+	fputs("Virtual GPU: times of operations come from a cost model, times of calls from the\n"
+	      "CPU that computed them. Times of host and GPU are not comparable.\n",
 	      file);
 }
 
@@ -149,14 +148,13 @@ void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 		uint64_t n;
 		const char *what;
 	} lines[] = {
-		{doubts ? doubts->without_call : 0, "without a call recorded before them"},
-		{doubts ? doubts->overlapping : 0, "began before what they waited for was over"},
-		{doubts ? doubts->backwards : 0, "ended before they began"},
-		{doubts ? doubts->at_no_time : 0, "ended when no clock can have been"},
-		{doubts ? doubts->not_all_known : 0, "waited for more than is known"},
-		{doubts ? doubts->unanswered : 0,
-		 "calls of which nothing ran, as far as was recorded"},
-		{doubts ? doubts->ids_twice : 0, "calls with the id of another"},
+		{doubts ? doubts->without_call : 0, "without a recorded call"},
+		{doubts ? doubts->overlapping : 0, "began before the end of a dependency"},
+		{doubts ? doubts->backwards : 0, "with an end before the start"},
+		{doubts ? doubts->at_no_time : 0, "with an impossible end time"},
+		{doubts ? doubts->not_all_known : 0, "with unknown dependencies"},
+		{doubts ? doubts->unanswered : 0, "calls without a recorded operation"},
+		{doubts ? doubts->ids_twice : 0, "calls with the id of another call"},
 	};
 	char count[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
 	const char *between = "";
@@ -217,7 +215,7 @@ static void print_misuse(const Ts__Rpc__MemoryMisuse *misuse, uint64_t origin_ns
 		ts_out_text(stdout, misuse->unsure[i]);
 	}
 	puts(misuse->n_unsure ? ")" : "");
-	print_call("named", misuse->use, origin_ns, stacks);
+	print_call("used", misuse->use, origin_ns, stacks);
 	print_call("freed", misuse->freed, origin_ns, stacks);
 	print_call("allocated", misuse->allocated, origin_ns, stacks);
 }
@@ -237,7 +235,8 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 		     report->pools[i]->growths_with_room;
 	if (!n || ts_table_new("rrrrrrrrrl", &table))
 		return;
-	printf("\n%sPools%s: the most they held and used; when they grew though enough was unused\n",
+	printf("\n%sPools%s: peaks of held and used memory; WITH ROOM: growths although enough "
+	       "was unused\n",
 	       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN));
 	for (size_t i = 0; i < TS_ARRAY_LEN(cells); i++)
 		ts_table_add(table, cells[i]);
@@ -270,8 +269,8 @@ void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bo
 
 	print_pools(report, wide);
 	if (report->misuse_count)
-		printf("\n%sNamed after it was freed%s (%" PRIu64
-		       "); what kernels and graphs are given is not recorded\n",
+		printf("\n%sUse after free%s (%" PRIu64
+		       "); arguments of kernels and graphs are not recorded\n",
 		       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN),
 		       report->misuse_count);
 	for (size_t i = 0; i < report->n_misuses; i++)
@@ -280,7 +279,7 @@ void ts_text_misuses(const Ts__Rpc__MemoryReport *report, uint64_t origin_ns, bo
 		printf("  and %" PRIu64 " more: --limit lists them\n",
 		       report->misuse_count - report->n_misuses);
 	if (report->failed_unknown_frees)
-		printf("\n%s failed, of memory that was neither allocated nor freed before.\n",
+		printf("\n%s failed: no earlier allocation or free of the memory is in the trace.\n",
 		       ts_out_counted(counted, report->failed_unknown_frees, "free"));
 }
 
@@ -291,19 +290,19 @@ static void print_suspects(const Ts__Rpc__CallError *error)
 	if (!error->n_suspects)
 		return;
 	printf("      %s\n", error->n_suspects == 1
-				     ? "the kernel that was launched since the last wait:"
+				     ? "the kernel launched since the last wait:"
 				     : "kernels launched since the last wait, the last one first:");
 	for (size_t i = 0; i < error->n_suspects; i++) {
 		printf("        op %" PRIu64 " ", error->suspects[i]->op_id);
 		ts_out_text(stdout, error->suspects[i]->kernel ? error->suspects[i]->kernel
-							       : "a kernel that did not come back");
+							       : "a kernel that did not end");
 		putchar('\n');
 		if (error->suspects[i]->stack)
 			ts_text_stack(error->suspects[i]->stack, 10);
 	}
 }
 
-/* For a failed allocation: the holders of the other memory. */
+/* Prints the allocations that held the memory when an allocation failed. */
 static void print_held(const Ts__Rpc__CallError *error)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
@@ -311,7 +310,7 @@ static void print_held(const Ts__Rpc__CallError *error)
 
 	if (!error->has_held_bytes)
 		return;
-	printf("      held on devices then: %s\n", ts_out_bytes(bytes, error->held_bytes));
+	printf("      held on devices at that time: %s\n", ts_out_bytes(bytes, error->held_bytes));
 	for (size_t i = 0; i < error->n_held_sites; i++) {
 		const Ts__Rpc__MemorySite *site = error->held_sites[i];
 
@@ -320,12 +319,12 @@ static void print_held(const Ts__Rpc__CallError *error)
 			printf(" (%s x %s)", ts_out_count(count, site->count),
 			       ts_out_bytes(each, site->bytes));
 		printf("  ");
-		ts_out_text(stdout, site->frame ? site->frame : "stack not known");
+		ts_out_text(stdout, site->frame ? site->frame : "unknown stack");
 		putchar('\n');
 		listed_bytes += site->total_bytes;
 	}
 	if (listed_bytes < error->held_bytes)
-		printf("        %10s  by others: `tsctl memory` lists them\n",
+		printf("        %10s  by other calls: `tsctl memory` lists them\n",
 		       ts_out_bytes(bytes, error->held_bytes - listed_bytes));
 }
 
@@ -347,7 +346,7 @@ void ts_text_errors(size_t n, Ts__Rpc__CallError *const *errors, uint64_t failed
 		printf(" = ");
 		ts_out_text(stdout, error->error);
 		if (error->has_bytes)
-			printf(", %s asked for", ts_out_bytes(figure, error->bytes));
+			printf(", %s requested", ts_out_bytes(figure, error->bytes));
 		printf("\n      at %s s, op %" PRIu64,
 		       ts_out_seconds(figure, error->start_ns > origin_ns
 						      ? error->start_ns - origin_ns

@@ -16,7 +16,8 @@
  */
 void ts_out_text(FILE *file, const char *text);
 /*
- * As ts_out_text(). If the text is longer than `columns`, "..." replaces its middle. 0: no limit.
+ * Like ts_out_text(). If the text is longer than `columns`, "..." replaces its middle. `columns` 0:
+ * no limit.
  */
 void ts_out_text_cut(FILE *file, const char *text, size_t columns);
 /* Returns the printed width in columns. */

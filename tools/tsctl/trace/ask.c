@@ -59,7 +59,7 @@ static void complain(const char *path, int r, const struct ts_sbt_error *error)
 	char why[TS_QUERY_WHY_BYTES];
 
 	if (r == TS_QUERY_E_WINDOW) {
-		ts_complain("--to lies before --from");
+		ts_complain("--to is before --from");
 	} else if (r < TS_QUERY_E_WINDOW) {
 		ts_source_complain(path, r, error);
 	} else {
@@ -105,7 +105,7 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		return TS_EXIT_BAD;
 	}
 	if (end.has_bad_checkpoints)
-		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
+		ts_complain("the checkpoints of %s are damaged; the whole file was read instead",
 			    source.path);
 	if (!end.is_damaged)
 		return TS_EXIT_OK;
@@ -143,7 +143,7 @@ static int report_end(struct ts_asking *asking, const Ts__Rpc__QueryEnd *end)
 	const char *path = end->path ? end->path : "the trace";
 
 	if (end->bad_checkpoints)
-		ts_complain("%s has checkpoints that are damaged; all of it was read instead",
+		ts_complain("the checkpoints of %s are damaged; the whole file was read instead",
 			    path);
 	if (!end->damaged)
 		return TS_EXIT_OK;
@@ -207,7 +207,7 @@ static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
 	uint32_t session;
 
 	if (ts_parse_number(asking->session, 1, UINT32_MAX, &number)) {
-		ts_complain("--session %s: it is a session's number or a pid", asking->session);
+		ts_complain("--session %s: expected a session's number or a pid", asking->session);
 		return TS_EXIT_BAD;
 	}
 	daemon = ts_source_find_session(live, (uint32_t)number, &session);

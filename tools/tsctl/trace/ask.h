@@ -18,7 +18,7 @@ struct ts_about {
 };
 
 struct ts_asking {
-	const char *file, *session; /* one of them, as in ts_source_open() */
+	const char *file, *session; /* exactly one of the two is set, as in ts_source_open() */
 	bool served;
 	/*
 	 * The answer is one message. Otherwise it is a list in parts, for which `about` may be
@@ -46,7 +46,7 @@ struct ts_asking {
 	struct ts_replay_progress *progress;
 	uint32_t n_threads;		  /* of a local virtual GPU; 0: default */
 	const struct ts_executor *device; /* executor for a local replay; or NULL */
-	/* Set on return: the trace is damaged, and the answer covers the rest. */
+	/* Set on return: the trace is damaged, and the answer lacks the damaged blocks. */
 	bool is_damaged;
 };
 

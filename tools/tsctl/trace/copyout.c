@@ -51,7 +51,7 @@ static int complain_missing(const struct ts_sbt_copy_source *sources, size_t n_s
 {
 	if (report->n_damaged) {
 		ts_complain("%s is damaged at byte %" PRIu64
-			    ": %s; %s has what could be read (%" PRIu64 " block%s are missing)",
+			    ": %s; %s has all readable rows (%" PRIu64 " block%s are missing)",
 			    report->damaged, report->damage.off, report->damage.text, "the copy",
 			    report->n_damaged, report->n_damaged == 1 ? "" : "s");
 		return TS_EXIT_FINDING;
@@ -59,7 +59,7 @@ static int complain_missing(const struct ts_sbt_copy_source *sources, size_t n_s
 	for (size_t i = 0; i < n_sources; i++) {
 		if (ts_sbt_reader_state(sources[i].reader) != TS_SBT_TRUNCATED)
 			continue;
-		ts_complain("%s is cut off: what lay in the lost part is not in the copy",
+		ts_complain("%s is cut off: rows in the lost part are not in the copy",
 			    sources[i].name);
 		return TS_EXIT_FINDING;
 	}
@@ -74,7 +74,7 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	int r;
 
 	if (!strcmp(path, "-") && isatty(STDOUT_FILENO)) {
-		ts_complain("a trace is not for a terminal; name a file with -o");
+		ts_complain("a trace cannot be written to a terminal; name a file with -o");
 		return TS_EXIT_BAD;
 	}
 	if (ts_outfile_open(&out, path))
@@ -83,7 +83,7 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	if (r) {
 		ts_complain("cannot write %s: %s", out.shown,
 			    r < 0 ? strerror(-r)
-				  : "what is to be copied is larger than a trace can be");
+				  : "the rows are larger than the maximum size of a trace");
 		return TS_EXIT_BAD;
 	}
 	if (ts_outfile_finish(&out))
@@ -93,10 +93,9 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	 * trace.
 	 */
 	if (ret_report->n_left_out)
-		ts_complain(
-			"%s has nothing that was captured to be replayed: keep the whole trace for `tsctl "
-			"replay --on vgpu`",
-			out.shown);
+		ts_complain("%s has no capture for replay: keep the whole trace for `tsctl "
+			    "replay --on vgpu`",
+			    out.shown);
 	return complain_missing(sources, n_sources, ret_report);
 }
 

@@ -114,7 +114,7 @@ void ts_neighbours_print(struct ts_sbt_reader *reader, const Ts__Rpc__GapsReport
 	}
 	if (!n || (double)ns < LEAST_SHARE * (double)report->gaps_ns)
 		return;
-	printf("\n%sOther processes%s had the CPU for %s of that, %.1f %%\n",
+	printf("\n%sOther processes%s had the CPU for %s of the gaps, %.1f %%\n",
 	       ts_term_style(stdout, TS_STYLE_BOLD), ts_term_style(stdout, TS_STYLE_PLAIN),
 	       ts_out_duration(figure, ns), 100.0 * (double)ns / (double)report->gaps_ns);
 	print_names(all, sum_up(all, n));

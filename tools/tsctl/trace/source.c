@@ -21,14 +21,15 @@ void ts_source_complain(const char *path, int r, const struct ts_sbt_error *erro
 	if (ts_limit_text(r, error, limit))
 		ts_complain("%s %s", path, limit);
 	else if (r == TS_SBT_E_NOT_SBT)
-		ts_complain("%s is no trace: %s", path, error->text);
+		ts_complain("%s is not a trace: %s", path, error->text);
 	else if (r == TS_SBT_E_VERSION)
 		ts_complain("%s is of a version that this tsctl cannot read: %s", path,
 			    error->text);
 	else if (r > 0 && r != TS_SBT_E_CORRUPT && !*error->text)
-		ts_complain("%s cannot be read: error %d, which nothing explains", path, r);
+		ts_complain("%s cannot be read: unknown error %d", path, r);
 	else if (r > 0)
-		ts_complain("%s is damaged at byte %" PRIu64 ": %s; `tsctl verify` tells more",
+		ts_complain("%s is damaged at byte %" PRIu64
+			    ": %s; `tsctl verify` lists the damage",
 			    path, error->off, error->text);
 	else
 		ts_complain("cannot read %s: %s", path, strerror(-r));
@@ -170,7 +171,7 @@ int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned
 		return 0;
 	while (*ret_n)
 		close(ret_fds[--*ret_n]);
-	ts_complain("%s: the recording is in more than %u files, which are too many at once: "
+	ts_complain("%s: the recording has more than %u files, too many for the daemon at once; "
 		    "without --served tsctl reads them all",
 		    path, most);
 	return -1;
@@ -211,18 +212,16 @@ void ts_source_print_halves(const struct ts_source *source)
 
 	if (n)
 		printf("Host half only: of %" PRIu32
-		       " session%s the calls were seen from outside, and "
-		       "nothing of the GPU.\n",
+		       " session%s, only calls were recorded, from outside, and no GPU operation.\n",
 		       n, n == 1 ? "" : "s");
 }
 
 /* Prints which daemons could be asked if no process with that number is recorded. */
 void ts_source_complain_nobody(uint32_t number)
 {
-	ts_complain(
-		"no process %u is being recorded, and no daemon listens at %s; `tsctl sessions` "
-		"lists what is recorded",
-		number, ts_client_default_path());
+	ts_complain("no process %u is being recorded, and no daemon listens at %s; `tsctl "
+		    "sessions` lists the recorded processes",
+		    number, ts_client_default_path());
 }
 
 /*
@@ -284,8 +283,8 @@ static int open_session(struct ts_source *source, uint32_t number)
 	}
 	r = open_trace(daemon->client, session, number, &answer, &fd);
 	if (r == -ENOENT && !session) {
-		ts_complain("the daemon has no session %u of yours, nor one of that pid; `tsctl "
-			    "sessions` lists those that run",
+		ts_complain("the daemon has no session of yours with number or pid %u; `tsctl "
+			    "sessions` lists the live sessions",
 			    number);
 		return TS_EXIT_BAD;
 	}
@@ -301,7 +300,7 @@ static int open_session(struct ts_source *source, uint32_t number)
 	}
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	if (!source->path) {
-		ts_complain("the daemon handed over no file for session %u", number);
+		ts_complain("the daemon sent no file for session %u", number);
 		return TS_EXIT_BAD;
 	}
 	return open_reader(source, fd);
@@ -317,7 +316,7 @@ int ts_source_open(struct ts_source *source, const char *file, const char *sessi
 		session = file;
 	if (session) {
 		if (ts_parse_number(session, 1, UINT32_MAX, &number)) {
-			ts_complain("--session %s: it is a session's number or a pid", session);
+			ts_complain("--session %s: expected a session's number or a pid", session);
 			return TS_EXIT_BAD;
 		}
 		return open_session(source, (uint32_t)number);

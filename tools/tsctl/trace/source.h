@@ -34,8 +34,8 @@ void ts_source_deinit(struct ts_source *source);
 void ts_source_watch(struct ts_source *source);
 void ts_source_unwatch(struct ts_source *source);
 /*
- * As ts_source_watch(), for any reader. Several readers may share a line. NULL: stop. The caller
- * wipes the line.
+ * Like ts_source_watch(), for any reader. Several readers may share a progress line. If `progress`
+ * is NULL, the reader reports no more progress. The caller wipes the line.
  */
 void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *progress);
 
@@ -63,8 +63,8 @@ int ts_source_unlink_before(const char *path);
  */
 int ts_source_open_file(const char *path, int flags);
 /*
- * As ts_source_open_file(), with the earlier files of the recording, newest first. Returns 0 and
- * *ret_n descriptors, or -1 after an error message.
+ * Like ts_source_open_file(). Also opens the earlier files of the recording, newest first. Returns
+ * 0 and *ret_n descriptors, or -1 after an error message.
  */
 int ts_source_open_files(const char *path, int *ret_fds, unsigned most, unsigned *ret_n);
 /* Prints an error about a trace; `r` is a negative errno or TS_SBT_E_*. */

@@ -112,7 +112,10 @@ static void payload_text(uint32_t type, uint64_t bits, char *text, size_t n_byte
 	}
 }
 
-/* Names the thread that got the CPU, or the waker. */
+/*
+ * Prints the name of another thread: after a preemption or a yield, the thread that got the CPU;
+ * otherwise the thread that woke this one.
+ */
 static void off_cpu_text(struct ts_viewrow *view, const struct ts_row_off_cpu *row, char *text,
 			 size_t n_bytes)
 {
@@ -333,8 +336,8 @@ static void print_below(const struct ts_viewrow *view, const char *detail)
 }
 
 /*
- * For details that do not fit: errors and wakers get a separate line, a kernel's shape is left out,
- * others are cut.
+ * Prints details that do not fit into the columns: errors and wakers get a separate line, a
+ * kernel's shape is left out, and other details are cut.
  */
 static void print_narrow(struct ts_viewrow *view, const struct ts_sbt_row *row, const char *name,
 			 const char *detail)

@@ -41,7 +41,7 @@ static int allocation_new(struct ts_vgpu_physical *physical, uint64_t *ret_handl
 	return 0;
 }
 
-/* A range of the wrong kind is an invalid value, whatever the device's error. */
+/* Converts an error of the device. A range of the wrong kind is always "invalid value". */
 static int map_result(int r)
 {
 	return r == TS_VGPU_E_ADDRESS || r == TS_VGPU_E_NOT_OWNER ? TS_CU_ERROR_INVALID_VALUE
@@ -245,7 +245,7 @@ static int retain_handle(uint64_t *handle, void *addr)
 	return r ? r : allocation_new(physical, handle);
 }
 
-/* For functions about other processes or arrays. */
+/* Refuses a function that concerns other processes or arrays. */
 static int refuse(const char *name)
 {
 	static atomic_bool said;

@@ -366,7 +366,7 @@ static int pointer_get_attribute(void *data, int32_t attribute, uint64_t ptr)
 	return attribute_of(&range, ptr, attribute, data);
 }
 
-/* Size of an attribute's value. */
+/* Returns the size of an attribute's value. */
 static size_t attribute_bytes(int32_t attribute)
 {
 	switch (attribute) {

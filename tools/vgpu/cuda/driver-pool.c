@@ -318,7 +318,10 @@ static void report_pool_operation(uint32_t operation, const struct context *cont
 	report_pool_memory(operation, context, where, bytes, ts_vgpu_stream_id(vstream), &p);
 }
 
-/* In a capture, stream-ordered memory would be a node of the graph. */
+/*
+ * Finds the stream of a stream-ordered allocation or free. Refuses a captured stream, because there
+ * the call would become a node of the graph.
+ */
 static int stream_of_memory(void *stream, struct context **ret_context,
 			    struct ts_vgpu_stream **ret_stream)
 {

@@ -101,7 +101,10 @@ static int attribute_of(const struct function *f, int32_t attrib, int32_t *pi)
 		*pi = f->carveout;
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-		/* Total of the module: only machine code determines a function's own share. */
+		/*
+		 * Return the constant memory of the whole module: PTX does not show a function's
+		 * own share.
+		 */
 		*pi = (int32_t)f->module->code->constant_bytes;
 		return 0;
 	case TS_CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:

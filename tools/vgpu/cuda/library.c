@@ -185,7 +185,7 @@ static int load_from_file(void **library, const char *file_name, int32_t *jit_op
 	return r;
 }
 
-/* A module of the library in any context; NULL: there is none. */
+/* Returns a module of the library in any context; NULL: there is none. */
 static struct module *any_module_of(const struct library *library)
 {
 	struct module *module = NULL;

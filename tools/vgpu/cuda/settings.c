@@ -8,7 +8,10 @@
 /* A context stores the vendor's limits up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE. */
 #define N_LIMITS 7
 
-/* A limit that only the virtual GPU lacks is unsupported; an unknown number is invalid. */
+/*
+ * Checks the number of a limit: returns "unsupported" for a limit that only the virtual GPU lacks,
+ * and "invalid value" for an unknown number.
+ */
 static int check_limit(int32_t limit)
 {
 	if (limit < 0 || limit > TS_CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED)

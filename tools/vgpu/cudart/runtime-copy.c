@@ -396,7 +396,10 @@ static int set_2d_async(void *dev_ptr, size_t pitch, int32_t value, size_t width
 								  stream);
 }
 
-/* If slices have no gaps, all rows are one memset; else each slice is one. */
+/*
+ * Sets a 3D range. If there are no gaps between slices, one memset sets all rows; otherwise each
+ * slice needs one memset.
+ */
 static int set_3d_with(struct ts_cuda_pitched_ptr p, int32_t value, struct ts_cuda_extent extent,
 		       void *stream, bool async, bool own)
 {

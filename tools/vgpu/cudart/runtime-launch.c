@@ -47,8 +47,8 @@ API int __cudaPopCallConfiguration(struct ts_cuda_dim3 *grid, struct ts_cuda_dim
 }
 
 /*
- * The driver returns only "invalid value"; the runtime returns "invalid configuration" for a wrong
- * shape.
+ * Converts the driver's result of a launch. For a wrong shape the driver returns "invalid value",
+ * but the runtime must return "invalid configuration".
  */
 static int launch_result(int r, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block)
 {

@@ -60,7 +60,7 @@ static inline bool ts_cupti_set_has(const struct ts_cupti_set *set, uint32_t id)
 void ts_cupti_set_put(struct ts_cupti_set *set, uint32_t id, bool present);
 void ts_cupti_set_fill(struct ts_cupti_set *set, bool present);
 
-/* Number of ids in a domain; 0 for a domain without ids. */
+/* Returns the number of ids in a domain; 0 for a domain without ids. */
 uint32_t ts_cupti_domain_size(uint32_t domain);
 
 /* cupti-hooks.c */

@@ -132,7 +132,10 @@ struct ts_ptx_postdom {
 	uint32_t *pred_at, *pred;
 	uint32_t *order;  /* blocks in postorder of the reversed graph */
 	uint32_t *number; /* postorder number within the current region */
-	uint32_t *region; /* the exit that covers the block, from 1; 0: none yet */
+	/*
+	 * for each block, number of the exit whose region contains the block, from 1; 0: none yet
+	 */
+	uint32_t *region;
 	uint32_t *ipdom;
 	uint32_t *stack, *next;
 };

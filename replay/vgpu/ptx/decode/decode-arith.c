@@ -150,7 +150,10 @@ static int float_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts
 	return emit_float(d, &in, type, m, n);
 }
 
-/* At most three sources, and a carry if carry_in is set. */
+/*
+ * Decodes an instruction of the carry family: at most three sources, and a carry if carry_in is
+ * set.
+ */
 static int carry_op(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		    uint32_t n, bool carry_in, bool carry_out)
 {
@@ -203,7 +206,7 @@ static int decode_subc(struct ts_ptx_decoder *d)
 	return carry_op(d, F_SUB_CARRY, ts_ptx_mod_type(d), 2, true, out);
 }
 
-/* mul.wide and mad.wide: the result and the addend are twice as wide. */
+/* Decodes mul.wide and mad.wide, whose result and addend are twice as wide as the factors. */
 static int wide(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type,
 		bool mad)
 {

@@ -29,7 +29,7 @@ static bool atom_valid(enum ts_ptx_atom op, enum ts_ptx_type type)
 	}
 }
 
-/* Each element is a separate atomic operation, as in the ISA. */
+/* Decodes an atomic on a vector as a separate atomic operation for each element, as in the ISA. */
 static int atomic_vector(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t op,
 			 enum ts_ptx_type type, uint32_t n, bool red, bool hint)
 {

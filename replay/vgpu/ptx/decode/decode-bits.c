@@ -335,7 +335,7 @@ static int decode_set(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &value, ts_ptx_plain);
 }
 
-/* The type with the same width for a move. */
+/* Returns the untyped (.b) type as wide as `type`: a move copies only bits. */
 static enum ts_ptx_type by_width(enum ts_ptx_type type)
 {
 	switch (ts_ptx_types[type].bytes) {

@@ -125,7 +125,10 @@ static int decode_nop(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 
-	/* griddepcontrol: dependent launches overlap grids; here grids run one after the other. */
+	/*
+	 * griddepcontrol does nothing: it lets dependent grids overlap, but here grids run one
+	 * after the other.
+	 */
 	(void)ts_ptx_mod(d, "wait");
 	(void)ts_ptx_mod(d, "launch_dependents");
 	(void)ts_ptx_mod(d, "mask");

@@ -198,7 +198,10 @@ static bool is_fixed_param(const struct ts_ptx_insn *in)
 	       in->a != TS_PTX_NONE;
 }
 
-/* 128 bits: two 64-bit accesses, or one atomic access if the instruction has a memory order. */
+/*
+ * Decodes an access of 128 bits: as two 64-bit accesses, or as one atomic access if the instruction
+ * has a memory order.
+ */
 static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32_t n, bool sync,
 		       bool store)
 {
@@ -229,7 +232,10 @@ static int wide_access(struct ts_ptx_decoder *d, enum ts_ptx_space space, uint32
 						    .n_list_write = store ? 0 : 2});
 }
 
-/* ld and st move halves as bits: they have no types for halves. */
+/*
+ * Returns the type of a memory access. ld and st have no types for halves, so halves are moved as
+ * bits.
+ */
 static enum ts_ptx_type memory_type(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type type = ts_ptx_mod_type(d);
@@ -341,8 +347,8 @@ static int decode_fence(struct ts_ptx_decoder *d)
 }
 
 /*
- * Cache hints have no effect. The addresses of a hint are not checked, because a prefetch never
- * faults.
+ * Decodes a cache hint, which has no effect. Its addresses are not checked, because a prefetch
+ * never faults.
  */
 static int decode_hint(struct ts_ptx_decoder *d)
 {

@@ -69,7 +69,10 @@ static int unpack(struct ts_ptx_decoder *d, enum ts_ptx_type type)
 						    .n_list_write = in.n});
 }
 
-/* Read both halves before one is written: the operands may swap them. */
+/*
+ * Decodes a mov of two halves. Reads both halves before it writes one, because the operands may
+ * swap them.
+ */
 static int mov_wide(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_operand to[2], from[2];
@@ -167,7 +170,7 @@ static uint32_t cvt_aux(const struct ts_ptx_cvt *c)
 	       (c->satfinite ? TS_PTX_CVT_SATFINITE : 0);
 }
 
-/* A rounding mode is required exactly if the conversion rounds. */
+/* True if the modifiers are valid: a rounding mode is required exactly if the conversion rounds. */
 static bool cvt_valid(const struct ts_ptx_cvt *c)
 {
 	bool from_float = ts_ptx_types[c->from].klass == 'f',

@@ -263,7 +263,7 @@ static int wmma_mma(struct ts_ptx_decoder *d)
 static bool is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 {
 	switch (s->a[0]) {
-	case TY_F16: /* one shape for both; bf16 sums in f32 only, which mma checks */
+	case TY_F16: /* f16 and bf16 have the same shape; mma checks that bf16 has f32 sums */
 		return type == TY_F16 || type == TY_F32 || type == TY_S32;
 	case TY_TF32:
 		return type == TY_F32;

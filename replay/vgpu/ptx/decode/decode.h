@@ -34,7 +34,8 @@ enum {
 	ROLE_LIST_WRITE = 32,
 	ROLE_LIST_CALL = 64,   /* a list of triples */
 	ROLE_LIST_TABLE = 128, /* target instructions at aux, no registers */
-	ROLE_LIST_DROPS = 256, /* with ROLE_LIST_WRITE: an element may be TS_PTX_NONE */
+	/* together with ROLE_LIST_WRITE: an element of the list may be TS_PTX_NONE */
+	ROLE_LIST_DROPS = 256,
 };
 
 struct ts_ptx_note {
@@ -75,7 +76,8 @@ struct ts_ptx_decoder {
 	uint8_t *classes; /* class of each virtual register */
 	/* Per 128-bit register: the id of its low half; the high half has the next id. */
 	uint32_t *halves;
-	uint32_t stack_pointer; /* with alloca; else TS_PTX_NONE */
+	/* register of the stack pointer, if the function uses alloca; else TS_PTX_NONE */
+	uint32_t stack_pointer;
 	uint32_t n_vregs, vregs_capacity;
 	struct ts_ptx_fixup *fixups;
 	uint32_t n_fixups, fixups_capacity;
@@ -127,7 +129,10 @@ struct ts_ptx_insn ts_ptx_insn_of(const struct ts_ptx_decoder *d, enum ts_ptx_fa
 				  enum ts_ptx_type type);
 int ts_ptx_emit(struct ts_ptx_decoder *d, const struct ts_ptx_insn *in, struct ts_ptx_note note);
 int ts_ptx_list_add(struct ts_ptx_decoder *d, uint32_t value);
-/* Emit a branch around an instruction that must not be guarded, and the join behind it. */
+/*
+ * Emit a branch around an instruction that must not be guarded, and the join after that
+ * instruction.
+ */
 int ts_ptx_guard_open(struct ts_ptx_decoder *d, uint32_t *ret_bra);
 int ts_ptx_guard_close(struct ts_ptx_decoder *d, uint32_t bra);
 /* Decodes d, a, b, ... of one type, with n sources. */

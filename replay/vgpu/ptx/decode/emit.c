@@ -333,7 +333,7 @@ static int sreg_operand(struct ts_ptx_decoder *d, enum ts_ptx_sreg sreg, uint64_
 	return r ? r : ts_ptx_emit(d, &in, (struct ts_ptx_note){0});
 }
 
-/* The address of a variable's name, as a value. */
+/* Makes an operand of the address of a variable. */
 static int var_operand(struct ts_ptx_decoder *d, const struct ts_ptx_var *v, int64_t off,
 		       enum ts_ptx_class class, uint32_t *ret_ref)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The interpreter's loop: fetch, guard, dispatch. engine.c and schedule.c call this file for each
- * turn of a warp. Uniform branches run here; control-flow.c handles the rest of control flow.
+ * turn of a warp. Uniform branches run here; control-flow.c handles all other control flow.
  */
 #include "replay/vgpu/ptx/lanes/lanes.h"
 

@@ -12,8 +12,8 @@
 #include "replay/vgpu/ptx/lanes/mem.h"
 
 /*
- * For accesses that synchronize threads: orders earlier and later accesses, and shortens the slice
- * of a polling loop.
+ * Called at accesses that synchronize threads. Orders earlier accesses before later ones, and
+ * shortens the time slice of a polling loop.
  */
 static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {

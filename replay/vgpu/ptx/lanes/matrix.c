@@ -155,12 +155,13 @@ static uint32_t distinct_registers(uint32_t what)
 struct whole_matrix {
 	uint8_t *host;
 	uint64_t stride;	       /* elements from line to line */
-	uint64_t offset[TS_PTX_LANES]; /* bytes from host to each lane's first element */
+	uint64_t offset[TS_PTX_LANES]; /* bytes from `host` to each lane's first element */
 };
 
 /*
- * Elements from host to element e of register r. Relative to each lane's first element, the
- * distance is equal.
+ * Returns the distance from the start of the matrix to the lane's element e of register r, in
+ * elements. The distance from a lane's first element to its element e of register r is the same in
+ * every lane.
  */
 static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t lane,
 			       uint64_t stride)

@@ -11,8 +11,8 @@
 
 /*
  * One access of the host if the address is aligned to its size. The type requires only 8 bytes,
- * because parameters, which are never written, may have this alignment. The same instruction makes
- * an aligned access in one.
+ * because parameters, which are never written, may have this alignment. On an address aligned to
+ * 16, the same instruction makes one access.
  */
 typedef long long ts_ptx_v16 __attribute__((vector_size(16), may_alias, aligned(8)));
 #define TS_PTX_MOVE(T, to, from) \
@@ -108,7 +108,7 @@ static inline bool ts_ptx_within(uint32_t m, uint64_t address[TS_PTX_LANES], uin
 struct ts_ptx_stretch {
 	uint8_t *start;
 	uint64_t base, size, stride; /* size 0: there is none */
-	uint64_t *counted;	     /* statistic of its accesses; NULL: none */
+	uint64_t *counted;	     /* counter of the accesses; NULL: they are not counted */
 };
 
 /* Returns the stretch of an access at `first`. */

@@ -26,7 +26,10 @@ enum {
 
 typedef double v4 __attribute__((vector_size(32)));
 
-/* A: row by row. B, C and D: blocks of 8 columns, one after the other, each row by row. */
+/*
+ * `a` is stored row by row. `b`, `c` and `d` are stored in blocks of 8 columns; within a block, row
+ * by row.
+ */
 struct matrices {
 	uint32_t m, n, k;
 	double a[MAX_MK] __attribute__((aligned(64)));

@@ -61,7 +61,7 @@ static int parse_triple(struct ts_ptx_parser *p, uint32_t triple[3])
 	return r;
 }
 
-/* Performance directives between header and body. */
+/* Parses the performance directives between a function's header and its body. */
 static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint32_t triple[3];
@@ -104,7 +104,9 @@ static int parse_func_directives(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 	return r;
 }
 
-/* Kernel parameters lie in order, each with its own alignment. */
+/*
+ * Computes the offsets of the kernel's parameters, which lie in order, each with its own alignment.
+ */
 static int layout_params(struct ts_ptx_parser *p, struct ts_ptx_func *f)
 {
 	uint64_t at = 0;

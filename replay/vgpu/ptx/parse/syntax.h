@@ -131,8 +131,9 @@ struct ts_ptx_var {
 
 struct ts_ptx_reg {
 	enum ts_ptx_type type;
-	uint32_t number;  /* in a range, or component of a vector */
-	const char *name; /* of the range, if it is in one */
+	/* number of the register in its range, or of the component in its vector */
+	uint32_t number;
+	const char *name; /* name of the register; if it is in a range, of the range */
 	bool is_range;
 };
 

@@ -38,7 +38,7 @@ static void mbarrier_settle(struct mbarrier *b)
 	b->pending = b->expected;
 }
 
-/* The value of an optional 32-bit operand. */
+/* Returns the value of an optional 32-bit operand. */
 static uint32_t optional(const struct ts_ptx_warp *w, uint32_t ref, uint32_t lane,
 			 uint32_t otherwise)
 {
@@ -135,8 +135,9 @@ static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 
 /*
- * a: shared target, with its offset in imm's low half; b: global source, with its offset in the
- * high half; aux: bytes; c: bytes to read, the rest is zero.
+ * cp.async. `a` is the shared target, with its offset in the low half of imm. `b` is the global
+ * source, with its offset in the high half. `aux` is the number of bytes to write, `c` the number
+ * of bytes to read; the others are written as zero.
  */
 static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -173,7 +174,10 @@ static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Host address of a bulk copy's source or target for one lane. NULL: a fault is recorded. */
+/*
+ * Returns the host address of a bulk copy's source or target for one lane. NULL: the function has
+ * recorded a fault.
+ */
 static uint8_t *bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,
 			 uint32_t end, enum ts_ptx_space space, uint32_t bytes, bool write)
 {
@@ -188,7 +192,10 @@ static uint8_t *bulk_end(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 	return ts_ptx_addresses(w, &place, 1u << lane, bytes, write, host) ? NULL : host[lane];
 }
 
-/* An observer receives a separate access: it publishes the bytes that the copy wrote. */
+/*
+ * Completes a bulk copy. Reports a separate access to the observer, which publishes the bytes that
+ * the copy wrote.
+ */
 static int bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t observing = w->worker->observing;

@@ -19,7 +19,10 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Records a fault without an instruction: a limit of the run. */
+/*
+ * Stops the run at one of its limits. Records a fault that names no instruction, unless there is a
+ * fault already.
+ */
 static void stop_for(struct ts_ptx_worker *worker, enum ts_ptx_fault_kind kind, const char *why)
 {
 	struct ts_ptx_fault *f = &worker->fault;
@@ -220,7 +223,10 @@ void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 	worker->only_watches = only_watches;
 }
 
-/* A thread that writes nothing and polls can only wait for writes of other threads. */
+/*
+ * Notes how long the worker has only polled: a thread that polls and writes nothing can only wait
+ * for writes of other threads.
+ */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {
 	const struct ts_ptx_launch *l = worker->launch;

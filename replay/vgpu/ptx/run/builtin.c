@@ -30,7 +30,7 @@ static void text_add(struct ts_ptx_text *t, const char *s, size_t n)
 	t->n += n;
 }
 
-/* Host address of operand k of the call, in the caller's memory or registers. */
+/* Returns the host address of operand k of the call, in the caller's memory or registers. */
 static uint8_t *call_place(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t k,
 			   uint32_t lane)
 {

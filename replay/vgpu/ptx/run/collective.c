@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Collective instructions of a warp: shuffles, votes, matches, reductions and elections.
- * control-flow.c calls them when all members are here. Lanes of several groups may run one
- * instruction together, each lane with its own member mask.
+ * control-flow.c calls them when all lanes of the member mask have arrived. Lanes of several groups
+ * may run one instruction together, each lane with its own member mask.
  */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 

@@ -73,7 +73,7 @@ static const struct ts_ptx_split *split_of(const struct ts_ptx_warp *w, uint32_t
 	return NULL;
 }
 
-/* The join where a lane has arrived and waits. */
+/* Returns the join at which a lane has arrived and waits. */
 static const struct ts_ptx_join *join_of(const struct ts_ptx_warp *w, uint32_t lane)
 {
 	for (uint32_t i = 0; lane < TS_PTX_LANES && i < w->n_splits; i++)
@@ -97,7 +97,7 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 	return join_of(warp, lane) ? TS_PTX_LANE_JOINED : TS_PTX_LANE_EXITED;
 }
 
-/* The frame of a lane's call, and its current instruction. */
+/* Returns the frame of a lane's current call, and the lane's current instruction. */
 static const struct ts_ptx_frame *frame_at(const struct ts_ptx_warp *w, uint32_t lane,
 					   uint32_t level, const struct ts_ptx_insn **ret_at)
 {

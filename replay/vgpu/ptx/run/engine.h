@@ -44,7 +44,7 @@ void ts_ptx_block_free(struct ts_ptx_block *block);
  */
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end);
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
-/* The block has threads and none can run: records a fault. */
+/* Records a fault for a block that has threads of which none can run. */
 void ts_ptx_deadlock(struct ts_ptx_block *block);
 /* Adds the counts of the warps to the worker's counts. */
 void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n);
@@ -52,7 +52,7 @@ void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uin
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins);
 /* Counts this thread as only polling, or as active. */
 void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches);
-/* Index of the block that becomes resident as number n. */
+/* Returns the index of the block that becomes resident as the n-th. */
 uint64_t ts_ptx_block_at(struct ts_ptx_engine *engine, uint64_t n);
 
 /* schedule.c: runs the launch's blocks in the order of the engine's scheduler. */

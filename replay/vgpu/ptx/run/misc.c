@@ -16,7 +16,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Special registers that are equal in all lanes. */
+/* Returns a special register that has the same value in all lanes. */
 static uint64_t sreg_uniform(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg)
 {
 	const struct ts_ptx_launch *l = w->worker->launch;

@@ -57,8 +57,9 @@ struct ts_ptx_frame {
 struct ts_ptx_join {
 	struct ts_ptx_join *parent;
 	const struct ts_ptx_insn *pc;
-	struct ts_ptx_frame *frame;  /* frame after the join */
-	struct ts_ptx_frame *callee; /* of a call; freed when all lanes have returned */
+	struct ts_ptx_frame *frame; /* frame after the join */
+	/* frame of the called function; freed when all lanes have returned from the call */
+	struct ts_ptx_frame *callee;
 	uint32_t expected, arrived;
 	const struct ts_ptx_insn *call;
 };
@@ -128,8 +129,8 @@ struct ts_ptx_block {
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
 	/*
-	 * With a scheduler: the next warp, the turns in a row, and how many turns at the end only
-	 * polled.
+	 * Used if a scheduler is set: the next warp, the number of consecutive turns of this warp,
+	 * and how many of the last turns only polled.
 	 */
 	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* All its turns of the last pass only polled: it waits for another block. */
@@ -139,7 +140,10 @@ struct ts_ptx_block {
 	size_t local_capacity;
 	uint32_t local_stride; /* bytes per thread */
 	struct ts_ptx_barrier barriers[TS_PTX_N_BARRIERS + 1];
-	/* one bit per number, so that a new block clears only used barriers */
+	/*
+	 * one bit for each barrier number, so that a new block clears only the barriers that were
+	 * used
+	 */
 	uint32_t barriers_used;
 	struct ts_ptx_warp *warps;
 	uint32_t warps_capacity;
@@ -183,7 +187,10 @@ struct ts_ptx_worker {
 	uint64_t unreported; /* warp instructions since the last charge */
 	uint64_t watching;   /* warp instructions since the last turn that did more than poll */
 	uint64_t done;	     /* count of writes and ended blocks at that turn */
-	/* For max_watching_insns: the thread is not counted in launch->watch->n_active. */
+	/*
+	 * The worker only polls (max_watching_insns), so it is not counted in
+	 * launch->watch->n_active.
+	 */
 	bool only_watches;
 };
 
@@ -286,8 +293,8 @@ void ts_ptx_observed(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 		     const uint64_t address[TS_PTX_LANES], uint32_t bytes, bool write,
 		     uint8_t *const host[TS_PTX_LANES]);
 /*
- * schedule.c: the lane that runs an atomic first. The others follow in ascending order, with
- * wrap-around.
+ * schedule.c: returns the lane that runs an atomic first. The other lanes follow in ascending
+ * order, with wrap-around.
  */
 uint32_t ts_ptx_first_lane(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			   uint8_t *const host[TS_PTX_LANES]);
@@ -296,7 +303,7 @@ static inline uint32_t ts_ptx_next_lane(uint32_t left, uint32_t first)
 	return (uint32_t)__builtin_ctz(left >> first ? left >> first << first : left);
 }
 
-/* debug.c: a warp's turn with a debugger. */
+/* debug.c: runs a warp's turn if the engine has a debugger. */
 int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
 /* host.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);

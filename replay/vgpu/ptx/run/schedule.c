@@ -38,7 +38,10 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* A step without a common divisor with the number of blocks visits each block once. */
+/*
+ * Chooses the order of blocks: a random start and a step. The step has no common divisor with the
+ * number of blocks, so each block is visited once.
+ */
 static void choose_blocks(struct ts_ptx_engine *e)
 {
 	struct ts_ptx_choice choice = {.kind = TS_PTX_CHOICE_BLOCKS,
@@ -163,7 +166,9 @@ static struct ts_ptx_warp *choose_turn(struct ts_ptx_worker *worker, struct ts_p
 	return w;
 }
 
-/* 0: continue; 1: the block is done; -1: it faulted. */
+/*
+ * Runs the next turn of a block. Returns 0 to continue, 1 if the block is done, -1 if it faulted.
+ */
 static int take_turn(struct ts_ptx_worker *worker, struct ts_ptx_block **b)
 {
 	struct ts_ptx_warp *w = choose_turn(worker, b);

@@ -106,7 +106,10 @@ static void check_object(const struct ts_bpf_object *bytes, unsigned most)
 	bpf_object__close(object);
 }
 
-/* No kprobes, no tracefs: the attachment points have existed since Linux 5.5 or longer. */
+/*
+ * Checks that the object has no kprobes and nothing that needs tracefs: its attachment points exist
+ * since Linux 5.5 or earlier.
+ */
 static void check_sections(const struct ts_bpf_object *bytes)
 {
 	static const char *const known[] = {"tp_btf/", "raw_tp/", "perf_event"};

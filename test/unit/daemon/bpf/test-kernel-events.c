@@ -498,8 +498,8 @@ TS_TEST(disks_are_told)
 }
 
 /*
- * A child of this process sleeps once, and its timer wakes it. Returns the number of events that
- * record this sleep; -1: this machine has no such events.
+ * Runs a child of this process that sleeps once and is woken by its timer. Returns the number of
+ * events that record this sleep; -1: this machine has no such events.
  */
 static int told_of_a_child(void)
 {

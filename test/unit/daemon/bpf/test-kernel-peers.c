@@ -153,7 +153,7 @@ static void finish(void)
 
 /* ---- processes of the user ------------------------------------------------------------------- */
 
-/* The hub's programs are descriptors of this process. */
+/* Finds a BPF program of the hub by name, among the descriptors of this process. */
 static int find_program(const char *name)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -262,7 +262,10 @@ static void run_peer(const struct peer *peer)
 	_exit(0);
 }
 
-/* A fork that the C library does not know; the child must not call functions that allocate. */
+/*
+ * Forks by the system call, without the C library's knowledge. The child must not call functions
+ * that allocate.
+ */
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args arguments = {
@@ -476,7 +479,7 @@ static void check_peer(const struct peer *peer, bool is_shown)
 	}
 }
 
-/* The feed's process, or a child of it, executes the program. */
+/* Checks the events if the feed's process, or a child of it, executes the program. */
 static void check_program(const struct ts_kernel_config *config, bool in_child)
 {
 	const uint32_t both = 1u << TS_BPF_MEMORY | 1u << TS_BPF_DRIVER;
@@ -511,7 +514,7 @@ TS_TEST(a_setuid_child_is_not_counted)
 	check_program(&config_counted, true);
 }
 
-/* A feed of root gets the events of all processes. */
+/* Checks that a feed of root gets the events of all processes. */
 static void check_root(const struct ts_kernel_config *config, bool is_counted)
 {
 	struct seen seen;
@@ -554,7 +557,7 @@ TS_TEST(credentials_that_come_back_are_counted)
 	check_drop(&config_counted);
 }
 
-/* Pid and start of a process that has ended. */
+/* Returns the pid and the start time of a process that has ended. */
 static struct ts_kernel_process process_gone(void)
 {
 	struct ts_kernel_process process;
@@ -572,8 +575,8 @@ static struct ts_kernel_process process_gone(void)
 }
 
 /*
- * The daemon begins to watch a process that has ended, after another process of the same user has
- * got its number.
+ * Checks a feed for a process that has ended, if another process of the same user has got its pid
+ * before the feed begins.
  */
 static void check_reused(const struct ts_kernel_config *config)
 {
@@ -630,7 +633,7 @@ static void run_inherited(enum peer_program program)
 		_exit(16);
 }
 
-/* The thread is killed in a system call, while it frees memory and waits for a fence. */
+/* Lets a thread be killed in a system call, while it frees memory and waits for a fence. */
 static void begin_all(void)
 {
 	run_inherited(PEER_RECLAIM_BEGUN);
@@ -730,7 +733,7 @@ static void pin(void)
 		_exit(20);
 }
 
-/* The neighbour wakes this process and shares its CPU. */
+/* Lets the neighbour, a process of another user, wake this process and share its CPU. */
 static void be_woken(void)
 {
 	uint8_t byte;
@@ -764,7 +767,8 @@ static pid_t start_neighbour(bool as_user)
 }
 
 /*
- * Each other thread that events of the user's process name is the neighbour, or its name is hidden.
+ * Checks the events of the user's process: each other thread in them is the neighbour, or its name
+ * is hidden.
  */
 static void check_named(struct ts_kernel_feed *feed, pid_t pid, pid_t neighbour, bool is_named)
 {

@@ -303,7 +303,7 @@ TS_TEST(memory)
 #define START_NS UINT64_C(5000000000)
 #define SPAN_NS	 UINT64_C(10000000)
 
-/* A process of OWNER and GROUP that their session watches. */
+/* Makes a process of OWNER and GROUP that a session of this user watches. */
 static void make_victim(uint32_t pid)
 {
 	struct ts_bpf_traced settings = {
@@ -480,8 +480,8 @@ struct job_names {
 };
 
 /*
- * The driver reports a job before the scheduler does; the fences of the job are reported before the
- * job.
+ * Checks a job that the driver reports before the scheduler does, and whose fences are reported
+ * before the job.
  */
 static void check_job(struct bpf_object *fences, struct bpf_object *jobs,
 		      const struct job_names *names, bool amdgpu, bool is_issued)

@@ -25,7 +25,7 @@ static void session_end(int fd, struct producer *p)
 	producer_deinit(p);
 }
 
-/* A user within the limits is served. */
+/* Checks that the service serves a user within the limits. */
 static void check_served(const struct service *s)
 {
 	struct ts_handshake_reason packet;
@@ -76,7 +76,7 @@ TS_TEST(session_bytes)
 	service_end(&s);
 }
 
-/* Two processes with 600 KiB of names each; returns the number of names that were not kept. */
+/* Runs two processes with 600 KiB of names each. Returns the number of names that were not kept. */
 static uint64_t arena_full(const char *option, const char *value)
 {
 	struct ts_handshake_reason packet;
@@ -286,7 +286,7 @@ TS_TEST(traces)
 	struct service s;
 	int fd, trace;
 
-	/* One user may have a quarter of the limit. */
+	/* The limit of one user is a quarter of --max-traces. */
 	service_begin_with(&s, "--max-traces", "8");
 	for (int i = 0; i < 3; i++) {
 		struct producer p;

@@ -93,7 +93,7 @@ static void begin(struct seeing *s)
 	begin_with(s, NULL, NULL, NULL, NULL);
 }
 
-/* The service ends on SIGTERM, even if files or processes are stuck. */
+/* Ends the service by SIGTERM. This works even if files or processes are stuck. */
 static void stop(const struct seeing *s)
 {
 	int status;
@@ -115,7 +115,7 @@ static void end(const struct seeing *s)
 
 struct mapper {
 	pid_t pid;
-	int fds[2]; /* from and to the process: work done, work to do */
+	int fds[2]; /* pipes from the process (work is done) and to it (next work) */
 };
 
 static void become(uid_t uid)
@@ -188,7 +188,7 @@ static pid_t mapper_fork(struct mapper *mapper)
 	return mapper->pid;
 }
 
-/* A process of `uid` with n open files; `format` contains the file's number. */
+/* Starts a process of `uid` that maps n files; `format` makes a file's name from its number. */
 static void mapper_begin(struct mapper *mapper, uid_t uid, const char *format, unsigned n)
 {
 	if (!mapper_fork(mapper))
@@ -301,7 +301,7 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 	ts_check(waits_for(&s, "user 61001 maps ", SECONDS));
 	mapper_begin(&victim, VICTIM, library.path, 1);
 	mapper_map(&victim);
-	/* The prober of a user without a free place works, too. */
+	/* A prober still works after its user has used up all places for files. */
 	ts_check(waits_for(&s, library.seen, 2 * SECONDS));
 	mapper_end(&victim);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)

@@ -421,7 +421,7 @@ static void replace_it(const struct world *w, int fd)
 	ts_check_int(symlink("/etc/passwd", w->path), 0);
 }
 
-/* The daemon uses the same open file description. */
+/* Changes the open file description, which the daemon shares with the process. */
 static void misuse_it(const struct world *w, int fd)
 {
 	ts_check_int(fcntl(fd, F_SETFL, O_APPEND | O_DIRECT), 0);

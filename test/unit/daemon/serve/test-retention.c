@@ -268,7 +268,7 @@ TS_TEST(age)
 	ts_check_int(expire(&s), 3);
 	ts_check(!has(&s, "70001/tracesmith-a-1.sbt") && !has(&s, "70001/tracesmith-a-3.sbt"));
 	ts_check(has(&s, "70001/tracesmith-a-2.sbt"));
-	/* The folder is removed with the user's last trace. */
+	/* The removal of a user's last trace also removes the user's folder. */
 	ts_check(!has(&s, "70002"));
 	ts_check_int(expire(&s), 0);
 	ts_check_int(ts_retention_expire(s.retention, NOW_NS + 2 * HOUR_NS, SIZE_MAX), 1);

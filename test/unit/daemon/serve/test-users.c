@@ -92,7 +92,7 @@ TS_TEST(largest_range)
 	struct files f;
 
 	files_begin(&f, "containers:2147483647:2147483648\nalice:1:4294967294\n");
-	/* Both ranges contain the uid: neither owner pays for the other. */
+	/* If the ranges of two owners contain the uid, it counts for neither of them. */
 	check_owner(&f, 4294967294u, 2147483647u);
 	check_owner(&f, 2147483646u, 70001);
 	check_owner(&f, 1, 70001);
@@ -229,7 +229,7 @@ TS_TEST(descriptors_run_out)
 	files_end(&f);
 }
 
-/* Time of a lookup among n_ranges ranges, checks of the files included. */
+/* Returns the time of a lookup among n_ranges ranges, including the checks of the files. */
 static uint64_t lookup_ns(const struct files *f, unsigned n_ranges)
 {
 	const unsigned n_lookups = 20000;
@@ -328,7 +328,7 @@ TS_TEST(shares)
 	ts_users_free(users);
 }
 
-/* Time to find an account among n accounts. */
+/* Returns the time to find an account among n accounts. */
 static uint64_t account_ns(unsigned n)
 {
 	static struct ts_user *users_of[65536];

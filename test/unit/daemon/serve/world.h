@@ -120,7 +120,7 @@ static inline void world_end(struct world *w)
 	rmdir(w->service.directory);
 }
 
-/* The kernel reports the effective uid of the connecting process. */
+/* Connects with the effective uid `uid`, which the kernel reports to the daemon. */
 static inline int connect_as(uid_t uid, const char *path, int type)
 {
 	int fd;

@@ -33,7 +33,10 @@ TS_TEST(cheap_and_frequent_calls_are_not_watched)
 	ts_check(!ts_call_table_watched(DRIVER, 0));
 }
 
-/* A cluster of one block is no cluster; a programmatic launch may begin early, but need not. */
+/*
+ * Launches that a replay cannot repeat are marked as unsupported. A cluster of one block counts as
+ * no cluster. A programmatic launch is supported, because it may begin early but need not.
+ */
 TS_TEST(launches_that_cannot_be_done_again_are_named)
 {
 	union ts_cu_launch_attribute_value value = {.cluster_dim = {1, 1, 1}};
@@ -53,8 +56,8 @@ TS_TEST(launches_that_cannot_be_done_again_are_named)
 }
 
 /*
- * Calls that give kernels memory without a captured call are unsupported. Queries, and objects that
- * are captured when they are used, are not.
+ * Calls that give kernels memory of which the capture has no record are unsupported. Supported are
+ * queries, and calls that make objects that the shim captures at their use.
  */
 TS_TEST(what_a_replay_would_lack_is_named)
 {
@@ -187,7 +190,8 @@ TS_TEST(what_copies_and_sets_name)
 	ts_check_int(access.kind, TS_ACCESS_FREE);
 	ts_check_int(access.dst, 0x4000);
 	/*
-	 * The application may pass anything: arguments that describe no valid copy name no access.
+	 * The application may pass any arguments. If they describe no valid copy, the shim records
+	 * no access.
 	 */
 	bad.height = SIZE_MAX;
 	bad.dpitch = bad.spitch = 16;

@@ -81,7 +81,7 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory + 2 * TS_BLOB_CHUNK_BYTES, 8, 1, 1, 8,
 					  8, false),
 		     0);
-	/* Unreadable memory is no reason to end the lane. */
+	/* The capture continues after unreadable memory. */
 	ts_check(ts_lane_goes_on(&f.lane));
 	ts_check(ts_lane_content(&f.lane, f.memory, 2 * TS_BLOB_CHUNK_BYTES) != 0);
 }
@@ -102,7 +102,7 @@ TS_TEST(no_more_operations_than_a_replay_takes)
 	ts_check_int(ts_lane_put(&f.lane, &operation), TS_CAPTURE_MAX_OPERATIONS - 1);
 	ts_check(ts_lane_goes_on(&f.lane));
 	ts_check_int(ts_lane_put(&f.lane, &operation), 0);
-	/* The END is the last operation that a replay accepts. */
+	/* TS_OPERATION_END is the last operation that a replay accepts. */
 	ts_check_int(f.lane.sequence, TS_CAPTURE_MAX_OPERATIONS);
 	ts_check(!ts_lane_goes_on(&f.lane));
 	ts_check_int(f.producer.control->lane_ended, TS_LANE_TOO_MANY);

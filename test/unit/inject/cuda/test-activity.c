@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding activity records of every layout between CUDA 11.0 and 13. Fields of a version are read;
- * missing fields are neither read nor invented; records lie as close together as that version packs
- * them. The bytes behind each record are poison, so a read beyond the record shows.
+ * Decoding activity records of every layout between CUDA 11.0 and 13. The shim reads the fields
+ * that a version has. It neither reads nor invents fields that the version lacks. Records are
+ * packed as closely as that version packs them. The bytes after each record have a poison value, so
+ * that a read beyond the record is detected.
  */
 #include "inject/cuda/activity.h"
 #include "proto/abi/vendor/cupti_activity.h"
@@ -392,7 +393,10 @@ TS_TEST(streams_by_handle)
 	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
 	ts_stream_table_add(&streams, 1, 0x1000, 15);
 	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 15);
-	/* More streams than slots: some are not found, none is found wrong. */
+	/*
+	 * If there are more streams than slots, the table may lack some, but never returns a wrong
+	 * one.
+	 */
 	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
 		ts_stream_table_add(&streams, 3, 0x100000 + i * 64, (uint32_t)i);
 	for (i = 0; i < 2 * TS_STREAM_TABLE_SLOTS; i++)
@@ -401,8 +405,8 @@ TS_TEST(streams_by_handle)
 }
 
 /*
- * A record that a forced flush left incomplete ends the walk through the buffer, and the rest is
- * counted.
+ * A forced flush may leave an incomplete record. The shim stops reading the buffer there, and
+ * counts the remaining records as lost.
  */
 TS_TEST(a_torn_buffer_is_counted)
 {

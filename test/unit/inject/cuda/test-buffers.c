@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool of activity buffers: a buffer is zeroed, used once at a time, bounded, and never NULL.
+ * The pool of activity buffers: it gives out zeroed buffers, each to one user at a time, at most a
+ * fixed number of them, and never NULL.
  */
 #include <sys/mman.h>
 
@@ -43,7 +44,7 @@ TS_TEST(discard_buffers_are_several)
 		for (uint32_t j = 0; j < i; j++)
 			ts_check(discards[j] != discards[i]);
 	}
-	/* Beyond the pool's bound there is still a buffer: one to discard. */
+	/* If the pool has given out all its buffers, it gives out the discard buffer. */
 	ts_check(ts_buffers_is_discard(&buffers, ts_buffers_take(&buffers)));
 	memset(discards[5], 0xff, TS_DISCARD_BYTES);
 	ts_buffers_give(&buffers, discards[5], TS_DISCARD_BYTES);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids that a pause leaves out: across switches, for late records, and for calls that span a switch.
+ * Operation ids that are left out because recording is paused. The tests cover several switches,
+ * late records, and calls that begin before a switch and end after it.
  */
 #include "inject/cuda/pause.h"
 #include "test/unit/harness.h"
@@ -31,8 +32,8 @@ TS_TEST(the_oldest_are_forgotten)
 {
 	static struct ts_pause pause;
 	/*
-	 * A reader trusts fewer switches than the table holds, because a writer may overwrite some
-	 * during the read.
+	 * A reader uses fewer switches than the table holds, because a writer may overwrite the
+	 * oldest ones during the read.
 	 */
 	uint64_t i, n = 3 * TS_PAUSE_SWITCHES + 5, first = n - TS_PAUSE_SWITCHES + 16;
 

@@ -11,7 +11,10 @@
 
 static pthread_barrier_t walking;
 
-/* Not _exit(): there ThreadSanitizer looks for threads that only the parent has. */
+/*
+ * Ends a forked child by a system call and not by _exit(): in _exit(), ThreadSanitizer looks for
+ * threads that only the parent has.
+ */
 static void leave(int status)
 {
 	syscall(SYS_exit_group, status);
@@ -56,7 +59,9 @@ TS_TEST(a_fork_waits_for_a_walk)
 	pid = fork();
 	if (!pid) {
 		alarm(TS_TEST_SECONDS);
-		/* The C library's walk, and the shim's. */
+		/*
+		 * Walk over the libraries with the C library's function, and then with the shim's.
+		 */
 		leave(dl_iterate_phdr(visit, NULL) != 2 || ts_loader_iterate(visit, NULL) != 2);
 	}
 	ts_check_int(waitpid(pid, &status, 0), pid);

@@ -58,7 +58,7 @@ static void check_same(const char *script)
 
 TS_TEST(no_thread_descriptor_or_child)
 {
-	/* `exec` starts a new program each time, with a new preload. */
+	/* `exec` starts a new program, into which the loader preloads the shim again. */
 	check_same("exec ls /proc/self/task | wc -l");
 	check_same("exec ls /proc/self/fd | wc -l");
 	check_same("exec grep -E 'SigBlk|SigIgn|SigCgt|Threads' /proc/self/status");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Definitions: equal content has one id, different content has different ids, and ids are dense in
- * the order of the arena. A full arena gives the unknown id and is counted. All of this holds with
- * several threads.
+ * the order of the arena. A full arena gives the unknown id and is counted. The same is true if
+ * several threads add definitions.
  */
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
@@ -57,7 +57,10 @@ TS_TEST(definitions_across_stretches)
 
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, 4 * TS_ARENA_STRETCH_BYTES);
 	for (uint32_t i = 0; i < N; i++) {
-		/* The lengths put the header of some definition at each end of a stretch. */
+		/*
+		 * With these lengths, a definition's header comes to lie at the end of each
+		 * stretch.
+		 */
 		memset(text, (int)('A' + i % 32), sizeof(text));
 		ids[i] = ts_definitions_string(&f.definitions, text, TS_STRING_MAX_BYTES - 16 - i);
 		ts_check(ids[i]);
@@ -111,8 +114,8 @@ TS_TEST(an_address_proves_nothing)
 	a = ts_definitions_string_cached(&f.definitions, &cache, name);
 	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, name), a);
 	/*
-	 * The module is unloaded, and another module's name lies at the same address: a different,
-	 * a longer, and a shorter name.
+	 * The module is unloaded, and the name of another module lies at the same address. That
+	 * name is a different one, then a longer one, then a shorter one.
 	 */
 	strcpy(name, "kernel_b");
 	b = ts_definitions_string_cached(&f.definitions, &cache, name);

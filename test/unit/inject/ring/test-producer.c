@@ -143,8 +143,8 @@ static unsigned count_lines(const char *path)
 }
 
 /*
- * 10,000 threads record once and end. The process is then as after the first few threads. The
- * harness counts descriptors.
+ * 10,000 threads record once and end. Afterwards the process uses no more memory than after the
+ * first few threads. The harness checks that no descriptor is left open.
  */
 TS_TEST(threads_that_come_and_go_leave_nothing)
 {
@@ -176,7 +176,7 @@ TS_TEST(a_shard_is_used_again_once_drained)
 	fixture_init(&f, 2, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	first = run_one();
 	ts_check_int(fixture_shard(&f, 0)->state, TS_SHARD_ABANDONED);
-	/* The first shard is not free yet: its record is not drained. */
+	/* The first shard is not free yet, because the daemon has not drained its record. */
 	second = run_one();
 	ts_check(first && second && first != second);
 	ts_check_int(f.control->n_claimed, 2);
@@ -249,8 +249,8 @@ TS_TEST(lossless_waits_with_a_bound)
 }
 
 /*
- * Drains the ring once the producer has found it full and has rung the doorbell of the sleeping
- * daemon. From then on the producer waits.
+ * Stands for the daemon. Waits until the producer finds the ring full and clears `sleeping`, then
+ * drains the ring. Meanwhile the producer waits.
  */
 static void *drain_later(void *shard)
 {
@@ -268,8 +268,8 @@ static void *leave_later(void *gate)
 }
 
 /*
- * A successful wait is recorded in the ring before the record that waited. A wait for a daemon that
- * goes away ends with it.
+ * If the wait for room succeeds, the ring has a record of the wait before the record that waited.
+ * If the daemon goes away, the wait ends.
  */
 TS_TEST(lossless_says_how_long_it_waited)
 {
@@ -354,13 +354,13 @@ TS_TEST(a_forked_child_has_no_rings)
 	record_one(NULL);
 	pid = fork();
 	if (!pid) {
-		/* The wiped page has this value in a child. */
+		/* In a forked child, the kernel has zeroed the page of the gate. */
 		f.gate.alive = 0;
 		ts_check(!is_mapped(f.memory.control));
 		ts_check(!is_mapped(f.memory.arena));
 		ts_check(!is_mapped(f.producer.shards[0]));
 		ts_check(!is_mapped(f.definitions.stretches[0]));
-#ifndef __SANITIZE_THREAD__ /* its own thread would keep the child alive for ever */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer's own thread would keep the child alive for ever */
 		pthread_exit(NULL);
 #endif
 		_exit(0);
@@ -392,6 +392,6 @@ TS_TEST(the_session_shrinks_to_fit_its_limits)
 	close(fd);
 	limit.rlim_cur = 4096;
 	ts_check_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	/* No SIGXFSZ: the shim does not even try. */
+	/* The shim sees the limit and does not grow the file, so no SIGXFSZ comes. */
 	ts_check_int(ts_session_new(&options, &fd, &memory), -ENOMEM);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library whose functions call back, for test-stack.c. It is built several times: with and
- * without frame pointers, and with frames of different sizes (FRAME_BYTES) at the same addresses.
+ * A library for test-stack.c, whose functions call a callback of the test. It is built several
+ * times: with and without frame pointers, and with frames of different sizes (FRAME_BYTES) at the
+ * same addresses.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interpreters that the shim does not support, imitated by this program. Each is refused with a
- * reason, and no unmapped memory is read. test-python.py tests the supported interpreters.
+ * This program imitates Python interpreters that the shim does not support. The shim must refuse
+ * each with a reason, and must not read unmapped memory. test-python.py tests the supported
+ * interpreters.
  */
 #include <sys/mman.h>
 
@@ -86,7 +87,10 @@ TS_TEST(free_threaded_builds)
 {
 	version = "3.13.0 experimental free-threading build (main)";
 	check_refused("free-threading");
-	/* Here the table of offsets reports a free-threaded build. */
+	/*
+	 * This version text does not show the build, but the table of offsets reports that it is
+	 * free-threaded.
+	 */
 	version = "3.13.0 (main)";
 	set_table(1);
 	check_refused("free-threaded");
@@ -109,7 +113,8 @@ TS_TEST(a_table_that_says_otherwise)
 }
 
 /*
- * Every word of the state is `word`; the reader must not trust anything that it reads through it.
+ * Fills the interpreter's state with `word` and reads a stack. The reader must check each value
+ * that it finds, because each may be an invalid pointer.
  */
 static void check_memory(const char *which, uint64_t word)
 {

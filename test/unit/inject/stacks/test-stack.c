@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of programs that know their own frames: each recognised stack equals the real one, frame
- * by frame. Every capture is also unwound in full and compared (`check`). The tests also compare
- * with the frames that they know, and check which tier answered. Built with little optimisation, so
- * that each place in the source is one place in the program.
+ * Captured stacks equal the real stacks, frame by frame. The functions of this test know their own
+ * callers, so the tests compare with these. In check mode the shim also unwinds each stack in full
+ * and compares. The tests also check which method found each stack: cache, walk, or full unwinding.
+ * Built with little optimisation, so that each place in the source is one place in the program.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -38,7 +38,10 @@ static void set_up(uint64_t arena_bytes)
 #if !defined(__x86_64__)
 	ts_skip("stacks are recognised on x86-64 alone");
 #endif
-	/* Test and shim are one file here, so the walker must not skip the shim's frames. */
+	/*
+	 * The test program contains the shim's code, so the walker must not skip frames of the
+	 * shim's file.
+	 */
 	memset(walker.skip, 0, sizeof(walker.skip));
 	ts_check(walker.watch.works);
 	ts_check(walker.watch.n_added >= 1);
@@ -136,7 +139,7 @@ TS_TEST(ten_thousand_deep)
 	ts_check_int(definition->flags, TS_STACK_TRUNCATED);
 	ts_check_int(definition->n, TS_STACK_DEPTH_MAX);
 	check_counts(2, 2, 0);
-	/* A stack that was cut is different from a stack that ends at the same frame. */
+	/* A truncated stack gets another id than a complete stack with the same frames. */
 	recurse(100);
 	ts_check(!last_flags && last_id != id);
 	fixture_deinit(&f);
@@ -186,8 +189,8 @@ TS_TEST(a_library_with_frame_pointers)
 }
 
 /*
- * The same functions at the same addresses with other frames: cached rules of one library are wrong
- * for the other.
+ * A second library has the same functions at the same addresses as the first, but with frames of
+ * another size. Rules cached for the first library are wrong for the second.
  */
 TS_TEST(a_library_goes_and_another_comes_in_its_place)
 {
@@ -213,15 +216,15 @@ TS_TEST(a_library_goes_and_another_comes_in_its_place)
 					(void *)ts_test_run_a_library_goes_and_another_comes_in_its_place),
 				1);
 			/*
-			 * The first stack after a load is never recognised, even if it looks the
-			 * same.
+			 * After a library is loaded, the first stack never comes from the cache,
+			 * even if it has the same frames.
 			 */
 			ts_check(j || ts_stack_counts(&walker).n_cached == n_cached);
 			n_cached = ts_stack_counts(&walker).n_cached;
 		}
 		ts_check_int(dlclose(library.handle), 0);
 	}
-	/* Otherwise this test has tested nothing. */
+	/* Without equal stacks, the test would not have tested anything. */
 	ts_check(n_same > 2);
 	ts_check(n_cached >= 60);
 	check_counts(n_cached, 120 - n_cached, 0);
@@ -373,7 +376,10 @@ TS_TEST(exceptions_in_flight)
 		ts_check_int(call(capture, NULL), 0);
 		ts_check_int(count_in(last_id, (void *)ts_test_run_exceptions_in_flight), 1);
 	}
-	/* Two captures per call. The one below the C++ unwinder may need libunwind. */
+	/*
+	 * Each call captures two stacks. The capture inside the C++ unwinder's call may need
+	 * libunwind.
+	 */
 	counts = ts_stack_counts(&walker);
 	ts_check_int(counts.n_differ, 0);
 	ts_check_int(counts.n_cached + counts.n_walked + counts.n_unwound, 10);
@@ -412,7 +418,7 @@ TS_TEST(threads)
 	fixture_deinit(&f);
 }
 
-/* The child has no mapping of the session, but the same stack. */
+/* The forked child has no mapping of the session, but it still unwinds the same stack. */
 TS_TEST(a_forked_child_unwinds_its_own)
 {
 	volatile int round, i;
@@ -636,9 +642,7 @@ TS_TEST(what_was_seen_needs_no_lock)
 	set_up(1024 * 1024);
 	walker.check = false;
 	for (i = 0; i < 2; i++) {
-		/*
-		 * The second round runs from the same place, while another thread holds the locks.
-		 */
+		/* The second round makes the same call while another thread holds the locks. */
 		if (i)
 			hold_locks(&thread, &step);
 		recurse_often(i ? 100 : 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libunwind in the shim: its queries to the kernel are answered without a descriptor, and
- * correctly.
+ * libunwind in the shim: the shim answers libunwind's queries about memory correctly, and without a
+ * descriptor.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ TS_TEST(what_can_be_read)
 	ts_check(ts_unwinder_can_read(pages + 4095));
 	ts_check(!ts_unwinder_can_read(pages + 4096));
 	ts_check(!ts_unwinder_can_read(NULL));
-	/* The probed bytes were not installed as a signal mask. */
+	/* The probe, a failing sigprocmask() call, must not have changed the signal mask. */
 	sigprocmask(SIG_SETMASK, NULL, &after);
 	ts_check(!memcmp(&before, &after, sizeof(before)));
 	munmap(pages, 8192);

@@ -157,7 +157,7 @@ static int kernel_get_v1(void *node, struct kernel_params_v1 *node_params)
 	return 0;
 }
 
-/* A change of a kernel node's parameters keeps its attributes. */
+/* Reads a kernel node's parameters again after a change; the node keeps its attributes. */
 static int reread_kernel(const struct graph_node *was,
 			 const struct ts_cu_kernel_node_params *node_params,
 			 struct node_work *ret_work)

@@ -165,7 +165,7 @@ int work_host(const struct ts_cu_host_node_params *host, struct node_work *ret_w
 int work_event(int32_t type, void *event, struct node_work *ret_work);
 int work_any(const struct node_params *params, struct node_work *ret_work);
 void kernel_params_of(const struct node_work *work, struct ts_cu_kernel_node_params *ret_params);
-/* The context of the work; NULL: the launching stream's. */
+/* Returns the context of the work; NULL: that of the launching stream. */
 struct context *work_context(const struct node_work *work);
 int work_run(const struct node_work *work, struct context *context, struct ts_vgpu_stream *vstream,
 	     const struct work_place *place);

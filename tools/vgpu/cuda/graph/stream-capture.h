@@ -46,8 +46,8 @@ int stream_capture_wait_locked(struct stream *stream, const struct event *event)
  */
 int stream_capture_check_legacy_locked(const struct context *context, bool spoil);
 /*
- * Number of the calling thread, in order of the first request. A handle of an ended thread may be
- * reused, a number is not.
+ * Returns a number for the calling thread, in the order of the threads' first calls. The handle of
+ * a thread that ended may be reused; its number is not.
  */
 uint64_t stream_capture_this_thread(void);
 /* Sets the calling thread's mode and returns the previous one. */
