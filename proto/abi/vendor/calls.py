@@ -475,7 +475,7 @@ def print_functions(tables):
     print(banner('functions of the %s.' % interface.word))
     print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
     print('#include "proto/abi/vendor/%s"\n' % interface.header)
-    served = [call for call in calls if call.served()]
+    served = [call for call in calls if call.served() or interface.hip and call.work and call.arguments is not None]
     known = set()
     for call in served:
         for text, _ in call.arguments:
