@@ -298,7 +298,7 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 
 	if (!shape) {
 		snprintf(message, message_bytes,
-			 "virtual GPU spec: no shape '%.*s' (there are h200, small, ideal)",
+			 "virtual GPU spec: no shape '%.*s' (there are h200, small, mi300, ideal)",
 			 (int)(n_key < 64 ? n_key : 64), text);
 		return -EINVAL;
 	}
