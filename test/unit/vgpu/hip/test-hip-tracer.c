@@ -3,6 +3,7 @@
  * The two ways by which a tool sees libamdhip64: dispatch tables, which this program receives as
  * librocprofiler-register does, and the tracer's callback.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -75,6 +76,9 @@ TS_TEST(tables_are_registered_once_at_the_first_call)
 static struct ts_hip_activity_record records[MAX_RECORDS];
 static _Atomic unsigned n_records;
 static unsigned n_calls, n_entered, n_exited, n_asked[3];
+static _Atomic unsigned n_asked_at_end;
+static pthread_t caller;
+static bool refuse_records;
 static uint32_t last_call;
 static bool with_phases, refuse_copies;
 static uint64_t last_id;
@@ -104,6 +108,11 @@ static int on_event(uint32_t domain, uint32_t op, void *data)
 		return op == TS_HIP_CALL_hipMemset ? 1 : 0;
 	}
 	ts_check_int(domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
+	if (!data && !pthread_equal(pthread_self(), caller)) {
+		ts_check_int(op, TS_HIP_ACTIVITY_OP_DISPATCH);
+		n_asked_at_end++;
+		return refuse_records;
+	}
 	if (!data) {
 		n_asked[op]++;
 		return op == TS_HIP_ACTIVITY_OP_COPY && refuse_copies;
@@ -128,6 +137,7 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	uint32_t n = N;
 	const struct ts_hip_activity_record *r = records;
 
+	caller = pthread_self();
 	register_kernel(bundle, &saxpy_stub, "saxpy");
 	ok(hipMalloc((void **)&dev_x, sizeof(host)));
 	hipRegisterTracerCallback((void *)(uintptr_t)on_event);
@@ -161,6 +171,7 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	ts_check_int(n_calls, n);
 
 	ts_check_int(n_records, 4);
+	ts_check_int(n_asked_at_end, 4);
 	/* From and to the host, set, kernel: rocclr's types of commands. */
 	ts_check(r[0].kind == 0x11f4 && r[0].op == TS_HIP_ACTIVITY_OP_COPY);
 	ts_check(r[0].bytes == sizeof(host) && r[0].correlation_id == copy_id);
@@ -186,6 +197,7 @@ TS_TEST(kernels_of_a_graph_have_the_launchs_id)
 	static const char nothing_stub;
 	void *stream, *graph, *exec;
 
+	caller = pthread_self();
 	register_kernel(bundle, &nothing_stub, "nothing");
 	ok(hipStreamCreate(&stream));
 	ok(hipStreamBeginCapture(stream, TS_HIP_STREAM_CAPTURE_MODE_GLOBAL));
@@ -204,6 +216,35 @@ TS_TEST(kernels_of_a_graph_have_the_launchs_id)
 		ts_check_int(records[i].correlation_id, 1);
 		ts_check_str(records[i].kernel_name, "nothing");
 	}
+}
+
+TS_TEST(records_of_events_are_barriers_without_an_id)
+{
+	void *event, *memory;
+
+	caller = pthread_self();
+	ok(hipMalloc(&memory, 64));
+	ok(hipEventCreate(&event));
+	hipRegisterTracerCallback((void *)(uintptr_t)on_event);
+	ok(hipEventRecord(event, NULL));
+	ok(hipEventSynchronize(event));
+	ok(hipDeviceSynchronize());
+	ts_check_int(n_asked[TS_HIP_ACTIVITY_OP_BARRIER], 0);
+	ts_check_int(n_records, 1);
+	ts_check_int(records[0].op, TS_HIP_ACTIVITY_OP_BARRIER);
+	ts_check_int(records[0].kind, 0x11fe);
+	ts_check_int(records[0].correlation_id, 0);
+	/* The callback refuses at the end what it asked for at the submission. */
+	refuse_records = true;
+	ok(hipMemset(memory, 0, 64));
+	ok(hipEventRecord(event, NULL));
+	ok(hipDeviceSynchronize());
+	ts_check_int(n_asked[TS_HIP_ACTIVITY_OP_COPY], 1);
+	ts_check_int(n_asked_at_end, 3);
+	ts_check_int(n_records, 1);
+	hipRegisterTracerCallback(NULL);
+	ok(hipEventDestroy(event));
+	ok(hipFree(memory));
 }
 
 /* The driver inside is no CUDA driver: a CUDA tool's library is not loaded. */
