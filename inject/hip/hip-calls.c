@@ -12,7 +12,7 @@
  */
 #include "inject/calls/access.h"
 #include "inject/calls/call-record.h"
-#include "inject/hip/hip-launch.h"
+#include "inject/hip/hip-arguments.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
 #include "inject/ring/ring-session.h"

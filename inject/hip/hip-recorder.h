@@ -6,7 +6,7 @@
  * 	program -> hipX() of libamdhip64 -> its table -> wrapper (hip-wrappers.c) -> runtime
  * 	                                                    |                           |
  * 	                                        API row, facts of work          activity callback
- * 	                                           (hip-calls.c)                 (hip-tracer.c)
+ * 	                                           (hip-calls.c)                 (hip-rows.c)
  *
  * All functions are thread-safe. The application's HIP calls may call them, except where a comment
  * names another caller.
@@ -14,7 +14,7 @@
 #pragma once
 
 #include "inject/calls/stream-table.h"
-#include "inject/hip/hip-memory.h"
+#include "inject/hip/hip-allocations.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
@@ -83,7 +83,7 @@ static inline uint64_t ts_hip_current_op(void)
 	return call->depth && call->domain == TS_API_HIP && call->recorded ? call->op_id : 0;
 }
 
-/* ---- hip-tracer.c ---- */
+/* ---- hip-rows.c ---- */
 
 /*
  * Installs the activity callback of the runtime that `function` belongs to. Returns false without.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the facts of HIP work by op_id. hip-calls.c stores them at a call's entry; hip-tracer.c
+ * Keeps the facts of HIP work by op_id. hip-calls.c stores them at a call's entry; hip-rows.c
  * reads them when the device rows come. It calls only unlocked.c, for its memory.
  *
  * Each slot is a sequence lock: `sequence` is odd while a writer fills the slot. Two writers meet

@@ -296,10 +296,11 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 	unsigned long count = 1;
 
 	if (!shape) {
-		snprintf(message, message_bytes,
-			 "virtual GPU spec: unknown shape '%.*s' (the shapes are h200, small, "
-			 "ideal)",
-			 (int)(n_key < 64 ? n_key : 64), text);
+		snprintf(
+			message, message_bytes,
+			"virtual GPU spec: unknown shape '%.*s' (the shapes are h200, small, mi300, "
+			"ideal)",
+			(int)(n_key < 64 ? n_key : 64), text);
 		return -EINVAL;
 	}
 	if (n_key < n) {

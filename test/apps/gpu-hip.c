@@ -7,23 +7,11 @@
 #include "proto/abi/vendor/hip.h"
 #include "test/apps/gpu-ptx.h"
 #include "test/apps/gpu.h"
+#include "test/apps/hip-bundle.h"
 #include "tools/vgpu/generated-hip-functions.h"
 
 #define MAX_DEVICES 16
 #define BLOCK	    256u
-
-#define PTX_ID	    "hip-ptx64-tracesmith--ptx"
-#define HOST_ID	    "host-x86_64-unknown-linux--"
-
-/* A bundle with an empty entry for the host and one with PTX. */
-struct bundle {
-	struct ts_hip_bundle head;
-	struct ts_hip_bundle_entry host;
-	char host_id[sizeof(HOST_ID) - 1];
-	struct ts_hip_bundle_entry device;
-	char device_id[sizeof(PTX_ID) - 1];
-	char code[];
-} __attribute__((packed));
 
 static const struct gpu_code *code;
 static int n_devices;
@@ -44,25 +32,6 @@ static void check(int result, const char *call)
 	exit(GPU_FAILED);
 }
 
-static struct bundle *bundle_new(const char *ptx)
-{
-	size_t n_bytes = strlen(ptx);
-	struct bundle *bundle = calloc(1, sizeof(*bundle) + n_bytes);
-
-	if (!bundle)
-		abort();
-	memcpy(bundle->head.magic, TS_HIP_BUNDLE_MAGIC, sizeof(bundle->head.magic));
-	bundle->head.n_entries = 2;
-	bundle->host.offset = bundle->device.offset = sizeof(*bundle);
-	bundle->host.id_bytes = sizeof(bundle->host_id);
-	memcpy(bundle->host_id, HOST_ID, sizeof(bundle->host_id));
-	bundle->device.size = n_bytes;
-	bundle->device.id_bytes = sizeof(bundle->device_id);
-	memcpy(bundle->device_id, PTX_ID, sizeof(bundle->device_id));
-	memcpy(bundle->code, ptx, n_bytes);
-	return bundle;
-}
-
 static void **registered;
 
 __attribute__((constructor)) static void register_code(void)
@@ -73,7 +42,7 @@ __attribute__((constructor)) static void register_code(void)
 		.version = TS_HIP_FAT_BINARY_VERSION,
 	};
 
-	wrapper.binary = bundle_new(gpu_ptx);
+	wrapper.binary = hip_bundle_new(HIP_BUNDLE_PTX, gpu_ptx);
 	registered = __hipRegisterFatBinary(&wrapper);
 	for (uint32_t i = 0; i < GPU_KERNELS; i++)
 		__hipRegisterFunction(registered, &stubs[i], names[i], names[i], -1u, NULL, NULL,
@@ -134,13 +103,13 @@ int gpu_device_count(void)
 /* The program's own kernels. The others are registered for all devices. */
 static void open_device(int device)
 {
-	struct bundle *bundle;
+	void *bundle;
 	void *module;
 
 	devices[device].opened = true;
 	if (!code)
 		return;
-	bundle = bundle_new(code->ptx);
+	bundle = hip_bundle_new(HIP_BUNDLE_PTX, code->ptx);
 	check(hipModuleLoadData(&module, bundle), "hipModuleLoadData");
 	free(bundle);
 	for (uint32_t i = GPU_KERNELS; i < gpu_kernels(); i++)

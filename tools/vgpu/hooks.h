@@ -77,7 +77,8 @@ struct ts_vgpu_api {
  * completion. Submission, start and completion of one operation never overlap. The struct keeps its
  * address until completion.
  *
- * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices) or MEMSET.
+ * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices), MEMSET or, in
+ * libamdhip64 only, CUDA_EVENT (the record of an event).
  */
 struct ts_vgpu_operation {
 	uint32_t kind;

@@ -476,7 +476,7 @@ def print_functions(tables):
     print(banner('functions of the %s.' % interface.word))
     print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
     print('#include "proto/abi/vendor/%s"\n' % interface.header)
-    served = [call for call in calls if call.served()]
+    served = [call for call in calls if call.served() or interface.hip and call.work and call.arguments is not None]
     known = set()
     for call in served:
         for text, _ in call.arguments:
@@ -722,7 +722,7 @@ def print_wrappers(tables):
 def print_hip_arguments(tables):
     """Where a call's arguments are that its device rows need."""
     (interface, calls), = tables
-    print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-launch.c.'))
+    print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-arguments.c.'))
     print('\nstatic const struct arguments hip_arguments[%s] = {' % interface.size())
     for call in calls:
         names, fields = call.names(), []

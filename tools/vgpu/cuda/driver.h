@@ -165,7 +165,8 @@ struct driver {
 
 	/* Set before the start by a library that contains the driver, see tools/vgpu/hip. */
 	const char *default_spec; /* if TRACESMITH_VGPU is not set; NULL: that of replay/vgpu */
-	bool is_contained;	  /* loads no library of CUDA_INJECTION64_PATH */
+	/* Loads no library of CUDA_INJECTION64_PATH, and reports records of events as operations. */
+	bool is_contained;
 };
 extern struct driver driver;
 

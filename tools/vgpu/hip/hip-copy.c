@@ -5,6 +5,16 @@
  */
 #include "tools/vgpu/hip/hip-face.h"
 
+/* hip.calls passes this structure to CUDA's functions. */
+#define SAME(field)                                       \
+	(offsetof(struct ts_hip_memcpy3d_parms, field) == \
+	 offsetof(struct ts_cuda_memcpy_3d_parms, field))
+static_assert(sizeof(struct ts_hip_memcpy3d_parms) == sizeof(struct ts_cuda_memcpy_3d_parms) &&
+		      SAME(src_array) && SAME(src_pos) && SAME(src_ptr) && SAME(dst_array) &&
+		      SAME(dst_pos) && SAME(dst_ptr) && SAME(extent) && SAME(kind),
+	      "one layout");
+#undef SAME
+
 enum copy_form {
 	COPY_BLOCKING,
 	COPY_UNALIGNED,

@@ -86,6 +86,13 @@ static inline struct ts_cuda_dim3 dim3(struct ts_hip_dim3 d)
 	return (struct ts_cuda_dim3){d.x, d.y, d.z};
 }
 
+/* Arguments of a launch in one buffer, for the driver, whose list ends with another word. */
+struct launch_extra {
+	void *words[5];
+};
+/* Converts HIP's list; NULL stays NULL. ret_extra must outlive the result's use. */
+void **extra_convert(void **extra, struct launch_extra *ret_extra);
+
 /* hip-properties.c */
 int get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t device);
 int get_properties_r0000(struct ts_hip_device_prop_r0000 *prop, int32_t device);

@@ -8,7 +8,7 @@
 
 #include "tools/vgpu/hip/hip-face.h"
 
-static int read_kernel(const struct ts_hip_kernel_node_params *p,
+static int read_kernel(const struct ts_hip_kernel_node_params *p, struct launch_extra *words,
 		       struct ts_cu_kernel_node_params *ret)
 {
 	void *kernel;
@@ -29,7 +29,7 @@ static int read_kernel(const struct ts_hip_kernel_node_params *p,
 		.block_dim_z = p->block_dim.z,
 		.shared_mem_bytes = p->shared_mem_bytes,
 		.kernel_params = p->kernel_params,
-		.extra = p->extra,
+		.extra = extra_convert(p->extra, words),
 		.kern = kernel,
 	};
 	return 0;
@@ -39,7 +39,8 @@ static int add_kernel(void **graph_node, void *graph, void *const *dependencies,
 		      size_t num_dependencies, const struct ts_hip_kernel_node_params *params)
 {
 	struct ts_cu_kernel_node_params p;
-	int r = read_kernel(params, &p);
+	struct launch_extra words;
+	int r = read_kernel(params, &words, &p);
 
 	return r ? r
 		 : cuGraphAddKernelNode_v2(graph_node, graph, (const void **)dependencies,
@@ -49,7 +50,8 @@ static int add_kernel(void **graph_node, void *graph, void *const *dependencies,
 static int kernel_set(void *node, const struct ts_hip_kernel_node_params *params)
 {
 	struct ts_cu_kernel_node_params p;
-	int r = read_kernel(params, &p);
+	struct launch_extra words;
+	int r = read_kernel(params, &words, &p);
 
 	return r ? r : cuGraphKernelNodeSetParams_v2(node, &p);
 }
@@ -58,7 +60,8 @@ static int exec_kernel_set(void *graph_exec, void *node,
 			   const struct ts_hip_kernel_node_params *params)
 {
 	struct ts_cu_kernel_node_params p;
-	int r = read_kernel(params, &p);
+	struct launch_extra words;
+	int r = read_kernel(params, &words, &p);
 
 	return r ? r : cuGraphExecKernelNodeSetParams_v2(graph_exec, node, &p);
 }

@@ -21,6 +21,22 @@ static __thread struct {
 	uint8_t arguments[ARGUMENTS_MAX];
 } call;
 
+void **extra_convert(void **extra, struct launch_extra *ret_extra)
+{
+	size_t n = 0;
+
+	if (!extra)
+		return NULL;
+	/* Both vendors have the same words but for the end, which is NULL in CUDA. */
+	while (n < 4 && extra[n] != TS_HIP_LAUNCH_PARAM_END) {
+		ret_extra->words[n] = extra[n];
+		ret_extra->words[n + 1] = extra[n + 1];
+		n += 2;
+	}
+	ret_extra->words[n] = NULL;
+	return ret_extra->words;
+}
+
 static int configure_call(struct ts_hip_dim3 grid, struct ts_hip_dim3 block, size_t shared_bytes,
 			  void *stream)
 {
@@ -48,7 +64,7 @@ static int setup_argument(const void *arg, size_t size, size_t offset)
 static int launch_by_ptr(const void *func)
 {
 	void *extra[] = {TS_HIP_LAUNCH_PARAM_BUFFER_POINTER, call.arguments,
-			 TS_HIP_LAUNCH_PARAM_BUFFER_SIZE, &call.n_bytes, TS_HIP_LAUNCH_PARAM_END};
+			 TS_HIP_LAUNCH_PARAM_BUFFER_SIZE, &call.n_bytes, NULL};
 	void *kernel;
 	int r = ready();
 
@@ -91,6 +107,7 @@ static int ext_module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uin
 			     void **params, void **extra, void *start_event, void *stop_event,
 			     uint32_t flags)
 {
+	struct launch_extra words;
 	int r = ready();
 
 	if (r)
@@ -101,7 +118,20 @@ static int ext_module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uin
 		return REFUSED("blocks with fewer threads at the edge of a grid");
 	return BETWEEN(start_event, stop_event, stream,
 		       cuLaunchKernel(func, x / block_x, y / block_y, z / block_z, block_x, block_y,
-				      block_z, (uint32_t)shared_bytes, stream, params, extra));
+				      block_z, (uint32_t)shared_bytes, stream, params,
+				      extra_convert(extra, &words)));
+}
+
+static int module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,
+			 uint32_t block_y, uint32_t block_z, uint32_t shared_bytes, void *stream,
+			 void **params, void **extra)
+{
+	struct launch_extra words;
+	int r = ready();
+
+	return r ? r
+		 : cuLaunchKernel(func, x, y, z, block_x, block_y, block_z, shared_bytes, stream,
+				  params, extra_convert(extra, &words));
 }
 
 static int potential_block_size(int32_t *grid_size, int32_t *block_size, const void *func,

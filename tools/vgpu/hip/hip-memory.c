@@ -6,6 +6,29 @@
  */
 #include "tools/vgpu/hip/hip-face.h"
 
+/* hip.calls passes these structures to CUDA's functions. */
+static_assert(sizeof(struct ts_hip_mem_location) == sizeof(struct ts_cu_mem_location) &&
+		      offsetof(struct ts_hip_mem_location, id) ==
+			      offsetof(struct ts_cu_mem_location, id),
+	      "one layout");
+static_assert(sizeof(struct ts_hip_mem_access_desc) == sizeof(struct ts_cu_mem_access_desc) &&
+		      offsetof(struct ts_hip_mem_access_desc, flags) ==
+			      offsetof(struct ts_cu_mem_access_desc, flags),
+	      "one layout");
+static_assert(sizeof(struct ts_hip_mem_pool_props) == sizeof(struct ts_cu_mem_pool_props) &&
+		      offsetof(struct ts_hip_mem_pool_props, location) ==
+			      offsetof(struct ts_cu_mem_pool_props, location) &&
+		      offsetof(struct ts_hip_mem_pool_props, max_size) ==
+			      offsetof(struct ts_cu_mem_pool_props, max_size),
+	      "one layout");
+static_assert(sizeof(struct ts_hip_mem_allocation_prop) ==
+			      sizeof(struct ts_cu_mem_allocation_prop) &&
+		      offsetof(struct ts_hip_mem_allocation_prop, location) ==
+			      offsetof(struct ts_cu_mem_allocation_prop, location) &&
+		      offsetof(struct ts_hip_mem_allocation_prop, alloc_flags) ==
+			      offsetof(struct ts_cu_mem_allocation_prop, compression),
+	      "one layout");
+
 /* Flags that CUDA has. The others choose the memory's place and caches. */
 #define HOST_FLAGS                                                 \
 	(TS_HIP_HOST_MALLOC_PORTABLE | TS_HIP_HOST_MALLOC_MAPPED | \

@@ -119,6 +119,32 @@ static int module_load(void **module, const char *path)
 	return r;
 }
 
+/* Both have the same fields, in another order. */
+static int func_attributes(struct ts_hip_func_attributes *attr, const void *func)
+{
+	struct ts_cuda_func_attributes known;
+	int r;
+
+	if (!attr)
+		return TS_HIP_ERROR_INVALID_VALUE;
+	r = cudaFuncGetAttributes(&known, func);
+	if (r)
+		return r;
+	*attr = (struct ts_hip_func_attributes){
+		.binary_version = known.binary_version,
+		.cache_mode_ca = known.cache_mode_ca,
+		.const_size_bytes = known.const_size_bytes,
+		.local_size_bytes = known.local_size_bytes,
+		.max_dynamic_shared_size_bytes = known.max_dynamic_shared_size_bytes,
+		.max_threads_per_block = known.max_threads_per_block,
+		.num_regs = known.num_regs,
+		.preferred_shmem_carveout = known.preferred_shmem_carveout,
+		.ptx_version = known.ptx_version,
+		.shared_size_bytes = known.shared_size_bytes,
+	};
+	return 0;
+}
+
 /* Finds an exported function; of this library only, although it has functions of other names. */
 static int get_proc_address(const char *symbol, void **pfn, int32_t hip_version, uint64_t flags,
 			    int32_t *symbol_status)

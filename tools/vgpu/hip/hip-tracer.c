@@ -19,6 +19,7 @@ enum {
 	COMMAND_READ_BUFFER = 0x11f3,
 	COMMAND_WRITE_BUFFER = 0x11f4,
 	COMMAND_COPY_BUFFER = 0x11f5,
+	COMMAND_MARKER = 0x11fe,
 	COMMAND_FILL_BUFFER = 0x1207,
 };
 
@@ -59,17 +60,25 @@ void call_leave(struct hip_call *call, uint32_t id)
 
 static uint32_t op_of(const struct ts_vgpu_operation *op)
 {
-	return op->kind == TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? TS_HIP_ACTIVITY_OP_DISPATCH
-								    : TS_HIP_ACTIVITY_OP_COPY;
+	switch (op->kind) {
+	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return TS_HIP_ACTIVITY_OP_DISPATCH;
+	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+		return TS_HIP_ACTIVITY_OP_BARRIER;
+	default:
+		return TS_HIP_ACTIVITY_OP_COPY;
+	}
 }
 
 static void on_submitted(struct ts_vgpu_operation *op)
 {
+	bool is_marker = op->kind == TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT;
 	ts_hip_tracer_callback fn = callback();
 
-	if (!fn || fn(TS_HIP_ACTIVITY_DOMAIN_OPS, op_of(op), NULL))
+	/* AMD's runtime times the markers of events in any case, and keeps no id in them. */
+	if (!fn || (!is_marker && fn(TS_HIP_ACTIVITY_DOMAIN_OPS, op_of(op), NULL)))
 		return;
-	op->sink_word = correlation_id;
+	op->sink_word = is_marker ? 0 : correlation_id;
 	op->sink_buffer = &wanted;
 }
 
@@ -122,8 +131,11 @@ static void on_completed(struct ts_vgpu_operation *op)
 		.queue_id = op->stream_id,
 	};
 
-	/* An operation that never ran has no record. */
-	if (!fn || !op->end_ns)
+	/*
+	 * An operation that never ran has no record. Since 6.2 the runtime asks once more before
+	 * each record, in the thread that found the end, and always for dispatches.
+	 */
+	if (!fn || !op->end_ns || fn(TS_HIP_ACTIVITY_DOMAIN_OPS, TS_HIP_ACTIVITY_OP_DISPATCH, NULL))
 		return;
 	record.begin_ns = boottime_of(op->start_ns);
 	record.end_ns = record.begin_ns + (op->end_ns - op->start_ns);
@@ -135,6 +147,9 @@ static void on_completed(struct ts_vgpu_operation *op)
 	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
 		record.kind = COMMAND_FILL_BUFFER;
 		record.bytes = op->memset.bytes;
+		break;
+	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+		record.kind = COMMAND_MARKER;
 		break;
 	default:
 		record.kind = copy_command(op->memcpy.copy_kind);

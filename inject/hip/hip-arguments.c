@@ -4,7 +4,7 @@
  * it. The places of arguments are generated from proto/abi/vendor/hip.calls; launches have forms of
  * their own.
  */
-#include "inject/hip/hip-launch.h"
+#include "inject/hip/hip-arguments.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/hip.h"

@@ -4,7 +4,7 @@
  * entries of the run back. hip-calls.c calls it; it calls only unlocked.c. map.h does not serve
  * here, because it takes its memory from malloc().
  */
-#include "inject/hip/hip-memory.h"
+#include "inject/hip/hip-allocations.h"
 
 #include <sys/mman.h>
 
