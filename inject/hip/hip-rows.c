@@ -10,8 +10,8 @@
  * - domain HIP_API: at the entry of each call. Result 0 means that the call is traced: its work
  *   then carries the id that the callback stores. The callback also stores the functions for the
  *   two phases of the call. The runtime leaves that memory uninitialised.
- * - domain HIP_OPS without data: whether this thread's work is timed. Only work of recorded calls
- *   is.
+ * - domain HIP_OPS without data: whether work is timed. All work is; work of calls that are not
+ *   traced has the id 0.
  * - domain HIP_OPS with a record: finished work.
  */
 #include <dlfcn.h>
@@ -226,8 +226,9 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 		return on_call(data);
 	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
+	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
 	if (!data)
-		return ts_hip_current_op() ? 0 : 1;
+		return 0;
 	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
 		return 0;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;

@@ -115,7 +115,9 @@ static void *device(void *data)
 		nanosleep(&pause, NULL);
 		work->record.end_ns = now();
 		report = atomic_load(&tracer);
-		report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, &work->record);
+		/* The runtime asks again before it reports, on its own thread. */
+		if (!report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, NULL))
+			report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, &work->record);
 		free(work);
 		pthread_mutex_lock(&lock);
 		n_done++;
