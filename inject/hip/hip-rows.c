@@ -27,6 +27,12 @@
 /* Maximum error of the runtime's times. */
 #define TIME_ERROR_NS UINT64_C(1000000000)
 
+/*
+ * A thread of the runtime that delivers rows may wait this long for room in its ring. The runtime's
+ * later work waits with it, so the wait is short.
+ */
+#define DELIVERY_PATIENCE_NS UINT64_C(10000000)
+
 /* A call's entry. The runtime stores the id in its thread, and copies it into the call's work. */
 static int on_call(struct ts_hip_api_trace_data *data)
 {
@@ -184,13 +190,12 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in)
+/* Writes the row of finished work. */
+static void write_row(struct ts_shim *shim, struct ts_thread *thread,
+		      const struct ts_hip_activity_record *in)
 {
-	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_hip_work work;
 
-	if (!thread)
-		return;
 	/* The facts are overwritten, or the call was made before the session. */
 	if (!ts_hip_works_get(&shim->hip.works, in->correlation_id, &work)) {
 		if (in->op != TS_HIP_ACTIVITY_OP_BARRIER)
@@ -208,6 +213,18 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 			record_copy(shim, thread, in, &work);
 	}
 	ts_hip_works_done(&shim->hip.works, work.op_id);
+}
+
+/* Finished work. is_runtimes: this thread is none of the application's. */
+static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in, bool is_runtimes)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+
+	if (!thread)
+		return;
+	thread->patience_ns = is_runtimes ? DELIVERY_PATIENCE_NS : 0;
+	write_row(shim, thread, in);
+	thread->patience_ns = 0;
 }
 
 static int on_activity(uint32_t domain, uint32_t op, void *data)
@@ -232,7 +249,7 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
 		return 0;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
-	on_work(shim, data);
+	on_work(shim, data, !was_busy && !ts_tls.call.depth);
 	ts_tls.busy = was_busy;
 	errno = saved_errno;
 	return 0;
