@@ -81,6 +81,15 @@ int32_t hip_result(int r);
 		TS_HIP_ERROR_NOT_SUPPORTED;        \
 	})
 
+/* The result of a call with an argument `stream`, for which HIP has an error of its own. */
+#define ON_STREAM(call) (stream_is_known(stream) ? (call) : TS_HIP_ERROR_CONTEXT_IS_DESTROYED)
+
+static inline bool stream_is_known(const void *stream)
+{
+	return (uintptr_t)stream <= (uintptr_t)TS_HIP_STREAM_PER_THREAD ||
+	       handle_is(stream, HANDLE_STREAM);
+}
+
 static inline struct ts_cuda_dim3 dim3(struct ts_hip_dim3 d)
 {
 	return (struct ts_cuda_dim3){d.x, d.y, d.z};

@@ -172,15 +172,16 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 
 	ts_check_int(n_records, 4);
 	ts_check_int(n_asked_at_end, 4);
-	/* From and to the host, set, kernel: rocclr's types of commands. */
-	ts_check(r[0].kind == 0x11f4 && r[0].op == TS_HIP_ACTIVITY_OP_COPY);
+	/* A copy to the device, a set, a kernel, a copy to the host. */
+	ts_check(r[0].kind == TS_HIP_COMMAND_WRITE_BUFFER && r[0].op == TS_HIP_ACTIVITY_OP_COPY);
 	ts_check(r[0].bytes == sizeof(host) && r[0].correlation_id == copy_id);
-	ts_check(r[1].kind == 0x1207 && r[1].op == TS_HIP_ACTIVITY_OP_COPY);
+	ts_check(r[1].kind == TS_HIP_COMMAND_FILL_BUFFER && r[1].op == TS_HIP_ACTIVITY_OP_COPY);
 	ts_check(r[1].bytes == 100 && r[1].correlation_id == 0);
-	ts_check(r[2].kind == 0x11f0 && r[2].op == TS_HIP_ACTIVITY_OP_DISPATCH);
+	ts_check(r[2].kind == TS_HIP_COMMAND_NDRANGE_KERNEL &&
+		 r[2].op == TS_HIP_ACTIVITY_OP_DISPATCH);
 	ts_check_str(r[2].kernel_name, "saxpy");
 	ts_check(r[2].correlation_id == launch_id);
-	ts_check(r[3].kind == 0x11f3 && r[3].bytes == 40);
+	ts_check(r[3].kind == TS_HIP_COMMAND_READ_BUFFER && r[3].bytes == 40);
 	for (unsigned i = 0; i < 4; i++) {
 		ts_check_int(r[i].domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
 		ts_check_int(r[i].device_id, 1);
@@ -212,7 +213,7 @@ TS_TEST(kernels_of_a_graph_have_the_launchs_id)
 	hipRegisterTracerCallback(NULL);
 	ts_check_int(n_records, 3);
 	for (unsigned i = 0; i < 3; i++) {
-		ts_check_int(records[i].kind, 0x11f1);
+		ts_check_int(records[i].kind, TS_HIP_COMMAND_TASK);
 		ts_check_int(records[i].correlation_id, 1);
 		ts_check_str(records[i].kernel_name, "nothing");
 	}
@@ -232,7 +233,7 @@ TS_TEST(records_of_events_are_barriers_without_an_id)
 	ts_check_int(n_asked[TS_HIP_ACTIVITY_OP_BARRIER], 0);
 	ts_check_int(n_records, 1);
 	ts_check_int(records[0].op, TS_HIP_ACTIVITY_OP_BARRIER);
-	ts_check_int(records[0].kind, 0x11fe);
+	ts_check_int(records[0].kind, TS_HIP_COMMAND_MARKER);
 	ts_check_int(records[0].correlation_id, 0);
 	/* The callback refuses at the end what it asked for at the submission. */
 	refuse_records = true;

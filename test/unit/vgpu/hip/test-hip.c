@@ -385,6 +385,11 @@ TS_TEST(streams_and_events)
 	ok(hipEventDestroy(event));
 	ok(hipEventDestroy(other));
 	ok(hipStreamDestroy(stream));
+	want(CONTEXT_IS_DESTROYED, hipStreamSynchronize(stream));
+	want(CONTEXT_IS_DESTROYED, hipStreamDestroy(stream));
+	want(INVALID_HANDLE, hipStreamDestroy(NULL));
+	want(INVALID_HANDLE, hipMallocAsync(&other, 64, stream));
+	want(INVALID_VALUE, hipEventElapsedTime(NULL, NULL, NULL));
 	want(NOT_SUPPORTED, hipStreamWaitValue32(NULL, NULL, 0, 0, 0));
 }
 
