@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HIP's calls for graphs: each kind of node, its parameters in the graph and in the executable one. */
+/* HIP's calls for graphs: each kind of node, in the graph and in the executable graph. */
 #include "test/unit/vgpu/hip/hip-test.h"
 
 static const char table_ptx[] = ".version 7.0\n"

@@ -301,7 +301,7 @@ static int load_file(const void *bundle, size_t n_bytes)
 TS_TEST(modules)
 {
 	void *bundle = hip_bundle_new(HIP_BUNDLE_PTX, gpu_ptx);
-	void *module, *function, *start, *stop;
+	void *module, *function, *start, *stop, *nvptx;
 	float *dev_x, *dev_y, a = 2, ms = -1;
 	uint32_t n = N;
 	void *arguments[] = {&n, &a, &dev_x, &dev_y};
@@ -323,6 +323,10 @@ TS_TEST(modules)
 	packed.y = dev_y;
 	ok(hipModuleLoadData(&module, gpu_ptx));
 	ok(hipModuleUnload(module));
+	nvptx = hip_bundle_new("hip-nvptx64-nvidia-cuda--sm_75", gpu_ptx);
+	ok(hipModuleLoadData(&module, nvptx));
+	ok(hipModuleUnload(module));
+	free(nvptx);
 	ok(hipModuleLoadData(&module, bundle));
 	want(NOT_FOUND, hipModuleGetFunction(&function, module, "no_such_kernel"));
 	ok(hipModuleGetFunction(&function, module, "saxpy"));
