@@ -43,8 +43,9 @@ static void ids_add(struct ids *ids, const char *id, size_t n)
 		memcpy(ids->text + ids->n, ", ", 2);
 		ids->n += 2;
 	}
-	memcpy(ids->text + ids->n, id, n);
-	ids->n += n;
+	/* An id comes from a file, and goes to a terminal. */
+	for (size_t i = 0; i < n; i++)
+		ids->text[ids->n++] = (char)(id[i] > ' ' && id[i] <= '~' ? id[i] : '?');
 	ids->text[ids->n] = '\0';
 }
 
