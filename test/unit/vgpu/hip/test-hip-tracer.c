@@ -14,7 +14,9 @@ static const char saxpy_stub;
 
 /* ---- dispatch tables ------------------------------------------------------------------------- */
 
-static unsigned n_registered[2], n_mallocs;
+static unsigned n_registered[2];
+static _Atomic unsigned n_mallocs;
+static bool slow_registration;
 static int32_t count_inside;
 static int32_t (*next_malloc)(void **ptr, size_t size);
 
@@ -47,6 +49,8 @@ __attribute__((visibility("default"))) int rocprofiler_register_library_api_tabl
 		return 0;
 	/* A tool may call HIP here, and sees no wrapper yet. */
 	ok(hipGetDeviceCount(&count_inside));
+	if (slow_registration)
+		usleep(20000);
 	next_malloc = table->slots[216 - 1];
 	table->slots[216 - 1] = (void *)my_malloc;
 	return 0;
@@ -67,6 +71,28 @@ TS_TEST(tables_are_registered_once_at_the_first_call)
 	ts_check_int(count_inside, 2);
 	ts_check_int(n_mallocs, 1);
 	free(bundle);
+}
+
+static void *call_malloc(void *unused)
+{
+	void *memory;
+
+	ok(hipMalloc(&memory, 64));
+	return unused;
+}
+
+/* No call of another thread passes while the tool puts its functions into the table. */
+TS_TEST(threads_wait_for_the_registration)
+{
+	pthread_t threads[8];
+
+	slow_registration = true;
+	for (unsigned i = 0; i < 8; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, call_malloc, NULL), 0);
+	for (unsigned i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	ts_check_int(n_registered[0], 1);
+	ts_check_int(n_mallocs, 8);
 }
 
 /* ---- the callback ---------------------------------------------------------------------------- */

@@ -143,6 +143,9 @@ TS_TEST(memory)
 	ok(hipMalloc(&device, 4096));
 	/* Flags that CUDA lacks. */
 	ok(hipHostMalloc(&host, 4096, TS_HIP_HOST_MALLOC_COHERENT | TS_HIP_HOST_MALLOC_NUMA_USER));
+	want(INVALID_VALUE,
+	     hipHostMalloc(&managed, 64,
+			   TS_HIP_HOST_MALLOC_COHERENT | TS_HIP_HOST_MALLOC_NON_COHERENT));
 	ok(hipMallocManaged(&managed, 4096, TS_HIP_MEM_ATTACH_GLOBAL));
 	ok(hipPointerGetAttributes(&attributes, device));
 	ts_check_int(attributes.type, TS_HIP_MEMORY_TYPE_DEVICE);
