@@ -30,7 +30,7 @@ void call_enter(struct hip_call *call, uint32_t id)
 {
 	ts_hip_tracer_callback fn = callback();
 
-	call->reported = fn && fn(TS_HIP_ACTIVITY_DOMAIN_API, id, &call->data) == 0;
+	call->reported = fn && id && fn(TS_HIP_ACTIVITY_DOMAIN_API, id, &call->data) == 0;
 	if (!call->reported)
 		return;
 	correlation_id = call->data.correlation_id;
@@ -197,10 +197,10 @@ static void register_callback(void *fn)
 static const char *api_name(uint32_t id)
 {
 	switch (id) {
-#define NAME(name, number, kind) \
-	case number:             \
+#define NAME(name, number) \
+	case number:       \
 		return #name;
-		TS_HIP_CALLS(NAME)
+		TS_HIP_API_IDS(NAME)
 #undef NAME
 	}
 	return "unknown";

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "proto/abi/vendor/hip_calls.h"
 #include "test/unit/vgpu/hip/hip-test.h"
+#include "tools/vgpu/hip/hip-api-ids.h"
 
 static const char saxpy_stub;
 
@@ -131,7 +131,7 @@ static int on_event(uint32_t domain, uint32_t op, void *data)
 		call->correlation_id = ++last_id;
 		call->phase_enter = with_phases ? on_enter : NULL;
 		call->phase_exit = with_phases ? on_exit_ : NULL;
-		return op == TS_HIP_CALL_hipMemset ? 1 : 0;
+		return op == TS_HIP_API_ID_hipMemset ? 1 : 0;
 	}
 	ts_check_int(domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
 	if (!data && !pthread_equal(pthread_self(), caller)) {
@@ -170,7 +170,7 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	before = boottime_ns();
 	ok(hipMalloc((void **)&dev_y, sizeof(host)));
 	ts_check_int(n_calls, 1);
-	ts_check_int(last_call, TS_HIP_CALL_hipMalloc);
+	ts_check_int(last_call, TS_HIP_API_ID_hipMalloc);
 	ts_check_str(hipApiName(last_call), "hipMalloc");
 	ok(hipMemcpy(dev_y, host, sizeof(host), TS_HIP_MEMCPY_HOST_TO_DEVICE));
 	copy_id = last_id;
