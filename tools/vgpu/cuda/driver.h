@@ -165,7 +165,7 @@ struct driver {
 
 	/* Set before the start by a library that contains the driver, see tools/vgpu/hip. */
 	const char *default_spec; /* if TRACESMITH_VGPU is not set; NULL: that of replay/vgpu */
-	/* Loads no library of CUDA_INJECTION64_PATH, and reports records of events as operations. */
+	/* Loads no library of CUDA_INJECTION64_PATH; reports records of events as operations. */
 	bool is_contained;
 };
 extern struct driver driver;

@@ -11,16 +11,26 @@
 
 #include "tools/vgpu/hip/hip-face.h"
 
-/* The id of an entry with PTX text. The form is clang's: kind, triple, processor. */
-#define PTX_ID	"hip-ptx64-tracesmith--ptx"
+/*
+ * Ids of entries with PTX text. The form is clang's: kind, triple, processor. The first is
+ * TraceSmith's; entries of the second form come from clang-offload-bundler, which knows no ptx64.
+ */
+#define PTX_ID	  "hip-ptx64-tracesmith--ptx"
+#define NVPTX_IDS "hip-nvptx64-"
 
-#define IDS_MAX 160
+#define IDS_MAX	  160
 
 /* Targets of a bundle that the virtual GPU cannot run, for the message. */
 struct ids {
 	char text[IDS_MAX];
 	size_t n;
 };
+
+static bool is_ptx(const char *id, size_t n)
+{
+	return (n == strlen(PTX_ID) && !memcmp(id, PTX_ID, n)) ||
+	       (n > strlen(NVPTX_IDS) && !memcmp(id, NVPTX_IDS, strlen(NVPTX_IDS)));
+}
 
 static void ids_add(struct ids *ids, const char *id, size_t n)
 {
@@ -33,8 +43,9 @@ static void ids_add(struct ids *ids, const char *id, size_t n)
 		memcpy(ids->text + ids->n, ", ", 2);
 		ids->n += 2;
 	}
-	memcpy(ids->text + ids->n, id, n);
-	ids->n += n;
+	/* An id comes from a file, and goes to a terminal. */
+	for (size_t i = 0; i < n; i++)
+		ids->text[ids->n++] = (char)(id[i] > ' ' && id[i] <= '~' ? id[i] : '?');
 	ids->text[ids->n] = '\0';
 }
 
@@ -80,8 +91,7 @@ static int read_entries(const char *bundle, size_t n_bytes, void **ret_image)
 		at += sizeof(entry);
 		if (entry.id_bytes > n_bytes - at)
 			return TS_HIP_ERROR_INVALID_IMAGE;
-		if (entry.id_bytes == strlen(PTX_ID) &&
-		    !memcmp(bundle + at, PTX_ID, strlen(PTX_ID))) {
+		if (is_ptx(bundle + at, entry.id_bytes)) {
 			if (entry.offset > n_bytes || entry.size > n_bytes - entry.offset)
 				return TS_HIP_ERROR_INVALID_IMAGE;
 			return copy_text(bundle + entry.offset, entry.size, ret_image);

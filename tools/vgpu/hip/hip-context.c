@@ -47,17 +47,17 @@ static int32_t take_error(uint32_t id, bool reset)
 
 int32_t impl_hipGetLastError(void)
 {
-	return take_error(TS_HIP_CALL_hipGetLastError, true);
+	return take_error(TS_HIP_API_ID_hipGetLastError, true);
 }
 
 int32_t impl_hipExtGetLastError(void)
 {
-	return take_error(TS_HIP_CALL_hipExtGetLastError, true);
+	return take_error(TS_HIP_API_ID_hipExtGetLastError, true);
 }
 
 int32_t impl_hipPeekAtLastError(void)
 {
-	return take_error(TS_HIP_CALL_hipPeekAtLastError, false);
+	return take_error(TS_HIP_API_ID_hipPeekAtLastError, false);
 }
 
 static const char *error_name(int32_t error)

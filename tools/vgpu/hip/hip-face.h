@@ -28,10 +28,10 @@
 #include <stdint.h>
 
 #include "proto/abi/vendor/hip.h"
-#include "proto/abi/vendor/hip_calls.h"
 #include "tools/vgpu/cuda/driver.h"
 #include "tools/vgpu/cudart/runtime.h"
 #include "tools/vgpu/generated-cudart-functions.h"
+#include "tools/vgpu/hip/hip-api-ids.h"
 #include "tools/vgpu/refused.h"
 
 /* Returns the function in a place of a dispatch table. The first call registers the table. */
@@ -55,15 +55,15 @@ void call_leave(struct hip_call *call, uint32_t id);
 /* Converts an error number of CUDA to HIP's and stores it for hipGetLastError. */
 int32_t hip_result(int r);
 
-/* id: TraceSmith's number of the call. work: returns an error number of CUDA or HIP. */
-#define HIP(name, id, work)                     \
-	({                                      \
-		struct hip_call hip_call_;      \
-		int32_t hip_result_;            \
-		call_enter(&hip_call_, (id));   \
-		hip_result_ = hip_result(work); \
-		call_leave(&hip_call_, (id));   \
-		hip_result_;                    \
+/* number: TraceSmith's of the call. work: returns an error number of CUDA or HIP. */
+#define HIP(name, number, work)                               \
+	({                                                    \
+		struct hip_call hip_call_;                    \
+		int32_t hip_result_;                          \
+		call_enter(&hip_call_, TS_HIP_API_ID_##name); \
+		hip_result_ = hip_result(work);               \
+		call_leave(&hip_call_, TS_HIP_API_ID_##name); \
+		hip_result_;                                  \
 	})
 
 /* The result of a driver call that needs no context, after start(). */
@@ -80,6 +80,15 @@ int32_t hip_result(int r);
 		ts_vgpu_say_refused(name, &said_); \
 		TS_HIP_ERROR_NOT_SUPPORTED;        \
 	})
+
+/* The result of a call with an argument `stream`, for which HIP has an error of its own. */
+#define ON_STREAM(call) (stream_is_known(stream) ? (call) : TS_HIP_ERROR_CONTEXT_IS_DESTROYED)
+
+static inline bool stream_is_known(const void *stream)
+{
+	return (uintptr_t)stream <= (uintptr_t)TS_HIP_STREAM_PER_THREAD ||
+	       handle_is(stream, HANDLE_STREAM);
+}
 
 static inline struct ts_cuda_dim3 dim3(struct ts_hip_dim3 d)
 {

@@ -41,6 +41,14 @@ static struct ts_cu_mem_location location(int32_t device)
 			    : (struct ts_cu_mem_location){TS_CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
+static int host_alloc(void **ptr, size_t size, uint32_t flags)
+{
+	const uint32_t both = TS_HIP_HOST_MALLOC_COHERENT | TS_HIP_HOST_MALLOC_NON_COHERENT;
+
+	return (flags & both) == both ? TS_HIP_ERROR_INVALID_VALUE
+				      : cudaHostAlloc(ptr, size, flags & HOST_FLAGS);
+}
+
 static int malloc_with_flags(void **ptr, size_t size, uint32_t flags)
 {
 	if (flags == TS_HIP_MALLOC_SIGNAL_MEMORY)

@@ -10,6 +10,13 @@
 	~(TS_HIP_EVENT_DISABLE_SYSTEM_FENCE | TS_HIP_EVENT_RELEASE_TO_DEVICE | \
 	  TS_HIP_EVENT_RELEASE_TO_SYSTEM)
 
+static int stream_destroy(void *stream)
+{
+	if (!stream || stream == TS_HIP_STREAM_PER_THREAD)
+		return TS_HIP_ERROR_INVALID_HANDLE;
+	return ON_STREAM(cudaStreamDestroy(stream));
+}
+
 int32_t impl_hipGetStreamDeviceId(void *stream)
 {
 	int32_t device;

@@ -12,17 +12,6 @@
 
 #include "tools/vgpu/hip/hip-face.h"
 
-/* Types of commands in rocclr, as in OpenCL. */
-enum {
-	COMMAND_KERNEL = 0x11f0,
-	COMMAND_TASK = 0x11f1, /* the kernels of a graph */
-	COMMAND_READ_BUFFER = 0x11f3,
-	COMMAND_WRITE_BUFFER = 0x11f4,
-	COMMAND_COPY_BUFFER = 0x11f5,
-	COMMAND_MARKER = 0x11fe,
-	COMMAND_FILL_BUFFER = 0x1207,
-};
-
 _Atomic(ts_hip_tracer_callback) tracer_callback;
 
 /* The id that the callback stored for the thread's current call; 0: none. */
@@ -41,7 +30,7 @@ void call_enter(struct hip_call *call, uint32_t id)
 {
 	ts_hip_tracer_callback fn = callback();
 
-	call->reported = fn && fn(TS_HIP_ACTIVITY_DOMAIN_API, id, &call->data) == 0;
+	call->reported = fn && id && fn(TS_HIP_ACTIVITY_DOMAIN_API, id, &call->data) == 0;
 	if (!call->reported)
 		return;
 	correlation_id = call->data.correlation_id;
@@ -111,11 +100,11 @@ static uint32_t copy_command(uint8_t copy_kind)
 {
 	switch (copy_kind) {
 	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-		return COMMAND_WRITE_BUFFER;
+		return TS_HIP_COMMAND_WRITE_BUFFER;
 	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-		return COMMAND_READ_BUFFER;
+		return TS_HIP_COMMAND_READ_BUFFER;
 	default:
-		return COMMAND_COPY_BUFFER;
+		return TS_HIP_COMMAND_COPY_BUFFER;
 	}
 }
 
@@ -141,15 +130,15 @@ static void on_completed(struct ts_vgpu_operation *op)
 	record.end_ns = record.begin_ns + (op->end_ns - op->start_ns);
 	switch (op->kind) {
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		record.kind = op->graph_id ? COMMAND_TASK : COMMAND_KERNEL;
+		record.kind = op->graph_id ? TS_HIP_COMMAND_TASK : TS_HIP_COMMAND_NDRANGE_KERNEL;
 		record.kernel_name = op->kernel.name;
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
-		record.kind = COMMAND_FILL_BUFFER;
+		record.kind = TS_HIP_COMMAND_FILL_BUFFER;
 		record.bytes = op->memset.bytes;
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-		record.kind = COMMAND_MARKER;
+		record.kind = TS_HIP_COMMAND_MARKER;
 		break;
 	default:
 		record.kind = copy_command(op->memcpy.copy_kind);
@@ -208,10 +197,10 @@ static void register_callback(void *fn)
 static const char *api_name(uint32_t id)
 {
 	switch (id) {
-#define NAME(name, number, kind) \
-	case number:             \
+#define NAME(name, number) \
+	case number:       \
 		return #name;
-		TS_HIP_CALLS(NAME)
+		TS_HIP_API_IDS(NAME)
 #undef NAME
 	}
 	return "unknown";

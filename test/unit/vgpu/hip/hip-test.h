@@ -34,3 +34,11 @@ static inline void **register_kernel(const void *bundle, const void *host_functi
 			      NULL, NULL, NULL);
 	return handle;
 }
+
+static inline void register_variable(void **handle, void *host_variable, const char *name,
+				     size_t size)
+{
+	char *text = (char *)(uintptr_t)name;
+
+	__hipRegisterVar(handle, host_variable, text, text, 0, size, 0, 0);
+}

@@ -7,14 +7,16 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "proto/abi/vendor/hip_calls.h"
 #include "test/unit/vgpu/hip/hip-test.h"
+#include "tools/vgpu/hip/hip-api-ids.h"
 
 static const char saxpy_stub;
 
 /* ---- dispatch tables ------------------------------------------------------------------------- */
 
-static unsigned n_registered[2], n_mallocs;
+static unsigned n_registered[2];
+static _Atomic unsigned n_mallocs;
+static bool slow_registration;
 static int32_t count_inside;
 static int32_t (*next_malloc)(void **ptr, size_t size);
 
@@ -47,6 +49,8 @@ __attribute__((visibility("default"))) int rocprofiler_register_library_api_tabl
 		return 0;
 	/* A tool may call HIP here, and sees no wrapper yet. */
 	ok(hipGetDeviceCount(&count_inside));
+	if (slow_registration)
+		usleep(20000);
 	next_malloc = table->slots[216 - 1];
 	table->slots[216 - 1] = (void *)my_malloc;
 	return 0;
@@ -67,6 +71,28 @@ TS_TEST(tables_are_registered_once_at_the_first_call)
 	ts_check_int(count_inside, 2);
 	ts_check_int(n_mallocs, 1);
 	free(bundle);
+}
+
+static void *call_malloc(void *unused)
+{
+	void *memory;
+
+	ok(hipMalloc(&memory, 64));
+	return unused;
+}
+
+/* No call of another thread passes while the tool puts its functions into the table. */
+TS_TEST(threads_wait_for_the_registration)
+{
+	pthread_t threads[8];
+
+	slow_registration = true;
+	for (unsigned i = 0; i < 8; i++)
+		ts_check_int(pthread_create(&threads[i], NULL, call_malloc, NULL), 0);
+	for (unsigned i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	ts_check_int(n_registered[0], 1);
+	ts_check_int(n_mallocs, 8);
 }
 
 /* ---- the callback ---------------------------------------------------------------------------- */
@@ -105,7 +131,7 @@ static int on_event(uint32_t domain, uint32_t op, void *data)
 		call->correlation_id = ++last_id;
 		call->phase_enter = with_phases ? on_enter : NULL;
 		call->phase_exit = with_phases ? on_exit_ : NULL;
-		return op == TS_HIP_CALL_hipMemset ? 1 : 0;
+		return op == TS_HIP_API_ID_hipMemset ? 1 : 0;
 	}
 	ts_check_int(domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
 	if (!data && !pthread_equal(pthread_self(), caller)) {
@@ -144,7 +170,7 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	before = boottime_ns();
 	ok(hipMalloc((void **)&dev_y, sizeof(host)));
 	ts_check_int(n_calls, 1);
-	ts_check_int(last_call, TS_HIP_CALL_hipMalloc);
+	ts_check_int(last_call, TS_HIP_API_ID_hipMalloc);
 	ts_check_str(hipApiName(last_call), "hipMalloc");
 	ok(hipMemcpy(dev_y, host, sizeof(host), TS_HIP_MEMCPY_HOST_TO_DEVICE));
 	copy_id = last_id;
@@ -172,15 +198,16 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 
 	ts_check_int(n_records, 4);
 	ts_check_int(n_asked_at_end, 4);
-	/* From and to the host, set, kernel: rocclr's types of commands. */
-	ts_check(r[0].kind == 0x11f4 && r[0].op == TS_HIP_ACTIVITY_OP_COPY);
+	/* A copy to the device, a set, a kernel, a copy to the host. */
+	ts_check(r[0].kind == TS_HIP_COMMAND_WRITE_BUFFER && r[0].op == TS_HIP_ACTIVITY_OP_COPY);
 	ts_check(r[0].bytes == sizeof(host) && r[0].correlation_id == copy_id);
-	ts_check(r[1].kind == 0x1207 && r[1].op == TS_HIP_ACTIVITY_OP_COPY);
+	ts_check(r[1].kind == TS_HIP_COMMAND_FILL_BUFFER && r[1].op == TS_HIP_ACTIVITY_OP_COPY);
 	ts_check(r[1].bytes == 100 && r[1].correlation_id == 0);
-	ts_check(r[2].kind == 0x11f0 && r[2].op == TS_HIP_ACTIVITY_OP_DISPATCH);
+	ts_check(r[2].kind == TS_HIP_COMMAND_NDRANGE_KERNEL &&
+		 r[2].op == TS_HIP_ACTIVITY_OP_DISPATCH);
 	ts_check_str(r[2].kernel_name, "saxpy");
 	ts_check(r[2].correlation_id == launch_id);
-	ts_check(r[3].kind == 0x11f3 && r[3].bytes == 40);
+	ts_check(r[3].kind == TS_HIP_COMMAND_READ_BUFFER && r[3].bytes == 40);
 	for (unsigned i = 0; i < 4; i++) {
 		ts_check_int(r[i].domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
 		ts_check_int(r[i].device_id, 1);
@@ -212,7 +239,7 @@ TS_TEST(kernels_of_a_graph_have_the_launchs_id)
 	hipRegisterTracerCallback(NULL);
 	ts_check_int(n_records, 3);
 	for (unsigned i = 0; i < 3; i++) {
-		ts_check_int(records[i].kind, 0x11f1);
+		ts_check_int(records[i].kind, TS_HIP_COMMAND_TASK);
 		ts_check_int(records[i].correlation_id, 1);
 		ts_check_str(records[i].kernel_name, "nothing");
 	}
@@ -232,7 +259,7 @@ TS_TEST(records_of_events_are_barriers_without_an_id)
 	ts_check_int(n_asked[TS_HIP_ACTIVITY_OP_BARRIER], 0);
 	ts_check_int(n_records, 1);
 	ts_check_int(records[0].op, TS_HIP_ACTIVITY_OP_BARRIER);
-	ts_check_int(records[0].kind, 0x11fe);
+	ts_check_int(records[0].kind, TS_HIP_COMMAND_MARKER);
 	ts_check_int(records[0].correlation_id, 0);
 	/* The callback refuses at the end what it asked for at the submission. */
 	refuse_records = true;

@@ -143,6 +143,9 @@ TS_TEST(memory)
 	ok(hipMalloc(&device, 4096));
 	/* Flags that CUDA lacks. */
 	ok(hipHostMalloc(&host, 4096, TS_HIP_HOST_MALLOC_COHERENT | TS_HIP_HOST_MALLOC_NUMA_USER));
+	want(INVALID_VALUE,
+	     hipHostMalloc(&managed, 64,
+			   TS_HIP_HOST_MALLOC_COHERENT | TS_HIP_HOST_MALLOC_NON_COHERENT));
 	ok(hipMallocManaged(&managed, 4096, TS_HIP_MEM_ATTACH_GLOBAL));
 	ok(hipPointerGetAttributes(&attributes, device));
 	ts_check_int(attributes.type, TS_HIP_MEMORY_TYPE_DEVICE);
@@ -301,7 +304,7 @@ static int load_file(const void *bundle, size_t n_bytes)
 TS_TEST(modules)
 {
 	void *bundle = hip_bundle_new(HIP_BUNDLE_PTX, gpu_ptx);
-	void *module, *function, *start, *stop;
+	void *module, *function, *start, *stop, *nvptx;
 	float *dev_x, *dev_y, a = 2, ms = -1;
 	uint32_t n = N;
 	void *arguments[] = {&n, &a, &dev_x, &dev_y};
@@ -323,6 +326,10 @@ TS_TEST(modules)
 	packed.y = dev_y;
 	ok(hipModuleLoadData(&module, gpu_ptx));
 	ok(hipModuleUnload(module));
+	nvptx = hip_bundle_new("hip-nvptx64-nvidia-cuda--sm_75", gpu_ptx);
+	ok(hipModuleLoadData(&module, nvptx));
+	ok(hipModuleUnload(module));
+	free(nvptx);
 	ok(hipModuleLoadData(&module, bundle));
 	want(NOT_FOUND, hipModuleGetFunction(&function, module, "no_such_kernel"));
 	ok(hipModuleGetFunction(&function, module, "saxpy"));
@@ -385,6 +392,11 @@ TS_TEST(streams_and_events)
 	ok(hipEventDestroy(event));
 	ok(hipEventDestroy(other));
 	ok(hipStreamDestroy(stream));
+	want(CONTEXT_IS_DESTROYED, hipStreamSynchronize(stream));
+	want(CONTEXT_IS_DESTROYED, hipStreamDestroy(stream));
+	want(INVALID_HANDLE, hipStreamDestroy(NULL));
+	want(INVALID_HANDLE, hipMallocAsync(&other, 64, stream));
+	want(INVALID_VALUE, hipEventElapsedTime(NULL, NULL, NULL));
 	want(NOT_SUPPORTED, hipStreamWaitValue32(NULL, NULL, 0, 0, 0));
 }
 
