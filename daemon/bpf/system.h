@@ -4,7 +4,7 @@
  * the probes on files, and the events. A probe belongs to a file, so it applies to each process
  * that maps the file, from its next call on.
  *
- * One thread uses a system; any thread may call ts_system_exclude(). Nothing is pinned: when the
+ * Not thread-safe, except ts_system_exclude(): any thread may call it. Nothing is pinned: when the
  * daemon dies, the kernel removes programs and probes.
  */
 #pragma once

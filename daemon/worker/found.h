@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The symbols of a list of addresses, in the form of a WorkerAnswer: each text once, frames by the
- * number of a text. Bounded, because untrusted files fill it. One thread.
+ * number of a text. Bounded, because untrusted files fill it. Not thread-safe.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Client of a daemon's control socket. It sends a request, waits for the answers until a deadline,
- * and receives their file descriptors. One request at a time; one thread at a time.
+ * and receives their file descriptors. Send one request at a time. Not thread-safe.
  *
  * Functions return 0 or a negative errno:
  *

@@ -9,7 +9,7 @@
  * is certain. Unknown facts count as ordered and written, for example what a host function did, or
  * memory beyond a limit. README.md has the rules.
  *
- * One thread at a time. Errors: 0, -ENOMEM. A callback's error is returned by ts_check_done().
+ * Not thread-safe. Errors: 0, -ENOMEM. A callback's error is returned by ts_check_done().
  */
 #pragma once
 

@@ -26,8 +26,8 @@
  * have the multiprocessors of the device, or as many as they used. Concurrent kernels slow each
  * other as they did in the trace, and not more.
  *
- * Times are nanoseconds; those of results count from the program's start. One thread at a time per
- * program and per result. Nothing is printed. Wrong ids and times make no cycle and no crash;
+ * Times are nanoseconds; those of results count from the program's start. Programs and results are
+ * not thread-safe. The library prints nothing. Wrong ids and times make no cycle and no crash;
  * `n_broken` and the doubts count them.
  */
 #pragma once

@@ -20,7 +20,8 @@
  *            operations issued behind it wait for all nodes; the order of nodes is not recorded
  * Issue order is the order of operation ids, because the vendor counts calls as they are entered.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC. One thread at a time. No limits but those named below.
+ * Times are nanoseconds of CLOCK_MONOTONIC. Not thread-safe. There are no limits but those named
+ * below.
  */
 #pragma once
 

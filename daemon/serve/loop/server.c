@@ -32,7 +32,7 @@
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
-	128u /* sockets, timers, descriptors being closed, files on their way to workers */
+	128u /* descriptors for sockets and timers, and those being closed or sent to a worker */
 
 /* ---- checks of peers and clients ---- */
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads /proc entries of strangers' processes in a separate process, the inspector. Reading
- * /proc/PID/cmdline, and before Linux 6.17 /proc/PID/maps, waits while that process holds its mmap
+ * Reads the /proc entries of other users' processes in a separate process, the inspector. Reading
+ * /proc/PID/cmdline, and before Linux 6.17 /proc/PID/maps, waits while process PID holds its mmap
  * lock. A process in mmap() of a FUSE file can hold this lock forever. If an inspector does not
- * answer in time, it is killed, and a new one starts.
+ * answer in time, the daemon kills it and starts a new one.
  *
  * Each user has a budget of TS_INSPECTOR_USER_NS per TS_INSPECTOR_WINDOW_NS. A late answer uses up
  * the budget. Until the window ends, the user's processes are then not inspected (-EBUSY). So one
  * user delays the caller by at most the budget per window.
  *
- * One thread.
+ * Not thread-safe.
  */
 #pragma once
 

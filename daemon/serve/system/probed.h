@@ -3,7 +3,7 @@
  * Files with probes: the vendors' GPU libraries, as processes map them and where systems install
  * them. Files of one user wait for that user's prober (prober.h) and count in that user's account.
  * A file that only root can have written counts for root, so mapping the system's libraries costs a
- * user nothing. One thread.
+ * user nothing. Not thread-safe.
  */
 #pragma once
 

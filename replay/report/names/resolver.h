@@ -88,8 +88,8 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 			     char buffer[TS_RESOLVER_NAME_BYTES]);
 
 /*
- * The id of the row's stack. For a device row, the stack of its call, as in ts_resolver_thread().
- * 0: none.
+ * Returns the id of the row's stack; for a device row, of the stack of its call, as in
+ * ts_resolver_thread(). 0: the row has no stack.
  */
 uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row);
 #define TS_RESOLVER_FRAME_BYTES 2304

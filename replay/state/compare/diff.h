@@ -25,7 +25,7 @@
  * operations of one trace only.
  *
  * The module reads each trace once. Memory is bounded by the number of names and by TS_DIFF_MAX_OPS
- * operations per trace; later operations are not aligned. One thread at a time; nothing is printed.
+ * operations per trace; later operations are not aligned. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -24,7 +24,7 @@
  * Slack is the longest delay of a node that would not move the latest end, if all other durations
  * stay the same. It is 0 on the critical path.
  *
- * Memory: about 120 bytes per node. One thread; nothing is printed. Wrong ids and times make no
+ * Memory: about 120 bytes per node. Not thread-safe; prints nothing. Wrong ids and times make no
  * cycle.
  */
 #pragma once

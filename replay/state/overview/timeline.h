@@ -14,8 +14,8 @@
  * The time after the last operation of the window is END. gaps.h explains the activity of the host,
  * by stream.
  *
- * One pass; memory is bounded by streams and parts. One thread; nothing is printed. A device is
- * identified by its UUID, so the work of all processes on it counts.
+ * The module reads the rows once. Memory is bounded by streams and parts. Not thread-safe; prints
+ * nothing. A device is identified by its UUID, so the work of all processes on it counts.
  */
 #pragma once
 

@@ -770,7 +770,10 @@ TS_TEST(goodbye_behind_a_reset)
 	recording_end(&r);
 }
 
-/* Bytes that are not UTF-8 do not get into a message. */
+/*
+ * If a process's name or reason has bytes that are not UTF-8, the daemon's answer has a question
+ * mark for each of them.
+ */
 TS_TEST(names_are_utf8)
 {
 	struct ts_client *client;

@@ -455,7 +455,8 @@ TS_TEST(shares_add_up)
 }
 
 /*
- * A thousand gaps of a quarter of a period: hardly any has a sample, but all together have enough.
+ * Gaps of a quarter of a sampling period: one gap in four has a sample. The samples of all gaps
+ * name the code for the time of all gaps.
  */
 TS_TEST(short_gaps_are_sampled_together)
 {

@@ -2,7 +2,7 @@
 /*
  * Numbers flows from a launch to its kernel, as small as possible. If a call makes exactly one
  * kernel, its number ends with the kernel, and the next launch reuses it. All other flows have
- * their own numbers for good. One thread.
+ * their own numbers for good. Not thread-safe.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  * A track is one line of a timeline, and its slices nest. If two slices would cross, or must not
  * nest, the later slice goes to a further lane: a track of the same name and place. Each lane is
  * its own sequence of packets, with its own texts and times, which makes packets small. Memory
- * depends on the number of lanes and of distinct texts in each. One thread.
+ * depends on the number of lanes and of distinct texts in each. Not thread-safe.
  */
 #pragma once
 

@@ -745,7 +745,8 @@ TS_TEST(share_ends_a_session)
 }
 
 /*
- * A trace that filled its share stays, complete and with the reason, until the user records again.
+ * A trace that reaches its user's limit is finished and has the reason in its metadata. The service
+ * keeps this trace until the user's next recording needs the room.
  */
 TS_TEST(oldest_makes_room)
 {
