@@ -41,7 +41,7 @@ struct ts_system_programs {
 	 * probe at its return (or -1)
 	 */
 	int fds[2];
-	bool either; /* one program for both */
+	bool either; /* one program serves both probes */
 };
 /* Returns the descriptors; the system keeps their ownership. */
 struct ts_system_programs ts_system_programs(const struct ts_system *system);

@@ -117,7 +117,7 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 	events_push(s->heap, &s->n_heap, event);
 }
 
-/* ---- what stands behind what ----------------------------------------------------------------- */
+/* ---- predecessors ---------------------------------------------------------------------------- */
 
 static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 {

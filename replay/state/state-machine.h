@@ -76,7 +76,7 @@ struct ts_state_op {
 	uint64_t op_id;
 	/*
 	 * The machine's count of device rows, in feeding order, from 1. Rows of one launch share an
-	 * op_id and differ here. 0 with UNSURE_DEVICE.
+	 * op_id; this number distinguishes them. 0 with UNSURE_DEVICE.
 	 */
 	uint64_t number;
 	/* The machine's count of calls, in feeding order, from 1. 0 with UNSURE_CALL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks: rows are gathered in a builder and encoded; a payload is checked and decoded. The
- * encoding of a block is known here and nowhere else. Private to sbt/.
+ * Blocks: rows are gathered in a builder and encoded; a payload is checked and decoded. No other
+ * module knows the encoding of a block. Private to sbt/.
  *
  * No object here is thread-safe: each belongs to one thread at a time.
  */

@@ -28,7 +28,7 @@ enum ts_export_weight {
 	TS_EXPORT_BYTES,    /* bytes moved by copies */
 	TS_EXPORT_CPU,	    /* nanoseconds on a processor, by samples */
 	TS_EXPORT_OFF_CPU,  /* nanoseconds off a processor: blocked or runnable */
-	TS_EXPORT_HOST,	    /* sum of both */
+	TS_EXPORT_HOST,	    /* OFF_CPU plus CPU */
 	TS_EXPORT_N_WEIGHTS
 };
 

@@ -146,8 +146,9 @@ struct ts_server {
 	bool dumping;	      /* a dump waits for sessions */
 	/*
 	 * Ends the recording (record, private) or the service. Sessions are stopped and files
-	 * finished within timeout_ms (0: TS_SERVER_FINISH_MS). Records not drained by then are
-	 * counted as lost. server.c sets this pointer; files below server.c call it.
+	 * finished within timeout_ms (0: TS_SERVER_FINISH_MS). Records that are not drained when
+	 * this time is over are counted as lost. server.c sets this pointer; files below server.c
+	 * call it.
 	 */
 	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;

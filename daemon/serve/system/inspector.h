@@ -50,7 +50,8 @@ void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, 
 /*
  * Like ts_mappings_has(). -EBUSY: the user has no budget left; -ETIMEDOUT: the inspector did not
  * answer in time. Fills command_line with the process's arguments, separated by spaces, or with an
- * empty text. One answer has both, because short-lived processes are soon gone.
+ * empty text. One answer has the result and the arguments, because short-lived processes are soon
+ * gone.
  */
 int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
 		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);

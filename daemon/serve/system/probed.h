@@ -19,7 +19,7 @@ struct ts_probed_options {
 	struct ts_users *users;
 	struct ts_inspector *inspector;
 	const char *worker; /* as in struct ts_worker_options */
-	/* Called when a process has mapped the shim. The process may be gone by then. */
+	/* Called when a process has mapped the shim. The process may have ended before the call. */
 	void (*preloaded)(void *data, pid_t pid, uid_t uid);
 	void *data;
 };

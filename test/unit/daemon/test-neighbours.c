@@ -719,8 +719,8 @@ TS_TEST(descriptors_of_every_kind)
 }
 
 /*
- * Packets larger than any valid packet, and requests that announce more bytes than a request may
- * have.
+ * The daemon refuses a packet that is larger than any valid packet. It drops a client whose request
+ * announces more bytes than a request may have.
  */
 TS_TEST(oversized_messages)
 {

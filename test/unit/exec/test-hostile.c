@@ -312,7 +312,7 @@ TS_TEST(handles_of_nothing)
 		}
 }
 
-/* A hash that does not match the content. */
+/* A copy whose content does not match its hash is refused. */
 TS_TEST(contents_that_are_not_what_they_say)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -372,7 +372,10 @@ TS_TEST(variables_asked_for_again)
 	ts_sbt_reader_free(reader);
 }
 
-/* Random values in every column: the replay ends, and touches nothing else. */
+/*
+ * Operations have random values in every column. The replay ends, and accesses no memory of this
+ * process besides that of its own allocations.
+ */
 TS_TEST(chance)
 {
 	/* Selects all operations but the first and the last few. */

@@ -417,7 +417,10 @@ TS_TEST(windows)
 	ts_sbt_reader_free(reader);
 }
 
-/* Device rows that have the id of a nested call, and that come before their calls in the trace. */
+/*
+ * A device row that has the id of a nested call counts for the outer call, also if it precedes the
+ * call in the trace.
+ */
 TS_TEST(nested_calls)
 {
 	struct maker maker = begin();

@@ -41,8 +41,8 @@ TS_TEST(repair_keeps_what_follows_damage)
 }
 
 /*
- * Damage followed by headers that each claim all the rest. To read each of them to its end would
- * take hours in a large file.
+ * Damage is followed by many block headers, each of which claims all bytes up to the file's end. If
+ * the search read each claimed block to its end, a large file would take hours.
  */
 TS_TEST(search_has_a_budget)
 {

@@ -641,7 +641,10 @@ TS_TEST(pipe_to_file)
 	close(fd);
 }
 
-/* The state of a file that is being written, read while it grows. */
+/*
+ * A reader of a file that is being written returns the state GROWING, and sees new blocks after
+ * each refresh.
+ */
 TS_TEST(growing)
 {
 	int fd = test_file(), reader_fd = test_reopen(fd, O_RDONLY);

@@ -50,7 +50,7 @@ static void add(unsigned type, const void *row)
 	ts_check_int(ts_sbt_session_writer_add_row(session, type, row), 0);
 }
 
-/* Each stack is code of its own here. */
+/* Each stack is its own code: the code's number is the stack's id. */
 static int find_code(void *data, uint32_t in, uint32_t stack, uint64_t time_ns,
 		     uint32_t *ret_number)
 {

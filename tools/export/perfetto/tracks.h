@@ -21,7 +21,7 @@ struct ts_tracks;
 /* A frequent text: a key, and a way to make the text at its first use. */
 enum ts_track_text_kind {
 	TS_TRACK_TEXT_STATIC, /* value: a const char * that stays valid */
-	TS_TRACK_TEXT_FIRST,  /* the user's kinds begin here */
+	TS_TRACK_TEXT_FIRST,  /* first of the values that the user of this module defines */
 };
 
 struct ts_track_text {

@@ -8,7 +8,8 @@
  *                           +--captured--> graph node -----+ (graph launch)
  *
  * So each kind of work has a function that reads arguments and one that runs the work
- * (driver-launch.c, driver-copy.c, driver-memset.c). graph/stream-capture.c decides between both.
+ * (driver-launch.c, driver-copy.c, driver-memset.c). graph/stream-capture.c decides if the work
+ * runs or becomes a node.
  */
 #pragma once
 

@@ -631,7 +631,10 @@ static void read_by_group(void *data)
 	ts_check(access(data, W_OK) < 0);
 }
 
-/* The access lists themselves, for a group that this machine need not have. */
+/*
+ * Access lists let one user and the members of a group read a file; the group need not exist on
+ * this machine.
+ */
 TS_TEST(lists)
 {
 	const struct ts_acl_readers readers = {.uid = STRANGER, .group = GROUP};
