@@ -426,7 +426,10 @@ TS_TEST(one_memfd_100)
 	one_memfd("one memfd, 100 times", 100, 96 * MIB);
 }
 
-/* Different strings of maximum length: --max-definition-bytes bounds their contents. */
+/*
+ * A process defines different strings of maximum length. --max-definition-bytes bounds the memory
+ * for their contents.
+ */
 TS_TEST(long_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -445,7 +448,10 @@ TS_TEST(long_strings)
 	memory_test_end(&t, (16 + 24) * MIB, 16 * MIB + IDLE_BYTES);
 }
 
-/* Short strings: the table of strings costs more than their contents. */
+/*
+ * A process defines many short strings, so the table of strings needs more memory than the
+ * contents. This memory is bounded, too.
+ */
 TS_TEST(short_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -516,7 +522,10 @@ TS_TEST(shards)
 	memory_test_end(&t, 16 * MIB, IDLE_BYTES);
 }
 
-/* A million streams, each in a context of its own. */
+/*
+ * Records name half a million streams and half a million contexts; the daemon's memory stays within
+ * the limit.
+ */
 TS_TEST(streams)
 {
 	struct memory_test t;

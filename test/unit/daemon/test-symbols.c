@@ -118,7 +118,7 @@ TS_TEST(cache)
 	remove_folder();
 }
 
-/* Several daemons at once: no stored set is lost or torn. */
+/* If several daemons use the cache at once, no stored set is lost or torn. */
 TS_TEST(cache_of_many)
 {
 	static const uint8_t key[] = {0xab, 0xcd, 1};

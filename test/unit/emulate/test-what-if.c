@@ -254,8 +254,8 @@ TS_TEST(one_graph)
 }
 
 /*
- * A graph with two consecutive nodes beside one. The nodes start together, and the next operation
- * waits for all of them.
+ * A graph has two branches: two consecutive nodes, and one node. The branches start together, and
+ * the next operation waits for all nodes.
  */
 TS_TEST(nodes_of_a_graph)
 {

@@ -287,7 +287,10 @@ TS_TEST(images)
 	refused(&maker, "the trace lacks the operation's data");
 }
 
-/* Operations of every kind with unknown handles, in an empty program and behind a complete one. */
+/*
+ * An operation of any kind with unknown handles is refused or has no effect, in an empty program
+ * and after a whole one.
+ */
 TS_TEST(handles_of_nothing)
 {
 	for (uint32_t kind = 0; kind < TS_OPERATION_COUNT + 3; kind++)

@@ -357,7 +357,8 @@ TS_TEST(an_address_means_what_lay_there)
 }
 
 /*
- * Two processes with the library at different addresses: one frame, or two below their processes.
+ * Two processes have mapped the library at different addresses. Its function is one frame, or with
+ * `processes` one frame below each process.
  */
 TS_TEST(processes_share_files)
 {
@@ -461,7 +462,9 @@ static void off_cpu(struct maker *maker, uint32_t stack, uint64_t ns, uint32_t r
 	add(maker, TS_ROW_OFF_CPU, &row);
 }
 
-/* Time of threads on and off a CPU: each row counts by itself, and GPU work does not count. */
+/*
+ * For the time of threads on and off a CPU, each row counts by itself, and GPU work does not count.
+ */
 TS_TEST(time_of_threads)
 {
 	struct maker maker = begin();

@@ -410,8 +410,8 @@ TS_TEST(another_tool_holds_cupti)
 }
 
 /*
- * STOP: the shim detaches. The application sees that CUPTI has no subscriber, and runs on to its
- * end.
+ * After STOP the shim detaches. The application sees that CUPTI has no subscriber, and runs on to
+ * its end.
  */
 TS_TEST(stopped_by_the_daemon)
 {

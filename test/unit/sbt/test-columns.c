@@ -383,7 +383,10 @@ TS_TEST(planes)
 	free(numbers);
 }
 
-/* FORMAT.md's example, and invalid lists of exceptions. */
+/*
+ * The exceptions of FORMAT.md's example are encoded as there, and invalid lists of exceptions are
+ * rejected.
+ */
 TS_TEST(exceptions)
 {
 	static const uint64_t numbers[] = {3, 70000, 4};

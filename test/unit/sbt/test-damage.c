@@ -490,8 +490,8 @@ TS_TEST(overlapping_blocks)
 }
 
 /*
- * Thousands of overlapping blocks in little memory: the cost of a row must not grow with their
- * number.
+ * A file has thousands of overlapping blocks. The reader uses little memory, and the cost of a row
+ * does not grow with the number of blocks.
  */
 TS_TEST(thousands_of_overlapping_blocks)
 {

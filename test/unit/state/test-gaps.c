@@ -825,7 +825,7 @@ TS_TEST(random_traces_against_a_reference)
 	}
 }
 
-/* Any numbers in rows: the analysis ends, and its parts add up. */
+/* With any numbers in rows, the analysis ends, and its parts add up. */
 TS_TEST(rows_that_lie)
 {
 	static const uint64_t times[] = {

@@ -370,7 +370,7 @@ TS_TEST(output_that_never_answers)
 	world_end(&w);
 }
 
-/* A HELLO of the version before processes passed files. */
+/* The service accepts a HELLO of ABI minor 6, in which processes passed no files. */
 TS_TEST(hello_of_before)
 {
 	struct ts_handshake_hello packet = {

@@ -864,7 +864,9 @@ TS_TEST(at_the_start)
 	world_end(&w);
 }
 
-/* Rotated recordings, kept parts and dumps: the account equals the bytes on the disk. */
+/*
+ * The account of a user with rotated recordings, kept parts and dumps equals the bytes on the disk.
+ */
 TS_TEST(rotation_and_dumps)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes-user", "3M"},
