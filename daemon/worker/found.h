@@ -24,7 +24,7 @@ struct ts_found {
 	int error;	 /* -ENOMEM; stays */
 };
 
-/* Prepare an empty list; free its memory. */
+/* Initialise an empty list, and free the memory of a list. */
 void ts_found_init(struct ts_found *found);
 void ts_found_deinit(struct ts_found *found);
 

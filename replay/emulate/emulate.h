@@ -185,7 +185,7 @@ enum ts_emulate_engine_kind {
 	TS_EMULATE_ENGINE_KINDS
 };
 
-/* "compute", "htod"; NULL for other numbers. */
+/* Returns the engine's name, such as "compute" or "htod"; NULL for other numbers. */
 const char *ts_emulate_engine_name(uint32_t kind);
 
 struct ts_emulate_stream {

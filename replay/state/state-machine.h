@@ -121,7 +121,7 @@ struct ts_state_op {
 
 struct ts_state_machine;
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ts_state_machine_new(struct ts_state_machine **ret_machine);
 void ts_state_machine_free(struct ts_state_machine *machine); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_state_machine *, ts_state_machine_freep, ts_state_machine_free)

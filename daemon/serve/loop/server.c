@@ -257,7 +257,10 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 	return 0;
 }
 
-/* The daemon cannot receive connections without the porter. */
+/*
+ * Called when the porter ends. The daemon ends too, because it cannot receive connections without
+ * the porter.
+ */
 static int on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;

@@ -208,7 +208,7 @@ bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits
  * a write. Any thread may call this function.
  */
 void ts_recording_rotate(struct ts_recording *recording);
-/* Bytes of all existing files. */
+/* Returns the bytes of all existing files of the recording. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
  * Keeps the records so far as a dump: files "-dump1" and so on before ".sbt". The dump of an ended
@@ -217,7 +217,7 @@ uint64_t ts_recording_bytes(struct ts_recording *recording);
  * with ts_recording_files_deinit(). Main thread.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
-/* All files of the recording, oldest first. 0 or -ENOMEM. */
+/* Lists all files of the recording, oldest first. Returns 0 or -ENOMEM. */
 int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files);
 void ts_recording_files_deinit(struct ts_recording_files *files);
 /*
@@ -254,5 +254,5 @@ int ts_recording_note_refused(struct ts_recording *recording, const struct ts_id
 void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
 			const char *text);
 
-/* "no_cupti", ...; NULL for none. */
+/* Returns the reason's name, such as "no_cupti"; NULL for TS_EMPTY_NONE. */
 const char *ts_empty_reason_name(uint32_t reason);

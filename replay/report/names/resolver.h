@@ -93,7 +93,7 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
  */
 uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row);
 #define TS_RESOLVER_FRAME_BYTES 2304
-/* A Python frame as "function (file:line)". */
+/* Writes a Python frame as "function (file:line)". */
 void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
 			char ret_text[TS_RESOLVER_FRAME_BYTES]);
 /*

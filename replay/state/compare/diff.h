@@ -58,7 +58,7 @@ enum ts_diff_verdict {
 	TS_DIFF_VERDICTS
 };
 
-/* "slower"; NULL for other numbers. */
+/* Returns the verdict's name, such as "slower"; NULL for other numbers. */
 const char *ts_diff_verdict_name(unsigned verdict);
 
 /* Durations over all runs of a side. */

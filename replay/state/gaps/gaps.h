@@ -57,7 +57,7 @@ enum ts_gap_cause {
 	TS_GAP_CAUSES
 };
 
-/* "off_cpu"; NULL for other numbers. */
+/* Returns the cause's name, such as "off_cpu"; NULL for other numbers. */
 const char *ts_gap_cause_name(unsigned cause);
 
 #define TS_GAPS_MAX	 (1u << 20)

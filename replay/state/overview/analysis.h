@@ -39,7 +39,7 @@ enum ts_analysis_finding {
 	TS_ANALYSIS_FINDINGS
 };
 
-/* "tiny_copy"; NULL for other numbers. */
+/* Returns the finding's name, such as "tiny_copy"; NULL for other numbers. */
 const char *ts_analysis_finding_name(uint32_t finding);
 
 struct ts_analysis_sum {

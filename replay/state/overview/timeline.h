@@ -42,7 +42,7 @@ enum ts_timeline_idle {
 	TS_TIMELINE_IDLES
 };
 
-/* "host"; NULL for other numbers. */
+/* Returns the name of a cause of idle time, such as "host"; NULL for other numbers. */
 const char *ts_timeline_idle_name(uint32_t idle);
 
 struct ts_timeline_part {

@@ -306,7 +306,7 @@ TS_TEST(draining_makes_no_memory)
 }
 
 /*
- * A drain returns each record once and in order, for records of all sizes and many rounds of the
+ * A drain returns as many records as were put, for records of all sizes and many rounds of the
  * ring.
  */
 TS_TEST(drains_everything)
