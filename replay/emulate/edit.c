@@ -381,7 +381,10 @@ static int edit_launch(struct edit *e)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* A call that only waits is removed. Another call then costs as much as a launch. */
+/*
+ * Removes the waits of the selected calls. A call that only waits is skipped. A call that waited
+ * for its own operations then costs as much as a launch.
+ */
 static int edit_sync(struct edit *e)
 {
 	for (size_t i = 0; i < e->program->n_calls; i++) {

@@ -156,12 +156,12 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
  */
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op);
 
-/* Number of calls that start device work and whose device row is still to come. */
+/* Returns the number of calls that start device work and whose device row has not come yet. */
 uint64_t ts_state_machine_n_awaited(const struct ts_state_machine *machine);
-/* Number of calls that were given up because of TS_STATE_MAX_CALLS. */
+/* Returns the number of calls that were given up because of TS_STATE_MAX_CALLS. */
 uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine);
 
-/* Number of calls that repeat the id of a call that was still kept. */
+/* Returns the number of calls that repeat the id of a call that was still kept. */
 uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine);
 
 /*

@@ -65,7 +65,7 @@ static void kernel_of(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t 
 	add(TS_ROW_KERNEL, &row, sizeof(row));
 }
 
-/* A call and its kernel. */
+/* Adds a call and its kernel. */
 static void kernel(uint64_t op_id, uint32_t stream, uint64_t called, uint64_t start, uint64_t end)
 {
 	call(op_id, LAUNCH, called, called + 10);

@@ -113,7 +113,7 @@ static uint32_t add_stack(struct maker *maker, const uint64_t *frames, uint32_t 
 	return id;
 }
 
-/* A call; the maker's last_op becomes its operation. */
+/* Adds a call; its operation id becomes the maker's last_op. */
 static void call(struct maker *maker, uint32_t stack)
 {
 	struct ts_row_api api = {.start_ns = maker->time_ns += 100,
