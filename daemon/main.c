@@ -477,7 +477,10 @@ static void resolve_shares(struct ts_server_options *server)
 	ts_limits_resolve(&server->limits, (uint64_t)disk.f_blocks * disk.f_frsize);
 }
 
-/* A service that cannot write its directory fails at the start, not at the first process. */
+/*
+ * Prepares the service's directory, so that a service that cannot write there fails at the start,
+ * not at the first process.
+ */
 static int prepare_directory(struct ts_server_options *server)
 {
 	int r = 0;

@@ -2,7 +2,7 @@
 /*
  * Interns strings: equal bytes have equal ids, and ids count from 1. A hash narrows the search; the
  * contents are compared. The hash is seeded, so that untrusted names cannot be chosen to collide.
- * Not thread-safe. Private to sbt/ and the project's other folders; not installed.
+ * Not thread-safe. Code outside of sbt/ also includes this header, but it is not installed.
  */
 #pragma once
 

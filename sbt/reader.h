@@ -249,7 +249,7 @@ int ts_sbt_reader_items(struct ts_sbt_reader *reader, size_t i, void **ret_bytes
 
 /*
  * Returns the origin of the trace's time: the earliest start of a session or event, without clock
- * and loss rows. Times that a person enters or reads count from here.
+ * and loss rows. Times that a person enters or reads count from the origin.
  */
 uint64_t ts_sbt_reader_origin_ns(const struct ts_sbt_reader *reader);
 

@@ -128,15 +128,15 @@ int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
  */
 int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number);
 
-/* Limits the size of the file in bytes. 0: no limit. Any thread. */
+/* Limits the size of the file in bytes. 0: no limit. Any thread may call this function. */
 void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes);
 
 /*
  * Returns the bytes of memory of the file's own part, without the contents of strings (up to
- * TS_INTERN_MAX_BYTES). Any thread.
+ * TS_INTERN_MAX_BYTES). Any thread may call this function.
  */
 uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer);
-/* Frees the memory that only the next write needs. Any thread. */
+/* Frees the memory that only the next write needs. Any thread may call this function. */
 void ts_sbt_writer_trim(struct ts_sbt_writer *writer);
 
 /*
@@ -162,11 +162,14 @@ int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space 
 
 /*
  * Returns the reason why only ends are accepted: -ENOSPC, -EDQUOT or -EFBIG. 0: everything is
- * accepted. Any thread.
+ * accepted. Any thread may call this function.
  */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);
 
-/* Bytes written so far, and the stored error (0: none). Any thread. */
+/*
+ * Return the bytes written so far, and the stored error (0: none). Any thread may call these
+ * functions.
+ */
 uint64_t ts_sbt_writer_bytes(const struct ts_sbt_writer *writer);
 int ts_sbt_writer_error(const struct ts_sbt_writer *writer);
 

@@ -4,9 +4,9 @@
  * are attached while there is a feed, and with `keep` also while there is none. A feed delivers the
  * events of one process and of its children that have no feed of their own.
  *
- * Any thread may call. A feed belongs to one session, and one thread at a time calls
- * ts_kernel_feed_take() and ts_kernel_feed_tallies(). Nothing is pinned: when the daemon dies, the
- * kernel removes programs and maps.
+ * Any thread may call the functions of a hub. A feed belongs to one session, and one thread at a
+ * time calls ts_kernel_feed_take() and ts_kernel_feed_tallies(). Nothing is pinned: when the daemon
+ * dies, the kernel removes programs and maps.
  */
 #pragma once
 
@@ -33,7 +33,8 @@ uint32_t ts_kernel_hub_programs(const struct ts_kernel_hub *hub);
 /* Returns the configuration with which new feeds begin. The hub owns it. */
 const struct ts_kernel_config *ts_kernel_hub_config(const struct ts_kernel_hub *hub);
 /*
- * Returns one line with the missing programs and why, or NULL if none is missing. The hub owns it.
+ * Returns one line with the programs that could not be loaded, and the reasons. NULL: no program is
+ * missing. The hub owns the line.
  */
 const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 

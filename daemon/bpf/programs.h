@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads, attaches and detaches the eBPF objects by libbpf, for hub.c. One thread at a time. */
+/* Loads, attaches and detaches the eBPF objects by libbpf, for hub.c. Not thread-safe. */
 #pragma once
 
 #include "daemon/bpf/kernel-config.h"

@@ -4,7 +4,7 @@
  * the probes on files, and the events. A probe belongs to a file, so it applies to each process
  * that maps the file, from its next call on.
  *
- * One thread uses a system; any thread may call ts_system_exclude(). Nothing is pinned: when the
+ * Not thread-safe, except ts_system_exclude(): any thread may call it. Nothing is pinned: when the
  * daemon dies, the kernel removes programs and probes.
  */
 #pragma once
@@ -41,7 +41,7 @@ struct ts_system_programs {
 	 * probe at its return (or -1)
 	 */
 	int fds[2];
-	bool either; /* one program for both */
+	bool either; /* one program serves both probes */
 };
 /* Returns the descriptors; the system keeps their ownership. */
 struct ts_system_programs ts_system_programs(const struct ts_system *system);

@@ -5,7 +5,7 @@
  * type and by the sink's grant. A definition beyond these limits, or a malformed one, is counted
  * and its id stays unknown. An unknown id costs no memory.
  *
- * One thread uses a reader. Definitions go to a sink, so a test or a fuzzer needs no trace file.
+ * A reader is not thread-safe. Definitions go to a sink, so a test or a fuzzer needs no trace file.
  */
 #pragma once
 

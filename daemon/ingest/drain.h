@@ -4,7 +4,7 @@
  * the records of such a copy. Only the copy is interpreted, because the peer cannot change it
  * between a check and a use.
  *
- * One thread uses a drain. The walk is a pure function of its bytes, so a fuzzer can call it.
+ * A drain is not thread-safe. The walk is a pure function of its bytes, so a fuzzer can call it.
  */
 #pragma once
 

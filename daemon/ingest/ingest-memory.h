@@ -9,7 +9,7 @@
  * daemon is charged for it. So rings and definitions are read from the descriptor: there such a
  * page reads as zeros and is not allocated.
  *
- * One thread at a time uses the memory of an object; different objects are independent.
+ * Not thread-safe, but different threads may use different objects.
  */
 #pragma once
 

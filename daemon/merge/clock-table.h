@@ -6,7 +6,7 @@
  * uptime.
  *
  * Pairs may come from a peer (CLOCK records): any values are safe. If a clock goes backward, a new
- * epoch begins: the table is emptied and the rate kept. One thread uses a table.
+ * epoch begins: the table is emptied and the rate kept. A table is not thread-safe.
  */
 #pragma once
 

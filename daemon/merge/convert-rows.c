@@ -49,7 +49,7 @@ static inline uint64_t rows_time_or_latest(struct ts_rows *rows, unsigned clock,
 	return ns ? ns : rows->latest_ns;
 }
 
-/* 0 means not recorded; accepted. */
+/* Checks the times of a row. A time of 0 means not recorded, and is accepted. */
 static int rows_check_times(const struct ts_rows *rows, uint64_t start_ns, uint64_t end_ns)
 {
 	if (ts_unlikely(start_ns && (start_ns < rows->earliest_ns || start_ns > rows->latest_ns)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts a record in private memory to a row. Times become CLOCK_MONOTONIC, ids become the file's
- * ids. Device rows of a nested call get the operation id of the outer call. One thread; no
- * allocation, no lock.
+ * ids. Device rows of a nested call get the operation id of the outer call. Not thread-safe.
+ * Allocates nothing and takes no lock.
  */
 #pragma once
 

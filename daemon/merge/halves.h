@@ -5,7 +5,7 @@
  * device row was seen. When an operation leaves the window, a missing half is counted.
  *
  * Operation ids are nearly dense and nearly in order. The bits lie in chunks that cover a window of
- * ids. Memory is at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. One thread.
+ * ids. Memory is at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. Not thread-safe.
  */
 #pragma once
 

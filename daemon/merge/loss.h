@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Losses. The counters of a peer only grow. Their growth since the last call becomes `loss` rows
- * over the time between. One thread.
+ * over the time between. Not thread-safe.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code objects of another process's Python: function, file and line of a frame. remote-python.c
- * calls it. One thread.
+ * calls it. Not thread-safe.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * Python stacks that an eBPF program read at the instant of each sample (daemon/bpf/sample.h): the
  * sampler's side of the program's two maps. The sampler may not call bpf(2), so it maps them. The
- * kernel writes the ring; the frames in it come from the process and are untrusted. One thread.
+ * kernel writes the ring; the frames in it come from the process and are untrusted. Not
+ * thread-safe.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * Python functions of another process's threads: CPython 3.8 to 3.13, without a free-threaded
  * build. The interpreter's memory is read by process_vm_readv() while the threads run, so a thread
  * may change its frames meanwhile. Every pointer is checked. An inconsistent stack is read again,
- * and dropped after some tries. One thread.
+ * and dropped after some tries. Not thread-safe.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
  *
  * Files are untrusted. Their bytes are read through a mapping: if a file shrinks meanwhile, SIGBUS
  * ends the calling process. A hostile file system can make the caller wait. So only the sampler
- * process calls this module (sampler.h). One thread.
+ * process calls this module (sampler.h). Not thread-safe.
  */
 #pragma once
 

@@ -16,7 +16,7 @@
  *       <------------------------------------------ DONE
  *
  * A message is a list of items, 8-byte aligned, each after a struct ts_sampler_item. The daemon
- * checks each item. One thread.
+ * checks each item. Not thread-safe.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples the threads of a process by perf events. sampling.c calls this module. Each thread has
- * its own event and ring: events that new threads inherit would need one for each thread and CPU.
- * The ring of a thread has a record for each clone that it makes, so most new threads are found at
- * once.
+ * its own event with its own ring. An event that new threads inherit has a ring only if it is bound
+ * to one CPU, so a process would need an event for each thread and CPU. A thread's ring has a
+ * record of each clone() of the thread, so most new threads are found at once.
  *
  * The copied stack is most of the cost of a sample, so its length adapts:
  *

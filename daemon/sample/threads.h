@@ -2,7 +2,7 @@
 /*
  * Samples of a process's threads on the processor: perf's software clock for each thread
  * (perf_event_open(2)), with registers and a copy of the stack. The process gets no signal, no
- * timer and no page of memory. One thread.
+ * timer and no page of memory. Not thread-safe.
  */
 #pragma once
 

@@ -133,7 +133,7 @@ const char *ts_limits_name(size_t i)
 	return table[i].name;
 }
 
-/* "N%", N from 1 to 100. */
+/* Parses "N%", with N from 1 to 100. */
 static int parse_percent(const char *text, uint64_t *ret_value)
 {
 	size_t n = strlen(text);

@@ -63,7 +63,7 @@ void ts_limits_complete(struct ts_limits *limits, bool is_service);
  */
 void ts_limits_resolve(struct ts_limits *limits, uint64_t disk_bytes);
 
-/* Name of the i-th option, without dashes; i < TS_LIMITS_N. */
+/* Returns the name of the i-th option, without dashes; i < TS_LIMITS_N. */
 const char *ts_limits_name(size_t i);
 /* Parses `text`. Returns 0, or -EINVAL and one line for the user in ret_why. */
 int ts_limits_set(struct ts_limits *limits, size_t i, const char *text, char *ret_why,

@@ -159,7 +159,7 @@ static int add_person(struct table *table, const struct passwd *entry)
 	return array_add(&table->people, &person.uid, sizeof(person.uid));
 }
 
-/* A missing file counts as empty. */
+/* Opens a file; a missing file counts as empty. */
 static int open_file(const char *path, FILE **ret_file)
 {
 	*ret_file = fopen(path, "re");

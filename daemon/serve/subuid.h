@@ -4,7 +4,7 @@
  * finds the owner of such a uid. Names are looked up only in the system's passwd file: a directory
  * service can block, and the main loop calls this.
  *
- * One thread at a time.
+ * Not thread-safe.
  */
 #pragma once
 

@@ -49,7 +49,7 @@ static struct share quarter_of(uint64_t most)
 			      .keeps_quarter = true};
 }
 
-/* 0: no limit. */
+/* Returns the share for these limits; a limit of 0 means no limit. */
 static struct share disk_share(uint64_t most, uint64_t most_user)
 {
 	return (struct share){.most = most ?: UINT64_MAX,

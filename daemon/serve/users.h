@@ -47,7 +47,7 @@ enum ts_resource {
 	TS_RESOURCE_N
 };
 
-/* The default share of one user. */
+/* Returns the default share of one user. */
 static inline uint64_t ts_users_quarter(uint64_t most)
 {
 	return (most + 3) / 4;
@@ -66,7 +66,7 @@ void ts_users_free(struct ts_users *users);
  * all users without an account share one. Reads /etc/subuid again after a change.
  */
 struct ts_user *ts_users_ref(struct ts_users *users, uid_t uid);
-/* Another reference to the same account. */
+/* Adds a reference to the account, and returns the account. */
 struct ts_user *ts_user_ref(struct ts_user *user);
 void ts_user_unref(struct ts_user *user); /* NULL is accepted */
 
@@ -94,7 +94,7 @@ void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n);
 uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource);
 uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource);
 
-/* The user's present amount. */
+/* Returns the amount of the resource that the user has now. */
 uint64_t ts_user_has(const struct ts_user *user, enum ts_resource resource);
-/* The present amount of all users. */
+/* Returns the amount of the resource that all users together have now. */
 uint64_t ts_users_have(const struct ts_users *users, enum ts_resource resource);

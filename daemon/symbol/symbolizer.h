@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the symbols of addresses in one file. Looks in the cache first; a worker finds the missing
- * symbols in the file itself. This module opens the file; the worker reads it. One thread.
+ * symbols in the file itself. This module opens the file; the worker reads it. Not thread-safe.
  */
 #pragma once
 

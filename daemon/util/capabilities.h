@@ -18,7 +18,7 @@ enum ts_capability {
 /* Returns the calling thread's effective capabilities as bits 1 << TS_CAPABILITY_*. */
 uint32_t ts_capabilities_have(void);
 
-/* "CAP_BPF", ... */
+/* Returns the capability's name, such as "CAP_BPF". */
 const char *ts_capability_name(enum ts_capability capability);
 /* Returns one line: the features that a daemon without this capability lacks. */
 const char *ts_capability_cost(enum ts_capability capability);

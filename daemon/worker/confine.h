@@ -5,7 +5,7 @@
  * network, new processes, new code and much memory. The process keeps its descriptors and can
  * receive more.
  *
- * One thread. Call it once, before the first untrusted byte.
+ * Call it once, while the process has one thread and before it reads the first untrusted byte.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * Symbols of addresses in an ELF file and its separate debug file: functions, functions inlined
  * into them, source lines. The files are untrusted. The limits of the process bound the cost; this
- * module does not. One thread.
+ * module does not. Not thread-safe.
  */
 #pragma once
 

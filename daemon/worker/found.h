@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The symbols of a list of addresses, in the form of a WorkerAnswer: each text once, frames by the
- * number of a text. Bounded, because untrusted files fill it. One thread.
+ * number of a text. Bounded, because untrusted files fill it. Not thread-safe.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct ts_found {
 	int error;	 /* -ENOMEM; stays */
 };
 
-/* Prepare an empty list; free its memory. */
+/* Initialise an empty list, and free the memory of a list. */
 void ts_found_init(struct ts_found *found);
 void ts_found_deinit(struct ts_found *found);
 

@@ -4,7 +4,7 @@
  * takes too long, it is killed. If the worker ends, the current request fails with a reason, and
  * the next request starts another worker.
  *
- * One thread at a time. The worker ends with the thread whose request started it.
+ * Not thread-safe. The worker ends with the thread whose request started it.
  */
 #pragma once
 

@@ -203,7 +203,10 @@ void *ts_call_table_captured_stream(uint32_t domain, uint32_t cbid, const void *
 	return params ? pointer_argument(params, effect->stream) : NULL;
 }
 
-/* A batch of memory operations counts as TS_STREAM_OP_HOST, even if it contains no wait. */
+/*
+ * Returns the stream operation of a call. A batch of memory operations counts as TS_STREAM_OP_HOST,
+ * even if it contains no wait.
+ */
 struct ts_stream_op ts_call_table_stream_op(uint32_t domain, uint32_t cbid, const void *params)
 {
 	static const uint8_t kinds[] = {

@@ -638,7 +638,9 @@ static bool is_cluster(int32_t attribute)
 	       attribute <= TS_CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
 }
 
-/* Names calls as unsupported that change the meaning of captured calls. */
+/*
+ * If a call changes the meaning of captured calls, puts an operation that names it as unsupported.
+ */
 static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model)
 {

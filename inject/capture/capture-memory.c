@@ -72,7 +72,10 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 
 	if (!bytes || start + bytes < start)
 		return true;
-	/* The old ranges here are gone; the shim did not see their release. */
+	/*
+	 * The application has released the old ranges at these addresses; the shim did not see the
+	 * release.
+	 */
 	for (i = count_to(map, start + bytes - 1); i-- > 0;) {
 		if (ranges_of(map)[i].start + ranges_of(map)[i].bytes <= start)
 			break;

@@ -311,8 +311,9 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 	operation.thread = thread ? thread->id : TS_ID_UNKNOWN;
 	operation.object = (uint64_t)(uintptr_t)data->context;
 	/*
-	 * The driver may hold internal locks here. The holder of the lane's lock may be in a driver
-	 * query that needs the same locks. So wait only a limited time, to avoid a deadlock.
+	 * The driver may hold internal locks during this callback. The holder of the lane's lock
+	 * may be in a driver query that needs the same locks. So wait only a limited time, to avoid
+	 * a deadlock.
 	 */
 	if (!lock_within(&capture->lane.lock, CONTEXT_WAIT_S, 0)) {
 		ts_lane_end(&capture->lane, TS_LANE_FULL);

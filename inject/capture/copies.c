@@ -228,8 +228,8 @@ static bool is_host(struct ts_capture *capture, const struct ts_record_operation
 }
 
 /*
- * Names a copy as unsupported whose source cannot be read: memory that was mapped, or that belongs
- * to another process.
+ * Puts an operation that names a copy as unsupported, because the source cannot be read: memory
+ * that was mapped, or that belongs to another process.
  */
 static void unreadable(struct ts_capture *capture, const struct ts_record_operation *model)
 {

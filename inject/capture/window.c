@@ -332,8 +332,8 @@ void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_dat
 	if (!capture->window.is_tracked || !module || !module->cubin)
 		return;
 	/*
-	 * The driver may hold internal locks here. Holders of names_lock never call the driver, so
-	 * this lock cannot deadlock.
+	 * The driver may hold internal locks during this callback. Holders of names_lock never call
+	 * the driver, so this lock cannot deadlock.
 	 */
 	pthread_mutex_lock(&capture->window.names_lock);
 	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
@@ -497,8 +497,8 @@ static void hold_up(struct ts_window *window)
 
 	__atomic_store_n(&window->opening, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * A running copy may wait for a kernel, and drain() waits for kernels next. So this wait is
-	 * short: a copy that is stuck does not block the window here.
+	 * A running copy may wait for a kernel, and drain() waits for kernels next. So this wait
+	 * has a short limit: a stuck copy does not block the window.
 	 */
 	while (__atomic_load_n(&window->n_copying, __ATOMIC_SEQ_CST) &&
 	       ts_clock_monotonic_ns() < until)
@@ -753,7 +753,7 @@ static void put_variable(struct ts_capture *capture, const struct alive *module,
 static void find_variables(struct ts_capture *capture, const struct alive *context)
 {
 	struct ts_window *window = &capture->window;
-	/* The copy buffer is free here: copy_context() runs later. */
+	/* The copy buffer is not in use yet: copy_context() runs later. */
 	char *name = (char *)window->buffer.at;
 	struct alive module = {.creation = 0};
 

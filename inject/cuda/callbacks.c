@@ -56,10 +56,11 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 }
 
 /*
- * Returns the op_id of an outermost call. The runtime's queries (cudaFuncGetAttributes() and
- * others) are not watched. The first such query may load code or make a context by several driver
- * calls in sequence, all with the same id. The first driver call keeps the id; the others get new
- * ids.
+ * Returns the op_id of an outermost call: normally `op_id`, the widened correlation id. The shim
+ * does not watch the runtime's queries (cudaFuncGetAttributes() and others), so the driver calls of
+ * a query are outermost calls. The first query may load code or make a context by several driver
+ * calls, all with the same correlation id. The first of these driver calls gets `op_id`; each later
+ * one gets a new op_id.
  */
 static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data, uint64_t op_id)

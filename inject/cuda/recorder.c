@@ -87,8 +87,8 @@ static void count_dropped(struct ts_shim *shim, void *context, uint32_t stream)
 	size_t n_dropped = 0;
 
 	/*
-	 * Trap: no lock of ours may be held here. CUPTI takes its own lock, and calls the shim with
-	 * it held.
+	 * Trap: the caller must hold no lock of the shim during this call. CUPTI takes its own
+	 * lock, and calls the shim with it held.
 	 */
 	if (ts_cupti_is_ours(&shim->cupti) &&
 	    !shim->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &n_dropped) &&

@@ -33,7 +33,8 @@ struct spawn {
 };
 
 /*
- * Ends the process by the system call exit_group, because _exit() is the shim's own function here.
+ * Ends the process by the system call exit_group, because in this library _exit() is the shim's own
+ * function.
  */
 static void leave(void)
 {

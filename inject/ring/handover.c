@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of the handshake (proto/abi/handshake.h). The link thread calls these functions;
- * preload.c and shim.c send notes with them. The sockets never block and never raise SIGPIPE, so
- * the application does not notice the daemon.
+ * Sends and receives the packets of the handshake (proto/abi/handshake.h). The link thread calls
+ * these functions. preload.c and shim.c call ts_handover_note() to report to the daemon why a
+ * process has no records. The sockets never block and never raise SIGPIPE, so a slow or dead daemon
+ * does not disturb the application.
  */
 #include <stdio.h>
 #include <sys/socket.h>

@@ -66,7 +66,7 @@ struct connection {
 /*
  * Makes a thread's stack. In a program that locks its memory, the C library's own stack of 8 MiB
  * would be populated and locked whole. Like that stack, this one has a guard page at its low end.
- * It stays mapped for good, because the thread lives for good.
+ * The stack is never unmapped, because the thread never ends.
  */
 static void *make_stack(pthread_attr_t *attributes, size_t n_bytes)
 {

@@ -151,7 +151,7 @@ int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
 		     struct ts_control *control, struct ts_definitions *definitions,
 		     uint32_t epoch);
 
-/* For tests: frees what ts_producer_init() made. No thread may be recording. */
+/* For tests: frees what ts_producer_init() made. The caller ensures that no thread is recording. */
 void ts_producer_deinit(struct ts_producer *producer);
 
 /* Claims a shard for the calling thread. NULL: no shard is left; one loss is counted (NO_SHARD). */

@@ -216,7 +216,7 @@ struct registers {
 
 /*
  * Steps from a frame to its caller. A new rule may be wrong, so check that its words are readable
- * first. False: the rule does not work here.
+ * first. Returns false if the rule does not work for this frame.
  */
 TS_READS_STACKS
 static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, bool is_new,

@@ -170,7 +170,7 @@ static inline void ts_cfi_skip(struct ts_cfi_input *input, uint64_t n_bytes)
 	input->at += n_bytes;
 }
 
-/* Sets a register's rule from here on. */
+/* Sets a register's rule for the following addresses. */
 static inline void ts_cfi_set_saved(struct ts_cfi_state *state, uint64_t number,
 				    enum ts_cfi_saved saved, int64_t off)
 {

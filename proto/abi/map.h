@@ -274,7 +274,7 @@ static inline void *ts_map_get_pointer(const struct ts_map *map, uint64_t key)
 	return (void *)(uintptr_t)ts_map_get(map, key);
 }
 
-/* NULL removes the key. Returns 0 or -ENOMEM. */
+/* Sets the value of a key; the value NULL removes the key. Returns 0 or -ENOMEM. */
 static inline int ts_map_set_pointer(struct ts_map *map, uint64_t key, void *value)
 {
 	return ts_map_set(map, key, (uintptr_t)value);

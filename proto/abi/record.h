@@ -121,7 +121,7 @@ enum ts_payload_type {
 
 /*
  * Reasons of loss. A loss is counted in a shard's or the session's `lost`, or in a LOSS record,
- * never in both. The names here are the keys of `lost` in `tsctl info --json`.
+ * never in both. The names in this list are the keys of `lost` in `tsctl info --json`.
  */
 #define TS_LOSS_REASONS(X)                                                                        \
 	X(RING_FULL, 1, "ring_full")	     /* the daemon did not drain the shard in time */     \

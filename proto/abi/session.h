@@ -95,7 +95,7 @@ struct ts_control {
 	uint16_t minor;		/* newer minor: known fields keep their offsets */
 	uint32_t control_bytes; /* TS_CONTROL_BYTES */
 	uint64_t total_bytes;	/* of the memfd */
-	uint64_t shards_off;	/* page-aligned, as every offset here */
+	uint64_t shards_off;	/* page-aligned, as every offset in this struct */
 	uint64_t shard_stride;
 	uint64_t ring_bytes;  /* size of each shard's ring; a power of two */
 	uint64_t arena_off;   /* of struct ts_arena */

@@ -69,7 +69,7 @@ static inline uint64_t ts_hash_seeded_bytes(uint64_t seed, const void *bytes, si
 	return hash ^ n_bytes;
 }
 
-/* NULL hashes as the empty text. */
+/* Returns the hash of a text; NULL has the hash of the empty text. */
 static inline uint64_t ts_hash_seeded_text(uint64_t seed, const char *text)
 {
 	return ts_hash_seeded_bytes(seed, text, text ? strlen(text) : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Client of a daemon's control socket. It sends a request, waits for the answers until a deadline,
- * and receives their file descriptors. One request at a time; one thread at a time.
+ * and receives their file descriptors. Send one request at a time. Not thread-safe.
  *
  * Functions return 0 or a negative errno:
  *
@@ -97,10 +97,13 @@ int ts_client_query(struct ts_client *client, const struct ts_client_question *q
  */
 const char *ts_client_error(const struct ts_client *client);
 
-/* Ready-made requests. */
+/* The following functions send one kind of request each. */
 int ts_client_status(struct ts_client *client, Ts__Rpc__Answer **ret_answer);
 int ts_client_list_sessions(struct ts_client *client, Ts__Rpc__Answer **ret_answer);
-/* session 0: choose by pid; both 0: the only recording. */
+/*
+ * Opens the trace of a session. If `session` is 0, `pid` selects the session. If session and pid
+ * are 0, opens the trace of the only recording.
+ */
 int ts_client_open_trace(struct ts_client *client, uint32_t session, uint32_t pid,
 			 Ts__Rpc__Answer **ret_answer, int *ret_fd);
 int ts_client_flush(struct ts_client *client, uint32_t session, uint32_t timeout_ms,

@@ -6,7 +6,7 @@
 #include "proto/abi/grow.h"
 #include "replay/check/check-internal.h"
 
-/* Number of allocations that start at or before the address. */
+/* Returns the number of allocations that start at or before the address. */
 static size_t count_to(const struct ts_check_allocations *allocations, uint64_t address)
 {
 	size_t low = 0, high = allocations->n;

@@ -32,7 +32,7 @@ struct ts_check_allocations {
 	size_t n, capacity;
 };
 
-/* The allocation that contains the address, or NULL. */
+/* Returns the allocation that contains the address, or NULL. */
 struct ts_check_allocation *ts_check_allocation_at(const struct ts_check_allocations *allocations,
 						   uint64_t address);
 /* The last allocation that starts at or before the address, or NULL. */

@@ -81,7 +81,9 @@ static void copy_written(struct ts_check_allocation *to, uint64_t address, uint6
 	}
 }
 
-/* Number of bytes, at most n, that lie in the allocation; n if there is no allocation. */
+/*
+ * Returns the number of bytes, at most n, that lie in the allocation; n if there is no allocation.
+ */
 static uint64_t bytes_within(const struct ts_check_allocation *one, uint64_t address, uint64_t n)
 {
 	uint64_t left = one ? one->bytes - (address - one->address) : n;

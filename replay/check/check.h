@@ -9,7 +9,7 @@
  * is certain. Unknown facts count as ordered and written, for example what a host function did, or
  * memory beyond a limit. README.md has the rules.
  *
- * One thread at a time. Errors: 0, -ENOMEM. A callback's error is returned by ts_check_done().
+ * Not thread-safe. Errors: 0, -ENOMEM. A callback's error is returned by ts_check_done().
  */
 #pragma once
 
@@ -117,8 +117,8 @@ int ts_check_takes(struct ts_check *check, uint64_t address, const uint8_t *byte
  */
 const struct ts_check_finding *ts_check_findings(const struct ts_check *check, size_t *ret_n);
 /*
- * Number of findings that were dropped at the limit, and of accesses that were not checked for lack
- * of memory.
+ * Return the number of findings that were dropped at the limit, and the number of accesses that
+ * were not checked for lack of memory.
  */
 uint64_t ts_check_n_more(const struct ts_check *check);
 uint64_t ts_check_n_unlooked(const struct ts_check *check);

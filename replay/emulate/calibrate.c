@@ -298,7 +298,7 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* False if the trace does not show the cause that delayed the operation. */
+/* Returns false if the trace does not show the cause that delayed the operation. */
 static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
 {
 	const struct ts_emulate_call *call = &program->calls[item->call];

@@ -50,7 +50,7 @@ static int say(char *ret_message, const char *format, ...)
 
 /* ---- from text ------------------------------------------------------------------------------- */
 
-/* "2x" means 2 times faster; otherwise a time. */
+/* Parses a change of a duration: "2x" means 2 times faster; any other text is a time. */
 static int parse_change(const char *text, struct ts_emulate_edit *edit)
 {
 	static const struct {
@@ -233,7 +233,7 @@ int ts_emulate_edit_parse(const char *text, struct ts_emulate_edit *ret_edit, ch
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* `*` matches any text, `?` any one byte. */
+/* True if the text matches the pattern: `*` matches any text, `?` any one byte. */
 static bool fits(const char *pattern, const char *text, size_t n)
 {
 	const char *star = NULL, *end = text + n, *again = NULL;
@@ -381,7 +381,10 @@ static int edit_launch(struct edit *e)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* A call that only waits is removed. Another call then costs as much as a launch. */
+/*
+ * Removes the waits of the selected calls. A call that only waits is skipped. A call that waited
+ * for its own operations then costs as much as a launch.
+ */
 static int edit_sync(struct edit *e)
 {
 	for (size_t i = 0; i < e->program->n_calls; i++) {

@@ -10,7 +10,7 @@
  *            ends within a gap of the first thread, the first thread waits for it. A trace records
  *            neither, so both are inferred
  *   launch   an operation starts no earlier than its launch latency after its call's start
- *   device   an operation waits for the items that it stands behind. They are found as calls are
+ *   device   an operation waits for its predecessors. The emulation finds them as calls are
  *            made in virtual time: its stream, events by version, the legacy default stream's rule,
  *            the nodes of a graph launch. It also waits for a free engine: copies by direction,
  *            kernels by multiprocessors. A ready kernel of higher priority goes first. The
@@ -18,16 +18,17 @@
  *            a trace has no other
  *   wait     a call that waited in the trace returns when its operations are over, plus a wake-up
  *            time
- * The trace shows, for each operation, what held it up and the delay from there to its start. For
- * all other causes the emulation uses the trace's median delay, or less if the operation shows
- * less. So an unedited program ends when the trace did, if its times and ids are right.
+ * The trace shows, for each operation, the cause that delayed it and the time from the end of the
+ * cause to the operation's start. For all other causes the emulation uses the trace's median delay,
+ * or less if the operation shows less. So an unedited program ends when the trace did, if its times
+ * and ids are right.
  *
  * Engines follow from the trace: if two copies ran at once, there are two copy engines. Kernels
  * have the multiprocessors of the device, or as many as they used. Concurrent kernels slow each
  * other as they did in the trace, and not more.
  *
- * Times are nanoseconds; those of results count from the program's start. One thread at a time per
- * program and per result. Nothing is printed. Wrong ids and times make no cycle and no crash;
+ * Times are nanoseconds; those of results count from the program's start. Programs and results are
+ * not thread-safe. The library prints nothing. Wrong ids and times make no cycle and no crash;
  * `n_broken` and the doubts count them.
  */
 #pragma once
@@ -184,7 +185,7 @@ enum ts_emulate_engine_kind {
 	TS_EMULATE_ENGINE_KINDS
 };
 
-/* "compute", "htod"; NULL for other numbers. */
+/* Returns the engine's name, such as "compute" or "htod"; NULL for other numbers. */
 const char *ts_emulate_engine_name(uint32_t kind);
 
 struct ts_emulate_stream {

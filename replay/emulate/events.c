@@ -52,7 +52,10 @@ static uint32_t session_of(const struct ts_emulate_program *program,
 	return program->threads[call->thread].session;
 }
 
-/* A session has few numbers and handles, so collisions of this key do not matter. */
+/*
+ * Returns a key for a number and a handle. A session has few of them, so collisions of keys do not
+ * matter.
+ */
 static uint64_t key_of(uint32_t number, uint64_t handle)
 {
 	return ts_hash_key(number) ^ handle;

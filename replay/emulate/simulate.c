@@ -117,7 +117,7 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 	events_push(s->heap, &s->n_heap, event);
 }
 
-/* ---- what stands behind what ----------------------------------------------------------------- */
+/* ---- predecessors ---------------------------------------------------------------------------- */
 
 static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 {
@@ -408,7 +408,10 @@ static void return_call(struct simulation *s, uint32_t at)
 	set_off(s, call->thread, call->next);
 }
 
-/* A kernel has the priority of its stream; a graph node, that of the launch's stream. */
+/*
+ * Returns the priority of a kernel: that of its stream, or for a graph's node that of the launch's
+ * stream.
+ */
 static int32_t priority_of(const struct simulation *s, uint32_t at, uint32_t open)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];

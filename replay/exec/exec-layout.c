@@ -106,7 +106,7 @@ uint64_t ts_exec_layout_pick(struct ts_exec_layout *layout, uint64_t bytes)
 	return 0;
 }
 
-/* Number of allocations that start at or before the address. */
+/* Returns the number of allocations that start at or before the address. */
 static size_t count_to(const struct ts_exec_allocations *allocations, uint64_t address)
 {
 	size_t low = 0, high = allocations->n;

@@ -6,8 +6,8 @@
  * The trace is untrusted: this module only sorts the operations. The executor of an operation
  * checks it.
  *
- * One thread at a time uses program and reader. Errors: 0, -errno, an error of the reader
- * (sbt/error.h), or one of these.
+ * Program and reader are not thread-safe. Errors: 0, -errno, an error of the reader (sbt/error.h),
+ * or one of these.
  */
 #pragma once
 

@@ -126,15 +126,16 @@ struct ts_executor {
 	/* Waits for all work. */
 	int (*finish)(void *state, const struct ts_exec_io *io);
 	/*
-	 * Calls `each` for every allocation, in ascending order of address. No work may be running.
+	 * Calls `each` for every allocation, in ascending order of address. The caller ensures that
+	 * no work is running.
 	 */
 	int (*memory)(void *state,
 		      int (*each)(void *userdata, uint64_t address, const uint8_t *bytes,
 				  uint64_t n_bytes),
 		      void *userdata);
 	/*
-	 * Returns a pointer to n_bytes of device memory; NULL if no allocation contains them. No
-	 * work may be running.
+	 * Returns a pointer to n_bytes of device memory; NULL if no allocation contains them. The
+	 * caller ensures that no work is running.
 	 */
 	const uint8_t *(*bytes)(void *state, uint64_t address, uint64_t n_bytes);
 	/*

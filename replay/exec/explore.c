@@ -38,7 +38,7 @@ struct exploration {
 	unsigned eighths;
 };
 
-/* Remaining time; UINT64_MAX: no limit. */
+/* Returns the remaining time; UINT64_MAX: there is no limit. */
 static uint64_t left_ns(const struct exploration *all)
 {
 	uint64_t now = ts_clock_monotonic_ns(), until = all->asked->until_ns;

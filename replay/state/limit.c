@@ -27,7 +27,7 @@ static const struct limit limits[] = {
 	[TS_E_DIFF_NAMES - TS_E_STREAMS] = {TS_MAX_DIFF_NAMES, "names of operations"},
 };
 
-/* 262144 as "262,144". */
+/* Writes a number with its digits in groups: 262144 as "262,144". */
 static void group_digits(unsigned int n, char ret_text[16])
 {
 	if (n >= 1000000)

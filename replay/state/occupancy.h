@@ -32,7 +32,7 @@ enum ts_occupancy_limit {
 	TS_OCCUPANCY_LIMITS
 };
 
-/* "registers"; NULL for other numbers. */
+/* Returns the limit's name, such as "registers"; NULL for other numbers. */
 const char *ts_occupancy_limit_name(uint32_t limit);
 
 struct ts_occupancy {

@@ -20,7 +20,8 @@
  *            operations issued behind it wait for all nodes; the order of nodes is not recorded
  * Issue order is the order of operation ids, because the vendor counts calls as they are entered.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC. One thread at a time. No limits but those named below.
+ * Times are nanoseconds of CLOCK_MONOTONIC. Not thread-safe. There are no limits but those named
+ * below.
  */
 #pragma once
 
@@ -75,7 +76,7 @@ struct ts_state_op {
 	uint64_t op_id;
 	/*
 	 * The machine's count of device rows, in feeding order, from 1. Rows of one launch share an
-	 * op_id and differ here. 0 with UNSURE_DEVICE.
+	 * op_id; this number distinguishes them. 0 with UNSURE_DEVICE.
 	 */
 	uint64_t number;
 	/* The machine's count of calls, in feeding order, from 1. 0 with UNSURE_CALL. */
@@ -120,7 +121,7 @@ struct ts_state_op {
 
 struct ts_state_machine;
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int ts_state_machine_new(struct ts_state_machine **ret_machine);
 void ts_state_machine_free(struct ts_state_machine *machine); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_state_machine *, ts_state_machine_freep, ts_state_machine_free)
@@ -155,12 +156,12 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
  */
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op);
 
-/* Number of calls that start device work and whose device row is still to come. */
+/* Returns the number of calls that start device work and whose device row has not come yet. */
 uint64_t ts_state_machine_n_awaited(const struct ts_state_machine *machine);
-/* Number of calls that were given up because of TS_STATE_MAX_CALLS. */
+/* Returns the number of calls that were given up because of TS_STATE_MAX_CALLS. */
 uint64_t ts_state_machine_n_given_up(const struct ts_state_machine *machine);
 
-/* Number of calls that repeat the id of a call that was still kept. */
+/* Returns the number of calls that repeat the id of a call that was still kept. */
 uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine);
 
 /*

@@ -3,7 +3,7 @@
  * A hash table from a session and a 64-bit key to a 32-bit number: operations by id, allocations by
  * address, events by handle. It uses the table of proto/abi/map.h, whose random seeds defeat a
  * trace made of colliding keys. Callers bound the number of keys; the table has no limit but
- * memory. One thread.
+ * memory. Not thread-safe.
  */
 #pragma once
 

@@ -192,7 +192,7 @@ void ts_state_machine_given_up(const struct ts_state_machine *machine, uint32_t 
 int ts_state_machine_unpack(struct ts_state_machine *machine, struct ts_unpack *unpack);
 int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
 			    struct ts_unpack *unpack);
-/* Number of awaited calls whose ids are in `ids`. */
+/* Returns the number of awaited calls whose ids are in `ids`. */
 uint64_t ts_state_machine_n_awaited_of(const struct ts_state_machine *machine,
 				       const struct ts_state_map *ids);
 bool ts_state_machine_is_settled(const struct ts_state_machine *machine, uint32_t session,

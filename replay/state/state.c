@@ -631,7 +631,7 @@ static void classify(struct ts_state_current *current, uint64_t at_ns)
 
 /*
  * Limit on pairs of thread and operation, for all threads together: a malformed trace may hold many
- * of both.
+ * threads and many operations.
  */
 #define MAX_LOOKS (UINT64_C(1) << 26)
 

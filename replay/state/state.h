@@ -12,7 +12,7 @@
  *   running           on the device
  *
  * The builder reads a trace from its start to the instant, and then until all work in progress is
- * answered. Memory is bounded by the work in progress. One thread at a time; nothing is printed.
+ * answered. Memory is bounded by the work in progress. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -62,9 +62,12 @@ struct ts_vgpu_ptx_executor;
 /* Creates the executor and installs it in the machine. -ENOMEM: out of memory. */
 int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_options *options,
 			 struct ts_vgpu_ptx_executor **ret_executor);
-/* True if kernels run and all of them have only polled memory for about a second. Any thread. */
+/*
+ * True if kernels run and all of them have only polled memory for about a second. Any thread may
+ * call this function.
+ */
 bool ts_vgpu_executor_only_watches(struct ts_vgpu_ptx_executor *executor);
-/* Kernels that only poll memory fault from now on. Any thread. */
+/* After this call, each kernel that only polls memory faults. Any thread may call this function. */
 void ts_vgpu_executor_end_waits(struct ts_vgpu_ptx_executor *executor);
 /*
  * If a kernel did not stop within ts_vgpu_stop()'s time, its engine is not freed before the process

@@ -361,7 +361,7 @@ void ts_vgpu_pool_released(struct ts_vgpu_release *release);
 void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
 void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
 void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);
-/* Number of queued releases. */
+/* Returns the number of queued releases. */
 uint64_t ts_vgpu_pools_pending(const struct ts_vgpu_device *device);
 struct ts_vgpu_device *ts_vgpu_pool_device(const struct ts_vgpu_pool *pool);
 /*

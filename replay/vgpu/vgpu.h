@@ -514,7 +514,7 @@ int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream,
  */
 int ts_vgpu_pool_alloc_wait(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 			    uint64_t max_ns, uint64_t *ret_address);
-/* Frees unused chunks; the pool keeps at least keep_bytes. */
+/* Frees unused chunks of the pool, but keeps at least keep_bytes of its memory. */
 void ts_vgpu_pool_trim(struct ts_vgpu_pool *pool, uint64_t keep_bytes);
 void ts_vgpu_pool_ask(struct ts_vgpu_pool *pool, struct ts_vgpu_pool_rules *ret_rules,
 		      struct ts_vgpu_pool_use *ret_use);

@@ -262,8 +262,8 @@ static void execute(struct ts_vgpu_device *device, struct ts_vgpu_op *op,
 		device->kernel_since_ns = 0;
 	else
 		/*
-		 * The new leader does not know about the operation that this thread adds to the
-		 * flight list.
+		 * Meanwhile another worker has become the leader. The caller moves this kernel to
+		 * the operations in flight, so wake the leader: it may have to wake up earlier.
 		 */
 		ts_vgpu_worker_kick(device);
 	if (r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks: rows are gathered in a builder and encoded; a payload is checked and decoded. The
- * encoding of a block is known here and nowhere else. Private to sbt/.
+ * Blocks: rows are gathered in a builder and encoded; a payload is checked and decoded. No other
+ * module knows the encoding of a block. Private to sbt/.
  *
  * No object here is thread-safe: each belongs to one thread at a time.
  */
@@ -152,7 +152,7 @@ int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *head
  */
 void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence);
 
-/* Bytes of a block in the file: header, payload, padding. */
+/* Returns the bytes of a block in the file: header, payload and padding. */
 static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
 {
 	return sizeof(*header) + ts_align_up(header->stored_bytes, 8);

@@ -317,7 +317,10 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 	return NULL;
 }
 
-/* Reads the next exception of planes, if there is one. */
+/*
+ * Reads the next exception, if there is one: a residual that needs more bytes than the column has
+ * planes.
+ */
 static void next_exception(struct ts_residuals *residuals, uint64_t first_row)
 {
 	uint64_t gap, high;

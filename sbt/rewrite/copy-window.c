@@ -164,7 +164,7 @@ static bool touches(const struct ts_copy_window *window, const struct ts_operati
 	return low < n && ops[low] <= span->last;
 }
 
-/* False if ts_copy_window_keeps() would be false for each row of the block. */
+/* Returns false if ts_copy_window_keeps() would be false for each row of the block. */
 static bool may_keep(const struct ts_copy_window *window, const struct ts_sbt_block *block,
 		     const struct ts_operation_span *span)
 {

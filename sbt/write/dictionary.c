@@ -35,7 +35,10 @@ void ts_dictionary_clear(struct ts_dictionary *dictionary)
 	dictionary->n_items = dictionary->context = dictionary->last = 0;
 }
 
-/* A sum of independent products: no multiplication waits for another. */
+/*
+ * Returns the hash of an item: a sum of independent products, so no multiplication waits for
+ * another.
+ */
 static inline uint32_t hash_item(const uint8_t *item, uint32_t n)
 {
 	static const uint64_t multipliers[] = {

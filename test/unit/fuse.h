@@ -339,7 +339,7 @@ static inline void fuse_block(struct fuse *fuse, uint64_t blocked)
 	__atomic_store_n(&fuse->shared->blocked, blocked, __ATOMIC_RELEASE);
 }
 
-/* Number of calls that wait for an answer now. */
+/* Returns the number of calls that wait for an answer now. */
 static inline uint32_t fuse_waiting(const struct fuse *fuse, unsigned opcode)
 {
 	return __atomic_load_n(&fuse->shared->waiting[opcode], __ATOMIC_ACQUIRE);

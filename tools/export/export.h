@@ -8,7 +8,7 @@
  * stack or without a launching call has its own frame. The second kind sums the time of threads, on
  * and off a processor, by their stack at that time.
  *
- * One thread. Functions return 0, a negative errno, or TS_SBT_E_* as in sbt/reader.h.
+ * Not thread-safe. Functions return 0, a negative errno, or TS_SBT_E_* as in sbt/reader.h.
  * ts_export_perfetto() also returns TS_E_LIVE (replay/state/limit.h) if too many allocations are
  * live at once.
  */
@@ -28,7 +28,7 @@ enum ts_export_weight {
 	TS_EXPORT_BYTES,    /* bytes moved by copies */
 	TS_EXPORT_CPU,	    /* nanoseconds on a processor, by samples */
 	TS_EXPORT_OFF_CPU,  /* nanoseconds off a processor: blocked or runnable */
-	TS_EXPORT_HOST,	    /* sum of both */
+	TS_EXPORT_HOST,	    /* OFF_CPU plus CPU */
 	TS_EXPORT_N_WEIGHTS
 };
 

@@ -45,7 +45,7 @@ static bool is_same(const struct ts_hashtable *table, const uint8_t *a, const ui
 	return true;
 }
 
-/* False: absent. */
+/* Returns false if the key is not in the table. */
 static bool find(const struct ts_hashtable *table, const void *key, uint64_t hash, uint32_t *ret_i)
 {
 	TS_HASHINDEX_EACH (&table->index, hash, at)

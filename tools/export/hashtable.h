@@ -2,7 +2,7 @@
 /*
  * A hash table of entries. All entries have one size, begin with their key, and are numbered in
  * insertion order. A hash only narrows the search; keys are compared. The hash is seeded, so
- * untrusted numbers cannot be made to collide. One thread.
+ * untrusted numbers cannot be made to collide. Not thread-safe.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints the line if `said` is still false. Any thread. */
+/* Prints the line if `said` is still false. Any thread may call this function. */
 static inline void ts_vgpu_say_refused(const char *name, atomic_bool *said)
 {
 	if (!atomic_exchange(said, true))

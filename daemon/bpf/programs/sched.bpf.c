@@ -343,7 +343,7 @@ static __always_inline bool shows_waker(struct task_struct *task, struct task_st
 	return settings && is_shown(BY_TYPE, settings, waker);
 }
 
-/* shows_waker() for kernels before Linux 5.11. */
+/* Does the same as shows_waker(), for kernels before Linux 5.11. */
 static __always_inline bool shows_waker_by_copy(struct task_struct *task)
 {
 	__u32 pid = task->tgid;

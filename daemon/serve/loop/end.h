@@ -24,7 +24,7 @@ int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data)
 void ts_end_free(struct ts_end *end);
 
 /*
- * Time of the signal, CLOCK_MONOTONIC; 0: no signal yet. The end thread writes it, so readers use
- * an atomic load.
+ * Returns a pointer to the time of the signal (CLOCK_MONOTONIC; 0: no signal yet). The end thread
+ * writes the time, so readers use an atomic load.
  */
 const uint64_t *ts_end_signal_ns(const struct ts_end *end);

@@ -32,7 +32,7 @@
 #define SERVER_ABANDON_NS      (UINT64_C(10) * 1000000000)
 #define SERVER_TERM_ABANDON_NS (UINT64_C(1500) * 1000000)
 #define SERVER_SPARE_FDS \
-	128u /* sockets, timers, descriptors being closed, files on their way to workers */
+	128u /* descriptors for sockets and timers, and those being closed or sent to a worker */
 
 /* ---- checks of peers and clients ---- */
 
@@ -257,7 +257,10 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 	return 0;
 }
 
-/* The daemon cannot receive connections without the porter. */
+/*
+ * Called when the porter ends. The daemon ends too, because it cannot receive connections without
+ * the porter.
+ */
 static int on_porter(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct ts_server *server = data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon's main loop. It serves processes to be recorded (peers.c) and clients of the control
- * socket (connection.c), and it finishes recordings. One thread, with sd-event. main.c calls
- * ts_server_run().
+ * socket (connection.c), and it finishes recordings. It runs on one thread, as an sd-event loop.
+ * main.c calls ts_server_run().
  */
 #pragma once
 
@@ -146,8 +146,9 @@ struct ts_server {
 	bool dumping;	      /* a dump waits for sessions */
 	/*
 	 * Ends the recording (record, private) or the service. Sessions are stopped and files
-	 * finished within timeout_ms (0: TS_SERVER_FINISH_MS). Records not drained by then are
-	 * counted as lost. server.c sets this pointer; files below server.c call it.
+	 * finished within timeout_ms (0: TS_SERVER_FINISH_MS). Records that are not drained when
+	 * this time is over are counted as lost. server.c sets this pointer; files below server.c
+	 * call it.
 	 */
 	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;
@@ -320,8 +321,8 @@ int ts_server_dump_setup(struct ts_server *server);
 /* Prepares the dump mark of a recording, before its first session. */
 int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *recording);
 /*
- * Begins a dump that was requested. Completes a dump when its sessions have written their rows; if
- * is_end is true, even if they have not.
+ * Begins a requested dump. Completes a running dump if its sessions have written their rows. At the
+ * end of the recording (is_end), completes it even if they have not.
  */
 void ts_server_dump_check(struct ts_server *server, struct ts_recording *recording, bool is_end);
 void ts_server_dump_check_all(struct ts_server *server);

@@ -2,7 +2,7 @@
 /*
  * A recording: one trace file that is being written, or several one after the other, and totals for
  * the summary. The main thread owns a recording. Threads of sessions use its writer, which is
- * thread-safe, and the functions marked "Any thread".
+ * thread-safe, and the functions that any thread may call.
  */
 #pragma once
 
@@ -154,14 +154,14 @@ int ts_recording_finish(struct ts_recording *recording);
 /*
  * Charges n_bytes of definitions of a session, until the recording is freed. *n_session_bytes is
  * the session's total and grows. False: the session, its user, or all users together have no room.
- * Any thread.
+ * Any thread may call this function.
  */
 bool ts_recording_charge(struct ts_recording *recording, uint64_t n_bytes,
 			 uint64_t *n_session_bytes);
 
 /*
  * Charges the memory of the recording's writer. Most of it is the index of a file with many blocks.
- * False: the user, or all users together, have no room. Any thread.
+ * False: the user, or all users together, have no room. Any thread may call this function.
  */
 bool ts_recording_account(struct ts_recording *recording);
 
@@ -191,21 +191,24 @@ void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
  * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
- * thread.
+ * thread may call this function.
  */
 bool ts_recording_full(struct ts_recording *recording);
-/* The reason for ts_recording_full(), for messages; NULL: not full. Any thread. */
+/*
+ * Returns the reason why ts_recording_full() is true, for messages. NULL: it is false. Any thread
+ * may call this function.
+ */
 const char *ts_recording_why_full(const struct ts_recording *recording);
-/* Checks that the file still has a name. Logs a removal once. Any thread. */
+/* Checks that the file still has a name. Logs a removal once. Any thread may call this function. */
 void ts_recording_look(struct ts_recording *recording);
 /* True if the disk of the directory has enough free space for a new file. */
 bool ts_recording_has_disk(const char *directory, const struct ts_limits *limits);
 /*
  * If the present file has reached its limit of size or age, continues in another file. Called after
- * a write. Any thread.
+ * a write. Any thread may call this function.
  */
 void ts_recording_rotate(struct ts_recording *recording);
-/* Bytes of all existing files. */
+/* Returns the bytes of all existing files of the recording. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
  * Keeps the records so far as a dump: files "-dump1" and so on before ".sbt". The dump of an ended
@@ -214,10 +217,13 @@ uint64_t ts_recording_bytes(struct ts_recording *recording);
  * with ts_recording_files_deinit(). Main thread.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
-/* All files of the recording, oldest first. 0 or -ENOMEM. */
+/* Lists all files of the recording, oldest first. Returns 0 or -ENOMEM. */
 int ts_recording_files(struct ts_recording *recording, struct ts_recording_files *ret_files);
 void ts_recording_files_deinit(struct ts_recording_files *files);
-/* Lets the session's user and the group read the complete file by its path. Any thread. */
+/*
+ * Lets the session's user and the group read the complete file by its path. Any thread may call
+ * this function.
+ */
 void ts_recording_grant(const struct ts_recording *recording);
 /* Removes the file's name. A stranger's file keeps its name. */
 void ts_recording_discard(struct ts_recording *recording);
@@ -248,5 +254,5 @@ int ts_recording_note_refused(struct ts_recording *recording, const struct ts_id
 void ts_recording_empty(struct ts_recording *recording, uint32_t reason, const char *program,
 			const char *text);
 
-/* "no_cupti", ...; NULL for none. */
+/* Returns the reason's name, such as "no_cupti"; NULL for TS_EMPTY_NONE. */
 const char *ts_empty_reason_name(uint32_t reason);

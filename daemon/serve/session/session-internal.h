@@ -207,7 +207,7 @@ int ts_session_read_arena(struct ts_session *s);
 int ts_session_lane_begin(struct ts_session *s);
 int ts_session_lane_load(struct ts_session *s);
 int ts_session_lane_drain(struct ts_session *s);
-/* Bytes that wait in the lane. */
+/* Returns the number of bytes that wait in the lane. */
 uint64_t ts_session_lane_waiting(const struct ts_session *s);
 /* At the session's end: records why the capture ended, if the process did not record a reason. */
 int ts_session_lane_end(struct ts_session *s);
@@ -223,7 +223,7 @@ const char *ts_session_lane_why(const struct ts_session *s);
  */
 int ts_session_kernel_begin(struct ts_session *s);
 int ts_session_kernel_round(struct ts_session *s);
-/* Bytes of memory for kernel events and samples. */
+/* Returns the bytes of memory that the session uses for kernel events and samples. */
 uint64_t ts_session_kernel_memory(const struct ts_session *s);
 /* True if the last round had kernel events. */
 bool ts_session_kernel_flows(const struct ts_session *s);

@@ -66,8 +66,8 @@ void ts_session_free(struct ts_session *session);
  */
 void ts_session_end(struct ts_session *session, enum ts_session_end how);
 /*
- * Sets the deadline of the end, in ns of CLOCK_MONOTONIC. Records not drained by then are counted,
- * and the session ends as DAEMON.
+ * Sets the deadline of the end, in ns of CLOCK_MONOTONIC. Records that are not drained at the
+ * deadline are counted as lost, and the session ends as DAEMON.
  */
 void ts_session_end_by(struct ts_session *session, uint64_t deadline_ns);
 /* Returns true if the thread ended, with the reason of the end. *ret_why is a constant text. */

@@ -38,7 +38,7 @@ static uint64_t fixed_bytes(const struct ts_session *s)
 		       (sizeof(*s->shards) + sizeof(*s->checkpoint) + MEMORY_HEADER_BYTES);
 }
 
-/* Memory that grows and shrinks with rows. */
+/* Returns the bytes of memory that grow and shrink with the rows. */
 static uint64_t working_bytes(const struct ts_session *s)
 {
 	return ts_sbt_session_writer_memory(s->writer) + ts_drain_memory(&s->drain);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads /proc entries of strangers' processes in a separate process, the inspector. Reading
- * /proc/PID/cmdline, and before Linux 6.17 /proc/PID/maps, waits while that process holds its mmap
+ * Reads the /proc entries of other users' processes in a separate process, the inspector. Reading
+ * /proc/PID/cmdline, and before Linux 6.17 /proc/PID/maps, waits while process PID holds its mmap
  * lock. A process in mmap() of a FUSE file can hold this lock forever. If an inspector does not
- * answer in time, it is killed, and a new one starts.
+ * answer in time, the daemon kills it and starts a new one.
  *
  * Each user has a budget of TS_INSPECTOR_USER_NS per TS_INSPECTOR_WINDOW_NS. A late answer uses up
  * the budget. Until the window ends, the user's processes are then not inspected (-EBUSY). So one
  * user delays the caller by at most the budget per window.
  *
- * One thread.
+ * Not thread-safe.
  */
 #pragma once
 
@@ -50,7 +50,8 @@ void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, 
 /*
  * Like ts_mappings_has(). -EBUSY: the user has no budget left; -ETIMEDOUT: the inspector did not
  * answer in time. Fills command_line with the process's arguments, separated by spaces, or with an
- * empty text. One answer has both, because short-lived processes are soon gone.
+ * empty text. One answer has the result and the arguments, because short-lived processes are soon
+ * gone.
  */
 int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
 		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);

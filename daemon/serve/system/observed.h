@@ -61,6 +61,6 @@ int ts_observed_lose(struct ts_observed *observed, enum ts_loss_reason reason, u
 int ts_observed_seal(struct ts_observed *observed);
 /* Writes the last rows and ends the session. */
 int ts_observed_end(struct ts_observed *observed, enum ts_session_end how);
-/* For a full file: drops the unwritten rows and counts them. */
+/* Called if the file is full: drops the unwritten rows and counts them. */
 void ts_observed_drop(struct ts_observed *observed);
 void ts_observed_free(struct ts_observed *observed);

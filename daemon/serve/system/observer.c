@@ -108,7 +108,10 @@ static bool bind(struct ts_observer *observer, struct ts_observed *observed, uin
 	return true;
 }
 
-/* `uid`: of the process's user; UINT32_MAX: unknown, or a request of the daemon itself. */
+/*
+ * Returns the entry of a process. `uid` is the uid of the process's user; UINT32_MAX: it is
+ * unknown, or the daemon itself makes the request.
+ */
 static struct ts_observed *get(struct ts_observer *observer, uint32_t pid, uint32_t uid)
 {
 	struct ts_observed **p = find(observer, pid), *observed;

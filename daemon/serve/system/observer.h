@@ -52,7 +52,7 @@ bool ts_observer_switched(const struct ts_observer *observer);
 /* True if the file accepts no more rows: no further call is recorded. */
 bool ts_observer_failed(const struct ts_observer *observer);
 
-/* Number of processes that have a session now. */
+/* Returns the number of processes that have a session now. */
 uint32_t ts_observer_n_sessions(const struct ts_observer *observer);
 
 /*

@@ -3,7 +3,7 @@
  * Files with probes: the vendors' GPU libraries, as processes map them and where systems install
  * them. Files of one user wait for that user's prober (prober.h) and count in that user's account.
  * A file that only root can have written counts for root, so mapping the system's libraries costs a
- * user nothing. One thread.
+ * user nothing. Not thread-safe.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct ts_probed_options {
 	struct ts_users *users;
 	struct ts_inspector *inspector;
 	const char *worker; /* as in struct ts_worker_options */
-	/* Called when a process has mapped the shim. The process may be gone by then. */
+	/* Called when a process has mapped the shim. The process may have ended before the call. */
 	void (*preloaded)(void *data, pid_t pid, uid_t uid);
 	void *data;
 };

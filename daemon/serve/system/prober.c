@@ -185,7 +185,7 @@ static int answer(const struct ts_prober_answer *message, int fd)
 	return send_message(TS_SPAWN_FD, message, sizeof(*message), &fd, fd < 0 ? 0 : 1, 0);
 }
 
-/* *ret_fd: the descriptor in the request, or -1. */
+/* *Receives a request. *ret_fd is the descriptor in the request, or -1. */
 static int receive_request(struct ts_prober_request *ret_request, int *ret_fd)
 {
 	int r = receive_one(TS_SPAWN_FD, ret_request, sizeof(*ret_request), ret_fd);

@@ -11,7 +11,7 @@
  *   OPEN_FILE          -> PROBES     for an open file, in one step
  *   REMOVE                           no answer
  *
- * One thread.
+ * Not thread-safe.
  */
 #pragma once
 

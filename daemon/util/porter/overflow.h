@@ -9,7 +9,7 @@
  * A helper must not inherit strangers' descriptors, because its exit would close these copies. So
  * the nursery, a process that never has any, forks each helper.
  *
- * One thread. Both calls wait only for fork(): less than a millisecond.
+ * Not thread-safe. Each function waits only for fork(), less than a millisecond.
  */
 #pragma once
 

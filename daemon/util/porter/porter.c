@@ -84,7 +84,7 @@ bool ts_porter_is_full(const struct ts_porter *porter)
 	       __atomic_load_n(&porter->shared->most, __ATOMIC_RELAXED);
 }
 
-/* fd -1: no descriptor. */
+/* Sends a request to the porter's process, with a descriptor unless fd is -1. */
 static int send_request(struct ts_porter *porter, const struct porter_request *request, int fd,
 			const void *data, size_t n_bytes)
 {

@@ -18,7 +18,8 @@
  * close them (overflow.h). If the porter's descriptors come near RLIMIT_NOFILE, ts_porter_is_full()
  * returns true; accept no connections then.
  *
- * One thread. Calls wait for the porter's process, which itself never waits: microseconds.
+ * Not thread-safe. A call waits some microseconds for the porter's process, which itself never
+ * waits.
  */
 #pragma once
 

@@ -199,8 +199,9 @@ static int find_stream(struct cuda_state *state, const struct ts_row_operation *
 }
 
 /*
- * The driver's own queues hold about 1024 operations. If they are full, the driver waits, and this
- * wait cannot be interrupted.
+ * Waits for the context when MAX_QUEUED operations are queued in it. The driver's own queues hold
+ * about 1024 operations. If they are full, the driver's call waits, and this wait cannot be
+ * interrupted.
  */
 int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation *operation,
 			const struct ts_exec_io *io, struct cuda_stream *ret_stream)

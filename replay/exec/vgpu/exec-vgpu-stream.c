@@ -55,7 +55,7 @@ int ts_exec_vgpu_context(struct vgpu_state *state, const struct ts_row_operation
 	return 0;
 }
 
-/* A thread's default stream, created at its first use. */
+/* Finds a thread's default stream. Creates the stream at its first use. */
 static int thread_stream(struct vgpu_state *state, const struct ts_row_operation *operation,
 			 const struct ts_exec_io *io, struct stream *ret_stream)
 {

@@ -20,7 +20,7 @@ Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_po
 				      const struct ts_graph_step *step);
 Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct ts_graph *graph);
 
-/* The node's name from the pool; NULL if it has none. */
+/* Returns the node's name, allocated from the pool; NULL if the node has no name. */
 char *ts_graphjson_name(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_graph_node *node);
 const char *ts_graphjson_kind(uint32_t kind); /* "operation", "call", "return" */

@@ -55,7 +55,7 @@ static void set_idle(struct ts_pool *pool, const struct ts_timeline_device *devi
 	}
 }
 
-/* Index of the first stream of this device or of a later one. */
+/* Returns the index of the first stream of this device or of a later one. */
 static size_t first_stream(const struct ts_timeline *timeline, uint32_t in)
 {
 	size_t low = 0, high = timeline->n_streams;
@@ -144,7 +144,7 @@ Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
 	return message;
 }
 
-/* NULL if no kernel of this device is known. */
+/* Returns the occupancy of a device; NULL if no kernel of this device is known. */
 static const struct ts_occupancy_sum *find_occupancy(const struct ts_occupancies *occupancies,
 						     uint32_t session, uint32_t device)
 {

@@ -60,7 +60,10 @@ void ts_demangler_freep(struct ts_demangler **demangler)
 	ts_demangler_free(*demangler);
 }
 
-/* NULL if the table is full or memory is short. */
+/*
+ * Finds the entry of a mangled name, and adds a missing one. Returns NULL if the table is full or
+ * memory is short.
+ */
 static const struct name *find(struct ts_demangler *demangler, const char *mangled)
 {
 	uint64_t hash = ts_hash_seeded_text(ts_hashindex_seed(&demangler->by_mangled), mangled);

@@ -88,12 +88,12 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 			     char buffer[TS_RESOLVER_NAME_BYTES]);
 
 /*
- * The id of the row's stack. For a device row, the stack of its call, as in ts_resolver_thread().
- * 0: none.
+ * Returns the id of the row's stack; for a device row, of the stack of its call, as in
+ * ts_resolver_thread(). 0: the row has no stack.
  */
 uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row);
 #define TS_RESOLVER_FRAME_BYTES 2304
-/* A Python frame as "function (file:line)". */
+/* Writes a Python frame as "function (file:line)". */
 void ts_resolver_python(struct ts_resolver *resolver, uint64_t frame,
 			char ret_text[TS_RESOLVER_FRAME_BYTES]);
 /*

@@ -54,7 +54,7 @@ static const char *annotation_name(struct ts_resolver *resolver, uint32_t domain
 	return buffer;
 }
 
-/* An event of CUDA or HIP has no name but its handle. */
+/* Returns a name made of the handle, because an event of CUDA or HIP has no other name. */
 static const char *event_name(const char *what, uint64_t handle,
 			      char buffer[TS_RESOLVER_NAME_BYTES])
 {

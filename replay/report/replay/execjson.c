@@ -310,7 +310,7 @@ static void begin_time(struct ts_replay *replay)
 	replay->until_ns = ts_clock_monotonic_ns() + (limit ? limit : TS_REPLAY_CHECKS_NS);
 }
 
-/* Time limit of the next replay in nanoseconds; 0: none. */
+/* Returns the time limit of the next replay in nanoseconds; 0: there is none. */
 static uint64_t time_of_run(const struct ts_replay *replay)
 {
 	uint64_t now = ts_clock_monotonic_ns();

@@ -29,7 +29,7 @@ const char *ts_sidejson_signature(struct ts_replay *replay, const struct ts_row_
  */
 const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_operation *launch,
 				 const char *name);
-/* A string of the trace, demangled; NULL if there is no such string. */
+/* Returns a string of the trace, demangled; NULL if there is no such string. */
 const char *ts_sidejson_string(struct ts_replay *replay, uint32_t id);
 /* `text` with its mangled names demangled. The replay's pool owns the result. */
 char *ts_sidejson_text(struct ts_replay *replay, const char *text);

@@ -39,7 +39,7 @@ int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *nam
 /* Adds the rows of a total. If `name` is NULL, the resolver gives the name. */
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name);
-/* Sum over all names, in nanoseconds. */
+/* Returns the sum of the times of all names, in nanoseconds. */
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates);
 /*
  * Makes messages from the pool, in descending order of total time; at most `max`, 0: all. Zero

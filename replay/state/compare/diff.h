@@ -25,7 +25,7 @@
  * operations of one trace only.
  *
  * The module reads each trace once. Memory is bounded by the number of names and by TS_DIFF_MAX_OPS
- * operations per trace; later operations are not aligned. One thread at a time; nothing is printed.
+ * operations per trace; later operations are not aligned. Not thread-safe; prints nothing.
  */
 #pragma once
 
@@ -58,7 +58,7 @@ enum ts_diff_verdict {
 	TS_DIFF_VERDICTS
 };
 
-/* "slower"; NULL for other numbers. */
+/* Returns the verdict's name, such as "slower"; NULL for other numbers. */
 const char *ts_diff_verdict_name(unsigned verdict);
 
 /* Durations over all runs of a side. */

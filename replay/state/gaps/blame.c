@@ -61,7 +61,7 @@ struct request {
 
 struct thread {
 	uint32_t session, tid;
-	uint64_t now_ns; /* the thread's time up to here is accounted for */
+	uint64_t now_ns; /* the thread's time before this time is accounted for */
 	struct activity in[N_KINDS];
 	size_t next, end; /* range in blamer->windows: windows of gaps that open later */
 	/* open windows, and windows that open later because the thread is a waker */

@@ -30,7 +30,7 @@
  * beyond that has no name: T was off its CPU, which the trace does not show, or T was not sampled.
  *
  * The module reads the trace twice. Memory is bounded by the number of gaps, at most TS_GAPS_MAX;
- * of more gaps the longest are explained. One thread at a time; nothing is printed.
+ * of more gaps the longest are explained. Not thread-safe; prints nothing.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ enum ts_gap_cause {
 	TS_GAP_CAUSES
 };
 
-/* "off_cpu"; NULL for other numbers. */
+/* Returns the cause's name, such as "off_cpu"; NULL for other numbers. */
 const char *ts_gap_cause_name(unsigned cause);
 
 #define TS_GAPS_MAX	 (1u << 20)

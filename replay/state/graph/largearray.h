@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocates large arrays in huge pages. For an array of all rows of a window, page faults of small
- * pages cost more than filling the array. Free an array with free(). One thread.
+ * pages cost more than filling the array. Free an array with free(). Not thread-safe.
  */
 #pragma once
 

@@ -24,7 +24,7 @@
  * Slack is the longest delay of a node that would not move the latest end, if all other durations
  * stay the same. It is 0 on the critical path.
  *
- * Memory: about 120 bytes per node. One thread; nothing is printed. Wrong ids and times make no
+ * Memory: about 120 bytes per node. Not thread-safe; prints nothing. Wrong ids and times make no
  * cycle.
  */
 #pragma once
@@ -65,7 +65,7 @@ enum ts_graph_part {
 	TS_GRAPH_PARTS
 };
 
-/* "stream", "compute"; NULL for other numbers. */
+/* Returns the name of a kind of edge, such as "stream" or "compute"; NULL for other numbers. */
 const char *ts_graph_edge_name(uint32_t kind);
 const char *ts_graph_part_name(uint32_t part);
 
@@ -149,7 +149,7 @@ static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 	return node->n_edges ? node->first_edge + node->binding : TS_GRAPH_NONE;
 }
 
-/* The event handle of an edge, or 0. */
+/* Returns the event handle of an edge, or 0. */
 uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * A table from operation ids to numbers, as in state-map.h, for all ids of a window. Ids come
  * almost in order. Pages of 16 ids are found by a map, and the last page without it. Entries are
- * never removed. An id out of order costs 64 bytes and a place in the map. One thread.
+ * never removed. An id out of order costs 64 bytes and a place in the map. Not thread-safe.
  */
 #pragma once
 

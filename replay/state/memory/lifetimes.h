@@ -6,8 +6,8 @@
  * stream-ordered memory, kernels that were launched before the free and ran later count too.
  *
  * The result does not show that a kernel used the memory, because kernel arguments are not
- * recorded. Two passes over the trace; memory is bounded by the number of names. One thread;
- * nothing is printed.
+ * recorded. The module reads the trace twice. Memory is bounded by the number of names. Not
+ * thread-safe; prints nothing.
  */
 #pragma once
 

@@ -17,8 +17,7 @@
  * Pools are those of the stream-ordered allocator. A hole is memory that a pool allocated, freed,
  * and did not allocate again; adjacent holes count as one.
  *
- * Memory is bounded by the number of addresses in use over time. One thread at a time; nothing is
- * printed.
+ * Memory is bounded by the number of addresses in use over time. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ void ts_spans_deinit(struct ts_spans *spans)
 	*spans = (struct ts_spans){0};
 }
 
-/* A node reaches each next level with probability 1/4. */
+/* Returns a random number of levels for a node: each level has a next one with probability 1/4. */
 static unsigned toss(struct ts_spans *spans)
 {
 	uint64_t x = spans->random ? spans->random : UINT64_C(0x9e3779b97f4a7c15);

@@ -376,7 +376,7 @@ static int compare_live(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* False for variables of modules, which the module frees and not the program. */
+/* Returns false for variables of modules: the module frees them, not the program. */
 static bool is_programs_own(uint32_t kind)
 {
 	return kind != TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC &&

@@ -5,7 +5,7 @@
  *
  * It reads alloc, free and access rows twice, and calls once for the stacks of listed holders.
  * Bytes count from the allocating call to the freeing call. Memory is bounded by the live
- * allocations. One thread at a time; nothing is printed.
+ * allocations. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -15,8 +15,8 @@
  *                   began only after that. The reason may be a rule, an event or the engine. The
  *                   finding matters if a device never works in two streams at once
  *
- * One pass. Memory is bounded by names and stacks; beyond TS_ANALYSIS_MAX_GROUPS of them only the
- * sums count. One thread; nothing is printed.
+ * The module reads the rows once. Memory is bounded by names and stacks; beyond
+ * TS_ANALYSIS_MAX_GROUPS of them only the sums count. Not thread-safe; prints nothing.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ enum ts_analysis_finding {
 	TS_ANALYSIS_FINDINGS
 };
 
-/* "tiny_copy"; NULL for other numbers. */
+/* Returns the finding's name, such as "tiny_copy"; NULL for other numbers. */
 const char *ts_analysis_finding_name(uint32_t finding);
 
 struct ts_analysis_sum {

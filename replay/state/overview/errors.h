@@ -7,8 +7,8 @@
  * assertion, ...) is returned by a later call. The kernel is one of those launched since the last
  * successful wait; these are listed as suspects.
  *
- * It reads the calls once, and device rows once if a kernel failed. Memory is bounded by
- * TS_ERRORS_MAX. One thread at a time; nothing is printed.
+ * The module reads the calls once, and device rows once if a kernel failed. Memory is bounded by
+ * TS_ERRORS_MAX. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each session numbers its devices itself. Devices with the same UUID are one device, and the
- * device of the first session replaces the devices of all others. One thread.
+ * device of the first session replaces the devices of all others. Not thread-safe.
  */
 #pragma once
 

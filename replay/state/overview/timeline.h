@@ -14,8 +14,8 @@
  * The time after the last operation of the window is END. gaps.h explains the activity of the host,
  * by stream.
  *
- * One pass; memory is bounded by streams and parts. One thread; nothing is printed. A device is
- * identified by its UUID, so the work of all processes on it counts.
+ * The module reads the rows once. Memory is bounded by streams and parts. Not thread-safe; prints
+ * nothing. A device is identified by its UUID, so the work of all processes on it counts.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ enum ts_timeline_idle {
 	TS_TIMELINE_IDLES
 };
 
-/* "host"; NULL for other numbers. */
+/* Returns the name of a cause of idle time, such as "host"; NULL for other numbers. */
 const char *ts_timeline_idle_name(uint32_t idle);
 
 struct ts_timeline_part {

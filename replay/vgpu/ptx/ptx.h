@@ -167,7 +167,7 @@ struct ts_ptx_host {
  * than poll memory. The launches write all of it except `ends`.
  */
 struct ts_ptx_watch {
-	TS_PTX_ATOMIC uint32_t n_active; /* threads that are not only polling */
+	TS_PTX_ATOMIC uint32_t n_active; /* workers whose PTX threads do more than poll memory */
 	TS_PTX_ATOMIC bool ends; /* set by another thread: launches that only poll memory fault */
 };
 

@@ -41,7 +41,7 @@ static void check_order(const struct element *heap, size_t n)
 		ts_check(!is_before(&heap[i], &heap[(i - 1) / 2]));
 }
 
-/* Few different keys, so that many are equal. */
+/* The heap returns elements as a sorted list does. Few keys are different, so many are equal. */
 TS_TEST(heap_is_as_a_list)
 {
 	struct element *heap = NULL, list[N_MAX];

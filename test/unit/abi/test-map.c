@@ -220,7 +220,10 @@ static size_t longest_run(const struct ts_map *map)
 	return longest;
 }
 
-/* Keys that an unseeded multiplication brings to one slot, and keys in even steps. */
+/*
+ * Runs of occupied slots stay short for keys that an unseeded multiplication would map to one slot,
+ * and for keys in steps of a power of two.
+ */
 TS_TEST(map_stays_quick_under_hostile_keys)
 {
 	uint64_t inverse = 1;

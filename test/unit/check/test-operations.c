@@ -218,7 +218,10 @@ TS_TEST(both_operations_are_named)
 	bench_deinit(&b);
 }
 
-/* Memory that is allocated again is new memory, whatever accessed the old memory at its address. */
+/*
+ * Memory that is allocated again counts as new memory: earlier accesses to the old memory at this
+ * address do not matter.
+ */
 TS_TEST(freed_and_allocated)
 {
 	struct maker *maker;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A producer for tests: a session's memory in the shim's layout, written with ring.h, and a daemon
- * that receives it. One thread; failures abort through checks instead of returned errors.
+ * that receives it. Not thread-safe. A failure ends the test through a check; no function returns
+ * an error.
  */
 #pragma once
 

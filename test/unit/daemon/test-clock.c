@@ -34,8 +34,8 @@ TS_TEST(interpolates)
 }
 
 /*
- * A 3 GHz TSC after a year of uptime, with the daemon's usual snapshots: the error is less than 1
- * ns.
+ * After a year of uptime, with a TSC of 3 GHz and the daemon's usual snapshots, the error is less
+ * than 1 ns.
  */
 TS_TEST(is_exact_after_a_year)
 {
@@ -57,7 +57,10 @@ TS_TEST(is_exact_after_a_year)
 	ts_clock_table_deinit(&table);
 }
 
-/* An hour of pairs with an error of 15 ns each: a time of any age has about the same error. */
+/*
+ * If an hour of pairs has an error of 15 ns each, a converted time of any age has about the same
+ * error.
+ */
 TS_TEST(old_times)
 {
 	struct ts_clock_table table;

@@ -344,7 +344,7 @@ TS_TEST(recording_of_three)
 	recording_end(&r);
 }
 
-/* tsctl dies: the recording ends as if tsctl had sent FINISH. */
+/* If tsctl dies, the recording ends as if tsctl had sent FINISH. */
 TS_TEST(recording_whose_owner_dies)
 {
 	struct recording r;
@@ -631,7 +631,10 @@ TS_TEST(service_after_one_that_was_killed)
 	service_end(&s);
 }
 
-/* Garbage, half a request, no data, too many sessions: the service continues to serve others. */
+/*
+ * After garbage, half a request, connections without data, and too many sessions, the service still
+ * serves other processes.
+ */
 TS_TEST(service_and_strangers)
 {
 	struct ts_frame_header half = ts_frame_header_make(TS_FRAME_REQUEST, 1, 1000);

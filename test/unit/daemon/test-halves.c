@@ -52,8 +52,8 @@ TS_TEST(nested_ids_become_the_outer_ones)
 }
 
 /*
- * An operation that leaves the window for lack of memory counts like one that leaves it for lack of
- * room.
+ * If an operation leaves the window because memory is short, its missing halves are counted, as if
+ * the window had been full.
  */
 TS_TEST(trimmed)
 {

@@ -434,7 +434,7 @@ TS_TEST(one_bad_shard)
 	recording_end(&r);
 }
 
-/* A refused process is in the trace; a flood of them is counted. */
+/* The trace has a row for each refused process up to a limit; further ones are only counted. */
 TS_TEST(refused_is_told)
 {
 	const struct ts_row_session *session;
@@ -470,7 +470,10 @@ TS_TEST(refused_is_told)
 	recording_end(&r);
 }
 
-/* A process that could not begin a session is in the trace; a flood of them is counted. */
+/*
+ * The trace has a row for each process that could not begin a session, up to a limit; further ones
+ * are only counted.
+ */
 TS_TEST(notes_are_bounded)
 {
 	struct ts_handshake_reason note = {
@@ -770,7 +773,10 @@ TS_TEST(goodbye_behind_a_reset)
 	recording_end(&r);
 }
 
-/* Bytes that are not UTF-8 do not get into a message. */
+/*
+ * If a process's name or reason has bytes that are not UTF-8, the daemon's answer has a question
+ * mark for each of them.
+ */
 TS_TEST(names_are_utf8)
 {
 	struct ts_client *client;

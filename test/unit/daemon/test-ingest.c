@@ -305,7 +305,10 @@ TS_TEST(draining_makes_no_memory)
 	producer_deinit(&p);
 }
 
-/* Records of all sizes, over many rounds of the ring. */
+/*
+ * A drain returns as many records as were put, for records of all sizes and many rounds of the
+ * ring.
+ */
 TS_TEST(drains_everything)
 {
 	static uint64_t words[TS_RECORD_MAX_BYTES / 8];

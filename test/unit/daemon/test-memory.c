@@ -355,7 +355,7 @@ static void wait_defined(struct process *process)
 	process_wait_drained(process, 1);
 }
 
-/* Ids that do not count up are unknown. */
+/* A process defines ids with large gaps. Such ids are unknown and cost the daemon no memory. */
 TS_TEST(sparse_ids)
 {
 	static const uint16_t types[] = {TS_DEF_STRING, TS_DEF_STACK, TS_DEF_THREAD};
@@ -377,7 +377,10 @@ static void put_refused(struct process *process, uint32_t n)
 		define(process, TS_DEF_STACK, 0);
 }
 
-/* Ids in order, of definitions that were refused. */
+/*
+ * A process defines millions of ids in order, and the daemon refuses the definitions: the ids cost
+ * little memory.
+ */
 TS_TEST(refused_definitions)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};
@@ -423,7 +426,10 @@ TS_TEST(one_memfd_100)
 	one_memfd("one memfd, 100 times", 100, 96 * MIB);
 }
 
-/* Different strings of maximum length: --max-definition-bytes bounds their contents. */
+/*
+ * A process defines different strings of maximum length. --max-definition-bytes bounds the memory
+ * for their contents.
+ */
 TS_TEST(long_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -442,7 +448,10 @@ TS_TEST(long_strings)
 	memory_test_end(&t, (16 + 24) * MIB, 16 * MIB + IDLE_BYTES);
 }
 
-/* Short strings: the table of strings costs more than their contents. */
+/*
+ * A process defines many short strings, so the table of strings needs more memory than the
+ * contents. This memory is bounded, too.
+ */
 TS_TEST(short_strings)
 {
 	const char *const options[] = {"--max-definition-bytes", "16M", NULL};
@@ -513,7 +522,10 @@ TS_TEST(shards)
 	memory_test_end(&t, 16 * MIB, IDLE_BYTES);
 }
 
-/* A million streams, each in a context of its own. */
+/*
+ * Records name half a million streams and half a million contexts; the daemon's memory stays within
+ * the limit.
+ */
 TS_TEST(streams)
 {
 	struct memory_test t;
@@ -527,7 +539,10 @@ TS_TEST(streams)
 	memory_test_end(&t, 16 * MIB, IDLE_BYTES);
 }
 
-/* Captured contents of maximum size that do not compress. */
+/*
+ * Records of captured contents with the maximum size, which do not compress, stay within the memory
+ * limit.
+ */
 TS_TEST(captured_contents)
 {
 	static uint64_t words[TS_RECORD_MAX_BYTES / 8];

@@ -257,8 +257,8 @@ static void check_refused_as_busy(const struct service *s, void *data)
 }
 
 /*
- * 5,000 connections. While all closes of one user wait, the others are served. When the closes
- * return, that user is served again.
+ * One user has 5,000 connections. While all closes of this user wait, the daemon serves the other
+ * users. When the closes return, it serves this user again.
  */
 TS_TEST(blocked_closes)
 {
@@ -719,8 +719,8 @@ TS_TEST(descriptors_of_every_kind)
 }
 
 /*
- * Packets larger than any valid packet, and requests that announce more bytes than a request may
- * have.
+ * The daemon refuses a packet that is larger than any valid packet. It drops a client whose request
+ * announces more bytes than a request may have.
  */
 TS_TEST(oversized_messages)
 {
@@ -792,8 +792,8 @@ static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
 }
 
 /*
- * A neighbour connects all the time. A connection that sends nothing, or never a complete request,
- * is dropped in time all the same.
+ * A neighbour connects all the time. The daemon still drops in time a connection that sends
+ * nothing, or never a complete request.
  */
 TS_TEST(deadlines_under_accepts)
 {

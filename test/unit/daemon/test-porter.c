@@ -213,8 +213,8 @@ TS_TEST(files_are_held_until_they_are_sent)
 }
 
 /*
- * A connection with descriptors that nobody received: in a packet behind others, in an empty
- * packet, behind empty packets.
+ * If a connection ends with descriptors that nobody received, the porter closes them. They are in a
+ * packet behind others, in an empty packet, or behind empty packets.
  */
 TS_TEST(what_nobody_received_is_closed)
 {

@@ -118,7 +118,7 @@ TS_TEST(cache)
 	remove_folder();
 }
 
-/* Several daemons at once: no stored set is lost or torn. */
+/* If several daemons use the cache at once, no stored set is lost or torn. */
 TS_TEST(cache_of_many)
 {
 	static const uint8_t key[] = {0xab, 0xcd, 1};
@@ -448,7 +448,10 @@ TS_TEST(trace)
 	remove_folder();
 }
 
-/* A file that is cut in the middle of an append reads up to its last complete block. */
+/*
+ * An append refuses a module row, a second append to the same file, a descriptor that is not open
+ * for writing, and a file that is not finished.
+ */
 TS_TEST(append_refuses)
 {
 	struct ts_sbt_append *append, *second;

@@ -65,7 +65,7 @@ static void kernel_of(uint64_t op_id, uint32_t stream, uint64_t start, uint64_t 
 	add(TS_ROW_KERNEL, &row, sizeof(row));
 }
 
-/* A call and its kernel. */
+/* Adds a call and its kernel. */
 static void kernel(uint64_t op_id, uint32_t stream, uint64_t called, uint64_t start, uint64_t end)
 {
 	call(op_id, LAUNCH, called, called + 10);
@@ -254,8 +254,8 @@ TS_TEST(one_graph)
 }
 
 /*
- * A graph with two consecutive nodes beside one. The nodes start together, and the next operation
- * waits for all of them.
+ * A graph has two branches: two consecutive nodes, and one node. The branches start together, and
+ * the next operation waits for all nodes.
  */
 TS_TEST(nodes_of_a_graph)
 {

@@ -113,7 +113,7 @@ TS_TEST(memory_at_the_end_is_compared)
 	ts_sbt_reader_free(reader);
 }
 
-/* A variable at the address that the program saw, with its first value. */
+/* A variable of a module is at the address that the program saw, and has its initial value. */
 TS_TEST(variables)
 {
 	struct ts_row_operation row = maker_copy(4, TS_OPERATION_DST_HOST);

@@ -287,7 +287,10 @@ TS_TEST(images)
 	refused(&maker, "the trace lacks the operation's data");
 }
 
-/* Operations of every kind with unknown handles, in an empty program and behind a complete one. */
+/*
+ * An operation of any kind with unknown handles is refused or has no effect, in an empty program
+ * and after a whole one.
+ */
 TS_TEST(handles_of_nothing)
 {
 	for (uint32_t kind = 0; kind < TS_OPERATION_COUNT + 3; kind++)
@@ -312,7 +315,7 @@ TS_TEST(handles_of_nothing)
 		}
 }
 
-/* A hash that does not match the content. */
+/* A copy whose content does not match its hash is refused. */
 TS_TEST(contents_that_are_not_what_they_say)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -372,7 +375,10 @@ TS_TEST(variables_asked_for_again)
 	ts_sbt_reader_free(reader);
 }
 
-/* Random values in every column: the replay ends, and touches nothing else. */
+/*
+ * Operations have random values in every column. The replay ends, and accesses no memory of this
+ * process besides that of its own allocations.
+ */
 TS_TEST(chance)
 {
 	/* Selects all operations but the first and the last few. */

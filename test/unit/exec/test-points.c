@@ -277,7 +277,7 @@ TS_TEST(the_allocation_of_an_address)
 	ts_sbt_reader_free(reader);
 }
 
-/* 2^32 rounds take longer than any test may. */
+/* Makes a program whose kernel has 2^32 rounds, which take longer than any test may. */
 static struct ts_exec_program *endless(struct maker *maker, struct ts_sbt_reader **ret_reader)
 {
 	struct ts_exec_program *program;

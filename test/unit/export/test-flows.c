@@ -106,7 +106,10 @@ TS_TEST(short_ones)
 	ts_check_int(reading.n_two_bytes, 2 * n);
 }
 
-/* More flows at once than short numbers, and than slots. */
+/*
+ * Each flow joins its launch and its kernel, also if there are more flows at once than short
+ * numbers, or than slots.
+ */
 TS_TEST(many_at_once)
 {
 	uint32_t n;

@@ -113,7 +113,7 @@ static uint32_t add_stack(struct maker *maker, const uint64_t *frames, uint32_t 
 	return id;
 }
 
-/* A call; the maker's last_op becomes its operation. */
+/* Adds a call; its operation id becomes the maker's last_op. */
 static void call(struct maker *maker, uint32_t stack)
 {
 	struct ts_row_api api = {.start_ns = maker->time_ns += 100,
@@ -357,7 +357,8 @@ TS_TEST(an_address_means_what_lay_there)
 }
 
 /*
- * Two processes with the library at different addresses: one frame, or two below their processes.
+ * Two processes have mapped the library at different addresses. Its function is one frame, or with
+ * `processes` one frame below each process.
  */
 TS_TEST(processes_share_files)
 {
@@ -417,7 +418,10 @@ TS_TEST(windows)
 	ts_sbt_reader_free(reader);
 }
 
-/* Device rows that have the id of a nested call, and that come before their calls in the trace. */
+/*
+ * A device row that has the id of a nested call counts for the outer call, also if it precedes the
+ * call in the trace.
+ */
 TS_TEST(nested_calls)
 {
 	struct maker maker = begin();
@@ -458,7 +462,9 @@ static void off_cpu(struct maker *maker, uint32_t stack, uint64_t ns, uint32_t r
 	add(maker, TS_ROW_OFF_CPU, &row);
 }
 
-/* Time of threads on and off a CPU: each row counts by itself, and GPU work does not count. */
+/*
+ * For the time of threads on and off a CPU, each row counts by itself, and GPU work does not count.
+ */
 TS_TEST(time_of_threads)
 {
 	struct maker maker = begin();

@@ -43,7 +43,7 @@ uint32_t fake_cupti_n_flushes(void); /* of any kind */
 /* number of stream queries outside of callbacks for a stream's creation or destruction */
 uint32_t fake_cupti_n_stream_queries(void);
 uint32_t fake_cupti_n_subscribed(void); /* 0 or 1 */
-/* 1 if the callback is enabled. */
+/* Returns 1 if the callback is enabled. */
 uint32_t fake_cupti_is_enabled(uint32_t domain, uint32_t cbid);
 uint32_t fake_cupti_n_clocks(void); /* number of timestamp callbacks that were registered */
 uint32_t fake_cupti_order(void);    /* 1 if the shim set CUPTI up in the required order */

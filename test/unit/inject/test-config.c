@@ -162,7 +162,7 @@ static void check_privileged_settings(void)
 	ts_check(!strstr(config.output, "victim"));
 }
 
-/* A copy of this program that belongs to another user and runs with that user's rights. */
+/* Makes a copy of this program that belongs to another user and runs with that user's rights. */
 static void make_privileged_copy(char *ret_path)
 {
 	char bytes[65536];

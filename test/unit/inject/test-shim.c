@@ -174,7 +174,10 @@ TS_TEST(yields_to_the_applications_profiler)
 	check_yielded("profiler");
 }
 
-/* A profiler that ignores the result of cuptiSubscribe() and replaces our buffers. */
+/*
+ * The shim also yields to a profiler that ignores the result of cuptiSubscribe() and replaces the
+ * shim's buffers.
+ */
 TS_TEST(yields_to_a_stubborn_profiler)
 {
 	check_yielded("stubborn-profiler");
@@ -407,8 +410,8 @@ TS_TEST(another_tool_holds_cupti)
 }
 
 /*
- * STOP: the shim detaches. The application sees that CUPTI has no subscriber, and runs on to its
- * end.
+ * After STOP the shim detaches. The application sees that CUPTI has no subscriber, and runs on to
+ * its end.
  */
 TS_TEST(stopped_by_the_daemon)
 {

@@ -12,7 +12,7 @@
 
 #define N_ROWS 300u
 
-/* A list of rows, one of them large, and the place of the large one in the packed form. */
+/* Makes a list of rows, one of them large. */
 static uint8_t *make_list(size_t *ret_n_bytes)
 {
 	static Ts__Rpc__ApiRow api[N_ROWS];

@@ -117,8 +117,8 @@ TS_TEST(descriptors)
 }
 
 /*
- * Whole frames with a deadline: larger than the socket's buffer, with a descriptor, too late, and
- * from a closed socket.
+ * Sends and receives whole frames with a deadline: one that is larger than the socket's buffer and
+ * has a descriptor, one that is too late, and one over a closed socket.
  */
 TS_TEST(until_a_deadline)
 {

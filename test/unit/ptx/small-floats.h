@@ -137,7 +137,7 @@ static inline bool sign_of(double x)
 	return signbit(x);
 }
 
-/* A NaN half becomes the canonical NaN. */
+/* Returns the half unchanged, but the canonical NaN for any NaN. */
 static inline u64 quiet(u64 h, double (*value)(u64))
 {
 	return value(h) != value(h) ? 0x7fff : h;

@@ -350,7 +350,10 @@ TS_TEST(approximations)
 	approximate("sqrt.approx.f32", sqrt, 0, 1000, WITHIN(0x1p-23, 0, 0x1p-23, 0));
 }
 
-/* The ISA's tables of special values, and exact results. */
+/*
+ * Approximate functions return the special values in the ISA's tables, and are exact for inputs
+ * whose result is exact.
+ */
 TS_TEST(special_values_of_approximations)
 {
 	static const struct {

@@ -285,7 +285,10 @@ TS_TEST(compare_and_convert)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Forms that do not fit the scheme above: four operands, tables, chains of carries. */
+/*
+ * Instructions that the tables above cannot describe: four operands, lookup tables, chains of
+ * carries.
+ */
 TS_TEST(odd_forms)
 {
 	static const char text[] = PTX_HEAD

@@ -124,7 +124,7 @@ TS_TEST(atomics_on_vectors)
 }
 
 #ifndef TS_TEST_DEVICE
-/* Compute capability 10.0 and above. */
+/* Instructions on pairs of floats, which need compute capability 10.0 or above. */
 TS_TEST(pairs_of_floats)
 {
 	static const float a[] = {1.5f, 0x1p-120f}, b[] = {0x1.000002p0f, 0x1p-20f},
@@ -257,7 +257,10 @@ TS_TEST(bulk_copies)
 	device_close(&d);
 }
 
-/* A cluster of one block: its barrier waits for all threads, and its memory is the block's own. */
+/*
+ * In a cluster of one block, the cluster's barrier waits for all threads, and the cluster's memory
+ * is that of the block.
+ */
 TS_TEST(clusters_of_one)
 {
 	struct device d;

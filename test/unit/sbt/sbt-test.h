@@ -115,7 +115,10 @@ static inline void test_row(const struct ts_row_schema *schema, uint64_t *state,
 	}
 }
 
-/* A trace of n sessions with n seals each and some of everything. Returns the file's descriptor. */
+/*
+ * Makes a trace of n sessions with n seals each, and with rows and definitions of every kind.
+ * Returns the file's descriptor.
+ */
 static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);

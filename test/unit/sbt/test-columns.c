@@ -355,7 +355,10 @@ static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 	ts_buffer_deinit(&exceptions);
 }
 
-/* Numbers of any kind: small, of both signs, mostly small, of all sizes. */
+/*
+ * Numbers come back from planes unchanged: small ones, numbers of both signs, mostly small ones,
+ * numbers of all sizes.
+ */
 TS_TEST(planes)
 {
 	uint64_t *numbers = malloc(3000 * sizeof(*numbers));
@@ -380,7 +383,10 @@ TS_TEST(planes)
 	free(numbers);
 }
 
-/* FORMAT.md's example, and invalid lists of exceptions. */
+/*
+ * The exceptions of FORMAT.md's example are encoded as there, and invalid lists of exceptions are
+ * rejected.
+ */
 TS_TEST(exceptions)
 {
 	static const uint64_t numbers[] = {3, 70000, 4};

@@ -533,7 +533,10 @@ TS_TEST(machines_share_a_time)
 	close(fds[1]);
 }
 
-/* A daemon died and another continued: one session with the end of the second. */
+/*
+ * If one daemon died and another continued the session, the copy has one session, with the end that
+ * the second daemon recorded.
+ */
 TS_TEST(parts_become_one)
 {
 	struct made made = begin("one", 100, 9);

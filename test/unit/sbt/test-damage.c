@@ -41,8 +41,8 @@ TS_TEST(repair_keeps_what_follows_damage)
 }
 
 /*
- * Damage followed by headers that each claim all the rest. To read each of them to its end would
- * take hours in a large file.
+ * Damage is followed by many block headers, each of which claims all bytes up to the file's end. If
+ * the search read each claimed block to its end, a large file would take hours.
  */
 TS_TEST(search_has_a_budget)
 {
@@ -490,8 +490,8 @@ TS_TEST(overlapping_blocks)
 }
 
 /*
- * Thousands of overlapping blocks in little memory: the cost of a row must not grow with their
- * number.
+ * A file has thousands of overlapping blocks. The reader uses little memory, and the cost of a row
+ * does not grow with the number of blocks.
  */
 TS_TEST(thousands_of_overlapping_blocks)
 {

@@ -49,7 +49,10 @@ TS_TEST(bit_flips)
 	close(fd);
 }
 
-/* Damage with correct checksums: a hostile writer's file. */
+/*
+ * A flipped bit in a block whose checksums are correct, as in a hostile writer's file, does no harm
+ * to the reader.
+ */
 TS_TEST(bit_flips_with_right_checksums)
 {
 	int fd = test_small_trace(1, 5, true);

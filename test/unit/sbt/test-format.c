@@ -274,7 +274,10 @@ TS_TEST(example)
 	close(fd);
 }
 
-/* A block's summaries: the blocks between the last event block and the index. */
+/*
+ * FORMAT.md's example of summaries has the bytes that the writer writes: the blocks between the
+ * last event block and the index.
+ */
 TS_TEST(example_of_summaries)
 {
 	uint8_t want[4096], *got;

@@ -17,7 +17,7 @@ static uint64_t random_number(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* A trace of these modules; sessions alternate. */
+/* Makes a trace of these modules, alternately in N_SESSIONS sessions. */
 static int write_modules(const struct ts_row_module *rows, size_t n)
 {
 	struct ts_sbt_session_writer *sessions[N_SESSIONS];

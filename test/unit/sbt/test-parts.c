@@ -285,7 +285,7 @@ TS_TEST(cut)
 	close_all(&made);
 }
 
-/* If a new file cannot be begun, nothing changes. */
+/* If a writer cannot begin a new file, it continues in the present one. */
 TS_TEST(cannot_continue)
 {
 	struct recording made = {.now = 10};

@@ -545,7 +545,7 @@ TS_TEST(summary)
 	close(fd);
 }
 
-/* Totals of each of many sessions: each decodes only its own blocks. */
+/* With many sessions, the totals of one session need only the blocks of this session. */
 TS_TEST(summaries_of_many_sessions)
 {
 	enum {
@@ -594,7 +594,7 @@ TS_TEST(summaries_of_many_sessions)
 	close(fd);
 }
 
-/* A writer to a pipe never seeks: the output equals that of a file. */
+/* A writer to a pipe never seeks, and its output equals that of a writer to a file. */
 TS_TEST(pipe_to_file)
 {
 	struct ts_row_session session = {.pid = 1};
@@ -641,7 +641,10 @@ TS_TEST(pipe_to_file)
 	close(fd);
 }
 
-/* The state of a file that is being written, read while it grows. */
+/*
+ * A reader of a file that is being written returns the state GROWING, and sees new blocks after
+ * each refresh.
+ */
 TS_TEST(growing)
 {
 	int fd = test_file(), reader_fd = test_reopen(fd, O_RDONLY);

@@ -287,7 +287,10 @@ TS_TEST(totals_of_a_window)
 	close(fd);
 }
 
-/* A file without summaries, or with damaged ones: the same totals, by decoding. */
+/*
+ * If a file has no summaries, or damaged ones, the reader computes the same totals by decoding the
+ * blocks.
+ */
 TS_TEST(totals_by_decoding)
 {
 	int fd = make_file(N_ROWS, false), damaged = make_file(N_ROWS, true), few;

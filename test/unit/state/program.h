@@ -458,7 +458,7 @@ static inline void program_trace(struct program *program)
 	qsort(program->rows, program->n_rows, sizeof(program->rows[0]), program_compare_rows);
 }
 
-/* A device that can run n_at_once kernels of one block. */
+/* Returns the row of a device that can run n_at_once kernels of one block at once. */
 static inline struct ts_row_device program_device(uint32_t device, unsigned int n_at_once)
 {
 	return (struct ts_row_device){.device = device,

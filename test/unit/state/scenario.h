@@ -45,7 +45,7 @@ static inline const struct ts_state_current *look(uint64_t t, uint64_t op_id)
 	return find(seen, op_id);
 }
 
-/* Drops a row of that type; n_before rows of the type precede it. */
+/* Drops one row of type `type`: the one that follows n_before rows of this type. */
 static inline void drop_nth_row(unsigned int type, unsigned int n_before)
 {
 	for (unsigned int i = 0; i < scenario.n_rows; i++)

@@ -476,7 +476,7 @@ static void make_runs(struct making traces[3], bool is_after)
 	}
 }
 
-/* A change counts if all runs of a side have it. */
+/* A difference between two groups of runs counts only if all runs of a group show it. */
 TS_TEST(runs_are_compared_with_runs)
 {
 	struct making before[3], after[3];

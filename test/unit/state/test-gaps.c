@@ -50,7 +50,7 @@ static void add(unsigned type, const void *row)
 	ts_check_int(ts_sbt_session_writer_add_row(session, type, row), 0);
 }
 
-/* Each stack is code of its own here. */
+/* Each stack is its own code: the code's number is the stack's id. */
 static int find_code(void *data, uint32_t in, uint32_t stack, uint64_t time_ns,
 		     uint32_t *ret_number)
 {
@@ -455,7 +455,8 @@ TS_TEST(shares_add_up)
 }
 
 /*
- * A thousand gaps of a quarter of a period: hardly any has a sample, but all together have enough.
+ * Gaps of a quarter of a sampling period: one gap in four has a sample. The samples of all gaps
+ * name the code for the time of all gaps.
  */
 TS_TEST(short_gaps_are_sampled_together)
 {
@@ -824,7 +825,7 @@ TS_TEST(random_traces_against_a_reference)
 	}
 }
 
-/* Any numbers in rows: the analysis ends, and its parts add up. */
+/* With any numbers in rows, the analysis ends, and its parts add up. */
 TS_TEST(rows_that_lie)
 {
 	static const uint64_t times[] = {

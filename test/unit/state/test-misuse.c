@@ -150,7 +150,7 @@ TS_TEST(named_after_it_was_freed)
 	ts_misuses_free(misuses);
 }
 
-/* No access here is wrong, or provably wrong. */
+/* None of these accesses is proven to be wrong, so none is reported. */
 TS_TEST(what_is_not_proven_is_not_told)
 {
 	struct ts_misuses *misuses;
@@ -299,7 +299,9 @@ TS_TEST(a_pool_in_pieces)
 	ts_misuses_free(misuses);
 }
 
-/* Rows with any values: no crash, and the list is never longer than the count. */
+/*
+ * With any values in rows, the module does not crash, and its list is never longer than its count.
+ */
 TS_TEST(rows_that_lie)
 {
 	static const unsigned int types[] = {TS_ROW_ALLOC, TS_ROW_FREE,	  TS_ROW_ACCESS,

@@ -669,8 +669,8 @@ TS_TEST(waits_for_the_host_are_bounded)
 }
 
 /*
- * False ids: records that seem to come after all operations, so no operation settles them. If each
- * operation examined all of them, this test would take minutes.
+ * Event records have false ids, so they seem to come after all operations, and no operation settles
+ * them. If each operation examined all these records, this test would take minutes.
  */
 TS_TEST(records_that_nothing_comes_behind_are_bounded)
 {

@@ -477,7 +477,10 @@ TS_TEST(operations_of_a_stream_that_overlap_are_unsure)
 	ts_check_int(look(160, 1)->op.unsure, 0);
 }
 
-/* The same, but the launch lets its kernel begin early: programmatic stream serialization. */
+/*
+ * As in the test above, but the launch lets its kernel begin early: programmatic stream
+ * serialization.
+ */
 TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
 {
 	add(ITEM_OP, 1, 0, 100, 200);
@@ -487,7 +490,7 @@ TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
 	ts_check_int(look(160, 2)->op.n_dependencies, 1);
 }
 
-/* A device row without a call has no such permission. */
+/* If the call of a device row is missing, its kernel counts as one that may not begin early. */
 TS_TEST(an_early_launch_says_nothing_of_rows_without_a_call)
 {
 	add(ITEM_OP, 1, 0, 100, 200);

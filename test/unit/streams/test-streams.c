@@ -40,7 +40,7 @@ static void generate(struct program *program)
 						  .object = below(PROGRAM_EVENTS)};
 }
 
-/* Computes for each item a bit mask of the items that must come before it. */
+/* Computes for each item i a bit mask, behind[i], of the items that must come before it. */
 static void work_out(const struct program *program, uint32_t *behind)
 {
 	for (unsigned int i = 0; i < program->n_items; i++) {

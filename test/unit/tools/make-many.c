@@ -141,7 +141,7 @@ static void end_session(struct maker *maker)
 	maker->session = NULL;
 }
 
-/* A definition of the kind with many objects. */
+/* Adds a definition of the kind with many objects. */
 static void define(struct maker *maker, uint32_t i)
 {
 	const struct ts_row_thread thread = {.start_ns = time_of(i), .tid = 1235 + i};

@@ -164,8 +164,8 @@ static inline void fake_exit(struct ts_vgpu_api *call)
 }
 
 /*
- * A cudaLaunchKernel with its nested cuLaunchKernel. Returns the correlation id; 0: no client
- * traces the call.
+ * Reports a cudaLaunchKernel with its nested cuLaunchKernel. Returns the correlation id; 0: no
+ * client traces the call.
  */
 static inline uint32_t fake_launch(struct ts_vgpu_operation *op, uint32_t grid)
 {

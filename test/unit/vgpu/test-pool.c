@@ -471,7 +471,10 @@ TS_TEST(no_block_lies_on_another)
 	come_and_go(false, true);
 }
 
-/* So many blocks that a search through all of them for each one would not end in time. */
+/*
+ * The pool has so many blocks that the test would exceed its time limit if each allocation or free
+ * searched all of them.
+ */
 TS_TEST(many_blocks_are_no_work)
 {
 	enum {
@@ -489,7 +492,7 @@ TS_TEST(many_blocks_are_no_work)
 	for (int i = 0; i < N; i++)
 		a[i] = take(i & 1 ? s : t, 512);
 	check_use(((uint64_t)N * 512 + CHUNK - 1) / CHUNK * CHUNK, (uint64_t)N * 512);
-	/* Every second block first, so that no two are joined. */
+	/* Free every second block first, so that no two free blocks are neighbours. */
 	for (int i = 0; i < N; i += 2)
 		give(t, a[i]);
 	for (int i = 0; i < N; i += 2)

@@ -243,8 +243,8 @@ TS_TEST(nobody_passes_a_more_urgent_one)
 }
 
 /*
- *	low   ....bbbb	the stream of b has the lower priority, its launch the higher one
- *	high  aaaa
+ *	low   bbbb	the stream of b has the lower priority, but the launch of b
+ *	high  ....aaaa	has a higher priority than a
  */
 TS_TEST(a_launch_may_have_a_priority_of_its_own)
 {

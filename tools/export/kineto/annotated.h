@@ -7,7 +7,7 @@
  *
  * Memory depends on the number of ranges, at most TS_ANNOTATED_MAX, with at most as many pairs of
  * range and stream. For calls it depends on the distance between a call and its operations: calls
- * older than the last TS_ANNOTATED_CALLS are forgotten. One thread.
+ * older than the last TS_ANNOTATED_CALLS are forgotten. Not thread-safe.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * Writes Chrome's trace events: a list of JSON objects, one per line. Numbers are printed by hand,
  * and room is checked once per event. The caller begins an event, adds its arguments, and ends it.
  * Each argument, except texts, takes at most TS_EVENTS_ARGUMENT_BYTES, and an event has at most
- * TS_EVENTS_MAX_ARGUMENTS. One thread. ts_events_flush() returns earlier errors.
+ * TS_EVENTS_MAX_ARGUMENTS. Not thread-safe. ts_events_flush() returns earlier errors.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * Timeline lines in kineto's form: threads of processes, streams as threads of GPUs, and the open
  * slices of each line, so that slices of one line nest. A line's metadata (name, label, order)
- * precedes its first event. One thread; functions return 0 or -ENOMEM.
+ * precedes its first event. Not thread-safe. Functions return 0 or -ENOMEM.
  */
 #pragma once
 

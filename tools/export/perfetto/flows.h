@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers flows from a launch to its kernel, as small as possible. If a call makes exactly one
- * kernel, its number ends with the kernel, and the next launch reuses it. All other flows have
- * their own numbers for good. One thread.
+ * kernel, its number ends with the kernel, and the next launch reuses it. The number of any other
+ * flow is never reused. Not thread-safe.
  */
 #pragma once
 

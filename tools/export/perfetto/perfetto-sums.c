@@ -39,7 +39,7 @@ void ts_sums_deinit(struct ts_sums *sums)
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-/* NULL: no memory. */
+/* Returns the engine, and adds it at its first use. NULL: out of memory. */
 static struct ts_engine *find_engine(struct ts_sums *sums, uint32_t device,
 				     enum ts_engine_kind kind)
 {

@@ -126,13 +126,17 @@ int ts_place_counter(struct ts_perfetto *perfetto, uint32_t session, uint32_t na
 /* ---- perfetto-sums.c ---- */
 void ts_sums_init(struct ts_sums *sums, uint64_t origin_ns, uint64_t latest_ns);
 void ts_sums_deinit(struct ts_sums *sums);
-/* Adds busy time. start_ns must not be less than that of the earlier call for this engine. */
+/*
+ * Adds the time of an operation to the busy time of its engine. Calls for one engine must come in
+ * order of start_ns.
+ */
 int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind, uint64_t start_ns,
 		 uint64_t end_ns);
 /*
- * Adds an allocation or free: `row` has type TS_ROW_ALLOC or TS_ROW_FREE. `is_shown`: the row lies
- * in the window.
+ * Adds an allocation to the live memory of its device, or subtracts a free: `row` has type
+ * TS_ROW_ALLOC or TS_ROW_FREE. Writes the new value of the device's counter only if is_shown is
+ * true: the row lies in the window.
  */
 int ts_sums_memory(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, bool is_shown);
-/* Writes the engines' counters. */
+/* Writes the counter of busy time for each engine of each device. */
 int ts_sums_finish(struct ts_perfetto *perfetto);

@@ -7,7 +7,7 @@
  * A track is one line of a timeline, and its slices nest. If two slices would cross, or must not
  * nest, the later slice goes to a further lane: a track of the same name and place. Each lane is
  * its own sequence of packets, with its own texts and times, which makes packets small. Memory
- * depends on the number of lanes and of distinct texts in each. One thread.
+ * depends on the number of lanes and of distinct texts in each. Not thread-safe.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct ts_tracks;
 /* A frequent text: a key, and a way to make the text at its first use. */
 enum ts_track_text_kind {
 	TS_TRACK_TEXT_STATIC, /* value: a const char * that stays valid */
-	TS_TRACK_TEXT_FIRST,  /* the user's kinds begin here */
+	TS_TRACK_TEXT_FIRST,  /* first of the values that the user of this module defines */
 };
 
 struct ts_track_text {

@@ -59,7 +59,7 @@ static void collector_deinit(struct collector *collector)
 
 /* ---- calls by operation ---------------------------------------------------------------------- */
 
-/* NULL: no page. */
+/* Returns the page of an operation id; NULL if there is none. */
 static uint32_t *find_page(struct collector *collector, uint32_t session, uint64_t op_id)
 {
 	struct page key = {.session = session, .number = op_id / PAGE_OPS};

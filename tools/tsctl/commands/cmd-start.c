@@ -69,7 +69,7 @@ static int ask(struct switching *switching, struct ts_live_daemon *daemon, uint3
 	return r;
 }
 
-/* `pid` 0: all. */
+/* Sends the request for the process `pid`, or for all processes if `pid` is 0. */
 static uint32_t ask_all(struct switching *switching, struct ts_live *live, uint32_t pid)
 {
 	uint32_t n = 0;

@@ -159,7 +159,10 @@ int ts_live_list(struct ts_live *live)
 		for (size_t j = 0; j < list->n_sessions; j++) {
 			Ts__Rpc__LiveSession *session = list->sessions[j];
 
-			/* The path comes from here and not from the daemon. */
+			/*
+			 * Use the path by which tsctl connected. A daemon's own statement is not
+			 * trusted.
+			 */
 			free(session->control);
 			session->control = strdup(live->daemons[i].path);
 			live->sessions[live->n_sessions++] = session;

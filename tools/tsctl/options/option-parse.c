@@ -27,7 +27,7 @@ struct parser {
 
 /* ---- complaints ----------------------------------------------------------------------------- */
 
-/* "`a`, `b` or `c`" */
+/* Lists the words of an option: "`a`, `b` or `c`". */
 static void list_words(const struct ts_option *option, char text[COMPLAINT_BYTES])
 {
 	size_t n = 0;

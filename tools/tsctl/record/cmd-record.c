@@ -717,7 +717,7 @@ static void wait_for_command(struct record *record)
 	}
 }
 
-/* Without a command: waits for the time limit or a signal. */
+/* Called if there is no command to run: waits for the time limit or a signal. */
 static void wait_for_end(struct record *record)
 {
 	struct signalfd_siginfo info;

@@ -19,7 +19,9 @@
 #define MIN_AGE_MS 100u
 #define MAX_AGE_MS (UINT64_C(1000) * UINT32_MAX)
 
-/* A unit is required: users read a bare number as seconds or as nanoseconds. */
+/*
+ * Parses a time. A unit is required, because users read a bare number as seconds or as nanoseconds.
+ */
 static bool parse_age(const char *text, uint64_t *ret_ms)
 {
 	uint64_t ns;

@@ -19,7 +19,10 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds);
  */
 const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
 			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places);
-/* Text for a part of a critical path, from its JSON name: as a word, and as a sum of such parts. */
+/*
+ * Return the text for a part of a critical path, by its JSON name: as a word, and as a sum of such
+ * parts.
+ */
 const char *ts_text_part(const char *part);
 const char *ts_text_part_sum(const char *part);
 /*

@@ -52,7 +52,7 @@ static size_t tail_start(const char *text, size_t columns)
 	return n;
 }
 
-/* Most kernels return void. */
+/* Returns the name without "void ": most kernels return void. */
 static const char *without_void(const char *text)
 {
 	return strncmp(text, "void ", 5) ? text : text + 5;
@@ -68,7 +68,7 @@ static char *join(const char *text, size_t head, size_t from, size_t to)
 	return joined;
 }
 
-/* "at::native::vec...4, float>" */
+/* Cuts the middle of a name: "at::native::vec...4, float>". */
 static char *cut_middle(const char *text, size_t columns)
 {
 	size_t columns_left = columns > DOTS_COLUMNS ? columns - DOTS_COLUMNS : 0;

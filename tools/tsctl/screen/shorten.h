@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shortens names to a terminal's width. Names of one list stay distinct: the cut is in a common
- * part.
+ * Shortens names to a terminal's width. Names of one list stay distinct, because only a part that
+ * is equal in several names is cut out.
  */
 #pragma once
 

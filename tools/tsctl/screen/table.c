@@ -119,7 +119,7 @@ int ts_table_note(struct ts_table *table, const char *text)
 	return 0;
 }
 
-/* Width of a line without its last column. */
+/* Returns the width of a line without its last column. */
 static size_t columns_before(const struct ts_table *table, const struct layout *layout)
 {
 	size_t n = 0;
@@ -222,7 +222,7 @@ static void print_row(const struct ts_table *table, const struct layout *layout,
 	fputc('\n', file);
 }
 
-/* A long chain of callers continues on the next line. */
+/* Prints a note; a long chain of callers continues on the next line. */
 static void print_note(const struct layout *layout, const char *text, FILE *file,
 		       unsigned int indent)
 {

@@ -39,7 +39,7 @@ struct maker {
 		(message_)->map_[(message_)->n_##map_++] = entry;                      \
 	} while (0)
 
-/* A loss without a known name is still listed. */
+/* Returns the key of a reason of loss in JSON; a reason without a known name has a key, too. */
 static const char *loss_key(struct maker *maker, unsigned int reason)
 {
 	const char *name = ts_name_loss_reason(reason);

@@ -261,7 +261,7 @@ static int primary_release(int32_t dev)
 	return primary_drop(dev, false);
 }
 
-/* The v1 function returns success for one release too many. */
+/* As cuDevicePrimaryCtxRelease() of version 1: it returns success for one release too many. */
 static int primary_release_v1(int32_t dev)
 {
 	int r = primary_release(dev);

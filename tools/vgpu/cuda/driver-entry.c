@@ -151,8 +151,8 @@ static int get_proc_address_v1(const char *symbol, void **pfn, int32_t cuda_vers
 }
 
 /*
- * Name of the calling library if it is one of NVIDIA's closed libraries, which cannot be relinked;
- * else NULL.
+ * Returns the name of the calling library if it is one of NVIDIA's closed libraries, which cannot
+ * be relinked; else NULL.
  */
 static const char *closed_library(const void *caller)
 {

@@ -255,9 +255,9 @@ void events_destroy(struct context *context);
 int kernel_function(struct context *context, struct kernel *kernel, struct function **ret_function);
 /* Returns the function of a CUfunction or CUkernel in a context. */
 int function_get(struct context *context, void *handle, struct function **ret_function);
-/* Name of a CUfunction or CUkernel, for a profiler. */
+/* Returns the name of a CUfunction or CUkernel, for a profiler. */
 const char *function_name(const void *handle);
-/* Estimated registers per thread: PTX does not contain the number. */
+/* Returns an estimate of the registers per thread: PTX does not contain the number. */
 static inline uint32_t function_regs(const struct function *function)
 {
 	return function->decl->regs;

@@ -8,7 +8,8 @@
  *                           +--captured--> graph node -----+ (graph launch)
  *
  * So each kind of work has a function that reads arguments and one that runs the work
- * (driver-launch.c, driver-copy.c, driver-memset.c). graph/stream-capture.c decides between both.
+ * (driver-launch.c, driver-copy.c, driver-memset.c). graph/stream-capture.c decides if the work
+ * runs or becomes a node.
  */
 #pragma once
 
@@ -96,7 +97,7 @@ int stream_capture_wait(void *handle, struct context *context, struct stream *ca
  * TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED.
  */
 int stream_capture_refuse(struct stream *stream);
-/* The event was recorded outside a capture. */
+/* Called when the event is recorded outside a capture: removes the event from its capture. */
 void stream_capture_forget_event(struct event *event);
 /* Checks a query of an event that was recorded in a capture. */
 int stream_capture_ask_event(struct event *event);
@@ -107,5 +108,5 @@ int stream_capture_ask_context(const struct context *context);
  * them.
  */
 int stream_capture_unsafe(void);
-/* The stream is destroyed. */
+/* Called when the stream is destroyed. */
 void stream_capture_forget_stream(struct stream *stream);

@@ -117,8 +117,8 @@ struct ts_cupti_slot {
 
 bool ts_cupti_buffers_registered(void);
 /*
- * True: the buffer is locked until commit; the caller may only fill the record. False: a dropped
- * record was counted.
+ * Reserves room for a record. If true, the buffer is locked until commit, and the caller may only
+ * fill the record. If false, a dropped record was counted.
  */
 bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot);
 /* pending: the record gets its times later, through finish. The buffer stays until then. */

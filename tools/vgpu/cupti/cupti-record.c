@@ -69,7 +69,7 @@ static void api(uint32_t site, struct ts_vgpu_api *call)
 #define N_DEVICES 64
 
 /*
- * A record points to a device's name as long as the client keeps the record, so the name is never
+ * Returns a device's name. Records point to the name as long as a client keeps them, so it is never
  * freed.
  */
 static const char *device_name(const struct ts_vgpu_device_info *info)

@@ -356,7 +356,7 @@ static int decode_neg(struct ts_ptx_decoder *d)
 	return sign_op(d, F_NEG);
 }
 
-/* A negative result becomes zero. */
+/* Decodes min or max with .relu: a negative result becomes zero. */
 static int minmax_relu(struct ts_ptx_decoder *d, enum ts_ptx_family family, enum ts_ptx_type type)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, family, type),

@@ -385,7 +385,7 @@ static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uin
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-/* d|p: target receives the second result. */
+/* Decodes the operand d|p: the instruction's `target` receives the second result. */
 static int pair_result(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o,
 		       struct ts_ptx_insn *in)
 {

@@ -365,7 +365,7 @@ static int decode_hint(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* A policy is an opaque value that only hints use. */
+/* Decodes createpolicy. A policy is an opaque value that only hints use. */
 static int decode_createpolicy(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MOV, TY_B64);

@@ -140,7 +140,8 @@ static enum ts_ptx_type register_type(enum ts_ptx_type type)
 }
 
 /*
- * A wmma fragment of halves always has eight registers; other fragments have as many as they need.
+ * Returns the number of registers of a wmma fragment: eight for halves, and for other types as many
+ * as the fragment needs.
  */
 static uint32_t wmma_registers(enum ts_ptx_type type, uint32_t n)
 {

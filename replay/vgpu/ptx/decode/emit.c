@@ -171,7 +171,7 @@ int ts_ptx_pool_value(struct ts_ptx_image *image, uint64_t value, enum ts_ptx_cl
 		    : -ENOMEM;
 }
 
-/* A pool slot for a variable's address, which is set when the variable is placed. */
+/* Adds a pool slot for a variable's address. The address is set when the variable is placed. */
 static int pool_variable(struct ts_ptx_decoder *d, uint32_t variable, uint64_t addend,
 			 uint32_t *ret_ref)
 {

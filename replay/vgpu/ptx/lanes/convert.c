@@ -154,7 +154,10 @@ static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_roundin
 	}
 }
 
-/* An integer of up to 64 bits is rounded only once: by its own significand, not through double. */
+/*
+ * Converts an integer of up to 64 bits. Rounds only once: by the integer's own significand, not
+ * through double.
+ */
 static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
 			     enum ts_ptx_rounding rounding)
 {

@@ -91,8 +91,8 @@ MOVE_VECTORS(gather, MOVE_TO, false)
 MOVE_VECTORS(scatter, MOVE_FROM, true)
 
 /*
- * Offsets of the lanes in one stretch, with the stride. False: an address is outside or not
- * aligned.
+ * Computes the offsets of the lanes in one stretch, with the stride. Returns false if an address is
+ * outside or not aligned.
  */
 static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			      uint32_t bytes, bool write, uint64_t offset[TS_PTX_LANES],

@@ -114,7 +114,7 @@ static inline double ts_ptx_fma_odd(float a, float b, float c)
 	return lost == 0 || s - s != 0 || lost != lost ? s : ts_ptx_double(odd);
 }
 
-/* Double to float, also rounded to odd. */
+/* Converts a double to a float, also rounded to odd. */
 static inline float ts_ptx_float_odd(double x)
 {
 	float f = (float)x;

@@ -62,7 +62,10 @@ static double element(uint32_t word, uint32_t e, enum ts_ptx_type type)
 	}                                        \
 	break
 
-/* Elements of a register: lane 0's, lane 1's and so on, each lane from its lowest bit on. */
+/*
+ * Writes the elements of a register to `out`: all elements of lane 0, then those of lane 1, and so
+ * on. The elements of a lane begin at its lowest bit.
+ */
 static void unpack(const void *slot, enum ts_ptx_type type, double *out)
 {
 	uint32_t per = ts_ptx_per_register(type);

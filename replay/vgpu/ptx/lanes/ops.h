@@ -241,7 +241,7 @@ enum {
 #define TS_PTX_ATOM_OP(aux)   ((aux)&15)
 #define TS_PTX_ATOM_TYPE(aux) ((aux) >> 4)
 
-/* Number of elements in one register of a matrix. */
+/* Returns the number of elements in one register of a matrix. */
 static inline uint32_t ts_ptx_per_register(enum ts_ptx_type type)
 {
 	switch (type) {

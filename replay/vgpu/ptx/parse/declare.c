@@ -256,7 +256,7 @@ static uint64_t init_value(const struct ts_ptx_token *t, enum ts_ptx_type type, 
 	return bits;
 }
 
-/* NAME [+ N] after an optional generic( */
+/* Parses NAME or generic(NAME), each with an optional + N or - N. */
 static int init_address(struct ts_ptx_parser *p, struct ts_ptx_init *init)
 {
 	bool generic = ts_ptx_accept_word(p, "generic");
@@ -372,7 +372,7 @@ int ts_ptx_add_symbol(struct ts_ptx_parser *p, const char *name, struct ts_ptx_f
 	return ts_ptx_map_put(&p->module->symbols, name, strlen(name), 0, s);
 }
 
-/* A module may declare a variable extern and then define it. */
+/* Adds a variable to the module. A module may declare a variable extern and then define it. */
 static int add_var(struct ts_ptx_parser *p, struct ts_ptx_var *v)
 {
 	struct ts_ptx_symbol *old =

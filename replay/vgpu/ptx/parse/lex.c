@@ -56,7 +56,7 @@ static void skip_blank(struct ts_ptx_lexer *l)
 	}
 }
 
-/* 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX: the bits of a float or double. */
+/* Reads 0fXXXXXXXX or 0dXXXXXXXXXXXXXXXX: the bits of a float or double. */
 static bool lex_bits(struct ts_ptx_lexer *l, struct ts_ptx_token *t)
 {
 	const char *p = l->at;

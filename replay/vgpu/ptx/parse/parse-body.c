@@ -165,7 +165,7 @@ static int parse_list(struct ts_ptx_parser *p, struct ts_ptx_operand *o, char cl
 	return r;
 }
 
-/* [base + offset] */
+/* Parses [base + offset]. */
 static int parse_address(struct ts_ptx_parser *p, struct ts_ptx_operand *o, unsigned depth)
 {
 	struct ts_ptx_operand *base = ts_ptx_arena_get(&p->module->arena, sizeof(*base));

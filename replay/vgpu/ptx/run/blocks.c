@@ -213,7 +213,10 @@ void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uin
 	worker->unreported += n_insns;
 }
 
-/* Counts this thread as only polling, or as active. */
+/*
+ * Sets whether the PTX threads of the worker only poll memory. A worker whose threads do more
+ * counts as active in launch->watch.
+ */
 void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 {
 	struct ts_ptx_watch *watch = worker->launch->watch;
@@ -224,8 +227,8 @@ void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches)
 }
 
 /*
- * Notes how long the worker has only polled: a thread that polls and writes nothing can only wait
- * for writes of other threads.
+ * Notes how long the worker's PTX threads have only polled. A PTX thread that polls and writes
+ * nothing can only wait for writes of other threads.
  */
 static void note_watching(struct ts_ptx_worker *worker, bool spins)
 {

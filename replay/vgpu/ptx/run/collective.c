@@ -145,7 +145,7 @@ static int redux(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m
 	return 0;
 }
 
-/* The lowest member is the leader. */
+/* Elects the lowest lane of the member mask as the leader. */
 static int elect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t leaders = 0;

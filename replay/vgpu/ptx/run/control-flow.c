@@ -179,8 +179,8 @@ static void copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct ts_ptx
 }
 
 /*
- * Copies values between a call's operands in the caller and the callee's parameters. Returns come
- * first in both.
+ * Copies values between a call's operands in the caller and the callee's parameters. In both lists,
+ * the return values come before the parameters.
  */
 static void copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
 			const struct ts_ptx_frame *caller, const struct ts_ptx_frame *callee,

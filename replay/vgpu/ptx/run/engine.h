@@ -39,18 +39,21 @@ struct ts_ptx_engine {
 /* blocks.c */
 void ts_ptx_block_free(struct ts_ptx_block *block);
 /*
- * Makes the next block resident in this worker, behind *end. False: no block is left or there is no
- * room.
+ * Makes the next block resident in the worker, and puts it at *end. Returns false if no block is
+ * left or if there is no room.
  */
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end);
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
-/* Records a fault for a block that has threads of which none can run. */
+/* Records a fault for a block that has threads, none of which can run. */
 void ts_ptx_deadlock(struct ts_ptx_block *block);
 /* Adds the counts of the warps to the worker's counts. */
 void ts_ptx_collect(struct ts_ptx_worker *worker, struct ts_ptx_warp *warps, uint32_t n);
 /* Charges executed instructions, and stops the run if a limit is exceeded. */
 void ts_ptx_charge(struct ts_ptx_worker *worker, bool spins);
-/* Counts this thread as only polling, or as active. */
+/*
+ * Sets whether the PTX threads of the worker only poll memory. A worker whose threads do more
+ * counts as active in launch->watch.
+ */
 void ts_ptx_set_only_watches(struct ts_ptx_worker *worker, bool only_watches);
 /* Returns the index of the block that becomes resident as the n-th. */
 uint64_t ts_ptx_block_at(struct ts_ptx_engine *engine, uint64_t n);

@@ -414,7 +414,7 @@ TS_TEST(processes)
 	done(system, &probes);
 }
 
-/* A page whose fault waits for userfaultfd. */
+/* Maps a page whose fault waits for userfaultfd. */
 static char *page_that_waits(int *ret_fd)
 {
 	struct uffdio_api api = {.api = UFFD_API};

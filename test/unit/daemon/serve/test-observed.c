@@ -15,7 +15,7 @@
 
 static const struct ts_limits limits = {.max_definition_bytes = 1 << 20};
 
-/* A call from start_ns to end_ns. */
+/* Makes the event of a call from start_ns to end_ns. */
 static struct ts_call_event call_at(uint32_t tid, uint64_t start_ns, uint64_t end_ns)
 {
 	return (struct ts_call_event){.type = TS_CALL_EVENT_CALL,

@@ -370,7 +370,7 @@ TS_TEST(output_that_never_answers)
 	world_end(&w);
 }
 
-/* A HELLO of the version before processes passed files. */
+/* The service accepts a HELLO of ABI minor 6, in which processes passed no files. */
 TS_TEST(hello_of_before)
 {
 	struct ts_handshake_hello packet = {
@@ -631,7 +631,10 @@ static void read_by_group(void *data)
 	ts_check(access(data, W_OK) < 0);
 }
 
-/* The access lists themselves, for a group that this machine need not have. */
+/*
+ * Access lists let one user and the members of a group read a file; the group need not exist on
+ * this machine.
+ */
 TS_TEST(lists)
 {
 	const struct ts_acl_readers readers = {.uid = STRANGER, .group = GROUP};

@@ -745,7 +745,8 @@ TS_TEST(share_ends_a_session)
 }
 
 /*
- * A trace that filled its share stays, complete and with the reason, until the user records again.
+ * A trace that reaches its user's limit is finished and has the reason in its metadata. The service
+ * keeps this trace until the user's next recording needs the room.
  */
 TS_TEST(oldest_makes_room)
 {
@@ -863,7 +864,9 @@ TS_TEST(at_the_start)
 	world_end(&w);
 }
 
-/* Rotated recordings, kept parts and dumps: the account equals the bytes on the disk. */
+/*
+ * The account of a user with rotated recordings, kept parts and dumps equals the bytes on the disk.
+ */
 TS_TEST(rotation_and_dumps)
 {
 	static const char *const options[][2] = {{"--max-disk-bytes-user", "3M"},

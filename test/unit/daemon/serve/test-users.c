@@ -167,7 +167,10 @@ TS_TEST(unknown_names)
 	files_end(&f);
 }
 
-/* An owner that is itself a subordinate uid; two owners that own each other. */
+/*
+ * If the owner of a uid is itself a subordinate uid, the table returns that uid's owner. Two owners
+ * that own each other do not make an endless loop.
+ */
 TS_TEST(ranges_of_subordinates)
 {
 	struct files f;

@@ -231,8 +231,8 @@ TS_TEST(allocations)
 }
 
 /*
- * Rows of 64 bytes, 4 rows per plane. A box of 16 x 2 x 2 at (8, 1, 1) spans byte 328 to the end of
- * the box's last row.
+ * The memory has rows of 64 bytes, and 4 rows per plane. A box of 16 x 2 x 2 at (8, 1, 1) spans
+ * byte 328 to the end of the box's last row.
  */
 TS_TEST(accesses_of_boxes)
 {

@@ -93,7 +93,7 @@ TS_TEST(no_file)
 	end();
 }
 
-/* ELF tables that lie outside the file, or claim to. */
+/* If tables of an ELF file lie outside the file, the shim reads nothing beyond the file's end. */
 TS_TEST(elf_is_bounded)
 {
 	static const uint64_t wild[] = {1, 64, 100, 4096, UINT64_C(1) << 40, UINT64_MAX - 8};

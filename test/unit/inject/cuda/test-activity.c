@@ -424,7 +424,10 @@ TS_TEST(a_torn_buffer_is_counted)
 	end();
 }
 
-/* A single row with an impossible time would stretch a timeline of seconds to days. */
+/*
+ * The shim rejects a record with an impossible time: a single such row would stretch a timeline of
+ * seconds to days.
+ */
 TS_TEST(times_that_cannot_be)
 {
 	const uint64_t second = 1000000000, now = ts_clock_monotonic_ns();

@@ -65,7 +65,7 @@ static const uint64_t *frames_of(uint32_t id, uint32_t *ret_n)
 	return (const uint64_t *)(definition + 1);
 }
 
-/* Number of frames of a stack that lie in the function. */
+/* Returns the number of frames of a stack that lie in the function. */
 static uint32_t count_in(uint32_t id, const void *function)
 {
 	uintptr_t start, end;

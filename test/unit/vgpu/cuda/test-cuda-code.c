@@ -20,7 +20,7 @@ static void *function(const char *name)
 	return f;
 }
 
-/* A file with the PTX; the caller unlinks it. */
+/* Writes the PTX to a file, and returns its name. The caller unlinks the file. */
 static const char *file_of_ptx(void)
 {
 	static char path[] = "/tmp/conform-ptx-XXXXXX";

@@ -44,7 +44,7 @@ static void *function(const char *name)
 	return f;
 }
 
-/* CUctxCreateParams, which programs with CUDA 13's headers pass empty. */
+/* cuCtxCreate_v4() accepts empty CUctxCreateParams, which programs with CUDA 13's headers pass. */
 TS_TEST(a_context_is_created_by_empty_parameters)
 {
 	struct {

@@ -154,7 +154,7 @@ int graph_add(struct graph *graph, const void **dependencies, size_t n_dependenc
 void graph_report_node(const struct graph_node *node);
 void graph_report_copies(const struct graph *graph, const struct graph *original);
 void graph_report_set(const struct graph_node *node);
-/* Edge data must be zero, which means a full dependency. */
+/* Checks edge data: each entry must be zero, which means a full dependency. */
 int edges_check(const void *edge_data, size_t n);
 
 /* graph-node.c */
