@@ -11,14 +11,17 @@
 /* Arguments that hipSetupArgument() collects for one launch. */
 #define ARGUMENTS_MAX 4096
 
-/* The launch that hipConfigureCall() describes. */
+/*
+ * The launch that hipConfigureCall() describes. The arguments are on the heap: the loader's reserve
+ * of static thread-local storage, which hooks.c requires, is too small for them.
+ */
 static __thread struct {
 	struct ts_hip_dim3 grid, block;
 	size_t shared_bytes;
 	void *stream;
 	bool configured;
 	size_t n_bytes;
-	uint8_t arguments[ARGUMENTS_MAX];
+	uint8_t *arguments; /* until the launch */
 } call;
 
 void **extra_convert(void **extra, struct launch_extra *ret_extra)
@@ -40,6 +43,10 @@ void **extra_convert(void **extra, struct launch_extra *ret_extra)
 static int configure_call(struct ts_hip_dim3 grid, struct ts_hip_dim3 block, size_t shared_bytes,
 			  void *stream)
 {
+	if (!call.arguments)
+		call.arguments = malloc(ARGUMENTS_MAX);
+	if (!call.arguments)
+		return TS_HIP_ERROR_OUT_OF_MEMORY;
 	call.grid = grid;
 	call.block = block;
 	call.shared_bytes = shared_bytes;
@@ -77,9 +84,12 @@ static int launch_by_ptr(const void *func)
 	if (r)
 		return r;
 	call.configured = false;
-	return cuLaunchKernel(kernel, call.grid.x, call.grid.y, call.grid.z, call.block.x,
-			      call.block.y, call.block.z, (uint32_t)call.shared_bytes, call.stream,
-			      NULL, extra);
+	r = cuLaunchKernel(kernel, call.grid.x, call.grid.y, call.grid.z, call.block.x,
+			   call.block.y, call.block.z, (uint32_t)call.shared_bytes, call.stream,
+			   NULL, extra);
+	free(call.arguments);
+	call.arguments = NULL;
+	return r;
 }
 
 /* Runs a launch between two events; each may be NULL. */
