@@ -25,7 +25,7 @@ struct ts_shim;
 
 /* The process's part: the runtime whose table holds the wrappers. */
 struct ts_hip_runtime {
-	uint32_t wrapped;	      /* 1: a table was wrapped; others are left alone */
+	uint32_t wrapped;	      /* 1: a table has been claimed; others are left alone */
 	uint32_t n_slots;	      /* of the table, its size included */
 	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
 };
@@ -93,7 +93,8 @@ bool ts_hip_trace(struct ts_shim *shim, const void *function);
 /* ---- hip-wrappers.c ---- */
 
 /*
- * Puts the wrappers into a table of n_bytes, size word included, and keeps the runtime's functions
- * in ts_loaded.hip. Returns the number of wrapped functions.
+ * Puts the wrappers into a table of n_bytes, and keeps the runtime's functions in ts_loaded.hip.
+ * n_bytes includes the size word and at least one function. Returns the number of wrapped
+ * functions.
  */
 size_t ts_hip_wrap(void **table, size_t n_bytes);

@@ -5,6 +5,9 @@
  * name is called first. It puts the shim's wrappers into the table (hip-wrappers.c), and passes the
  * table on. A tool of rocprofiler-sdk then wraps the wrappers, and both see every call.
  *
+ * Trap: if a program loads HIP with RTLD_DEEPBIND, or preloads librocprofiler-register before this
+ * library, HIP calls the real function, and the process's HIP calls are not recorded.
+ *
  * No environment variable is set, and rocprofiler-register loads nothing for the shim: it ends the
  * process if a library in its variable is missing.
  */
@@ -15,6 +18,9 @@
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/shim.h"
+
+/* The longest table that is believed. HIP's has some 4 KiB. */
+#define MAX_TABLE_BYTES 65536u
 
 /* rocprofiler-register's result without a tool. For other errors HIP prints a message. */
 #define REGISTER_NO_TOOLS 1
@@ -40,14 +46,29 @@ static register_fn next_register(void)
 	return next;
 }
 
+/*
+ * Returns true once in a process, to the caller with the first table. A second copy of the runtime
+ * keeps its own table: its calls are not recorded.
+ */
+static bool claim_runtime(void)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&ts_loaded.hip.wrapped, &none, 1, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static void take_tables(const char *name, void **tables, uint64_t n_tables)
 {
 	size_t n_bytes;
 
 	if (!name || strcmp(name, "hip") || !tables || !n_tables || !tables[0])
 		return;
-	/* The table begins with its own size. */
+	/* The table begins with its own size; functions follow. */
 	n_bytes = *(const size_t *)tables[0];
+	if (n_bytes < 2 * sizeof(void *) || n_bytes > MAX_TABLE_BYTES || n_bytes % sizeof(void *) ||
+	    !claim_runtime())
+		return;
 	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }

@@ -41,16 +41,7 @@ size_t ts_hip_wrap(void **table, size_t n_bytes)
 {
 	struct ts_hip_runtime *runtime = &ts_loaded.hip;
 	size_t n_slots = n_bytes / sizeof(void *), n = 0;
-	uint32_t none = 0;
 
-	/*
-	 * A second copy of the runtime in this process keeps its table: its calls are not recorded.
-	 */
-	if (!__atomic_compare_exchange_n(&runtime->wrapped, &none, 1, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
-		return 0;
-	if (n_slots < 2)
-		return 0;
 	if (n_slots > TS_HIP_MAX_SLOTS)
 		n_slots = TS_HIP_MAX_SLOTS;
 	/* The first word is the table's size, not a function. */
