@@ -173,7 +173,10 @@ void ts_hip_follow(struct ts_shim *shim)
 	if (ts_cupti_is_ours(&shim->cupti))
 		return;
 	shim->pause.paused = stopped;
-	shim->pause.by_application = __atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+	/* A start has the cause of its stop. */
+	if (stopped)
+		shim->pause.by_application =
+			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	ts_switch_record(shim, ticks);
 }
 
