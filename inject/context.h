@@ -7,16 +7,17 @@
 
 #include <limits.h>
 
+#include "inject/calls/stream-table.h"
 #include "inject/capture/capture.h"
 #include "inject/config.h"
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/cupti-library.h"
 #include "inject/cuda/pause.h"
-#include "inject/cuda/stream-table.h"
 #include "inject/cuda/widen.h"
 #include "inject/cuda/yield.h"
 #include "inject/flush.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/ring/link-thread.h"
 #include "inject/ring/producer.h"
 #include "inject/stacks/stack.h"
@@ -29,6 +30,10 @@ struct ts_shim {
 	uint32_t started;
 	/* InitializeInjection(): 0 not called, 1 CUPTI is being set up, 2 set up or failed. */
 	uint32_t cuda_started;
+	/* The stack walker and the flush thread: 0 not started, 1 starting, 2 started or failed. */
+	uint32_t stacks_started;
+	uint32_t flush_started;
+	int flush_error;  /* of the flush thread's start; 0: it runs */
 	uint32_t flushed; /* end, first step: CUPTI was flushed */
 	uint32_t ended;	  /* end, second step: the daemon got the farewell */
 	/* Active stream captures. If there are any, a launch may go into a graph and run later. */
@@ -54,6 +59,7 @@ struct ts_shim {
 	struct ts_yield yield;
 	struct ts_pause pause;
 	struct ts_capture capture;
+	struct ts_hip hip;
 	/*
 	 * Counts how often CUPTI was taken back or roused. Calls that began in an earlier
 	 * generation may have ended without a callback.
@@ -77,6 +83,7 @@ struct ts_loaded {
 	 */
 	bool interposes;
 	int filters; /* seccomp filters at load, from ts_sandbox_count() */
+	struct ts_hip_runtime hip;
 };
 
 extern struct ts_loaded ts_loaded;

@@ -304,6 +304,7 @@ static void *thread_main(void *data)
 		update_modules(flush);
 		report(flush, requests);
 		ts_switch_follow(shim);
+		ts_hip_follow(shim);
 		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);

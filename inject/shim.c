@@ -17,6 +17,7 @@
 #include "inject/annotate/annotation-names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
+#include "inject/hip/hip-recorder.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
 #include "inject/ring/ring-session.h"
@@ -230,13 +231,64 @@ bool ts_shim_begin(void)
 	return gate && __atomic_load_n(&gate->annotating, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * Returns true to the one caller that does the work of this word, and sets the word to
+ * ONCE_DONE. The others wait for it, with a bound.
+ */
+#define ONCE_BEGUN 1u
+#define ONCE_DONE  2u
+
+static bool begin_once(uint32_t *word)
+{
+	uint32_t none = 0;
+
+	if (__atomic_compare_exchange_n(word, &none, ONCE_BEGUN, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return true;
+	(void)ts_futex_wait_for(word, ONCE_DONE, SETUP_NS);
+	return false;
+}
+
+/* Sets up the stack walker, once in a session. */
+static void start_stacks(struct ts_shim *shim)
+{
+	if (!begin_once(&shim->stacks_started))
+		return;
+	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
+	ts_futex_set(&shim->stacks_started, ONCE_DONE);
+}
+
+/* Starts the flush thread, once in a session. Returns 0 or a negative errno. */
+static int start_flush(struct ts_shim *shim)
+{
+	if (begin_once(&shim->flush_started)) {
+		/* Before the thread: from now on it answers the daemon, not the link thread. */
+		__atomic_store_n(&shim->link.flushes, 1, __ATOMIC_RELEASE);
+		shim->flush_error = ts_flush_start(&shim->flush, shim);
+		if (shim->flush_error)
+			__atomic_store_n(&shim->link.flushes, 0, __ATOMIC_RELEASE);
+		ts_futex_set(&shim->flush_started, ONCE_DONE);
+	}
+	return shim->flush_error;
+}
+
+bool ts_shim_run(struct ts_shim *shim)
+{
+	start_stacks(shim);
+	if (start_flush(shim))
+		return false;
+	/* Runs before the exit handlers that the vendor's library registered until now. */
+	atexit(at_exit);
+	return true;
+}
+
 /* Joins CUPTI to the session. */
 static void start_cuda(struct ts_shim *shim)
 {
 	enum ts_empty_reason reason;
 	char text[256];
 
-	ts_stack_init(&shim->stacks, shim->config.python_stacks, shim->config.check_stacks);
+	start_stacks(shim);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	/*
 	 * The application held CUPTI before cuInit(), or its cuptiSubscribe() initialised the
@@ -248,12 +300,12 @@ static void start_cuda(struct ts_shim *shim)
 	shim->control->driver_version = shim->cupti.driver_version;
 	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
+	if (!reason)
+		__atomic_fetch_or(&shim->control->interfaces, TS_INTERFACE_CUPTI, __ATOMIC_RELAXED);
 	if (*ts_loaded.nvtx_holder)
 		ts_names_missing(shim, ts_loaded.nvtx_holder);
-	__atomic_store_n(&shim->link.flushes, !reason, __ATOMIC_RELEASE);
-	if (!reason && ts_flush_start(&shim->flush, shim)) {
+	if (!reason && start_flush(shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
-		__atomic_store_n(&shim->link.flushes, 0, __ATOMIC_RELEASE);
 		if (!shim->yield.from_start) {
 			ts_recorder_disable(shim);
 			ts_recorder_unsubscribe(shim);
@@ -426,6 +478,8 @@ void ts_shim_end(bool last)
 		return;
 	if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
 		end_flush(shim);
+	if (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
+		ts_hip_wait(shim);
 	if (last)
 		end_link(shim);
 	errno = saved_errno;

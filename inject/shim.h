@@ -15,6 +15,13 @@
 bool ts_shim_begin(void);
 
 /*
+ * Starts what every vendor's calls need: the stack walker and the flush thread, once in a session.
+ * The session exists. Returns false without memory or threads.
+ */
+struct ts_shim;
+bool ts_shim_run(struct ts_shim *shim);
+
+/*
  * Called before the application's own profiler takes CUPTI. Flushes everything and gives CUPTI up
  * before it returns; bounded in time. Does nothing if the shim does not hold CUPTI.
  */

@@ -12,7 +12,7 @@ TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang"
 # Tests also need these: the second compiler, what the comparisons and benchmarks look at, systemd-analyze for the unit.
 TS_DEPS_TEST="$TS_DEPS_BUILD g++ clang-format-14 doxygen git strace systemd
-	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg"
+	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
 
 # Names of the given packages that are not installed.
 ts_missing()

@@ -11,8 +11,8 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
-#include "proto/abi/hip_calls.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
 
 #define MAX_FUNCTIONS 512
 #define NONE	      TS_CALL_NONE
@@ -96,6 +96,8 @@ static const struct arguments arguments[] = {
 	{"cuMemsetD2D32Async", 3, 4, 2, NONE},
 	{"hipLaunchKernel", NONE, NONE, 0, 0},
 	{"hipLaunchKernelExC", NONE, NONE, 0, 1},
+	{"hipDrvLaunchKernelEx", NONE, NONE, 0, 1},
+	{"hipLaunchByPtr", NONE, NONE, 0, 0},
 	{"hipLaunchCooperativeKernel", NONE, NONE, 0, 0},
 	{"hipExtLaunchKernel", NONE, NONE, 0, 0},
 	{"hipModuleLaunchKernel", NONE, NONE, 0, 0},
@@ -129,6 +131,12 @@ static const struct arguments arguments[] = {
 	{"hipMemsetD16Async", 2, NONE, 1, NONE},
 	{"hipMemsetD32", 2, NONE, 2, NONE},
 	{"hipMemsetD32Async", 2, NONE, 2, NONE},
+	{"hipMemsetD2D8", 3, 4, 0, NONE},
+	{"hipMemsetD2D8Async", 3, 4, 0, NONE},
+	{"hipMemsetD2D16", 3, 4, 1, NONE},
+	{"hipMemsetD2D16Async", 3, 4, 1, NONE},
+	{"hipMemsetD2D32", 3, 4, 2, NONE},
+	{"hipMemsetD2D32Async", 3, 4, 2, NONE},
 	{"hipMalloc", 1, NONE, 0, NONE},
 	{"hipExtMallocWithFlags", 1, NONE, 0, NONE},
 	{"hipMallocManaged", 1, NONE, 0, NONE},
@@ -136,6 +144,11 @@ static const struct arguments arguments[] = {
 	{"hipMallocAsync", 1, NONE, 0, NONE},
 	{"hipMallocFromPoolAsync", 1, NONE, 0, NONE},
 	{"hipHostMalloc", 1, NONE, 0, NONE},
+	{"hipHostAlloc", 1, NONE, 0, NONE},
+	{"hipMallocHost", 1, NONE, 0, NONE},
+	{"hipMemAllocHost", 1, NONE, 0, NONE},
+	{"hipExtHostAlloc", 1, NONE, 0, NONE},
+	{"hipMemCreate", 1, NONE, 0, NONE},
 	{"hipHostRegister", 1, NONE, 0, NONE},
 };
 

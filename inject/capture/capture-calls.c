@@ -8,9 +8,9 @@
  * put into the lane as unsupported. The same happens to each call that a newer driver adds to the
  * classes that do work.
  */
+#include "inject/calls/call-table.h"
 #include "inject/capture/capture.h"
 #include "inject/context.h"
-#include "inject/cuda/call-table.h"
 #include "inject/generated-capture.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "inject/annotate/counters.h"
-#include "inject/cuda/call-table.h"
+#include "inject/calls/call-table.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/vendor/cuda_driver.h"

@@ -8,9 +8,9 @@
  * other classes, a call is unsupported if it gives kernels memory or a shape that no captured call
  * shows.
  */
+#include "inject/calls/call-table.h"
 #include "inject/capture/capture.h"
 #include "inject/context.h"
-#include "inject/cuda/call-table.h"
 #include "inject/generated-capture.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 

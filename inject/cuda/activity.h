@@ -2,8 +2,8 @@
 /* Decodes CUPTI's activity records, of each version from CUDA 11.0 to 13, into ring records. */
 #pragma once
 
+#include "inject/calls/stream-table.h"
 #include "inject/cuda/cupti-library.h"
-#include "inject/cuda/stream-table.h"
 #include "inject/cuda/widen.h"
 #include "inject/ring/producer.h"
 

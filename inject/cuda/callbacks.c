@@ -12,9 +12,9 @@
  * nothing; a forked child is detected before any access to the session.
  */
 #include "inject/cuda/callbacks.h"
+#include "inject/calls/call-record.h"
+#include "inject/calls/call-table.h"
 #include "inject/context.h"
-#include "inject/cuda/access.h"
-#include "inject/cuda/call-table.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/cuda_driver.h"
@@ -153,139 +153,19 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	return id;
 }
 
-/*
- * Returns the key of a stream for stream captures, unique in the process. A per-thread stream has
- * the address of ts_tls. The legacy stream cannot be captured.
- */
-static uint64_t stream_key(void *stream, bool per_thread)
-{
-	uint64_t handle = (uint64_t)(uintptr_t)stream;
-
-	if (handle == STREAM_PER_THREAD || (!handle && per_thread))
-		return (uint64_t)(uintptr_t)&ts_tls;
-	return handle ? handle : STREAM_LEGACY;
-}
-
-/*
- * True if the operation goes into a graph, because its stream is being captured. The device does
- * nothing then.
- */
-static bool is_captured(struct ts_shim *shim, const struct ts_stream_op *op)
-{
-	uint64_t key = stream_key(op->stream, op->per_thread);
-	uint64_t event = (uint64_t)(uintptr_t)op->object;
-
-	if (ts_likely(!__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED)))
-		return false;
-	if (op->kind == TS_STREAM_OP_WAIT)
-		return ts_stream_captures_wait(&shim->stream_captures, key, event);
-	return ts_stream_captures_record(&shim->stream_captures, key,
-					 op->kind == TS_STREAM_OP_EVENT ? event : 0);
-}
-
 static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 			     const struct ts_cupti_callback_data *data,
-			     const struct ts_stream_op *op, uint64_t op_id, uint64_t time)
+			     const struct ts_stream_op *op, uint64_t time)
 {
-	uint32_t context, stream;
+	struct ts_call_place place = {.graph = 0};
 
-	if (is_captured(shim, op))
+	if (ts_call_is_stream_captured(shim, op))
 		return;
-	stream = stream_id(shim, data, op, &context);
-	if (op->kind == TS_STREAM_OP_GRAPH) {
-		struct ts_record_graph_launch *out;
-		uint32_t graph = 0;
-
-		if (shim->cupti.cuptiGetGraphExecId &&
-		    shim->cupti.cuptiGetGraphExecId(op->object, &graph))
-			graph = 0;
-		out = ts_thread_reserve(thread, TS_RECORD_GRAPH_LAUNCH, sizeof(*out),
-					shim->producer.clock, time);
-		if (!out)
-			return;
-		out->op_id = op_id;
-		out->graph_exec = (uint64_t)(uintptr_t)op->object;
-		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
-		out->context = context;
-		out->stream = stream;
-		out->graph = graph;
-		out->reserved = 0;
-		ts_thread_commit(thread, sizeof(*out));
-	} else {
-		struct ts_record_event *out;
-
-		out = ts_thread_reserve(thread,
-					op->kind == TS_STREAM_OP_EVENT ? TS_RECORD_EVENT
-								       : TS_RECORD_STREAM_WAIT,
-					sizeof(*out), shim->producer.clock, time);
-		if (!out)
-			return;
-		out->op_id = op_id;
-		out->event = (uint64_t)(uintptr_t)op->object;
-		out->stream_handle = (uint64_t)(uintptr_t)op->stream;
-		out->context = context;
-		out->stream = stream;
-		out->event_flags = op->flags;
-		out->reserved = 0;
-		ts_thread_commit(thread, sizeof(*out));
-	}
-}
-
-/*
- * True if a call with success only made a graph node: while a stream capture is active, a call may
- * allocate nothing.
- */
-static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
-{
-	return !result && (kind == TS_CUPTI_CLASS_ALLOC || kind == TS_CUPTI_CLASS_FREE) &&
-	       __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
-}
-
-static void record_access(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
-			  uint32_t cbid, const struct ts_cupti_callback_data *data, uint64_t op_id,
-			  int32_t result, uint64_t time)
-{
-	struct ts_record_access *out;
-	struct ts_access access;
-
-	if (!ts_access_of(domain, cbid, data->function_params, &access) &&
-	    !ts_access_of_box(domain, cbid, data->function_params, result, &access) &&
-	    !ts_access_of_alloc(domain, cbid, data->function_params, result, &access))
-		return;
-	if (access.kind == TS_ACCESS_FREE && !result)
-		access.kind = TS_ACCESS_FREED;
-	out = ts_thread_reserve(thread, TS_RECORD_ACCESS, sizeof(*out), shim->producer.clock, time);
-	if (!out)
-		return;
-	out->op_id = op_id;
-	out->dst = access.dst;
-	out->src = access.src;
-	out->dst_bytes = access.dst_bytes;
-	out->src_bytes = access.src_bytes;
-	out->access = access.kind;
-	out->reserved = 0;
-	ts_thread_commit(thread, sizeof(*out));
-}
-
-static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
-{
-	uint32_t flags = 0;
-	uint32_t stack;
-
-	/* The settings of the process and the daemon's command can each disable stacks. */
-	if (!shim->config.stacks ||
-	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
-		return TS_ID_UNKNOWN;
-	if (ts_unlikely(!ts_stack_works(&shim->stacks))) {
-		ts_thread_count(thread, TS_LOSS_NO_STACK, 1);
-		return TS_ID_UNKNOWN;
-	}
-	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &flags);
-	if (ts_unlikely(flags & TS_STACK_CUT))
-		ts_thread_count(thread, TS_LOSS_STACK_TRUNCATED, 1);
-	if (ts_unlikely(flags & TS_STACK_NO_PYTHON))
-		ts_thread_count(thread, TS_LOSS_NO_PYTHON, 1);
-	return stack;
+	place.stream = stream_id(shim, data, op, &place.context);
+	if (op->kind == TS_STREAM_OP_GRAPH && shim->cupti.cuptiGetGraphExecId &&
+	    shim->cupti.cuptiGetGraphExecId(op->object, &place.graph))
+		place.graph = 0;
+	ts_call_record_stream_op(shim, thread, op, &place, time);
 }
 
 /* Notifies the flush thread of the first work since a flush. */
@@ -327,54 +207,24 @@ static void flush_fault(struct ts_shim *shim)
 	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
 }
 
-/* Records a returning outermost call: one API row, and its stream operation if there is one. */
+/* Records a returning outermost call, and its stream operation if there is one. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
 {
-	const struct ts_call *call = &ts_tls.call;
-	const uint64_t op_id = call->op_id;
-	uint64_t end = ts_producer_ticks(&shim->producer);
-	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
+	const struct ts_call_end end = {
+		.domain = domain, /* CUPTI's domain ids are those of enum ts_api_domain */
+		.cbid = cbid,
+		.params = data->function_params,
+		.result = data->function_return_value ? *(int32_t *)data->function_return_value : 0,
+		.context = data->context_uid,
+	};
 	const unsigned kind = ts_call_table_class(domain, cbid);
-	const bool expects_device =
-		!result && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
-		(kind == TS_CUPTI_CLASS_LAUNCH ||
-		 ts_call_table_expect_device(domain, cbid, data->function_params));
-	/*
-	 * The stack is captured at exit, so that unwinding does not delay the launch. Frameworks
-	 * set the current device before nearly every call, so calls of class CONTEXT get no stack.
-	 */
-	uint32_t stack =
-		kind == TS_CUPTI_CLASS_CONTEXT ? TS_ID_UNKNOWN : capture_stack(shim, thread);
-	struct ts_record_api *out;
+	const uint64_t time = ts_call_record(shim, thread, &end);
 	struct ts_stream_op op;
 
-	out = ts_thread_reserve(thread, TS_RECORD_API, sizeof(*out), shim->producer.clock,
-				call->enter);
-	if (ts_likely(out != NULL)) {
-		if (expects_device)
-			out->record.flags = TS_API_EXPECTS_DEVICE;
-		if (!result && kind == TS_CUPTI_CLASS_LAUNCH &&
-		    ts_call_table_may_begin_early(domain, cbid, data->function_params))
-			out->record.flags |= TS_API_MAY_BEGIN_EARLY;
-		out->end = end;
-		out->op_id = op_id;
-		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
-		out->stack = stack;
-		/* CUPTI's domain ids are those of enum ts_api_domain. */
-		out->domain = (uint16_t)domain;
-		out->cbid = (uint16_t)cbid;
-		out->result = result;
-		out->context = data->context_uid;
-		ts_thread_commit(thread, sizeof(*out));
-	}
-	if ((kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
-	     kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC) &&
-	    !is_of_graph(shim, result, kind))
-		record_access(shim, thread, domain, cbid, data, op_id, result, end);
-	if (ts_unlikely(is_fault(result)))
+	if (ts_unlikely(is_fault(end.result)))
 		flush_fault(shim);
-	if (result)
+	if (end.result)
 		return;
 	/*
 	 * A failed call is no work to flush (after the driver's shutdown, all calls fail). A
@@ -392,28 +242,8 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	 * record.
 	 */
 	if (op.kind != TS_STREAM_OP_NONE)
-		record_stream_op(shim, thread, data, &op, op_id,
-				 op.kind == TS_STREAM_OP_GRAPH ? call->enter : end);
-}
-
-/*
- * Counts active stream captures. If the call that ends a capture fails, it ended an invalidated
- * capture, or there was none; so the count never goes below 0.
- */
-static void count_stream_capture(struct ts_shim *shim, int change, bool failed, uint64_t stream)
-{
-	int32_t n = __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
-
-	if (change > 0 && failed)
-		return;
-	while (n + change >= 0 &&
-	       !__atomic_compare_exchange_n(&shim->n_stream_captures, &n, n + change, false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	if (change > 0)
-		ts_stream_captures_begin(&shim->stream_captures, stream);
-	else
-		ts_stream_captures_end(&shim->stream_captures, stream);
+		record_stream_op(shim, thread, data, &op,
+				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
 }
 
 static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
@@ -448,10 +278,10 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	if (ts_unlikely(capture)) {
 		stream = ts_call_table_captured_stream(domain, cbid, data->function_params,
 						       &per_thread);
-		count_stream_capture(shim, capture,
-				     data->function_return_value &&
-					     *(int32_t *)data->function_return_value,
-				     stream_key(stream, per_thread));
+		ts_call_count_stream_capture(shim, capture,
+					     data->function_return_value &&
+						     *(int32_t *)data->function_return_value,
+					     ts_call_stream_key(stream, per_thread));
 	}
 	if (ts_unlikely(!call->enter))
 		return;

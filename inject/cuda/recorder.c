@@ -10,7 +10,7 @@
  */
 #include <time.h>
 
-#include "inject/cuda/call-table.h"
+#include "inject/calls/call-table.h"
 #include "inject/cuda/callbacks.h"
 #include "inject/cuda/recorder.h"
 #include "inject/ring/ring-session.h"

@@ -118,6 +118,7 @@ struct ts_call {
 	/* Arguments of a nested or outer cuStreamCreate*, kept until the stream's own callback. */
 	uint32_t stream_flags;
 	int32_t stream_priority;
+	const void *frame; /* HIP: an address in the stack frame of the call's wrapper */
 };
 
 /*

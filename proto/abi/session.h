@@ -165,7 +165,15 @@ struct ts_control {
 	uint64_t captured_ns;	  /* time that the capture cost the application's threads */
 	/* since minor version 6 */
 	uint64_t capture_max_bytes; /* limit of captured_bytes: at this limit the capture ends */
+	/* producer, since minor version 8. Relaxed. */
+	uint32_t interfaces;  /* TS_INTERFACE_*: the ways into the vendors' runtimes in use */
+	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
 };
+
+/* Ways into a vendor's runtime. */
+#define TS_INTERFACE_CUPTI	(1u << 0) /* CUPTI's callbacks and activity records */
+#define TS_INTERFACE_HIP_TABLES (1u << 1) /* the dispatch tables of HIP's runtime */
+#define TS_INTERFACE_HIP_TRACER (1u << 2) /* GPU times by hipRegisterTracerCallback() */
 
 enum ts_capture_state {
 	TS_CAPTURE_STATE_NONE = 0,
@@ -199,6 +207,8 @@ TS_ASSERT_FIELD(struct ts_control, capture_windows, 1180);
 TS_ASSERT_FIELD(struct ts_control, captured_bytes, 1184);
 TS_ASSERT_FIELD(struct ts_control, captured_ns, 1192);
 TS_ASSERT_FIELD(struct ts_control, capture_max_bytes, 1200);
+TS_ASSERT_FIELD(struct ts_control, interfaces, 1208);
+TS_ASSERT_FIELD(struct ts_control, hip_version, 1212);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);

@@ -84,6 +84,40 @@ static const struct ts_vgpu_shape shapes[] = {
 		.tensor_flops_per_cycle = 512,
 	},
 	{
+		.key = "mi300",
+		.name = "TraceSmith Virtual GPU (MI300X shape)",
+		.host_clock_name = "TraceSmith Virtual GPU (MI300X shape, host clock)",
+		.cc_major = 9,
+		.cc_minor = 4,
+		.n_sm = 304,
+		.warp_size = 32,
+		.max_threads_per_block = 1024,
+		.max_threads_per_sm = 2048,
+		.max_blocks_per_sm = 32,
+		.regs_per_sm = 131072,
+		.shared_bytes_per_sm = 64 << 10,
+		.shared_bytes_per_block = 64 << 10,
+		.shared_bytes_per_block_optin = 64 << 10,
+		.l2_bytes = 32 << 20,
+		.clock_khz = 2100000,
+		.memory_clock_khz = 1300000,
+		.memory_bus_bits = 8192,
+		.n_h2d_engines = 1,
+		.n_d2h_engines = 1,
+		.max_concurrent_kernels = 128,
+		.memory_bytes = 192ull << 30,
+		.memory_bytes_per_s = 5300000000000ull,
+		.link_bytes_per_s = 55000000000ull,
+		.peer_bytes_per_s = 64000000000ull,
+		.launch_ns = 1500,
+		.copy_ns = 1500,
+		.block_cycles = 400,
+		.warp_cycles = 24,
+		.issue_per_cycle = 4,
+		.insn_cycles = 5,
+		.tensor_flops_per_cycle = 2048,
+	},
+	{
 		.key = "ideal",
 		.name = "TraceSmith Virtual GPU (ideal shape)",
 		.host_clock_name = "TraceSmith Virtual GPU (ideal shape, host clock)",
@@ -262,10 +296,11 @@ static int shapes_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, c
 	unsigned long count = 1;
 
 	if (!shape) {
-		snprintf(message, message_bytes,
-			 "virtual GPU spec: unknown shape '%.*s' (the shapes are h200, small, "
-			 "ideal)",
-			 (int)(n_key < 64 ? n_key : 64), text);
+		snprintf(
+			message, message_bytes,
+			"virtual GPU spec: unknown shape '%.*s' (the shapes are h200, small, mi300, "
+			"ideal)",
+			(int)(n_key < 64 ? n_key : 64), text);
 		return -EINVAL;
 	}
 	if (n_key < n) {

@@ -7,71 +7,11 @@
 #include <dlfcn.h>
 
 #include "proto/abi/vendor/cuda_driver.h"
+#include "test/apps/gpu-ptx.h"
 #include "test/apps/gpu.h"
 
 #define MAX_DEVICES 16
 #define BLOCK	    256u
-
-static const char ptx[] =
-	".version 7.0\n"
-	".target sm_75\n"
-	".address_size 64\n"
-	".visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y)\n"
-	"{\n"
-	"	.reg .pred %p<2>;\n"
-	"	.reg .f32 %f<4>;\n"
-	"	.reg .b32 %r<6>;\n"
-	"	.reg .b64 %rd<8>;\n"
-	"	ld.param.u32 %r1, [n];\n"
-	"	ld.param.f32 %f1, [a];\n"
-	"	ld.param.u64 %rd1, [x];\n"
-	"	ld.param.u64 %rd2, [y];\n"
-	"	mov.u32 %r2, %ctaid.x;\n"
-	"	mov.u32 %r3, %ntid.x;\n"
-	"	mov.u32 %r4, %tid.x;\n"
-	"	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
-	"	setp.ge.u32 %p1, %r5, %r1;\n"
-	"	@%p1 bra DONE;\n"
-	"	cvta.to.global.u64 %rd3, %rd1;\n"
-	"	cvta.to.global.u64 %rd4, %rd2;\n"
-	"	mul.wide.u32 %rd5, %r5, 4;\n"
-	"	add.s64 %rd6, %rd3, %rd5;\n"
-	"	add.s64 %rd7, %rd4, %rd5;\n"
-	"	ld.global.f32 %f2, [%rd6];\n"
-	"	ld.global.f32 %f3, [%rd7];\n"
-	"	fma.rn.f32 %f3, %f1, %f2, %f3;\n"
-	"	st.global.f32 [%rd7], %f3;\n"
-	"DONE:\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry scale(.param .u32 n, .param .f32 a, .param .u64 x)\n"
-	"{\n"
-	"	.reg .pred %p<2>;\n"
-	"	.reg .f32 %f<3>;\n"
-	"	.reg .b32 %r<6>;\n"
-	"	.reg .b64 %rd<5>;\n"
-	"	ld.param.u32 %r1, [n];\n"
-	"	ld.param.f32 %f1, [a];\n"
-	"	ld.param.u64 %rd1, [x];\n"
-	"	mov.u32 %r2, %ctaid.x;\n"
-	"	mov.u32 %r3, %ntid.x;\n"
-	"	mov.u32 %r4, %tid.x;\n"
-	"	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
-	"	setp.ge.u32 %p1, %r5, %r1;\n"
-	"	@%p1 bra DONE;\n"
-	"	cvta.to.global.u64 %rd2, %rd1;\n"
-	"	mul.wide.u32 %rd3, %r5, 4;\n"
-	"	add.s64 %rd4, %rd2, %rd3;\n"
-	"	ld.global.f32 %f2, [%rd4];\n"
-	"	mul.f32 %f2, %f2, %f1;\n"
-	"	st.global.f32 [%rd4], %f2;\n"
-	"DONE:\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry nothing()\n"
-	"{\n"
-	"	ret;\n"
-	"}\n";
 
 /* X(field, exported name, parameters): every driver function used here. */
 #define DRIVER(X)                                                                               \
@@ -236,7 +176,7 @@ static void open_device(int device)
 	gpu_need_capability(code, major, minor);
 	check(cu.primary_retain(&devices[device].context, handle), "cuDevicePrimaryCtxRetain");
 	check(cu.context_set(devices[device].context), "cuCtxSetCurrent");
-	load_functions(device, ptx, 0, GPU_KERNELS);
+	load_functions(device, gpu_ptx, 0, GPU_KERNELS);
 	if (code)
 		load_functions(device, code->ptx, GPU_KERNELS, gpu_kernels());
 }

@@ -46,9 +46,9 @@ COPY_KINDS = {'htod': truth_module.H2D, 'dtoh': truth_module.D2H, 'dtod': truth_
               'ptop': truth_module.PEER}
 MEMORY_KINDS = {3: truth_module.DEVICE, 2: truth_module.PINNED}
 SYNC_CALLS = {
-    'stream_synchronize': ('cuStreamSynchronize', 'cudaStreamSynchronize'),
-    'event_synchronize': ('cuEventSynchronize', 'cudaEventSynchronize'),
-    'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize'),
+    'stream_synchronize': ('cuStreamSynchronize', 'cudaStreamSynchronize', 'hipStreamSynchronize'),
+    'event_synchronize': ('cuEventSynchronize', 'cudaEventSynchronize', 'hipEventSynchronize'),
+    'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize', 'hipDeviceSynchronize'),
 }
 
 

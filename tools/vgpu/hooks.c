@@ -237,6 +237,7 @@ void ts_vgpu_report_submitted(struct ts_vgpu_operation *op)
 	op->epoch = 0;
 	op->sink_buffer = NULL;
 	op->sink_offset = 0;
+	op->sink_word = 0;
 	if (!section_enter(&section))
 		return;
 	op->epoch = section.epoch;

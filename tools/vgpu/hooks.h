@@ -45,7 +45,7 @@
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
-#define TS_VGPU_HOOKS_VERSION 2
+#define TS_VGPU_HOOKS_VERSION 3
 
 static const struct ts_cu_uuid ts_vgpu_hooks_uuid = {"TSvgpuK\x1d\x1e\x31\x27\x44\x0b\x72\x6d\x58"};
 
@@ -77,7 +77,8 @@ struct ts_vgpu_api {
  * completion. Submission, start and completion of one operation never overlap. The struct keeps its
  * address until completion.
  *
- * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices) or MEMSET.
+ * kind is a record kind: CONCURRENT_KERNEL, MEMCPY, MEMCPY2 (between devices), MEMSET or, in
+ * libamdhip64 only, CUDA_EVENT (the record of an event).
  */
 struct ts_vgpu_operation {
 	uint32_t kind;
@@ -137,6 +138,7 @@ struct ts_vgpu_operation {
 	uint32_t epoch;
 	uint32_t sink_offset;
 	void *sink_buffer;
+	uint64_t sink_word; /* 0 before submission */
 };
 
 /* Memory that was allocated or freed. The calling thread reports it inside the call. */

@@ -123,6 +123,8 @@ static void take_state(struct ts_session *s)
 	s->row.state = __atomic_load_n(&control->state, __ATOMIC_RELAXED);
 	s->row.vendor_version = __atomic_load_n(&control->vendor_version, __ATOMIC_RELAXED);
 	s->row.driver_version = __atomic_load_n(&control->driver_version, __ATOMIC_RELAXED);
+	s->row.interfaces = __atomic_load_n(&control->interfaces, __ATOMIC_RELAXED);
+	s->row.hip_version = __atomic_load_n(&control->hip_version, __ATOMIC_RELAXED);
 	if (!reason)
 		return;
 	s->row.empty_reason = reason;

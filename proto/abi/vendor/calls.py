@@ -10,6 +10,11 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py refused TABLE                 the names that the facade refuses
        calls.py effects|accesses TABLE ...    what the shim knows of a call by its id
        calls.py capture TABLE                 how the capture treats a call
+       calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
+       calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
+       calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
+       calls.py slots TABLE                   HIP: the places of the dispatch tables
+       calls.py nodes TABLE                   HIP: the version script of the facade
 Everything goes to standard output.
 
 A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
@@ -42,6 +47,23 @@ A table starts with `interface NAME` and has one call an entry; indented lines c
     = hand           the facade's function is written by hand
     = refused        the facade has it, and refuses it by the vendor's code
 
+In a table of `interface hip` an entry is a function of libamdhip64. It has these words instead of the forms' ones:
+
+    hipMemcpyAsync id=32 slot=269 node=4.2 MEMCPY certain memory=copy(dst,src,size_bytes)
+        (void *dst, const void *src, size_t size_bytes, int32_t kind, void *stream)
+
+    id=N             TraceSmith's own number. Files contain it: it never changes and is never used again
+    slot=N@STEP      the place in HipDispatchTable, counted in pointers (0 is its size), and the step of the table's version
+                     that added it, if not 0; known slots have no gap
+    compiler=N@STEP  the same in HipCompilerDispatchTable
+    node=V           the version node that exported the function first; without it, it has a slot only
+    returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
+    spt              the default stream is the thread's
+    = WORK           the function impl_NAME calls it; @stream and @own as above, by spt
+    = hand           the facade's impl_NAME is written by hand; what is exported calls it by the table in both cases
+
+A call without arguments is known, and the shim does not wrap it. The structure of its arguments is NAME_params.
+
 [SECTION] is the facade's file that has the functions of WORK and includes the functions made of them. A call without `=` is
 known by its id and not exported.
 """
@@ -52,7 +74,15 @@ COLUMNS = 100
 CLASSES = ('LAUNCH', 'GRAPH_LAUNCH', 'MEMCPY', 'MEMSET', 'ALLOC', 'FREE', 'SYNC', 'EVENT', 'STREAM',
            'MODULE', 'GRAPH', 'CONTEXT', 'QUERY', 'OTHER')
 FLAGS = ('untraced', 'quiet', 'certain', 'launches', 'waits', 'anytime', 'local')
+HIP_FLAGS = ('quiet', 'certain', 'spt')
 FORMS = ('ptsz', 'ptds')
+TABLES = {'slot': 'HipDispatchTable', 'compiler': 'HipCompilerDispatchTable'}
+# The facade's functions that return what a place of its tables holds.
+PLACES = {'slot': 'runtime_slot', 'compiler': 'compiler_slot'}
+RESULTS = {'void': 'void ', 'pointer': 'void **', 'string': 'const char *', None: 'int32_t '}
+LOCALS = ('params', 'next', 'frame', 'result')
+# The shim wraps no call of these classes.
+UNWATCHED = ('QUERY', 'OTHER')
 CAPTURES = ('ordered', 'before', 'after', 'harmless', 'lacked')
 # The arguments that an effect looks for by their names. Where it looks for none, the stream is the first argument.
 EFFECTS = {'record': ('stream', 'event'), 'wait': ('stream', 'event'), 'graph': ('stream', 'graph_exec'),
@@ -66,15 +96,20 @@ class Interface:
 
     def __init__(self, word, ids, enum, header, library):
         self.word = word        # what a comment calls it
-        self.ids = ids          # the macro of its list of ids, without the S
+        self.ids = ids          # the prefix of the macros of its list of ids
         self.enum = enum        # the prefix of its ids
         self.header = header    # what the structures of arguments need
         self.library = library  # the prefix of the facade's macro
+        self.hip = word == 'hip'
+
+    def size(self):
+        return self.ids + ('_SIZE' if self.hip else '_CBID_SIZE')
 
 
 INTERFACES = {
     'cuda-driver': Interface('driver', 'TS_CUPTI_DRIVER', 'TS_CUPTI_DRIVER_CBID_', 'cuda_driver.h', 'CU'),
     'cuda-runtime': Interface('runtime', 'TS_CUPTI_RUNTIME', 'TS_CUPTI_RUNTIME_CBID_', 'cuda_runtime.h', 'CUDA'),
+    'hip': Interface('hip', 'TS_HIP_CALL', 'TS_HIP_CALL_', 'hip.h', 'HIP'),
 }
 
 
@@ -95,10 +130,12 @@ class Form:
 class Call:
     """An entry of a table."""
 
-    def __init__(self, place, section, name):
+    def __init__(self, place, interface, section, name):
         self.place = place
+        self.hip = interface.hip
         self.section = section
         self.name = name
+        self.slots = {}  # of HIP's tables: (place, step)
         self.kind = None
         self.forms = []
         self.flags = set()
@@ -117,13 +154,29 @@ class Call:
         return dict((known, text) for text, known in self.arguments)[name]
 
     def structure(self):
+        if self.hip:
+            return 'struct %s_params' % self.name
         return 'struct %s_params' % structure_word(self.name)
 
     def served(self):
         return self.work not in (None, 'hand', 'refused')
 
+    def refused_in_place(self):
+        """The facade's function takes the arguments, so that it can call by the dispatch table, and refuses there."""
+        return self.hip and self.work == 'refused' and self.arguments is not None
+
     def per_thread(self):
         return self.forms[1] if len(self.forms) > 1 else None
+
+    def result(self):
+        return RESULTS[self.values.get('returns')] if self.hip else 'int '
+
+    def types(self):
+        return ', '.join(re.sub(r' ?\b\w+$', '', text) for text, _ in self.arguments) or 'void'
+
+    def wrapped(self):
+        return 'slot' in self.slots and self.arguments is not None and 'returns' not in self.values and \
+            self.kind not in UNWATCHED and 'quiet' not in self.flags
 
 
 def structure_word(name):
@@ -152,13 +205,21 @@ def parse_head(call, text):
         if not equals:
             if word in CLASSES and call.kind is None:
                 call.kind = word
-            elif word in FLAGS:
+            elif word in (HIP_FLAGS if call.hip else FLAGS):
                 call.flags.add(word)
             else:
                 raise ValueError('unknown word "%s"' % word)
-        elif key == 'id' or key in FORMS:
-            match = re.fullmatch(r'(\d+)(?:@(\d+))?', value)
+        elif call.hip and key in TABLES and key not in call.slots:
+            match = re.fullmatch(r'([1-9]\d*)(?:@([1-9]\d*))?', value)
             if not match:
+                raise ValueError('%s is no place: "%s"' % (key, value))
+            call.slots[key] = (int(match[1]), int(match[2] or 0))
+        elif call.hip and key == 'node' and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
+                call.hip and key == 'returns' and key not in call.values and value in RESULTS:
+            call.values[key] = value
+        elif key == 'id' or key in FORMS and not call.hip:
+            match = re.fullmatch(r'(\d+)(?:@(\d+))?', value)
+            if not match or call.hip and match[2]:
                 raise ValueError('%s is no id: "%s"' % (key, value))
             if (key == 'id') != (not call.forms) or len(call.forms) > 1:
                 raise ValueError('one id, then at most one of another form')
@@ -179,7 +240,7 @@ def parse_entry(call, text):
     if match[2] is not None:
         call.arguments = split_arguments(match[2]) if match[2].strip() else []
     if not call.forms:
-        if call.work not in ('refused', 'hand'):
+        if call.work not in ('refused', 'hand') and (not call.hip or call.slots):
             raise ValueError('no id')
         call.forms.append(Form(call, '', None, None))
 
@@ -208,11 +269,15 @@ def check_entry(call):
     for name in EFFECTS[values.get('effect', 'host')] + ((values['kernel'],) if 'kernel' in values else ()):
         if name not in call.names():
             raise ValueError('no argument "%s"' % name)
+    if call.hip and set(call.names()) & set(LOCALS):
+        raise ValueError('a wrapper has a variable of that name: "%s"' % (set(call.names()) & set(LOCALS)).pop())
+    if call.hip and 'node' not in values and (call.work or not call.slots):
+        raise ValueError('no node')
     if 'memory' in values:
         check_access(call)
     elif 'certain' in call.flags:
         raise ValueError('certain without memory=')
-    if call.served() and call.arguments is None:
+    if (call.served() or call.hip and call.work == 'hand') and call.arguments is None:
         raise ValueError('no arguments')
     if 'local' in call.flags and not call.arguments:
         raise ValueError('local without arguments')
@@ -229,6 +294,7 @@ def check_unique(calls):
                 keys.append(('id', form.number))
             if call.work:
                 keys.append(('function', form.symbol))
+            keys += [(word, place) for word, (place, _) in call.slots.items()]
             for key in keys:
                 if key in seen:
                     raise Bad('%s: %s %s is at %s, too' % (call.place, key[0], key[1], seen[key]))
@@ -237,6 +303,16 @@ def check_unique(calls):
         first = seen.setdefault(('structure', call.structure()), call)
         if first.arguments != call.arguments:
             raise Bad('%s: %s has other arguments at %s' % (call.place, call.structure(), first.place))
+
+
+def check_slots(path, calls):
+    for word, table in TABLES.items():
+        places = sorted(call.slots[word] for call in calls if word in call.slots)
+        for wanted, (place, _) in enumerate(places, 1):
+            if place != wanted:
+                raise Bad('%s:1: no call has place %d of %s' % (path, wanted, table))
+        if [step for _, step in places] != sorted(step for _, step in places):
+            raise Bad('%s:1: the steps of %s do not ascend with its places' % (path, table))
 
 
 def read_entries(path):
@@ -269,20 +345,25 @@ def read_table(path):
                 name, _, rest = text.partition(' ')
                 if not re.fullmatch(r'[A-Za-z_]\w*', name):
                     raise ValueError('no name of a function: "%s"' % name)
-                call = Call(place, section, name)
+                call = Call(place, interface, section, name)
                 parse_entry(call, ' ' + rest)
                 check_entry(call)
                 calls.append(call)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Bad('%s: %s' % (place, error if isinstance(error, ValueError) else 'cannot be read')) from error
     if interface is None:
         raise Bad('%s:1: no interface' % path)
     check_unique(calls)
+    check_slots(path, calls)
     return interface, calls
 
 
 def structures(calls):
     return [call for call in calls if call.arguments and call.ids and 'local' not in call.flags]
+
+
+def by_slot(calls, word='slot'):
+    return sorted((call for call in calls if word in call.slots), key=lambda call: call.slots[word])
 
 
 def split_statement(text):
@@ -342,7 +423,11 @@ def banner(text):
 
 def prototype(call, form, before='', after=''):
     arguments = ', '.join(declaration for declaration, _ in call.arguments) or 'void'
-    return fill('%sint %s(%s)%s' % (before, form.symbol, arguments, after), 0)
+    return fill('%s%s%s(%s)%s' % (before, call.result(), form.symbol, arguments, after), 0)
+
+
+def print_list(name, rows):
+    print('#define %s(X) \\\n%s' % (name, ' \\\n'.join('\t' + row for row in rows)))
 
 
 def print_ids(tables):
@@ -358,22 +443,26 @@ def print_ids(tables):
             print(' \\\n'.join('\tX(%s, %d, %s)' % (name, number, kind) for number, name, kind in entries))
 
 
-def print_params(tables):
-    (interface, calls), = tables
-    print(banner('arguments of the %s\'s calls.' % interface.word))
-    print("""/*
+CUDA_PARAMS = """/*
  * What function_params of a %s callback points to, for the calls whose arguments somebody
  * reads or makes: the arguments in order, as the vendor lays them out. Each structure names the
  * callback ids (cupti_cbid.h) that hand it out; older ids of the same call have other layouts and
  * are not read. Pointers are the caller's: read what they point to inside the callback only. Names
  * and types follow cuda_driver.h's reading rules.
- */
-#pragma once
+ */"""
 
-#include <stddef.h>
-#include <stdint.h>
+HIP_PARAMS = """/*
+ * The arguments of HIP's functions, in order. The shim's wrappers make such a structure of what the
+ * application passes. Pointers are the application's: read them inside the call only. Names and
+ * types follow hip.h's reading rules.
+ */"""
 
-#include "proto/abi/vendor/%s\"""" % (interface.word, interface.header))
+
+def print_params(tables):
+    (interface, calls), = tables
+    print(banner('arguments of the %s\'s calls.' % interface.word))
+    print(HIP_PARAMS if interface.hip else CUDA_PARAMS % interface.word)
+    print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n\n#include "proto/abi/vendor/%s"' % interface.header)
     named = {}
     for call in structures(calls):
         named.setdefault(call.structure(), []).append(call)
@@ -387,7 +476,7 @@ def print_functions(tables):
     print(banner('functions of the %s.' % interface.word))
     print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
     print('#include "proto/abi/vendor/%s"\n' % interface.header)
-    served = [call for call in calls if call.served()]
+    served = [call for call in calls if call.served() or interface.hip and call.work and call.arguments is not None]
     known = set()
     for call in served:
         for text, _ in call.arguments:
@@ -405,9 +494,9 @@ def print_refused(tables):
     (interface, calls), = tables
     print(banner('refused by the %s\'s facade, in strcmp() order.' % interface.word))
     print('#pragma once\n')
-    names = sorted(form.symbol for call in calls if call.work == 'refused' for form in call.forms)
-    print('#define TS_%s_REFUSED(X) \\' % interface.library)
-    print(' \\\n'.join('\tX(%s)' % name for name in names))
+    names = sorted(form.symbol for call in calls if call.work == 'refused' and not call.refused_in_place()
+                   for form in call.forms)
+    print_list('TS_%s_REFUSED' % interface.library, ['X(%s)' % name for name in names])
 
 
 def work_of(call, form):
@@ -415,7 +504,7 @@ def work_of(call, form):
     work, names = call.work, call.names()
     if re.fullmatch(r'\w+', work):
         work += '(...)'
-    own = form.suffix != ''
+    own = form.suffix != '' or 'spt' in call.flags
     if own and 'stream' in names and '@' not in work:
         names = ['per_thread(stream)' if name == 'stream' else name for name in names]
     for word, other, usual in (('@own', 'true', 'false'), ('@stream', 'TS_CU_STREAM_PER_THREAD', 'NULL'),
@@ -443,13 +532,35 @@ def print_facade_function(interface, call, form):
     print('%s\n}' % fill('return %s(%s, %s);' % (macro, ', '.join(parts), work_of(call, form)), 1))
 
 
+def print_hip_function(call):
+    """What the table's place holds, unless it is written by hand, and the exported function, which calls by the table."""
+    form, names, result = call.forms[0], ', '.join(call.names()), call.result()
+    arguments = ', '.join(text for text, _ in call.arguments) or 'void'
+    if call.served() or call.refused_in_place():
+        work = 'REFUSED("%s")' % call.name if call.refused_in_place() else work_of(call, form)
+        if form.number is not None and 'returns' not in call.values:
+            work = 'HIP(%s, %d, %s)' % (call.name, form.number, work)
+        print('\n%s\n{' % fill('%simpl_%s(%s)' % (result, call.name, arguments), 0))
+        print('%s\n}' % fill('%s%s;' % ('' if result == 'void ' else 'return ', work), 1))
+    print('\n%s\n{' % prototype(call, form, 'API '))
+    called = 'impl_' + call.name
+    for word, (place, _) in call.slots.items():
+        called = 'next'
+        print(fill('%s(*next)(%s) = %s(%d);' % (result, call.types(), PLACES[word], place), 1) + '\n')
+    print('\t%s%s(%s);\n}' % ('' if result == 'void ' else 'return ', called, names))
+
+
 def print_facade(tables, section):
     (interface, calls), = tables
-    served = [call for call in calls if call.served() and call.section == section]
+    served = [call for call in calls if call.section == section and
+              (call.served() or call.refused_in_place() or interface.hip and call.work == 'hand')]
     if not served:
         raise Bad('no call is served in section [%s]' % section)
     print(banner('for the file with the functions that these call.'))
     for call in served:
+        if interface.hip:
+            print_hip_function(call)
+            continue
         for form in call.forms:
             print_facade_function(interface, call, form)
 
@@ -472,7 +583,7 @@ def effect_fields(call, form):
             fields.append('.stream = 1')
         if effect in ('record', 'wait', 'create-stream'):
             fields += ['.%s = %s%s)' % (name, at, name) for name in ('flags', 'priority') if name in call.names()]
-        if form.suffix:
+        if form.suffix or 'spt' in call.flags:
             fields.append('.per_thread = true')
     if 'certain' in call.flags:
         fields.append('.amounts = {%s}' % ', '.join('%s%s)' % (at, name.split('*')[0]) for name in amounts(call)))
@@ -486,7 +597,7 @@ def effect_fields(call, form):
 def print_effects(tables):
     print(banner('what calls do, for inject/cuda/call-table.c.'))
     for interface, calls in tables:
-        print('\nstatic const struct effect %s_effects[%s_CBID_SIZE] = {' % (interface.word, interface.ids))
+        print('\nstatic const struct effect %s_effects[%s] = {' % (interface.word, interface.size()))
         for call in calls:
             for form in call.ids:
                 fields = effect_fields(call, form)
@@ -558,6 +669,111 @@ def print_capture(tables):
         print(' \\\n'.join('\tX(%s)' % form.callback for call in chosen for form in call.ids))
 
 
+def print_hip_calls(tables):
+    (interface, calls), = tables
+    print(banner('the calls of HIP that TraceSmith knows, by name, number and class.'))
+    print("""/*
+ * X(name, id, kind of call): the classes are those of cupti_cbid.h. The numbers are TraceSmith's
+ * own and never change; HIP's headers renumber their calls with each version.
+ */
+#pragma once
+
+#include "proto/abi/vendor/cupti_cbid.h"
+""")
+    rows = sorted((form.number, call.name, call.kind) for call in calls for form in call.ids)
+    print_list('TS_HIP_CALLS', ['X(%s, %d, %s)' % (name, number, kind) for number, name, kind in rows])
+    print("""
+enum ts_hip_call {
+	TS_HIP_CALL_INVALID = 0,
+#define TS_HIP_CALL_OF_(name, id, kind) TS_HIP_CALL_##name = id,
+	TS_HIP_CALLS(TS_HIP_CALL_OF_)
+#undef TS_HIP_CALL_OF_
+};
+
+/* One past the highest id, for tables indexed by id. */
+#define %s %d""" % (interface.size(), rows[-1][0] + 1))
+
+
+def print_wrapper(call):
+    number, names = call.ids[0].number, ', '.join(call.names())
+    print('\n%s\n{' % fill('static int32_t call_%s(%s)' % (
+        call.name, ', '.join(text for text, _ in call.arguments) or 'void'), 0))
+    if call.arguments:
+        print(fill_initializer('const %s params =' % call.structure(), call.names(), ';', 1))
+    print(fill('int32_t (*next)(%s) = next_call(%d);' % (call.types(), call.slots['slot'][0]), 1))
+    print("""	struct hip_frame frame;
+	int32_t result;
+
+	if (!enter(&frame, %d, %s))""" % (number, '&params' if call.arguments else 'NULL'))
+    print('%s\n%s' % (fill('return next(%s);' % names, 2), fill('result = next(%s);' % names, 1)))
+    print('\tleave(&frame, result);\n\treturn result;\n}')
+
+
+def print_wrappers(tables):
+    (_, calls), = tables
+    wrapped = [call for call in by_slot(calls) if call.wrapped()]
+    print(banner('the functions that replace those of the dispatch table, for inject/hip/wrappers.c.'))
+    for call in wrapped:
+        print_wrapper(call)
+    print('\nstatic const struct hip_wrapper wrappers[] = {')
+    print('\n'.join('\t{%d, (void *)call_%s},' % (call.slots['slot'][0], call.name) for call in wrapped) + '\n};')
+
+
+def print_hip_arguments(tables):
+    """Where a call's arguments are that its device rows need."""
+    (interface, calls), = tables
+    print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-arguments.c.'))
+    print('\nstatic const struct arguments hip_arguments[%s] = {' % interface.size())
+    for call in calls:
+        names, fields = call.names(), []
+        at = 'AT(%s, ' % call.structure()[len('struct '):]
+        if 'stream' in names and call.declaration('stream').count('*') == 1:
+            fields.append('.stream = %sstream)' % at)
+            if call.kind in ('LAUNCH', 'GRAPH_LAUNCH') or 'Async' in call.name or 'WithStream' in call.name:
+                fields.append('.is_async = true')
+        if call.kind == 'MEMCPY' and 'kind' in names:
+            fields.append('.kind = %skind)' % at)
+        if call.kind == 'MEMSET' and 'value' in names:
+            width = re.match(r'u?int(\d+)_t', call.declaration('value')).group(1)
+            fields += ['.value = %svalue)' % at, '.value_bytes = %d' % (int(width) // 8)]
+        if 'spt' in call.flags:
+            fields.append('.per_thread = true')
+        for form in call.ids if fields else ():
+            print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
+    print('};')
+
+
+def print_slots(tables):
+    (_, calls), = tables
+    print(banner('the places of HIP\'s dispatch tables.'))
+    print("""/*
+ * X(place, name, kind): kind is SERVED, REFUSED or NONE: what the virtual GPU does with the call. In
+ * the lists of steps X(step, end): a table of this step's version has the places below end.
+ */
+#pragma once""")
+    for word, name in (('slot', 'TS_HIP_SLOT'), ('compiler', 'TS_HIP_COMPILER_SLOT')):
+        placed = by_slot(calls, word)
+        print()
+        print_list(name + 'S', ['X(%d, %s, %s)' % (call.slots[word][0], call.name,
+                                                   {None: 'NONE', 'refused': 'REFUSED'}.get(call.work, 'SERVED'))
+                                for call in placed])
+        ends = {step: place + 1 for place, step in (call.slots[word] for call in placed)}
+        print()
+        print_list(name + '_STEPS', ['X(%d, %d)' % item for item in sorted(ends.items())])
+
+
+def print_nodes(tables):
+    (_, calls), = tables
+    print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 exports, by version node.')
+    exported = [call for call in calls if call.work]
+    last = ''
+    for node in sorted({call.values['node'] for call in exported}, key=lambda node: [int(part) for part in node.split('.')]):
+        print('hip_%s {\nglobal:' % node)
+        print('\n'.join('\t%s;' % call.name for call in exported if call.values['node'] == node))
+        print('%s}%s;\n' % ('' if last else 'local:\n\t*;\n', last and ' hip_' + last))
+        last = node
+
+
 def main():
     command, paths = sys.argv[1], sys.argv[2:]
     section = [paths.pop()] if command == 'facade' else []
@@ -565,7 +781,9 @@ def main():
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
-         'capture': print_capture}[command](tables, *section)
+         'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
+         'nodes': print_nodes,
+         'hip-arguments': print_hip_arguments}[command](tables, *section)
     return 0
 
 

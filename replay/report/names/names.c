@@ -8,13 +8,14 @@
 #include "replay/report/names/names.h"
 
 #include "proto/abi/clock.h"
-#include "proto/abi/hip_calls.h"
 #include "proto/abi/record.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_calls.h"
 #include "sbt/schema.h"
 
 #include <ctype.h>
@@ -71,6 +72,7 @@ const char *ts_name_api(uint32_t domain, uint32_t cbid)
 #define NAME(suffix, value, name, text) [value] = #name,
 static const char *const runtime_errors[] = {TS_CUDA_ERRORS(NAME)};
 static const char *const driver_errors[] = {TS_CU_RESULTS(NAME)};
+static const char *const hip_errors[] = {TS_HIP_ERRORS(NAME)};
 #undef NAME
 
 #define LOOK_UP(table, number) ((number) < TS_ARRAY_LEN(table) ? (table)[number] : NULL)
@@ -90,6 +92,8 @@ const char *ts_name_api_error(uint32_t domain, uint32_t result)
 {
 	if (domain == TS_API_CUDA_RUNTIME)
 		return LOOK_UP(runtime_errors, result);
+	if (domain == TS_API_HIP)
+		return LOOK_UP(hip_errors, result);
 	return domain == TS_API_CUDA_DRIVER ? LOOK_UP(driver_errors, result) : NULL;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

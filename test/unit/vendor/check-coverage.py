@@ -5,7 +5,8 @@
 usage: check-coverage.py HEADER_FOLDER TEST_FOLDER
 
 A constant counts as tested where SAME or SAME_AS names it, a table of constants where a test expands
-it, a structure where SAME_SIZE names it and a field where SAME_FIELDS names it for that structure.
+it, a structure where SAME_SIZE names it and a field where SAME_FIELDS names it for that structure. A fact of
+hip-facts.txt counts as well.
 """
 import pathlib
 import re
@@ -15,6 +16,12 @@ import sys
 EXEMPT = {
     "TS_CUPTI_RECORD_LAYOUTS": "expanded by record_bytes in test-activity.c, against sizeof",
     "TS_CUPTI_N_CLASSES": "our own",
+    "TS_HIP_VERSION": "the version that hip.h describes, no header's",
+    "TS_HIP_SONAME": "names the library, no header has it",
+    "TS_HIP_TABLE_NAME": "AMD's header has no name for it",
+    "TS_HIP_COMPILER_TABLE_NAME": "AMD's header has no name for it",
+    "TS_HIP_BUNDLE_MAGIC": "no number; AMD's header has no name for it",
+    "TS_HIP_BUNDLE_COMPRESSED_MAGIC": "no number; AMD's header has no name for it",
 }
 EXEMPT_PREFIXES = ("TS_CUPTI_CLASS_", "TS_CUPTI_API_VERSION_CUDA_")
 
@@ -53,9 +60,10 @@ def fields(body, prefix=""):
         # Innermost first: fold it into names with dots that the outer level carries on.
         inner = " ".join(f"x {match.group(2)}.{name};" for name in fields(match.group(1)))
         body = body[: match.start()] + inner + body[match.end():]
+    body = re.sub(r"\b(?:struct|union) \{([^{}]*)\};", r"\1", body)
     names = []
     for declaration in body.split(";"):
-        declaration = re.sub(r"\[\w+\]", "", declaration).strip()
+        declaration = re.sub(r"\[\w*\]", "", re.sub(r"\(\*(\w+)\)\(.*\)$", r"\1", declaration, flags=re.S)).strip()
         if declaration:
             names.append(re.split(r"[\s*]+", declaration)[-1])
     return names
@@ -73,6 +81,12 @@ def main():
     for match in re.finditer(r"\bSAME_FIELDS\(((?:struct|union) \w+),(.*?)\);", text, re.S):
         args = [arg.strip() for arg in match.group(2).split(",")][1:]
         covered.setdefault(match.group(1), set()).update(args[0::2])
+
+    facts = (tests / "hip-facts.txt").read_text()
+    same |= set(re.findall(r"^value (TS_\w+) ", facts, re.M))
+    sized |= {"struct " + name for name in re.findall(r"^size (ts_\w+) ", facts, re.M)}
+    for structure, field in re.findall(r"^field (ts_\w+) (\w+) ", facts, re.M):
+        covered.setdefault("struct " + structure, set()).add(field)
 
     missing, n_checked = [], 0
     for path in sorted(headers.glob("*.h")):

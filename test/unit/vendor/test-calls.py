@@ -49,6 +49,57 @@ BAD = (
     ('?', 'no name of a function: "?"'),
 )
 
+HIP = """interface hip
+[memory]
+hipFoo id=1 slot=1 node=4.2 MEMCPY certain memory=copy(dst,src,n)
+	(void *dst, const void *src, size_t n, void *stream) = foo(..., @own)
+hipFoo_spt id=5 slot=3@2 node=5.2 STREAM spt effect=host (void *dst, void *stream) = foo
+hipBar id=2 slot=2 QUERY
+__hipBaz id=4 compiler=1 node=4.2 MODULE returns=pointer (const void *data) = hand
+hipTool node=5.3 OTHER
+"""
+
+BAD_HIP = (
+    ('hipNew id=9 slot=3 QUERY', 'slot 3 is at %s:5, too'),
+    ('hipNew id=4 slot=4@2 QUERY', 'id 4 is at %s:7, too'),
+    ('hipNew id=9 slot=5@2 QUERY', 'no call has place 4 of HipDispatchTable'),
+    ('hipNew id=9 slot=4@1 QUERY', 'the steps of HipDispatchTable do not ascend with its places'),
+    ('hipNew id=9 compiler=3 QUERY', 'no call has place 2 of HipCompilerDispatchTable'),
+    ('hipNew id=9 slot=0 QUERY', 'slot is no place: "0"'),
+    ('hipNew id=9 slot=x QUERY', 'slot is no place: "x"'),
+    ('hipNew id=9@1 slot=4@2 QUERY', 'id is no id: "9@1"'),
+    ('hipNew slot=4@2 QUERY', 'no id'),
+    ('hipNew id=9 QUERY', 'no node'),
+    ('hipNew id=9 slot=4@2 QUERY () = foo', 'no node'),
+    ('hipNew id=9 slot=4@2 node=6.2 QUERY = hand', 'no arguments'),
+    ('hipNew id=9 slot=4@2 node=six QUERY', 'unknown word "node=six"'),
+    ('hipNew id=9 slot=4@2 QUERY returns=float', 'unknown word "returns=float"'),
+    ('hipNew id=9 slot=4@2 QUERY launches', 'unknown word "launches"'),
+    ('hipNew id=9 ptsz=10 slot=4@2 QUERY', 'unknown word "ptsz=10"'),
+    ('hipNew id=9 slot=4@2 STREAM (void *next)', 'a wrapper has a variable of that name: "next"'),
+)
+
+# Commands, and a line that each makes of HIP.
+MADE_HIP = (
+    ('hip-calls', '\tX(hipBar, 2, QUERY) \\'),
+    ('hip-calls', '#define TS_HIP_CALL_SIZE 6'),
+    ('params', 'struct hipFoo_params {'),
+    ('wrappers', '\tint32_t (*next)(void *, const void *, size_t, void *) = next_call(1);'),
+    ('wrappers', '\tif (!enter(&frame, 5, &params))'),
+    ('wrappers', '\t{3, (void *)call_hipFoo_spt},'),
+    ('effects', '\t\t.kind = EFFECT_HOST, .stream = 1, .per_thread = true,'),
+    ('accesses', '\tcase TS_HIP_CALL_hipFoo: {'),
+    ('slots', '\tX(2, hipBar, NONE) \\'),
+    ('slots', '\tX(2, 4)'),
+    ('slots', '\tX(1, __hipBaz, SERVED)'),
+    ('nodes', 'hip_5.2 {'),
+    ('functions', 'int32_t hipFoo_spt(void *dst, void *stream);'),
+    ('facade', '\treturn HIP(hipFoo, 1, foo(dst, src, n, stream, false));'),
+    ('facade', '\treturn HIP(hipFoo_spt, 5, foo(dst, per_thread(stream)));'),
+    ('facade', '\tint32_t (*next)(void *, void *) = runtime_slot(3);'),
+    ('facade', '\tvoid **(*next)(const void *) = compiler_slot(1);'),
+)
+
 
 def load(path):
     sys.dont_write_bytecode = True
@@ -72,12 +123,13 @@ def exit_code_and_line(script, path):
     return result.returncode, result.stderr
 
 
-def check_bad_lines(calls, path):
-    for line, wanted in (('', ''),) + BAD:
+def check_bad_lines(calls, path, table, lines):
+    for line, wanted in (('', ''),) + lines:
         with open(path, 'w', encoding='utf-8') as stream:
-            stream.write(GOOD + line + '\n')
+            stream.write(table + line + '\n')
         said = complaint(calls, path)
-        at = '%s:%d: ' % (path, 8 + line.count('\n')) if line else ''
+        number = 1 if wanted and 'DispatchTable' in wanted else 1 + table.count('\n') + line.count('\n')
+        at = '%s:%d: ' % (path, number) if line else ''
         if wanted is None:
             good = said.startswith(at)
         else:
@@ -86,13 +138,28 @@ def check_bad_lines(calls, path):
             yield '"%s": "%s", not "%s"' % (line, said, wanted)
 
 
+def check_made(script, path):
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(HIP)
+    for command, line in MADE_HIP:
+        arguments = [path] + (['memory'] if command == 'facade' else [])
+        made = subprocess.run([sys.executable, script, command] + arguments, stdout=subprocess.PIPE, check=False,
+                              encoding='utf-8').stdout
+        if line not in made.split('\n'):
+            yield '%s: no line "%s" in "%s"' % (command, line, made)
+        if command == 'wrappers' and 'hipBar' in made:
+            yield 'a query is wrapped'
+
+
 def main():
     script, tables = sys.argv[1], sys.argv[2:]
     calls = load(script)
     failures = [said for said in (complaint(calls, path) for path in tables) if said]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'a.calls')
-        failures += check_bad_lines(calls, path)
+        failures += check_bad_lines(calls, path, GOOD, BAD)
+        failures += check_bad_lines(calls, path, HIP, BAD_HIP)
+        failures += check_made(script, path)
         with open(path, 'w', encoding='utf-8') as stream:
             stream.write(GOOD + 'cuNew id=3 QUERY\n')
         if exit_code_and_line(script, path) != (2, '%s:8: id 3 is at %s:6, too\n' % (path, path)):

@@ -4,6 +4,7 @@
 
 usage: conform.py header driver|runtime SOURCE ...   prints the header that the tests reach a library by
        conform.py check LIBRARY REFUSED TEST ...     fails for an exported function that no test checks
+       conform.py works LIBRARY SLOTS TEST ...       fails for a function of libamdhip64 that no test checks a success of
        conform.py table CALLS_PY TABLE LIBRARY       fails unless the library exports what the table of calls says
 
 The header has a type for each function and a macro of its name, which finds it at run time: the tests are linked
@@ -49,7 +50,7 @@ NO_SUCCESS = {
         'cudaIpcOpenMemHandle', 'cudaGraphConditionalHandleCreate'),
     'serves other libraries of the vendor\'s only': ('cudaGetExportTable',),
 }
-SUFFIX = re.compile(r'_pt[sd][sz]$')
+SUFFIX = re.compile(r'_pt[sd][sz]$|_spt$')
 
 
 def functions(sources):
@@ -95,7 +96,7 @@ def exported(library):
     lines = subprocess.run(['nm', '-D', '--defined-only', library], check=True, capture_output=True,
                            encoding='utf-8').stdout.splitlines()
     names = {line.split()[-1].split('@')[0] for line in lines}
-    return {name for name in names if re.match(r'(__)?cu[a-zA-Z]', name)}
+    return {name for name in names if re.match(r'(__)?(cu|hip)[a-zA-Z]', name)}
 
 
 def check(library, tests):
@@ -122,6 +123,22 @@ def check(library, tests):
     return 1 if missing else 0
 
 
+def works(library, slots, tests):
+    with open(slots, encoding='utf-8') as stream:
+        refuses = set(re.findall(r'X\(\d+, (\w+), REFUSED\)', stream.read()))
+    called = set()
+    for test in tests:
+        with open(test, encoding='utf-8') as stream:
+            text = re.sub(r'/\*.*?\*/|//[^\n]*', ' ', stream.read(), flags=re.S)
+        called |= set(re.findall(r'\bhip\w+(?=\()', re.sub(r'\bwant\(\s*\w+,\s*\w+', '', text)))
+    names = {name for name in exported(library) - refuses if not name.startswith('__')}
+    missing = sorted({SUFFIX.sub('', name) for name in names - called} - called)
+    for name in missing:
+        print('%s: no test checks that it works' % name, file=sys.stderr)
+    print('%s: %d functions, %d gaps' % (library, len(names), len(missing)))
+    return 1 if missing or len(names) < 150 else 0
+
+
 def table(script, path, library):
     sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location('calls', script)
@@ -138,6 +155,8 @@ def table(script, path, library):
 def main():
     if sys.argv[1] == 'header':
         return header(sys.argv[2], sys.argv[3:])
+    if sys.argv[1] == 'works':
+        return works(sys.argv[2], sys.argv[3], sys.argv[4:])
     if sys.argv[1] == 'table':
         return table(*sys.argv[2:])
     return check(sys.argv[2], sys.argv[3:])

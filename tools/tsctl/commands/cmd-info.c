@@ -193,6 +193,24 @@ static void print_folded(const Ts__Rpc__TraceInfo *info)
 	printf("  %zu sessions, by program; `tsctl info --wide` lists each\n", info->n_sessions);
 }
 
+/* HIP's sessions: the runtime, and the way into it. */
+static void print_interfaces(const Ts__Rpc__TraceInfo *info)
+{
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+		bool has_times = false;
+
+		if (!session->hip_version)
+			continue;
+		for (size_t k = 0; k < session->n_interfaces; k++)
+			has_times |= !strcmp(session->interfaces[k], "hip_tracer");
+		printf("  session %u: HIP %u.%u.%u by its dispatch tables%s\n", session->session,
+		       session->hip_version / 10000000, session->hip_version / 100000 % 100,
+		       session->hip_version % 100000,
+		       has_times ? "" : "; this version reports no times of the GPU's work");
+	}
+}
+
 static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
@@ -225,6 +243,7 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 		add_program(table, session);
 	}
 	ts_table_print(table, stdout, 2, wide);
+	print_interfaces(info);
 }
 
 /* Periods without recording that the user requested. */

@@ -116,6 +116,18 @@ static char *string(struct maker *maker, uint32_t id)
 	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
 }
 
+/* Names the ways into the vendors' runtimes that the session used. */
+static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
+			    Ts__Rpc__SessionInfo *info)
+{
+	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer"};
+
+	info->interfaces = ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names), sizeof(char *));
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		if (row->interfaces >> i & 1)
+			info->interfaces[info->n_interfaces++] = (char *)names[i];
+}
+
 static int fill_session(struct maker *maker, const struct ts_row_session *row,
 			Ts__Rpc__SessionInfo *info)
 {
@@ -138,6 +150,9 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 	info->host_clock = ts_pool_copy(maker->pool, ts_name_clock(row->host_clock));
 	TS_RPC_SET(info, cupti_version, row->vendor_version);
 	TS_RPC_SET(info, driver_version, row->driver_version);
+	fill_interfaces(maker, row, info);
+	if (row->hip_version)
+		TS_RPC_SET(info, hip_version, row->hip_version);
 	TS_RPC_SET(info, threads,
 		   (uint32_t)ts_sbt_reader_n_threads_of(maker->reader, row->session));
 	if (row->uid != UINT32_MAX)

@@ -59,9 +59,10 @@ static int start_executor(void)
 
 static int start(void)
 {
+	const char *text = secure_getenv("TRACESMITH_VGPU");
 	struct ts_vgpu_spec spec;
 	char message[160];
-	int r = ts_vgpu_spec_parse(secure_getenv("TRACESMITH_VGPU"), &spec, message,
+	int r = ts_vgpu_spec_parse(text ? text : driver.default_spec, &spec, message,
 				   sizeof(message));
 
 	if (r) {
@@ -111,7 +112,8 @@ static int init(uint32_t flags)
 		driver.result = start();
 		pthread_mutex_unlock(&driver.lock);
 		if (!driver.result) {
-			inject();
+			if (!driver.is_contained)
+				inject();
 			/*
 			 * This event reports the devices to a profiler that attached before or
 			 * during the injection.

@@ -46,6 +46,7 @@ static int record(void *event, void *stream, bool external)
 {
 	struct context *context;
 	struct ts_vgpu_stream *vstream;
+	struct ts_vgpu_operation *op = NULL;
 	struct stream *capturing;
 	struct event *e;
 	int r = event_get(event, &e);
@@ -59,7 +60,16 @@ static int record(void *event, void *stream, bool external)
 	if (capturing)
 		return stream_capture_record(capturing, e, external);
 	stream_capture_forget_event(e);
-	return result_of(ts_vgpu_event_record(e->vevent, vstream, 0));
+	/* An operation for HIP's tracer only: CUPTI reports no work of the device for it. */
+	if (driver.is_contained)
+		op = report_operation(context, ts_vgpu_stream_id(vstream));
+	if (op)
+		op->kind = TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+	report_submit(op);
+	r = result_of(ts_vgpu_event_record(e->vevent, vstream, (uint64_t)(uintptr_t)op));
+	if (r)
+		report_cancel(op);
+	return r;
 }
 
 static int event_record(void *event, void *stream)

@@ -162,6 +162,11 @@ struct driver {
 	uint32_t primary_flags[TS_VGPU_MAX_DEVICES];
 	struct library *libraries;
 	uint32_t next_module_id, next_event_id;
+
+	/* Set before the start by a library that contains the driver, see tools/vgpu/hip. */
+	const char *default_spec; /* if TRACESMITH_VGPU is not set; NULL: that of replay/vgpu */
+	/* Loads no library of CUDA_INJECTION64_PATH; reports records of events as operations. */
+	bool is_contained;
 };
 extern struct driver driver;
 

@@ -15,8 +15,10 @@
 
 struct fatbin {
 	const void *wrapper;
-	void *library; /* NULL before the first use */
-	int error;     /* result of loading it */
+	int (*read)(const void *wrapper, void **ret_image); /* NULL: the wrapper is the image */
+	void *image;					    /* from read */
+	void *library;					    /* NULL before the first use */
+	int error;					    /* result of loading it */
 	bool loaded;
 	struct symbol *symbols; /* linked by `next` */
 	struct fatbin *next;
@@ -88,18 +90,24 @@ static void remove_symbol(const struct symbol *symbol)
 	*at = symbol->older;
 }
 
-API void **__cudaRegisterFatBinary(void *wrapper)
+void **code_register(const void *wrapper, int (*read)(const void *wrapper, void **ret_image))
 {
 	struct fatbin *fatbin = calloc(1, sizeof(*fatbin));
 
 	if (!fatbin)
 		return NULL;
 	fatbin->wrapper = wrapper;
+	fatbin->read = read;
 	pthread_rwlock_wrlock(&registered.lock);
 	fatbin->next = registered.fatbins;
 	registered.fatbins = fatbin;
 	pthread_rwlock_unlock(&registered.lock);
 	return (void **)fatbin;
+}
+
+API void **__cudaRegisterFatBinary(void *wrapper)
+{
+	return code_register(wrapper, NULL);
 }
 
 API void __cudaRegisterFatBinaryEnd(void **handle)
@@ -127,8 +135,10 @@ API void __cudaUnregisterFatBinary(void **handle)
 		}
 	pthread_rwlock_unlock(&registered.lock);
 	/* At exit the vendor's driver is already unloaded, so there is no unload call. */
-	if (fatbin->library && !exiting())
+	if (fatbin->library && !exiting()) {
 		cuLibraryUnload(fatbin->library);
+		free(fatbin->image);
+	}
 	free(fatbin);
 }
 
@@ -177,8 +187,13 @@ static int load(struct fatbin *fatbin)
 		return r ? r : fatbin->error;
 	pthread_mutex_lock(&loading);
 	if (!fatbin->loaded) {
-		fatbin->error = cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0,
-						  NULL, NULL, 0);
+		if (fatbin->read)
+			fatbin->error = fatbin->read(fatbin->wrapper, &fatbin->image);
+		if (!fatbin->error)
+			fatbin->error =
+				cuLibraryLoadData(&fatbin->library,
+						  fatbin->read ? fatbin->image : fatbin->wrapper,
+						  NULL, NULL, 0, NULL, NULL, 0);
 		if (!fatbin->error)
 			set_managed(fatbin);
 		__atomic_store_n(&fatbin->loaded, true, __ATOMIC_RELEASE);

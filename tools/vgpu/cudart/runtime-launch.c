@@ -5,8 +5,11 @@
  */
 #include "tools/vgpu/cudart/runtime.h"
 
-/* Maximum nesting of <<<>>> in arguments of <<<>>>. */
-#define CONFIGURATIONS_MAX 32
+/*
+ * Maximum nesting of <<<>>> in arguments of <<<>>>. Small: libamdhip64 has this file too, and its
+ * thread-local storage must fit into the loader's reserve for dlopen().
+ */
+#define CONFIGURATIONS_MAX 8
 
 static __thread struct {
 	struct configuration {

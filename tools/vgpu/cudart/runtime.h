@@ -96,6 +96,12 @@ const char *symbol_name(const void *func);
  */
 int variable_of(const void *symbol, uint64_t *ret_address, size_t *ret_bytes);
 
+/*
+ * Registers code like __cudaRegisterFatBinary(), for another vendor's format. At the first use
+ * `read` returns the image in memory that free() frees, or an error number.
+ */
+void **code_register(const void *wrapper, int (*read)(const void *wrapper, void **ret_image));
+
 /* Convert a copy to the driver's struct, for graph nodes. */
 int copy_fill_1d(struct ts_cu_memcpy_3d *c, void *dst, const void *src, size_t count, int32_t kind);
 int copy_fill_3d(struct ts_cu_memcpy_3d *c, const struct ts_cuda_memcpy_3d_parms *p);

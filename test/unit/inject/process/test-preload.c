@@ -124,6 +124,7 @@ TS_TEST(needs_libc_and_exports_its_own_functions)
 					      "execvp",
 					      "execvpe",
 					      "fexecve",
+					      "rocprofiler_register_library_api_table",
 					      "cuptiSubscribe",
 					      "cuptiSubscribe_v2",
 					      "cuptiUnsubscribe",

@@ -5,7 +5,7 @@
  * target is not recorded. The structure is read only if the call itself read it: the call
  * succeeded, or returned an error about the structure's values.
  */
-#include "inject/cuda/access.h"
+#include "inject/calls/access.h"
 
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
@@ -227,6 +227,9 @@ bool ts_access_of_box(uint32_t domain, uint32_t cbid, const void *params, int32_
 {
 	/* The number is the same in the driver and the runtime. */
 	if (!params || (result && result != TS_CU_ERROR_INVALID_VALUE))
+		return false;
+	/* HIP's structures are not read. */
+	if (domain == TS_API_HIP)
 		return false;
 	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_box(cbid, params, ret_access)
 							: driver_box(cbid, params, ret_access);

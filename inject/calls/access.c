@@ -6,12 +6,14 @@
  * older than unified addresses, and calls with arrays or symbols: they have no linear memory, or no
  * sign that separates it.
  */
-#include "inject/cuda/access.h"
+#include "inject/calls/access.h"
 
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/vendor/hip_params.h"
 
 static uint64_t address(const void *pointer)
 {
@@ -71,11 +73,18 @@ static bool asked(struct ts_access *ret, uint32_t kind, const void *where, uint6
 bool ts_access_of_alloc(uint32_t domain, uint32_t cbid, const void *params, int32_t result,
 			struct ts_access *ret_access)
 {
+	bool is_known = false;
 	uint64_t *where;
 
-	if (!params ||
-	    !(domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_alloc(cbid, params, ret_access)
-						       : driver_alloc(cbid, params, ret_access)))
+	if (!params)
+		return false;
+	if (domain == TS_API_CUDA_RUNTIME)
+		is_known = runtime_alloc(cbid, params, ret_access);
+	else if (domain == TS_API_CUDA_DRIVER)
+		is_known = driver_alloc(cbid, params, ret_access);
+	else if (domain == TS_API_HIP)
+		is_known = hip_alloc(cbid, params, ret_access);
+	if (!is_known)
 		return false;
 	where = (uint64_t *)(uintptr_t)ret_access->dst;
 	if (result)
@@ -88,6 +97,8 @@ bool ts_access_of(uint32_t domain, uint32_t cbid, const void *params, struct ts_
 {
 	if (!params)
 		return false;
-	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_access(cbid, params, ret_access)
-							: driver_access(cbid, params, ret_access);
+	if (domain == TS_API_HIP)
+		return hip_access(cbid, params, ret_access);
+	return domain == TS_API_CUDA_RUNTIME ? runtime_access(cbid, params, ret_access)
+					     : driver_access(cbid, params, ret_access);
 }

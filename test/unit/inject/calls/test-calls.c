@@ -3,10 +3,10 @@
  * The table of calls: watched calls, calls that certainly reach the device, and the operations that
  * calls put into a stream.
  */
+#include "inject/calls/access.h"
+#include "inject/calls/call-table.h"
+#include "inject/calls/stream-table.h"
 #include "inject/capture/capture.h"
-#include "inject/cuda/access.h"
-#include "inject/cuda/call-table.h"
-#include "inject/cuda/stream-table.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"

@@ -6,7 +6,7 @@
  * loads the handle again after the ids. The tables of map.h move when they grow, so launches, which
  * take no lock, could not read them.
  */
-#include "inject/cuda/stream-table.h"
+#include "inject/calls/stream-table.h"
 
 #include "proto/abi/tablehash.h"
 

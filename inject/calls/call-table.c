@@ -2,12 +2,15 @@
 /*
  * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call it. The classes
  * come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The effects are
- * generated from the tables of calls, proto/abi/vendor/cuda_driver.calls and cuda_runtime.calls.
+ * generated from the tables of calls, hip.calls and its two neighbours.
  */
-#include "inject/cuda/call-table.h"
+#include "inject/calls/call-table.h"
+#include "proto/abi/record.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/vendor/hip_params.h"
 
 /* Class plus 1; 0: unknown call. */
 static const uint8_t runtime_classes[TS_CUPTI_RUNTIME_CBID_SIZE] = {
@@ -19,6 +22,12 @@ static const uint8_t runtime_classes[TS_CUPTI_RUNTIME_CBID_SIZE] = {
 static const uint8_t driver_classes[TS_CUPTI_DRIVER_CBID_SIZE] = {
 #define TS_CALL_(name, id, kind) [id] = TS_CUPTI_CLASS_##kind + 1,
 	TS_CUPTI_DRIVER_CBIDS(TS_CALL_)
+#undef TS_CALL_
+};
+
+static const uint8_t hip_classes[TS_HIP_CALL_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = TS_CUPTI_CLASS_##kind + 1,
+	TS_HIP_CALLS(TS_CALL_)
 #undef TS_CALL_
 };
 
@@ -49,14 +58,32 @@ struct effect {
 
 #undef AT
 
+/* Tables of one interface's calls, by id. */
+struct interface {
+	const uint8_t *classes;
+	const struct effect *effects;
+	uint32_t n;
+};
+
+static const struct interface *interface_of(uint32_t domain)
+{
+	static const struct interface driver = {driver_classes, driver_effects,
+						TS_CUPTI_DRIVER_CBID_SIZE};
+	static const struct interface runtime = {runtime_classes, runtime_effects,
+						 TS_CUPTI_RUNTIME_CBID_SIZE};
+	static const struct interface hip = {hip_classes, hip_effects, TS_HIP_CALL_SIZE};
+
+	if (domain == TS_API_CUDA_RUNTIME)
+		return &runtime;
+	return domain == TS_API_HIP ? &hip : &driver;
+}
+
 static const struct effect *effect_of(uint32_t domain, uint32_t cbid)
 {
 	static const struct effect none;
+	const struct interface *interface = interface_of(domain);
 
-	if (cbid >= ts_call_table_n(domain))
-		return &none;
-	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? &runtime_effects[cbid]
-							: &driver_effects[cbid];
+	return cbid < interface->n ? &interface->effects[cbid] : &none;
 }
 
 static const void *argument(const void *params, uint8_t at)
@@ -76,18 +103,14 @@ static uint32_t word_argument(const void *params, uint8_t at)
 
 uint32_t ts_call_table_n(uint32_t domain)
 {
-	return domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? TS_CUPTI_RUNTIME_CBID_SIZE
-							: TS_CUPTI_DRIVER_CBID_SIZE;
+	return interface_of(domain)->n;
 }
 
 unsigned ts_call_table_class(uint32_t domain, uint32_t cbid)
 {
-	uint8_t entry;
+	const struct interface *interface = interface_of(domain);
+	uint8_t entry = cbid < interface->n ? interface->classes[cbid] : 0;
 
-	if (cbid >= ts_call_table_n(domain))
-		return TS_CUPTI_CLASS_OTHER;
-	entry = domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_classes[cbid]
-							 : driver_classes[cbid];
 	return entry ? entry - 1u : (unsigned)TS_CUPTI_CLASS_OTHER;
 }
 

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records HIP's calls. The wrappers of hip-wrappers.c call it at the entry and the return of each
+ * watched call. It calls calls/call-record.c, hip-work.c and hip-session.c.
+ *
+ * Entry and return are the hot path: no lock and no allocation, a system call only for a new stack
+ * or thread, errno is kept. The facts of work are stored before the runtime gets the call, because
+ * the work may be over before the call returns.
+ *
+ * Trap: a call's return may be missing (longjmp(), an exception through C). The next call of the
+ * thread notices it: its stack frame lies where the lost call's frame was, or above.
+ */
+#include "inject/calls/access.h"
+#include "inject/calls/call-record.h"
+#include "inject/hip/hip-arguments.h"
+#include "inject/hip/hip-recorder.h"
+#include "inject/hip/hip-slots.h"
+#include "inject/ring/ring-session.h"
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip.h"
+
+/* True if the thread is inside a call of the application's, of any vendor. */
+static bool is_in_call(const void *frame)
+{
+	const struct ts_call *call = &ts_tls.call;
+
+	if (!call->depth)
+		return false;
+	/* Stacks grow down: a nested call's frame lies below. */
+	return call->domain != TS_API_HIP || (uintptr_t)frame < (uintptr_t)call->frame;
+}
+
+/* Returns the current device of the thread. It has no side effect in the runtime. */
+static uint32_t current_device(void)
+{
+	int32_t (*get_device)(int32_t *) = ts_hip_next(hipGetDevice);
+	int32_t device = 0;
+
+	return get_device && !get_device(&device) && device >= 0 ? (uint32_t)device : 0;
+}
+
+static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
+{
+	return shim->hip.first_device + device + 1;
+}
+
+/*
+ * Returns the id of a stream in the trace, and gives it one at its first use. Null streams have ids
+ * of their own, one for each device; so have the null streams of threads.
+ */
+static uint32_t stream_id(struct ts_shim *shim, uint32_t device, const void *stream,
+			  bool per_thread)
+{
+	struct ts_hip *hip = &shim->hip;
+	const uint32_t context = context_of(shim, device);
+	uint64_t handle = ts_call_stream_key(stream, per_thread);
+	uint32_t id, of;
+
+	if (ts_stream_table_find(&hip->streams, context, handle, &id))
+		return id;
+	/* A stream with a handle belongs to one device, whichever is current. */
+	if (stream && ts_stream_table_find_handle(&hip->streams, handle, &of, &id))
+		return id;
+	id = __atomic_add_fetch(&hip->n_streams, 1, __ATOMIC_RELAXED);
+	ts_stream_table_add(&hip->streams, context, handle, id);
+	return id;
+}
+
+/* Stores the facts that the device rows of this call will need. */
+static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const void *params)
+{
+	const struct ts_call *call = &ts_tls.call;
+	struct ts_hip_work work = {.op_id = call->op_id, .kind = (uint8_t)kind};
+	struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	struct ts_access access;
+
+	work.device = current_device();
+	work.stream = stream_id(shim, work.device, stream.handle, stream.per_thread);
+	work.async = stream.is_async;
+	work.is_awaited = (kind == TS_CUPTI_CLASS_LAUNCH ||
+			   ts_call_table_expect_device(TS_API_HIP, id, params)) &&
+			  __atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED) &&
+			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+	if (kind == TS_CUPTI_CLASS_LAUNCH) {
+		ts_hip_launch_of(id, params, &work);
+	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
+		work.copy_kind = ts_hip_copy_kind_of(id, params);
+	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
+		work.value = ts_hip_set_value_of(id, params);
+	}
+	if (ts_access_of(TS_API_HIP, id, params, &access))
+		work.bytes = access.dst_bytes;
+	ts_hip_works_put(&shim->hip.works, &work);
+}
+
+bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+	int saved_errno = errno;
+	unsigned kind;
+
+	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
+	    ts_tls.busy || is_in_call(frame) ||
+	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
+		return false;
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	/* Acquire: pairs with the release at the end of ts_hip_join(). */
+	if (ts_unlikely(__atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED))
+		ts_hip_join(shim);
+	if (ts_unlikely(call->depth && call->enter))
+		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
+	kind = ts_call_table_class(TS_API_HIP, id);
+	call->depth = 1;
+	call->generation = shim->generation;
+	call->frame = frame;
+	call->nested = 0;
+	call->correlation = 0;
+	call->domain = TS_API_HIP;
+	call->cbid = id;
+	call->op_id =
+		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
+	call->enter = ts_producer_ticks(&shim->producer);
+	/* After the time: pairs with ts_hip_follow(). */
+	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
+			 !ts_shim_is_recording(shim);
+	if (call->left_out)
+		call->enter = 0;
+	else if (kind == TS_CUPTI_CLASS_LAUNCH || kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ||
+		 kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET)
+		keep_work(shim, id, kind, params);
+	__atomic_store_n(&call->recorded, !call->left_out, __ATOMIC_RELAXED);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return true;
+}
+
+/* Records a stream that was created or destroyed. */
+static void record_stream(struct ts_shim *shim, struct ts_thread *thread, void *handle,
+			  uint32_t stream, uint32_t device, enum ts_object_action action,
+			  uint32_t flags, int32_t priority)
+{
+	struct ts_record_object *out;
+
+	out = ts_thread_reserve(thread, TS_RECORD_STREAM, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->handle = (uint64_t)(uintptr_t)handle;
+	out->device = shim->hip.first_device + device;
+	out->context = context_of(shim, device);
+	out->stream = stream;
+	out->priority = priority;
+	if (action == TS_OBJECT_CREATED)
+		out->object_flags = flags & TS_HIP_STREAM_NON_BLOCKING
+					    ? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+					    : TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+	out->action = (uint8_t)action;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+/* Follows the creation and destruction of streams. HIP reuses handles. */
+static void follow_stream(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			  const void *params)
+{
+	const uint32_t device = current_device();
+	uint32_t flags = 0, stream, of;
+	int32_t priority = 0;
+	void *handle;
+
+	if (ts_call_table_stream_create(TS_API_HIP, id, params, &flags, &priority)) {
+		handle = ts_hip_created_stream(params);
+		if (!handle)
+			return;
+		stream = stream_id(shim, device, handle, false);
+		record_stream(shim, thread, handle, stream, device, TS_OBJECT_CREATED, flags,
+			      priority);
+	} else if (ts_hip_is_stream_destroy(id)) {
+		handle = ts_hip_stream_of(id, params).handle;
+		if (!ts_stream_table_find_handle(&shim->hip.streams, (uint64_t)(uintptr_t)handle,
+						 &of, &stream))
+			return;
+		ts_stream_table_remove(&shim->hip.streams, of, (uint64_t)(uintptr_t)handle);
+		record_stream(shim, thread, handle, stream, of - shim->hip.first_device - 1,
+			      TS_OBJECT_DESTROYED, 0, 0);
+	}
+}
+
+static uint32_t memory_kind(const struct ts_access *access)
+{
+	if (access->kind == TS_ACCESS_ALLOCATED_PINNED)
+		return TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+	if (access->kind == TS_ACCESS_ALLOCATED_MANAGED)
+		return TS_CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+	return TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+}
+
+/*
+ * Finds the memory that a call allocated or freed, and follows it. Returns false if the call names
+ * none.
+ */
+static bool follow_memory(struct ts_shim *shim, uint32_t id, const void *params, bool *ret_is_free,
+			  struct ts_hip_allocation *ret)
+{
+	struct ts_access access;
+
+	*ret_is_free = ts_call_table_class(TS_API_HIP, id) == TS_CUPTI_CLASS_FREE;
+	if (*ret_is_free) {
+		if (!ts_access_of(TS_API_HIP, id, params, &access))
+			return false;
+		if (!ts_hip_memory_remove(&shim->hip.memory, access.dst, ret))
+			*ret = (struct ts_hip_allocation){access.dst, 0, 0, current_device()};
+		return true;
+	}
+	if (!ts_access_of_alloc(TS_API_HIP, id, params, 0, &access))
+		return false;
+	*ret = (struct ts_hip_allocation){access.dst, access.dst_bytes, memory_kind(&access),
+					  current_device()};
+	ts_hip_memory_add(&shim->hip.memory, ret);
+	return true;
+}
+
+/* HIP reports no rows for memory, so the call makes them. */
+static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			  const void *params, bool is_free,
+			  const struct ts_hip_allocation *allocation, uint64_t time)
+{
+	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	const uint32_t device = allocation->device;
+	struct ts_record_memory *out;
+
+	out = ts_thread_reserve(thread, is_free ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
+				shim->producer.clock, time);
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->op_id = ts_tls.call.op_id;
+	out->address = allocation->address;
+	out->bytes = allocation->bytes;
+	out->device = shim->hip.first_device + device;
+	out->context = context_of(shim, device);
+	out->stream = stream.is_async ? stream_id(shim, device, stream.handle, stream.per_thread)
+				      : TS_NO_DEVICE;
+	out->async = stream.is_async;
+	out->memory_kind = (uint8_t)allocation->kind;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+/* The host waited in this call. */
+static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			const void *params, int32_t result, uint64_t time)
+{
+	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	const uint32_t type = ts_hip_sync_type_of(id), device = current_device();
+	struct ts_record_sync *out;
+
+	if (type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN)
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_SYNC, sizeof(*out), shim->producer.clock,
+				ts_tls.call.enter);
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->end = time;
+	out->op_id = ts_tls.call.op_id;
+	out->sync_type = type;
+	out->context = context_of(shim, device);
+	out->stream = type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE
+			      ? stream_id(shim, device, stream.handle, stream.per_thread)
+			      : TS_NO_DEVICE;
+	out->result = result;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			     const void *params, uint64_t time)
+{
+	const uint32_t device = current_device();
+	const struct ts_stream_op op = ts_call_table_stream_op(TS_API_HIP, id, params);
+	struct ts_call_place place = {.context = context_of(shim, device)};
+
+	if (op.kind == TS_STREAM_OP_NONE || ts_call_is_stream_captured(shim, &op))
+		return;
+	place.stream = stream_id(shim, device, op.stream, op.per_thread);
+	ts_call_record_stream_op(shim, thread, &op, &place,
+				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
+}
+
+/* Records the effects of a call: waits, memory, operations in streams. */
+static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
+			   const void *params, int32_t result, uint64_t time)
+{
+	switch (ts_call_table_class(TS_API_HIP, id)) {
+	case TS_CUPTI_CLASS_SYNC:
+		record_sync(shim, thread, id, params, result, time);
+		break;
+	case TS_CUPTI_CLASS_EVENT:
+	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
+	case TS_CUPTI_CLASS_STREAM:
+		if (!result)
+			record_stream_op(shim, thread, id, params, time);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * Follows the memory and the streams of a successful call, also while recording is stopped: later
+ * records refer to them.
+ */
+static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
+		   uint64_t time)
+{
+	const struct ts_call *call = &ts_tls.call;
+	const unsigned kind = ts_call_table_class(TS_API_HIP, call->cbid);
+	struct ts_hip_allocation allocation;
+	bool is_free;
+
+	if (kind == TS_CUPTI_CLASS_STREAM) {
+		follow_stream(shim, thread, call->cbid, params);
+		return;
+	}
+	/* While a stream capture is active, a call may make a graph node and allocate nothing. */
+	if ((kind != TS_CUPTI_CLASS_ALLOC && kind != TS_CUPTI_CLASS_FREE) ||
+	    __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) ||
+	    !follow_memory(shim, call->cbid, params, &is_free, &allocation))
+		return;
+	if (!call->left_out)
+		record_memory(shim, thread, call->cbid, params, is_free, &allocation, time);
+}
+
+static void record(struct ts_shim *shim, struct ts_thread *thread, const void *params,
+		   int32_t result)
+{
+	const struct ts_call *call = &ts_tls.call;
+	const struct ts_call_end end = {
+		.domain = TS_API_HIP,
+		.cbid = call->cbid,
+		.params = params,
+		.result = result,
+		.context = context_of(shim, current_device()),
+	};
+	uint64_t time = 0;
+
+	if (!call->left_out) {
+		time = ts_call_record(shim, thread, &end);
+		record_effects(shim, thread, call->cbid, params, result, time);
+	}
+	if (!result)
+		follow(shim, thread, params, time);
+}
+
+void ts_hip_leave(const void *frame, const void *params, int32_t result)
+{
+	struct ts_shim *shim = &ts_shim;
+	struct ts_call *call = &ts_tls.call;
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	int saved_errno = errno, change;
+	struct ts_thread *thread;
+	uint32_t mode;
+	bool per_thread;
+	void *stream;
+
+	/* The call was lost: another one began and ended since. */
+	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
+		return;
+	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
+	mode = __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED);
+	if (mode == TS_GATE_CLOSED)
+		return;
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	change = ts_call_table_stream_capture(TS_API_HIP, call->cbid);
+	if (ts_unlikely(change)) {
+		stream = ts_call_table_captured_stream(TS_API_HIP, call->cbid, params, &per_thread);
+		ts_call_count_stream_capture(shim, change, result,
+					     ts_call_stream_key(stream, per_thread));
+	}
+	thread = ts_producer_thread(&shim->producer);
+	if (thread && mode == TS_GATE_COUNT)
+		/* No daemon has served the ring for long: the ring would be full. */
+		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
+	else if (thread)
+		record(shim, thread, params, result);
+	if (result)
+		ts_hip_works_done(&shim->hip.works, call->op_id);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HIP in the shim: the runtime's dispatch tables, which belong to the process, and the state of the
+ * session.
+ *
+ * 	program -> hipX() of libamdhip64 -> its table -> wrapper (hip-wrappers.c) -> runtime
+ * 	                                                    |                           |
+ * 	                                        API row, facts of work          activity callback
+ * 	                                           (hip-calls.c)                 (hip-rows.c)
+ *
+ * All functions are thread-safe. The application's HIP calls may call them, except where a comment
+ * names another caller.
+ */
+#pragma once
+
+#include "inject/calls/stream-table.h"
+#include "inject/hip/hip-allocations.h"
+#include "inject/hip/hip-work.h"
+#include "inject/ring/producer.h"
+
+struct ts_shim;
+
+/* Room for slots of HIP's dispatch table; later slots are not wrapped. */
+#define TS_HIP_MAX_SLOTS 640u
+
+/* The process's part: the runtime whose table holds the wrappers. */
+struct ts_hip_runtime {
+	uint32_t wrapped;	      /* 1: a table has been claimed; others are left alone */
+	uint32_t n_slots;	      /* of the table, its size included */
+	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
+};
+
+#define TS_HIP_JOINED 2u
+
+/* The session's part. */
+struct ts_hip {
+	uint32_t started; /* 1: the session records HIP */
+	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
+	uint32_t traced;  /* not 0: the runtime reports finished work */
+	uint32_t stopped; /* recording is stopped: calls that begin now are left out */
+	/*
+	 * In a process with CUDA, ids of HIP's devices, contexts, streams and operations begin
+	 * behind CUDA's.
+	 */
+	uint64_t first_op_id;
+	uint32_t first_device;
+	uint64_t n_calls;
+	uint32_t n_streams;
+	uint64_t ahead_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	struct ts_stream_table streams;
+	struct ts_hip_works works;
+	struct ts_hip_memory memory;
+};
+
+/* ---- hip-session.c ---- */
+
+/*
+ * Begins to record HIP in this session, at the registration of a table. Returns false without
+ * memory, or if the session records HIP already.
+ */
+bool ts_hip_start(struct ts_shim *shim);
+/* Before the first recorded call: defines the devices, installs the activity callback. */
+void ts_hip_join(struct ts_shim *shim);
+/* Flush thread: follows stops and starts of recording. */
+void ts_hip_follow(struct ts_shim *shim);
+/* The end of the process: waits until the rows of launched work have come, with a bound. */
+void ts_hip_wait(struct ts_shim *shim);
+
+/* ---- hip-calls.c ---- */
+
+/*
+ * Begins a call. `frame` is an address in the wrapper's stack frame. Returns false if the call
+ * makes no record: it is nested, or nothing is recorded.
+ */
+bool ts_hip_enter(const void *frame, uint32_t call, const void *params);
+/* Ends a call for which ts_hip_enter() returned true. */
+void ts_hip_leave(const void *frame, const void *params, int32_t result);
+/* Returns the op_id of the thread's recorded call; 0: it is in none. */
+static inline uint64_t ts_hip_current_op(void)
+{
+	const struct ts_call *call = &ts_tls.call;
+
+	return call->depth && call->domain == TS_API_HIP && call->recorded ? call->op_id : 0;
+}
+
+/* ---- hip-rows.c ---- */
+
+/*
+ * Installs the activity callback of the runtime that `function` belongs to. Returns false without.
+ */
+bool ts_hip_trace(struct ts_shim *shim, const void *function);
+
+/* ---- hip-wrappers.c ---- */
+
+/*
+ * Puts the wrappers into a table of n_bytes, and keeps the runtime's functions in ts_loaded.hip.
+ * n_bytes includes the size word and at least one function. Returns the number of wrapped
+ * functions.
+ */
+size_t ts_hip_wrap(void **table, size_t n_bytes);

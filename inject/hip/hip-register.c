@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receives HIP's dispatch tables. libamdhip64 (ROCm 6.2 and later) registers its tables with
+ * librocprofiler-register at its first call. This library is preloaded, so its function of that
+ * name is called first. It puts the shim's wrappers into the table (hip-wrappers.c), and passes the
+ * table on. A tool of rocprofiler-sdk then wraps the wrappers, and both see every call.
+ *
+ * Trap: if a program loads HIP with RTLD_DEEPBIND, or preloads librocprofiler-register before this
+ * library, HIP calls the real function, and the process's HIP calls are not recorded.
+ *
+ * No environment variable is set, and rocprofiler-register loads nothing for the shim: it ends the
+ * process if a library in its variable is missing.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "inject/context.h"
+#include "inject/hip/hip-recorder.h"
+#include "inject/shim.h"
+
+/* The longest table that is believed. HIP's has some 4 KiB. */
+#define MAX_TABLE_BYTES 65536u
+
+/* rocprofiler-register's result without a tool. For other errors HIP prints a message. */
+#define REGISTER_NO_TOOLS 1
+
+typedef int (*register_fn)(const char *name, void *import, uint32_t version, void **tables,
+			   uint64_t n_tables, void *ret_id);
+
+/* Finds the real function: behind this library, or in a library that was loaded for itself. */
+static register_fn next_register(void)
+{
+	static const char name[] = "rocprofiler_register_library_api_table";
+	register_fn next = NULL;
+	void *library;
+
+	*(void **)&next = dlsym(RTLD_NEXT, name);
+	if (next)
+		return next;
+	library = dlopen("librocprofiler-register.so.0", RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	*(void **)&next = dlsym(library, name);
+	dlclose(library);
+	return next;
+}
+
+/*
+ * Returns true once in a process, to the caller with the first table. A second copy of the runtime
+ * keeps its own table: its calls are not recorded.
+ */
+static bool claim_runtime(void)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&ts_loaded.hip.wrapped, &none, 1, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void take_tables(const char *name, void **tables, uint64_t n_tables)
+{
+	size_t n_bytes;
+
+	if (!name || strcmp(name, "hip") || !tables || !n_tables || !tables[0])
+		return;
+	/* The table begins with its own size; functions follow. */
+	n_bytes = *(const size_t *)tables[0];
+	if (n_bytes < 2 * sizeof(void *) || n_bytes > MAX_TABLE_BYTES || n_bytes % sizeof(void *) ||
+	    !claim_runtime())
+		return;
+	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
+		ts_hip_wrap(tables[0], n_bytes);
+}
+
+__attribute__((visibility("default"))) int rocprofiler_register_library_api_table(
+	const char *name, void *import, uint32_t version, void **tables, uint64_t n_tables,
+	void *ret_id);
+
+int rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
+					   void **tables, uint64_t n_tables, void *ret_id)
+{
+	int saved_errno = errno;
+	register_fn next;
+
+	take_tables(name, tables, n_tables);
+	next = next_register();
+	errno = saved_errno;
+	return next ? next(name, import, version, tables, n_tables, ret_id) : REGISTER_NO_TOOLS;
+}

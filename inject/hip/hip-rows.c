@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receives finished work from HIP's runtime and writes its device rows. The runtime calls
+ * on_activity() on its own threads, and on the application's threads inside their waits. It calls
+ * the producer, the definitions and hip-work.c.
+ *
+ * The runtime has one callback in a process, hipRegisterTracerCallback(), and asks it three things
+ * (prof_protocol.h of ROCm/clr):
+ *
+ * - domain HIP_API: at the entry of each call. Result 0 means that the call is traced: its work
+ *   then carries the id that the callback stores. The callback also stores the functions for the
+ *   two phases of the call. The runtime leaves that memory uninitialised.
+ * - domain HIP_OPS without data: whether work is timed. All work is; work of calls that are not
+ *   traced has the id 0.
+ * - domain HIP_OPS with a record: finished work.
+ */
+#include <dlfcn.h>
+#include <time.h>
+
+#include "inject/context.h"
+#include "inject/hip/hip-recorder.h"
+#include "inject/ring/ring-session.h"
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip.h"
+
+/* Maximum error of the runtime's times. */
+#define TIME_ERROR_NS UINT64_C(1000000000)
+
+/*
+ * A thread of the runtime that delivers rows may wait this long for room in its ring. The runtime's
+ * later work waits with it, so the wait is short.
+ */
+#define DELIVERY_PATIENCE_NS UINT64_C(10000000)
+
+/* A call's entry. The runtime stores the id in its thread, and copies it into the call's work. */
+static int on_call(struct ts_hip_api_trace_data *data)
+{
+	uint64_t op_id = ts_hip_current_op();
+
+	if (!op_id)
+		return 1;
+	data->correlation_id = op_id;
+	data->phase_enter = NULL;
+	data->phase_exit = NULL;
+	return 0;
+}
+
+/*
+ * Converts a time of the runtime to CLOCK_MONOTONIC. Times of the hardware come on the kernel
+ * driver's clock, CLOCK_BOOTTIME; times that the runtime itself took are CLOCK_MONOTONIC's. The two
+ * differ only after a suspend. Returns 0 if the time fits neither.
+ */
+static uint64_t monotonic(const struct ts_shim *shim, uint64_t time)
+{
+	const uint64_t ahead = shim->hip.ahead_ns;
+	const uint64_t now = ts_clock_monotonic_ns() + TIME_ERROR_NS;
+	uint64_t earliest = shim->control->start_monotonic_ns;
+
+	earliest = earliest > TIME_ERROR_NS ? earliest - TIME_ERROR_NS : 0;
+	if (time >= ahead && time - ahead >= earliest && time - ahead <= now)
+		return time - ahead;
+	return time >= earliest && time <= now ? time : 0;
+}
+
+/* Checks the times of a record. If they are unusable, counts a loss and returns false. */
+static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
+		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
+		     uint64_t *ret_end)
+{
+	*ret_start = monotonic(shim, in->begin_ns);
+	*ret_end = monotonic(shim, in->end_ns);
+	if (*ret_start && *ret_end && *ret_start <= *ret_end)
+		return true;
+	ts_thread_count(thread, in->begin_ns ? TS_LOSS_BAD_TIME : TS_LOSS_ZERO_TIMESTAMP, 1);
+	return false;
+}
+
+static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_work *work)
+{
+	return (struct ts_place){
+		.device = shim->hip.first_device + work->device,
+		.context = shim->hip.first_device + work->device + 1,
+		.stream = work->stream,
+	};
+}
+
+static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
+			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	struct ts_record_kernel *out;
+	uint64_t start, end;
+	uint32_t name;
+
+	if (!times_of(shim, thread, in, &start, &end))
+		return;
+	/* Before the record: a definition is published before records that refer to it. */
+	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
+	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	out->name = name;
+	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
+	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
+		memcpy(out->grid, work->grid, sizeof(out->grid));
+		memcpy(out->block, work->block, sizeof(out->block));
+		out->dynamic_shared_bytes = work->dynamic_shared_bytes;
+	}
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+static void record_set(struct ts_shim *shim, struct ts_thread *thread,
+		       const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	struct ts_record_memset *out;
+	uint64_t start, end;
+
+	if (!times_of(shim, thread, in, &start, &end))
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_MEMSET, sizeof(*out), TS_CLOCK_MONOTONIC, start);
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	out->bytes = in->bytes;
+	out->value = work->value;
+	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	out->async = work->async;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+/*
+ * Returns the direction of a copy. The call's arguments may leave it to the runtime, and the nodes
+ * of a graph have none; the runtime's command then shows it.
+ */
+static uint8_t copy_kind_of(const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	if (work->copy_kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN)
+		return work->copy_kind;
+	switch (in->kind) {
+	case TS_HIP_COMMAND_READ_BUFFER:
+	case TS_HIP_COMMAND_READ_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+	case TS_HIP_COMMAND_WRITE_BUFFER:
+	case TS_HIP_COMMAND_WRITE_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	case TS_HIP_COMMAND_COPY_BUFFER:
+	case TS_HIP_COMMAND_COPY_BUFFER_RECT:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+	default:
+		return TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
+	}
+}
+
+static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
+			const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	const uint8_t kind = copy_kind_of(in, work);
+	const bool from_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	const bool to_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+	const bool is_known = kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
+	struct ts_record_memcpy *out;
+	uint64_t start, end;
+
+	if (!times_of(shim, thread, in, &start, &end))
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_MEMCPY, sizeof(*out), TS_CLOCK_MONOTONIC, start);
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	out->bytes = in->bytes;
+	out->copy_count = 1;
+	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;
+	out->dst_device = to_host ? TS_NO_DEVICE : out->place.device;
+	out->copy_kind = kind;
+	if (is_known && !from_host)
+		out->src_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	if (is_known && !to_host)
+		out->dst_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	out->async = work->async;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+/* Writes the row of finished work. */
+static void write_row(struct ts_shim *shim, struct ts_thread *thread,
+		      const struct ts_hip_activity_record *in)
+{
+	struct ts_hip_work work;
+
+	/* The facts are overwritten, or the call was made before the session. */
+	if (!ts_hip_works_get(&shim->hip.works, in->correlation_id, &work)) {
+		if (in->op != TS_HIP_ACTIVITY_OP_BARRIER)
+			ts_thread_count(thread, TS_LOSS_UNJOINED_DEVICE, 1);
+		return;
+	}
+	if (in->op == TS_HIP_ACTIVITY_OP_DISPATCH) {
+		/* A set or a copy may be carried out by a kernel of the runtime. */
+		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
+			record_kernel(shim, thread, in, &work);
+	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
+		if (in->kind == TS_HIP_COMMAND_FILL_BUFFER)
+			record_set(shim, thread, in, &work);
+		else
+			record_copy(shim, thread, in, &work);
+	}
+	ts_hip_works_done(&shim->hip.works, work.op_id);
+}
+
+/* Finished work. is_runtimes: this thread is none of the application's. */
+static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in, bool is_runtimes)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+
+	if (!thread)
+		return;
+	thread->patience_ns = is_runtimes ? DELIVERY_PATIENCE_NS : 0;
+	write_row(shim, thread, in);
+	thread->patience_ns = 0;
+}
+
+static int on_activity(uint32_t domain, uint32_t op, void *data)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* Acquire: pairs with make_gate() in shim.c. NULL or wiped: a forked child. */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	uint32_t was_busy = ts_tls.busy;
+	int saved_errno = errno;
+
+	(void)op;
+	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
+	    !shim->hip.started)
+		return 1;
+	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
+		return on_call(data);
+	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
+		return 1;
+	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
+	if (!data)
+		return 0;
+	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
+		return 0;
+	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
+	on_work(shim, data, !was_busy && !ts_tls.call.depth);
+	ts_tls.busy = was_busy;
+	errno = saved_errno;
+	return 0;
+}
+
+bool ts_hip_trace(struct ts_shim *shim, const void *function)
+{
+	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
+	Dl_info info;
+	void *library;
+
+	if (!dladdr(function, &info) || !info.dli_fname)
+		return false;
+	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return false;
+	*(void **)&install = dlsym(library, "hipRegisterTracerCallback");
+	dlclose(library);
+	if (!install)
+		return false;
+	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+	install(on_activity);
+	return true;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HIP's part in the session's life: begin, devices, stops of recording, end. hip-register.c,
+ * hip-calls.c, flush.c and shim.c call it. It calls hip-rows.c, hip-work.c and cuda/switch.c.
+ *
+ * 	register the table -> ts_hip_start(): the session exists, wrappers go into the table
+ * 	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
+ * 	exit               -> ts_hip_wait(): rows of launched work arrive
+ *
+ * Trap: the table is registered inside the runtime's own initialisation. A call of HIP from there
+ * would wait for itself.
+ */
+#include <dlfcn.h>
+#include <time.h>
+
+#include "inject/context.h"
+#include "inject/cuda/switch.h"
+#include "inject/hip/hip-recorder.h"
+#include "inject/hip/hip-slots.h"
+#include "inject/ring/futex.h"
+#include "inject/ring/ring-session.h"
+#include "inject/shim-debug.h"
+#include "proto/abi/vendor/hip.h"
+
+/* Ids in a process with CUDA. CUPTI's devices are below 64, its operations below 2^40. */
+#define BESIDE_CUDA_DEVICE 64u
+#define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
+
+/* State of `joined` while a thread asks the runtime, and the longest wait for it. */
+#define JOINING 1u
+#define JOIN_NS UINT64_C(2000000000)
+
+/* Runtimes whose record of a call is struct ts_hip_api_trace_data. */
+#define API_TRACE_MAJOR 6
+
+/* Longest waits of an ending process for rows; as for CUPTI (shim.c). */
+#define WAIT_IDLE_NS UINT64_C(2000000000)
+#define WAIT_NS	     UINT64_C(10000000000)
+#define WAIT_STEP_NS UINT64_C(1000000)
+
+bool ts_hip_start(struct ts_shim *shim)
+{
+	uint32_t none = 0;
+	void *cuda;
+
+	if (ts_hip_works_init(&shim->hip.works))
+		return false;
+	if (ts_shim_is_stopped(shim) && !shim->pause.n_switches) {
+		shim->hip.stopped = 1;
+		shim->pause.paused = true;
+		shim->pause.by_application =
+			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+	}
+	cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (cuda) {
+		shim->hip.first_device = BESIDE_CUDA_DEVICE;
+		shim->hip.first_op_id = BESIDE_CUDA_OP_ID;
+		dlclose(cuda);
+	}
+	/* Pairs with the acquire in ts_hip_enter(). */
+	return __atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
+}
+
+static void define_device(struct ts_shim *shim, int32_t device)
+{
+	int32_t (*get_properties)(struct ts_hip_device_prop_r0600 *, int32_t) =
+		ts_hip_next(hipGetDevicePropertiesR0600);
+	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
+	struct ts_hip_device_prop_r0600 prop;
+
+	memset(&prop, 0, sizeof(prop));
+	if (!get_properties || get_properties(&prop, device))
+		return;
+	prop.name[sizeof(prop.name) - 1] = '\0';
+	definition.device = shim->hip.first_device + (uint32_t)device;
+	if (strstr(prop.name, "Virtual"))
+		definition.definition.flags = TS_DEVICE_VIRTUAL;
+	definition.name = ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
+	memcpy(definition.uuid, &prop.uuid, sizeof(definition.uuid));
+	definition.memory_bytes = prop.total_global_mem;
+	/* Two transfers a clock; bus in bits, clock in kHz. */
+	definition.memory_bandwidth_kb_per_s =
+		(uint64_t)prop.memory_clock_rate * 2 * (uint64_t)prop.memory_bus_width / 8;
+	definition.compute_capability_major = (uint32_t)prop.major;
+	definition.compute_capability_minor = (uint32_t)prop.minor;
+	definition.n_multiprocessors = (uint32_t)prop.multi_processor_count;
+	definition.core_clock_khz = (uint32_t)prop.clock_rate;
+	definition.n_copy_engines = (uint32_t)prop.async_engine_count;
+	definition.threads_per_warp = (uint32_t)prop.warp_size;
+	if (prop.warp_size)
+		definition.max_warps_per_multiprocessor =
+			(uint32_t)(prop.max_threads_per_multi_processor / prop.warp_size);
+	definition.max_blocks_per_multiprocessor = (uint32_t)prop.max_blocks_per_multi_processor;
+	definition.max_shared_bytes_per_multiprocessor =
+		(uint32_t)prop.shared_mem_per_multiprocessor;
+	definition.max_registers_per_multiprocessor = (uint32_t)prop.regs_per_multiprocessor;
+	definition.l2_cache_bytes = (uint32_t)prop.l2_cache_size;
+	ts_definitions_add(&shim->definitions, &definition.definition, sizeof(definition));
+}
+
+/* Records the device's primary context, which HIP shows to no caller, and its null stream. */
+static void record_context(struct ts_shim *shim, uint32_t device)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_object *out;
+
+	if (!thread)
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_CONTEXT, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
+	out->device = shim->hip.first_device + device;
+	out->context = shim->hip.first_device + device + 1;
+	out->stream = TS_NO_DEVICE;
+	out->action = TS_OBJECT_SEEN;
+	ts_thread_commit(thread, sizeof(*out));
+}
+
+void ts_hip_join(struct ts_shim *shim)
+{
+	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
+	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
+	uint32_t none = 0, ways = TS_INTERFACE_HIP_TABLES;
+	int32_t n = 0, version = 0;
+
+	/* Calls of other threads wait: their work is not reported before. */
+	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, JOINING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED)) {
+		(void)ts_futex_wait_for(&shim->hip.joined, TS_HIP_JOINED, JOIN_NS);
+		return;
+	}
+	if (get_version && !get_version(&version))
+		ts_debug(&shim->config, "HIP runtime %d", version);
+	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
+	if (get_count && !get_count(&n))
+		for (int32_t i = 0; i < n; i++) {
+			define_device(shim, i);
+			record_context(shim, (uint32_t)i);
+		}
+	/*
+	 * The callback writes behind the arguments of the runtime's call record, whose size belongs
+	 * to the major version.
+	 */
+	if (version / 10000000 == API_TRACE_MAJOR && ts_hip_trace(shim, (const void *)get_version))
+		ways |= TS_INTERFACE_HIP_TRACER;
+	else
+		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
+	__atomic_fetch_or(&shim->control->interfaces, ways, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->hip.traced, ways & TS_INTERFACE_HIP_TRACER, __ATOMIC_RELAXED);
+	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
+}
+
+void ts_hip_follow(struct ts_shim *shim)
+{
+	const bool stopped = ts_shim_is_stopped(shim);
+	uint64_t ticks;
+
+	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) ||
+	    stopped == __atomic_load_n(&shim->hip.stopped, __ATOMIC_RELAXED))
+		return;
+	/*
+	 * A call reads its time, then this word; so calls of which the entry precedes a stop's time
+	 * are recorded, and no others. Sequentially consistent, as in ts_hip_enter().
+	 */
+	ticks = ts_producer_ticks(&shim->producer);
+	__atomic_store_n(&shim->hip.stopped, stopped, __ATOMIC_SEQ_CST);
+	if (stopped)
+		ticks = ts_producer_ticks(&shim->producer);
+	/* With CUDA, its switch makes the record. */
+	if (ts_cupti_is_ours(&shim->cupti))
+		return;
+	shim->pause.paused = stopped;
+	/* A start has the cause of its stop. */
+	if (stopped)
+		shim->pause.by_application =
+			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
+	ts_switch_record(shim, ticks);
+}
+
+void ts_hip_wait(struct ts_shim *shim)
+{
+	const uint64_t began = ts_clock_monotonic_ns();
+	uint64_t progressed = began, now = began;
+	uint64_t n = ts_hip_works_pending(&shim->hip.works), left;
+
+	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
+		return;
+	while (n && now - progressed < WAIT_IDLE_NS && now - began < WAIT_NS) {
+		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+
+		nanosleep(&step, NULL);
+		left = ts_hip_works_pending(&shim->hip.works);
+		now = ts_clock_monotonic_ns();
+		if (left != n)
+			progressed = now;
+		n = left;
+	}
+	if (n)
+		ts_session_count(shim->control, TS_LOSS_UNFINISHED, n);
+}

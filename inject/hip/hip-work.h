@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts of HIP work between the call that submits it and its device rows. HIP's activity records
+ * have an operation id, times and a name; grid, stream and kind of copy are known at the call
+ * alone.
+ *
+ * One table by op_id, without a lock. A later call takes the place of the call TS_HIP_WORKS before
+ * it. Thread-safe; a reader never gets half an entry.
+ */
+#pragma once
+
+#include "proto/abi/base.h"
+
+#define TS_HIP_WORKS 65536u
+
+struct ts_hip_work {
+	uint64_t op_id;
+	uint64_t bytes; /* copies and sets: as the call has them; 0: not known */
+	uint32_t grid[3], block[3];
+	uint32_t dynamic_shared_bytes;
+	uint32_t device; /* HIP's ordinal */
+	uint32_t stream; /* id in the trace */
+	uint32_t value;	 /* sets */
+	uint8_t kind;	 /* enum ts_cupti_class of the call */
+	uint8_t copy_kind;
+	uint8_t async;
+	uint8_t is_awaited; /* 1: a device row will certainly come */
+};
+
+struct ts_hip_works {
+	struct ts_hip_work_slot *slots; /* NULL: no memory, nothing is kept */
+	uint64_t n_expected;		/* awaited calls that began */
+	uint64_t n_done;		/* awaited calls with a device row, or that failed */
+};
+
+/* Maps the table. Returns 0 or -ENOMEM. Lives as long as the session. */
+int ts_hip_works_init(struct ts_hip_works *works);
+
+/* Stores the facts of a call that begins. */
+void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work);
+
+/* Copies the facts of a call. Returns false if they are not known, or no more. */
+bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct ts_hip_work *ret);
+
+/*
+ * Counts an awaited call as done: its first device row came, or the call failed. Further calls for
+ * the same id change nothing.
+ */
+void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id);
+
+/* Returns the number of awaited calls without a device row. */
+uint64_t ts_hip_works_pending(const struct ts_hip_works *works);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A HIP runtime for the shim's tests, without a device. Like libamdhip64 of ROCm 6.2 it calls each
+ * function by its dispatch table, registers the table at its first call, and reports finished work
+ * to the tracer's callback from a thread of its own, some time later. hip-app.c calls it.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_slots.h"
+
+enum slot {
+#define SLOT_OF(slot, name, kind) SLOT_##name = (slot),
+	TS_HIP_SLOTS(SLOT_OF)
+#undef SLOT_OF
+	N_SLOTS
+};
+
+struct work {
+	struct work *next;
+	struct ts_hip_activity_record record;
+};
+
+static struct {
+	size_t size;
+	void *slots[N_SLOTS];
+} table;
+
+static _Atomic(ts_hip_tracer_callback) tracer;
+static __thread uint64_t correlation_id;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct work *queue, **last = &queue;
+static size_t n_submitted, n_done;
+static unsigned n_devices = 2;
+static __thread int32_t current;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The entry of a call: the runtime's record lies on the stack, uninitialised but for garbage. */
+static void enter(uint32_t call)
+{
+	ts_hip_tracer_callback report = atomic_load(&tracer);
+	struct ts_hip_api_trace_data data;
+
+	memset(&data, 0xa5, sizeof(data));
+	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_API, call, &data))
+		return;
+	correlation_id = data.correlation_id;
+	if (data.phase_enter)
+		data.phase_enter(call, &data);
+	if (data.phase_exit)
+		data.phase_exit(call, &data);
+}
+
+static int32_t leave(int32_t result)
+{
+	correlation_id = 0;
+	return result;
+}
+
+static void submit(uint32_t op, uint32_t command, const char *name, size_t bytes)
+{
+	ts_hip_tracer_callback report = atomic_load(&tracer);
+	struct work *work;
+
+	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_OPS, op, NULL))
+		return;
+	work = calloc(1, sizeof(*work));
+	work->record.domain = TS_HIP_ACTIVITY_DOMAIN_OPS;
+	work->record.kind = command;
+	work->record.op = op;
+	work->record.correlation_id = correlation_id;
+	work->record.begin_ns = now();
+	if (name)
+		work->record.kernel_name = name;
+	else
+		work->record.bytes = bytes;
+	pthread_mutex_lock(&lock);
+	*last = work;
+	last = &work->next;
+	n_submitted++;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *device(void *data)
+{
+	const struct timespec pause = {.tv_nsec = 20000};
+	ts_hip_tracer_callback report;
+	struct work *work;
+
+	(void)data;
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (!queue)
+			pthread_cond_wait(&changed, &lock);
+		work = queue;
+		queue = work->next;
+		if (!queue)
+			last = &queue;
+		pthread_mutex_unlock(&lock);
+		nanosleep(&pause, NULL);
+		work->record.end_ns = now();
+		report = atomic_load(&tracer);
+		/* The runtime asks again before it reports, on its own thread. */
+		if (!report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, NULL))
+			report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, &work->record);
+		free(work);
+		pthread_mutex_lock(&lock);
+		n_done++;
+		pthread_cond_broadcast(&changed);
+	}
+	return NULL;
+}
+
+static int32_t get_device(int32_t *ret)
+{
+	*ret = current;
+	return 0;
+}
+
+static int32_t get_count(int32_t *ret)
+{
+	*ret = (int32_t)n_devices;
+	return 0;
+}
+
+static int32_t set_device(int32_t to)
+{
+	enter(1);
+	current = to;
+	return leave(to >= 0 && to < (int32_t)n_devices ? 0 : 101);
+}
+
+static int32_t get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t of)
+{
+	memset(prop, 0, sizeof(*prop));
+	strcpy(prop->name, of ? "Fake Instinct 1" : "Fake Instinct 0");
+	prop->total_global_mem = (size_t)192 << 30;
+	prop->multi_processor_count = 304;
+	prop->warp_size = 64;
+	return 0;
+}
+
+static int32_t get_version(int32_t *ret)
+{
+	const char *version = getenv("FAKE_HIP_VERSION");
+
+	*ret = version ? atoi(version) : 60241134;
+	return 0;
+}
+
+static int32_t allocate(void **ret, size_t n_bytes)
+{
+	enter(2);
+	*ret = n_bytes < SIZE_MAX / 2 ? malloc(n_bytes) : NULL;
+	return leave(*ret ? 0 : 2);
+}
+
+static int32_t release(void *at)
+{
+	enter(3);
+	free(at);
+	return leave(0);
+}
+
+static int32_t copy(void *to, const void *from, size_t n_bytes, int32_t kind)
+{
+	enter(4);
+	memcpy(to, from, n_bytes);
+	submit(TS_HIP_ACTIVITY_OP_COPY,
+	       kind == TS_HIP_MEMCPY_HOST_TO_DEVICE ? TS_HIP_COMMAND_WRITE_BUFFER
+						    : TS_HIP_COMMAND_READ_BUFFER,
+	       NULL, n_bytes);
+	return leave(0);
+}
+
+static int32_t set_async(void *to, int32_t value, size_t n_bytes, void *stream)
+{
+	enter(5);
+	(void)stream;
+	memset(to, value, n_bytes);
+	submit(TS_HIP_ACTIVITY_OP_COPY, TS_HIP_COMMAND_FILL_BUFFER, NULL, n_bytes);
+	return leave(0);
+}
+
+static int32_t launch(const void *function, struct ts_hip_dim3 grid, struct ts_hip_dim3 block,
+		      void **args, size_t shared, void *stream)
+{
+	enter(6);
+	(void)block, (void)args, (void)shared, (void)stream;
+	if (!grid.x)
+		return leave(1);
+	submit(TS_HIP_ACTIVITY_OP_DISPATCH, TS_HIP_COMMAND_NDRANGE_KERNEL, function, 0);
+	return leave(0);
+}
+
+static int32_t create_stream(void **ret, uint32_t flags)
+{
+	enter(7);
+	(void)flags;
+	*ret = malloc(16);
+	return leave(0);
+}
+
+static int32_t destroy_stream(void *stream)
+{
+	enter(8);
+	free(stream);
+	return leave(0);
+}
+
+static int32_t synchronize(void)
+{
+	enter(9);
+	pthread_mutex_lock(&lock);
+	while (n_done < n_submitted)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return leave(0);
+}
+
+static void start(void)
+{
+	int (*import)(const char *, void *, uint32_t, void **, uint64_t, void *) = NULL;
+	void *tables[1] = {&table};
+	uint64_t id = 0;
+	pthread_t thread;
+
+	table.size = sizeof(table);
+	table.slots[SLOT_hipGetDevice - 1] = (void *)get_device;
+	table.slots[SLOT_hipGetDeviceCount - 1] = (void *)get_count;
+	table.slots[SLOT_hipSetDevice - 1] = (void *)set_device;
+	table.slots[SLOT_hipGetDevicePropertiesR0600 - 1] = (void *)get_properties;
+	table.slots[SLOT_hipRuntimeGetVersion - 1] = (void *)get_version;
+	table.slots[SLOT_hipDriverGetVersion - 1] = (void *)get_version;
+	table.slots[SLOT_hipMalloc - 1] = (void *)allocate;
+	table.slots[SLOT_hipFree - 1] = (void *)release;
+	table.slots[SLOT_hipMemcpy - 1] = (void *)copy;
+	table.slots[SLOT_hipMemsetAsync - 1] = (void *)set_async;
+	table.slots[SLOT_hipLaunchKernel - 1] = (void *)launch;
+	table.slots[SLOT_hipStreamCreateWithFlags - 1] = (void *)create_stream;
+	table.slots[SLOT_hipStreamDestroy - 1] = (void *)destroy_stream;
+	table.slots[SLOT_hipDeviceSynchronize - 1] = (void *)synchronize;
+	pthread_create(&thread, NULL, device, NULL);
+	pthread_detach(thread);
+	*(void **)&import = dlsym(RTLD_DEFAULT, "rocprofiler_register_library_api_table");
+	if (import)
+		import("hip", NULL, 60200, tables, 1, &id);
+}
+
+static void *in_place(unsigned slot)
+{
+	pthread_once(&once, start);
+	return table.slots[slot - 1];
+}
+
+/* An exported function calls what the table has in its place. */
+#define EXPORT(name, parameters, arguments)                             \
+	__attribute__((visibility("default"))) int32_t name parameters; \
+	int32_t name parameters                                         \
+	{                                                               \
+		int32_t(*in_table) parameters;                          \
+                                                                        \
+		*(void **)&in_table = in_place(SLOT_##name);            \
+		return in_table arguments;                              \
+	}
+
+EXPORT(hipGetDeviceCount, (int32_t * ret), (ret))
+EXPORT(hipSetDevice, (int32_t to), (to))
+EXPORT(hipMalloc, (void **ret, size_t n_bytes), (ret, n_bytes))
+EXPORT(hipFree, (void *at), (at))
+EXPORT(hipMemcpy, (void *to, const void *from, size_t n_bytes, int32_t kind),
+       (to, from, n_bytes, kind))
+EXPORT(hipMemsetAsync, (void *to, int32_t value, size_t n_bytes, void *stream),
+       (to, value, n_bytes, stream))
+EXPORT(hipLaunchKernel,
+       (const void *function, struct ts_hip_dim3 grid, struct ts_hip_dim3 block, void **args,
+	size_t shared, void *stream),
+       (function, grid, block, args, shared, stream))
+EXPORT(hipStreamCreateWithFlags, (void **ret, uint32_t flags), (ret, flags))
+EXPORT(hipStreamDestroy, (void *stream), (stream))
+EXPORT(hipDeviceSynchronize, (void), ())
+
+__attribute__((visibility("default"))) void hipRegisterTracerCallback(ts_hip_tracer_callback to);
+void hipRegisterTracerCallback(ts_hip_tracer_callback to)
+{
+	atomic_store(&tracer, to);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HIP application of the shim's tests, over fake-hip.c. test-hip.c runs it with a word that
+ * selects the work and a number. It exits 0 if all calls did what they should.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proto/abi/vendor/hip.h"
+
+#define CHECK(condition)                                                   \
+	do {                                                               \
+		if (!(condition)) {                                        \
+			fprintf(stderr, "%d: %s\n", __LINE__, #condition); \
+			_exit(1);                                          \
+		}                                                          \
+	} while (0)
+
+int32_t hipGetDeviceCount(int32_t *ret);
+int32_t hipSetDevice(int32_t to);
+int32_t hipMalloc(void **ret, size_t n_bytes);
+int32_t hipFree(void *at);
+int32_t hipMemcpy(void *to, const void *from, size_t n_bytes, int32_t kind);
+int32_t hipMemsetAsync(void *to, int32_t value, size_t n_bytes, void *stream);
+int32_t hipLaunchKernel(const void *function, struct ts_hip_dim3 grid, struct ts_hip_dim3 block,
+			void **args, size_t shared, void *stream);
+int32_t hipStreamCreateWithFlags(void **ret, uint32_t flags);
+int32_t hipStreamDestroy(void *stream);
+int32_t hipDeviceSynchronize(void);
+
+static const char kernel[] = "_Z5scalePffi";
+
+static int32_t launch(uint32_t n_blocks, void *stream)
+{
+	const struct ts_hip_dim3 grid = {n_blocks, 2, 1}, block = {256, 1, 1};
+	int32_t result;
+
+	errno = 77;
+	result = hipLaunchKernel(kernel, grid, block, NULL, 1024, stream);
+	CHECK(errno == 77);
+	return result;
+}
+
+static void *launch_many(void *data)
+{
+	long n = *(long *)data;
+
+	while (n--)
+		CHECK(launch(3, NULL) == 0);
+	return NULL;
+}
+
+/* Every kind of call once, and n launches in a stream of their own. */
+static void all_kinds(long n)
+{
+	char host[64] = "bytes";
+	void *memory, *stream, *none;
+
+	CHECK(hipSetDevice(1) == 0);
+	CHECK(hipMalloc(&memory, 64) == 0);
+	CHECK(hipMalloc(&none, (size_t)-1) == 2);
+	CHECK(hipMemcpy(memory, host, 64, TS_HIP_MEMCPY_HOST_TO_DEVICE) == 0);
+	CHECK(hipStreamCreateWithFlags(&stream, TS_HIP_STREAM_NON_BLOCKING) == 0);
+	CHECK(hipMemsetAsync(memory, 7, 32, stream) == 0);
+	for (long i = 0; i < n; i++)
+		CHECK(launch(5, stream) == 0);
+	CHECK(launch(0, stream) == 1);
+	CHECK(hipDeviceSynchronize() == 0);
+	CHECK(hipMemcpy(host, memory, 64, TS_HIP_MEMCPY_DEVICE_TO_HOST) == 0);
+	CHECK(host[0] == 7 && host[31] == 7 && host[32] == 0);
+	CHECK(hipStreamDestroy(stream) == 0);
+	CHECK(hipFree(memory) == 0);
+}
+
+static void threads(long n)
+{
+	pthread_t ids[8];
+
+	for (int i = 0; i < 8; i++)
+		CHECK(pthread_create(&ids[i], NULL, launch_many, &n) == 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(ids[i], NULL);
+}
+
+/* A child of the process has no session, and its calls pass through. */
+static void forked(long n)
+{
+	int status;
+	pid_t pid;
+
+	launch_many(&n);
+	CHECK(hipDeviceSynchronize() == 0);
+	pid = fork();
+	if (!pid) {
+		void *memory;
+
+		CHECK(hipMalloc(&memory, 16) == 0);
+		CHECK(hipFree(memory) == 0);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	launch_many(&n);
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 2 ? atol(argv[2]) : 0;
+	int32_t n_devices;
+
+	CHECK(argc > 2);
+	CHECK(hipGetDeviceCount(&n_devices) == 0 && n_devices == 2);
+	if (!strcmp(argv[1], "kinds"))
+		all_kinds(n);
+	else if (!strcmp(argv[1], "threads"))
+		threads(n);
+	else if (!strcmp(argv[1], "fork"))
+		forked(n);
+	/* Ends with work on the device: no wait. */
+	else if (!strcmp(argv[1], "launches"))
+		launch_many(&n);
+	/* Uses the runtime, but submits nothing. */
+	else
+		CHECK(!strcmp(argv[1], "nothing"));
+	return 0;
+}

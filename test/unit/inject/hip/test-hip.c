@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole shim, preloaded into hip-app.c over a fake libamdhip64, against a fake daemon. The
+ * daemon receives exactly the program's calls and its work, with the facts of their arguments.
+ */
+#include "proto/abi/vendor/cupti_activity.h"
+#include "proto/abi/vendor/hip_calls.h"
+#include "test/unit/inject/fake-daemon.h"
+
+/* Set by meson: TEST_HIP_APP and TEST_LIBRARY are the paths of the files under test. */
+static struct fake_daemon fake;
+static uint64_t n_calls[TS_HIP_CALL_SIZE];
+static struct ts_record_kernel kernel;
+static struct ts_record_memcpy copies[2];
+static struct ts_record_memset set;
+static struct ts_record_memory memory[2];
+static struct ts_record_object streams[2];
+static struct ts_record_sync sync_record;
+static struct ts_record_api failed;
+static uint64_t n_copies, n_streams, n_failed;
+
+static void note(const struct ts_record *record)
+{
+	const struct ts_record_api *api = (const void *)record;
+
+	switch (record->type) {
+	case TS_RECORD_API:
+		ts_check_int(api->domain, TS_API_HIP);
+		ts_check(api->cbid < TS_HIP_CALL_SIZE);
+		n_calls[api->cbid]++;
+		ts_check(api->end >= record->time);
+		if (api->result) {
+			failed = *api;
+			n_failed++;
+		}
+		break;
+	case TS_RECORD_KERNEL:
+		kernel = *(const struct ts_record_kernel *)record;
+		ts_check(kernel.end >= record->time);
+		break;
+	case TS_RECORD_MEMCPY:
+		copies[n_copies++ % 2] = *(const struct ts_record_memcpy *)record;
+		break;
+	case TS_RECORD_MEMSET:
+		set = *(const struct ts_record_memset *)record;
+		break;
+	case TS_RECORD_ALLOC:
+		memory[0] = *(const struct ts_record_memory *)record;
+		break;
+	case TS_RECORD_FREE:
+		memory[1] = *(const struct ts_record_memory *)record;
+		break;
+	case TS_RECORD_STREAM:
+		streams[n_streams++ % 2] = *(const struct ts_record_object *)record;
+		break;
+	case TS_RECORD_SYNC:
+		sync_record = *(const struct ts_record_sync *)record;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Runs the application to its end, and checks that it saw no difference. */
+static void run(const char *what, const char *n)
+{
+	pid_t pid;
+	int status;
+
+	fake_daemon_listen(&fake);
+	fake.on_record = note;
+	fflush(NULL);
+	pid = fork();
+	ts_check(pid >= 0);
+	if (!pid) {
+		setenv("LD_PRELOAD", TEST_LIBRARY, 1);
+		setenv("TRACESMITH_SOCKET", fake.path, 1);
+		execl(TEST_HIP_APP, TEST_HIP_APP, what, n, (char *)NULL);
+		_exit(127);
+	}
+	fake_daemon_accept(&fake);
+	fake_daemon_serve(&fake);
+	ts_check_int(waitpid(pid, &status, 0), pid);
+	ts_check_int(status, 0);
+	ts_check(fake.got_bye);
+	ts_check_int(fake.control->state, TS_SESSION_ENDED);
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		ts_check_int(fake.lost[i], 0);
+}
+
+TS_TEST(launches_at_the_end)
+{
+	run("launches", "500");
+	ts_check_int(n_calls[TS_HIP_CALL_hipLaunchKernel], 500);
+	ts_check_int(fake.n_records[TS_RECORD_API], 500);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 500);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	ts_check_int(fake.n_with_stack, 500);
+	ts_check_int(fake.n_definitions[TS_DEF_DEVICE], 2);
+	ts_check_int(kernel.grid[0], 3);
+	ts_check_int(kernel.grid[1], 2);
+	ts_check_int(kernel.block[0], 256);
+	ts_check_int(kernel.dynamic_shared_bytes, 1024);
+	ts_check_int(kernel.place.device, 0);
+	ts_check(kernel.place.stream > 0 && kernel.name);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(every_kind_of_call)
+{
+	run("kinds", "10");
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 10);
+	ts_check_int(n_calls[TS_HIP_CALL_hipLaunchKernel], 11);
+	/* The launch and the allocation that failed. */
+	ts_check_int(n_failed, 2);
+	ts_check_int(failed.cbid, TS_HIP_CALL_hipLaunchKernel);
+	ts_check_int(failed.result, 1);
+	ts_check_int(kernel.place.device, 1);
+	ts_check_int(fake.n_records[TS_RECORD_MEMCPY], 2);
+	ts_check_int(copies[0].copy_kind, TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+	ts_check_int(copies[0].src_device, TS_NO_DEVICE);
+	ts_check_int(copies[0].dst_device, 1);
+	ts_check_int(copies[1].copy_kind, TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+	ts_check_int(copies[1].dst_device, TS_NO_DEVICE);
+	ts_check_int(copies[1].bytes, 64);
+	ts_check_int(fake.n_records[TS_RECORD_MEMSET], 1);
+	ts_check_int(set.bytes, 32);
+	ts_check_int(set.value, 7);
+	ts_check_int(set.async, 1);
+	/* The kernels and the set ran in the created stream, the copies in the null stream. */
+	ts_check_int(n_streams, 2);
+	ts_check_int(streams[0].action, TS_OBJECT_CREATED);
+	ts_check_int(streams[1].action, TS_OBJECT_DESTROYED);
+	ts_check_int(streams[0].object_flags, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
+	ts_check_int(streams[0].stream, streams[1].stream);
+	ts_check_int(kernel.place.stream, streams[0].stream);
+	ts_check_int(set.place.stream, streams[0].stream);
+	ts_check(copies[0].place.stream != streams[0].stream);
+	/* The allocation that succeeded, and its free; the failed one makes no row. */
+	ts_check_int(fake.n_records[TS_RECORD_ALLOC], 1);
+	ts_check_int(fake.n_records[TS_RECORD_FREE], 1);
+	ts_check_int(memory[0].bytes, 64);
+	ts_check(memory[0].address == memory[1].address);
+	ts_check_int(fake.n_records[TS_RECORD_SYNC], 1);
+	ts_check_int(sync_record.sync_type,
+		     TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+	ts_check_int(fake.n_records[TS_RECORD_CONTEXT], 2);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(eight_threads)
+{
+	run("threads", "300");
+	ts_check_int(fake.n_records[TS_RECORD_API], 8 * 300);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 8 * 300);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(forked_child_passes_through)
+{
+	run("fork", "20");
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 40);
+	ts_check_int(n_calls[TS_HIP_CALL_hipMalloc], 0);
+	fake_daemon_close(&fake);
+}
+
+/* A runtime whose record of a call is not known gives no times; its calls are recorded. */
+TS_TEST(other_version)
+{
+	setenv("FAKE_HIP_VERSION", "90000000", 1);
+	run("launches", "20");
+	ts_check_int(fake.n_records[TS_RECORD_API], 20);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 0);
+	ts_check_int(fake.control->hip_version, 90000000);
+	ts_check_int(fake.control->interfaces, TS_INTERFACE_HIP_TABLES);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(no_work)
+{
+	run("nothing", "0");
+	ts_check_int(fake.n_records[TS_RECORD_API], 0);
+	fake_daemon_close(&fake);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads the bundles in which HIP's compilers put device code: one entry for each target. The
+ * virtual GPU runs the entry with PTX. hip-module.c calls this file for modules and for code that a
+ * program registers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vgpu/hip/hip-face.h"
+
+/*
+ * Ids of entries with PTX text. The form is clang's: kind, triple, processor. The first is
+ * TraceSmith's; entries of the second form come from clang-offload-bundler, which knows no ptx64.
+ */
+#define PTX_ID	  "hip-ptx64-tracesmith--ptx"
+#define NVPTX_IDS "hip-nvptx64-"
+
+#define IDS_MAX	  160
+
+/* Targets of a bundle that the virtual GPU cannot run, for the message. */
+struct ids {
+	char text[IDS_MAX];
+	size_t n;
+};
+
+static bool is_ptx(const char *id, size_t n)
+{
+	return (n == strlen(PTX_ID) && !memcmp(id, PTX_ID, n)) ||
+	       (n > strlen(NVPTX_IDS) && !memcmp(id, NVPTX_IDS, strlen(NVPTX_IDS)));
+}
+
+static void ids_add(struct ids *ids, const char *id, size_t n)
+{
+	/* The host's entry is always empty. */
+	if (n >= 4 && !memcmp(id, "host", 4))
+		return;
+	if (ids->n + n + 3 > IDS_MAX)
+		return;
+	if (ids->n) {
+		memcpy(ids->text + ids->n, ", ", 2);
+		ids->n += 2;
+	}
+	/* An id comes from a file, and goes to a terminal. */
+	for (size_t i = 0; i < n; i++)
+		ids->text[ids->n++] = (char)(id[i] > ' ' && id[i] <= '~' ? id[i] : '?');
+	ids->text[ids->n] = '\0';
+}
+
+/* Prints one line for the first such code of the process. */
+static int refuse(const char *what)
+{
+	static atomic_bool said;
+
+	if (!atomic_exchange(&said, true))
+		fprintf(stderr,
+			"tracesmith: virtual GPU: device code is for %s only: add PTX to the bundle "
+			"as " PTX_ID ", or run on a real GPU\n",
+			what);
+	return TS_HIP_ERROR_NO_BINARY_FOR_GPU;
+}
+
+static int copy_text(const char *text, size_t n_bytes, void **ret_image)
+{
+	char *image = malloc(n_bytes + 1);
+
+	if (!image)
+		return TS_HIP_ERROR_OUT_OF_MEMORY;
+	memcpy(image, text, n_bytes);
+	image[n_bytes] = '\0';
+	*ret_image = image;
+	return 0;
+}
+
+static int read_entries(const char *bundle, size_t n_bytes, void **ret_image)
+{
+	const struct ts_hip_bundle *head = (const void *)bundle;
+	size_t at = sizeof(*head);
+	uint64_t n_entries;
+	struct ids ids = {0};
+
+	memcpy(&n_entries, &head->n_entries, sizeof(n_entries));
+	for (uint64_t i = 0; i < n_entries; i++) {
+		struct ts_hip_bundle_entry entry;
+
+		if (n_bytes - at < sizeof(entry))
+			return TS_HIP_ERROR_INVALID_IMAGE;
+		memcpy(&entry, bundle + at, sizeof(entry));
+		at += sizeof(entry);
+		if (entry.id_bytes > n_bytes - at)
+			return TS_HIP_ERROR_INVALID_IMAGE;
+		if (is_ptx(bundle + at, entry.id_bytes)) {
+			if (entry.offset > n_bytes || entry.size > n_bytes - entry.offset)
+				return TS_HIP_ERROR_INVALID_IMAGE;
+			return copy_text(bundle + entry.offset, entry.size, ret_image);
+		}
+		ids_add(&ids, bundle + at, entry.id_bytes);
+		at += entry.id_bytes;
+	}
+	return refuse(ids.n ? ids.text : "no device");
+}
+
+int bundle_image(const void *bundle, size_t n_bytes, void **ret_image)
+{
+	if (n_bytes < sizeof(struct ts_hip_bundle))
+		return TS_HIP_ERROR_INVALID_IMAGE;
+	if (!memcmp(bundle, "\177ELF", 4))
+		return refuse("an AMD GPU (an ELF file)");
+	if (!memcmp(bundle, TS_HIP_BUNDLE_COMPRESSED_MAGIC, 4))
+		return refuse("targets in a compressed bundle");
+	if (!memcmp(bundle, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
+		return read_entries(bundle, n_bytes, ret_image);
+	*ret_image = NULL;
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of libamdhip64. HIP's functions call the virtual GPU's CUDA runtime and
+ * driver, which are linked into this library and not exported. The build generates HIP's functions
+ * from proto/abi/vendor/hip.calls, two for each call:
+ *
+ *     int32_t impl_hipMalloc(void **ptr, size_t size)
+ *     {
+ *             return HIP(hipMalloc, 80, cudaMalloc(ptr, size));
+ *     }
+ *
+ *     API int32_t hipMalloc(void **ptr, size_t size)
+ *     {
+ *             int32_t (*next)(void **, size_t) = runtime_slot(216);
+ *
+ *             return next(ptr, size);
+ *     }
+ *
+ * A tool may replace the pointer in the slot (hip-tables.c). HIP reports the call to the tracer's
+ * callback (hip-tracer.c), converts CUDA's error number and stores it for hipGetLastError. Each .c
+ * file includes the generated functions of its sections at its end.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/abi/vendor/hip.h"
+#include "tools/vgpu/cuda/driver.h"
+#include "tools/vgpu/cudart/runtime.h"
+#include "tools/vgpu/generated-cudart-functions.h"
+#include "tools/vgpu/hip/hip-api-ids.h"
+#include "tools/vgpu/refused.h"
+
+/* Returns the function in a place of a dispatch table. The first call registers the table. */
+void *runtime_slot(size_t place);
+void *compiler_slot(size_t place);
+/* Called once, at the library's load. The arrays are indexed by place. */
+void tables_fill(void *const *runtime_functions, void *const *compiler_functions);
+
+/*
+ * One call as the tracer's callback sees it. The trace data stays uninitialized, as in AMD's
+ * library.
+ */
+struct hip_call {
+	bool reported;
+	struct ts_hip_api_trace_data data;
+};
+extern _Atomic(ts_hip_tracer_callback) tracer_callback;
+void call_enter(struct hip_call *call, uint32_t id);
+void call_leave(struct hip_call *call, uint32_t id);
+
+/* Converts an error number of CUDA to HIP's and stores it for hipGetLastError. */
+int32_t hip_result(int r);
+
+/* number: TraceSmith's of the call. work: returns an error number of CUDA or HIP. */
+#define HIP(name, number, work)                               \
+	({                                                    \
+		struct hip_call hip_call_;                    \
+		int32_t hip_result_;                          \
+		call_enter(&hip_call_, TS_HIP_API_ID_##name); \
+		hip_result_ = hip_result(work);               \
+		call_leave(&hip_call_, TS_HIP_API_ID_##name); \
+		hip_result_;                                  \
+	})
+
+/* The result of a driver call that needs no context, after start(). */
+#define START(call)                       \
+	({                                \
+		int start_ = start();     \
+		start_ ? start_ : (call); \
+	})
+
+/* The result of a call that the virtual GPU lacks. The first call prints one line on stderr. */
+#define REFUSED(name)                              \
+	({                                         \
+		static atomic_bool said_;          \
+		ts_vgpu_say_refused(name, &said_); \
+		TS_HIP_ERROR_NOT_SUPPORTED;        \
+	})
+
+/* The result of a call with an argument `stream`, for which HIP has an error of its own. */
+#define ON_STREAM(call) (stream_is_known(stream) ? (call) : TS_HIP_ERROR_CONTEXT_IS_DESTROYED)
+
+static inline bool stream_is_known(const void *stream)
+{
+	return (uintptr_t)stream <= (uintptr_t)TS_HIP_STREAM_PER_THREAD ||
+	       handle_is(stream, HANDLE_STREAM);
+}
+
+static inline struct ts_cuda_dim3 dim3(struct ts_hip_dim3 d)
+{
+	return (struct ts_cuda_dim3){d.x, d.y, d.z};
+}
+
+/* Arguments of a launch in one buffer, for the driver, whose list ends with another word. */
+struct launch_extra {
+	void *words[5];
+};
+/* Converts HIP's list; NULL stays NULL. ret_extra must outlive the result's use. */
+void **extra_convert(void **extra, struct launch_extra *ret_extra);
+
+/* hip-properties.c */
+int get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t device);
+int get_properties_r0000(struct ts_hip_device_prop_r0000 *prop, int32_t device);
+int get_attribute(int32_t *value, int32_t attr, int32_t device);
+
+/*
+ * hip-bundle.c: returns the image in a bundle that the virtual GPU can run, in memory that free()
+ * frees. NULL: it is no bundle. n_bytes: SIZE_MAX if unknown.
+ */
+int bundle_image(const void *bundle, size_t n_bytes, void **ret_image);
