@@ -7,7 +7,7 @@
 #
 # The program is test/apps/pipeline.c: compiled by nvcc where nvcc is present, else over the driver API
 # with its kernels as PTX text. It runs on a real GPU where there is one and on the virtual one
-# otherwise. Can be run again: it builds what changed and records anew. Leaves build/ and the trace.
+# otherwise. Can be run again: it builds what changed and records anew. Leaves build/demo with the trace in it.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,19 +31,22 @@ sys.exit(bool(cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or no
 ts_need $TS_DEPS_BUILD
 
 say "build"
-[ -f build/build.ninja ] || meson setup build >build.log 2>&1 || {
-	cat build.log
+build=build/demo
+# Half of the usual build's time; without warnings, since -O1 makes gcc warn of what is not there.
+[ -f $build/build.ninja ] || meson setup -Doptimization=1 -Ddebug=false -Dwarning_level=0 $build >demo.log 2>&1 || {
+	cat demo.log
 	exit 1
 }
-rm -f build.log
-tsctl=build/tools/tsctl/tsctl
+rm -f demo.log
+tsctl=$build/tools/tsctl/tsctl
 # Where there is no nvcc, ninja knows no such target.
-program=build/test/apps/pipeline-runtime
-ninja -C build -t query "${program#build/}" >/dev/null 2>&1 || program=build/test/apps/pipeline-driver
+program=test/apps/pipeline-runtime
+ninja -C $build -t query $program >/dev/null 2>&1 || program=test/apps/pipeline-driver
 # The tests, and the programs that only they need, take most of the whole build's time.
-ninja -C build --quiet tools/tsctl/tsctl daemon/tracesmithd daemon/worker/tracesmith-worker inject/libtsinject.so \
-	tools/vgpu/libcuda.so.1 tools/vgpu/libcudart.so.13 tools/vgpu/libcupti.so.13 "${program#build/}"
-trace=build/demo.sbt
+ninja -C $build --quiet tools/tsctl/tsctl daemon/tracesmithd daemon/worker/tracesmith-worker inject/libtsinject.so \
+	tools/vgpu/libcuda.so.1 tools/vgpu/libcudart.so.13 tools/vgpu/libcupti.so.13 $program
+program=$build/$program
+trace=$build/pipeline.sbt
 on=--vgpu
 what="the virtual GPU (no NVIDIA GPU on this machine)"
 if real_gpu; then

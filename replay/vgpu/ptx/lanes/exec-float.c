@@ -5,6 +5,7 @@
  * single precision are PTX's canonical NaN. The file is built without contraction: only fma fuses.
  * The interpreter's loop calls these functions through the optable.
  */
+#include <assert.h>
 #include <math.h>
 #if !defined(__SSE2__)
 #include <fenv.h>
@@ -111,6 +112,7 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 				      [ROUND_RZ] = 3u << 13};
 	uint32_t old = __builtin_ia32_stmxcsr();
 
+	assert(mode < sizeof(rc) / sizeof(rc[0]));
 	__builtin_ia32_ldmxcsr((old & ~0xe040u) | rc[mode] |
 			       (in->space & TS_PTX_MODE_FTZ ? 0x8040u : 0));
 	r = in->inner(w, in, m);
@@ -121,6 +123,7 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 				 [ROUND_RP] = FE_UPWARD,
 				 [ROUND_RZ] = FE_TOWARDZERO};
 
+	assert(mode < sizeof(rc) / sizeof(rc[0]));
 	fesetround(rc[mode]);
 	r = in->inner(w, in, m);
 	fesetround(FE_TONEAREST);

@@ -199,7 +199,7 @@ static inline void *ts_ptx_slot(const struct ts_ptx_warp *w, uint32_t ref)
 	return w->bank[ref & 1] + (ref & ~1u);
 }
 
-/* Returns the operand. Reads its first and last lane, so that AddressSanitizer checks them. */
+/* Returns the operand. Reads its first and last lane, so that the sanitizers check them. */
 void *ts_ptx_checked_lanes(void *operand, size_t lane_bytes);
 
 /* True if the operand is in the pool of constants, which are equal in all lanes. */

@@ -4,6 +4,8 @@
  * run, and the windows of shared, local and parameter memory. Every access goes through this file
  * or the fast path in mem.h, which calls this file. No other code turns an address into a pointer.
  */
+#include <assert.h>
+
 #include "replay/vgpu/ptx/lanes/mem.h"
 
 const struct ts_ptx_range *ts_ptx_range_resolve(struct ts_ptx_worker *worker, uint64_t address)
@@ -123,10 +125,17 @@ int ts_ptx_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 #ifdef TS_PTX_CHECK_LANES
 void *ts_ptx_checked_lanes(void *operand, size_t lane_bytes)
 {
-	const volatile uint8_t *bytes = operand;
+	const volatile uint32_t *words = operand;
+	const volatile uint64_t *pairs = operand;
 
-	(void)bytes[0];
-	(void)bytes[TS_PTX_LANES * lane_bytes - 1];
+	if (lane_bytes == sizeof(*pairs)) {
+		(void)pairs[0];
+		(void)pairs[TS_PTX_LANES - 1];
+	} else {
+		assert(lane_bytes == sizeof(*words));
+		(void)words[0];
+		(void)words[TS_PTX_LANES - 1];
+	}
 	return operand;
 }
 #endif
