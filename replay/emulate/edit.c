@@ -24,7 +24,7 @@ const char *const ts_emulate_edit_help =
 	"  host=2x             Run the host faster between its calls.\n"
 	"  call NAME=2x        Run calls of NAME faster, except for their waits.\n"
 	"  launch-latency=5us  Set the time from a call to the start of its operation.\n"
-	"  no-sync NAME        Remove the waits of calls of NAME; op=N: of operation N.\n"
+	"  no-sync NAME        Remove the waits of calls of NAME; op=N: of call N.\n"
 	"  graph               Put consecutive launches into a graph; =N: at most N each.\n"
 	"  merge 7,8           Move the operations of stream 8 to stream 7.\n"
 	"  split 7=2           Divide stream 7 into 2 streams: its iterations take turns.\n"

@@ -299,7 +299,7 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 			return "a list ends inside a number";
 		value = number + (is_last ? value : 0);
 		if (!ts_column_store(values, &value, 1, (uint16_t)width, false))
-			return "a number does not fit its list";
+			return "a number of a list is wider than the list's type";
 	}
 	return ts_residuals_finish(&residuals) ? "a list has bytes after its last value" : NULL;
 }

@@ -98,8 +98,8 @@ static void print_sum(const struct switching *switching)
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
 	else
-		printf("%s: %u of %u processes; no change in the others\n", done, sum->changed,
-		       sum->sessions);
+		printf("%s: changed %u of %u processes; the others were in this state already\n",
+		       done, sum->changed, sum->sessions);
 }
 
 static int conclude(struct switching *switching)

@@ -126,8 +126,8 @@ static int check_capture(const struct record *record)
 
 	if (!record->capture || !other)
 		return 0;
-	ts_complain("--capture replay or window cannot be used with %s: a replay needs the whole "
-		    "capture from the process's start, in one file",
+	ts_complain("--capture replay and --capture window cannot be used with %s: a replay needs "
+		    "the objects that the process made from its start on, in one file",
 		    other);
 	return -EINVAL;
 }
