@@ -321,7 +321,7 @@ class Export(harness.Case):
                 (['--format', 'folded', '--type', 'api', path], 'kernel'),
                 (['--format', 'folded', '--from', '2s', '--to', '1s', path], 'before'),
                 (['--format', 'folded', '--nonsense', path], 'unknown option'),
-                (['--format', 'folded', PROGRAM], 'no trace')):
+                (['--format', 'folded', PROGRAM], 'is not a trace')):
             result = harness.tsctl('export', *arguments)
             self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
             self.assertIn(words, result.err)

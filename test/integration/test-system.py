@@ -272,12 +272,24 @@ class System(harness.Case):
                     if row['name'] == 'cuLaunchKernel' and row['start_ns'] >= since_ns]
         self.assertEqual(len(launches), 200)
 
+    def wait_for_command_lines(self, path, programs):
+        """The daemon has read each one's command line, which it cannot do once a program is gone."""
+        limit = time.monotonic() + harness.SECONDS
+        while time.monotonic() < limit:
+            result = harness.tsctl('info', '--json', path)
+            sessions = json.loads(result.out)['sessions'] if result.status == 0 else []
+            known = {session['pid'] for session in sessions if 'command_line' in session}
+            if known >= {program.pid for program in programs}:
+                return
+            time.sleep(0.05)
+
     @needs
     def test_processes_at_once_and_one_that_lives_on(self):
         recording, path = self.start()
         programs = [self.burster() for _ in range(3)]
         for i, program in enumerate(programs):
             self.tell(program, 'go %d' % (100 * (i + 1)))
+        self.wait_for_command_lines(path, programs)
         end(programs[0])
         programs[1].send_signal(signal.SIGKILL)
         programs[1].wait()

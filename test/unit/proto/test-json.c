@@ -56,9 +56,9 @@ TS_TEST(maps_enums_bytes_and_nesting)
 	ts_check_str(
 		json.data,
 		"{\"sessions\": [{\"state\": \"died\", \"id\": \"00abff\", \"counts\": {}, "
-		"\"lost\": {\"ring_full\": 3, \"disk\": 1}}], \"devices\": [], \"counts\": {}, "
-		"\"lost\": {}, \"metadata\": {}, \"kernels\": [], \"copies\": [], \"columns\": [], "
-		"\"errors\": []}");
+		"\"lost\": {\"ring_full\": 3, \"disk\": 1}, \"interfaces\": []}], \"devices\": [], "
+		"\"counts\": {}, \"lost\": {}, \"metadata\": {}, \"kernels\": [], "
+		"\"copies\": [], \"columns\": [], \"errors\": []}");
 	/* A value of a newer version is printed as its number. */
 	session.state = (Ts__Rpc__SessionState)99;
 	ts_json_clear(&json);
