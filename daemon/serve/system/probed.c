@@ -613,7 +613,8 @@ static int start(struct ts_probed *probed, char why[TS_SYSTEM_WHY_BYTES])
 		return -errno;
 	r = ts_mappings_new(&probed->mappings);
 	if (r) {
-		snprintf(why, TS_SYSTEM_WHY_BYTES, "the kernel does not report mappings: %s",
+		snprintf(why, TS_SYSTEM_WHY_BYTES,
+			 "the kernel does not report the files that programs map: %s",
 			 strerror(-r));
 		return r;
 	}
