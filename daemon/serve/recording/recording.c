@@ -502,7 +502,7 @@ const char *ts_recording_why_full(const struct ts_recording *recording)
 	case -ENOSPC:
 		return "the disk is full";
 	case -EDQUOT:
-		return "the user's disk quota is used up";
+		return "the disk quota of this user is used up";
 	case -EFBIG:
 		return "the file reached its size limit (--max-file-bytes, ulimit -f)";
 	default:
