@@ -180,7 +180,7 @@ static int check_prediction(struct decoding *d, unsigned c)
 		return bad(d, entry, "a key column that the block lacks");
 	if (indexed && (header->trend || header->predictor == TS_SBT_COLUMN))
 		return bad(d, entry,
-			   "a predictor or a trend that values behind an index table cannot have");
+			   "a predictor or a trend that indexed values cannot have");
 	if (header->predictor == TS_SBT_NONE ||
 	    (header->predictor == TS_SBT_LAST && header->base == header->id))
 		return 0;

@@ -97,6 +97,9 @@ static void print_sum(const struct switching *switching)
 		       done, switching->n_recordings, switching->n_recordings == 1 ? "" : "s");
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
+	else if (!sum->changed)
+		printf("%s: no change, all %u processes were in this state already\n", done,
+		       sum->sessions);
 	else
 		printf("%s: changed %u of %u processes; the others were in this state already\n",
 		       done, sum->changed, sum->sessions);
