@@ -179,8 +179,7 @@ static int check_prediction(struct decoding *d, unsigned c)
 	if ((!indexed && !is_index_there(d, header->key)) || !is_index_there(d, header->context))
 		return bad(d, entry, "a key column that the block lacks");
 	if (indexed && (header->trend || header->predictor == TS_SBT_COLUMN))
-		return bad(d, entry,
-			   "a predictor or a trend that indexed values cannot have");
+		return bad(d, entry, "a predictor or a trend that indexed values cannot have");
 	if (header->predictor == TS_SBT_NONE ||
 	    (header->predictor == TS_SBT_LAST && header->base == header->id))
 		return 0;

@@ -98,7 +98,7 @@ static void print_sum(const struct switching *switching)
 	else if (sum->changed == sum->sessions)
 		printf("%s: %u process%s\n", done, sum->changed, sum->changed == 1 ? "" : "es");
 	else if (!sum->changed)
-		printf("%s: no change, all %u processes were in this state already\n", done,
+		printf("%s: changed 0 of %u processes; they were in this state already\n", done,
 		       sum->sessions);
 	else
 		printf("%s: changed %u of %u processes; the others were in this state already\n",
