@@ -242,7 +242,9 @@ static void report(struct ts_flush *flush, uint32_t requests)
 	const uint64_t now = ts_clock_monotonic_ns();
 
 	if ((!requests && now < flush->report_at_ns) ||
-	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED)
+	    (__atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED &&
+	     (!__atomic_load_n(&shim->hip.started, __ATOMIC_RELAXED) ||
+	      __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED)))
 		return;
 	flush->report_at_ns = now + REPORT_NS;
 	ts_stack_report(&shim->stacks, &shim->producer);

@@ -47,6 +47,8 @@
  * is complete.
  */
 #define FAREWELL_NS UINT64_C(2000000000)
+/* First operation id of CUDA in a process that used HIP before; below TS_OP_ID_SHARED. */
+#define BESIDE_HIP_OP_ID (UINT64_C(1) << 33)
 
 static int make_gate(struct ts_gate **ret_gate)
 {
@@ -288,6 +290,12 @@ static void start_cuda(struct ts_shim *shim)
 	enum ts_empty_reason reason;
 	char text[256];
 
+	/*
+	 * HIP took the lower operation ids if CUDA was not there yet. CUPTI's ids then begin above
+	 * them.
+	 */
+	if (__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) && !shim->hip.first_op_id)
+		__atomic_store_n(&shim->widen.reference, BESIDE_HIP_OP_ID, __ATOMIC_RELAXED);
 	start_stacks(shim);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	/*
@@ -450,6 +458,7 @@ void ts_shim_leave(void)
 	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
 		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
 			flush(shim, TS_FLUSH_LEAVE);
+		ts_hip_wait(shim);
 		/* The daemon sees the end of the connection, as after the process's death. */
 		__atomic_compare_exchange_n(&shim->control->state, &recording, TS_SESSION_ENDED,
 					    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);

@@ -87,6 +87,10 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 	const uint32_t generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	struct ts_call *call = &ts_tls.call;
 
+	/* A call that HIP's runtime makes within a call of the application's. */
+	if (ts_unlikely(call->depth && call->domain == TS_API_HIP &&
+			(uintptr_t)__builtin_frame_address(0) < (uintptr_t)call->frame))
+		return;
 	/*
 	 * A call that began before CUPTI was given up is over, or its exit cannot be distinguished
 	 * from another call's.

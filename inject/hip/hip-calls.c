@@ -19,6 +19,11 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/vendor/hip_params.h"
+
+/* Handles up to this one are HIP's names of null streams: of the device, of the thread. */
+#define LAST_SPECIAL_STREAM 2u
 
 /* True if the thread is inside a call of the application's, of any vendor. */
 static bool is_in_call(const void *frame)
@@ -28,16 +33,21 @@ static bool is_in_call(const void *frame)
 	if (!call->depth)
 		return false;
 	/* Stacks grow down: a nested call's frame lies below. */
-	return call->domain != TS_API_HIP || (uintptr_t)frame < (uintptr_t)call->frame;
+	if (call->domain == TS_API_HIP)
+		return (uintptr_t)frame < (uintptr_t)call->frame;
+	/* A call of CUDA whose end nobody reports is no more: CUPTI was given up meanwhile. */
+	return ts_cupti_is_ours(&ts_shim.cupti) &&
+	       call->generation == __atomic_load_n(&ts_shim.generation, __ATOMIC_RELAXED);
 }
 
-/* Returns the current device of the thread. It has no side effect in the runtime. */
+/*
+ * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Trap: the
+ * runtime is not asked. Each of its functions sets the last error of the thread, also on success,
+ * and the application's hipGetLastError() would miss its own.
+ */
 static uint32_t current_device(void)
 {
-	int32_t (*get_device)(int32_t *) = ts_hip_next(hipGetDevice);
-	int32_t device = 0;
-
-	return get_device && !get_device(&device) && device >= 0 ? (uint32_t)device : 0;
+	return ts_tls.hip_device;
 }
 
 static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
@@ -47,23 +57,30 @@ static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
 
 /*
  * Returns the id of a stream in the trace, and gives it one at its first use. Null streams have ids
- * of their own, one for each device; so have the null streams of threads.
+ * of their own, one for each device; so have the null streams of threads. *device: the current
+ * device; receives the stream's.
  */
-static uint32_t stream_id(struct ts_shim *shim, uint32_t device, const void *stream,
+static uint32_t stream_id(struct ts_shim *shim, uint32_t *device, const void *stream,
 			  bool per_thread)
 {
 	struct ts_hip *hip = &shim->hip;
-	const uint32_t context = context_of(shim, device);
+	const uint32_t context = context_of(shim, *device);
 	uint64_t handle = ts_call_stream_key(stream, per_thread);
 	uint32_t id, of;
 
 	if (ts_stream_table_find(&hip->streams, context, handle, &id))
 		return id;
 	/* A stream with a handle belongs to one device, whichever is current. */
-	if (stream && ts_stream_table_find_handle(&hip->streams, handle, &of, &id))
+	if ((uintptr_t)stream > LAST_SPECIAL_STREAM &&
+	    ts_stream_table_find_handle(&hip->streams, handle, &of, &id)) {
+		*device = of - hip->first_device - 1;
 		return id;
+	}
 	id = __atomic_add_fetch(&hip->n_streams, 1, __ATOMIC_RELAXED);
 	ts_stream_table_add(&hip->streams, context, handle, id);
+	/* Another thread may have added the same stream: the first entry is the stream's id. */
+	if (ts_stream_table_find(&hip->streams, context, handle, &of))
+		id = of;
 	return id;
 }
 
@@ -76,7 +93,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	struct ts_access access;
 
 	work.device = current_device();
-	work.stream = stream_id(shim, work.device, stream.handle, stream.per_thread);
+	work.stream = stream_id(shim, &work.device, stream.handle, stream.per_thread);
 	work.async = stream.is_async;
 	work.is_awaited = (kind == TS_CUPTI_CLASS_LAUNCH ||
 			   ts_call_table_expect_device(TS_API_HIP, id, params)) &&
@@ -115,7 +132,7 @@ bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 	kind = ts_call_table_class(TS_API_HIP, id);
 	call->depth = 1;
-	call->generation = shim->generation;
+	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	call->frame = frame;
 	call->nested = 0;
 	call->correlation = 0;
@@ -167,8 +184,7 @@ static void record_stream(struct ts_shim *shim, struct ts_thread *thread, void *
 static void follow_stream(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
 			  const void *params)
 {
-	const uint32_t device = current_device();
-	uint32_t flags = 0, stream, of;
+	uint32_t device = current_device(), flags = 0, stream, of;
 	int32_t priority = 0;
 	void *handle;
 
@@ -176,7 +192,7 @@ static void follow_stream(struct ts_shim *shim, struct ts_thread *thread, uint32
 		handle = ts_hip_created_stream(params);
 		if (!handle)
 			return;
-		stream = stream_id(shim, device, handle, false);
+		stream = stream_id(shim, &device, handle, false);
 		record_stream(shim, thread, handle, stream, device, TS_OBJECT_CREATED, flags,
 			      priority);
 	} else if (ts_hip_is_stream_destroy(id)) {
@@ -230,8 +246,8 @@ static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32
 			  const struct ts_hip_allocation *allocation, uint64_t time)
 {
 	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
-	const uint32_t device = allocation->device;
 	struct ts_record_memory *out;
+	uint32_t device = allocation->device;
 
 	out = ts_thread_reserve(thread, is_free ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
 				shim->producer.clock, time);
@@ -243,7 +259,7 @@ static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32
 	out->bytes = allocation->bytes;
 	out->device = shim->hip.first_device + device;
 	out->context = context_of(shim, device);
-	out->stream = stream.is_async ? stream_id(shim, device, stream.handle, stream.per_thread)
+	out->stream = stream.is_async ? stream_id(shim, &device, stream.handle, stream.per_thread)
 				      : TS_NO_DEVICE;
 	out->async = stream.is_async;
 	out->memory_kind = (uint8_t)allocation->kind;
@@ -255,7 +271,8 @@ static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 			const void *params, int32_t result, uint64_t time)
 {
 	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
-	const uint32_t type = ts_hip_sync_type_of(id), device = current_device();
+	const uint32_t type = ts_hip_sync_type_of(id);
+	uint32_t device = current_device();
 	struct ts_record_sync *out;
 
 	if (type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN)
@@ -268,10 +285,10 @@ static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	out->end = time;
 	out->op_id = ts_tls.call.op_id;
 	out->sync_type = type;
-	out->context = context_of(shim, device);
 	out->stream = type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE
-			      ? stream_id(shim, device, stream.handle, stream.per_thread)
+			      ? stream_id(shim, &device, stream.handle, stream.per_thread)
 			      : TS_NO_DEVICE;
+	out->context = context_of(shim, device);
 	out->result = result;
 	ts_thread_commit(thread, sizeof(*out));
 }
@@ -279,13 +296,14 @@ static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
 			     const void *params, uint64_t time)
 {
-	const uint32_t device = current_device();
 	const struct ts_stream_op op = ts_call_table_stream_op(TS_API_HIP, id, params);
-	struct ts_call_place place = {.context = context_of(shim, device)};
+	struct ts_call_place place = {.graph = 0};
+	uint32_t device = current_device();
 
 	if (op.kind == TS_STREAM_OP_NONE || ts_call_is_stream_captured(shim, &op))
 		return;
-	place.stream = stream_id(shim, device, op.stream, op.per_thread);
+	place.stream = stream_id(shim, &device, op.stream, op.per_thread);
+	place.context = context_of(shim, device);
 	ts_call_record_stream_op(shim, thread, &op, &place,
 				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
 }
@@ -321,13 +339,19 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	struct ts_hip_allocation allocation;
 	bool is_free;
 
+	if (call->cbid == TS_HIP_CALL_hipSetDevice)
+		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
 	if (kind == TS_CUPTI_CLASS_STREAM) {
 		follow_stream(shim, thread, call->cbid, params);
 		return;
 	}
-	/* While a stream capture is active, a call may make a graph node and allocate nothing. */
+	/*
+	 * While a stream capture is active, an allocation in a stream may make a graph node and
+	 * allocate nothing.
+	 */
 	if ((kind != TS_CUPTI_CLASS_ALLOC && kind != TS_CUPTI_CLASS_FREE) ||
-	    __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) ||
+	    (__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
+	     ts_hip_stream_of(call->cbid, params).is_async) ||
 	    !follow_memory(shim, call->cbid, params, &is_free, &allocation))
 		return;
 	if (!call->left_out)

@@ -206,13 +206,15 @@ static void write_row(struct ts_shim *shim, struct ts_thread *thread,
 		/* A set or a copy may be carried out by a kernel of the runtime. */
 		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
 			record_kernel(shim, thread, in, &work);
+		ts_hip_works_done(&shim->hip.works, work.op_id);
 	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
 		if (in->kind == TS_HIP_COMMAND_FILL_BUFFER)
 			record_set(shim, thread, in, &work);
 		else
 			record_copy(shim, thread, in, &work);
+		/* Not for barriers: they may end before the work of their call. */
+		ts_hip_works_done(&shim->hip.works, work.op_id);
 	}
-	ts_hip_works_done(&shim->hip.works, work.op_id);
 }
 
 /* Finished work. is_runtimes: this thread is none of the application's. */
@@ -220,8 +222,11 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 
-	if (!thread)
+	if (!thread) {
+		/* No shard was left; the loss is counted. Nobody waits for the row. */
+		ts_hip_works_done(&shim->hip.works, in->correlation_id);
 		return;
+	}
 	thread->patience_ns = is_runtimes ? DELIVERY_PATIENCE_NS : 0;
 	write_row(shim, thread, in);
 	thread->patience_ns = 0;
@@ -237,7 +242,7 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 
 	(void)op;
 	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
-	    !shim->hip.started)
+	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return 1;
 	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
 		return on_call(data);

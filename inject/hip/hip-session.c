@@ -45,8 +45,9 @@ bool ts_hip_start(struct ts_shim *shim)
 
 	if (ts_hip_works_init(&shim->hip.works))
 		return false;
-	if (ts_shim_is_stopped(shim) && !shim->pause.n_switches) {
-		shim->hip.stopped = 1;
+	shim->hip.stopped = ts_shim_is_stopped(shim);
+	/* Once the flush thread runs, the state of the pause is its own. */
+	if (shim->hip.stopped && !__atomic_load_n(&shim->flush_started, __ATOMIC_ACQUIRE)) {
 		shim->pause.paused = true;
 		shim->pause.by_application =
 			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
@@ -123,9 +124,16 @@ void ts_hip_join(struct ts_shim *shim)
 {
 	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
 	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
+	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
 	uint32_t none = 0, ways = TS_INTERFACE_HIP_TABLES;
 	int32_t n = 0, version = 0;
 
+	/*
+	 * Trap: the queries below set the thread's last error. If the application has not read an
+	 * error of its own yet, a later call asks.
+	 */
+	if (peek_error && peek_error())
+		return;
 	/* Calls of other threads wait: their work is not reported before. */
 	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, JOINING, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED)) {
@@ -170,7 +178,7 @@ void ts_hip_follow(struct ts_shim *shim)
 	if (stopped)
 		ticks = ts_producer_ticks(&shim->producer);
 	/* With CUDA, its switch makes the record. */
-	if (ts_cupti_is_ours(&shim->cupti))
+	if (ts_cupti_is_ours(&shim->cupti) || shim->yield.state == TS_YIELD_GIVEN)
 		return;
 	shim->pause.paused = stopped;
 	/* A start has the cause of its stop. */
@@ -188,7 +196,9 @@ void ts_hip_wait(struct ts_shim *shim)
 
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return;
-	while (n && now - progressed < WAIT_IDLE_NS && now - began < WAIT_NS) {
+	/* If the gate is closed, no row is written any more. */
+	while (n && __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
+	       now - progressed < WAIT_IDLE_NS && now - began < WAIT_NS) {
 		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
 
 		nanosleep(&step, NULL);
@@ -198,6 +208,9 @@ void ts_hip_wait(struct ts_shim *shim)
 			progressed = now;
 		n = left;
 	}
-	if (n)
-		ts_session_count(shim->control, TS_LOSS_UNFINISHED, n);
+	if (!n)
+		return;
+	ts_session_count(shim->control, TS_LOSS_UNFINISHED, n);
+	/* A second wait neither waits for these nor counts them again. */
+	__atomic_fetch_add(&shim->hip.works.n_done, n, __ATOMIC_RELAXED);
 }

@@ -132,6 +132,7 @@ struct ts_tls {
 	uint32_t busy;		  /* enum ts_busy */
 	struct ts_ranges *ranges; /* the thread's pushed ranges (annotation.c); NULL: none yet */
 	uint32_t unclaimed;	  /* records since the last vain search for a shard */
+	uint32_t hip_device;	  /* of the last hipSetDevice() of this thread; HIP's ordinal */
 	/*
 	 * The thread's current call. Updated even while nothing is recorded, because a recording
 	 * may begin within the call.

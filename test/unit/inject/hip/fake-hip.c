@@ -33,6 +33,7 @@ static struct {
 
 static _Atomic(ts_hip_tracer_callback) tracer;
 static __thread uint64_t correlation_id;
+static __thread int32_t last_error;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -65,9 +66,11 @@ static void enter(uint32_t call)
 		data.phase_exit(call, &data);
 }
 
+/* The end of a call. As in the runtime, each call sets the last error, also on success. */
 static int32_t leave(int32_t result)
 {
 	correlation_id = 0;
+	last_error = result;
 	return result;
 }
 
@@ -129,13 +132,21 @@ static void *device(void *data)
 static int32_t get_device(int32_t *ret)
 {
 	*ret = current;
-	return 0;
+	return leave(0);
+}
+
+static int32_t get_last_error(void)
+{
+	int32_t error = last_error;
+
+	last_error = 0;
+	return error;
 }
 
 static int32_t get_count(int32_t *ret)
 {
 	*ret = (int32_t)n_devices;
-	return 0;
+	return leave(0);
 }
 
 static int32_t set_device(int32_t to)
@@ -152,7 +163,7 @@ static int32_t get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t of)
 	prop->total_global_mem = (size_t)192 << 30;
 	prop->multi_processor_count = 304;
 	prop->warp_size = 64;
-	return 0;
+	return leave(0);
 }
 
 static int32_t get_version(int32_t *ret)
@@ -160,7 +171,7 @@ static int32_t get_version(int32_t *ret)
 	const char *version = getenv("FAKE_HIP_VERSION");
 
 	*ret = version ? atoi(version) : 60241134;
-	return 0;
+	return leave(0);
 }
 
 static int32_t allocate(void **ret, size_t n_bytes)
@@ -242,6 +253,7 @@ static void start(void)
 
 	table.size = sizeof(table);
 	table.slots[SLOT_hipGetDevice - 1] = (void *)get_device;
+	table.slots[SLOT_hipGetLastError - 1] = (void *)get_last_error;
 	table.slots[SLOT_hipGetDeviceCount - 1] = (void *)get_count;
 	table.slots[SLOT_hipSetDevice - 1] = (void *)set_device;
 	table.slots[SLOT_hipGetDevicePropertiesR0600 - 1] = (void *)get_properties;
@@ -280,6 +292,7 @@ static void *in_place(unsigned slot)
 	}
 
 EXPORT(hipGetDeviceCount, (int32_t * ret), (ret))
+EXPORT(hipGetLastError, (void), ())
 EXPORT(hipSetDevice, (int32_t to), (to))
 EXPORT(hipMalloc, (void **ret, size_t n_bytes), (ret, n_bytes))
 EXPORT(hipFree, (void *at), (at))

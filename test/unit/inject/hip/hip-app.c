@@ -22,6 +22,7 @@
 	} while (0)
 
 int32_t hipGetDeviceCount(int32_t *ret);
+int32_t hipGetLastError(void);
 int32_t hipSetDevice(int32_t to);
 int32_t hipMalloc(void **ret, size_t n_bytes);
 int32_t hipFree(void *at);
@@ -70,6 +71,8 @@ static void all_kinds(long n)
 	for (long i = 0; i < n; i++)
 		CHECK(launch(5, stream) == 0);
 	CHECK(launch(0, stream) == 1);
+	CHECK(hipGetLastError() == 1);
+	CHECK(hipGetLastError() == 0);
 	CHECK(hipDeviceSynchronize() == 0);
 	CHECK(hipMemcpy(host, memory, 64, TS_HIP_MEMCPY_DEVICE_TO_HOST) == 0);
 	CHECK(host[0] == 7 && host[31] == 7 && host[32] == 0);
