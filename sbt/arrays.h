@@ -30,7 +30,7 @@ struct ts_sbt_arrays;
 /* Returns the index of the column with this name in the schema, or -1. */
 int ts_row_column(const struct ts_row_schema *schema, const char *name);
 
-/* Bit of a column for ts_sbt_arrays_new(); several are ORed. */
+/* Returns the bit of a column. The caller ORs the bits for ts_sbt_arrays_new(). */
 #define TS_SBT_COLUMN(index) (UINT64_C(1) << (index))
 
 /*

@@ -445,10 +445,10 @@ uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);
  */
 void ts_sbt_total_row(const struct ts_sbt_total *total, void *row);
 
-/* Bytes of a column in all blocks of its type. */
+/* Bytes of one column of one row type, summed over all blocks of this type. */
 struct ts_sbt_size {
-	const char *type_name;	 /* NULL: unknown type, whose columns are not read */
-	const char *column_name; /* NULL: unknown, or no column */
+	const char *type_name;	 /* NULL: this reader does not know the type */
+	const char *column_name; /* NULL: `column` is 0, or unknown to this reader */
 	uint16_t type;
 	/*
 	 * Id of the column. 0: block headers, column directories, padding, and blocks whose

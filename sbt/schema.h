@@ -183,7 +183,7 @@ enum ts_image_result {
 	 * work
 	 */
 	TS_IMAGE_BAD_FILE = 4,
-	TS_IMAGE_NOT_TRIED = 5, /* out of time, or no confined process to read it */
+	TS_IMAGE_NOT_TRIED = 5, /* the time was over, or no confined process could read the file */
 };
 
 /* Keys of metadata that every daemon writes. Other keys are allowed. */

@@ -366,8 +366,9 @@ static void complain(struct ts_bpf_programs *programs, const char *names, const 
 }
 
 /*
- * Loads sched without stacks. `why` is the error of the object with stacks: such a kernel may
- * refuse the walk of stacks and still accept the programs for intervals.
+ * Loads the object `sched` without stacks, after the object with stacks failed with the error
+ * `why`. A kernel that does not accept a program that walks stacks may accept the programs that
+ * record scheduling intervals.
  */
 static int load_without_stacks(struct ts_bpf_programs *programs, int why, uint32_t *wanted)
 {

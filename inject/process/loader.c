@@ -7,12 +7,17 @@
  * the child releases the lock. The child then hangs in its first dlopen(). So the shim's iterations
  * and fork() exclude each other. The application's own iterations are unchanged.
  *
- * Under its lock the loader reports how many libraries were ever loaded and unloaded. glibc keeps
- * the data in _rtld_global: first the list of libraries, then its length, and later the count ever
- * loaded, at an offset that differs between versions. ts_loader_watch() finds that word by its
- * value before and after a library was loaded. If it finds a wrong word, a later check detects this
- * (ts_loader_watch_check()). Other C libraries have no such word, so nothing is watched there.
- * Libraries in further namespaces make the counts disagree, which also ends the watch.
+ * The watch reads the loader's counts without the loader's lock. dl_iterate_phdr() holds the lock
+ * and passes two counts to its callback: libraries ever loaded (dlpi_adds) and libraries ever
+ * unloaded (dlpi_subs). glibc has a list of the loaded libraries at the start of _rtld_global, and
+ * the list's length behind it. _rtld_global also has the count of libraries ever loaded, at an
+ * offset that differs between versions. ts_loader_watch() loads a library and finds the word that
+ * equals dlpi_adds before and after. If this word is not the count, ts_loader_watch_check() detects
+ * the error later and ends the watch.
+ *
+ * Other C libraries have no such word, so the watch does not work with them. The list has the
+ * libraries of one namespace, and the callback's counts have those of all namespaces. So
+ * ts_loader_watch_check() also ends the watch if a library is in another namespace (dlmopen()).
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -37,8 +37,8 @@ struct ts_loader_watch {
 void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), void *data);
 
 /*
- * Compares the counts with the loader's own, under its lock. If they differ, it sets `works` to 0
- * for good.
+ * Compares the counts with those that dl_iterate_phdr() reports under the loader's lock. If they
+ * differ, the function sets `works` to 0, and nothing sets it again.
  */
 void ts_loader_watch_check(struct ts_loader_watch *watch);
 

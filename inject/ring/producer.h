@@ -155,7 +155,10 @@ int ts_producer_init(struct ts_producer *producer, const struct ts_gate *gate,
 /* For tests: frees what ts_producer_init() made. The caller ensures that no thread is recording. */
 void ts_producer_deinit(struct ts_producer *producer);
 
-/* Claims a shard for the calling thread. NULL: no shard is left; one loss is counted (NO_SHARD). */
+/*
+ * Claims a shard for the calling thread. If no shard is free, counts one loss (NO_SHARD) and
+ * returns NULL.
+ */
 struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 
 /* Returns whether any recording thread is inside a call that makes a record. */

@@ -35,13 +35,16 @@ struct ts_check_allocations {
 /* Returns the allocation that contains the address, or NULL. */
 struct ts_check_allocation *ts_check_allocation_at(const struct ts_check_allocations *allocations,
 						   uint64_t address);
-/* The last allocation that starts at or before the address, or NULL. */
+/* Returns the last allocation that starts at or before the address, or NULL. */
 const struct ts_check_allocation *ts_check_allocation_before(
 	const struct ts_check_allocations *allocations, uint64_t address);
-/* The allocation that contains the address or lies nearest to it; NULL if there are none. */
+/*
+ * Returns the allocation that contains the address. If none contains it, returns the nearest one.
+ * NULL: there are no allocations.
+ */
 struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_allocations *allocations,
 						     uint64_t address);
-/* The first allocation that starts after the address, or NULL. */
+/* Returns the first allocation that starts after the address, or NULL. */
 struct ts_check_allocation *ts_check_allocation_behind(
 	const struct ts_check_allocations *allocations, uint64_t address);
 /*

@@ -185,7 +185,10 @@ static void come_behind_event(struct ts_check_operations *all, uint32_t who, uin
 		join(all, all->actors[who].known, all->more_known, all->n_actors);
 }
 
-/* Returns a hash that is equal for repetitions of the same operation. */
+/*
+ * Returns a hash of the operation's kind, its object and its actor `who`. If the program does the
+ * same operation several times, all of them have the same hash.
+ */
 static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
 {
 	uint64_t hash = ts_hash_add(operation->object, (uint64_t)operation->kind << 48);

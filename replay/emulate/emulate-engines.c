@@ -73,7 +73,10 @@ static int find_capacities(struct ts_emulate_program *program)
 		struct ts_emulate_engine *engine = &program->engines[i];
 		uint64_t peak = ts_emulate_less(crowds[i].peak, UINT32_MAX);
 
-		/* If the device is unknown, any number of kernels may run. */
+		/*
+		 * A compute engine of an unknown device has capacity 0, which means no limit on
+		 * its kernels. Its capacity stays 0.
+		 */
 		if (engine->kind != TS_EMULATE_COMPUTE || engine->capacity)
 			engine->capacity = (uint32_t)ts_emulate_more(engine->capacity, peak);
 	}

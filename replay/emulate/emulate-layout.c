@@ -279,7 +279,11 @@ static bool begins_with_call(const struct ts_emulate_program *program, uint32_t 
 	return first != NONE && !(program->calls[first].flags & TS_EMULATE_CALL_PSEUDO);
 }
 
-/* Finds, for each thread, the first thread of its session. Threads are ordered by start. */
+/*
+ * Finds the main thread of each thread's session: the first thread of the session that begins with
+ * a real call, not a pseudo call. The array of threads is sorted by start. A thread that starts
+ * before the main thread gets NONE.
+ */
 static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_mains)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map main_by_session = {0};
@@ -297,7 +301,7 @@ static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_ma
 	return r;
 }
 
-/* Lists the calls of each session's first thread in one array. */
+/* Lists the calls of each session's main thread in one array. */
 static void list_calls(const struct ts_emulate_program *program, const uint32_t *mains,
 		       struct thread_calls *of, uint32_t *calls)
 {

@@ -122,12 +122,12 @@ enum ts_emulate_edit_kind {
 	TS_EMULATE_NO_SYNC,    /* calls of a function do not wait; pure waits are removed */
 	TS_EMULATE_NO_SYNC_OP, /* as NO_SYNC, for the call with this operation id */
 	/*
-	 * Merges each run of launches of a thread, without a wait in between, into one graph
-	 * launch.
+	 * Replaces consecutive launches of a thread by one graph launch, if the thread does not
+	 * wait between them.
 	 */
 	TS_EMULATE_GRAPH,
-	TS_EMULATE_MERGE, /* moves the items of one stream to another */
-	TS_EMULATE_SPLIT, /* distributes the operations of a stream over several */
+	TS_EMULATE_MERGE, /* moves the operations of one stream to another */
+	TS_EMULATE_SPLIT, /* distributes the operations of a stream over several streams */
 	/* Copies of pageable memory become as fast as pinned ones, and asynchronous. */
 	TS_EMULATE_PINNED,
 	TS_EMULATE_H2D_ENGINES, /* number of engines that copy to the device */

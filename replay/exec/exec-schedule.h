@@ -31,8 +31,8 @@ struct ts_exec_decision {
 	uint64_t sequence; /* the operation that ran or was held */
 	bool is_held;	   /* true: an operation was held; false: a choice inside a kernel */
 	/*
-	 * If an operation was held: the first and the last operation that ran before it although
-	 * they come after it in the capture. 0: none.
+	 * If an operation was held: the first and the last operation that ran before the held
+	 * operation, but come after the held operation in the capture. 0: none.
 	 */
 	uint64_t first_before, last_before;
 	struct ts_ptx_choice choice; /* without the kernel's name */

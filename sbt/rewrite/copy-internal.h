@@ -90,8 +90,8 @@ int ts_copy_string(struct ts_copy *copy, struct ts_copy_source *source, uint32_t
 		   uint32_t *ret_id);
 
 /*
- * Translates ids and times of a row that needs no session: strings, times, session numbers. Bytes
- * of the row that belong to no column are 0.
+ * Translates the string ids, times and session numbers of a row. The function uses no state of a
+ * session. Bytes of *ret_row that belong to no column are 0.
  */
 int ts_copy_translate_definition(struct ts_copy *copy, struct ts_copy_source *source,
 				 const struct ts_row_schema *schema, const void *row,

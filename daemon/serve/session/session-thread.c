@@ -10,7 +10,8 @@
 #define ROUND_MAX_MS 100u /* maximum time between two rounds, used while no records come */
 
 /*
- * Starts a requested seal before the round. If the seal wants a flush, asks the process to flush.
+ * Starts the seal that the main thread requested, before the next round drains records. If the
+ * request includes a flush, asks the traced process to flush.
  */
 static void begin_seal(struct ts_session *s)
 {

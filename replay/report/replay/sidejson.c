@@ -3,8 +3,9 @@
  * Describes captured operations for verdicts. execjson.c, checkjson.c, schedulejson.c and
  * differencejson.c call it; it calls the resolver and stacks/.
  *
- * An operation has the id of its call. The API row and the device rows with that id give the caller
- * and the stream. In the trace those rows lie at the call's start or later.
+ * An operation, its call's API row and its device rows have the same op_id. The API row gives the
+ * caller, and the device rows give the stream. These rows do not start before the call, so the
+ * search begins shortly before the call's start time.
  */
 #include "replay/report/replay/sidejson.h"
 

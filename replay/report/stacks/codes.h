@@ -18,7 +18,10 @@ struct ts_code {
 	uint32_t line;	      /* line with the most samples; 0: not known */
 };
 
-/* The caller keeps the resolver, which must outlive `codes`. Returns 0 or -ENOMEM. */
+/*
+ * Makes an object that has a pointer to the resolver. The caller frees the resolver after the
+ * object. Returns 0 or -ENOMEM.
+ */
 int ts_codes_new(struct ts_resolver *resolver, struct ts_codes **ret_codes);
 void ts_codes_free(struct ts_codes *codes);
 void ts_codes_freep(struct ts_codes **codes);

@@ -130,8 +130,8 @@ struct attack {
 };
 
 /*
- * Reports that the attack is done, and then waits until the test kills this process: its own
- * close() would wait, too.
+ * Reports that the attack is done, and then waits until the test kills this process. If the process
+ * closed a FUSE file of its own or ended, this close() would wait for the FUSE server.
  */
 static void attack_end(struct attack *attack)
 {

@@ -669,8 +669,8 @@ TS_TEST(waits_for_the_host_are_bounded)
 }
 
 /*
- * Event records have false ids, so they seem to come after all operations, and no operation settles
- * them. If each operation examined all these records, this test would take minutes.
+ * The op_ids of the event records are higher than those of all kernels, so no kernel settles a
+ * record. If the machine examined all these records at each kernel, this test would take minutes.
  */
 TS_TEST(records_that_nothing_comes_behind_are_bounded)
 {

@@ -35,8 +35,8 @@ enum sampled_stack {
 };
 
 /*
- * Writes the trace to `fd`, which must be open for reading and writing; the function closes it.
- * `few`: only the first sample of preprocess() and the first of load(). Returns 0, a negative errno
- * or TS_SBT_E_*.
+ * Writes the trace that the head of this file describes to `fd`, and closes `fd`. The caller opens
+ * `fd` for reading and writing. With `few`, the trace has only the first sample of a stack in
+ * preprocess() and the first in load(). Returns 0, a negative errno or TS_SBT_E_*.
  */
 int sampled_write(int fd, bool few);

@@ -63,7 +63,7 @@ static int add_recordings(struct ts_live *live, const char *parent)
 		for (size_t i = 0; !r && i < found.gl_pathc; i++) {
 			struct stat status;
 
-			/* A foreign socket that looks like ours would receive our requests. */
+			/* Skips other users' sockets, because they would receive our requests. */
 			if (lstat(found.gl_pathv[i], &status) || !S_ISSOCK(status.st_mode) ||
 			    status.st_uid != geteuid())
 				continue;

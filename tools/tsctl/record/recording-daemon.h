@@ -62,7 +62,10 @@ const char *ts_recorder_system_missing(const struct ts_recorder *recorder);
 /* Asks the daemon to save the recording so far as another file. Returns 0 or -errno. */
 int ts_recorder_dump(const struct ts_recorder *recorder);
 
-/* Returns a descriptor that becomes readable if the daemon dies; after that, -1. */
+/*
+ * Returns the descriptor of the connection to the daemon. It becomes readable if the daemon dies.
+ * -1: the recorder has no connection, or has closed it.
+ */
 int ts_recorder_fd(const struct ts_recorder *recorder);
 
 /*

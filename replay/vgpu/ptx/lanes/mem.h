@@ -57,7 +57,10 @@ static inline void ts_ptx_lane_addresses(const struct ts_ptx_warp *w, const stru
 	}
 }
 
-/* Up to this many lanes, a loop over the lanes is faster than all 32 with a mask. */
+/*
+ * With at most this many active lanes, a loop over the active lanes is faster than vector code for
+ * all 32 lanes with a mask.
+ */
 #define TS_PTX_FEW_LANES 12
 
 /*

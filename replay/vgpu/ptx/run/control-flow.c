@@ -430,7 +430,7 @@ static int branch_table(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	}
 	if (rest)
 		send_lanes(w, in + 1, rest, frame, j);
-	/* All lanes went to the join's pc: the join is complete. */
+	/* If all expected lanes are already at the join's pc, the join is complete. */
 	if (j && !j->callee && j->arrived == j->expected)
 		settle(w, j, j);
 	return CHOOSE(w);

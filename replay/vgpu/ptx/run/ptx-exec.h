@@ -34,7 +34,7 @@ enum {
 	TS_PTX_LANES = 32,
 	TS_PTX_MAX_WARPS = TS_PTX_MAX_THREADS / 32,
 	TS_PTX_MAX_CALL_DEPTH = 1024,
-	TS_PTX_N_BARRIERS = 16, /* numbers in PTX; the cluster's barrier is next */
+	TS_PTX_N_BARRIERS = 16, /* PTX numbers them 0 to 15; 16 is the cluster's barrier */
 	TS_PTX_CLUSTER_BARRIER = TS_PTX_N_BARRIERS,
 	TS_PTX_RESERVED_SHARED = 1024,
 	TS_PTX_N_RANGES = 8,
