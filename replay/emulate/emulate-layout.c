@@ -281,8 +281,8 @@ static bool begins_with_call(const struct ts_emulate_program *program, uint32_t 
 
 /*
  * Finds the main thread of each thread's session: the first thread of the session that begins with
- * a real call, not a pseudo call. The array of threads is sorted by start. A thread that starts
- * before the main thread gets NONE.
+ * a real call, not a pseudo call. The array has the threads in the order in which their first rows
+ * were read. A thread before the main thread in the array gets NONE.
  */
 static int find_mains(const struct ts_emulate_program *program, uint32_t *ret_mains)
 {
