@@ -28,7 +28,8 @@
  * advance if the file system can do so. A seal that does not fit writes nothing, and neither does
  * any later seal of any session. ts_sbt_session_writer_drop() then drops the unwritten rows of a
  * session. Rows added afterwards (losses, the session row) are sealed as the session's end, and
- * ts_sbt_writer_finish() completes the file. The caller ignores SIGXFSZ.
+ * ts_sbt_writer_finish() completes the file. Up to 1024 bytes of metadata (a text counts twice)
+ * still fit, so that the file can state why it is cut short. The caller ignores SIGXFSZ.
  *
  * Units. Times are nanoseconds of CLOCK_MONOTONIC; memory and file sizes are bytes.
  */

@@ -12,6 +12,9 @@
 #include "sbt/write/index.h"
 #include "sbt/writer.h"
 
+/* The space of the file's end includes so many bytes for metadata that a full file gets. */
+#define TS_SBT_END_METADATA_BYTES 1024u
+
 struct ts_sbt_writer {
 	/*
 	 * Guards all fields below. `bytes`, `error` and `full` are atomic, relaxed, and
@@ -28,7 +31,8 @@ struct ts_sbt_writer {
 	uint64_t reserved_bytes; /* reserved up to this offset */
 	uint64_t max_bytes;	 /* 0: no limit of the writer's own */
 	struct ts_sbt_space space;
-	uint64_t taken; /* bytes of the present file that `space` accounts for */
+	uint64_t end_metadata_bytes; /* used of TS_SBT_END_METADATA_BYTES */
+	uint64_t taken;		     /* bytes of the present file that `space` accounts for */
 	uint64_t n_blocks;
 	uint64_t quantum_ns;   /* 0: none; fixed before the first session */
 	uint32_t part;	       /* of the recording, from 1 */

@@ -106,7 +106,7 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 	writer->index = next->index;
 	next->index = (struct ts_index){0};
 	writer->n_blocks = next->n_blocks;
-	writer->reserved_bytes = 0;
+	writer->reserved_bytes = writer->end_metadata_bytes = 0;
 	writer->taken = next->bytes;
 	writer->no_reserve = writer->finished = false;
 	writer->part++;

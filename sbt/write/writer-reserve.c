@@ -41,8 +41,8 @@ static uint64_t builder_bytes(const struct ts_builder *builder)
  */
 static uint64_t end_bytes(const struct ts_sbt_writer *writer)
 {
-	return FILE_END_BYTES + ts_index_most_bytes(&writer->index) + writer->ready.n +
-	       3 * ts_summaries_bytes(&writer->summaries) +
+	return FILE_END_BYTES - writer->end_metadata_bytes + ts_index_most_bytes(&writer->index) +
+	       writer->ready.n + 3 * ts_summaries_bytes(&writer->summaries) +
 	       2 * (writer->string_bytes.n + writer->string_lengths.n +
 		    builder_bytes(writer->metadata) + builder_bytes(writer->images) +
 		    builder_bytes(writer->symbols));

@@ -353,8 +353,25 @@ static int reserve_end(struct ts_sbt_writer *writer, uint64_t n_bytes)
 	return r ? become_full(writer, r) : 0;
 }
 
-static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t n_bytes,
-		      uint32_t *ret_id)
+/*
+ * Reserves space for n_bytes of metadata. The space of the file's end includes some metadata, so
+ * that a full file can still state why it is cut short.
+ */
+static int reserve_metadata(struct ts_sbt_writer *writer, uint64_t n_bytes)
+{
+	int r = reserve_end(writer, n_bytes);
+
+	if (!writer->full || !ts_sbt_is_full(r) ||
+	    n_bytes > TS_SBT_END_METADATA_BYTES - writer->end_metadata_bytes)
+		return r;
+	writer->end_metadata_bytes += n_bytes;
+	return 0;
+}
+
+typedef int (*reserve_fn)(struct ts_sbt_writer *writer, uint64_t n_bytes);
+
+static int add_string(struct ts_sbt_writer *writer, reserve_fn reserve, const char *bytes,
+		      uint32_t n_bytes, uint32_t *ret_id)
 {
 	bool is_new;
 	int r;
@@ -374,7 +391,7 @@ static int add_string(struct ts_sbt_writer *writer, const char *bytes, uint32_t 
 	if (r || !is_new)
 		return r;
 	/* Rows may refer to the string, so its space is reserved now. */
-	r = reserve_end(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
+	r = reserve(writer, 2 * (uint64_t)n_bytes + sizeof(uint64_t));
 	r = r ? r : ts_buffer_append(&writer->string_bytes, bytes, n_bytes);
 	if (!r) {
 		r = ts_buffer_append(&writer->string_lengths, &n_bytes, sizeof(n_bytes));
@@ -394,7 +411,7 @@ int ts_sbt_writer_string(struct ts_sbt_writer *writer, const char *bytes, size_t
 	if (n_bytes > TS_SBT_MAX_STRING)
 		return -E2BIG;
 	pthread_mutex_lock(&writer->mutex);
-	r = add_string(writer, bytes, (uint32_t)n_bytes, ret_id);
+	r = add_string(writer, reserve_end, bytes, (uint32_t)n_bytes, ret_id);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }
@@ -408,13 +425,13 @@ int ts_sbt_writer_metadata(struct ts_sbt_writer *writer, const char *key, const 
 	if (n_key > TS_SBT_MAX_STRING || n_value > TS_SBT_MAX_STRING)
 		return -E2BIG;
 	pthread_mutex_lock(&writer->mutex);
-	r = add_string(writer, key, (uint32_t)n_key, &row.key);
+	r = add_string(writer, reserve_metadata, key, (uint32_t)n_key, &row.key);
 	if (!r)
-		r = add_string(writer, value, (uint32_t)n_value, &row.value);
+		r = add_string(writer, reserve_metadata, value, (uint32_t)n_value, &row.value);
 	if (!r && ts_builder_rows(writer->metadata) == TS_SBT_MAX_ROWS)
 		r = ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
-	if (!r)
-		r = ts_builder_add(writer->metadata, &row);
+	r = r ?: reserve_metadata(writer, 2 * (uint64_t)sizeof(row));
+	r = r ?: ts_builder_add(writer->metadata, &row);
 	pthread_mutex_unlock(&writer->mutex);
 	return r;
 }

@@ -366,6 +366,7 @@ static void check_full(uint64_t own_limit)
 	struct ts_sbt_writer *writer;
 	struct stat status;
 	int fd = test_file(), r = 0;
+	char why[200] = "";
 	uint32_t id;
 
 	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
@@ -397,7 +398,18 @@ static void check_full(uint64_t own_limit)
 	ts_check_int(ts_sbt_session_writer_add_stack(sw, NULL, 0, 0, &id), -EINVAL);
 	mark.payload = 7;
 	ts_check_int(ts_sbt_session_writer_add_row(sw, TS_ROW_MARK, &mark), 0);
-	ts_check_int(ts_sbt_writer_metadata(writer, "key", "value"), 0);
+	/* Strings use up the end's space. The metadata with the reason of the cut still fits. */
+	r = 0;
+	for (int i = 0; !r; i++) {
+		char text[64];
+
+		ts_check(i < 1000);
+		snprintf(text, sizeof(text), "a string that takes space of the end, number %d", i);
+		r = ts_sbt_writer_string(writer, text, strlen(text), &id);
+	}
+	ts_check_int(r, -EFBIG);
+	memset(why, 'y', sizeof(why) - 1);
+	ts_check_int(ts_sbt_writer_metadata(writer, "why", why), 0);
 	ts_check_int(ts_sbt_session_writer_seal(sw, "checkpoint", 10), 0);
 	ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_session_writer_free(sw);
@@ -410,7 +422,7 @@ static void check_full(uint64_t own_limit)
 	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
-	ts_check_str(ts_sbt_reader_metadata(reader, "key"), "value");
+	ts_check_str(ts_sbt_reader_metadata(reader, "why"), why);
 	ts_check_int(ts_sbt_reader_n_sessions(reader), 2);
 	ts_check_int(test_read_all(reader), n_written + 1);
 	ts_sbt_reader_free(reader);

@@ -658,6 +658,7 @@ static void check_cut_short(const struct world *w, uint32_t session, const char 
 {
 	struct ts_sbt_summary summary;
 	struct ts_sbt_reader *reader;
+	const char *cut_short;
 	struct stat status;
 	int file = trace_open(w, session);
 
@@ -666,7 +667,8 @@ static void check_cut_short(const struct world *w, uint32_t session, const char 
 	ts_check(status.st_size <= most && status.st_size > most / 4);
 	ts_check_int(ts_sbt_reader_open(file, &reader, NULL), 0);
 	ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
-	ts_check(strstr(ts_sbt_reader_metadata(reader, TS_METADATA_CUT_SHORT), why));
+	cut_short = ts_sbt_reader_metadata(reader, TS_METADATA_CUT_SHORT);
+	ts_check(cut_short && strstr(cut_short, why));
 	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
 	ts_check(summary.lost[TS_LOSS_DISK] > 0);
 	ts_sbt_reader_free(reader);
