@@ -93,26 +93,27 @@ step_gcc()
 	tests gcc --timeout-multiplier 4
 }
 
-# Without the virtual GPU: recorder and readers build, test and install alone.
+# Without the virtual GPU: recorder and readers build, test and install alone. The daemon's memory (suite `bounds`) is the same in
+# each build without a sanitizer, so the gcc step measures it for all.
 step_alone()
 {
 	build alone gcc "" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
-	tests alone --timeout-multiplier 4 --suite unit --suite alone
+	tests alone --timeout-multiplier 4 --suite unit --suite alone --no-suite bounds
 }
 
 # The other compiler and the other kind of build in one: optimised, without assertions.
 step_clang()
 {
 	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
-	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx
+	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx --no-suite bounds
 }
 
 # The virtual device's own tests (suite `device`) run in the other steps, being slow here; the PTX engine's (suite `ptx`), a minute
-# of one core, run here too.
+# of one core, run here too. The commands that documents show (suite `documents`) run here in the tests of those commands.
 # Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
 step_asan()
 {
-	suites="--suite unit --suite fuzz --suite integration --no-suite device"
+	suites="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
 	# UBSan traps instead of printing: half of a process start under sanitizers was its tables and its runtime, which is not
 	# linked. ASan prints the line that trapped.
 	build asan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
