@@ -47,6 +47,7 @@ static void spread(uint8_t *to, const uint8_t *from, size_t stride, const uint16
 	}
 }
 
+/* Returns the values of a column that was decoded with one value per row, else NULL. */
 static const void *varying(const struct ts_block_columns *columns, const struct ts_column *column)
 {
 	for (uint32_t v = 0; v < columns->n_varying; v++)
@@ -55,20 +56,16 @@ static const void *varying(const struct ts_block_columns *columns, const struct 
 	return NULL;
 }
 
-static int make_array(struct ts_sbt_arrays *arrays, unsigned c)
+void ts_block_columns_put(const struct ts_block_columns *columns, const struct ts_column *column,
+			  uint8_t *to)
 {
-	const struct ts_column *column = &arrays->schema->columns[c];
-	const struct ts_block_columns *columns = arrays->columns;
-	size_t width = column->width;
-	uint8_t *to;
+	const uint8_t *values = varying(columns, column);
+	const size_t width = column->width;
 
-	arrays->values[c] = varying(columns, column);
-	if (arrays->values[c])
-		return 0;
-	to = malloc(arrays->n_rows * width + 1);
-	if (!to)
-		return -ENOMEM;
-	arrays->values[c] = arrays->own[c] = to;
+	if (values) {
+		memcpy(to, values, columns->n_rows * width);
+		return;
+	}
 	for (int run = 0; run < TS_PLAN_RUNS; run++) {
 		uint16_t offset = columns->runs[run].offset;
 
@@ -77,11 +74,26 @@ static int make_array(struct ts_sbt_arrays *arrays, unsigned c)
 			continue;
 		spread(to, columns->runs[run].items + column->offset - offset,
 		       columns->runs[run].n_bytes, columns->runs[run].index, column->width,
-		       arrays->n_rows);
-		return 0;
+		       columns->n_rows);
+		return;
 	}
-	for (uint32_t i = 0; i < arrays->n_rows; i++)
+	for (uint32_t i = 0; i < columns->n_rows; i++)
 		memcpy(to + i * width, columns->constants + column->offset, width);
+}
+
+static int make_array(struct ts_sbt_arrays *arrays, unsigned c)
+{
+	const struct ts_column *column = &arrays->schema->columns[c];
+	uint8_t *to;
+
+	arrays->values[c] = varying(arrays->columns, column);
+	if (arrays->values[c])
+		return 0;
+	to = malloc((size_t)arrays->n_rows * column->width + 1);
+	if (!to)
+		return -ENOMEM;
+	ts_block_columns_put(arrays->columns, column, to);
+	arrays->values[c] = arrays->own[c] = to;
 	return 0;
 }
 
@@ -89,22 +101,21 @@ static int make_array(struct ts_sbt_arrays *arrays, unsigned c)
  * Makes the checks of ts_block_decoder_next(): starts are in order, and no row ends after its
  * block's latest end.
  */
-static const char *check_times(const struct ts_sbt_arrays *arrays,
+static const char *check_times(const struct ts_row_schema *schema,
+			       const struct ts_block_columns *columns,
 			       const struct ts_sbt_block_header *header)
 {
-	const uint64_t *starts = varying(arrays->columns, &arrays->schema->columns[0]);
-	const uint64_t *ends = arrays->schema->has_end
-				       ? varying(arrays->columns, &arrays->schema->columns[1])
-				       : NULL;
+	const uint64_t *starts = varying(columns, &schema->columns[0]);
+	const uint64_t *ends = schema->has_end ? varying(columns, &schema->columns[1]) : NULL;
 	uint64_t last_ns = header->earliest_ns, start_ns, end_ns;
 	bool ordered = true, inside = true;
 
-	if (!arrays->schema->is_event || !arrays->n_rows)
+	if (!schema->is_event || !columns->n_rows)
 		return NULL;
-	memcpy(&start_ns, arrays->columns->constants, sizeof(start_ns));
-	memcpy(&end_ns, arrays->columns->constants + sizeof(start_ns), sizeof(end_ns));
-	end_ns = arrays->schema->has_end ? end_ns : 0;
-	for (uint32_t i = 0; i < arrays->n_rows; i++) {
+	memcpy(&start_ns, columns->constants, sizeof(start_ns));
+	memcpy(&end_ns, columns->constants + sizeof(start_ns), sizeof(end_ns));
+	end_ns = schema->has_end ? end_ns : 0;
+	for (uint32_t i = 0; i < columns->n_rows; i++) {
 		start_ns = starts ? starts[i] : start_ns;
 		end_ns = ends ? ends[i] : end_ns;
 		ordered &= start_ns >= last_ns;
@@ -116,20 +127,25 @@ static const char *check_times(const struct ts_sbt_arrays *arrays,
 	return inside ? NULL : "a row ends after its block's latest end";
 }
 
-static int load(struct ts_sbt_reader *reader, size_t i, struct ts_sbt_arrays *arrays)
+int ts_sbt_reader_load_columns(struct ts_sbt_reader *reader, size_t i,
+			       const struct ts_row_schema *schema,
+			       struct ts_block_columns **ret_columns)
 {
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
 	ts_cleanup(ts_freep) uint8_t *raw = NULL;
 	struct ts_sbt_block_header header;
 	const char *why;
 	int r = ts_sbt_reader_load(reader, i, &header, &raw);
 
-	r = r ?: ts_sbt_reader_columns(reader, i, arrays->schema, &header, raw, &arrays->columns);
+	r = r ?: ts_sbt_reader_columns(reader, i, schema, &header, raw, &columns);
 	if (r)
 		return r;
-	arrays->n_rows = header.n_rows;
-	why = check_times(arrays, &header);
-	return why ? ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off, "%s", why)
-		   : 0;
+	why = check_times(schema, columns, &header);
+	if (why)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, reader->blocks[i].off, "%s",
+					  why);
+	*ret_columns = ts_take_ptr(columns);
+	return 0;
 }
 
 int ts_sbt_arrays_new(struct ts_sbt_reader *reader, size_t i, uint64_t columns,
@@ -151,9 +167,10 @@ int ts_sbt_arrays_new(struct ts_sbt_reader *reader, size_t i, uint64_t columns,
 	if (!arrays)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for arrays");
 	arrays->schema = schema;
-	r = load(reader, i, arrays);
+	r = ts_sbt_reader_load_columns(reader, i, schema, &arrays->columns);
 	if (r)
 		return r;
+	arrays->n_rows = arrays->columns->n_rows;
 	for (unsigned c = 0; !r && c < schema->n_columns; c++)
 		if (!columns || columns & TS_SBT_COLUMN(c))
 			r = make_array(arrays, c);

@@ -173,6 +173,16 @@ int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  struct ts_block_columns **ret_columns);
+/*
+ * Loads block `i` and decodes it to columns of this schema, with the checks of a block's times. The
+ * caller frees *ret_columns with free().
+ */
+int ts_sbt_reader_load_columns(struct ts_sbt_reader *reader, size_t i,
+			       const struct ts_row_schema *schema,
+			       struct ts_block_columns **ret_columns);
+/* Writes the value of a column for each row of the block, n_rows times the column's width. */
+void ts_block_columns_put(const struct ts_block_columns *columns, const struct ts_column *column,
+			  uint8_t *to);
 
 /* Like ts_sbt_reader_decode(), for a block whose rows have the given schema. */
 int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,

@@ -31,6 +31,7 @@
 #include "replay/state/limit.h"
 #include "sbt/append.h"
 #include "sbt/arrays.h"
+#include "sbt/columns.h"
 #include "sbt/modules.h"
 #include "sbt/reader.h"
 #include "sbt/repair.h"
