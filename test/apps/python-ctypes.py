@@ -64,7 +64,8 @@ def call(name, *arguments):
         with truth_lock:
             truth.calls[CALLS.index(name)] += 1
             truth.devices |= 1
-            threads_seen.add(threading.get_ident())
+            # A thread that begins after another has ended may have the same get_ident().
+            threads_seen.add(threading.get_native_id())
             truth.threads = len(threads_seen)
 
 
