@@ -52,7 +52,10 @@ struct ts_sbt_columns_options {
 int ts_sbt_columns_new(struct ts_sbt_reader *reader, const struct ts_sbt_columns_options *options,
 		       struct ts_sbt_columns **ret_columns);
 
-/* Frees the columns. Accepts NULL. The reader may be freed before. */
+/* Adds a reference, and returns the columns. Each reference is freed. Any thread may call it. */
+struct ts_sbt_columns *ts_sbt_columns_ref(struct ts_sbt_columns *columns);
+
+/* Frees a reference; the last one frees the columns. Accepts NULL. The reader may be freed before. */
 void ts_sbt_columns_free(struct ts_sbt_columns *columns);
 TS_DEFINE_CLEANUP(struct ts_sbt_columns *, ts_sbt_columns_freep, ts_sbt_columns_free)
 
@@ -64,6 +67,8 @@ uint64_t ts_sbt_columns_rows(const struct ts_sbt_columns *columns);
  * or it was not selected.
  */
 const void *ts_sbt_columns_values(const struct ts_sbt_columns *columns, int column);
+
+const struct ts_row_schema *ts_sbt_columns_schema(const struct ts_sbt_columns *columns);
 
 /* Returns the session of each row. */
 const uint32_t *ts_sbt_columns_sessions(const struct ts_sbt_columns *columns);

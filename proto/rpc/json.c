@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "proto/abi/grow.h"
+#include "proto/abi/utf8.h"
 
 #define JSON_MAX_DEPTH 64
 #define FIRST_BYTES    512u
@@ -72,32 +73,6 @@ void ts_json_raw(struct ts_json *json, const char *text)
 	ts_json_bytes(json, text, strlen(text));
 }
 
-/* Returns the length of the UTF-8 character at `text`; 0: invalid (RFC 3629, table 3.1.1). */
-static size_t json_utf8_length(const unsigned char *text, size_t n_bytes)
-{
-	size_t length;
-	uint32_t c = text[0], least;
-
-	if (c < 0x80)
-		return 1;
-	if (c >= 0xc2 && c <= 0xdf)
-		length = 2, c &= 0x1f, least = 0x80;
-	else if (c >= 0xe0 && c <= 0xef)
-		length = 3, c &= 0x0f, least = 0x800;
-	else if (c >= 0xf0 && c <= 0xf4)
-		length = 4, c &= 0x07, least = 0x10000;
-	else
-		return 0;
-	if (length > n_bytes)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (text[i] & 0x3f);
-	}
-	return c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : length;
-}
-
 static bool json_is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -139,7 +114,7 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 			p++;
 			continue;
 		}
-		length = json_utf8_length(p, (size_t)(end - p));
+		length = ts_utf8_length(p, (size_t)(end - p));
 		hidden = json_hidden(p, length);
 		if (length > 1 && !hidden) {
 			p += length;

@@ -11,6 +11,7 @@
 #include "sbt/read/filter.h"
 
 struct ts_sbt_columns {
+	unsigned n_references; /* atomic */
 	const struct ts_row_schema *schema;
 	uint64_t n_rows;
 	uint64_t n_damaged;
@@ -273,6 +274,7 @@ int ts_sbt_columns_new(struct ts_sbt_reader *reader, const struct ts_sbt_columns
 	columns = calloc(1, sizeof(*columns));
 	if (!columns)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for columns");
+	columns->n_references = 1;
 	columns->schema = schema;
 	g.to = columns;
 	r = gather_all(&g);
@@ -285,9 +287,16 @@ int ts_sbt_columns_new(struct ts_sbt_reader *reader, const struct ts_sbt_columns
 	return 0;
 }
 
+struct ts_sbt_columns *ts_sbt_columns_ref(struct ts_sbt_columns *columns)
+{
+	__atomic_add_fetch(&columns->n_references, 1, __ATOMIC_RELAXED);
+	return columns;
+}
+
 void ts_sbt_columns_free(struct ts_sbt_columns *columns)
 {
-	if (!columns)
+	/* Release pairs with acquire: the last holder sees the others' last reads as done. */
+	if (!columns || __atomic_sub_fetch(&columns->n_references, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (unsigned c = 0; c < TS_ROW_MAX_COLUMNS; c++)
 		free(columns->values[c]);
@@ -303,6 +312,11 @@ uint64_t ts_sbt_columns_rows(const struct ts_sbt_columns *columns)
 const void *ts_sbt_columns_values(const struct ts_sbt_columns *columns, int column)
 {
 	return column < 0 || column >= columns->schema->n_columns ? NULL : columns->values[column];
+}
+
+const struct ts_row_schema *ts_sbt_columns_schema(const struct ts_sbt_columns *columns)
+{
+	return columns->schema;
 }
 
 const uint32_t *ts_sbt_columns_sessions(const struct ts_sbt_columns *columns)

@@ -7,6 +7,8 @@
  *     sbt/reader.h     open a trace, its definitions, rows by type, session and window,
  *                      totals by name
  *     sbt/arrays.h     columns as arrays, for speed
+ *     sbt/columns.h    columns of all rows of a type, with a selection
+ *     sbt/arrow.h      the same by Apache Arrow's C stream interface
  *     sbt/symbols.h    functions, files and lines of stack frames
  *     sbt/modules.h    the module mapped at an address and a time
  *     sbt/writer.h     write a trace
@@ -31,6 +33,7 @@
 #include "replay/state/limit.h"
 #include "sbt/append.h"
 #include "sbt/arrays.h"
+#include "sbt/arrow.h"
 #include "sbt/columns.h"
 #include "sbt/modules.h"
 #include "sbt/reader.h"

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns of a trace by Apache Arrow's C stream interface, without a copy. DuckDB, Polars, pandas
+ * and pyarrow read it. The structs are those of Arrow's specification ("The Arrow C data
+ * interface", "The Arrow C stream interface"), and their guards let several headers define them.
+ *
+ * The stream gives one record batch. Its first column is `session`; the others are those of the row
+ * type. Numbers keep their width and sign, and times stay nanoseconds of CLOCK_MONOTONIC. A column of
+ * strings is dictionary-encoded: the index is the string's id in the file, and the dictionary has the
+ * texts up to the highest used id. Id 0 is the empty text. Bytes that are not UTF-8 become U+FFFD.
+ */
+#pragma once
+
+#include "sbt/columns.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE	      2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+struct ArrowSchema {
+	const char *format;
+	const char *name;
+	const char *metadata;
+	int64_t flags;
+	int64_t n_children;
+	struct ArrowSchema **children;
+	struct ArrowSchema *dictionary;
+	void (*release)(struct ArrowSchema *schema);
+	void *private_data;
+};
+
+struct ArrowArray {
+	int64_t length;
+	int64_t null_count;
+	int64_t offset;
+	int64_t n_buffers;
+	int64_t n_children;
+	const void **buffers;
+	struct ArrowArray **children;
+	struct ArrowArray *dictionary;
+	void (*release)(struct ArrowArray *array);
+	void *private_data;
+};
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+	int (*get_schema)(struct ArrowArrayStream *stream, struct ArrowSchema *out);
+	int (*get_next)(struct ArrowArrayStream *stream, struct ArrowArray *out);
+	const char *(*get_last_error)(struct ArrowArrayStream *stream);
+	void (*release)(struct ArrowArrayStream *stream);
+	void *private_data;
+};
+#endif
+
+#pragma GCC visibility push(default)
+
+/*
+ * Creates a stream of the columns. The stream holds a reference to the columns, and does not need
+ * the reader any more; the consumer calls its release(). Reads the texts of strings with the reader,
+ * so it is called in the reader's thread. -ENOMEM: no memory. TS_SBT_E_LIMIT: the texts have more
+ * than 2 GiB.
+ */
+int ts_sbt_arrow_stream(struct ts_sbt_reader *reader, struct ts_sbt_columns *columns,
+			struct ArrowArrayStream *ret_stream);
+
+/*
+ * A destructor for a PyCapsule named "arrow_array_stream" whose pointer is a stream from malloc():
+ * releases the stream if nobody has consumed it, and frees it. Called by the Python interpreter.
+ */
+void ts_sbt_arrow_capsule_free(void *capsule);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns by Arrow's C stream interface; bindings call it. All arrays of a stream share the columns
+ * and one dictionary. A consumer may keep any array longer than the others, so each array holds a
+ * reference to what they share.
+ *
+ *     stream -> schema (a struct of columns), one array (the same shape), end
+ *     array  -> buffers of the columns, and the shared dictionary for columns of strings
+ */
+#include "sbt/arrow.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "proto/abi/utf8.h"
+#include "sbt/buffer.h"
+#include "sbt/read/reader-internal.h"
+
+#define MAX_CHILDREN (TS_ROW_MAX_COLUMNS + 1)
+#define REPLACEMENT  "\xef\xbf\xbd"
+
+/* What the arrays of a stream share. */
+struct shared {
+	unsigned n_references; /* atomic */
+	struct ts_sbt_columns *columns;
+	const struct ts_row_schema *schema;
+	struct ts_buffer offsets; /* int32_t each: of the dictionary's texts, and of their end */
+	struct ts_buffer texts;
+	int64_t n_texts;
+};
+
+/* The private data of a stream. */
+struct stream {
+	struct shared *shared;
+	bool is_done;
+};
+
+/* The private data of an array. */
+struct array {
+	struct shared *shared;
+	const void *buffers[3];
+	struct ArrowArray dictionary;
+	struct ArrowArray children[MAX_CHILDREN];
+	struct ArrowArray *pointers[MAX_CHILDREN];
+};
+
+/* The private data of a schema. */
+struct schema {
+	char format[16];
+	struct ArrowSchema dictionary;
+	struct ArrowSchema children[MAX_CHILDREN];
+	struct ArrowSchema *pointers[MAX_CHILDREN];
+};
+
+static struct shared *ref(struct shared *shared)
+{
+	__atomic_add_fetch(&shared->n_references, 1, __ATOMIC_RELAXED);
+	return shared;
+}
+
+static void unref(struct shared *shared)
+{
+	/* Release pairs with acquire: the last holder sees the others' last reads as done. */
+	if (__atomic_sub_fetch(&shared->n_references, 1, __ATOMIC_ACQ_REL))
+		return;
+	ts_sbt_columns_free(shared->columns);
+	ts_buffer_deinit(&shared->offsets);
+	ts_buffer_deinit(&shared->texts);
+	free(shared);
+}
+
+/* ---- schema ---- */
+
+static void schema_release(struct ArrowSchema *schema)
+{
+	struct schema *own = schema->private_data;
+
+	for (int64_t i = 0; i < schema->n_children; i++)
+		if (schema->children[i]->release)
+			schema->children[i]->release(schema->children[i]);
+	if (schema->dictionary && schema->dictionary->release)
+		schema->dictionary->release(schema->dictionary);
+	free(own);
+	schema->release = NULL;
+}
+
+static int schema_make(struct ArrowSchema *to, const char *format, const char *name)
+{
+	struct schema *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return ENOMEM;
+	snprintf(own->format, sizeof(own->format), "%s", format);
+	*to = (struct ArrowSchema){
+		.format = own->format,
+		.name = name,
+		.release = schema_release,
+		.private_data = own,
+	};
+	return 0;
+}
+
+static int column_schema(struct ArrowSchema *to, const struct ts_column *column)
+{
+	static const char formats[][2][2] = {
+		[1] = {"C", "c"}, [2] = {"S", "s"}, [4] = {"I", "i"}, [8] = {"L", "l"}};
+	struct schema *own;
+	char format[16];
+	int r;
+
+	if (column->role == TS_ROLE_OCTETS)
+		snprintf(format, sizeof(format), "w:%u", column->width);
+	else if (column->role == TS_ROLE_DOUBLE)
+		snprintf(format, sizeof(format), "g");
+	else
+		snprintf(format, sizeof(format), "%s", formats[column->width][column->is_signed]);
+	r = schema_make(to, format, column->name);
+	if (r || column->role != TS_ROLE_STRING)
+		return r;
+	own = to->private_data;
+	r = schema_make(&own->dictionary, "u", "");
+	if (r) {
+		schema_release(to);
+		return r;
+	}
+	to->dictionary = &own->dictionary;
+	return 0;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+	const struct shared *shared = ((struct stream *)stream->private_data)->shared;
+	struct schema *own;
+	int r = schema_make(out, "+s", "");
+
+	if (r)
+		return r;
+	own = out->private_data;
+	out->children = own->pointers;
+	r = schema_make(&own->children[0], "I", "session");
+	for (unsigned c = 0; !r; c++) {
+		own->pointers[out->n_children] = &own->children[out->n_children];
+		out->n_children++;
+		while (c < shared->schema->n_columns &&
+		       !ts_sbt_columns_values(shared->columns, (int)c))
+			c++;
+		if (c == shared->schema->n_columns)
+			return 0;
+		r = column_schema(&own->children[out->n_children], &shared->schema->columns[c]);
+	}
+	schema_release(out);
+	return r;
+}
+
+/* ---- arrays ---- */
+
+static void array_release(struct ArrowArray *array)
+{
+	struct array *own = array->private_data;
+
+	for (int64_t i = 0; i < array->n_children; i++)
+		if (array->children[i]->release)
+			array->children[i]->release(array->children[i]);
+	if (array->dictionary && array->dictionary->release)
+		array->dictionary->release(array->dictionary);
+	unref(own->shared);
+	free(own);
+	array->release = NULL;
+}
+
+/* Makes an array of one buffer of values, behind the absent buffer of validity. */
+static int array_make(struct ArrowArray *to, struct shared *shared, int64_t length,
+		      const void *values)
+{
+	struct array *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return ENOMEM;
+	own->shared = ref(shared);
+	own->buffers[1] = values;
+	*to = (struct ArrowArray){
+		.length = length,
+		.n_buffers = 2,
+		.buffers = own->buffers,
+		.release = array_release,
+		.private_data = own,
+	};
+	return 0;
+}
+
+static int dictionary_make(struct ArrowArray *to, struct shared *shared)
+{
+	struct array *own;
+	int r = array_make(to, shared, shared->n_texts, shared->offsets.bytes);
+
+	if (r)
+		return r;
+	own = to->private_data;
+	own->buffers[2] = shared->texts.bytes;
+	to->n_buffers = 3;
+	return 0;
+}
+
+static int column_make(struct ArrowArray *to, struct shared *shared, unsigned c)
+{
+	struct array *own;
+	int r = array_make(to, shared, (int64_t)ts_sbt_columns_rows(shared->columns),
+			   ts_sbt_columns_values(shared->columns, (int)c));
+
+	if (r || shared->schema->columns[c].role != TS_ROLE_STRING)
+		return r;
+	own = to->private_data;
+	r = dictionary_make(&own->dictionary, shared);
+	if (r) {
+		array_release(to);
+		return r;
+	}
+	to->dictionary = &own->dictionary;
+	return 0;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+	struct stream *own_stream = stream->private_data;
+	struct shared *shared = own_stream->shared;
+	const int64_t n = (int64_t)ts_sbt_columns_rows(shared->columns);
+	struct array *own;
+	int r;
+
+	*out = (struct ArrowArray){0}; /* without release(): the end of the stream */
+	if (own_stream->is_done)
+		return 0;
+	r = array_make(out, shared, n, NULL);
+	if (r)
+		return r;
+	own = out->private_data;
+	out->n_buffers = 1;
+	out->children = own->pointers;
+	r = array_make(&own->children[0], shared, n, ts_sbt_columns_sessions(shared->columns));
+	for (unsigned c = 0; !r; c++) {
+		own->pointers[out->n_children] = &own->children[out->n_children];
+		out->n_children++;
+		while (c < shared->schema->n_columns &&
+		       !ts_sbt_columns_values(shared->columns, (int)c))
+			c++;
+		if (c == shared->schema->n_columns) {
+			own_stream->is_done = true;
+			return 0;
+		}
+		r = column_make(&own->children[out->n_children], shared, c);
+	}
+	array_release(out);
+	return r;
+}
+
+/* ---- the dictionary ---- */
+
+static uint32_t highest_string(const struct shared *shared)
+{
+	const uint64_t n_rows = ts_sbt_columns_rows(shared->columns);
+	uint32_t highest = 0;
+
+	for (unsigned c = 0; c < shared->schema->n_columns; c++) {
+		const uint32_t *ids = ts_sbt_columns_values(shared->columns, (int)c);
+
+		if (!ids || shared->schema->columns[c].role != TS_ROLE_STRING)
+			continue;
+		for (uint64_t i = 0; i < n_rows; i++)
+			highest = ids[i] > highest ? ids[i] : highest;
+	}
+	return highest;
+}
+
+static int add_text(struct ts_buffer *texts, const char *text, size_t n_bytes)
+{
+	const unsigned char *p = (const unsigned char *)text, *end = p + n_bytes, *run = p;
+	int r = 0;
+
+	while (!r && p < end) {
+		size_t length = ts_utf8_length(p, (size_t)(end - p));
+
+		if (length) {
+			p += length;
+			continue;
+		}
+		r = ts_buffer_append(texts, run, (size_t)(p - run));
+		r = r ?: ts_buffer_append(texts, REPLACEMENT, strlen(REPLACEMENT));
+		run = ++p;
+	}
+	return r ?: ts_buffer_append(texts, run, (size_t)(p - run));
+}
+
+static uint64_t count_strings(const struct ts_sbt_reader *reader)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < reader->n_blocks; i++)
+		n += reader->blocks[i].type == TS_ROW_STRING ? reader->blocks[i].n_rows : 0;
+	return n;
+}
+
+/*
+ * Makes the dictionary: the texts from id 0 to the highest id of the columns. An id without a string
+ * has the empty text. Ids of a file count from 1, so a higher id than the number of strings is
+ * damage, and would cost memory without bound.
+ */
+static int make_dictionary(struct ts_sbt_reader *reader, struct shared *shared)
+{
+	const uint32_t highest = highest_string(shared);
+	int r = 0;
+
+	if (highest > count_strings(reader))
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, 0,
+					  "a row names string %u, which the trace lacks", highest);
+	for (uint32_t id = 0; !r && id <= highest; id++) {
+		size_t n_bytes = 0;
+		const char *text = id ? ts_sbt_reader_string(reader, id, &n_bytes) : NULL;
+		int32_t at = (int32_t)shared->texts.n;
+
+		r = ts_buffer_append(&shared->offsets, &at, sizeof(at));
+		r = r ?: add_text(&shared->texts, text ? text : "", n_bytes);
+		if (!r && shared->texts.n > INT32_MAX)
+			return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0,
+						  "the names have more than 2 GiB");
+		shared->n_texts++;
+	}
+	if (!r) {
+		int32_t end = (int32_t)shared->texts.n;
+
+		r = ts_buffer_append(&shared->offsets, &end, sizeof(end));
+	}
+	return r ? ts_sbt_reader_fail(reader, r, 0, "no memory for the names") : 0;
+}
+
+/* ---- the stream ---- */
+
+static const char *get_last_error(struct ArrowArrayStream *stream)
+{
+	(void)stream;
+	/* The only error of a stream is a lack of memory. */
+	return "no memory";
+}
+
+static void stream_release(struct ArrowArrayStream *stream)
+{
+	struct stream *own = stream->private_data;
+
+	unref(own->shared);
+	free(own);
+	stream->release = NULL;
+}
+
+int ts_sbt_arrow_stream(struct ts_sbt_reader *reader, struct ts_sbt_columns *columns,
+			struct ArrowArrayStream *ret_stream)
+{
+	struct shared *shared = calloc(1, sizeof(*shared));
+	struct stream *own = calloc(1, sizeof(*own));
+	int r;
+
+	if (!shared || !own) {
+		free(shared);
+		free(own);
+		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a stream");
+	}
+	shared->n_references = 1;
+	shared->columns = ts_sbt_columns_ref(columns);
+	shared->schema = ts_sbt_columns_schema(columns);
+	own->shared = shared;
+	r = make_dictionary(reader, shared);
+	if (r) {
+		unref(shared);
+		free(own);
+		return r;
+	}
+	*ret_stream = (struct ArrowArrayStream){
+		.get_schema = get_schema,
+		.get_next = get_next,
+		.get_last_error = get_last_error,
+		.release = stream_release,
+		.private_data = own,
+	};
+	return 0;
+}
+
+void ts_sbt_arrow_capsule_free(void *capsule)
+{
+	void *(*get_pointer)(void *capsule, const char *name);
+	struct ArrowArrayStream *stream;
+
+	/* The interpreter that calls this function is loaded; the library does not link it. */
+	*(void **)&get_pointer = dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer");
+	stream = get_pointer ? get_pointer(capsule, "arrow_array_stream") : NULL;
+	if (!stream)
+		return;
+	if (stream->release)
+		stream->release(stream);
+	free(stream);
+}
