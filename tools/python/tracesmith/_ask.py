@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about a trace. tsctl answers them in a process of its own, so Ctrl-C ends a long one, and threads may ask at once."""
+from __future__ import annotations
+
+import html
+import json
+import subprocess
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+
+from . import _library
+from ._errors import CommandError
+
+Time = Union[int, float]
+
+
+class Answer(Dict[str, Any]):
+    """What tsctl prints with --json, as a dictionary whose keys are attributes, too. str() is tsctl's text."""
+
+    _command: Sequence[str] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __str__(self) -> str:
+        return run(self._command)[1] if self._command else repr(self)
+
+    def __repr__(self) -> str:
+        shown = ', '.join('%s=%s' % (key, '[%d]' % len(value) if isinstance(value, list) else '{...}' if isinstance(value, dict)
+                                     else repr(value)) for key, value in self.items())
+        return '<Answer %s>' % shown
+
+    def _repr_html_(self) -> str:
+        return '<pre>%s</pre>' % html.escape(str(self))
+
+
+def parse(text: str) -> Any:
+    return json.loads(text, object_hook=Answer)
+
+
+def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
+    """Runs tsctl; returns its status and its output."""
+    child = subprocess.run([_library.tsctl(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           encoding='utf-8', errors='replace')
+    if child.returncode not in accept:
+        raise CommandError(child.stderr.strip() or 'tsctl %s ended with %d' % (arguments[0], child.returncode), child.returncode)
+    return child.returncode, child.stdout
+
+
+def ask(command: str, options: Sequence[str], paths: Sequence[str], accept: Iterable[int] = (0,)) -> Answer:
+    """The answer of a command that prints one JSON object."""
+    status, text = run([command, '--json', *options, '--', *paths], accept)
+    answer = parse(text)
+    answer['status'] = status
+    answer._command = [command, *options, '--', *paths]
+    return answer
+
+
+class Questions:
+    """The questions that a trace answers."""
+
+    path: str
+
+    def instant(self, time: Time) -> int:
+        raise NotImplementedError
+
+    def _at(self, time: Time) -> str:
+        return '@%d' % self.instant(time)
+
+    def _window(self, start: Optional[Time], end: Optional[Time]) -> List[str]:
+        return ([] if start is None else ['--from', self._at(start)]) + ([] if end is None else ['--to', self._at(end)])
+
+    def info(self) -> Answer:
+        """The trace's content: sessions, kernels, copies, losses."""
+        return ask('info', [], [self.path])
+
+    def rows(self, *types: str, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None,
+             stacks: bool = False) -> List[Answer]:
+        """Rows in order of time with all names as text, as `tsctl view --json` prints them; `stacks` adds the host stacks."""
+        options = ['--json', *self._window(start, end)]
+        options += ['--type', ','.join(types)] if types else []
+        options += ['--limit', str(limit)] if limit is not None else []
+        options += ['--stacks'] if stacks else []
+        return [parse(line) for line in run(['view', *options, '--', self.path])[1].splitlines()]
+
+    def state(self, at: Time, stacks: bool = False) -> Answer:
+        """What ran, waited and was allocated at an instant (a float: seconds since the trace's start)."""
+        return ask('state', ['--at', self._at(at)] + (['--stacks'] if stacks else []), [self.path])
+
+    def timeline(self, start: Optional[Time] = None, end: Optional[Time] = None) -> Answer:
+        """How busy devices and streams were, over time."""
+        return ask('timeline', self._window(start, end), [self.path])
+
+    def gaps(self, least: float = 1e-5, limit: int = 10) -> Answer:
+        """Gaps between operations of a stream, and their causes; `least` is in seconds."""
+        return ask('gaps', ['--least', '%dns' % round(least * 1e9), '--limit', str(limit)], [self.path])
+
+    def critical_path(self) -> List[Answer]:
+        """The steps that the program's duration consists of; the last item is the sum."""
+        return [parse(line) for line in run(['graph', '--critical-path', '--json', '--', self.path])[1].splitlines()]
+
+    def memory(self, limit: int = 10) -> Answer:
+        """The peak of live memory, what was allocated then, and what was never freed."""
+        return ask('memory', ['--limit', str(limit)], [self.path])
+
+    def analyze(self, limit: int = 5) -> Answer:
+        """Where the time went, and what to change."""
+        return ask('analyze', ['--limit', str(limit)], [self.path])
+
+    def diff(self, other: Union[str, 'Questions']) -> Answer:
+        """Changes from this trace to another of the same program."""
+        path = other.path if isinstance(other, Questions) else other
+        return ask('diff', [], [self.path, path])
+
+    def replay(self, on: str = 'emulate', what_if: Sequence[str] = (), repeat: Optional[int] = None) -> Answer:
+        """Runs the operations again: on "emulate" (virtual time), "vgpu" or "cuda". `status` is 1 if replays differ."""
+        options = ['--on', on] + [word for edit in what_if for word in ('--what-if', edit)]
+        options += ['--repeat', str(repeat)] if repeat is not None else []
+        return ask('replay', options, [self.path], (0, 1, 2, 3))
+
+    def what_if(self, *edits: str) -> Answer:
+        """The duration with other kernels, copies or gaps: trace.what_if('kernel gemm*=2x')."""
+        return self.replay(what_if=edits)
+
+    def check(self, *checks: str) -> Answer:
+        """Races, reads of unwritten memory, accesses out of bounds, dependence on order, in a capture for replay."""
+        return ask('replay', ['--on', 'vgpu', '--check' + ('=' + ','.join(checks) if checks else '')], [self.path], (0, 1, 2, 3))
+
+    def export(self, format: str, output: Optional[str] = None) -> Optional[str]:
+        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof". Without `output` text is returned."""
+        if output is None and format in ('perfetto', 'pprof'):
+            raise ValueError('%s is binary: give the output a name' % format)
+        text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]
+        return None if output else text

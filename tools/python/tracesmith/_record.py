@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording: a command, this process, or processes that run already."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+from typing import Any, Iterator, List, Optional, Sequence, Union
+
+from . import _annotate, _ask, _library
+from ._errors import CommandError, Error, NotInstalled
+
+SHIM = 'libtsinject.so'
+NOT_STARTED = 125  # tsctl record's status if the command was not started
+_own_output: Optional[str] = None
+
+
+class Recording:
+    """A finished recording of a command: the trace's path and the command's exit status."""
+
+    def __init__(self, path: str, status: int) -> None:
+        self.path = path
+        self.status = status
+
+    def open(self) -> Any:
+        from ._trace import Trace
+        return Trace(self.path)
+
+    def __repr__(self) -> str:
+        return '<Recording %s, status %d>' % (self.path, self.status)
+
+
+def record(command: Sequence[str], output: Union[str, 'os.PathLike[str]'], *, vgpu: Union[bool, str] = False, stacks: str = 'python',
+           kernel_events: Union[bool, str] = False, capture: Optional[str] = None, start_later: bool = False,
+           options: Sequence[str] = (), **popen: Any) -> Recording:
+    """Runs a command and records its processes in one file, which is replaced if it exists.
+
+    vgpu: run on the virtual GPU (True, or "h200:2"). stacks: "python", "native" or "none". options: further options of `tsctl record`.
+    popen: for subprocess.run(), as env= or cwd=. Returns when the command has ended, whatever its status.
+    """
+    path = os.fspath(output)
+    argv: List[str] = [_library.tsctl(), 'record', '--quiet', '--force', '--output', path, '--stacks', stacks]
+    if vgpu:
+        argv.append('--vgpu' if vgpu is True else '--vgpu=%s' % vgpu)
+    if kernel_events:
+        argv.append('--kernel-events' if kernel_events is True else '--kernel-events=%s' % kernel_events)
+    if capture:
+        argv += ['--capture', capture]
+    if start_later:
+        argv.append('--start-later')
+    argv += [*options, '--', *command]
+    status = subprocess.run(argv, **popen).returncode
+    if status == NOT_STARTED:
+        raise CommandError('tsctl record did not start %s; its message is on stderr' % command[0], status)
+    return Recording(path, status)
+
+
+def _shim() -> str:
+    own = os.environ.get('TRACESMITH_INJECT')
+    if own:
+        return own
+    command = shutil.which('tsctl')
+    prefix = os.path.dirname(os.path.dirname(os.path.realpath(command))) if command else '/usr'
+    for folder in ('lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'):
+        path = os.path.join(prefix, folder, SHIM)
+        if os.path.exists(path):
+            return path
+    raise NotInstalled('%s is not beside tsctl: install TraceSmith, or set TRACESMITH_INJECT to its path' % SHIM)
+
+
+@contextlib.contextmanager
+def recording(output: Union[str, 'os.PathLike[str]']) -> Iterator[str]:
+    """Records this process's use of the GPU within the block. The file can be read after the block, and is finished when the process ends.
+
+    The recording library comes into a process before its first call of the GPU; later it is too late (an error says so). One file a
+    process: a second block with the same file continues it.
+    """
+    global _own_output
+    path = os.path.abspath(os.fspath(output))
+    if _own_output not in (None, path):
+        raise Error('this process is recorded to %s; one process has one trace' % _own_output)
+    if not _annotate.is_recorded():
+        if _gpu_is_used():
+            raise Error('the GPU is in use already: call recording() before the first use, or run the program under `tsctl record`')
+        os.environ['TRACESMITH_OUTPUT'] = path
+        shim = _shim()
+        os.environ.setdefault('CUDA_INJECTION64_PATH', shim)
+        ctypes.CDLL(shim, ctypes.RTLD_GLOBAL)
+    elif _own_output is None and not os.environ.get('TRACESMITH_OUTPUT'):
+        raise Error('this process is recorded by `tsctl record` or a service; its trace has another name')
+    _own_output = path
+    start()
+    try:
+        yield path
+    finally:
+        stop()
+
+
+def _gpu_is_used() -> bool:
+    """Whether a driver's library is loaded: the shim has to be there first."""
+    with open('/proc/self/maps', encoding='utf-8', errors='replace') as file:
+        return any('/libcuda.so' in line or '/libamdhip64.so' in line for line in file)
+
+
+def start(*pids: int) -> None:
+    """Starts recording where it is stopped: in this process, or in the given ones."""
+    if pids:
+        _ask.run(['start', '--quiet', *map(str, pids)])
+        return
+    found = _annotate.functions()
+    if found:
+        found.record(1)
+
+
+def stop(*pids: int) -> None:
+    """Stops recording until start(): in this process, or in the given ones. What was recorded before is then in the file."""
+    found = _annotate.functions()
+    if not pids and not found:
+        return
+    if not pids and found:
+        found.record(0)
+        pids = (os.getpid(),)
+        # The daemon stores the rows; without a reachable daemon they are stored a little later.
+        with contextlib.suppress(CommandError):
+            _ask.run(['stop', '--quiet', str(os.getpid())])
+        return
+    _ask.run(['stop', '--quiet', *map(str, pids)])
+
+
+def live_path(pid: int) -> str:
+    """The file of a process that is being recorded."""
+    listed = _ask.parse(_ask.run(['sessions', '--json'])[1])
+    for session in listed.get('sessions', []):
+        if session.get('pid') == pid and session.get('path'):
+            return str(session['path'])
+    raise Error('process %d is not being recorded; `tsctl sessions` lists those that are' % pid)
