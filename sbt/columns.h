@@ -43,8 +43,8 @@ struct ts_sbt_columns_options {
 };
 
 /*
- * Decodes the blocks of a type. The rows of a block are in order of start_ns; the blocks are in file
- * order, so rows of different blocks may overlap in time. The caller frees *ret_columns.
+ * Decodes the blocks of a type. The rows of a block are in order of start_ns. The blocks are in
+ * file order, so rows of different blocks may overlap in time. The caller frees *ret_columns.
  * TS_SBT_E_NOT_FOUND: the type has no row struct; or its rows lack the column of a filter. -ENOMEM:
  * no memory. -EINVAL: a selection of rows for a type that is no event. A damaged block is left out
  * and counted (ts_sbt_columns_damaged()).
@@ -55,7 +55,7 @@ int ts_sbt_columns_new(struct ts_sbt_reader *reader, const struct ts_sbt_columns
 /* Adds a reference, and returns the columns. Each reference is freed. Any thread may call it. */
 struct ts_sbt_columns *ts_sbt_columns_ref(struct ts_sbt_columns *columns);
 
-/* Frees a reference; the last one frees the columns. Accepts NULL. The reader may be freed before. */
+/* Frees a reference; the last one frees the columns. Accepts NULL. The reader may be gone. */
 void ts_sbt_columns_free(struct ts_sbt_columns *columns);
 TS_DEFINE_CLEANUP(struct ts_sbt_columns *, ts_sbt_columns_freep, ts_sbt_columns_free)
 

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks UTF-8. Names of traces are untrusted bytes; JSON and Arrow accept only valid text. */
+/*
+ * Checks and cleans untrusted text. JSON, Arrow and the strings of protobuf messages must be UTF-8:
+ * readers in other languages reject a whole message for one invalid byte.
+ */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Returns the length of the character at `text`; 0: invalid (RFC 3629, table 3.1.1). n_bytes > 0. */
+/*
+ * Returns the length of the character at `text`, of which n_bytes follow; 0: it is invalid (RFC
+ * 3629, table 3.1.1). n_bytes is at least 1.
+ */
 static inline size_t ts_utf8_length(const unsigned char *text, size_t n_bytes)
 {
 	size_t length;
@@ -29,4 +36,18 @@ static inline size_t ts_utf8_length(const unsigned char *text, size_t n_bytes)
 		c = c << 6 | (text[i] & 0x3f);
 	}
 	return c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : length;
+}
+
+/* Makes null-terminated text valid UTF-8: each invalid byte becomes '?'. */
+static inline void ts_text_clean(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	while (*p) {
+		size_t length = ts_utf8_length(p, strnlen((const char *)p, 4));
+
+		if (!length)
+			*p = '?';
+		p += length ? length : 1;
+	}
 }

@@ -300,9 +300,9 @@ static uint64_t count_strings(const struct ts_sbt_reader *reader)
 }
 
 /*
- * Makes the dictionary: the texts from id 0 to the highest id of the columns. An id without a string
- * has the empty text. Ids of a file count from 1, so a higher id than the number of strings is
- * damage, and would cost memory without bound.
+ * Makes the dictionary: the texts from id 0 to the highest id of the columns. An id without a
+ * string has the empty text. Ids of a file count from 1, so a higher id than the number of strings
+ * is damage, and would cost memory without bound.
  */
 static int make_dictionary(struct ts_sbt_reader *reader, struct shared *shared)
 {

@@ -17,8 +17,8 @@
 
 #include "daemon/serve/recording/peer-file.h"
 #include "daemon/util/daemon-error.h"
-#include "daemon/util/utf8.h"
 #include "proto/abi/handshake.h"
+#include "proto/abi/utf8.h"
 
 #define PEER_HELLO_MAX_NS (UINT64_C(10) * 1000000000)
 

@@ -11,7 +11,7 @@
 
 #include "daemon/util/daemon-error.h"
 #include "daemon/util/plain.h"
-#include "daemon/util/utf8.h"
+#include "proto/abi/utf8.h"
 
 #define ODD_FLAGS (O_APPEND | O_ASYNC | O_DIRECT | O_DSYNC | O_SYNC | O_PATH | O_NOATIME)
 

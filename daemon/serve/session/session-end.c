@@ -5,7 +5,7 @@
  * because the deadline has passed. They are counted in the ring and recorded in the trace as lost.
  */
 #include "daemon/serve/session/session-internal.h"
-#include "daemon/util/utf8.h"
+#include "proto/abi/utf8.h"
 
 #define STOP_SLEEP_MS 10u
 

@@ -13,7 +13,7 @@
 
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/daemon-error.h"
-#include "daemon/util/utf8.h"
+#include "proto/abi/utf8.h"
 
 /*
  * A record's time may lie this long before the session's start: for example, a context may have

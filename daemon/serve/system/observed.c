@@ -12,8 +12,8 @@
 
 #include "daemon/merge/loss.h"
 #include "daemon/util/daemon-error.h"
-#include "daemon/util/utf8.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/utf8.h"
 
 #define DEFINITION_BYTES 64u
 /* At a write, a process with fewer pending rows than this frees its row buffers. */

@@ -21,9 +21,9 @@
 #include "daemon/serve/system/observed.h"
 #include "daemon/serve/system/probed.h"
 #include "daemon/util/daemon-error.h"
-#include "daemon/util/utf8.h"
 #include "proto/abi/clock.h"
 #include "proto/abi/grow.h"
+#include "proto/abi/utf8.h"
 
 #define MS_NS	     UINT64_C(1000000)
 #define FLOWING_MS   50

@@ -23,9 +23,9 @@
 #include "daemon/serve/system/prober.h"
 #include "daemon/util/capabilities.h"
 #include "daemon/util/daemon-error.h"
-#include "daemon/util/utf8.h"
 #include "daemon/worker/worker-client.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/utf8.h"
 
 #define SECOND_NS	  UINT64_C(1000000000)
 #define STEP_NS		  (15 * SECOND_NS) /* the worker has 10 s */

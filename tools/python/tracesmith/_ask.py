@@ -25,7 +25,7 @@ class Answer(Dict[str, Any]):
             raise AttributeError(name) from None
 
     def __str__(self) -> str:
-        return run(self._command)[1] if self._command else repr(self)
+        return str(run(self._command)[1]) if self._command else repr(self)
 
     def __repr__(self) -> str:
         shown = ', '.join('%s=%s' % (key, '[%d]' % len(value) if isinstance(value, list) else '{...}' if isinstance(value, dict)
@@ -40,6 +40,15 @@ def parse(text: str) -> Any:
     return json.loads(text, object_hook=Answer)
 
 
+def frames(stack: Dict[str, Any]) -> List[str]:
+    """The frames of an answer's `stack` as text, innermost first: "load (data.py:31)"; an address where no name is known."""
+    named: Dict[int, List[str]] = {}
+    for symbol in stack.get('symbols', []):
+        place = '%s:%d' % (symbol['file'], symbol.get('line', 0)) if 'file' in symbol else symbol.get('module', '?')
+        named.setdefault(symbol.get('frame', 0), []).append('%s (%s)' % (symbol.get('function', '?'), place))
+    return [text for i, frame in enumerate(stack.get('frames', [])) for text in named.get(i, [frame])]
+
+
 def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
     """Runs tsctl; returns its status and its output."""
     child = subprocess.run([_library.tsctl(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -52,7 +61,7 @@ def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
 def ask(command: str, options: Sequence[str], paths: Sequence[str], accept: Iterable[int] = (0,)) -> Answer:
     """The answer of a command that prints one JSON object."""
     status, text = run([command, '--json', *options, '--', *paths], accept)
-    answer = parse(text)
+    answer: Answer = parse(text)
     answer['status'] = status
     answer._command = [command, *options, '--', *paths]
     return answer

@@ -13,6 +13,7 @@ from ._errors import Error, NotInstalled, TraceError
 
 NAME = 'libtracesmith.so.0'
 ERROR_TEXT_BYTES = 200
+MAX_TYPES = 256
 
 
 class ColumnStruct(ctypes.Structure):
@@ -95,7 +96,7 @@ STRING, STACK, THREAD, DEVICE, CONTEXT, STREAM, DOUBLE, OCTETS = 5, 6, 7, 13, 14
 class Field(NamedTuple):
     """A column of a row type."""
     name: str
-    index: int
+    place: int
     width: int
     offset: int
     role: int
@@ -170,8 +171,7 @@ def schema(name: str) -> Schema:
     if found:
         return found
     lib = library()
-    number = lib.ts_row_type_by_name(name.encode())
-    pointer = lib.ts_row_schema(number) if number else None
+    pointer = lib.ts_row_schema(lib.ts_row_type_by_name(name.encode()))
     if not pointer:
         raise TraceError('no type of row is named %r' % name)
     own = pointer.contents
@@ -179,6 +179,12 @@ def schema(name: str) -> Schema:
                     bool(own.columns[i].is_signed)) for i in range(own.n_columns)]
     found = _schemas[name] = Schema(name, own.type, own.row_bytes, fields, own.is_event)
     return found
+
+
+def event_types() -> List[str]:
+    """The names of all types of events."""
+    pointers = [library().ts_row_schema(number) for number in range(MAX_TYPES)]
+    return [pointer.contents.name.decode() for pointer in pointers if pointer and pointer.contents.is_event]
 
 
 def check(result: int, path: str, error: Optional[ErrorStruct] = None) -> None:
@@ -201,5 +207,5 @@ def tsctl() -> str:
     return own
 
 
-__all__ = ['ArrowStream', 'ColumnsOptions', 'ErrorStruct', 'Field', 'PartStruct', 'Schema', 'StackStruct', 'byref', 'check', 'library',
-           'schema', 'tsctl']
+__all__ = ['ArrowStream', 'ColumnsOptions', 'ErrorStruct', 'Field', 'PartStruct', 'Schema', 'StackStruct', 'byref', 'check',
+           'event_types', 'library', 'schema', 'tsctl']

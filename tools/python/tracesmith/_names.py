@@ -6,7 +6,7 @@ import enum
 from typing import Any, Sequence
 
 from ._record import record
-from ._trace import Trace, open_trace
+from ._trace import Trace
 
 
 class ReplayMode(enum.Enum):
@@ -17,12 +17,12 @@ class ReplayMode(enum.Enum):
 
 
 def _trace(trace: Any) -> Trace:
-    return trace if isinstance(trace, Trace) else open_trace(trace)
+    return trace if isinstance(trace, Trace) else Trace(trace)
 
 
 def capture_trace(command: Sequence[str], output: str, **options: Any) -> Trace:
     """Records a command, and opens its trace."""
-    return record(command, output, **options).open()
+    return Trace(record(command, output, **options).path)
 
 
 def build_timeline(trace: Any) -> Any:

@@ -7,6 +7,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import time
 from typing import Any, Iterator, List, Optional, Sequence, Union
 
 from . import _annotate, _ask, _library
@@ -14,7 +15,9 @@ from ._errors import CommandError, Error, NotInstalled
 
 SHIM = 'libtsinject.so'
 NOT_STARTED = 125  # tsctl record's status if the command was not started
+DAEMON_S = 10  # a daemon on a busy machine takes so long to begin
 _own_output: Optional[str] = None
+_is_stopped = False  # this process, by stop()
 
 
 class Recording:
@@ -92,6 +95,8 @@ def recording(output: Union[str, 'os.PathLike[str]']) -> Iterator[str]:
         raise Error('this process is recorded by `tsctl record` or a service; its trace has another name')
     _own_output = path
     start()
+    # The first annotation begins the session, and with it the file.
+    _annotate.mark('recording')
     try:
         yield path
     finally:
@@ -105,28 +110,44 @@ def _gpu_is_used() -> bool:
 
 
 def start(*pids: int) -> None:
-    """Starts recording where it is stopped: in this process, or in the given ones."""
-    if pids:
-        _ask.run(['start', '--quiet', *map(str, pids)])
+    """Starts recording where it is stopped: in the given processes, or in this one."""
+    global _is_stopped
+    if not pids and not _annotate.is_recorded():
         return
-    found = _annotate.functions()
-    if found:
-        found.record(1)
+    if pids or _is_stopped:
+        _ask.run(['start', '--quiet', *map(str, pids or (os.getpid(),))])
+    if not pids:
+        _is_stopped = False
 
 
 def stop(*pids: int) -> None:
-    """Stops recording until start(): in this process, or in the given ones. What was recorded before is then in the file."""
-    found = _annotate.functions()
-    if not pids and not found:
+    """Stops recording until start(): in the given processes, or in this one. The rows before it can then be read from the file."""
+    global _is_stopped
+    if not pids and not _annotate.is_recorded():
         return
-    if not pids and found:
-        found.record(0)
-        pids = (os.getpid(),)
-        # The daemon stores the rows; without a reachable daemon they are stored a little later.
-        with contextlib.suppress(CommandError):
-            _ask.run(['stop', '--quiet', str(os.getpid())])
-        return
-    _ask.run(['stop', '--quiet', *map(str, pids)])
+    for pid in pids or (os.getpid(),):
+        _patiently(['stop', '--quiet', str(pid)])
+        _flush(pid)
+    if not pids:
+        _is_stopped = True
+
+
+def _patiently(arguments: Sequence[str]) -> None:
+    """Runs a command of tsctl; a session that has just begun may not have its daemon yet."""
+    until = time.monotonic() + DAEMON_S
+    while True:
+        try:
+            _ask.run(arguments)
+            return
+        except CommandError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.02)
+
+
+def _flush(pid: int) -> None:
+    """Has the daemon write the rows so far to the file: it does so before it answers a question about a process."""
+    _patiently(['info', '--json', '--session', str(pid)])
 
 
 def live_path(pid: int) -> str:
@@ -134,5 +155,6 @@ def live_path(pid: int) -> str:
     listed = _ask.parse(_ask.run(['sessions', '--json'])[1])
     for session in listed.get('sessions', []):
         if session.get('pid') == pid and session.get('path'):
+            _flush(pid)
             return str(session['path'])
     raise Error('process %d is not being recorded; `tsctl sessions` lists those that are' % pid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import keyword
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _library
@@ -63,7 +64,7 @@ class Column:
 
     def text(self, index: int) -> str:
         """The string of one value."""
-        return self._table.trace.string(self.data[index])
+        return str(self._table.trace.string(self.data[index]))
 
     def texts(self) -> List[str]:
         """The string of each value."""
@@ -79,7 +80,7 @@ class Column:
             return self.data[index]
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return bytes(self.data[i, k] for i in (range(len(self))[index],) for k in range(self._field.width))
+        return self.data.cast('B')[range(len(self))[index] * self._field.width:][:self._field.width].tobytes()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.data) if self.data.ndim == 1 else (self[i] for i in range(len(self)))
@@ -155,7 +156,7 @@ class Table:
         chosen = self._selection
         options = _library.ColumnsOptions(type=self._schema.type, session=chosen.get('session', 0))
         for field in columns:
-            options.columns |= 1 << field.index
+            options.columns |= 1 << field.place
         if 'start' in chosen:
             options.from_ns = self.trace.instant(chosen['start'])
         if 'end' in chosen:
@@ -178,7 +179,7 @@ class Table:
         self._n_rows = columns.n_rows
         self._sessions = columns.view(lib.ts_sbt_columns_sessions(columns.pointer), 4, 'I')
         for field in fields:
-            values = lib.ts_sbt_columns_values(columns.pointer, field.index)
+            values = lib.ts_sbt_columns_values(columns.pointer, field.place)
             self._loaded[field.name] = Column(self, field, columns.view(values, field.width, field.format))
 
     def load(self) -> 'Table':
@@ -211,13 +212,15 @@ class Table:
         return self._n_rows
 
     def __iter__(self) -> Iterator[Any]:
-        """Rows as named tuples; strings are text."""
+        """Rows as named tuples; strings are text. A name that Python reserves has a `_` behind it: `async_`."""
         self.load()
-        columns: List[Any] = [self.sessions]
+        # The rows of sessions themselves have the number as a column.
+        columns: List[Any] = [] if 'session' in self._fields else [self.sessions]
+        names = list(self._fields) if 'session' in self._fields else ['session', *self._fields]
         for name in self._fields:
             column = self._loaded[name]
             columns.append(column.texts() if column.is_text else column)
-        row = collections.namedtuple(self.name.title().replace('_', ''), ['session'] + list(self._fields), rename=True)  # type: ignore
+        row = collections.namedtuple(self.name.title().replace('_', ''), [name + '_' * keyword.iskeyword(name) for name in names])  # type: ignore
         return (row(*values) for values in zip(*columns))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -228,12 +231,12 @@ class Table:
     def to_pandas(self) -> Any:
         """A pandas.DataFrame; columns of strings are categorical."""
         import numpy
-        import pandas
+        import pandas  # type: ignore[import]
         self.load()
-        data: Dict[str, Any] = {'session': numpy.asarray(self.sessions)}
+        data: Dict[str, Any] = {} if 'session' in self._fields else {'session': numpy.asarray(self.sessions)}
         for name in self._fields:
             column = self._loaded[name]
-            values = numpy.asarray(column)
+            values: Any = numpy.asarray(column)
             if column.is_text:
                 ids, codes = numpy.unique(values, return_inverse=True)
                 texts, places = numpy.unique([self.trace.string(int(number)) for number in ids], return_inverse=True)

@@ -6,7 +6,7 @@ import ctypes
 import fnmatch
 import os
 import threading
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 from . import _library
 from ._ask import Questions
@@ -14,8 +14,6 @@ from ._errors import Error, TraceError
 from ._table import Table, Time, _Columns
 
 MAX_PARTS = 65536
-EVENTS = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait', 'stream', 'context', 'graph_launch', 'mark',
-          'range', 'counter', 'loss', 'off_cpu', 'page_fault', 'syscall', 'sample')
 Path = Union[str, 'os.PathLike[str]']
 STATES = {1: 'finished', 2: 'growing', 3: 'truncated'}
 
@@ -26,11 +24,6 @@ _malloc = ctypes.CDLL(None).malloc
 _malloc.restype, _malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 _free = ctypes.CDLL(None).free
 _free.restype, _free.argtypes = None, [ctypes.c_void_p]
-
-
-class Frame(NamedTuple):
-    """A frame of a host stack: an address of native code, or the id of a Python function's text and its line."""
-    address: int
 
 
 class Trace(Questions):
@@ -128,7 +121,7 @@ class Trace(Questions):
     # ---- definitions ----
 
     @property
-    def state(self) -> str:
+    def file_state(self) -> str:
         """"finished", "growing" (a recording is being written), or "truncated" (its end is missing)."""
         with self._lock:
             return STATES.get(self._lib.ts_sbt_reader_state(self._own()), 'unknown')
@@ -137,7 +130,7 @@ class Trace(Questions):
     def origin_ns(self) -> int:
         """The trace's start: CLOCK_MONOTONIC, in nanoseconds."""
         with self._lock:
-            return self._lib.ts_sbt_reader_origin_ns(self._own())
+            return int(self._lib.ts_sbt_reader_origin_ns(self._own()))
 
     def instant(self, time: Time) -> int:
         """A time as nanoseconds of CLOCK_MONOTONIC: a float is seconds since the trace's start."""
@@ -190,7 +183,7 @@ class Trace(Questions):
     @property
     def tables(self) -> Dict[str, Table]:
         """The types of events that this trace has."""
-        tables = {name: Table(self, name) for name in EVENTS}
+        tables = {name: Table(self, name) for name in _library.event_types()}
         return {name: table for name, table in tables.items() if len(table)}
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from typing import Any, Dict, Union
+from typing import Any, Dict, List, Union
 
 from . import _library
 from ._errors import Error, TraceError
@@ -65,7 +65,7 @@ class SBTWriter:
     def __init__(self, path: Union[str, 'os.PathLike[str]'], **metadata: str) -> None:
         self.path = os.fspath(path)
         self._lib = _library.library()
-        self._sessions: list = []
+        self._sessions: List[TracingSession] = []
         self._writer = ctypes.c_void_p()
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -89,7 +89,7 @@ class SBTWriter:
         self._check(self._lib.ts_sbt_writer_string(self._writer, data, len(data), ctypes.byref(number)))
         return number.value
 
-    def _row(self, type: str, fields: Dict[str, Any]) -> ctypes.Array:
+    def _row(self, type: str, fields: Dict[str, Any]) -> ctypes.Array[ctypes.c_char]:
         schema = _library.schema(type)
         row = ctypes.create_string_buffer(schema.row_bytes)
         by_name = {field.name: field for field in schema.fields}
