@@ -113,8 +113,8 @@ static pid_t make_child(int number)
 	}
 	if (!strcmp(way, "clone")) {
 		/*
-		 * Alternates: a copy of the parent's memory, or the parent's memory with a separate
-		 * stack.
+		 * Odd children share the parent's memory and have their own stack. Even children
+		 * have a copy of the parent's memory.
 		 */
 		static __thread char stack[65536] __attribute__((aligned(16)));
 
@@ -176,8 +176,8 @@ static void *make_children(void *unused)
 }
 
 /*
- * Launches without a break while children are created. At other times it pauses after each burst,
- * so that the size of the trace does not depend on the children's run time.
+ * Launches without a break while children are created. At other times the thread pauses after each
+ * burst, so that the size of the trace does not depend on the children's run time.
  */
 static void *launch(void *makes_children)
 {

@@ -35,7 +35,7 @@ static inline uint64_t ts_bench_count(int argc, char **argv, uint64_t otherwise)
 	return argc > 1 ? strtoull(argv[1], NULL, 10) : otherwise;
 }
 
-/* If `r`, the result of `what`, is not 0, prints it and ends the program. */
+/* If `r`, the result of `what`, is not 0, prints `what` and `r`, and ends the program. */
 static inline void ts_bench_check(int r, const char *what)
 {
 	if (!r)
@@ -53,7 +53,7 @@ static inline double ts_bench_cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The host's fast clock, as in an API record. */
+/* Reads the host's fast clock, as an API record does. */
 static inline uint64_t ts_bench_ticks(void)
 {
 #if TS_CLOCK_HAVE_TSC

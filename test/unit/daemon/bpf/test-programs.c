@@ -89,7 +89,7 @@ static void run(struct bpf_object *object, const char *name, const void *first, 
 	}
 }
 
-/* Objects share this map, as in the daemon. */
+/* The BPF objects share this map, as in the daemon. */
 static void share(struct bpf_object *object, const char *name, int *fd, bool after)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
