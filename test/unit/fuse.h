@@ -353,7 +353,7 @@ static inline bool fuse_wait(const struct fuse *fuse, unsigned opcode, uint32_t 
 	return fuse_waiting(fuse, opcode) >= n;
 }
 
-/* Withheld calls fail with ECONNABORTED, later ones with ENOTCONN. */
+/* Ends the server. Withheld calls fail with ECONNABORTED, later calls with ENOTCONN. */
 static inline void fuse_abort(struct fuse *fuse)
 {
 	if (fuse->server < 0)

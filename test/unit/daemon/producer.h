@@ -257,8 +257,8 @@ static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_pac
 
 /*
  * True if services run as their unit's user, with its rights and confinement. $TS_UNIT is the unit
- * file, $TS_UNIT_LAUNCHER the program (test/integration/unit.py). Otherwise services run as the
- * test does.
+ * file, and $TS_UNIT_LAUNCHER is the program that starts them (test/integration/unit.py). Otherwise
+ * services run as the test does.
  */
 static inline bool daemon_in_unit(void)
 {
@@ -279,7 +279,7 @@ static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
 	_exit(127);
 }
 
-/* RLIMIT_NOFILE of daemons that the test starts later; 0: that of the test. */
+/* RLIMIT_NOFILE of the daemons that the test starts; 0: the test's own limit. */
 static rlim_t daemon_max_fds __attribute__((unused));
 
 static inline pid_t daemon_spawn(char *const *arguments, int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock tables are exact at their pairs, monotonic between them, right beyond them, and safe with
- * any numbers.
+ * A clock table is exact at its pairs, and monotonic between them. It is correct before the first
+ * and after the last pair, and accepts any numbers.
  */
 #include "test/unit/harness.h"
 

@@ -124,8 +124,8 @@ TS_TEST(descriptor_for_the_control_socket)
 	control.align.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.align), &fd, sizeof(int));
 	/*
-	 * The kernel refuses it at once (Linux 6.16), or the daemon receives it and closes it in a
-	 * thread that nothing waits for.
+	 * The kernel refuses the descriptor at once (Linux 6.16), or the daemon receives and closes
+	 * it. No other thread waits for the thread that closes it.
 	 */
 	ts_check(sendmsg(client, &message, MSG_NOSIGNAL) == 5 || errno == EPERM);
 	close(fd);
@@ -260,7 +260,10 @@ TS_TEST(service_ends_among_connections)
 	waitpid(pid, NULL, 0);
 }
 
-/* As the service's user: root needs a capability to change another user's limits. */
+/*
+ * Changes the limits with the service's uid, because root needs a capability to change another
+ * user's limits.
+ */
 static void limit_descriptors(const struct service *s, const struct rlimit *few)
 {
 	const uid_t uid = daemon_in_unit() ? DAEMON_UNIT_UID : getuid();
@@ -528,7 +531,7 @@ TS_TEST(replaced_file)
 	ts_check(S_ISLNK(status.st_mode));
 	ts_check_int(lstat(other, &status), 0);
 	ts_check_int(status.st_size, 0);
-	/* The next session does not write through the link either. */
+	/* A session of the same name does not write through the link at its file's path. */
 	close(fd);
 	fd = socket_connect(s.inject, SOCK_SEQPACKET);
 	producer_hello(fd, p.memfd);
@@ -742,6 +745,7 @@ TS_TEST(doorbell_rung_for_nothing)
 
 /*
  * The process did not read its WELCOME, so the kernel reports a reset before it delivers the BYE.
+ * The daemon still reads the BYE.
  */
 TS_TEST(goodbye_behind_a_reset)
 {

@@ -487,7 +487,7 @@ TS_TEST(refused_ids_take_no_memory)
 	ts_check_int(reader.n_bad, 0);
 	ts_arena_reader_trim(&reader);
 	ts_check_int(ts_arena_reader_memory(&reader), 0);
-	/* The next string is known, but its memory is refused. */
+	/* The next string is known, but the sink refuses memory for it. */
 	sink.refuses = false;
 	sink.grants_none = true;
 	producer_string(&p, "y");

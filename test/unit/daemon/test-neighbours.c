@@ -173,8 +173,8 @@ static int fuse_open(const struct fuse *fuse)
 }
 
 /*
- * Connections one after the other. Each sends a HELLO or a query with a descriptor of a file whose
- * file system does not answer.
+ * Opens connections one after the other. Each sends a HELLO or a query with a descriptor of a file
+ * whose file system does not answer.
  */
 static void run_blocked_closes(const struct service *s, void *data)
 {
@@ -432,8 +432,8 @@ TS_TEST(blocked_closes_of_many_users)
 #define PAGE_BYTES 4096u
 #define BATCH	   1000u
 /*
- * The daemon's minimum. The porter, which has all connections, and each of its helpers have the
- * same limit.
+ * Limit of descriptors of the daemon, at its minimum. The porter, which has all connections, and
+ * each of its helpers have the same limit.
  */
 #define FEW_FDS 4096u
 
@@ -443,9 +443,9 @@ struct batch {
 };
 
 /*
- * Connections that end with one unreceived file each. Then the files are written, and the page
- * stays in the kernel. The connection holds the last descriptor of its file, so its close waits for
- * FUSE_WRITE.
+ * Opens connections, sends a descriptor of one file over each, and closes them before the daemon
+ * receives the descriptors. Then writes the file; the page stays in the kernel. A connection has
+ * the last copy of its descriptor, so the close of the connection waits for FUSE_WRITE.
  */
 static void run_unreceived(const struct service *s, void *data)
 {
@@ -513,7 +513,7 @@ TS_TEST(closes_of_connections_that_never_return)
 		pids[n] = as_user(ATTACKER, run_unreceived, &s, batch);
 		attack_wait(&batch->attack);
 		kill(s.pid, SIGCONT);
-		/* The neighbour is behind them in the queue. */
+		/* The neighbour's connection is behind the attacker's connections in the queue. */
 		check_neighbour(&s);
 		check_answers(&s);
 		n++;
@@ -646,7 +646,10 @@ TS_TEST(ten_thousand_connections)
 	directory_remove(s.directory);
 }
 
-/* Descriptors of every kind, also `connection` itself: a socket in its own queue is a cycle. */
+/*
+ * Opens descriptors of every kind, and adds `connection` itself: a socket in its own queue is a
+ * cycle.
+ */
 static unsigned open_all_kinds(int connection, int fds[16])
 {
 	unsigned n = 0;
@@ -684,8 +687,8 @@ static void check_refused(const struct service *s, unsigned kind)
 	ts_check(strlen(packet.text) > 0);
 	close(fd);
 	/*
-	 * The same over a client's socket, where the daemon expects no descriptor; Linux 6.16 may
-	 * refuse to pass it.
+	 * Sends the descriptor over a client's socket, too, where the daemon expects none. Linux
+	 * 6.16 may refuse to pass it.
 	 */
 	fd = socket_connect(s->control, SOCK_STREAM);
 	producer_send(fd, "TSRP", 4, fds[kind % n]);
@@ -757,7 +760,10 @@ static void run_connects(const struct service *s, void *data)
 	}
 }
 
-/* Seconds until the other end hangs up. `drip`: bytes to send meanwhile, one every half second. */
+/*
+ * Returns the seconds until the other end hangs up. Until then sends the bytes of `drip`, one every
+ * half second.
+ */
 static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 {
 	double begin = now_s();
@@ -808,7 +814,7 @@ TS_TEST(deadlines_under_accepts)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run_connects(&s, NULL);
 	}
-	/* No data; half a packet, which is none; half a header; a request byte by byte. */
+	/* Two connections without data; half a header; a request byte by byte. */
 	fds[0] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[1] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[2] = socket_connect(s.control, SOCK_STREAM);
@@ -828,7 +834,10 @@ TS_TEST(deadlines_under_accepts)
 
 /* ---- the end by a signal ---- */
 
-/* No session answers a flush, and one writes on. All files are finished. */
+/*
+ * On SIGTERM no process answers the flush, and one continues to write. The daemon finishes all
+ * files in time.
+ */
 TS_TEST(term_with_silent_sessions)
 {
 	struct ts_sbt_reader *reader;
@@ -884,7 +893,10 @@ TS_TEST(term_with_silent_sessions)
 	directory_remove(s.directory);
 }
 
-/* 4,000 clients with half a request each, and new connections without end. */
+/*
+ * SIGTERM ends the daemon while 4,000 clients have each sent half a request, and new clients
+ * connect without end.
+ */
 TS_TEST(term_among_clients)
 {
 	unsigned n = 4000;
@@ -930,7 +942,8 @@ TS_TEST(term_among_clients)
 }
 
 /*
- * The main loop waits for names of stacks from a worker that does not answer: the file is readable.
+ * SIGTERM ends the daemon while its main loop waits for a worker that names the frames of stacks
+ * and does not answer. The file is readable.
  */
 TS_TEST(term_while_symbolising)
 {

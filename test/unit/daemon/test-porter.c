@@ -240,12 +240,8 @@ TS_TEST(what_nobody_received_is_closed)
 }
 
 /*
- * The daemon is killed: the porter hangs up, and closes its files and the descriptors that lie in
- * connections.
- */
-/*
- * An out-of-band byte carries a descriptor: the porter receives this descriptor, too, and does not
- * wait for a close.
+ * The porter also receives a descriptor that comes with an out-of-band byte, and does not wait for
+ * its close.
  */
 TS_TEST(out_of_band_descriptors)
 {
@@ -282,6 +278,10 @@ TS_TEST(out_of_band_descriptors)
 	ts_porter_free(porter);
 }
 
+/*
+ * If the daemon is killed, the porter hangs up. It closes its files and the descriptors that lie in
+ * connections.
+ */
 TS_TEST(the_end_closes_all)
 {
 	int lines[2][2], readings[2], n = ts_test_count_fds();

@@ -22,7 +22,7 @@ static size_t copy_stack(uint8_t *to, uint64_t sp, uint64_t top)
 {
 	size_t n = top - sp < STACK_BYTES ? top - sp : STACK_BYTES;
 
-	/* A plain load: a sanitizer would report the other frames as out of bounds. */
+	/* Assembly, because a sanitizer would report loads from other frames as out of bounds. */
 	for (size_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t word;
 
@@ -86,8 +86,8 @@ static __attribute__((noinline)) void middle(unsigned depth)
 }
 
 /*
- * The callers are the same as far as the stack was copied. A sanitizer adds innermost frames of its
- * own to backtrace().
+ * Checks that the walk and backtrace() found the same callers, as far as the stack was copied. A
+ * sanitizer adds innermost frames of its own to backtrace().
  */
 static void check_same(unsigned least)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures with false contents. Each is refused with a reason, or acts only within the device's
- * limits. None touches other memory of this process: a page of its own detects that, and so does
- * the sanitizer in sanitizer builds.
+ * limits. No capture changes other memory of this process: the tests check the page `secret`, and
+ * sanitizer builds check every access.
  */
 #include "test/unit/exec/program.h"
 
@@ -27,7 +27,7 @@ static void refused(struct maker *maker, const char *why)
 	ts_sbt_reader_free(reader);
 }
 
-/* This process's own memory is not device memory. */
+/* This process's own memory is not device memory, so copies to it and from it are refused. */
 TS_TEST(copies_to_and_from_this_process)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -99,7 +99,7 @@ TS_TEST(an_allocation_over_this_process)
 	ts_sbt_reader_free(reader);
 }
 
-/* Freed device memory is not device memory either. */
+/* Freed memory is no device memory, so a copy from it and a second free are refused. */
 TS_TEST(after_a_free)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_DST_HOST);

@@ -68,7 +68,7 @@ static struct maker begin(void)
 	return maker;
 }
 
-/* /lib/libx.so at LIB, with symbols at addresses relative to the file. */
+/* Adds the image /lib/libx.so, mapped at LIB, with symbols at addresses relative to the file. */
 static uint32_t add_image(struct maker *maker)
 {
 	struct ts_row_image image = {.image = 1,
@@ -535,7 +535,10 @@ TS_TEST(many_stacks_many_times)
 			launch(&maker, stacks[i], round % 2 ? "a" : "b", 1 + i % 7);
 	reader = finish(&maker);
 	text = fold(reader, (struct ts_export_options){.weight = TS_EXPORT_GPU_TIME}, &report);
-	/* Line by line: a sanitizer's strchr() scans all the rest. */
+	/*
+	 * memchr() within the text, because a sanitizer's strchr() scans the text to its end for
+	 * each line.
+	 */
 	for (at = text, end = text + strlen(text); at < end; at = line_end + 1, n++) {
 		line_end = memchr(at, '\n', (size_t)(end - at));
 		ts_check(line_end);

@@ -159,7 +159,7 @@ TS_TEST(what_fits_nests_and_what_crosses_does_not)
 	ts_check_int(find(&readout, 100, 120)->uuid, find(&readout, 0, 100)->uuid);
 }
 
-/* In any order of arrival, the longest slice encloses the others. */
+/* Among slices that begin at one time, the longest encloses the others, in any order of arrival. */
 TS_TEST(slices_of_one_instant_nest_by_length)
 {
 	struct readout readout = {0};

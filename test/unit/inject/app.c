@@ -30,8 +30,9 @@
 #include "test/unit/inject/fake-cupti.h"
 
 /*
- * KiB for two shards and a stretch of definitions; KiB for libraries that the session loads, and
- * for their pages of the arena and rings.
+ * Limits of memory in KiB. SHARED: the session's resident memory, for two shards and some
+ * definitions. MORE: the locked memory that the shim adds, with the libraries that the session
+ * loads.
  */
 #define LOCKED_SHARED_KIB 12288
 #define LOCKED_MORE_KIB	  3072
@@ -220,8 +221,8 @@ static void streams_and_events(void)
 }
 
 /*
- * A forked child that continues to launch: none of its records may reach the parent's session, and
- * nothing may crash.
+ * Forks a child that continues to launch. None of its records may reach the parent's session, and
+ * neither process may crash.
  */
 static void forked(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of answers: cut anywhere between fields and joined again, they are the same; an invalid
- * message is reported.
+ * If the body of an answer is cut between any fields and its parts are joined, the body is the
+ * same. An invalid message is reported.
  */
 #include "test/unit/harness.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame of a stack that names it, and the function that samples are counted for. */
+/* Checks the frame that names a stack, and the function for which samples count. */
 #include "test/unit/harness.h"
 
 #include "replay/report/stacks/codeplace.h"

@@ -138,8 +138,8 @@ TS_TEST(large_cut_at_random)
 }
 
 /*
- * Contents before a session's first seal may be larger than a write that is cut short: the
- * session's row comes first.
+ * A session may add captured contents before its first seal. The session's row comes before them in
+ * the file, so that a cut file still has the session.
  */
 TS_TEST(a_session_comes_before_its_contents)
 {

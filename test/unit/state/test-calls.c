@@ -31,7 +31,10 @@ static uint64_t find(const struct ts_state_calls *calls, const struct ts_call *a
 	return 0;
 }
 
-/* Kinds of false ids: none; some occur twice; all fall into one slot of the table. */
+/*
+ * Returns the id of the n-th call. `lie`: 0: all ids differ; 1: some occur twice; 2: few different
+ * ids, all in one slot of the table.
+ */
 static uint64_t id_of(unsigned int lie, uint64_t n)
 {
 	switch (lie) {

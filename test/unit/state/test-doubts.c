@@ -24,11 +24,11 @@ enum lie {
 	NO_CALL,
 	NO_ANSWER,
 	OVERLAPS,
-	STEPS_BACK, /* of the device's clock: the operation begins before its call */
+	STEPS_BACK, /* the device's clock steps back: the operation begins before its call */
 	ENDS_BEFORE,
 	NEVER,	   /* no end time */
 	OTHER_ID,  /* the device row has the id of another operation */
-	SAME_CALL, /* the API row, too */
+	SAME_CALL, /* the API row has this other id, too */
 	NO_KINDS,  /* no stream has a kind */
 };
 

@@ -93,7 +93,7 @@ TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
 	check_waits(250, 3, "legacy_stream", 1);
 }
 
-/* All on one device, so all use one engine. */
+/* Looks at an operation at t. All streams are on one device, so all use one engine. */
 static const struct ts_state_current *look_at_one_device(uint64_t t, uint64_t op_id)
 {
 	program_trace(&scenario);

@@ -58,7 +58,7 @@ static unsigned int behind(const struct program *program, unsigned int i, uint64
 	return 0;
 }
 
-/* For each item, a bit mask of all items before it, directly or through others. */
+/* Bit masks: before[i] has all items before item i, directly or through other items. */
 static uint32_t before[PROGRAM_MAX_ITEMS];
 
 static void find_before(const struct program *program)
@@ -284,7 +284,7 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 
 /* ---- devices that are full ------------------------------------------------------------------- */
 
-/* Longer than the gap that the inference of engines ignores. */
+/* Unit of all times: longer than the gap that the inference of engines ignores. */
 #define UNIT_NS 10000u
 
 static void generate_full(struct program *program)

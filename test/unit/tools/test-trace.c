@@ -36,7 +36,7 @@ static void close_synthetic(struct opened *opened)
 	close(opened->fd);
 }
 
-/* The JSON of the first row of this type. */
+/* Returns the JSON of the first row of this type. */
 static char *row_json(struct opened *opened, unsigned int type, bool stacks)
 {
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(type)};

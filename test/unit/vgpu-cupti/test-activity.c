@@ -307,7 +307,8 @@ TS_TEST(external_correlation)
 	ts_check_int(last, 42);
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
 	/*
-	 * One record for the outermost call, with the innermost id, before the call's own records.
+	 * The external id has one record, for the outermost call and with the innermost id, before
+	 * the call's own records.
 	 */
 	ts_check_int(client.n_records, 3);
 	ts_check_int(client.kinds[0], TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);

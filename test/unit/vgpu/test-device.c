@@ -345,7 +345,10 @@ TS_TEST(the_legacy_stream_waits_and_is_waited_for)
 	ts_check(op(1)->start_ns < op(2)->end_ns && op(6)->end_ns < op(1)->end_ns);
 	ts_check_int(op(3)->stream_id, 7);
 
-	/* A wait for the legacy stream covers all blocking streams up to that point. */
+	/*
+	 * A wait for the legacy stream covers all operations that blocking streams had before the
+	 * wait.
+	 */
 	kernel(blocking, 7, 1000000);
 	ts_check_int(ts_vgpu_stream_synchronize(legacy), 0);
 	ts_check(op(7)->end_ns);
@@ -839,7 +842,7 @@ static int by_time(const void *a, const void *b)
 	return x->change - y->change;
 }
 
-/* The maximum use of a resource at one time by operations of a kind. */
+/* Returns the maximum use of a resource at one time by operations of a kind. */
 static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_done *))
 {
 	static struct edge edges[2 * LOG_MAX];
@@ -862,7 +865,10 @@ static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_do
 	return most;
 }
 
-/* Blocks of one warp: the small shape runs 16 per multiprocessor, and has 4 multiprocessors. */
+/*
+ * Returns the number of multiprocessors that a kernel uses. Its blocks have one warp each: in the
+ * small shape, a multiprocessor runs 16 of them, and there are 4 multiprocessors.
+ */
 static int n_sm(const struct ts_vgpu_done *d)
 {
 	uint32_t n = (d->u.kernel.grid.x + 15) / 16;

@@ -222,8 +222,8 @@ TS_TEST(fragments_are_not_joined)
 
 /*
  * A stream can reuse its own freed memory at once, in parts or joined. Operations that were queued
- * before may still access all of it. Another stream cannot reuse it until the release is known to
- * come before.
+ * before may still access all of it. Another stream cannot reuse the memory until it is known that
+ * the release comes before its own operations.
  *
  *	s   gate.... -a +b
  *	t            +c
@@ -255,7 +255,7 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 	ts_check(ts_vgpu_range_of(vgpu, b + 1000, &range) != 0);
 	ts_check_int(ts_vgpu_reach(context, b + 1010, &range), 0);
 	ts_check_int(ts_vgpu_reach(context, a + 9999, &range), 0);
-	/* Up to the end of the last unit of 512 bytes. */
+	/* A kernel's access reaches up to the end of the last unit of 512 bytes. */
 	ts_check_int(ts_vgpu_reach(context, a + 10239, &range), 0);
 	ts_check(range.start < c && range.start + range.bytes <= c);
 	open_gate(s);

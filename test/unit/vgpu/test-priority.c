@@ -311,7 +311,8 @@ static bool is_more_urgent(size_t a, size_t b)
 }
 
 /*
- * The reasons why kernel k had not begun at an instant: no room, or a more urgent kernel was ready.
+ * True if kernel k could not begin at an instant, because it had no room or a more urgent kernel
+ * was ready.
  */
 static bool had_to_wait(size_t k, uint64_t at_ns)
 {

@@ -212,8 +212,8 @@ static void become(uid_t uid)
 struct peer {
 	int program_fd; /* the program that the process executes */
 	const char *mode;
-	bool in_child; /* the process gets `pid` as its pid */
-	bool set_pid;  /* the process gets the number `pid` */
+	bool in_child; /* a child executes the program, not the process itself */
+	bool set_pid;  /* the process gets `pid` as its pid */
 	pid_t pid;
 	void (*body)(void); /* runs instead of a program */
 	uid_t uid;	    /* 0: USER */

@@ -301,7 +301,8 @@ static void offer_each(void *data)
 }
 
 /*
- * The service writes to none of these. It records the session all the same, in its own directory.
+ * A process offers files that are no valid outputs. The service writes to none of them, and writes
+ * the trace of each session to its own directory.
  */
 TS_TEST(outputs_that_are_none)
 {
@@ -563,7 +564,10 @@ static void read_others(void *data)
 	ts_check(opendir(w->service.directory) == NULL && errno == EACCES);
 }
 
-/* A user can read complete traces there and change nothing; other users cannot enter. */
+/*
+ * In its directory a user can read complete traces and change nothing. Other users cannot enter the
+ * directory.
+ */
 TS_TEST(directory_of_a_user)
 {
 	struct stat status;
@@ -592,8 +596,8 @@ static void refused(void *data)
 }
 
 /*
- * If another file has the directory's name, and is not the service's own directory, the service
- * writes no trace there.
+ * If the name of a user's directory belongs to a file, a link or a directory that the service did
+ * not make, the service refuses the user's sessions.
  */
 TS_TEST(directory_of_anothers_making)
 {
@@ -608,8 +612,8 @@ TS_TEST(directory_of_anothers_making)
 	ts_check_int(unlink(w.trace), 0);
 	ts_check_int(rmdir(outside), 0);
 	/*
-	 * The directory belongs to another user, left from an earlier owner of the service's uid,
-	 * or others may write to it.
+	 * First the directory belongs to another user. Then it belongs to the service, but other
+	 * users may write to it.
 	 */
 	ts_check_int(mkdir(w.trace, 0755), 0);
 	ts_check_int(chown(w.trace, OTHER, OTHER), 0);

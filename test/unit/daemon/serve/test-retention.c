@@ -211,7 +211,10 @@ TS_TEST(only_traces)
 	shelf_end(&s);
 }
 
-/* Earlier versions gave these files to their users, and the owners can change them at will. */
+/*
+ * Earlier versions wrote traces directly into the service's directory. Each such file belongs to
+ * its user, who can change it.
+ */
 TS_TEST(flat_files)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -226,7 +229,10 @@ TS_TEST(flat_files)
 	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
-	/* The owner's lock keeps no such file, and a size beyond its blocks does not count. */
+	/*
+	 * The owner's lock does not keep the file from removal. Only the file's blocks count, not
+	 * its size.
+	 */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
@@ -237,7 +243,10 @@ TS_TEST(flat_files)
 	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
 	close(fd);
 	shelf_end(&s);
-	/* If others may write to the directory, a file of another user can be any, and stays. */
+	/*
+	 * If other users may write to the directory, a user's file there is perhaps no trace, so
+	 * the service keeps it.
+	 */
 	shelf_make(&s);
 	s.limits.retain_age = 10;
 	ts_check_int(chmod(s.directory, 01777), 0);
@@ -320,8 +329,8 @@ TS_TEST(size_of_all)
 }
 
 /*
- * Shares make room for a user while that user records. A trace that filled the share stays until
- * the user records again.
+ * If a recording needs more than the user's share, the service removes the user's oldest traces.
+ * Traces of other users stay.
  */
 TS_TEST(share_of_a_user)
 {
@@ -444,7 +453,7 @@ TS_TEST(busy_ones_stay)
 	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 40);
 	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 30);
 	put_trace(&s, "70001/tracesmith-a-4.sbt", 16, 30);
-	/* A process may read any file of a trace; another daemon may write it at any time. */
+	/* A process reads one of the two files of trace a-1. Another daemon writes trace a-2. */
 	ts_check_int(stat(path_of(&s, "70001/tracesmith-a-1.1.sbt"), &status), 0);
 	s.busy = status.st_ino;
 	shelf_scan(&s);
@@ -683,7 +692,10 @@ static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
 	return answer;
 }
 
-/* Bytes of the traces in the directory, a file with several names once; n_files counts names. */
+/*
+ * Returns the bytes of the traces in the directory. A file with several names counts once in the
+ * bytes, and once for each name in *ret_n_files.
+ */
 static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 {
 	uint64_t n_bytes = 0;
@@ -905,7 +917,7 @@ TS_TEST(rotation_and_dumps)
 	world_end(&w);
 }
 
-/* Reserved space and files count before they are on the disk, and no longer once they are there. */
+/* Reserved space and files count until their blocks are on the disk, and then no longer. */
 TS_TEST(floor_counts_what_was_taken)
 {
 	const struct ts_limits limits = {.keep_free = 4 << 20};

@@ -160,7 +160,7 @@ TS_TEST(unknown_names)
 	check_owner(&f, 300005, 200000);
 	check_owner(&f, 400005, 200000);
 	check_owner(&f, 250005, 250000);
-	/* The name gets an account: only the other file changes. */
+	/* The name gets an account. Only the file of accounts changes, not the file of ranges. */
 	file_write(f.passwd, PASSWD "ghost:x:70009:70009::/:/bin/sh\n");
 	check_owner(&f, 300005, 70009);
 	check_owner(&f, 250005, 250000);
@@ -224,7 +224,7 @@ TS_TEST(descriptors_run_out)
 	ts_check_int(setrlimit(RLIMIT_NOFILE, &no_more), 0);
 	while (n < 64 && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
-	/* No descriptor is free to read the file: the range stays alice's. */
+	/* If no descriptor is free to read the file, the range stays alice's. */
 	check_owner(&f, 200009, 70001);
 	while (n)
 		close(fds[--n]);

@@ -71,7 +71,10 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	struct fixture f;
 
 	fixture_init(&f);
-	/* mprotect() acts like munmap(), but no other mapping can take the place meanwhile. */
+	/*
+	 * The chunk becomes unreadable, as after munmap(). With mprotect() no other mapping can
+	 * take its place during the test.
+	 */
 	ts_check_int(mprotect(f.memory + 2 * TS_BLOB_CHUNK_BYTES, TS_BLOB_CHUNK_BYTES, PROT_NONE),
 		     0);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), 0);

@@ -384,7 +384,7 @@ CONFORM(another_contexts_objects)
 	ok(cuCtxCreate_v4(&other, NULL, 0, 0));
 	ok(cuStreamCreate(&stream, 0));
 	ok(cuEventCreate(&event, 0));
-	/* A function of one context in a stream of another context. */
+	/* The launch of a function in a stream of another context fails. */
 	want(ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 	config.stream = stream;
 	want(ERROR_INVALID_HANDLE, cuLaunchKernelEx(&config, f, NULL, NULL));

@@ -119,7 +119,7 @@ static const struct ts_vgpu_hooks *attach(void)
 	return hooks;
 }
 
-/* The latest call of that name at that site. */
+/* Returns the latest call of that name at that site. If there is none, ends the test. */
 static const struct told *find(uint32_t site, const char *name)
 {
 	for (size_t i = n_told; i-- > 0;)

@@ -6,7 +6,7 @@ CONFORM(zeros_crash_nothing)
 {
 	ok(cudaFree(NULL));
 	only_virtual("the vendor says which error this is for some functions only");
-	/* Functions that nvcc's code calls get their arguments from the runtime. */
+	/* Leaves out the functions that only nvcc's code calls, with arguments from the runtime. */
 #define ZEROS(name_)                                                                         \
 	if (strncmp(#name_, "__", 2) && strcmp(#name_, "cudaGetErrorName") &&                \
 	    strcmp(#name_, "cudaGetErrorString") && strcmp(#name_, "cudaCreateChannelDesc")) \
