@@ -114,7 +114,7 @@ static void pin(void)
 
 static uint64_t busy_since_ns;
 
-/* Occupies CPU 0 for 2 * GAP_NS at a time; its caller gave the thread real-time priority. */
+/* Occupies CPU 0 for 2 * GAP_NS at a time; step_preempted() gave the thread real-time priority. */
 static void *busy_run(void *data)
 {
 	pin();

@@ -49,7 +49,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* The GPU work of a child that executes this program again, and of each process of `tree`. */
+/* Does the GPU work of a child that executes this program again, or of a process of `tree`. */
 static int use_gpu(int n_launches)
 {
 	float values[N] = {1}, *memory;

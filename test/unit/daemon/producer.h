@@ -161,7 +161,7 @@ static inline void producer_put(struct producer *p, uint32_t i, const void *reco
 		.clock = (uint8_t)(clock_), .type = (record_type), .time = (time_), \
 	}
 
-/* Puts an API call and its kernel into shards 0 and 1. */
+/* Puts an API call into shard 0, and its kernel into shard 1. */
 static inline void producer_launch(struct producer *p, uint64_t op_id, uint32_t stack,
 				   uint32_t kernel)
 {
@@ -213,7 +213,10 @@ static inline void producer_send(int fd, const void *packet, size_t n_bytes, int
 		header->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(header), &with_fd, sizeof(int));
 	}
-	/* A daemon that refused the connection has hung up by now; its reason can still be read. */
+	/*
+	 * A daemon that refused the connection may have closed it already. Its reason can still be
+	 * read.
+	 */
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)n_bytes)
 		ts_check(errno == EPIPE || errno == ECONNRESET);
 }

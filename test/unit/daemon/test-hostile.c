@@ -222,8 +222,8 @@ TS_TEST(one_user_locks_nobody_out)
 	check_answers(&s);
 	for (int i = 0; i < 3; i++) {
 		/*
-		 * Write a byte, because closing the pipe is not enough: the other children have it
-		 * open, too.
+		 * Write a byte, because closing the pipe is not enough: the other children have the
+		 * pipe open, too.
 		 */
 		ts_check_int(write(release[i], "", 1), 1);
 		close(release[i]);
@@ -437,7 +437,10 @@ TS_TEST(one_bad_shard)
 	recording_end(&r);
 }
 
-/* The trace has a row for each refused process up to a limit; further ones are only counted. */
+/*
+ * The trace has a row for each refused process up to a limit; further refused processes are only
+ * counted.
+ */
 TS_TEST(refused_is_told)
 {
 	const struct ts_row_session *session;
@@ -474,8 +477,8 @@ TS_TEST(refused_is_told)
 }
 
 /*
- * The trace has a row for each process that could not begin a session, up to a limit; further ones
- * are only counted.
+ * The trace has a row for each process that could not begin a session, up to a limit; further
+ * processes are only counted.
  */
 TS_TEST(notes_are_bounded)
 {
@@ -669,7 +672,10 @@ TS_TEST(file_at_its_limit)
 		    "the disk has no more free space than --keep-free reserves");
 }
 
-/* Definitions without end: some are kept, the others become unknown and are counted. */
+/*
+ * A process sends definitions without end. The daemon keeps some of them. The others become unknown
+ * and are counted.
+ */
 TS_TEST(definition_flood)
 {
 	const uint64_t arena_bytes = UINT64_C(24) << 20;

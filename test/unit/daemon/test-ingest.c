@@ -470,7 +470,8 @@ TS_TEST(frames_that_refer_to_strings)
 }
 
 /*
- * An id without a string uses no memory. A known id after many of those still gets its right place.
+ * An id without a string uses no memory. A known id after many unknown ids still gets its right
+ * place.
  */
 TS_TEST(refused_ids_take_no_memory)
 {

@@ -392,7 +392,10 @@ TS_TEST(refused_definitions)
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* Passes the same memory on many connections: each is a session with its own maps. */
+/*
+ * Passes the same memory on many connections: each connection is a session with its own tables of
+ * ids.
+ */
 static void one_memfd(const char *kind, unsigned n, uint64_t most)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};

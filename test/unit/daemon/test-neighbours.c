@@ -27,7 +27,10 @@ static double now_s(void)
 	return (double)ts_clock_monotonic_ns() / 1e9;
 }
 
-/* Fails if the daemon lives for longer than END_S. Returns its exit status. */
+/*
+ * Sends the signal `number` to the daemon. Fails if the daemon lives for longer than END_S. Returns
+ * its exit status.
+ */
 static int end_in_time(pid_t pid, int number)
 {
 	double begin = now_s();
@@ -712,7 +715,7 @@ TS_TEST(descriptors_of_every_kind)
 	for (unsigned kind = 0; kind < 14; kind++)
 		check_refused(&s, kind);
 	check_served(&s);
-	/* The daemon and the porter close all of them. */
+	/* The daemon and the porter close all of these descriptors. */
 	for (int i = 0; i < 1000 && (count_fds(s.pid) > n_daemon || count_fds(porter) > n_porter);
 	     i++)
 		usleep(10000);

@@ -272,7 +272,10 @@ TS_TEST(unknown_and_bad)
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.clock = 255;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
-	/* CUPTI's clock before any CLOCK record relates it to another clock. */
+	/*
+	 * A time of CUPTI's clock is invalid before a CLOCK record relates that clock to another
+	 * clock.
+	 */
 	record.clock = TS_CLOCK_CUPTI;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.type = TS_RECORD_LOSS;

@@ -196,7 +196,10 @@ TS_TEST(lines_of_python)
 	/* Line 11 for two instructions, 12 for one, 10 again for one. */
 	static const uint8_t lnotab[] = {0, 1, 4, 1, 2, (uint8_t)-2};
 	static const uint8_t linetable[] = {4, 1, 2, 1, 2, (uint8_t)-2, 2, (uint8_t)-128};
-	/* One line +1 of 2 units, no columns +1 of 1, long -2 of 1, none of 1. */
+	/*
+	 * Entries: line +1 for 2 code units; line +1 for 1, without columns; line -2 for 1, long
+	 * form; no line for 1.
+	 */
 	static const uint8_t locations[] = {
 		0x80 | 11 << 3 | 1, 0, 0, 0x80 | 13 << 3, 2, 0x80 | 14 << 3, 5, 0, 1, 1,
 		0x80 | 15 << 3};

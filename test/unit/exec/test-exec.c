@@ -52,7 +52,7 @@ TS_TEST(a_difference_has_a_place)
 	ts_check_int(report.capture.address, BUFFER + 401);
 	ts_check_int(report.capture.expected[0], 0x10);
 	ts_check_int(report.capture.found_bytes[0], 0);
-	/* The bytes before the difference are equal in both. */
+	/* The bytes before the difference are equal in the capture and the replay. */
 	ts_check_int(report.capture.n_before, 8);
 	ts_check_int(report.capture.before[7], 8);
 	ts_check_int(report.capture.before[6], 0);

@@ -120,7 +120,10 @@ TS_TEST(value_against_value)
 		readers[i] = maker_finish(&maker);
 		ts_check_int(ts_exec_program_new(readers[i], 1, &programs[i]), 0);
 	}
-	/* The kernel would write 16 bytes beyond the buffer; with fewer threads it does not. */
+	/*
+	 * With N threads, the second kernel writes 16 bytes beyond the buffer. With N - 4 threads
+	 * it does not.
+	 */
 	first = run(programs[0], &options, NULL);
 	ts_check(!IS_VGPU || first.report.refused);
 	ts_exec_results_deinit(&first.results);

@@ -333,8 +333,8 @@ TS_TEST(what_readers_would_misread)
 }
 
 /*
- * A library is unloaded and another is loaded at its address: the same addresses are other
- * functions.
+ * A library is unloaded and another is loaded at its address: after that, the same addresses lie in
+ * other functions.
  */
 TS_TEST(an_address_means_what_lay_there)
 {

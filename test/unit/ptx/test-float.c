@@ -269,7 +269,7 @@ struct bounds {
 #define WITHIN(engine_relative, engine_absolute, isa_relative, isa_absolute) \
 	(OVER_DRIVER ? (struct bounds){isa_relative, isa_absolute}           \
 		     : (struct bounds){engine_relative, engine_absolute})
-#define NO_BOUND 2 /* the ISA gives no bound for such an angle: between -1 and 1 */
+#define NO_BOUND 2 /* the ISA gives no bound for this angle; the result lies in [-1, 1] */
 
 static void approximate(const char *op, double (*exact)(double), double low, double high,
 			struct bounds bounds)

@@ -141,8 +141,8 @@ TS_TEST(rows_bound_their_bytes)
 }
 
 /*
- * A block with a sequence number that already occurred is a copy inside other data: it is no
- * successor.
+ * A block with a sequence number that already occurred is a copy inside other data: the search does
+ * not take it for the next block.
  */
 TS_TEST(search_wants_a_successor)
 {

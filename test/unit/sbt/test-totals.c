@@ -410,7 +410,10 @@ TS_TEST(rows_of_a_thread)
 	close(cut);
 }
 
-/* Every byte of the file belongs to a column or to the rest; none is counted twice. */
+/*
+ * Every byte of the file belongs to a column or to the part outside columns. No byte is counted
+ * twice.
+ */
 TS_TEST(sizes_add_up)
 {
 	int fd = make_file(N_ROWS, true);

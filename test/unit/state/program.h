@@ -305,7 +305,7 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
-/* End of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
+/* Returns the end of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
 static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
 {
 	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);
@@ -437,8 +437,8 @@ static inline void program_add_item(struct program *program, unsigned int i)
 }
 
 /*
- * Makes the rows of a trace of that run, in order. Like vendors' tools it reports the streams'
- * kinds at the very end.
+ * Makes the rows of a trace of the program's run, in order. As vendors' tools do, it adds the
+ * streams' kinds at the very end.
  */
 static inline void program_trace(struct program *program)
 {

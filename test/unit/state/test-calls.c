@@ -81,7 +81,10 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 			ts_check_int(ts_state_calls_add(&calls, &all[n]), 0);
 			ts_check_int(calls.next, n + 1);
 			ts_check_int(ts_state_calls_at(&calls, n)->start_ns, n);
-			/* The other awaited call is never answered, so all calls behind it stay. */
+			/*
+			 * One of two awaited calls is answered. The other never is, so the table
+			 * keeps it and all later calls.
+			 */
 			if (n % 7000 == 6000) {
 				ts_state_calls_at(&calls, n - 5999)->is_awaited = false;
 				calls.n_awaited--;

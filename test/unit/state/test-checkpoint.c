@@ -88,7 +88,9 @@ static void add_graph(struct trace *trace, uint64_t op_id, uint32_t stream, uint
 	}
 }
 
-/* Adds one row of a program, moved by these offsets; sometimes another row, or none. */
+/*
+ * Adds one row of a program, moved by these offsets; sometimes adds another row as well, or no row.
+ */
 static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_t by_ns,
 		      uint64_t by_op)
 {

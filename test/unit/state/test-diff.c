@@ -504,7 +504,10 @@ TS_TEST(runs_are_compared_with_runs)
 	ts_diff_free(diff);
 }
 
-/* The n-th stream is paired with the n-th, whatever its id is; a surplus stream stays alone. */
+/*
+ * The n-th stream is paired with the other trace's n-th stream, whatever their ids are; a surplus
+ * stream stays alone.
+ */
 TS_TEST(streams_are_paired)
 {
 	struct making traces[2] = {begin(), begin()};

@@ -159,8 +159,8 @@ static void check_events(const struct program *program, const struct ts_state *s
 
 				ts_check_int(state->events[i].due_ns, due_ns);
 				/*
-				 * An event that is held only by host functions must report that it
-				 * is uncertain.
+				 * If only host functions hold an event, the state must report the
+				 * event as uncertain.
 				 */
 				ts_check(host || !hosts || due_ns);
 				ts_check(!host || hosts & 1u << (host - 1));

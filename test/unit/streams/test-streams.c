@@ -202,7 +202,7 @@ static bool run_in_order(const struct program *program, uint64_t number, uint64_
 
 /*
  * Checks an order in which item `held` is held as long as possible: every later item that need not
- * come after it comes before it.
+ * come after `held` comes before `held`.
  */
 static void check_held(const struct program *program, const uint32_t *behind, unsigned int held,
 		       uint64_t number)

@@ -117,12 +117,15 @@ TS_TEST(kernels_beside_one_another)
 	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
 	half = kernel(per_sm * shape->n_sm / 2, 1024);
 	whole = kernel(per_sm * shape->n_sm, 1024);
-	/* Two halves overlap, though the second kernel's end is not known yet when it starts. */
+	/*
+	 * Two kernels of half the device overlap, though the second kernel's end is not known when
+	 * it starts.
+	 */
 	ts_check(start(&half, 8, 1000));
 	ts_check(start(&half, 8, 1500));
 	/*
-	 * There is no room for a third kernel while they run; with one kernel at a time there is
-	 * none for a second.
+	 * While both kernels run, a third kernel has no room. With one kernel at a time, a second
+	 * kernel has no room.
 	 */
 	ts_check(!start(&half, 8, 1500));
 	ts_check_int(ts_vgpu_cost_next_end(device, 1500), UINT64_MAX);

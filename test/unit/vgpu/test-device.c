@@ -525,7 +525,10 @@ TS_TEST(copies_and_fills_move_bytes)
 	ts_check(!memcmp(from, to, N));
 	ts_check_int(op(5)->u.copy.kind, TS_VGPU_COPY_PEER);
 
-	/* An asynchronous copy of pageable memory has read it when the call returns. */
+	/*
+	 * The call of an asynchronous copy from pageable memory returns after it has read the
+	 * memory.
+	 */
 	memset(to, 0x55, 4096);
 	ts_check_int(copy(s, a, at(to), 4096, true, 0), 0);
 	memset(to, 0, 4096);

@@ -212,7 +212,7 @@ TS_TEST(fragments_are_not_joined)
 	wide = take(s, CHUNK / 2);
 	check_use(2 * CHUNK, CHUNK);
 	give(s, wide);
-	/* With the block between them, the pieces are joined. */
+	/* The block between the pieces is freed, so the pieces are joined. */
 	give(s, a[1]);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	ts_check_int(take(s, 3 * CHUNK / 4), a[0]);

@@ -250,8 +250,8 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint64_t since_ns, uint32
 }
 
 /*
- * Sleeps, and counts the events of these sleeps. Events arrive with a delay; no earlier event is
- * outstanding once a feed is changed and the ring is read.
+ * Sleeps, and counts the events of these sleeps. Events arrive with a delay. When a feed has been
+ * changed and the ring has been read, all events of earlier sleeps have arrived.
  */
 static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_t *ret_frames)
 {

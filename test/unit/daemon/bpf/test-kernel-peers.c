@@ -185,8 +185,8 @@ static void inherit(int fd, int as)
 }
 
 /*
- * Sets all six ids. The capabilities to run eBPF programs stay, both here and in a program that is
- * not set-id.
+ * Sets the six user and group ids. This process, and a program that it executes, keep the
+ * capabilities to run eBPF programs, unless the program is set-id.
  */
 static void become(uid_t uid)
 {
@@ -541,7 +541,7 @@ TS_TEST(root_has_a_setuid_exec_counted)
 	check_root(&config_counted, true);
 }
 
-/* Events begin again once a process has its old credentials and dumpable memory. */
+/* Checks that events begin again once a process has its old credentials and dumpable memory. */
 static void check_drop(const struct ts_kernel_config *config)
 {
 	begin(config);

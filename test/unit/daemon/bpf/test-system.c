@@ -342,7 +342,7 @@ static void check_left(bool pairs)
 	uint64_t other;
 
 	probe(pairs, &system, &probes);
-	/* A call that longjmp() leaves loses only its own event. */
+	/* If longjmp() leaves a call, only this call's event is lost. */
 	if (!setjmp(back))
 		leaves(&back, 3);
 	ts_check_int(taken(system, getpid()).n_calls, 0);

@@ -170,7 +170,10 @@ static void record_into_own(void *data)
 	check_trace(w->path, 1000);
 }
 
-/* The service writes into a directory that it cannot enter; the file keeps its owner. */
+/*
+ * A process passes a file in a directory that the service cannot enter. The service writes the
+ * trace to this file, and the file keeps its owner.
+ */
 TS_TEST(output_of_a_process)
 {
 	struct stat status;

@@ -170,7 +170,7 @@ TS_TEST(counts)
 	shelf_end(&s);
 }
 
-/* No other file counts, and no other file is removed, however old it is. */
+/* A file that is no trace does not count, and is not removed, however old it is. */
 TS_TEST(only_traces)
 {
 	static const char *const names[] = {
@@ -723,8 +723,8 @@ static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 }
 
 /*
- * Four subordinate uids of one person write without end. Together they end at one share, and
- * another person is served all the while.
+ * Four subordinate uids of one person write without end. Together they get the share of one person,
+ * and the service serves another person at the same time.
  */
 TS_TEST(share_ends_a_session)
 {
@@ -782,8 +782,8 @@ TS_TEST(oldest_makes_room)
 }
 
 /*
- * A trace stays while a question about it runs. Recordings that need its room are refused until
- * then.
+ * A trace stays while a question about it runs. Recordings that need its room are refused until the
+ * question ends.
  */
 TS_TEST(question_keeps_its_trace)
 {

@@ -92,7 +92,9 @@ TS_TEST(largest_range)
 	struct files f;
 
 	files_begin(&f, "containers:2147483647:2147483648\nalice:1:4294967294\n");
-	/* If the ranges of two owners contain the uid, it counts for neither of them. */
+	/*
+	 * If the ranges of two owners contain the uid, the uid counts for neither of these owners.
+	 */
 	check_owner(&f, 4294967294u, 2147483647u);
 	check_owner(&f, 2147483646u, 70001);
 	check_owner(&f, 1, 70001);
@@ -554,8 +556,8 @@ TS_TEST(subuids_queries)
 	other = client_as(BOB, &w);
 	ask_about(other, file);
 	/*
-	 * The first question uses the share; the others are refused. On a busy machine the refusal
-	 * needs some seconds.
+	 * The first question uses the share; the service refuses the others. On a busy machine the
+	 * refusal needs some seconds.
 	 */
 	for (unsigned i = 1; i < N_SUBUIDS; i++)
 		n_refused += is_refused(clients[i], 20000);

@@ -79,7 +79,10 @@ TS_TEST(no_longer_what_it_was)
 	end();
 }
 
-/* The driver may accept such paths. The shim does not wait for a writer, and captures no image. */
+/*
+ * A driver may accept a path that is no regular file. The shim does not wait for the writer of a
+ * FIFO, and captures no image.
+ */
 TS_TEST(no_file)
 {
 	const void *image;

@@ -388,7 +388,7 @@ TS_TEST(streams_by_handle)
 	ts_stream_table_add(&streams, 2, 0x1000, 14);
 	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 13);
 	ts_check(ts_stream_table_find(&streams, 2, 0x1000, &id) && id == 14);
-	/* If a handle is created again, it is another stream. */
+	/* A stream that is created again with the same handle is another stream. */
 	ts_stream_table_remove(&streams, 1, 0x1000);
 	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
 	ts_stream_table_add(&streams, 1, 0x1000, 15);

@@ -83,7 +83,7 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 
 /*
  * The library is preloaded by a relative path, and the program changes its directory before it
- * starts others.
+ * starts other programs. These programs get the absolute path.
  */
 TS_TEST(the_injection_path_is_absolute)
 {

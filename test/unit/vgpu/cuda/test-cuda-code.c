@@ -318,7 +318,7 @@ CONFORM(launches)
 	ok(cuMemFree_v2(out));
 }
 
-/* After a kernel's fault every later call returns its error. */
+/* After a kernel's fault every later call returns the fault's error. */
 static void fails_with(const char *body, int error)
 {
 	char ptx[512];

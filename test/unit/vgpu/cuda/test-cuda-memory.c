@@ -463,7 +463,7 @@ CONFORM(a_pool_that_is_gone_is_none)
 
 static void *standard_pool;
 
-/* No other thread sets this attribute, so it has the value that was set last. */
+/* Only this thread sets the attribute, so a query returns the value that it has just set. */
 static void *set_opportunistic(void *arg)
 {
 	int32_t got;

@@ -76,7 +76,7 @@ static void on_wait(const struct ts_vgpu_wait_event *event, uint32_t correlation
 
 static void on_submitted(struct ts_vgpu_operation *op)
 {
-	/* A sink that stores nothing here gets no further reports for the operation. */
+	/* A sink that leaves op->sink_buffer NULL gets no further reports for the operation. */
 	op->sink_buffer = ops;
 	pthread_mutex_lock(&lock);
 	n_submitted++;
