@@ -211,10 +211,7 @@ TS_TEST(only_traces)
 	shelf_end(&s);
 }
 
-/*
- * Earlier versions wrote traces directly into the service's directory. Each such file belongs to
- * its user, who can change it.
- */
+/* Earlier versions wrote files of users directly into the directory. The user can change them. */
 TS_TEST(flat_files)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -229,10 +226,7 @@ TS_TEST(flat_files)
 	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
-	/*
-	 * The owner's lock does not keep the file from removal. Only the file's blocks count, not
-	 * its size.
-	 */
+	/* The file is removed despite its owner's lock. Its blocks count, not its size. */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
@@ -243,10 +237,7 @@ TS_TEST(flat_files)
 	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
 	close(fd);
 	shelf_end(&s);
-	/*
-	 * If other users may write to the directory, a user's file there is perhaps no trace, so
-	 * the service keeps it.
-	 */
+	/* If other users may write to the directory, the service keeps the files of users there. */
 	shelf_make(&s);
 	s.limits.retain_age = 10;
 	ts_check_int(chmod(s.directory, 01777), 0);
