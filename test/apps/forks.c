@@ -65,7 +65,10 @@ static int use_gpu(int n_launches)
 	return gpu_close();
 }
 
-/* Prepared before vfork() and clone(): their children may only call exec and _exit. */
+/*
+ * Prepares the environment before vfork() and clone(), because their children may only call exec
+ * and _exit.
+ */
 static char **child_environment(int number)
 {
 	static __thread char *environment[1024];

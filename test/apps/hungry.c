@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	/* Line buffering: the child's copy of the buffer is empty. */
+	/* Line buffering, so that the child's copy of the buffer is empty. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(NULL);
 	gpu_set_device(0);

@@ -44,7 +44,9 @@ static inline void ts_bench_check(int r, const char *what)
 	exit(1);
 }
 
-/* Processor time of all threads of the process: other processes do not count. */
+/*
+ * Returns the processor time of all threads of the process, so that other processes do not count.
+ */
 static inline double ts_bench_cpu_s(void)
 {
 	struct timespec t;

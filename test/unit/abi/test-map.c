@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash tables of map.h: random operations against lists that are searched from end to end,
- * lack of memory, and keys made to collide.
+ * Tests the hash tables of map.h: random operations against lists that are searched from end to
+ * end, lack of memory, and keys made to collide.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring's index protocol: one producer, one consumer. Every record arrives once, complete and in
- * order, for all sizes; a full ring rejects records; a false index is detected. Also runs under
- * TSan, where producer and consumer are real threads.
+ * Tests the ring's index protocol: one producer, one consumer. Every record arrives once, complete
+ * and in order, for all sizes; a full ring rejects records; a false index is detected. Also runs
+ * under TSan, where producer and consumer are real threads.
  */
 #include "test/unit/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels with races or reads of unwritten memory: the checker reports both places. Corrected
- * versions of the same kernels: the checker reports nothing.
+ * For kernels with races or reads of unwritten memory, the checker reports both places. For
+ * corrected versions of these kernels, the checker reports nothing.
  */
 #include "test/unit/ptx/device.h"
 

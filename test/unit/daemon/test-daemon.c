@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole daemon; this test plays the producer. The file contains exactly the committed records,
- * however the producer ends.
+ * Tests the whole daemon; the test itself is the producer. The file contains exactly the committed
+ * records, however the producer ends.
  */
 #include "test/unit/harness.h"
 

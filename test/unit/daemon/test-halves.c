@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of halves (API rows without device rows and the reverse) against a plain model, and
- * their bounds.
+ * Compares the counts of halves (API rows without device rows and the reverse) with a plain model,
+ * and tests the limits of the counts.
  */
 #include "test/unit/harness.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon with hostile peers: whatever one peer sends, holds or keeps open, the others are
+ * Tests the daemon with hostile peers: whatever one peer sends, holds or keeps open, the others are
  * served, and every loss is reported.
  */
 #include "test/unit/harness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input from a peer: its memory, its rings, its definitions. Invalid input is refused, and valid
- * input is read to the last byte.
+ * Tests the input from a peer: its memory, its rings, its definitions. Invalid input is refused,
+ * and valid input is read to the last byte.
  */
 #include "test/unit/harness.h"
 
@@ -60,7 +60,10 @@ TS_TEST(memory_of_another_kind)
 		struct ts_memory memory;
 		const char *why;
 
-		/* On a tmpfs the open fails because of the seals instead. */
+		/*
+		 * The file is no memfd, so the open fails. If /tmp is a tmpfs, it fails because of
+		 * missing seals.
+		 */
 		ts_check(ts_memory_open(fd, MAX_BYTES, &memory, &why) < 0);
 	}
 	close(fd);

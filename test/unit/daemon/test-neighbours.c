@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hostile user beside others. The user passes descriptors whose close() waits for a FUSE server,
- * opens connections without data, and sends requests that are never complete. The others are
- * served, every deadline holds, and SIGTERM ends the daemon within END_S whatever is stuck.
+ * Tests the daemon with a hostile user and other users. The hostile user passes descriptors whose
+ * close() waits for a FUSE server, opens connections without data, and sends requests that are
+ * never complete. The daemon serves the other users, every deadline holds, and SIGTERM ends the
+ * daemon within END_S whatever is stuck.
  */
 #include "test/unit/fuse.h"
 
@@ -639,7 +640,10 @@ TS_TEST(ten_thousand_connections)
 	attack_wait(&attack);
 	check_answers(&s);
 	check_neighbour(&s);
-	/* A quarter of --max-connections and of --max-clients, and the daemon's own descriptors. */
+	/*
+	 * The attacker has a quarter of --max-connections and of --max-clients, and the daemon's
+	 * own descriptors.
+	 */
 	ts_check(count_fds(s.pid) < 64 + 16 + 40);
 	ts_check(count_fds(find_porter(s.pid)) < 64 + 16 + 40);
 	ts_check_int(end_in_time(s.pid, SIGTERM), 0);

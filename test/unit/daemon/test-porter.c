@@ -149,7 +149,7 @@ TS_TEST(memory_comes_through)
 	ts_check_int(n_fds, 3);
 	ts_check_int(lseek(received[0], 0, SEEK_END), 12345);
 	close(received[0]);
-	/* The porter passed only that descriptor to this process. */
+	/* The porter passed only the memory file's descriptor to this process. */
 	check_fds(n);
 	close(ends[1]);
 	check_closed(ends[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the host sampler. A walk over this thread's own stack finds the frames that the C
+ * Tests parts of the host sampler. A walk over this thread's own stack finds the frames that the C
  * library's unwinder finds, also through a signal handler. Other parts: Python's line tables,
  * symbols, messages. test/integration/test-host.py tests the whole.
  */

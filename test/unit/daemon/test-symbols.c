@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symboliser around its worker: sets, the cache on disk, the choice of a trusted file, and a
- * trace that is symbolised after its end. $TRACESMITH_WORKER is the worker's program.
+ * Tests the symboliser with its worker: sets, the cache on disk, the choice of a trusted file, and
+ * a trace that is symbolised after its end. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unprivileged worker: its restrictions, the ways it ends, the errors that its caller gets, and
- * the symbols that it finds in this program. $TRACESMITH_WORKER is the worker's program.
+ * Tests the unprivileged worker: its restrictions, the ways it ends, the errors that its caller
+ * gets, and the symbols that it finds in this program. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emulation compared with a reference that runs small programs nanosecond by nanosecond with the
- * rules alone. The kernels run as recorded, or with other durations. All calls and latencies have
- * the same length: for an operation that the trace does not show fully, the emulation uses those of
- * other operations.
+ * Compares the emulation with a reference that runs small programs nanosecond by nanosecond with
+ * the rules alone. The kernels run as recorded, or with other durations. All calls and latencies
+ * have the same length: for an operation that the trace does not show fully, the emulation uses
+ * those of other operations.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each edit on a trace so small that its result can be seen by looking at it. A call takes 10 ns,
- * and an operation starts 20 ns after its call began. A call that waits returns 10 ns after the
+ * Tests each edit on a trace so small that its result can be seen by looking at it. A call takes 10
+ * ns, and an operation starts 20 ns after its call began. A call that waits returns 10 ns after the
  * operation that it waited for.
  */
 #include "test/unit/harness.h"

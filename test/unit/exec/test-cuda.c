@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replay over the driver's interface: memory that cannot have its old address, reports that use the
- * old address, staged copies, and handles that end with their context.
+ * Tests the replay over the driver's interface: memory that cannot have its old address, reports
+ * that use the old address, staged copies, and handles that end with their context.
  */
 #include "test/unit/exec/program.h"
 

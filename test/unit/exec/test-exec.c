@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sound captures: results that are equal, results that differ, and the report of a difference. */
+/*
+ * Replays sound captures: results that are equal, results that differ, and the report of a
+ * difference.
+ */
 #include "test/unit/exec/program.h"
 
 TS_TEST(the_same)

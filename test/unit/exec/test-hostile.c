@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures with false contents. Each is refused with a reason, or acts only within the device's
- * limits. No capture changes other memory of this process: the tests check the page `secret`, and
- * sanitizer builds check every access.
+ * Replays captures with false contents. Each is refused with a reason, or acts only within the
+ * device's limits. No capture changes other memory of this process: the tests check the page
+ * `secret`, and sanitizer builds check every access.
  */
 #include "test/unit/exec/program.h"
 

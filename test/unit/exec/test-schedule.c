@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other orders of execution. The same seed gives the same order, and no order breaks the rules. If
- * a result depends on the order, the difference is found with the decisions that cause it.
+ * Tests replays in other orders of execution. The same seed gives the same order, and no order
+ * breaks the rules. If a result depends on the order, the difference is found with the decisions
+ * that cause it.
  */
 #include "test/unit/exec/program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of known stacks, folded. The test makes the trace row by row. */
+/* Folds the stacks of a trace with known stacks. The test makes the trace row by row. */
 #include "sbt/writer.h"
 #include "test/unit/harness.h"
 #include "tools/export/export.h"

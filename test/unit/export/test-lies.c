@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports of rows with false contents: impossible times, unknown ids, everything at once. The
- * output is still valid for its readers.
+ * Exports rows with false contents: impossible times, unknown ids, everything at once. The output
+ * is still valid for its readers.
  */
 #include "test/unit/harness.h"
 

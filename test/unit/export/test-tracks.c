@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices on tracks, read back from the packets: nested slices share a track, crossing slices go to
+ * Reads slices on tracks back from the packets: nested slices share a track, crossing slices go to
  * a further lane, and times do not change.
  */
 #include "test/unit/harness.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The daemon
- * receives exactly the program's launches, however the program ends. The program ends as it would
- * without the shim.
+ * Tests the whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The
+ * daemon receives exactly the program's launches, however the program ends. The program ends as it
+ * would without the shim.
  */
 #include <fcntl.h>
 

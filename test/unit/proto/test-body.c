@@ -90,7 +90,7 @@ TS_TEST(head_and_body)
 	ts_check_int(ts_body_find(bytes, n_head + n_body, &number, &off), 0);
 	ts_check_int(number, TS__RPC__ANSWER__BODY_QUERY_END);
 	ts_check_int(off, n_head);
-	/* One byte less or more is not one field. */
+	/* With one byte less or more, the bytes are not one field. */
 	ts_check_int(ts_body_find(bytes, n_head + n_body - 1, &number, &off), -EPROTO);
 	bytes[n_head + n_body] = 0;
 	ts_check_int(ts_body_find(bytes, n_head + n_body + 1, &number, &off), -EPROTO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON from descriptors, by the rules at the top of tracesmith.proto. */
+/* Tests JSON from descriptors, by the rules at the top of tracesmith.proto. */
 #include "test/unit/harness.h"
 
 #include <math.h>

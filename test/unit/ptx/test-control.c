@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Divergence and reconvergence, calls, barriers, progress between threads, warps and blocks, and
- * faults that stop a kernel.
+ * Tests divergence and reconvergence, calls, barriers, progress between threads, warps and blocks,
+ * and faults that stop a kernel.
  */
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Matrix instructions compared with plain loops. mma.sync: every shape and type, with fragments
+ * Compares matrix instructions with plain loops. mma.sync: every shape and type, with fragments
  * laid out as in the PTX ISA. wmma: every shape, type and layout, from and to memory with various
  * strides; only its matrices are known, not its fragments. Elements are small integers, so every
  * sum is exact and must match to the last bit.

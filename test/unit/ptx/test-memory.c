@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Address spaces, vectors, atomics, initial values, linking, device-side calls of host functions,
- * and containment of invalid accesses.
+ * Tests address spaces, vectors, atomics, initial values, linking, device-side calls of host
+ * functions, and containment of invalid accesses.
  */
 #include "test/unit/ptx/device.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
+ * Tests features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
  * clusters, pairs of floats, alloca, the system's reserved shared memory. Hints must change
  * nothing.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The same instruction for each of its types: comparisons, minima, carries, halves and pairs of
+ * Tests each instruction for all of its types: comparisons, minima, carries, halves and pairs of
  * halves, f64, widths of loads and stores. Errors are most likely where types differ. Built with
  * -frounding-math.
  */

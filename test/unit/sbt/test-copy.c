@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of traces. A window keeps all required rows, windows joined again are the original trace,
- * and traces of several machines get one time.
+ * Tests copies of traces. A window keeps all required rows, windows joined again are the original
+ * trace, and traces of several machines get one time.
  */
 #include "test/unit/harness.h"
 

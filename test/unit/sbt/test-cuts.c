@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that end too early, cut at every byte or at many places. They open up to their last
- * complete block, verify reports the cut, and repair corrects the end.
+ * Cuts files at every byte or at many places. The cut files open up to their last complete block,
+ * verify reports the cut, and repair corrects the end.
  */
 
 #include "test/unit/harness.h"

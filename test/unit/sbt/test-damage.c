@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invalid files: damaged, crafted, from a newer version, on a full disk. They open up to their last
- * complete block, verify finds the defect, repair corrects the end, and nothing crashes. For cuts
- * and flipped bits see test-cuts.c and test-flips.c.
+ * Tests invalid files: damaged, crafted, from a newer version, on a full disk. The files open up to
+ * their last complete block, verify finds the defect, repair corrects the end, and nothing crashes.
+ * For cuts and flipped bits see test-cuts.c and test-flips.c.
  */
 
 #include "test/unit/harness.h"

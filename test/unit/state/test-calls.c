@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls by id, compared with a list that is searched from its end; ids to numbers, compared with a
- * map.
+ * Compares the table of calls by id with a list that is searched from its end, and the table from
+ * ids to numbers with a map.
  */
 #include "test/unit/harness.h"
 

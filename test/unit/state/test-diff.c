@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comparison of two traces. The rank test is compared with one that tries all orders. Alignments
- * are compared with the edits that made the sequences differ, and whole traces have known contents.
+ * Tests the comparison of two traces. The rank test is compared with one that tries all orders.
+ * Alignments are compared with the edits that made the sequences differ, and whole traces have
+ * known contents.
  */
 #include "test/unit/harness.h"
 

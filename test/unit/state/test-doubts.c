@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces with missing halves, operations that overlap in one stream, clocks that step back and
- * false ids: every answer marks them as unsure.
+ * Reads traces with missing halves, operations that overlap in one stream, clocks that step back
+ * and false ids: every answer marks them as unsure.
  */
 #include "test/unit/harness.h"
 
@@ -70,7 +70,7 @@ static void add_op(enum lie lie, uint64_t i, uint32_t name)
 		kernel.start_ns = at - 50;
 	if (lie == ENDS_BEFORE)
 		kernel.end_ns = kernel.start_ns - 100;
-	/* Only the last operation: a later one would begin before this one is over. */
+	/* Only the last operation has no end: a later one would begin before this one is over. */
 	if (lie == NEVER && i == N_OPS)
 		kernel.end_ns = UINT64_MAX;
 	if (lie != NO_CALL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of traces whose every nanosecond is known: one trace written by hand, and many random ones.
- * Random traces are compared with a reference that finds the cause of each nanosecond.
+ * Tests the gaps of traces whose every nanosecond is known: one trace written by hand, and many
+ * random ones. Random traces are compared with a reference that finds the cause of each nanosecond.
  */
 #include "test/unit/harness.h"
 
@@ -430,7 +430,10 @@ TS_TEST(few_samples_name_little)
 	check_code(&gaps->parts, TS_GAP_HOST, 2, 5 * PERIOD_NS, 5);
 	ts_gaps_free(gaps);
 
-	/* One sample in four periods can be chance. */
+	/*
+	 * With one sample in four periods, the missing samples can be chance, so the code gets the
+	 * time of all four periods.
+	 */
 	begin_trace("");
 	add_gap(4 * PERIOD_NS);
 	add_sample(MAIN, 3000, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of small traces whose critical path is visible in the drawing. Times in drawings are those
- * of the rows, counted from BEGIN_NS.
+ * Tests the graphs of small traces whose critical path is visible in the drawing. Times in drawings
+ * are those of the rows, counted from BEGIN_NS.
  */
 #include "test/unit/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses of freed memory, and pools, in small traces whose every call is known. A call's operation id
- * is its place in the order of calls; each call lasts 10 ns.
+ * Tests the reports of uses of freed memory, and of pools, in small traces whose every call is
+ * known. A call's operation id is its place in the order of calls; each call lasts 10 ns.
  */
 #include "test/unit/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant: thousands of programs compared with a reference that knows only the
- * rules, and traces with missing or false rows.
+ * Tests the state at an instant. Compares thousands of programs with a reference that knows only
+ * the rules, and reads traces with missing or false rows.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/scenario.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small timeline whose numbers can be counted by hand. Times in the drawing count from BEGIN_NS.
+ * Tests a small timeline whose numbers can be counted by hand. Times in the drawing count from
+ * BEGIN_NS.
  */
 #include "test/unit/harness.h"
 

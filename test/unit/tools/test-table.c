@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables: widths of columns, and the parts that a terminal of a given width cuts. */
+/* Tests tables: widths of columns, and the parts that a terminal of a given width cuts. */
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/table.h"

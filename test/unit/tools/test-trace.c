@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of known rows, printed through names, JSON and sums. */
+/* Prints a trace of known rows by names, as JSON and as sums. */
 #include "replay/report/rows/aggregate.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The activity half of the CUPTI facade: contents of records, return of buffers, dropped records.
+ * Tests the activity half of the CUPTI facade: contents of records, return of buffers, dropped
+ * records.
  */
 #include "test/unit/harness.h"
 #include "test/unit/vgpu-cupti/fake.h"

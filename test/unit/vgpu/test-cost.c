@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The cost model's formulas, number by number, on the small shape; and times by the host's clock.
+ * Tests the cost model's formulas, number by number, on the small shape; and times by the host's
+ * clock.
  */
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The device: streams in order, the legacy default stream, events by version, host functions,
+ * Tests the device: streams in order, the legacy default stream, events by version, host functions,
  * engines and multiprocessors by the cost model. Also the limit of pending work, faults, and
  * forking.
  */

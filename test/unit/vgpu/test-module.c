@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Modules: declarations in PTX, plain and compressed fatbins, and damaged images. */
+/* Tests modules: declarations in PTX, plain and compressed fatbins, and damaged images. */
 #include <zstd.h>
 
 #include "replay/vgpu/vgpu-module.h"

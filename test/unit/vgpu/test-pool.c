@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory pools: reserved and released memory, the streams that may reuse freed memory, and the time
- * of reuse. Also any number of blocks that are allocated and freed: no two blocks in use overlap.
+ * Tests memory pools: reserved and released memory, the streams that may reuse freed memory, and
+ * the time of reuse. Also any number of blocks that are allocated and freed: no two blocks in use
+ * overlap.
  */
 #include "test/unit/harness.h"
 

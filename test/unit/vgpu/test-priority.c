@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Priorities: the order of kernels on a device without room for all. Small scenarios with drawings,
- * and the rule itself checked against the run of a random program. Kernels have one warp per block:
- * the small shape runs 16 per multiprocessor, and has 4 multiprocessors.
+ * Tests priorities: the order of kernels on a device without room for all. Small scenarios with
+ * drawings, and the rule itself checked against the run of a random program. Kernels have one warp
+ * per block: the small shape runs 16 per multiprocessor, and has 4 multiprocessors.
  */
 #include "test/unit/harness.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of --kernel-events that the daemon accepts, and a hub with feeds on any machine. */
+/*
+ * Tests the values of --kernel-events that the daemon accepts, and a hub with feeds on any machine.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events and the credentials of their threads. A process of an ordinary user, the owner of a
- * feed, executes kernel-peer.c, which makes one event of each kind. The test runs that program
- * set-user-id and set-group-id, in the process itself and in a child of it. The test also runs the
- * program with memory that is not dumpable, and in a process that reuses the first process's pid.
- * Events of memory and of drivers come from the kernel's test of the attached programs
- * (BPF_PROG_TEST_RUN), because the test cannot produce their causes.
+ * Tests that a feed reports kernel events only of threads with the right credentials. A process of
+ * an ordinary user, the owner of a feed, executes kernel-peer.c, which makes one event of each
+ * kind. The test runs that program set-user-id and set-group-id, in the process itself and in a
+ * child of it. The test also runs the program with memory that is not dumpable, and in a process
+ * that reuses the first process's pid. Events of memory and of drivers come from the kernel's test
+ * of the attached programs (BPF_PROG_TEST_RUN), because the test cannot produce their causes.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>

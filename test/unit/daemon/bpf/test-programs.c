@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on raw tracepoints, run by the kernel's own test (BPF_PROG_TEST_RUN) on made-up objects
- * of kernels that this machine does not run. Loading programs needs a privilege; without it the
- * test is skipped.
+ * Tests eBPF programs on raw tracepoints. The kernel's own test (BPF_PROG_TEST_RUN) runs them on
+ * made-up objects of kernels that this machine does not run. Loading programs needs a privilege;
+ * without it the test is skipped.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -619,7 +619,7 @@ TS_TEST(disks)
 	ts_check_int(told[0].io.flags, TS_BLOCK_IO_READAHEAD);
 	ts_check_int(told[0].io.error, 10);
 	ts_check_int(told[0].io.issued_ns, 0);
-	/* A bio whose end no program saw is counted. */
+	/* A bio whose end no program saw is counted as lost. */
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	ts_check_int(n_lost(TS_BPF_BLOCK), 1);

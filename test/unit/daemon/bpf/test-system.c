@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes: the table of functions, their offsets in a file, probes on functions of this program, and
- * processes that map libraries.
+ * Tests probes: the table of functions, their offsets in a file, probes on functions of this
+ * program, and processes that map libraries.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of processes that are observed from outside: the events of probes become rows in the
- * order in which calls return.
+ * Tests sessions of processes that are observed from outside: the events of probes become rows in
+ * the order in which calls return.
  */
 #include "test/unit/harness.h"
 

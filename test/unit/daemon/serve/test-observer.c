@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes and hostile users (`--system`). Mappings of one user do not keep other users' libraries
- * from their probes, and the daemon ends on SIGTERM. Needs root and eBPF; files that do not answer
- * need /dev/fuse.
+ * Tests probes (`--system`) with hostile users. Mappings of one user do not keep other users'
+ * libraries from their probes, and the daemon ends on SIGTERM. Needs root and eBPF; files that do
+ * not answer need /dev/fuse.
  */
 #include "test/unit/harness.h"
 

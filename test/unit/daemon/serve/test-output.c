@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places of a service's traces: files that processes open and pass, and directories of users.
- * Descriptors, names and directories of hostile users lead to no file of another user, cause no
- * delay, and leave the service alive.
+ * Tests the places of a service's traces: files that processes open and pass, and directories of
+ * users. Descriptors, names and directories of hostile users lead to no file of another user, cause
+ * no delay, and leave the service alive.
  */
 #include "test/unit/harness.h"
 
@@ -745,7 +745,10 @@ TS_TEST(group_that_sees_all)
 	directory_remove(directory);
 }
 
-/* In a user namespace that maps root alone, two users have the same uid. */
+/*
+ * In a user namespace that maps root alone, all other users have one uid. So a client with this uid
+ * may see no session.
+ */
 TS_TEST(users_that_the_namespace_does_not_map)
 {
 	struct ts_identity identity;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Disk space of a service. Traces count for their users. Finished traces are removed in the right
- * order, and no other file is. Shares end a recording cleanly, and the minimum of free disk space
- * holds while many sessions write.
+ * Tests the disk space of a service. Traces count for their users. The service removes finished
+ * traces in the right order, and no other file. Shares end a recording cleanly, and the minimum of
+ * free disk space holds while many sessions write.
  */
 #include "test/unit/harness.h"
 

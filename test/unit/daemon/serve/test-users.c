@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of users: ranges of subordinate uids, and shares. In a service four subordinate uids of
- * one person get one person's share, while another person is served.
+ * Tests the accounts of users: ranges of subordinate uids, and shares. In a service four
+ * subordinate uids of one person get one person's share, while another person is served.
  */
 #include "test/unit/harness.h"
 
@@ -117,7 +117,7 @@ TS_TEST(no_privilege)
 	/* All ranges of root are one user. */
 	check_owner(&f, 100009, 1);
 	check_owner(&f, 200009, 1);
-	/* Users with an account are their own owners, in any range. */
+	/* A uid with an account is its own owner, even if a range contains the uid. */
 	check_owner(&f, 70001, 70001);
 	check_owner(&f, 70002, 70002);
 	check_owner(&f, 70004, 70001);

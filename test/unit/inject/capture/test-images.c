@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture of code that a program loads from a file. The image is the file as the driver read it, or
- * none. No read goes beyond the file's end, and no read waits for something that is not a regular
- * file.
+ * Tests the capture of code that a program loads from a file. The image is the file as the driver
+ * read it, or none. No read goes beyond the file's end, and no read waits for something that is not
+ * a regular file.
  */
 #include <elf.h>
 #include <fcntl.h>

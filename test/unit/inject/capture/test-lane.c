@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane's producer: readable memory is captured once, and unreadable memory does not harm the
- * application.
+ * Tests the lane's producer: readable memory is captured once, and unreadable memory does not harm
+ * the application.
  */
 #include "test/unit/harness.h"
 

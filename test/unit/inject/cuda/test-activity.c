@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding activity records of every layout between CUDA 11.0 and 13. The shim reads the fields
- * that a version has. It neither reads nor invents fields that the version lacks. Records are
- * packed as closely as that version packs them. The bytes after each record have a poison value, so
- * that a read beyond the record is detected.
+ * Decodes activity records of every layout between CUDA 11.0 and 13. The shim reads the fields that
+ * a version has. It neither reads nor invents fields that the version lacks. Records are packed as
+ * closely as that version packs them. The bytes after each record have a poison value, so that a
+ * read beyond the record is detected.
  */
 #include "inject/cuda/activity.h"
 #include "proto/abi/vendor/cupti_activity.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operation ids that are left out because recording is paused. The tests cover several switches,
- * late records, and calls that begin before a switch and end after it.
+ * Tests which operation ids are left out because recording is paused: several switches, late
+ * records, and calls that begin before a switch and end after it.
  */
 #include "inject/cuda/pause.h"
 #include "test/unit/harness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operation ids: 32-bit ids that wrap become 64-bit ids that do not. The result does not depend on
- * the thread that sees an id first, and late ids become the right 64-bit ids.
+ * Tests operation ids: 32-bit ids that wrap become 64-bit ids that do not. The result does not
+ * depend on the thread that sees an id first, and late ids become the right 64-bit ids.
  */
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The preloaded library in programs that use no GPU: its exports and needed libraries. It changes
- * nothing in a program but two environment variables.
+ * Tests the preloaded library in programs that use no GPU: its exports and needed libraries. It
+ * changes nothing in a program but two environment variables.
  */
 #include <dlfcn.h>
 #include <elf.h>

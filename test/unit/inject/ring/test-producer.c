@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards and threads: every record is read or counted, in order, while threads start and end. The
- * shard of a dead thread is used again once it is drained, and not before.
+ * Tests shards and threads: every record is read or counted, in order, while threads start and end.
+ * The shard of a dead thread is used again once it is drained, and not before.
  */
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for modules, libraries, kernels, occupancy and launches. */
+/* Tests the driver's functions for modules, libraries, kernels, occupancy and launches. */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void begin(void)

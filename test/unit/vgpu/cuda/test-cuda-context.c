@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver's functions for initialisation, devices, contexts, peers, errors and functions by
- * name.
+ * Tests the driver's functions for initialisation, devices, contexts, peers, errors and functions
+ * by name.
  */
 #include "test/unit/vgpu/generated-driver.h"
 

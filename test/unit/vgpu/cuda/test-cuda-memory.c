@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for memory of every kind, pools, addresses, copies and sets. */
+/* Tests the driver's functions for memory of every kind, pools, addresses, copies and sets. */
 #include <pthread.h>
 
 #include "test/unit/vgpu/generated-driver.h"

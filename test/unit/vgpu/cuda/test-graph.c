@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Graphs through libcuda: capture with forks, joins and refusals; graphs built by calls; the effect
- * of a launch on memory, and its order; updates; reports to a profiler.
+ * Tests graphs through libcuda: capture with forks, joins and refusals; graphs built by calls; the
+ * effect of a launch on memory, and its order; updates; reports to a profiler.
  */
 #include <pthread.h>
 

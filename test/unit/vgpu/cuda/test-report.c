@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reports of the two facades to a profiler: the vendor's ids and names, and driver calls nested in
- * runtime calls. Operations have times inside the calls that made and awaited them. Memory, waits,
- * contexts, streams and modules are reported, too.
+ * Tests the reports of the two facades to a profiler: the vendor's ids and names, and driver calls
+ * nested in runtime calls. Operations have times inside the calls that made and awaited them.
+ * Memory, waits, contexts, streams and modules are reported, too.
  */
 #include <pthread.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for devices, errors, limits, peers, the driver's functions by name. */
+/*
+ * Tests the runtime's functions for devices, errors, limits, peers, the driver's functions by name.
+ */
 #include "test/unit/vgpu/generated-runtime.h"
 
 CONFORM(zeros_crash_nothing)
