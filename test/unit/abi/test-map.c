@@ -362,7 +362,10 @@ TS_TEST(the_last_number_is_refused)
 	ts_hashindex_deinit(&index);
 }
 
-/* Hashes whose high halves an unseeded multiplication makes equal, and hashes in even steps. */
+/*
+ * Searches stay short for hashes whose high halves an unseeded multiplication makes equal, and for
+ * hashes in even steps.
+ */
 TS_TEST(hashindex_stays_quick_under_hostile_hashes)
 {
 	uint64_t inverse = 1;

@@ -106,7 +106,10 @@ int main(int argc, char **argv)
 	result = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (connect(result, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return 2;
-	/* "+": Landlock alone, as if the attacker had overcome the filter. */
+	/*
+	 * If the name begins with "+", only Landlock is on, as if the attacker had overcome the
+	 * filter.
+	 */
 	if (*name == '+')
 		r = ts_confine_landlock();
 	else

@@ -567,7 +567,9 @@ static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)
 	return n_bytes;
 }
 
-/* Rings full of padding arrive as fast as they are released: the file does not grow. */
+/*
+ * A process fills its ring with padding as fast as the daemon releases it. The file does not grow.
+ */
 TS_TEST(padding_writes_nothing)
 {
 	struct ts_record *pad;

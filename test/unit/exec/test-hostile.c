@@ -409,7 +409,10 @@ TS_TEST(chance)
 			row.flags &= 0x1ff;
 			row.thread = 0;
 			row.name = (uint32_t)(state >> 20) % 3;
-			/* A kernel with so many blocks would end, but not soon. */
+			/*
+			 * Limits the grid, because a kernel with many more blocks would run too
+			 * long.
+			 */
 			row.grid_x &= 0xff;
 			row.grid_y &= 1;
 			row.grid_z &= 1;

@@ -326,7 +326,7 @@ TS_TEST(windows_make_the_whole)
 	}
 }
 
-/* Operations are complete, and objects that exist when the window begins are kept. */
+/* A window keeps whole operations, and the objects that exist when the window begins. */
 TS_TEST(window_keeps)
 {
 	struct made made = begin("one", 10, 1);

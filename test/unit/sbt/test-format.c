@@ -164,7 +164,7 @@ static void describe_run(const struct ts_row_schema *schema, const struct ts_pla
 			 schema->columns[run->last].id);
 }
 
-/* Columns that can be indexed: the same as in the document, and adjacent in the row. */
+/* The columns that can be indexed are those of the document, and are adjacent in the row. */
 TS_TEST(runs)
 {
 	char *text = document();

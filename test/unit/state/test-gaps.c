@@ -254,7 +254,7 @@ TS_TEST(each_nanosecond_has_one_cause)
 	part = part_of(&gap->parts, TS_GAP_SYSCALL, 0);
 	ts_check_int(part->ns, 250);
 	ts_check_int(part->key.file, file);
-	/* One page fault in the call's file, two outside it: two parts. */
+	/* One page fault is inside the read, and two are outside, so there are two parts. */
 	ns = 0;
 	for (size_t i = 0; i < gap->parts.n; i++)
 		if (gap->parts.at[i].key.cause == TS_GAP_PAGE_FAULT) {
@@ -569,8 +569,8 @@ TS_TEST(a_disk_is_waited_for)
 }
 
 /*
- * Reclaim inside a page fault counts as reclaim; while the thread is off the CPU it does not. An
- * OOM kill has no duration.
+ * Reclaim inside a page fault counts as reclaim; reclaim while the thread is off the CPU does not.
+ * An OOM kill has no duration.
  */
 TS_TEST(freeing_memory)
 {

@@ -270,8 +270,8 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 
 /*
  *	s   gate.... -a |e|
- *	t                w +b	comes after an event after the release
- *	u                  +c	does not
+ *	t                w +b	waits for the event's record after the release
+ *	u                  +c	waits only for a record before the release
  */
 TS_TEST(who_waits_for_an_event_behind_it_has_it)
 {

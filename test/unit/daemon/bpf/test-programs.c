@@ -559,7 +559,7 @@ TS_TEST(drivers)
 
 /* ---- disks ----------------------------------------------------------------------------------- */
 
-/* Before Linux 5.11 the disk's queue was the first argument. */
+/* Before Linux 5.11 the disk's queue was the first argument of these tracepoints. */
 static void run_queue(struct bpf_object *object, bool before, const char *name, const void *what)
 {
 	char program[64];

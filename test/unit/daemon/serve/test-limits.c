@@ -161,7 +161,7 @@ TS_TEST(clients)
 	close(socket_connect(s.control, SOCK_STREAM));
 	for (int i = 0; i < 5; i++) {
 		ts_check_int(ts_client_connect(s.control, &clients[i]), 0);
-		/* The service may still count the client that just closed. */
+		/* The service may still count the client that closed its connection above. */
 		r = ts_client_status(clients[i], &answer);
 		if (!r)
 			ts__rpc__answer__free_unpacked(answer, NULL);

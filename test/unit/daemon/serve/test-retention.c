@@ -893,7 +893,7 @@ TS_TEST(rotation_and_dumps)
 		kill(pids[i], SIGKILL);
 	for (unsigned i = 0; i < 2; i++)
 		waitpid(pids[i], NULL, 0);
-	/* The deaths of the processes end the sessions. */
+	/* The service ends a session when it notices the end of its process. */
 	for (unsigned i = 0; i < 500; i++) {
 		answer = status_as(0, &w);
 		n_counted = answer->status->disk_bytes_all;
@@ -976,7 +976,7 @@ TS_TEST(floor)
 	}
 	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
 	ts_check(least >= 24 << 20);
-	/* The end blocks of all traces fit as well. */
+	/* All traces are finished: their end blocks had room, too. */
 	for (uint32_t session = 1; session <= N_FLOODS; session++) {
 		int file = trace_open(&w, session);
 		struct ts_sbt_reader *reader;

@@ -53,7 +53,7 @@ TS_TEST(what_may_not_be_there_is_the_same_where_it_is)
 
 	fixture_init(&f);
 	number = ts_lane_content(&f.lane, f.memory, n);
-	/* One number for each chunk, and one for the list of chunks. */
+	/* Each chunk has a number, and the list of chunks has one. */
 	ts_check_int(number, CHUNKS + 1);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), number);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n / 8, 4, 2, n / 8, n / 2, false),

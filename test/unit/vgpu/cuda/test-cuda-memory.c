@@ -436,7 +436,7 @@ CONFORM(sets)
 	refuses(ERROR_INVALID_HANDLE, cuMemsetD8Async(a, 1, 1, (void *)8));
 }
 
-/* Memory in use keeps its pool's handle, which no other pool gets. */
+/* Memory in use reports its destroyed pool's handle, and no other pool gets this handle. */
 CONFORM(a_pool_that_is_gone_is_none)
 {
 	struct ts_cu_mem_pool_props props = {
