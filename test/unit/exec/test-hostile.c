@@ -377,7 +377,7 @@ TS_TEST(variables_asked_for_again)
 
 /*
  * Operations have random values in every column. The replay ends, and accesses no memory of this
- * process besides that of its own allocations.
+ * process besides the replay's own allocations.
  */
 TS_TEST(chance)
 {

@@ -80,8 +80,8 @@ static inline const struct ts_definition *fixture_definition(const struct fixtur
 	const uint8_t *bytes =
 		(uint8_t *)fixture->control + fixture->control->arena_off + sizeof(struct ts_arena);
 	/*
-	 * Acquire, like the daemon: other threads may be writing. Pairs with the release of
-	 * `published` by the definitions.
+	 * Acquire, as in the daemon, because other threads may be writing. Pairs with the release
+	 * of `published` by the definitions.
 	 */
 	const uint64_t published =
 		__atomic_load_n(&fixture->definitions.arena->published, __ATOMIC_ACQUIRE);

@@ -612,7 +612,10 @@ TS_TEST(freeing_memory)
 	ts_gaps_free(gaps);
 }
 
-/* The engine was busy with another stream; the preemption lies within the call. */
+/*
+ * An operation of another stream used the engine during the gap. The preemption lies within the
+ * launch's call, so it is no cause of the gap.
+ */
 TS_TEST(a_taken_engine)
 {
 	const struct ts_row_stream streams[2] = {
