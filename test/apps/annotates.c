@@ -50,7 +50,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 	if (!said)
 		return;
 	va_start(list, format);
-	/* One write for a line: the lines of several threads do not mix. */
+	/* Each line is one write, so the lines of several threads do not mix. */
 	vfprintf(said, format, list);
 	va_end(list);
 }
@@ -76,7 +76,10 @@ static void make_domains(void)
 	domains[2] = nvtxDomainCreateW(L"b\u00fccher");
 }
 
-/* The attributes of a range follow from its key; the test computes them from the key again. */
+/*
+ * Computes the attributes of a range from its key. The test computes them again from the key in the
+ * log.
+ */
 static struct ts_nvtx_event_attributes attributes_of(uint32_t key, int domain, char *text,
 						     wchar_t *wide)
 {
@@ -189,7 +192,7 @@ static void cross(unsigned *seed)
 	int domain = rand_r(seed) % N_DOMAINS;
 	uint32_t key;
 
-	/* Under the lock: the order of lines is the order of events. */
+	/* The lock makes the order of the lines the order of the events. */
 	pthread_mutex_lock(&crossing.lock);
 	if (crossing.n < N_CROSSING && rand_r(seed) % 2) {
 		key = new_key();
@@ -338,8 +341,8 @@ static void fork_way(void)
 	pid = fork();
 	if (!pid) {
 		/*
-		 * The child's copy of the range: the pop returns its level, but the range belongs
-		 * to the parent.
+		 * The child has a copy of the open range. pop() returns the level of that copy, but
+		 * only the parent's trace has the range.
 		 */
 		pop(1, key);
 		own = new_key();
@@ -373,7 +376,7 @@ static void bad_way(void)
 	nvtxRangeEnd(77);
 	nvtxMarkA(long_text);
 	nvtxMarkW(long_wide);
-	/* Structures without size, without version, too small, too large; NULL. */
+	/* Invalid structures: NULL, no version and size, a size that is too small or too large. */
 	nvtxMarkEx(NULL);
 	nvtxMarkEx((void *)&attributes);
 	attributes.version = TS_NVTX_VERSION;

@@ -100,8 +100,8 @@ static void *job_run(void *argument)
 }
 
 /*
- * Issues an order and prints the answer. A thread that is in a `run` ends it, and counts it in
- * n_done, when the thread notices the new order.
+ * Issues an order and prints the answer. When a thread in a `run` notices the new order, it ends
+ * the `run` and adds 1 to n_done.
  */
 static void give(long launches, bool until_begun, const char *answer)
 {
@@ -117,7 +117,7 @@ static void give(long launches, bool until_begun, const char *answer)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* Ends a `run`. Each thread counts in n_done once for the run. */
+/* Ends a `run`. */
 static void halt(void)
 {
 	pthread_mutex_lock(&all.lock);
@@ -126,8 +126,8 @@ static void halt(void)
 	__atomic_fetch_add(&all.order, 1, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&all.changed);
 	/*
-	 * Each thread counts twice: at the end of the run, and for this order, which launches
-	 * nothing.
+	 * Each thread adds 1 to n_done twice: at the end of the run, and for this order, which
+	 * launches nothing.
 	 */
 	while (all.n_done < 2 * all.n)
 		pthread_cond_wait(&all.changed, &all.lock);

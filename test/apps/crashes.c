@@ -4,8 +4,9 @@
  * `kill`, MS milliseconds after the last kernel. test/integration/test-crashes.py runs it.
  *
  * The first line of output holds, for each kernel, the time from its synchronization to the end, in
- * ns, in launch order. The second line holds how many ns the shim's thread "ts-flush" waited for a
- * CPU meanwhile. It begins with "at least" if the thread is still waiting.
+ * ns, in launch order. The second line holds the ns for which the shim's thread "ts-flush" waited
+ * for a CPU, from the first launch to the end. It begins with "at least" if the thread is still
+ * waiting.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -114,7 +114,7 @@ static void pin(void)
 
 static uint64_t busy_since_ns;
 
-/* Occupies CPU 0 for 2 * GAP_NS at a time; its caller gave the thread real-time priority. */
+/* Occupies CPU 0 for 2 * GAP_NS at a time; step_preempted() gave the thread real-time priority. */
 static void *busy_run(void *data)
 {
 	pin();
@@ -131,7 +131,9 @@ static void *busy_run(void *data)
 	return NULL;
 }
 
-/* Reads the clock on a CPU that it shares, until it finds a gap that its partner caused. */
+/*
+ * Shares CPU 0 with busy_run() and reads the clock until a gap shows that busy_run() preempted it.
+ */
 static void step_preempted(void)
 {
 	const struct sched_param first = {.sched_priority = 1};
@@ -154,8 +156,8 @@ static void step_preempted(void)
 		next_ns = now_ns();
 		since_ns = __atomic_load_n(&busy_since_ns, __ATOMIC_RELAXED);
 		/*
-		 * The gap counts only if the partner's turn began at the gap's start; another
-		 * thread may cause other gaps.
+		 * The gap counts only if busy_run() began to compute at the gap's start, because
+		 * other threads cause gaps as well.
 		 */
 	} while (next_ns - start_ns < GIVE_UP_S * UINT64_C(1000000000) &&
 		 (next_ns - last_ns < GAP_NS || since_ns < last_ns ||
@@ -289,7 +291,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	/* Line buffering: the child's copy of the buffer is empty. */
+	/* Line buffering, so that the child's copy of the buffer is empty. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(NULL);
 	gpu_set_device(0);

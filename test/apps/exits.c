@@ -61,7 +61,10 @@ static int fork_then_return(void)
 	return gpu_close() ? GPU_FAILED : status;
 }
 
-/* The shell prints the same line for each call: its arguments and one variable reach it. */
+/*
+ * Replaces the process by a shell. Each of the exec functions passes the same arguments and the
+ * same variable, so the shell always prints the same line.
+ */
 static void exec_by(const char *how)
 {
 	char shell[] = "sh", option[] = "-c", script[] = "echo exits: replaced $EXITS_WORD; exit 6";
@@ -91,7 +94,7 @@ static void exec_by(const char *how)
 		execveat(fd, "", argv, environment, AT_EMPTY_PATH);
 }
 
-/* If exec fails, the process continues as before. */
+/* Two calls of exec fail. The process continues as before. */
 static int exec_in_vain(void)
 {
 	char nothing[] = "nothing", *argv[] = {nothing, NULL};

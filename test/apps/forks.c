@@ -49,7 +49,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* The GPU work of a child that executes this program again, and of each process of `tree`. */
+/* Does the GPU work of a child that executes this program again, or of a process of `tree`. */
 static int use_gpu(int n_launches)
 {
 	float values[N] = {1}, *memory;
@@ -65,7 +65,10 @@ static int use_gpu(int n_launches)
 	return gpu_close();
 }
 
-/* Prepared before vfork() and clone(): their children may only call exec and _exit. */
+/*
+ * Prepares the environment before vfork() and clone(), because their children may only call exec
+ * and _exit.
+ */
 static char **child_environment(int number)
 {
 	static __thread char *environment[1024];
@@ -113,8 +116,8 @@ static pid_t make_child(int number)
 	}
 	if (!strcmp(way, "clone")) {
 		/*
-		 * Alternates: a copy of the parent's memory, or the parent's memory with a separate
-		 * stack.
+		 * Odd children share the parent's memory and have their own stack. Even children
+		 * have a copy of the parent's memory.
 		 */
 		static __thread char stack[65536] __attribute__((aligned(16)));
 
@@ -176,8 +179,8 @@ static void *make_children(void *unused)
 }
 
 /*
- * Launches without a break while children are created. At other times it pauses after each burst,
- * so that the size of the trace does not depend on the children's run time.
+ * Launches without a break while children are created. At other times the thread pauses after each
+ * burst, so that the size of the trace does not depend on the children's run time.
  */
 static void *launch(void *makes_children)
 {

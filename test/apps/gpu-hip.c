@@ -100,7 +100,10 @@ int gpu_device_count(void)
 	return n_devices;
 }
 
-/* The program's own kernels. The others are registered for all devices. */
+/*
+ * Loads the program's own kernels on the device. The kernels of enum gpu_kernel are registered for
+ * all devices.
+ */
 static void open_device(int device)
 {
 	void *bundle;

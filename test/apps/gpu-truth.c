@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The half of gpu.h that both backends share (gpu-driver.c, gpu-runtime.cu): it counts calls and
- * operations, so that each count has one meaning in both forms of a program. Fills struct ts_truth
- * (truth.h).
+ * The half of gpu.h that all backends share (gpu-driver.c, gpu-runtime.cu, gpu-hip.c). It counts
+ * calls and operations, so that each count has one meaning in all forms of a program. Fills struct
+ * ts_truth (truth.h).
  */
 #include "test/apps/gpu.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA for the test programs. A program is written once against this header and built twice: with
- * gpu-runtime.cu (nvcc, the runtime API, <<<>>>) and with gpu-driver.c (plain C, the driver API
- * found at run time, kernels as PTX text). Each function makes the CUDA call that it is named for.
- * If the call fails, the function prints a line on stderr and ends the program. The truth counts
- * the calls of enum gpu_call.
+ * CUDA for the test programs. A program is written once against this header. The build makes one
+ * form of it with each backend: gpu-runtime.cu (nvcc, the runtime API, <<<>>>), gpu-driver.c (plain
+ * C, the driver API found at run time, kernels as PTX text) and gpu-hip.c (HIP). Each function
+ * makes the CUDA call that it is named for. If the call fails, the function prints a line on stderr
+ * and ends the program. The truth counts the calls of enum gpu_call.
  *
  * gpu_open() and gpu_set_device() also set up the device and load the kernels. gpu_capture_end()
  * also instantiates the graph.
@@ -70,14 +70,15 @@ enum gpu_call {
 };
 
 /*
- * A program's own kernels; in the truth they follow the three of enum gpu_kernel.
+ * A program's own kernels. In the truth their numbers follow those of enum gpu_kernel.
  * <program>-driver.c holds them as PTX, <program>-runtime.cu as CUDA C++ for nvcc.
  */
 struct gpu_code {
 	const char *const *names;     /* ends with NULL */
 	const char *ptx;	      /* for the driver form */
 	const void *const *functions; /* for the runtime form: the host functions of the kernels */
-	int capability;		      /* required of the device, for example 80; otherwise skips */
+	/* compute capability that the kernels need (80: 8.0); on older devices the program skips */
+	int capability;
 };
 
 struct gpu_shape {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hungry FILE [self]: the effects of memory shortage on a program, best in a cgroup with little
- * memory. It reads FILE, which should exceed the memory. It launches, and waits for a child that
- * allocates until the kernel kills it. With `self` it finally allocates in the same way itself.
- * test/integration/test-kernel-memory.py runs it.
+ * hungry FILE [self]: runs short of memory, best in a cgroup with little memory. The program reads
+ * FILE, which should exceed the memory. It launches kernels, and waits for a child that allocates
+ * until the kernel kills the child. With `self` the program then allocates until the kernel kills
+ * it, too. test/integration/test-kernel-memory.py runs it.
  *
  * Prints one line of JSON for each step, with its own measurement in nanoseconds of
  * CLOCK_MONOTONIC. With TS_APP_WAIT, waits for a line of input before the first step.
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	/* Line buffering: the child's copy of the buffer is empty. */
+	/* Line buffering, so that the child's copy of the buffer is empty. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(NULL);
 	gpu_set_device(0);

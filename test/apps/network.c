@@ -2,8 +2,8 @@
 /*
  * network [STEPS]: trains a network of two layers to classify points into four classes. Forward,
  * loss, backward and descent are kernels, nine launches a step. The host trains the same network in
- * double. Both must agree on the loss after every step and on every weight at the end, and the loss
- * must fall. The kernels come from network-driver.c or network-runtime.cu.
+ * double. GPU and host must agree on the loss after every step and on every weight at the end, and
+ * the loss must fall. The kernels come from network-driver.c or network-runtime.cu.
  * test/integration/test-cuda.py runs it.
  */
 #include <math.h>

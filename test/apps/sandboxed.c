@@ -5,8 +5,8 @@
  * and the virtual GPU. `listed` also permits the calls that TraceSmith documents
  * (proto/abi/sandbox.h).
  *
- * Then the program uses the GPU from two threads. With `exec` it first replaces itself by this
- * program. With `fork` a child uses the GPU too. test/integration/test-odd.py runs it.
+ * Then the program uses the GPU from two threads. With `exec` it first executes this program again.
+ * With `fork` a child uses the GPU too. test/integration/test-odd.py runs it.
  */
 #include <errno.h>
 #include <linux/audit.h>

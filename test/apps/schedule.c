@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * schedule N[:STREAMS] STEP ...: executes the steps N times, on STREAMS streams (default: 8). The
- * arguments fix the operations, their order, and the durations of kernels and host work. So a run
- * can equal another run with an edit. test/integration/test-what-if.py compares `tsctl replay
- * --what-if` of one run with the other run. Steps:
+ * arguments fix the operations, their order, and the durations of kernels and host work. So the
+ * operations of one run can equal those of another run after an edit.
+ * test/integration/test-what-if.py compares `tsctl replay --what-if` of one run with the other run.
+ * Steps:
  *
  *     a:S:US b:S:US c:S:US   kernel a, b or c, of US microseconds, into stream S (from 0)
  *     a:S:US:ROUNDS:BLOCKS   the same with BLOCKS blocks (default: 1) that also loop ROUNDS
@@ -30,7 +31,10 @@
 #define N_GRAPHS  8
 #define MAX_KB	  64
 
-/* A kernel that sleeps until its time is over: concurrent kernels do not compete for CPUs. */
+/*
+ * Kernel `name` sleeps until its time has passed, so that concurrent kernels do not compete for the
+ * host's CPUs.
+ */
 #define WORK(name)                                                                         \
 	".visible .entry " name "(.param .u64 " name "_ns, .param .u32 " name "_rounds)\n" \
 	"{\n"                                                                              \
@@ -171,8 +175,8 @@ static void open_all(void)
 		memset(pinned[i], 1, MAX_KB * 1024);
 		memset(pageable[i], 1, MAX_KB * 1024);
 		/*
-		 * Warms up each stream, so that no step is slow because it is the first. One
-		 * operation after the other, so that no edit confuses them with steps.
+		 * Warms up each stream, so that no step is slow because it is the first. The
+		 * operations do not overlap, so that no edit confuses them with steps.
 		 */
 		gpu_h2d_async(device[i], pinned[i], 1024, streams[i]);
 		gpu_device_sync();

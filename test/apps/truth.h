@@ -53,10 +53,13 @@ struct ts_truth {
 	uint64_t allocs[TS_TRUTH_MEMORIES];
 	uint64_t alloc_bytes[TS_TRUTH_MEMORIES];
 	uint64_t frees[TS_TRUTH_MEMORIES];
-	/* Stream numbers: d is the default stream of device d, created streams count from 16. */
+	/* Stream d is the default stream of device d. Created streams have the numbers from 16. */
 	uint64_t launches[TS_TRUTH_KERNELS][TS_TRUTH_STREAMS];
 	char kernel_names[TS_TRUTH_KERNELS][TS_TRUTH_NAME_BYTES];
-	/* Outermost API calls, by the vendor's names; a name may appear twice. */
+	/*
+	 * Outermost API calls by index. The names are the vendor's; two indices may have the same
+	 * name.
+	 */
 	uint64_t calls[TS_TRUTH_CALLS];
 	char call_names[TS_TRUTH_CALLS][TS_TRUTH_NAME_BYTES];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench-annotations [N]: the cost of a push and pop to its thread, by NVTX and by
- * tracesmith/annotate.h; and the cost of the latter after tracesmith_stop(). run.py runs it with
- * and without the shim preloaded.
+ * tracesmith/annotate.h. Also measures tracesmith/annotate.h after tracesmith_stop(). run.py runs
+ * it with and without the shim preloaded.
  */
 #include "inject/include/tracesmith/annotate.h"
 #include "test/apps/nvtx.h"
@@ -39,8 +39,8 @@ static void domain_and_registered(uint64_t n)
 }
 
 /*
- * Returns the ns of the fastest pass. Each pause lets the daemon drain the ring: a pass finds free
- * ring space that was touched before.
+ * Returns the ns of the fastest pass. After each pass a pause lets the daemon drain the ring, so
+ * that the next pass writes to free ring space without page faults.
  */
 static double best_ns(void (*run)(uint64_t n), uint64_t n)
 {

@@ -7,8 +7,8 @@
  * program computes that many slices and prints the processor time of each as a JSON object. It
  * opens a GPU context, so that the sampler treats it as a session.
  *
- * bench-host interrupt [BLOCKS]: the cost of perf's clock to a thread with nothing recorded: the
- * machine's own share of a sample.
+ * bench-host interrupt [BLOCKS]: the time that perf's clock event takes from a thread if nothing is
+ * recorded. The machine causes this part of the cost of a sample.
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>

@@ -94,7 +94,7 @@ static uint64_t processor_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* By the thread's processor time: other processes do not count. */
+/* Returns the ns of processor time per round, so that other processes do not change the result. */
 static double compute_ns(uint64_t n_rounds)
 {
 	uint64_t start_ns = processor_ns();
@@ -192,8 +192,8 @@ static size_t read_programs(struct program *programs)
 }
 
 /*
- * Prints the programs that ran meanwhile. A program counts if it existed at the start and ran at
- * least half as often as the switches.
+ * Prints the BPF programs that ran during the context switches. Leaves out programs that did not
+ * exist at the start, or that ran for fewer than half of the switches.
  */
 static void print_programs(uint64_t n_switches)
 {

@@ -172,8 +172,8 @@ static double state_ms(struct ts_sbt_reader *reader, uint64_t at_ns, size_t *ret
 }
 
 /*
- * The best of three passes for each instant, evenly over the trace; prints the worst and the mean
- * of all instants.
+ * Computes the state at INSTANTS instants, evenly over the trace. The best of three passes counts
+ * for each instant. Prints the worst and the mean of all instants.
  */
 static int read_states(const char *path)
 {

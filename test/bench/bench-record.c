@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	if (ts_session_new(&options, &fd, &memory) || ts_definitions_init(&definitions, &memory) ||
 	    ts_producer_init(&producer, &gate, memory.control, &definitions, 1))
 		return 1;
-	/* A second mapping for the consumer, as the daemon has. */
+	/* The drainer uses its own mapping of the memory, as the daemon does. */
 	control =
 		mmap(NULL, memory.control->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (control == MAP_FAILED)

@@ -23,7 +23,7 @@
 #include "test/bench/trainfile.h"
 
 #define PASSES 3
-/* The graph uses a smaller trace: it has a node for each operation and each call. */
+/* The graph has a node for each operation and each call, so its pass uses a smaller trace. */
 #define GRAPH_SHARE 4u
 
 static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)

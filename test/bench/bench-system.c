@@ -3,7 +3,7 @@
  * bench-system [CALLS]: the time that the probes of `--system` (daemon/bpf) add to a call: a
  * reported call, a nested call, a call of an excluded process. Measures one program at both ends of
  * a function, and two programs, as on kernels before 6.13. Probes attach to functions of this
- * program. By processor time, the minimum of PASSES passes.
+ * program. The figures are processor time, the minimum of PASSES passes.
  */
 #include <fcntl.h>
 #include <link.h>

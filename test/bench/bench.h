@@ -35,7 +35,7 @@ static inline uint64_t ts_bench_count(int argc, char **argv, uint64_t otherwise)
 	return argc > 1 ? strtoull(argv[1], NULL, 10) : otherwise;
 }
 
-/* If `r`, the result of `what`, is not 0, prints it and ends the program. */
+/* If `r`, the result of `what`, is not 0, prints `what` and `r`, and ends the program. */
 static inline void ts_bench_check(int r, const char *what)
 {
 	if (!r)
@@ -44,7 +44,9 @@ static inline void ts_bench_check(int r, const char *what)
 	exit(1);
 }
 
-/* Processor time of all threads of the process: other processes do not count. */
+/*
+ * Returns the processor time of all threads of the process, so that other processes do not count.
+ */
 static inline double ts_bench_cpu_s(void)
 {
 	struct timespec t;
@@ -53,7 +55,7 @@ static inline double ts_bench_cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The host's fast clock, as in an API record. */
+/* Reads the host's fast clock, as an API record does. */
 static inline uint64_t ts_bench_ticks(void)
 {
 #if TS_CLOCK_HAVE_TSC

@@ -97,7 +97,7 @@ static int put_json(struct sink *sink, unsigned type, const void *row)
 	return put(sink, text, (size_t)n, false);
 }
 
-/* ---- Perfetto: a message is built from its end, so that each length is known when it is written  */
+/* ---- Perfetto: builds a message from its end, so that each length is known when written ---- */
 
 struct message {
 	uint8_t bytes[512];
@@ -139,7 +139,7 @@ static void prepend_bytes(struct message *m, unsigned field, const void *bytes, 
 	prepend_varint(m, field << 3 | 2);
 }
 
-/* The bytes between m->at and `end` become a field. */
+/* Makes the bytes between m->at and `end` a field. */
 static void wrap(struct message *m, unsigned field, size_t end)
 {
 	prepend_varint(m, end - m->at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other tools' formats for the same rows. The bytes are counted, plain and compressed by zstd, and
- * discarded. Implemented by formats.c; bench-sbt.c calls it.
+ * Encodes a trace's rows in the formats of other tools. Counts the bytes, plain and compressed by
+ * zstd, and discards them. Implemented by formats.c; bench-sbt.c calls it.
  */
 #pragma once
 

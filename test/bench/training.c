@@ -199,7 +199,7 @@ static void set(struct ts_training *t, uint32_t stack, uint64_t bytes)
 	run(t, MAIN, COMPUTE, (double)bytes / 1500 + 1100, 0.02, &row->start_ns, &row->end_ns);
 }
 
-/* The host waits until the compute stream has finished its work. */
+/* Generates a call in which the host waits until the compute stream has finished its work. */
 static void wait(struct ts_training *t, uint32_t stack)
 {
 	struct ts_row_api *api = call(t, MAIN, 131, stack, 3);

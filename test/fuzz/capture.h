@@ -20,7 +20,7 @@
 struct ts_fuzz_capture_header {
 	uint32_t magic;
 	uint32_t n_operations;
-	uint32_t n_texts; /* operation.name is an index into them, from 1 */
+	uint32_t n_texts; /* number of texts; operation.name is the number of a text, from 1 */
 	uint32_t n_blobs;
 };
 

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	memcpy(&head, data + sizeof(position), sizeof(head));
 	data += 2 * sizeof(uint64_t);
 	n_bytes -= 2 * sizeof(uint64_t);
-	/* session-round.c rejects such positions before it drains anything. */
+	/* session-round.c rejects an invalid position before it drains anything. */
 	if (position % 8 || !ts_ring_consumer_check(head, position, position, TS_RING_MIN_BYTES))
 		return 0;
 	fd = memfd_create("ring", MFD_CLOEXEC);

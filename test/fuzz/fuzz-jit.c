@@ -23,7 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	ts_found_init(&found);
 	r = data[0] & 1 ? ts_jit_dump_find(fd, addresses, n, &found)
 			: ts_perf_map_find(fd, addresses, n, &found);
-	/* If the search succeeds, it covers each address, and all its ids are valid. */
+	/*
+	 * If the search succeeds, it has a result for each address, and all ids of texts are valid.
+	 */
 	if (!r) {
 		uint32_t frames = 0;
 

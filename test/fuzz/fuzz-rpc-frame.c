@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-/* The parts of a message do not exceed it, and splitting ends. */
+/* Checks that the parts of a message lie within the message, and that the split ends. */
 static void fuzz_parts(const struct ts_frame *frame)
 {
 	size_t n_bytes = frame->header.n_bytes, at = 0, n, off;

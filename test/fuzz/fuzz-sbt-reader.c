@@ -2,7 +2,7 @@
 /*
  * Fuzzes an untrusted trace file: the reader, its cursor, verify and repair must end with a result.
  * Checksums would stop a fuzzer early. So half of the runs (odd last byte) first correct the
- * checksums, and later checks must reject the rest.
+ * checksums. Then the other checks must reject the errors.
  */
 
 #include "sbt/arrays.h"

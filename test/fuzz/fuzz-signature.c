@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!all[i].has_type)
 			continue;
 		check(all[i].is_pointer && all[i].type.bytes <= 8 && all[i].type.n_parts <= 4);
-		/* The value's bytes may be any; the name's own bytes serve. */
+		/* Any bytes can be the value, so the bytes of the name serve as one. */
 		if (size >= 8) {
 			ts_value_print(&all[i].type, data, text);
 			check(strnlen(text, sizeof(text)) < sizeof(text));

@@ -103,7 +103,7 @@ static void hurt(uint8_t *bytes, size_t n, uint64_t seed)
 			hurt_operation((void *)(bytes + sizeof(header)), header.n_operations);
 }
 
-/* Adds the other rows of the session; a replay in virtual time uses them. */
+/* add_rows() adds the session's other rows, which a replay in virtual time uses. */
 struct rows {
 	struct ts_sbt_reader *reader;
 	uint64_t n_whole; /* one row in n_whole is changed, on average; 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the tests of test/unit/ptx over a CUDA driver, libcuda.so.1. It replaces
+ * Runs the tests of test/unit/ptx over a CUDA driver, libcuda.so.1. This header replaces
  * test/unit/ptx/device.h, which uses the engine. NVIDIA's driver shows whether the tests'
  * references are correct on a GPU; the virtual GPU's driver works too. Memory is managed, so that
  * the host uses the same addresses.

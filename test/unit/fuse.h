@@ -345,7 +345,7 @@ static inline uint32_t fuse_waiting(const struct fuse *fuse, unsigned opcode)
 	return __atomic_load_n(&fuse->shared->waiting[opcode], __ATOMIC_ACQUIRE);
 }
 
-/* True if n calls wait within the given time. */
+/* Waits until n calls wait for an answer. Returns false if that takes longer than `seconds`. */
 static inline bool fuse_wait(const struct fuse *fuse, unsigned opcode, uint32_t n, unsigned seconds)
 {
 	for (unsigned i = 0; i < 100 * seconds && fuse_waiting(fuse, opcode) < n; i++)
@@ -353,7 +353,7 @@ static inline bool fuse_wait(const struct fuse *fuse, unsigned opcode, uint32_t 
 	return fuse_waiting(fuse, opcode) >= n;
 }
 
-/* Withheld calls fail with ECONNABORTED, later ones with ENOTCONN. */
+/* Ends the server. Withheld calls fail with ECONNABORTED, later calls with ENOTCONN. */
 static inline void fuse_abort(struct fuse *fuse)
 {
 	if (fuse->server < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heaps of heap.h: random operations compared with a list that is searched from end to end. */
+/*
+ * Tests the heaps of heap.h: compares random operations with a list that is searched from end to
+ * end.
+ */
 #include "test/unit/harness.h"
 
 #include "proto/abi/grow.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash tables of map.h: random operations against lists that are searched from end to end,
- * lack of memory, and keys made to collide.
+ * Tests the hash tables of map.h: random operations against lists that are searched from end to
+ * end, lack of memory, and keys made to collide.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct model {
 	uint64_t keys[N_KEYS], values[N_KEYS]; /* value 0: not there */
 };
 
-/* The keys of a model: 0, neighbours, multiples of large powers of two, and any others. */
+/* Fills a model with keys: 0, neighbours, multiples of large powers of two, and any others. */
 static void fill_keys(struct model *model)
 {
 	memset(model, 0, sizeof(*model));
@@ -198,7 +198,10 @@ TS_TEST(room_for_too_many_is_refused)
 	ts_hashindex_deinit(&index);
 }
 
-/* The same seeds in each run: a few random ones are bad luck for keys in even steps. */
+/*
+ * Uses the same seeds in each run, because a few random seeds make long runs for keys in even
+ * steps.
+ */
 static struct ts_slots seeded_slots(void)
 {
 	struct ts_slots slots = {0};
@@ -256,7 +259,7 @@ TS_TEST(maps_are_seeded_apart)
 	}
 }
 
-/* Hashes that several entries share, so that the comparison decides. */
+/* Gives four entries each the same hash, so that the comparison decides. */
 static uint64_t hash_of_entry(struct ts_hashindex *index, size_t i)
 {
 	return ts_hash_add(ts_hashindex_seed(index), i / 4);
@@ -359,7 +362,10 @@ TS_TEST(the_last_number_is_refused)
 	ts_hashindex_deinit(&index);
 }
 
-/* Hashes whose high halves an unseeded multiplication makes equal, and hashes in even steps. */
+/*
+ * Searches stay short for hashes whose high halves an unseeded multiplication makes equal, and for
+ * hashes in even steps.
+ */
 TS_TEST(hashindex_stays_quick_under_hostile_hashes)
 {
 	uint64_t inverse = 1;
@@ -400,8 +406,8 @@ TS_TEST(a_seed_survives_growth)
 }
 
 /*
- * Keys of 24 words. Flips of bit 63 of a word and of bits 63 and 63 - shift of the next word cancel
- * out for any seed, if words are mixed in by an odd product and a shift.
+ * Makes a key of 24 words. Flips of bit 63 of a word and of bits 63 and 63 - shift of the next word
+ * cancel out for any seed, if words are mixed in by an odd product and a shift.
  */
 static void make_hostile(unsigned shift, uint32_t number, uint64_t *ret_words)
 {
@@ -439,7 +445,10 @@ TS_TEST(hashindex_stays_quick_under_hostile_words)
 	}
 }
 
-/* The difference of two hashes by FNV-1a depends on the low byte alone of what it begins with. */
+/*
+ * With FNV-1a, the difference of two hashes depends only on the low byte of the start value. The
+ * difference of two seeded hashes must depend on the whole seed.
+ */
 TS_TEST(hashes_of_texts_differ_by_the_whole_seed)
 {
 	static const char *const texts[] = {"void kernel<1>(float *)",
@@ -463,7 +472,10 @@ TS_TEST(hashes_of_texts_differ_by_the_whole_seed)
 	}
 }
 
-/* The length counts, and each bit of words and of what is left of one. */
+/*
+ * A hash depends on the length, on the seed, and on each bit, also of the bytes after the last
+ * whole word.
+ */
 TS_TEST(each_bit_changes_a_seeded_hash)
 {
 	uint8_t bytes[24] = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring's index protocol: one producer, one consumer. Every record arrives once, complete and in
- * order, for all sizes; a full ring rejects records; a false index is detected. Also runs under
- * TSan, where the two halves are real threads.
+ * Tests the ring's index protocol: one producer, one consumer. Every record arrives once, complete
+ * and in order, for all sizes; a full ring rejects records; a false index is detected. Also runs
+ * under TSan, where producer and consumer are real threads.
  */
 #include "test/unit/harness.h"
 
@@ -38,7 +38,7 @@ static bool put(struct ts_ring_producer *producer, uint64_t number, uint32_t n_w
 	return true;
 }
 
-/* Sizes that produce every distance to the ring's end. */
+/* Returns sizes that produce every distance to the ring's end. */
 static uint32_t words_of(uint64_t number)
 {
 	return 2 + (uint32_t)((number * 7919) % 61);

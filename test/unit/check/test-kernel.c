@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels with races or reads of unwritten memory: the checker reports both places. Corrected
- * versions of the same kernels: the checker reports nothing.
+ * For kernels with races or reads of unwritten memory, the checker reports both places. For
+ * corrected versions of these kernels, the checker reports nothing.
  */
 #include "test/unit/ptx/device.h"
 
@@ -24,7 +24,9 @@
 
 #define BLOCK_BARRIER "bar.sync 0;\n"
 #define WARP_BARRIER  "bar.warp.sync 0xffffffff;\n"
-/* Writes the thread's own word, and after `order` reads the word of another thread. */
+/*
+ * Writes the thread's own word, executes the instructions `order`, and reads the word at `other`.
+ */
 #define EXCHANGE(order, other)                                           \
 	"st.shared.u32 [%r5], %r1;\n" order "ld.shared.u32 %r8, [" other \
 	"];\nst.global.u32 [%rd3], %r8;\n"
@@ -238,8 +240,8 @@ TS_TEST(unwritten)
 	bench_deinit(&b);
 
 	/*
-	 * The system's part of shared memory is zero: the barriers of cooperative groups rely on
-	 * it.
+	 * The part of shared memory that CUDA reserves for the system is zero. The barriers of
+	 * cooperative groups rely on this.
 	 */
 	bench_init(&b, text, TS_CHECK_INIT);
 	DEVICE_RUN(&b.device, "reserved_shared", 1, 32, b.words);
@@ -329,7 +331,10 @@ static const char padding[] = PTX_HEAD ".shared .align 128 .b8 odd[4];\n" KERNEL
 			KERNEL("shared",
 			       "mov.u32 %r8, odd;\nst.shared.u32 [%r8], %r1;\nst.shared.u32 [%r4+4160], %r1;\n");
 
-/* Address of the finding in a kernel that gets 28 bytes of allocated memory; 0: none. */
+/*
+ * Returns the address of the finding in a kernel that gets 28 bytes of allocated memory; 0: there
+ * is no finding.
+ */
 static uint64_t found_in_padding(const char *kernel, uint32_t what)
 {
 	const struct ts_check_finding *finding;
@@ -364,8 +369,8 @@ TS_TEST(padding_is_out_of_bounds)
 }
 
 /*
- * Findings of a kernel that writes into another allocation; the result depends on the source of the
- * address.
+ * Returns the number of findings, 0 or 1, of a kernel that writes into another allocation. The
+ * checker reports a stray write if the kernel loaded no pointer to that allocation.
  */
 static size_t strays_into(const char *kernel, uint32_t what, bool is_at_end, uint32_t flags)
 {
@@ -405,7 +410,7 @@ TS_TEST(another_allocation)
 	ts_check_int(strays("far", TS_CHECK_BOUNDS, false), 1);
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, false), 0);
 	ts_check_int(strays("led", TS_CHECK_BOUNDS, true), 0);
-	/* Without TS_CHECK_BOUNDS there is no such finding. */
+	/* Without TS_CHECK_BOUNDS the checker does not report the write. */
 	ts_check_int(strays("far", TS_CHECK_INIT, false), 0);
 	/* Neighbouring mapped ranges are one range. */
 	ts_check_int(strays_into("far", TS_CHECK_BOUNDS, false,
@@ -419,8 +424,9 @@ static const uint8_t *memory_of(void *userdata, uint64_t address, uint64_t n_byt
 }
 
 /*
- * Findings of a kernel that writes into another allocation. The image has a constant, which is a
- * pointer there or is not; `is_known` selects whether the checker can read constants.
+ * Returns the number of findings of a kernel that writes into another allocation. If `is_pointer`,
+ * a constant of the image is a pointer to that allocation. If `is_known`, the checker can read
+ * constants.
  */
 static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
 {
@@ -449,7 +455,10 @@ static size_t with_constant(const char *kernel, bool is_pointer, bool is_known)
 	return n;
 }
 
-/* The value of the constant matters, not its presence. */
+/*
+ * A write is stray only if no constant points to the allocation, and if the checker can read the
+ * constants.
+ */
 TS_TEST(a_pointer_in_constant_memory)
 {
 	ts_check_int(with_constant("by_constant", true, true), 0);
@@ -458,7 +467,10 @@ TS_TEST(a_pointer_in_constant_memory)
 	ts_check_int(with_constant("far", false, false), 0);
 }
 
-/* The pointer lies in memory that a kernel allocated and that the checker does not know. */
+/*
+ * The kernel loads the pointer from memory that a kernel allocated and that the checker does not
+ * know. The checker reports nothing.
+ */
 TS_TEST(a_pointer_in_the_heap)
 {
 	struct bench b;
@@ -480,7 +492,7 @@ TS_TEST(a_pointer_in_the_heap)
 
 /*
  * Code that counts from 1 has a pointer before its first element. If allocations are neighbours,
- * that pointer lies in the previous one.
+ * that pointer lies in the previous allocation. The checker reports no write by such a pointer.
  */
 TS_TEST(a_pointer_before_what_it_is_to)
 {
@@ -495,7 +507,7 @@ TS_TEST(a_pointer_before_what_it_is_to)
 	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
 	DEVICE_RUN(&b.device, "counts_from_one", 1, 1, b.words);
 	ts_check(!only(&b));
-	/* A pointer far before the allocation belongs to the other allocation only. */
+	/* A pointer far before the second allocation is a pointer to the first allocation only. */
 	word = other - 400;
 	memcpy(device_host(&b.device, b.words), &word, sizeof(word));
 	DEVICE_RUN(&b.device, "counts_from_100", 1, 1, b.words);

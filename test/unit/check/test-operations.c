@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with unordered operations, or with host memory that changes under a copy: the checker
- * reports them. It reports nothing for the corrected versions.
+ * For programs with unordered operations, or with host memory that changes during a copy, the
+ * checker reports the operations. For corrected versions of these programs, the checker reports
+ * nothing.
  */
 #include "test/unit/exec/program.h"
 
@@ -170,8 +171,8 @@ static void feed(struct feeder *feeder, struct ts_row_operation row)
 #define FEED(feeder, ...) feed(feeder, (struct ts_row_operation){__VA_ARGS__})
 
 /*
- * More event records than the checker keeps: a wait still covers exactly the operations before the
- * record.
+ * If there are more event records than the checker keeps, a wait still covers exactly the
+ * operations before the record.
  */
 TS_TEST(more_events_than_are_kept)
 {

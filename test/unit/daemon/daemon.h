@@ -141,7 +141,7 @@ static inline void service_trace_path(const struct service *s, char *path, size_
 		 getpid());
 }
 
-/* Paths of a service's traces of all users. The caller calls globfree(). */
+/* Finds the paths of a service's traces of all users. The caller calls globfree(). */
 static inline void service_traces(const char *directory, glob_t *ret_traces)
 {
 	char pattern[192];

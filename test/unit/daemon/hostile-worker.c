@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker under the control of a hostile file. It confines itself like tracesmith-worker, acts as
- * the file `attack` beside it names, and sends the errno over the socket `result` there. A service
- * starts it (--worker) for a question; its exit status in the service is part of the result.
+ * A worker that a hostile file controls. It confines itself like tracesmith-worker, makes the call
+ * that the file `attack` in its folder names, and sends the errno over the socket `result` in that
+ * folder. A service starts it (--worker) for a question, and reports its exit status. The attacks
  * "memory" and "signal" aim at the service, its parent.
  */
 #undef NDEBUG
@@ -22,8 +22,8 @@
 #include "daemon/worker/confine.h"
 
 /*
- * With the system-call filter these calls kill the process. Without it, each call meets the
- * protection behind the filter.
+ * With the system-call filter these calls kill the process. Without the filter, the other
+ * restrictions of the worker must refuse each call.
  */
 static int attack(const char *name, pid_t parent)
 {
@@ -106,12 +106,15 @@ int main(int argc, char **argv)
 	result = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (connect(result, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return 2;
-	/* "+": Landlock alone, as if the attacker had overcome the filter. */
+	/*
+	 * If the name begins with "+", only Landlock is on, as if the attacker had overcome the
+	 * filter.
+	 */
 	if (*name == '+')
 		r = ts_confine_landlock();
 	else
 		r = ts_confine(&options, &confined, &what);
-	/* If only Landlock is on, the result is its version. */
+	/* With Landlock alone, the first result is the value of ts_confine_landlock(). */
 	report(result, r ?: confined.no_files);
 	report(result, attack(name + (*name == '+'), parent));
 	return 0;

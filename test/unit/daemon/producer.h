@@ -161,7 +161,7 @@ static inline void producer_put(struct producer *p, uint32_t i, const void *reco
 		.clock = (uint8_t)(clock_), .type = (record_type), .time = (time_), \
 	}
 
-/* Puts an API call and its kernel into shards 0 and 1. */
+/* Puts an API call into shard 0, and its kernel into shard 1. */
 static inline void producer_launch(struct producer *p, uint64_t op_id, uint32_t stack,
 				   uint32_t kernel)
 {
@@ -213,7 +213,10 @@ static inline void producer_send(int fd, const void *packet, size_t n_bytes, int
 		header->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(header), &with_fd, sizeof(int));
 	}
-	/* A daemon that refused the connection has hung up by now; its reason can still be read. */
+	/*
+	 * A daemon that refused the connection may have closed it already. Its reason can still be
+	 * read.
+	 */
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)n_bytes)
 		ts_check(errno == EPIPE || errno == ECONNRESET);
 }
@@ -257,8 +260,8 @@ static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_pac
 
 /*
  * True if services run as their unit's user, with its rights and confinement. $TS_UNIT is the unit
- * file, $TS_UNIT_LAUNCHER the program (test/integration/unit.py). Otherwise services run as the
- * test does.
+ * file, and $TS_UNIT_LAUNCHER is the program that starts them (test/integration/unit.py). Otherwise
+ * services run as the test does.
  */
 static inline bool daemon_in_unit(void)
 {
@@ -279,7 +282,7 @@ static inline void daemon_exec_in_unit(const char *path, char *const *arguments,
 	_exit(127);
 }
 
-/* RLIMIT_NOFILE of daemons that the test starts later; 0: that of the test. */
+/* RLIMIT_NOFILE of the daemons that the test starts; 0: the test's own limit. */
 static rlim_t daemon_max_fds __attribute__((unused));
 
 static inline pid_t daemon_spawn(char *const *arguments, int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock tables are exact at their pairs, monotonic between them, right beyond them, and safe with
- * any numbers.
+ * A clock table is exact at its pairs, and monotonic between them. It is correct before the first
+ * and after the last pair, and accepts any numbers.
  */
 #include "test/unit/harness.h"
 
@@ -97,7 +97,7 @@ TS_TEST(goes_backward)
 	ts_check_int(ts_clock_table_convert(&table, 105000), 9100);
 	add(&table, 105000, 9200);
 	ts_check_int(ts_clock_table_convert(&table, 55000), 9100);
-	/* Time does not go back: the pair is ignored. */
+	/* Time cannot go back, so the table ignores this pair. */
 	add(&table, 205000, 9100);
 	ts_check_int(table.n, 2);
 	ts_clock_table_deinit(&table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole daemon; this test plays the producer. The file contains exactly the committed records,
- * however the producer ends.
+ * Tests the whole daemon; the test itself is the producer. The file contains exactly the committed
+ * records, however the producer ends.
  */
 #include "test/unit/harness.h"
 
@@ -317,7 +317,7 @@ TS_TEST(recording_of_three)
 	producer_say(fds[0], TS_HANDSHAKE_BYE);
 	ts_check_int(producer_hear(fds[0], NULL), TS_HANDSHAKE_DONE);
 	close(fds[1]);
-	/* The third process never flushes: the daemon waits up to its limit and goes on. */
+	/* The third process never flushes: the daemon waits up to its limit and continues. */
 	ts_check_int(ts_client_finish(r.client, 15000, &answer), 0);
 	ts_check_int(answer->body_case, TS__RPC__ANSWER__BODY_SUMMARY);
 	ts_check_int(answer->summary->sessions, 3);
@@ -485,7 +485,7 @@ TS_TEST(service)
 	ts_check_int(ts_client_finish(client, 1000, &answer), -EPERM);
 	ts_check_int(ts_client_open_trace(client, 99, 0, &answer, &trace), -ENOENT);
 	ts_check_str(ts_client_error(client), "the daemon has no such session");
-	/* The daemon waits for a process that answers flushes no longer than the process needs. */
+	/* The flush request waits until the process answers, and at most for the given time. */
 	ts_check_int(ts_client_flush(client, 77, 60000, &answer), 0);
 	ts_check_int(answer->flushed->sessions, 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
@@ -517,8 +517,8 @@ TS_TEST(service)
 }
 
 /*
- * On SIGTERM the service still handles messages that were sent before: a process that had ended by
- * then is recorded.
+ * On SIGTERM the service still handles messages that were sent before the signal. So it records a
+ * process that ended before the signal.
  */
 TS_TEST(service_that_is_told_to_end)
 {

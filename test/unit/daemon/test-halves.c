@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of halves (API rows without device rows and the reverse) against a plain model, and
- * their bounds.
+ * Compares the counts of halves (API rows without device rows and the reverse) with a plain model,
+ * and tests the limits of the counts.
  */
 #include "test/unit/harness.h"
 
@@ -71,7 +71,7 @@ TS_TEST(trimmed)
 	ts_halves_trim(halves);
 	ts_check(ts_halves_memory(halves) < n_bytes + 8 * TS_HALVES_CHUNK_IDS);
 	check_counts(halves, TS_HALVES_MAX_CHUNKS, 0);
-	/* The newest operations can still be joined; for the others it is too late. */
+	/* The newest operations can still be joined. The window no longer has the older ones. */
 	ts_halves_device(halves, (TS_HALVES_MAX_CHUNKS - 1) * UINT64_C(65536) + 1);
 	check_counts(halves, TS_HALVES_MAX_CHUNKS - 1, 0);
 	ts_halves_device(halves, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon with hostile peers: whatever one peer sends, holds or keeps open, the others are
+ * Tests the daemon with hostile peers: whatever one peer sends, holds or keeps open, the others are
  * served, and every loss is reported.
  */
 #include "test/unit/harness.h"
@@ -124,8 +124,8 @@ TS_TEST(descriptor_for_the_control_socket)
 	control.align.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.align), &fd, sizeof(int));
 	/*
-	 * The kernel refuses it at once (Linux 6.16), or the daemon receives it and closes it in a
-	 * thread that nothing waits for.
+	 * The kernel refuses the descriptor at once (Linux 6.16), or the daemon receives and closes
+	 * it. No other thread waits for the thread that closes it.
 	 */
 	ts_check(sendmsg(client, &message, MSG_NOSIGNAL) == 5 || errno == EPERM);
 	close(fd);
@@ -222,8 +222,8 @@ TS_TEST(one_user_locks_nobody_out)
 	check_answers(&s);
 	for (int i = 0; i < 3; i++) {
 		/*
-		 * Write a byte, because closing the pipe is not enough: the other children have it
-		 * open, too.
+		 * Write a byte, because closing the pipe is not enough: the other children have the
+		 * pipe open, too.
 		 */
 		ts_check_int(write(release[i], "", 1), 1);
 		close(release[i]);
@@ -260,7 +260,10 @@ TS_TEST(service_ends_among_connections)
 	waitpid(pid, NULL, 0);
 }
 
-/* As the service's user: root needs a capability to change another user's limits. */
+/*
+ * Changes the limits with the service's uid, because root needs a capability to change another
+ * user's limits.
+ */
 static void limit_descriptors(const struct service *s, const struct rlimit *few)
 {
 	const uid_t uid = daemon_in_unit() ? DAEMON_UNIT_UID : getuid();
@@ -434,7 +437,10 @@ TS_TEST(one_bad_shard)
 	recording_end(&r);
 }
 
-/* The trace has a row for each refused process up to a limit; further ones are only counted. */
+/*
+ * The trace has a row for each refused process up to a limit; further refused processes are only
+ * counted.
+ */
 TS_TEST(refused_is_told)
 {
 	const struct ts_row_session *session;
@@ -471,8 +477,8 @@ TS_TEST(refused_is_told)
 }
 
 /*
- * The trace has a row for each process that could not begin a session, up to a limit; further ones
- * are only counted.
+ * The trace has a row for each process that could not begin a session, up to a limit; further
+ * processes are only counted.
  */
 TS_TEST(notes_are_bounded)
 {
@@ -528,7 +534,7 @@ TS_TEST(replaced_file)
 	ts_check(S_ISLNK(status.st_mode));
 	ts_check_int(lstat(other, &status), 0);
 	ts_check_int(status.st_size, 0);
-	/* The next session does not write through the link either. */
+	/* A session of the same name does not write through the link at its file's path. */
 	close(fd);
 	fd = socket_connect(s.inject, SOCK_SEQPACKET);
 	producer_hello(fd, p.memfd);
@@ -561,7 +567,9 @@ static uint64_t directory_bytes(const char *path, unsigned *ret_n_files)
 	return n_bytes;
 }
 
-/* Rings full of padding arrive as fast as they are released: the file does not grow. */
+/*
+ * A process fills its ring with padding as fast as the daemon releases it. The file does not grow.
+ */
 TS_TEST(padding_writes_nothing)
 {
 	struct ts_record *pad;
@@ -666,7 +674,10 @@ TS_TEST(file_at_its_limit)
 		    "the disk has no more free space than --keep-free reserves");
 }
 
-/* Definitions without end: some are kept, the others become unknown and are counted. */
+/*
+ * A process sends definitions without end. The daemon keeps some of them. The others become unknown
+ * and are counted.
+ */
 TS_TEST(definition_flood)
 {
 	const uint64_t arena_bytes = UINT64_C(24) << 20;
@@ -742,6 +753,7 @@ TS_TEST(doorbell_rung_for_nothing)
 
 /*
  * The process did not read its WELCOME, so the kernel reports a reset before it delivers the BYE.
+ * The daemon still reads the BYE.
  */
 TS_TEST(goodbye_behind_a_reset)
 {

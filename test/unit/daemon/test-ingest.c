@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input from a peer: its memory, its rings, its definitions. Invalid input is refused, and valid
- * input is read to the last byte.
+ * Tests the input from a peer: its memory, its rings, its definitions. Invalid input is refused,
+ * and valid input is read to the last byte.
  */
 #include "test/unit/harness.h"
 
@@ -60,7 +60,10 @@ TS_TEST(memory_of_another_kind)
 		struct ts_memory memory;
 		const char *why;
 
-		/* On a tmpfs the open fails because of the seals instead. */
+		/*
+		 * The file is no memfd, so the open fails. If /tmp is a tmpfs, it fails because of
+		 * missing seals.
+		 */
 		ts_check(ts_memory_open(fd, MAX_BYTES, &memory, &why) < 0);
 	}
 	close(fd);
@@ -470,7 +473,8 @@ TS_TEST(frames_that_refer_to_strings)
 }
 
 /*
- * An id without a string uses no memory. A known id after many of those still gets its right place.
+ * An id without a string uses no memory. A known id after many unknown ids still gets its right
+ * place.
  */
 TS_TEST(refused_ids_take_no_memory)
 {
@@ -487,7 +491,7 @@ TS_TEST(refused_ids_take_no_memory)
 	ts_check_int(reader.n_bad, 0);
 	ts_arena_reader_trim(&reader);
 	ts_check_int(ts_arena_reader_memory(&reader), 0);
-	/* The next string is known, but its memory is refused. */
+	/* The next string is known, but the sink refuses memory for it. */
 	sink.refuses = false;
 	sink.grants_none = true;
 	producer_string(&p, "y");

@@ -26,8 +26,8 @@
 #define IDLE_BYTES (3 * MIB / 2)
 
 /*
- * A sanitizer's allocator keeps freed memory and has shadow memory: there only the function is
- * tested, not the bounds.
+ * A sanitizer's allocator keeps freed memory and has shadow memory: under a sanitizer the tests
+ * check only the function, not the bounds.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_BOUNDS false
@@ -82,8 +82,8 @@ static void gauge_begin(struct gauge *g, const char *kind, pid_t pid)
 }
 
 /*
- * Ends the work of a process. The process is idle for a while, in which its session must shrink to
- * most_idle.
+ * Ends the measurement. The process is idle for up to IDLE_MS, until the daemon's memory is at most
+ * `most_idle` above the start.
  */
 static void gauge_end(struct gauge *g, uint64_t most_idle)
 {
@@ -259,8 +259,8 @@ static bool is_row(uint16_t type)
 }
 
 /*
- * Puts n_each rows of each type in turn, n_each being a block's rows. Memory for one type is of no
- * use to the next.
+ * Puts the rows of one type after those of another, `n_each` of each type. `n_each` fills a block,
+ * so each type needs its own memory.
  */
 static bool put_all_types(struct process *process, uint32_t n_each)
 {
@@ -392,7 +392,10 @@ TS_TEST(refused_definitions)
 	memory_test_end(&t, 8 * MIB, IDLE_BYTES);
 }
 
-/* Passes the same memory on many connections: each is a session with its own maps. */
+/*
+ * Passes the same memory on many connections: each connection is a session with its own tables of
+ * ids.
+ */
 static void one_memfd(const char *kind, unsigned n, uint64_t most)
 {
 	const char *const options[] = {"--max-definition-bytes", "64K", NULL};
@@ -654,8 +657,8 @@ static void largest_trace(const struct service *s, char *path, size_t n_path)
 }
 
 /*
- * With a sixteenth of the usual share a session goes on more slowly: it writes earlier, and loses
- * nothing.
+ * With a sixteenth of the usual share, a session is slower: the daemon writes its rows earlier, and
+ * loses none.
  */
 TS_TEST(small_share)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hostile user beside others. The user passes descriptors whose close() waits for a FUSE server,
- * opens connections without data, and sends requests that are never complete. The others are
- * served, every deadline holds, and SIGTERM ends the daemon within END_S whatever is stuck.
+ * Tests the daemon with a hostile user and other users. The hostile user passes descriptors whose
+ * close() waits for a FUSE server, opens connections without data, and sends requests that are
+ * never complete. The daemon serves the other users, every deadline holds, and SIGTERM ends the
+ * daemon within END_S whatever is stuck.
  */
 #include "test/unit/fuse.h"
 
@@ -27,7 +28,10 @@ static double now_s(void)
 	return (double)ts_clock_monotonic_ns() / 1e9;
 }
 
-/* Fails if the daemon lives for longer than END_S. Returns its exit status. */
+/*
+ * Sends the signal `number` to the daemon. Fails if the daemon lives for longer than END_S. Returns
+ * its exit status.
+ */
 static int end_in_time(pid_t pid, int number)
 {
 	double begin = now_s();
@@ -173,8 +177,8 @@ static int fuse_open(const struct fuse *fuse)
 }
 
 /*
- * Connections one after the other. Each sends a HELLO or a query with a descriptor of a file whose
- * file system does not answer.
+ * Opens connections one after the other. Each sends a HELLO or a query with a descriptor of a file
+ * whose file system does not answer.
  */
 static void run_blocked_closes(const struct service *s, void *data)
 {
@@ -432,8 +436,8 @@ TS_TEST(blocked_closes_of_many_users)
 #define PAGE_BYTES 4096u
 #define BATCH	   1000u
 /*
- * The daemon's minimum. The porter, which has all connections, and each of its helpers have the
- * same limit.
+ * Limit of descriptors of the daemon, at its minimum. The porter, which has all connections, and
+ * each of its helpers have the same limit.
  */
 #define FEW_FDS 4096u
 
@@ -443,9 +447,9 @@ struct batch {
 };
 
 /*
- * Connections that end with one unreceived file each. Then the files are written, and the page
- * stays in the kernel. The connection holds the last descriptor of its file, so its close waits for
- * FUSE_WRITE.
+ * Opens connections, sends a descriptor of one file over each, and closes them before the daemon
+ * receives the descriptors. Then writes the file; the page stays in the kernel. A connection has
+ * the last copy of its descriptor, so the close of the connection waits for FUSE_WRITE.
  */
 static void run_unreceived(const struct service *s, void *data)
 {
@@ -513,7 +517,7 @@ TS_TEST(closes_of_connections_that_never_return)
 		pids[n] = as_user(ATTACKER, run_unreceived, &s, batch);
 		attack_wait(&batch->attack);
 		kill(s.pid, SIGCONT);
-		/* The neighbour is behind them in the queue. */
+		/* The neighbour's connection is behind the attacker's connections in the queue. */
 		check_neighbour(&s);
 		check_answers(&s);
 		n++;
@@ -636,7 +640,10 @@ TS_TEST(ten_thousand_connections)
 	attack_wait(&attack);
 	check_answers(&s);
 	check_neighbour(&s);
-	/* A quarter of --max-connections and of --max-clients, and the daemon's own descriptors. */
+	/*
+	 * The attacker has a quarter of --max-connections and of --max-clients, and the daemon's
+	 * own descriptors.
+	 */
 	ts_check(count_fds(s.pid) < 64 + 16 + 40);
 	ts_check(count_fds(find_porter(s.pid)) < 64 + 16 + 40);
 	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
@@ -646,7 +653,10 @@ TS_TEST(ten_thousand_connections)
 	directory_remove(s.directory);
 }
 
-/* Descriptors of every kind, also `connection` itself: a socket in its own queue is a cycle. */
+/*
+ * Opens descriptors of every kind, and adds `connection` itself: a socket in its own queue is a
+ * cycle.
+ */
 static unsigned open_all_kinds(int connection, int fds[16])
 {
 	unsigned n = 0;
@@ -684,8 +694,8 @@ static void check_refused(const struct service *s, unsigned kind)
 	ts_check(strlen(packet.text) > 0);
 	close(fd);
 	/*
-	 * The same over a client's socket, where the daemon expects no descriptor; Linux 6.16 may
-	 * refuse to pass it.
+	 * Sends the descriptor over a client's socket, too, where the daemon expects none. Linux
+	 * 6.16 may refuse to pass it.
 	 */
 	fd = socket_connect(s->control, SOCK_STREAM);
 	producer_send(fd, "TSRP", 4, fds[kind % n]);
@@ -709,7 +719,7 @@ TS_TEST(descriptors_of_every_kind)
 	for (unsigned kind = 0; kind < 14; kind++)
 		check_refused(&s, kind);
 	check_served(&s);
-	/* The daemon and the porter close all of them. */
+	/* The daemon and the porter close all of these descriptors. */
 	for (int i = 0; i < 1000 && (count_fds(s.pid) > n_daemon || count_fds(porter) > n_porter);
 	     i++)
 		usleep(10000);
@@ -757,7 +767,10 @@ static void run_connects(const struct service *s, void *data)
 	}
 }
 
-/* Seconds until the other end hangs up. `drip`: bytes to send meanwhile, one every half second. */
+/*
+ * Returns the seconds until the other end hangs up. Until then sends the bytes of `drip`, one every
+ * half second.
+ */
 static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 {
 	double begin = now_s();
@@ -808,7 +821,7 @@ TS_TEST(deadlines_under_accepts)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run_connects(&s, NULL);
 	}
-	/* No data; half a packet, which is none; half a header; a request byte by byte. */
+	/* Two connections without data; half a header; a request byte by byte. */
 	fds[0] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[1] = socket_connect(s.inject, SOCK_SEQPACKET);
 	fds[2] = socket_connect(s.control, SOCK_STREAM);
@@ -828,7 +841,10 @@ TS_TEST(deadlines_under_accepts)
 
 /* ---- the end by a signal ---- */
 
-/* No session answers a flush, and one writes on. All files are finished. */
+/*
+ * On SIGTERM no process answers the flush, and one continues to write. The daemon finishes all
+ * files in time.
+ */
 TS_TEST(term_with_silent_sessions)
 {
 	struct ts_sbt_reader *reader;
@@ -884,7 +900,10 @@ TS_TEST(term_with_silent_sessions)
 	directory_remove(s.directory);
 }
 
-/* 4,000 clients with half a request each, and new connections without end. */
+/*
+ * SIGTERM ends the daemon while 4,000 clients have each sent half a request, and new clients
+ * connect without end.
+ */
 TS_TEST(term_among_clients)
 {
 	unsigned n = 4000;
@@ -930,7 +949,8 @@ TS_TEST(term_among_clients)
 }
 
 /*
- * The main loop waits for names of stacks from a worker that does not answer: the file is readable.
+ * SIGTERM ends the daemon while its main loop waits for a worker that names the frames of stacks
+ * and does not answer. The file is readable.
  */
 TS_TEST(term_while_symbolising)
 {

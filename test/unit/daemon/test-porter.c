@@ -149,7 +149,7 @@ TS_TEST(memory_comes_through)
 	ts_check_int(n_fds, 3);
 	ts_check_int(lseek(received[0], 0, SEEK_END), 12345);
 	close(received[0]);
-	/* The porter passed only that descriptor to this process. */
+	/* The porter passed only the memory file's descriptor to this process. */
 	check_fds(n);
 	close(ends[1]);
 	check_closed(ends[0]);
@@ -240,12 +240,8 @@ TS_TEST(what_nobody_received_is_closed)
 }
 
 /*
- * The daemon is killed: the porter hangs up, and closes its files and the descriptors that lie in
- * connections.
- */
-/*
- * An out-of-band byte carries a descriptor: the porter receives this descriptor, too, and does not
- * wait for a close.
+ * The porter also receives a descriptor that comes with an out-of-band byte, and does not wait for
+ * its close.
  */
 TS_TEST(out_of_band_descriptors)
 {
@@ -282,6 +278,10 @@ TS_TEST(out_of_band_descriptors)
 	ts_porter_free(porter);
 }
 
+/*
+ * If the daemon is killed, the porter hangs up. It closes its files and the descriptors that lie in
+ * connections.
+ */
 TS_TEST(the_end_closes_all)
 {
 	int lines[2][2], readings[2], n = ts_test_count_fds();

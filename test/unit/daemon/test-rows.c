@@ -124,8 +124,8 @@ TS_TEST(kernel)
 }
 
 /*
- * A record of each type is filled with distinct bytes. Every column gets a value, so only mapped
- * columns are zero.
+ * A record of each type is filled with distinct bytes. Every column gets a value, except ids that
+ * the fixture does not know: they become 0.
  */
 TS_TEST(every_type)
 {
@@ -222,7 +222,9 @@ TS_TEST(shorter_and_longer_records)
 	fixture_deinit(&f);
 }
 
-/* Times at which nothing can have happened are rejected, and join nothing. */
+/*
+ * A record with an impossible time is rejected, and its operation id is not joined with an API row.
+ */
 TS_TEST(impossible_times)
 {
 	struct ts_record_kernel record = {
@@ -270,7 +272,10 @@ TS_TEST(unknown_and_bad)
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.clock = 255;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
-	/* CUPTI's clock before any CLOCK record relates it to another clock. */
+	/*
+	 * A time of CUPTI's clock is invalid before a CLOCK record relates that clock to another
+	 * clock.
+	 */
 	record.clock = TS_CLOCK_CUPTI;
 	ts_check_int(ts_rows_convert(&f.rows, &record, &f.row), TS_ROWS_E_BAD);
 	record.type = TS_RECORD_LOSS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the host sampler. A walk over this thread's own stack finds the frames that the C
+ * Tests parts of the host sampler. A walk over this thread's own stack finds the frames that the C
  * library's unwinder finds, also through a signal handler. Other parts: Python's line tables,
  * symbols, messages. test/integration/test-host.py tests the whole.
  */
@@ -22,7 +22,7 @@ static size_t copy_stack(uint8_t *to, uint64_t sp, uint64_t top)
 {
 	size_t n = top - sp < STACK_BYTES ? top - sp : STACK_BYTES;
 
-	/* A plain load: a sanitizer would report the other frames as out of bounds. */
+	/* Assembly, because a sanitizer would report loads from other frames as out of bounds. */
 	for (size_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t word;
 
@@ -86,8 +86,8 @@ static __attribute__((noinline)) void middle(unsigned depth)
 }
 
 /*
- * The callers are the same as far as the stack was copied. A sanitizer adds innermost frames of its
- * own to backtrace().
+ * Checks that the walk and backtrace() found the same callers, as far as the stack was copied. A
+ * sanitizer adds innermost frames of its own to backtrace().
  */
 static void check_same(unsigned least)
 {
@@ -196,7 +196,10 @@ TS_TEST(lines_of_python)
 	/* Line 11 for two instructions, 12 for one, 10 again for one. */
 	static const uint8_t lnotab[] = {0, 1, 4, 1, 2, (uint8_t)-2};
 	static const uint8_t linetable[] = {4, 1, 2, 1, 2, (uint8_t)-2, 2, (uint8_t)-128};
-	/* One line +1 of 2 units, no columns +1 of 1, long -2 of 1, none of 1. */
+	/*
+	 * Entries: line +1 for 2 code units; line +1 for 1, without columns; line -2 for 1, long
+	 * form; no line for 1.
+	 */
 	static const uint8_t locations[] = {
 		0x80 | 11 << 3 | 1, 0, 0, 0x80 | 13 << 3, 2, 0x80 | 14 << 3, 5, 0, 1, 1,
 		0x80 | 15 << 3};

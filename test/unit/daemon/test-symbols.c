@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symboliser around its worker: sets, the cache on disk, the choice of a trusted file, and a
- * trace that is symbolised after its end. $TRACESMITH_WORKER is the worker's program.
+ * Tests the symboliser with its worker: sets, the cache on disk, the choice of a trusted file, and
+ * a trace that is symbolised after its end. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 
@@ -155,8 +155,8 @@ TS_TEST(cache_of_many)
 }
 
 /*
- * Each byte of a cache file is changed, and each shorter file is tried: the set is absent, never
- * wrong.
+ * Each byte of a cache file is changed, and each shorter file is tried: a look-up then finds no
+ * set, and never a wrong one.
  */
 TS_TEST(torn_cache)
 {
@@ -286,7 +286,7 @@ TS_TEST(resolved_once)
 	ts_check_int(ts_symbolize(symbolizer, &image, &address, 1, &set, &result, why), 0);
 	ts_check(has_function(&set, address, "landmark"));
 	ts_symbol_set_deinit(&set);
-	/* Another file at that path is recognised, and yields no names. */
+	/* If another file is at that path, the symboliser notices this and finds no names. */
 	own.build_id[0] ^= 1;
 	image.path = path;
 	ts_check_int(ts_symbolize(symbolizer, &image, &address, 1, &set, &result, why), 0);

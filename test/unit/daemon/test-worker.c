@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unprivileged worker: its restrictions, the ways it ends, the errors that its caller gets, and
- * the symbols that it finds in this program. $TRACESMITH_WORKER is the worker's program.
+ * Tests the unprivileged worker: its restrictions, the ways it ends, the errors that its caller
+ * gets, and the symbols that it finds in this program. $TRACESMITH_WORKER is the worker's program.
  */
 #include "test/unit/harness.h"
 
@@ -324,7 +324,7 @@ TS_TEST(falls)
 
 	ts_check_int(ask_small(worker), 0);
 	pid = asker.worker = ts_worker_pid(worker);
-	/* The worker has the request, and dies with it. */
+	/* The worker is stopped, so it has not answered the request when the thread kills it. */
 	kill(pid, SIGSTOP);
 	ts_check_int(pthread_create(&thread, NULL, kill_while_asked, &asker), 0);
 	__atomic_store_n(&asker.tid, gettid(), __ATOMIC_RELEASE);

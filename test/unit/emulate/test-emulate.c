@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emulation compared with a reference that runs small programs nanosecond by nanosecond with the
- * rules alone. The kernels run as recorded, or with other durations. All calls and latencies have
- * the same length: for an operation that the trace does not show fully, the emulation uses those of
- * others.
+ * Compares the emulation with a reference that runs small programs nanosecond by nanosecond with
+ * the rules alone. The kernels run as recorded, or with other durations. All calls and latencies
+ * have the same length: for an operation that the trace does not show fully, the emulation uses
+ * those of other operations.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"
@@ -54,7 +54,7 @@ static const char *name_of(void *user, uint32_t name)
 
 static const struct ts_emulate_names names = {.kernel = name_of};
 
-/* The program's kernels get N_NAMES names in turn. */
+/* Reads the program. Its kernels get N_NAMES names in turn. */
 static struct ts_emulate_program *read_program(struct program *program)
 {
 	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
@@ -197,7 +197,8 @@ TS_TEST(kernels_of_other_durations)
 		if (!is_any)
 			continue;
 		/*
-		 * If every operation waited for another one, no row shows how long a launch takes.
+		 * If every operation waited for another one, no row shows how long a launch takes,
+		 * so the result may differ by the times of one call.
 		 */
 		if (result->makespan_ns != latest_ns(&program)) {
 			uint64_t a = result->makespan_ns, b = latest_ns(&program);
@@ -212,8 +213,8 @@ TS_TEST(kernels_of_other_durations)
 }
 
 /*
- * Starts of four kernels on a device that runs one at a time: x first, then a, b and c, called in
- * this order.
+ * Checks the order in which a device that runs one kernel at a time starts four kernels. They are
+ * called in the order x, a, b, c; the priorities are in the same order.
  */
 static void run_in_turn(const int32_t priorities[4], const char *order)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that cannot be trusted: ids that occur twice or never, missing halves, waits of a row for
- * itself. Times are random or at the limits of their type. Every operation that can run runs once,
- * and the path covers all time.
+ * Emulates rows that cannot be trusted: ids that occur twice or never, missing halves, waits of a
+ * row for itself. Times are random or at the limits of their type. Every operation that can run
+ * runs once, and the path covers all time.
  */
 #include "test/unit/harness.h"
 

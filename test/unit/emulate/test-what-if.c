@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each edit on a trace so small that its result can be seen by looking at it. A call takes 10 ns,
- * and an operation starts 20 ns after its call began. A call that waits returns 10 ns after the
+ * Tests each edit on a trace so small that its result can be seen by looking at it. A call takes 10
+ * ns, and an operation starts 20 ns after its call began. A call that waits returns 10 ns after the
  * operation that it waited for.
  */
 #include "test/unit/harness.h"
@@ -137,8 +137,8 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /*
- * The trace takes `was` ns, and `is` ns with the edits, which semicolons separate. 0: an edit
- * matches nothing.
+ * Checks that the trace takes `was` ns, and `is` ns with the edits in `texts`, which semicolons
+ * separate. If `is` is 0, an edit must match nothing.
  */
 static void check_edit(uint64_t was, const char *texts, uint64_t is)
 {
@@ -233,7 +233,7 @@ TS_TEST(faster_and_slower)
 	check_edit(265, "launch-latency=30ns", 285);
 	check_edit(265, "host=5x", 261);
 	check_edit(265, "copy htod=2x", 0);
-	/* The kernels end later than the calls return. */
+	/* The kernels end later than the calls return, so shorter calls change nothing. */
 	check_edit(265, "call cudaLaunchKernel=2x", 265);
 	/* No call waits, both kernels run in one stream, and one takes half as long. */
 	check_edit(265, "no-sync op=2;merge 1,2;kernel first=2x", 180);
@@ -246,7 +246,7 @@ TS_TEST(one_graph)
 	kernel(2, 1, 20, 40, 42);
 	kernel(3, 1, 40, 60, 62);
 	waits_for_all(4, 50, 72);
-	/* All kernels from 20 on, one after the other. */
+	/* All kernels are one graph: they run from 20 on, one after the other. */
 	check_edit(72, "graph", 36);
 	/* Two kernels in the graph; the third is called at 20. */
 	check_edit(72, "graph=2", 52);

@@ -116,7 +116,7 @@ static inline void maker_function(struct maker *maker, uint64_t handle, const ch
 	    .name = maker_string(maker, name));
 }
 
-/* Puts a context, the module and its functions, and a buffer of N words, all 5. */
+/* Puts a context, the module and its functions, and a buffer of N words that are all 5. */
 static inline void maker_begin(struct maker *maker)
 {
 	PUT(maker, .kind = TS_OPERATION_CONTEXT_CREATE, .object = 0xc0ffee);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replay over the driver's interface: memory that cannot have its old address, reports that use the
- * old address, staged copies, and handles that end with their context.
+ * Tests the replay over the driver's interface: memory that cannot have its old address, reports
+ * that use the old address, staged copies, and handles that end with their context.
  */
 #include "test/unit/exec/program.h"
 
@@ -98,8 +98,8 @@ TS_TEST(elsewhere)
 }
 
 /*
- * Neighbours share granules, which are allocated and freed with them. One allocation spans the
- * place of a former one.
+ * Neighbouring allocations share granules. The replay allocates a granule with its first
+ * allocation, and frees it with the last one. A later allocation spans the place of former ones.
  */
 TS_TEST(neighbours)
 {
@@ -151,8 +151,8 @@ static uint32_t content(struct maker *maker, uint8_t value, uint32_t n)
 }
 
 /*
- * More bytes than the staging buffer, in pieces and in one copy, while a kernel delays the stream
- * of the copies.
+ * Copies more bytes than the staging buffer has, in pieces and in one copy, while a kernel delays
+ * the stream of the copies.
  */
 TS_TEST(much_that_is_staged)
 {
@@ -214,7 +214,10 @@ TS_TEST(a_context_that_ends)
 	ts_check_str(report.text, "the stream does not exist");
 }
 
-/* 2^32 rounds take longer than any test may: no later operation begins meanwhile. */
+/*
+ * The kernel has 2^32 rounds, which take longer than any test may. The replay ends at its time
+ * limit, and begins no later operation.
+ */
 TS_TEST(a_kernel_that_is_left)
 {
 	const struct ts_exec_options options = {.n_threads = 1, .time_ns = 100000000};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sound captures: results that are equal, results that differ, and the report of a difference. */
+/*
+ * Replays sound captures: results that are equal, results that differ, and the report of a
+ * difference.
+ */
 #include "test/unit/exec/program.h"
 
 TS_TEST(the_same)
@@ -52,7 +55,7 @@ TS_TEST(a_difference_has_a_place)
 	ts_check_int(report.capture.address, BUFFER + 401);
 	ts_check_int(report.capture.expected[0], 0x10);
 	ts_check_int(report.capture.found_bytes[0], 0);
-	/* The bytes before the difference are equal in both. */
+	/* The bytes before the difference are equal in the capture and the replay. */
 	ts_check_int(report.capture.n_before, 8);
 	ts_check_int(report.capture.before[7], 8);
 	ts_check_int(report.capture.before[6], 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures with false contents. Each is refused with a reason, or acts only within the device's
- * limits. None touches other memory of this process: a page of its own detects that, and so does
- * the sanitizer in sanitizer builds.
+ * Replays captures with false contents. Each is refused with a reason, or acts only within the
+ * device's limits. No capture changes other memory of this process: the tests check the page
+ * `secret`, and sanitizer builds check every access.
  */
 #include "test/unit/exec/program.h"
 
@@ -27,7 +27,7 @@ static void refused(struct maker *maker, const char *why)
 	ts_sbt_reader_free(reader);
 }
 
-/* This process's own memory is not device memory. */
+/* This process's own memory is not device memory, so copies to it and from it are refused. */
 TS_TEST(copies_to_and_from_this_process)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_SRC_HOST);
@@ -99,7 +99,7 @@ TS_TEST(an_allocation_over_this_process)
 	ts_sbt_reader_free(reader);
 }
 
-/* Freed device memory is not device memory either. */
+/* Freed memory is no device memory, so a copy from it and a second free are refused. */
 TS_TEST(after_a_free)
 {
 	struct ts_row_operation row = maker_copy(64, TS_OPERATION_DST_HOST);
@@ -377,7 +377,7 @@ TS_TEST(variables_asked_for_again)
 
 /*
  * Operations have random values in every column. The replay ends, and accesses no memory of this
- * process besides that of its own allocations.
+ * process besides the replay's own allocations.
  */
 TS_TEST(chance)
 {
@@ -409,7 +409,10 @@ TS_TEST(chance)
 			row.flags &= 0x1ff;
 			row.thread = 0;
 			row.name = (uint32_t)(state >> 20) % 3;
-			/* A kernel with so many blocks would end, but not soon. */
+			/*
+			 * Limits the grid, because a kernel with many more blocks would run too
+			 * long.
+			 */
 			row.grid_x &= 0xff;
 			row.grid_y &= 1;
 			row.grid_z &= 1;

@@ -23,8 +23,8 @@ static struct done run(struct ts_exec_program *program, const struct ts_exec_opt
 }
 
 /*
- * A program that writes a clock to the buffer and then restores the buffer: results and final
- * memory are equal in all runs.
+ * Makes a program that writes a clock to the buffer and then restores the buffer. Its results and
+ * its final memory are equal in all runs.
  */
 static struct ts_exec_program *hidden(struct maker *maker, struct ts_sbt_reader **ret_reader,
 				      uint64_t *ret_sequence)
@@ -89,8 +89,8 @@ TS_TEST(where_replays_differ_first)
 	ts_exec_results_deinit(&second.results);
 
 	/*
-	 * After every third operation: the second fill is the first checkpoint, after the clock is
-	 * overwritten.
+	 * With a checkpoint after every third operation, the first checkpoint is at the second
+	 * fill, which has overwritten the clock.
 	 */
 	options.points_every = 3;
 	first = run(program, &options, NULL);
@@ -120,7 +120,10 @@ TS_TEST(value_against_value)
 		readers[i] = maker_finish(&maker);
 		ts_check_int(ts_exec_program_new(readers[i], 1, &programs[i]), 0);
 	}
-	/* The kernel would write 16 bytes beyond the buffer; with fewer threads it does not. */
+	/*
+	 * With N threads, the second kernel writes 16 bytes beyond the buffer. With N - 4 threads
+	 * it does not.
+	 */
 	first = run(programs[0], &options, NULL);
 	ts_check(!IS_VGPU || first.report.refused);
 	ts_exec_results_deinit(&first.results);
@@ -202,8 +205,8 @@ TS_TEST(what_alone_counts)
 	}
 
 	/*
-	 * A selected copy includes its result, wherever that row is; operations between them do not
-	 * run.
+	 * A selected copy includes its result, wherever the result's row is. The operations between
+	 * the copy and its result do not run.
 	 */
 	query.first_op = query.last_op = 100 + copy;
 	ts_check_int(ts_exec_program_select(program, &query), 0);
@@ -342,8 +345,8 @@ TS_TEST(interrupted)
 }
 
 /*
- * Results kept until the capture's results come are bounded; the others are not compared, and
- * counted.
+ * The replay keeps at most kept_bytes of its results until the capture's results come. It counts
+ * further results, and does not compare them.
  */
 TS_TEST(kept_results_are_bounded)
 {

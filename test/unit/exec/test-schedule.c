@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other orders of execution. The same seed gives the same order, and no order breaks the rules. If
- * a result depends on the order, the difference is found with the decisions that cause it.
+ * Tests replays in other orders of execution. The same seed gives the same order, and no order
+ * breaks the rules. If a result depends on the order, the difference is found with the decisions
+ * that cause it.
  */
 #include "test/unit/exec/program.h"
 
@@ -23,8 +24,8 @@
 #define SCHEDULES	40u
 
 /*
- * In the order of their handles. They take p and x; %r2 is the thread, %rd3 the address of its word
- * of p.
+ * The kernels in the order of their handles. Each takes p and x; %r2 is the thread, %rd3 the
+ * address of its word of p.
  */
 static const struct {
 	const char *name, *head, *body;
@@ -197,7 +198,7 @@ TS_TEST(what_is_overwritten_later)
 		struct maker maker;
 		uint64_t seen;
 
-		/* One wait precedes the launches: `seen` is the second. */
+		/* begin() waits once, so `seen` is the second operation at which the host waits. */
 		begin(&maker);
 		launch(&maker, ADD, 3, FIRST_STREAM, 1, N);
 		launch(&maker, SCALE, 2, SECOND_STREAM, 1, N);
@@ -219,7 +220,10 @@ TS_TEST(what_is_overwritten_later)
 	}
 }
 
-/* If the host waits for one stream, operations of another stream may be complete or not. */
+/*
+ * If the host waits for one stream or event, operations of another stream may be complete or not.
+ * So such a wait is no checkpoint.
+ */
 TS_TEST(no_point_where_something_goes_on)
 {
 	const struct ts_exec_exploration exploration = {.n_schedules = SCHEDULES, .seed = 1};
@@ -274,7 +278,7 @@ TS_TEST(an_event_orders)
 	check_ordered(&maker);
 }
 
-/* A wait covers the record before it, not a later one. */
+/* A wait for an event covers the event's last record before the wait, not a later record. */
 TS_TEST(an_earlier_record_orders_less)
 {
 	struct ts_exec_explored explored;

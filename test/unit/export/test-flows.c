@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of flows, read as Perfetto reads them: each launch leads to its own kernel and to no
+ * Reads the numbers of flows as Perfetto reads them: each launch leads to its own kernel and to no
  * other, whatever their order.
  */
 #include "test/unit/harness.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of known stacks, folded. The test makes the trace row by row. */
+/* Folds the stacks of a trace with known stacks. The test makes the trace row by row. */
 #include "sbt/writer.h"
 #include "test/unit/harness.h"
 #include "tools/export/export.h"
@@ -68,7 +68,7 @@ static struct maker begin(void)
 	return maker;
 }
 
-/* /lib/libx.so at LIB, with symbols at addresses relative to the file. */
+/* Adds the image /lib/libx.so, mapped at LIB, with symbols at addresses relative to the file. */
 static uint32_t add_image(struct maker *maker)
 {
 	struct ts_row_image image = {.image = 1,
@@ -333,8 +333,8 @@ TS_TEST(what_readers_would_misread)
 }
 
 /*
- * A library is unloaded and another is loaded at its address: the same addresses are other
- * functions.
+ * A library is unloaded and another is loaded at its address: after that, the same addresses lie in
+ * other functions.
  */
 TS_TEST(an_address_means_what_lay_there)
 {
@@ -535,7 +535,10 @@ TS_TEST(many_stacks_many_times)
 			launch(&maker, stacks[i], round % 2 ? "a" : "b", 1 + i % 7);
 	reader = finish(&maker);
 	text = fold(reader, (struct ts_export_options){.weight = TS_EXPORT_GPU_TIME}, &report);
-	/* Line by line: a sanitizer's strchr() scans all the rest. */
+	/*
+	 * memchr() within the text, because a sanitizer's strchr() scans the text to its end for
+	 * each line.
+	 */
 	for (at = text, end = text + strlen(text); at < end; at = line_end + 1, n++) {
 		line_end = memchr(at, '\n', (size_t)(end - at));
 		ts_check(line_end);

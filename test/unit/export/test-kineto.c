@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record that a wait for an event stands for, and events as text with any names. */
+/* Finds the record of an event that a wait waits for, and writes events as text with any names. */
 #include "proto/abi/vendor/cupti_activity.h"
 #include "test/unit/harness.h"
 #include "tools/export/kineto/kineto-events.h"
@@ -52,8 +52,8 @@ static void next_is(struct ts_waits *waits, uint64_t now_ns, uint64_t op_id, uin
 #define EVENT_SYNC  TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE
 
 /*
- * Two events; A is recorded again between two waits for it. Waits are reported in order: one whose
- * event is not yet known delays the later ones.
+ * Event A is recorded again between two waits for it. Waits are reported in order: a wait whose
+ * event is not yet known delays the waits after it.
  */
 TS_TEST(the_last_record_before)
 {
@@ -77,7 +77,8 @@ TS_TEST(the_last_record_before)
 	next_is(waits, 100, 14, 13, 7);
 	next_is(waits, 100, 15, 11, 6);
 	/*
-	 * A wait of the host: the event's number is known by now, and the wait's own time counts.
+	 * The host waits for an event whose number is already known. The last record before the
+	 * time of the wait counts.
 	 */
 	sync_of(waits, EVENT_SYNC, 1, 17);
 	record(waits, EVENT_A, 18, 9);
@@ -92,8 +93,8 @@ TS_TEST(what_is_not_known)
 
 	ts_waits_init(waits);
 	/*
-	 * The number of an event that no stream waited for, and an event that was recorded before
-	 * the trace.
+	 * First a number that no stream wait has related to an event. Then an event that was
+	 * recorded before the trace.
 	 */
 	sync_of(waits, EVENT_SYNC, 7, 20);
 	next_is(waits, 100, 20, 0, 0);

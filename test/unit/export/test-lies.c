@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports of rows with false contents: impossible times, unknown ids, everything at once. The
- * output is still valid for its readers.
+ * Exports rows with false contents: impossible times, unknown ids, everything at once. The output
+ * is still valid for its readers.
  */
 #include "test/unit/harness.h"
 
@@ -22,7 +22,7 @@ static uint64_t below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-/* Mostly small; sometimes at the limits of a type. */
+/* Returns a random number, mostly a small one, sometimes one at the limits of a type. */
 static uint64_t any(void)
 {
 	static const uint64_t edges[] = {0,
@@ -39,7 +39,7 @@ static uint64_t any(void)
 	return below(8) ? below(4000) : edges[below(TS_ARRAY_LEN(edges))];
 }
 
-/* Random values in every column of any event row; its end, if it has one, is any time. */
+/* Adds an event row with random values in every column. Its end, if it has one, is any time. */
 static void add_row(struct ts_sbt_session_writer *session, unsigned int type)
 {
 	uint64_t row[64];

@@ -45,7 +45,7 @@ TS_TEST(what_is_not_is_escaped)
 	check_text(&texts, "\xe2\x80", "\\xe2\\x80");
 	check_text(&texts, "\xe0\x80\xaf", "\\xe0\\x80\\xaf");
 	check_text(&texts, "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80");
-	/* Unicode's line breaks, and the controls above ASCII. */
+	/* Unicode's line breaks, and the controls above ASCII, are escaped. */
 	check_text(&texts, "\xe2\x80\xa8\xc2\x85", "\\xe2\\x80\\xa8\\xc2\\x85");
 	ts_texts_deinit(&texts);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices on tracks, read back from the packets: nested slices share a track, crossing slices go to
+ * Reads slices on tracks back from the packets: nested slices share a track, crossing slices go to
  * a further lane, and times do not change.
  */
 #include "test/unit/harness.h"
@@ -159,7 +159,7 @@ TS_TEST(what_fits_nests_and_what_crosses_does_not)
 	ts_check_int(find(&readout, 100, 120)->uuid, find(&readout, 0, 100)->uuid);
 }
 
-/* In any order of arrival, the longest slice encloses the others. */
+/* Among slices that begin at one time, the longest encloses the others, in any order of arrival. */
 TS_TEST(slices_of_one_instant_nest_by_length)
 {
 	struct readout readout = {0};

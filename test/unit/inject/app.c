@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application of the shim's tests. It loads the fake libcupti and calls InitializeInjection()
- * like a driver. Then it runs the scenario that its first argument names. FAKE_CUPTI names the
- * library. test-shim.c runs it.
+ * like a driver. Then it runs the scenario that its first argument names. The variable FAKE_CUPTI
+ * names the fake libcupti. test-shim.c runs it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -30,8 +30,9 @@
 #include "test/unit/inject/fake-cupti.h"
 
 /*
- * KiB for two shards and a stretch of definitions; KiB for libraries that the session loads, and
- * for their pages of the arena and rings.
+ * Limits of memory in KiB. SHARED: the session's resident memory, for two shards and some
+ * definitions. MORE: the locked memory that the shim adds, with the libraries that the session
+ * loads.
  */
 #define LOCKED_SHARED_KIB 12288
 #define LOCKED_MORE_KIB	  3072
@@ -54,7 +55,7 @@ static __typeof__(fake_cupti_n_stream_queries) *n_stream_queries;
 
 /*
  * CUPTI's functions, as the linker resolves them for a program linked with CUPTI. Exception: the
- * last one is what dlsym() finds in CUPTI's own handle.
+ * last pointer is the function that dlsym() finds in CUPTI's own handle.
  */
 static uint32_t (*subscribe)(void **subscriber, ts_cupti_callback_fn callback, void *userdata);
 static uint32_t (*register_callbacks)(ts_cupti_buffer_requested_fn requested,
@@ -220,8 +221,8 @@ static void streams_and_events(void)
 }
 
 /*
- * A forked child that continues to launch: none of its records may reach the parent's session, and
- * nothing may crash.
+ * Forks a child that continues to launch. None of its records may reach the parent's session, and
+ * neither process may crash.
  */
 static void forked(void)
 {
@@ -287,7 +288,8 @@ static void own_callback(void *userdata, uint32_t domain, uint32_t cbid, const v
 
 /*
  * The application's profiler collects CUPTI's records with its own buffers, and with CUPTI's clock
- * instead of the shim's. stubborn: it continues although CUPTI refused its subscription.
+ * instead of the shim's. With `stubborn`, the profiler continues although CUPTI refused its
+ * subscription.
  */
 static void profile_itself(bool stubborn, long n)
 {
@@ -328,7 +330,10 @@ static void profile_first(long n)
 	launches(n);
 	if (n_clocks() || unsubscribe(first_subscriber))
 		exit(83);
-	/* Wait for this callback, which the shim enables after those of calls. */
+	/*
+	 * Wait until the shim has enabled this callback. The shim enables it after the callbacks of
+	 * calls.
+	 */
 	for (int i = 0;
 	     i < 3000 && !is_enabled(TS_CUPTI_CB_DOMAIN_STATE, TS_CUPTI_CBID_STATE_FATAL_ERROR);
 	     i++)

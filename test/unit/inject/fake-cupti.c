@@ -411,7 +411,7 @@ EXPORT void fake_cupti_fatal(void)
 	__atomic_store_n(&fake.dead, true, __ATOMIC_SEQ_CST);
 	/*
 	 * Wait longer than the shim's flush thread sleeps, so that a faulty shim would call CUPTI
-	 * meanwhile.
+	 * during this time.
 	 */
 	usleep(FATAL_WATCH_US);
 }

@@ -55,7 +55,7 @@ static inline struct ts_shard *fixture_shard(const struct fixture *fixture, uint
 				   i * fixture->control->shard_stride);
 }
 
-/* The i-th record of a shard that never wrapped; NULL: none. */
+/* Returns the i-th record of a shard that never wrapped; NULL: the shard has no such record. */
 static inline const struct ts_record *fixture_record(const struct fixture *fixture, uint32_t shard,
 						     uint32_t i)
 {
@@ -73,15 +73,15 @@ static inline const struct ts_record *fixture_record(const struct fixture *fixtu
 	return NULL;
 }
 
-/* The definition of that type and id; NULL: none. */
+/* Returns the definition of that type and id; NULL: the arena does not have it. */
 static inline const struct ts_definition *fixture_definition(const struct fixture *fixture,
 							     uint32_t type, uint32_t id)
 {
 	const uint8_t *bytes =
 		(uint8_t *)fixture->control + fixture->control->arena_off + sizeof(struct ts_arena);
 	/*
-	 * Acquire, like the daemon: other threads may be writing. Pairs with the release of
-	 * `published` by the definitions.
+	 * Acquire, as in the daemon, because other threads may be writing. Pairs with the release
+	 * of `published` by the definitions.
 	 */
 	const uint64_t published =
 		__atomic_load_n(&fixture->definitions.arena->published, __ATOMIC_ACQUIRE);

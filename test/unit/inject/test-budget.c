@@ -101,7 +101,7 @@ TS_TEST(a_pause_earns_the_credit_again)
 	ts_check(flush(&f, 2 * MS, 0) > MS);
 }
 
-/* Two threads on one CPU: each is without a CPU for about half of the time. */
+/* Two threads run this function on one CPU, so each is without a CPU for about half of the time. */
 static void *spin(void *until_ns)
 {
 	while (ts_budget_mark().now_ns < *(const uint64_t *)until_ns)

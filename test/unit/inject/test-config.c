@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: sizes, output names, the environment of a private daemon, and the settings that a
+ * Tests settings: sizes, output names, the environment of a private daemon, and the settings that a
  * privileged program obeys.
  */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The daemon
- * receives exactly the program's launches, however the program ends. The program ends as it would
- * without the shim.
+ * Tests the whole shim, preloaded into app.c over the fake libcupti, against a fake daemon. The
+ * daemon receives exactly the program's launches, however the program ends. The program ends as it
+ * would without the shim.
  */
 #include <fcntl.h>
 
@@ -491,8 +491,8 @@ TS_TEST(locked_memory_is_what_was_used)
 	static const char *const whats[] = {"locked-before", "locked-after", "locked-limited"};
 
 	/*
-	 * CUPTI allocates on the flush thread, like the fake: glibc reserves 64 MiB for each such
-	 * thread.
+	 * CUPTI allocates on the flush thread, and so does the fake. glibc reserves 64 MiB for each
+	 * thread that allocates.
 	 */
 	setenv("MALLOC_ARENA_MAX", "1", 1);
 	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of answers: cut anywhere between fields and joined again, they are the same; an invalid
- * message is reported.
+ * If the body of an answer is cut between any fields and its parts are joined, the body is the
+ * same. An invalid message is reported.
  */
 #include "test/unit/harness.h"
 
@@ -90,7 +90,7 @@ TS_TEST(head_and_body)
 	ts_check_int(ts_body_find(bytes, n_head + n_body, &number, &off), 0);
 	ts_check_int(number, TS__RPC__ANSWER__BODY_QUERY_END);
 	ts_check_int(off, n_head);
-	/* One byte less or more is not one field. */
+	/* With one byte less or more, the bytes are not one field. */
 	ts_check_int(ts_body_find(bytes, n_head + n_body - 1, &number, &off), -EPROTO);
 	bytes[n_head + n_body] = 0;
 	ts_check_int(ts_body_find(bytes, n_head + n_body + 1, &number, &off), -EPROTO);

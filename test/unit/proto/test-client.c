@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client, with a daemon that has sent everything in advance. A cancelled question leaves
+ * Tests the client, with a daemon that has sent everything in advance. A cancelled question leaves
  * nothing that the next call could read as its answer, in any order of the daemon's answers.
  */
 #include "test/unit/harness.h"

@@ -93,7 +93,7 @@ TS_TEST(bad_headers)
 	ts_check_int(parse_one(&bad), -EMSGSIZE);
 }
 
-/* Descriptors are passed; those without room are closed. */
+/* The receiver gets as many descriptors as its array has room for, and closes the others. */
 TS_TEST(descriptors)
 {
 	int fds[2], sent[4], got[2];

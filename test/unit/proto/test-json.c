@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON from descriptors, by the rules at the top of tracesmith.proto. */
+/* Tests JSON from descriptors, by the rules at the top of tracesmith.proto. */
 #include "test/unit/harness.h"
 
 #include <math.h>
@@ -97,7 +97,7 @@ TS_TEST(strings)
 	CHECK_STRING("a\0b", "\"a\\u0000b\"");
 	CHECK_STRING("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
 		     "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
-	/* Characters that reverse a terminal's line, or control the terminal. */
+	/* JSON escapes characters that reverse a terminal's line or control the terminal. */
 	CHECK_STRING("a\xc2\x9b"
 		     "b",
 		     "\"a\\u009bb\"");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one instruction on many operands and compares with a function in C. A case names the
- * instruction and the sizes of result and operands: h 16, r 32, d 64 bits, p predicate. A digit
- * stands for that number itself; one form has it behind three operands. The case gives the expected
- * result in terms of a, b and c.
+ * instruction and the sizes of result and operands: h 16, r 32, d 64 bits, p predicate. A digit is
+ * a constant operand of that value, which may also be the fourth operand. The case gives the
+ * expected result in terms of a, b and c.
  */
 #pragma once
 
@@ -139,8 +139,8 @@ static const char *conformance_type(char size)
 }
 
 /*
- * The kernel's text: it reads operands from arrays of 64-bit words and writes the result to another
- * array.
+ * Writes the text of a kernel that reads operands from arrays of 64-bit words, executes the
+ * instruction, and writes the result to another array.
  */
 static inline void conformance_text(const struct conformance *c, char *text, size_t n)
 {

@@ -175,8 +175,8 @@ static inline void device_close(struct device *d)
 }
 
 /*
- * Grid and block are one-dimensional unless d->launch has other dimensions; params are 64 bits
- * each.
+ * Launches the kernel. Grid and block are one-dimensional; if `grid` is 0, d->launch has the
+ * dimensions. Each parameter has 64 bits.
  */
 static inline int device_try(struct device *d, const char *kernel, uint32_t grid, uint32_t block,
 			     const uint64_t *params, size_t n_params)
@@ -211,8 +211,8 @@ static inline void device_run(struct device *d, const char *kernel, uint32_t gri
 		   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 /*
- * The kernel must stop with that fault. A driver is not tested: a fault would break its context for
- * the rest of the test.
+ * Checks that the kernel stops with the fault `kind_`. Does nothing with a driver, because a fault
+ * would break its context for the rest of the test.
  */
 #define DEVICE_FAULTS(d, kernel, grid, block, kind_, ...)                                        \
 	do {                                                                                     \

@@ -47,12 +47,15 @@ static inline u64 w64(double f)
 	return u;
 }
 
-/* If a value lies exactly between two codes in 128-bit precision: the side of its exact value. */
+/*
+ * For a value that lies exactly between two codes in 128-bit precision: 1, -1 or 0 if the magnitude
+ * of the exact value is larger, smaller or equal.
+ */
 static int tie_side;
 
 /*
- * The exact value of a code of a small format without its sign; infinity counts as the next power
- * of two.
+ * Returns the exact value of a code of a small format without its sign; infinity counts as the next
+ * power of two.
  */
 static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bits)
 {
@@ -66,7 +69,9 @@ static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bi
 	return (__float128)((code & (hidden - 1)) | (e ? hidden : 0)) * power;
 }
 
-/* Exact rounding of a wide value to a small format, by search and so independent of the engine. */
+/*
+ * Rounds a wide value exactly to a small format. Uses a search, so it is independent of the engine.
+ */
 static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
 {
 	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
@@ -75,7 +80,7 @@ static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, i
 
 	if (x != x)
 		return top | ((UINT64_C(1) << mantissa_bits) - 1);
-	/* The largest code whose value does not exceed the magnitude. */
+	/* Finds the largest code whose value does not exceed the magnitude. */
 	while (lo < hi) {
 		u64 mid = lo + (hi - lo + 1) / 2;
 

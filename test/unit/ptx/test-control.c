@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Divergence and reconvergence, calls, barriers, progress between threads, warps and blocks, and
- * faults that stop a kernel.
+ * Tests divergence and reconvergence, calls, barriers, progress between threads, warps and blocks,
+ * and faults that stop a kernel.
  */
 #include <time.h>
 
@@ -255,8 +255,8 @@ static const char progress[] = PTX_HEAD
 			      "watches") "L: ld.volatile.global.u32 %r0, [%d0]; setp.eq.u32 %p0, %r0, 77; @!%p0 bra L; ret; }\n";
 
 /*
- * A block that waits for another block, or writes, is not stopped. A block that waits for a value
- * that no block writes is.
+ * The engine does not stop a block that waits for another block, or that writes. It stops a block
+ * that waits for a value that no block writes.
  */
 static void check_watching(struct device *d, uint32_t n_threads, uint64_t o, uint64_t x)
 {

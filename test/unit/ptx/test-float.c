@@ -269,7 +269,7 @@ struct bounds {
 #define WITHIN(engine_relative, engine_absolute, isa_relative, isa_absolute) \
 	(OVER_DRIVER ? (struct bounds){isa_relative, isa_absolute}           \
 		     : (struct bounds){engine_relative, engine_absolute})
-#define NO_BOUND 2 /* the ISA gives no bound for such an angle: between -1 and 1 */
+#define NO_BOUND 2 /* the ISA gives no bound for this angle; the result lies in [-1, 1] */
 
 static void approximate(const char *op, double (*exact)(double), double low, double high,
 			struct bounds bounds)
@@ -335,7 +335,7 @@ TS_TEST(approximations)
 	approximate("sin.approx.f32", sin, 0x1p18, 0x1p30, WITHIN(0x1p-23, 0, 0, NO_BOUND));
 	approximate("cos.approx.f32", cos, 0x1p18, 0x1p30, WITHIN(0x1p-23, 0, 0, NO_BOUND));
 	approximate("sin.approx.f32", sin, -0x1p-100, 0x1p-120, WITHIN(0x1.001p-24, 0, 0, near));
-	/* The ISA's 2 ulp, from the correctly rounded value. */
+	/* The ISA permits 2 ulp from the correctly rounded value. */
 	approximate("ex2.approx.f32", exp2, -100, 100, WITHIN(0x1p-23, 0, 0x1.4p-22, 0));
 	approximate("ex2.approx.f32", exp2, -126, 127.99, WITHIN(0x1.001p-24, 0, 0x1.4p-22, 0));
 	LG2(0.01, 0.5, 0x1p-23, 0x1p-26);

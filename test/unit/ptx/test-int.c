@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Integer and bit instructions compared with C, on special and random values. */
+/* Compares integer and bit instructions with C, on special and random values. */
 #include "test/unit/ptx/conformance.h"
 
 typedef unsigned __int128 u128;
@@ -236,8 +236,8 @@ static u32 permute(u64 bytes, u32 c)
 }
 
 /*
- * The ISA's own loop, bit by bit. Beyond the ISA's range of 0 to 255, GPUs use the whole count if a
- * has 64 bits.
+ * Extracts a field by the ISA's own loop, bit by bit. Beyond the ISA's range of 0 to 255, GPUs use
+ * the whole count if a has 64 bits.
  */
 static u64 extract(u64 a, u32 b, u32 c, u32 width, bool is_signed)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Matrix instructions compared with plain loops. mma.sync: every shape and type, with fragments
+ * Compares matrix instructions with plain loops. mma.sync: every shape and type, with fragments
  * laid out as in the PTX ISA. wmma: every shape, type and layout, from and to memory with various
  * strides; only its matrices are known, not its fragments. Elements are small integers, so every
  * sum is exact and must match to the last bit.
@@ -72,7 +72,7 @@ static uint64_t encode(int x, enum ts_ptx_type type)
 	}
 }
 
-/* Writes element i of an array of such elements. */
+/* Writes element i of an array whose elements have `bits` bits. */
 static void put(void *array, size_t i, uint64_t v, uint32_t bits)
 {
 	uint8_t *p = (uint8_t *)array + i * bits / 8;
@@ -228,8 +228,8 @@ static void mma_text(const struct mma_case *c, const struct fragment f[4], char 
 }
 
 /*
- * Place of a lane's element i in the ISA's figures. e: elements per 32 bits, or 1 for 64-bit
- * elements.
+ * Returns the place of a lane's element i in the ISA's figures. e: elements per 32 bits, or 1 for
+ * 64-bit elements.
  */
 static uint32_t isa_index(const struct product *p, char which, uint32_t i, uint32_t lane,
 			  uint32_t e)
@@ -349,8 +349,8 @@ static const struct wmma_case wmma_cases[] = {
 };
 
 /*
- * Layouts of matrices: by column if a bit is set (1 a, 2 b, 4 c and d); the gap at each line's end;
- * the state space.
+ * Layout of the matrices. by_column: bits of the matrices that are stored by column (1: a, 2: b, 4:
+ * c and d). gap: elements between two lines, if `stride` is set. space: the state space.
  */
 struct layout {
 	uint32_t by_column, gap;

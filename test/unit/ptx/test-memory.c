@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Address spaces, vectors, atomics, initial values, linking, device-side calls of host functions,
- * and containment of invalid accesses.
+ * Tests address spaces, vectors, atomics, initial values, linking, device-side calls of host
+ * functions, and containment of invalid accesses.
  */
 #include "test/unit/ptx/device.h"
 
@@ -166,7 +166,10 @@ static const char tears[] = PTX_HEAD TEAR(
 TS_TEST(vectors_do_not_tear)
 {
 	static const char *const kernels[] = {"v4", "v2", "wide", "narrow", "nc"};
-	/* 128 lanes per block: the engine distributes blocks to threads from 256 lanes on. */
+	/*
+	 * Two blocks of 128 lanes each: the engine uses several threads for launches of 256 lanes
+	 * or more.
+	 */
 	const uint32_t n = ts_soak() ? 4000000 : 50000;
 
 	for (uint32_t n_threads = 2; n_threads <= 8; n_threads += 6) {

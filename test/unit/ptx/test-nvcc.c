@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * nvcc's PTX for kernels.cu: each argument is one compilation, for a level of optimisation and an
- * architecture. Results are compared with the host's.
+ * Runs nvcc's PTX for kernels.cu: each argument is one compilation, for a level of optimisation and
+ * an architecture. Results are compared with the host's.
  */
 #include <math.h>
 

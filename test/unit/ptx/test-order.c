@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Litmus tests of PTX's memory model. Outcomes that the model forbids never happen, on any engine
- * threads. Sources: ISA 8, memory consistency model; Lustig et al., "A formal analysis of the
- * NVIDIA PTX memory consistency model", ASPLOS 2019.
+ * Litmus tests of PTX's memory model. Outcomes that the model forbids never happen, with any number
+ * of engine threads. Sources: ISA 8, memory consistency model; Lustig et al., "A formal analysis of
+ * the NVIDIA PTX memory consistency model", ASPLOS 2019.
  *
  * Each thread of a litmus test is a block, and each lane of the block is an instance of the test
  * with its own memory. The blocks of a test meet before each round, so the instances of a round run
@@ -90,8 +90,8 @@ static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 	/* Coherence: of two reads of a place, the second does not return an older value. */
 	LITMUS("corr", ST(X), LD("%r10", X) LD("%r11", X) KEEP(R1, "%r10") KEEP(R2, "%r11"), "", "")
 	/*
-	 * Write-to-read causality: if a thread has seen a value and signals another thread, that
-	 * thread sees it, too.
+	 * Write-to-read causality: if a thread has seen a value and signals another thread, the
+	 * other thread sees the value, too.
 	 */
 	LITMUS("wrc", ST(X), ACQ("%r10", X) REL(Y) KEEP(R1, "%r10"),
 	       ACQ("%r10", Y) LD("%r11", X) KEEP(R2, "%r10") KEEP(R3, "%r11"), "")

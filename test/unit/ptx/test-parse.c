@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Errors in a text are reported with their line, unimplemented features with their names; and the
- * contents of a kernel's header.
+ * The parser reports an error in a text with its line, and an unimplemented feature with its name.
+ * It reads a kernel's header correctly.
  */
 #include "test/unit/ptx/device.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
+ * Tests features of newer devices and compilers: 128-bit values, atomics on vectors, bulk copies,
  * clusters, pairs of floats, alloca, the system's reserved shared memory. Hints must change
  * nothing.
  */
@@ -272,10 +272,7 @@ TS_TEST(clusters_of_one)
 			"k",
 			P1) ".reg .b64 %d<9>; .reg .b32 %r<16>; .reg .pred %p<3>;\n"
 			    "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 70; mov.u32 %r2, box;\n"
-			    /*
-			     * The last thread arrives after the others wait, and its write comes
-			     * before.
-			     */
+			    /* Thread 70 writes, and arrives only when the other threads wait. */
 			    "@%p1 bra A; nanosleep.u32 20; st.shared.u32 [%r2], 4711;\n"
 			    "A: barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
 			    "mapa.shared::cluster.u32 %r3, %r2, 0; ld.shared::cluster.u32 %r4, [%r3]; mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank;\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The same instruction for each of its types: comparisons, minima, carries, halves and pairs of
+ * Tests each instruction for all of its types: comparisons, minima, carries, halves and pairs of
  * halves, f64, widths of loads and stores. Errors are most likely where types differ. Built with
  * -frounding-math.
  */
@@ -281,7 +281,7 @@ TS_TEST(halves)
 	conformance_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* f64, and the modes of f32 that other tests do not cover. */
+/* Reference of min and max for f64: the other operand if one is NaN, and -0 is below +0. */
 static u64 extreme64(u64 a, u64 b, bool max)
 {
 	double x = f64(a), y = f64(b);
@@ -339,8 +339,8 @@ TS_TEST(wide_floats)
 }
 
 /*
- * Each width of memory with each width of register, by all lanes, from memory and from parameters;
- * and back.
+ * Checks that a load of `type` to a register of 32 bits or, with `wide`, 64 bits, and a store from
+ * it are correct in all lanes. With `param`, loads from a parameter.
  */
 static void check_width(const char *type, uint32_t bits, bool is_signed, bool wide, bool param)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Video instructions compared with the ISA's formulas, for bytes, half words and words. */
+/* Compares video instructions with the ISA's formulas, for bytes, half words and words. */
 #include "test/unit/ptx/conformance.h"
 
 typedef uint64_t u64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Operations of several lanes: shuffles, votes, matches, reductions, and the matrix instructions
- * with their loads and copies.
+ * Tests operations of several lanes: shuffles, votes, matches, reductions, and the matrix
+ * instructions with their loads and copies.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame of a stack that names it, and the function that samples are counted for. */
+/* Checks the frame that names a stack, and the function for which samples count. */
 #include "test/unit/harness.h"
 
 #include "replay/report/stacks/codeplace.h"
@@ -51,7 +51,7 @@ TS_TEST(a_frame_names_the_stack)
 	/* A Python program's own function is preferred to that of an installed package. */
 	check_place(&opened, SAMPLED_PREPROCESS, "preprocess (data.py:31)");
 	check_place(&opened, SAMPLED_LOAD, "load (data.py:12)");
-	/* The caller of the C library, with or without symbols. */
+	/* The place is in the caller of the C library, with or without symbols. */
 	check_place(&opened, SAMPLED_NATIVE, "resample (resample.c:88)");
 	check_place(&opened, SAMPLED_NO_SYMBOLS, "libstrange.so.2+0x30");
 	/* The stack has no such caller. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Medians of durations, frames that text output omits, and queries without a callback. */
+/* Tests medians of durations, frames that text output omits, and queries without a callback. */
 #include "replay/report/query.h"
 #include "replay/report/rows/durations.h"
 #include "replay/report/stacks/frames.h"

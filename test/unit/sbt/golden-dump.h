@@ -105,7 +105,7 @@ static inline void golden_definitions(FILE *out, struct ts_sbt_reader *reader)
 	}
 }
 
-/* Images, symbols and other rows without a table of their own. */
+/* Prints images, symbols and other rows without a table of their own. */
 static inline int golden_blocks(FILE *out, struct ts_sbt_reader *reader)
 {
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {

@@ -216,7 +216,7 @@ static void make_parts(void)
 	close(second);
 }
 
-/* Enough rows for a summary in a block of another type. */
+/* Writes enough samples for a summary of their block. */
 static void make_samples(void)
 {
 	int fd = create("samples.sbt");

@@ -101,8 +101,8 @@ static int compare_start(const void *a, const void *b)
 }
 
 /*
- * Checks that rows are decoded in order of time, in batches of any size, also after the decoder was
- * put back.
+ * Checks that rows are decoded in order of time, in batches of any size, also if the decoder is set
+ * back by a batch.
  */
 static void check_rows(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
 		       uint64_t *state, struct met *met)
@@ -151,8 +151,8 @@ static void check_rows(const struct ts_row_schema *schema, const uint8_t *rows, 
 }
 
 /*
- * Rows that repeat, like a loop of launches. Each row is one of a few patterns in an irregular
- * cycle; each time follows the previous one, with occasional extremes.
+ * Makes rows that repeat, like a loop of launches. Each row is one of a few patterns in an
+ * irregular cycle; each time follows the previous one, with occasional extremes.
  */
 static void make_rows(const struct ts_row_schema *schema, uint8_t *rows, uint32_t n,
 		      uint64_t *state)
@@ -261,8 +261,8 @@ static void check_times(const struct ts_row_kernel *rows, uint32_t n)
 }
 
 /*
- * Rows as shards deliver them: long runs, each in order, that overlap. Some columns are zero up to
- * some row, or always. With `odd`, some times are impossible.
+ * Makes rows as shards deliver them: long runs, each in order, that overlap. Some columns are zero
+ * up to some row, or always. With `odd`, some times are impossible.
  */
 static void make_runs(struct ts_row_kernel *rows, uint32_t n, bool odd, uint64_t *state)
 {
@@ -427,7 +427,7 @@ TS_TEST(exceptions)
 	ts_buffer_deinit(&list);
 }
 
-/* A payload with one change is rejected, and the reason names the changed part. */
+/* Checks that a payload with one change is rejected, and that the reason contains `want`. */
 static void check_refused(const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  const char *want)

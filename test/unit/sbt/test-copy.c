@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of traces. A window keeps all required rows, windows joined again are the original trace,
- * and traces of several machines get one time.
+ * Tests copies of traces. A window keeps all required rows, windows joined again are the original
+ * trace, and traces of several machines get one time.
  */
 #include "test/unit/harness.h"
 
@@ -262,7 +262,7 @@ static size_t count(int fd, unsigned type)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* Sessions with rows of every type, as random as possible. */
+/* Makes a trace of sessions with rows of every type, with random values. */
 static int random_trace(uint64_t seed, unsigned mode)
 {
 	struct made made = begin("one", 500, 1);
@@ -326,7 +326,7 @@ TS_TEST(windows_make_the_whole)
 	}
 }
 
-/* Operations are complete, and objects that exist when the window begins are kept. */
+/* A window keeps whole operations, and the objects that exist when the window begins. */
 TS_TEST(window_keeps)
 {
 	struct made made = begin("one", 10, 1);
@@ -361,7 +361,7 @@ TS_TEST(window_keeps)
 	add(&made, TS_ROW_FREE, &memory);
 	memory.start_ns = 97;
 	add(&made, TS_ROW_ALLOC, &memory);
-	/* One range is over, one goes on beyond the window, one never ended. */
+	/* One range ends before the window, one ends after it, and one never ends. */
 	add(&made, TS_ROW_RANGE, &range);
 	add(&made, TS_ROW_RANGE_BEGIN, &opened);
 	range = (struct ts_row_range){.start_ns = 60, .end_ns = 9000, .range_id = 2};
@@ -387,8 +387,8 @@ TS_TEST(window_keeps)
 	ts_check_int(count(part, TS_ROW_STREAM), 1);
 	ts_check_int(count(part, TS_ROW_MARK), 0);
 	/*
-	 * 800 comes before the window; 1200, 1600 and 2000 are in it. 2000 is also the first one at
-	 * or after its end.
+	 * 800 comes before the window; 1200, 1600 and 2000 are in it. 2000 is also the first clock
+	 * row at or after the window's end.
 	 */
 	rows = rows_of(part, TS_ROW_BIT(TS_ROW_CLOCK));
 	ts_check_int(rows.n, 4);
@@ -469,7 +469,7 @@ static int machine(const char *host, const char *boot, uint8_t uuid, uint64_t ah
 	ts_check_int(ts_sbt_writer_metadata(made.writer, TS_METADATA_BOOT_ID, boot), 0);
 	mark.name = string_of(&made, host);
 	add(&made, TS_ROW_MARK, &mark);
-	/* The distance of the clocks changed by 100 meanwhile. */
+	/* Since the first clock row, the distance of the clocks has changed by 100. */
 	clock.start_ns = at;
 	clock.ticks = at + ahead_ns - 50;
 	add(&made, TS_ROW_CLOCK, &clock);
@@ -571,7 +571,8 @@ TS_TEST(parts_become_one)
 }
 
 /*
- * Many blocks of each type. A window touches few of them; some others have rows of its operations.
+ * Each type has many blocks. A window touches few of them. A few other blocks have rows of the
+ * window's operations.
  */
 #define N_SEALS	  16u
 #define SEAL_NS	  1000000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that end too early, cut at every byte or at many places. They open up to their last
- * complete block, verify reports the cut, and repair corrects the end.
+ * Cuts files at every byte or at many places. The cut files open up to their last complete block,
+ * verify reports the cut, and repair corrects the end.
  */
 
 #include "test/unit/harness.h"
@@ -138,8 +138,8 @@ TS_TEST(large_cut_at_random)
 }
 
 /*
- * Contents before a session's first seal may be larger than a write that is cut short: the
- * session's row comes first.
+ * A session may add captured contents before its first seal. The session's row comes before them in
+ * the file, so that a cut file still has the session.
  */
 TS_TEST(a_session_comes_before_its_contents)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invalid files: damaged, crafted, from a newer version, on a full disk. They open up to their last
- * complete block, verify finds the defect, repair corrects the end, and nothing crashes. For cuts
- * and flipped bits see test-cuts.c and test-flips.c.
+ * Tests invalid files: damaged, crafted, from a newer version, on a full disk. The files open up to
+ * their last complete block, verify finds the defect, repair corrects the end, and nothing crashes.
+ * For cuts and flipped bits see test-cuts.c and test-flips.c.
  */
 
 #include "test/unit/harness.h"
@@ -141,8 +141,8 @@ TS_TEST(rows_bound_their_bytes)
 }
 
 /*
- * A block with a sequence number that already occurred is a copy inside other data: it is no
- * successor.
+ * A block with a sequence number that already occurred is a copy inside other data: the search does
+ * not take it for the next block.
  */
 TS_TEST(search_wants_a_successor)
 {

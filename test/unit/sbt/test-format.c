@@ -25,7 +25,7 @@ static const char *const role_names[] = {
 	[TS_ROLE_OCTETS] = "octets",
 };
 
-/* "1 start_ns u64 start, 2 ..." for a type; the caller frees it. */
+/* Describes a type's columns as "1 start_ns u64 start, 2 ..."; the caller frees the text. */
 static char *describe(unsigned type)
 {
 	const struct ts_row_schema *schema = ts_sbt_schema(type);
@@ -164,7 +164,7 @@ static void describe_run(const struct ts_row_schema *schema, const struct ts_pla
 			 schema->columns[run->last].id);
 }
 
-/* Columns that can be indexed: the same as in the document, and adjacent in the row. */
+/* The columns that can be indexed are those of the document, and are adjacent in the row. */
 TS_TEST(runs)
 {
 	char *text = document();
@@ -230,7 +230,10 @@ static void print_example(const uint8_t *bytes, size_t from, size_t to)
 	}
 }
 
-/* Calls of cudaLaunchKernel, a microsecond apart except the first two, as in the example. */
+/*
+ * Makes a file with calls of cudaLaunchKernel, a microsecond apart except the first two, as in the
+ * example.
+ */
 static int example_file(unsigned n_calls)
 {
 	struct ts_row_session session = {.pid = 7};

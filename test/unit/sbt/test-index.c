@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of very many blocks: its writer's memory stays small, the index lists every block, and a
- * recording continues from it in another file.
+ * Tests a file of very many blocks: its writer's memory stays small, the index lists every block,
+ * and a recording continues from it in another file.
  */
 #include "test/unit/harness.h"
 

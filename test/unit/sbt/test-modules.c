@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules by address and time, compared with a search through all of them. */
+/* Finds modules by address and time, and compares with a search through all modules. */
 #include "sbt/modules.h"
 #include "test/unit/harness.h"
 

@@ -38,7 +38,9 @@ static void write_some(struct recording *made, unsigned file)
 	ts_check_int(ts_sbt_session_writer_seal(made->session, "where it was", 12), 0);
 }
 
-/* Rows that are pending in the session go into the next file. */
+/*
+ * Makes a recording in several files. Rows that are pending in the session go into the next file.
+ */
 static struct recording make_recording(bool finish)
 {
 	struct ts_row_session row = {.pid = 7, .start_ns = 1};
@@ -203,7 +205,8 @@ TS_TEST(all_are_one)
 }
 
 /*
- * The type's number lies among those of definitions, but the next file does not begin with samples.
+ * The number of the type `sample` lies among the numbers of definitions, but the next file does not
+ * begin with the samples of the last one.
  */
 TS_TEST(samples_are_not_carried)
 {

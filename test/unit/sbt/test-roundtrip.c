@@ -229,7 +229,10 @@ TS_TEST(quantum)
 #define NOISE_BLOCKS 24u
 #define NOISE_ROWS   4096u
 
-/* Uniformly random low bytes in the first half of the blocks; then regular ones. */
+/*
+ * Makes row i: with uniformly random low bytes in the first half of the blocks, and a regular row
+ * in the second half.
+ */
 static void noise_row(uint64_t i, uint64_t *state, uint64_t *now, struct ts_row_api *ret_row)
 {
 	bool is_noise = i < NOISE_BLOCKS / 2 * NOISE_ROWS;
@@ -275,7 +278,10 @@ TS_TEST(noise)
 		ts_check(!memcmp(row.api, &api, sizeof(api)));
 	}
 	ts_check_int(n, NOISE_BLOCKS * NOISE_ROWS);
-	/* Random rows need two bytes for each of their two times, and few bytes for the rest. */
+	/*
+	 * Random rows need two bytes for each of their two times, and few bytes for the other
+	 * columns.
+	 */
 	ts_check_int((uint64_t)lseek(fd, 0, SEEK_END) > NOISE_BLOCKS / 2 * NOISE_ROWS * 45ul / 10,
 		     0);
 	ts_sbt_cursor_free(cursor);
@@ -312,7 +318,10 @@ TS_TEST(full_blocks)
 	ts_sbt_writer_free(writer);
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	/* Session, three blocks of calls, checkpoint, their threads, sums and operations, index. */
+	/*
+	 * A session, three blocks of calls, a checkpoint, summaries (threads, sums, operations),
+	 * the index.
+	 */
 	ts_check_int(ts_sbt_reader_n_blocks(reader), 9);
 	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
 	while (!ts_sbt_cursor_next(cursor, &row)) {

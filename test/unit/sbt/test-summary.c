@@ -14,7 +14,10 @@
 
 #define SPECIAL 7
 
-/* Rows with few different places and names, or with `varied` many. */
+/*
+ * Makes a random row whose columns, except times, are below `variety`, so that few or many values
+ * differ.
+ */
 static void random_row(const struct ts_row_schema *schema, uint64_t *state, unsigned variety,
 		       uint8_t *row)
 {
@@ -63,7 +66,10 @@ static uint32_t unique(uint64_t (*tuples)[3], uint32_t n)
 	return kept;
 }
 
-/* A block has one summary row about operations, if its type has operation ids. */
+/*
+ * Computes the expected summary row of a block's operation ids. Returns 1 if the type has operation
+ * ids and the block has at least 64 rows; otherwise 0: there is no such row.
+ */
 static uint32_t expect_operations(const struct ts_row_schema *schema, uint64_t block,
 				  const uint8_t *rows, uint32_t n_rows, uint8_t *to)
 {
@@ -308,12 +314,12 @@ TS_TEST(not_of_many)
 	check_file(4, 1, 640, 64, n);
 	ts_check(!n[TS_SUMMARY_STREAMS] && n[TS_SUMMARY_THREADS]);
 	check_file(5, 1, 640, 200, n);
-	/* Memory sets have no name but the common one. */
+	/* All memory sets have the same name. */
 	ts_check(!n[TS_SUMMARY_STREAMS] && !n[TS_SUMMARY_THREADS]);
 	ts_check_int(n[TS_SUMMARY_SUMS], 1);
 }
 
-/* A long recording writes summaries as it goes: a cut file still has those of most blocks. */
+/* A long recording writes summaries before its end: a cut file still has those of most blocks. */
 TS_TEST(kept_on_the_way)
 {
 	uint64_t n[TS_SUMMARY_KINDS], cut_n = 0;
@@ -361,7 +367,10 @@ TS_TEST(repaired)
 		ts_check(!repaired.was_finished);
 		check_whole(rw);
 		close(rw);
-		/* Summaries of the other kinds come after those that remained. */
+		/*
+		 * After a cut within the summaries, repair adds the missing kinds behind the kinds
+		 * that remained, so the order of kinds differs.
+		 */
 		if (i <= 12 || i == 24)
 			check_summaries(cut, n);
 		close(cut);

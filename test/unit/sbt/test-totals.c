@@ -23,8 +23,8 @@ static const unsigned types[] = {TS_ROW_API,  TS_ROW_KERNEL, TS_ROW_MEMCPY, TS_R
 				 TS_ROW_LOSS, TS_ROW_OFF_CPU};
 
 /*
- * Each seal's rows lie in their own millisecond, on a stream and a thread that change from seal to
- * seal.
+ * Fills row i of a seal. The rows of a seal lie in a millisecond of their own. The stream depends
+ * on the seal, and the thread on the seal and i.
  */
 static void fill(unsigned type, unsigned seal, unsigned i, uint64_t *state, uint8_t *row)
 {
@@ -504,7 +504,7 @@ TS_TEST(rows_of_a_stream)
 
 	/*
 	 * Kernels, copies, sets, waits, allocations and events have streams; a quarter of their
-	 * blocks has this one.
+	 * blocks has rows of this stream.
 	 */
 	decoded = check_rows(reader, &options, &n);
 	ts_check_int(n, 6 * N_ROWS * N_SEALS / 4);
@@ -559,7 +559,10 @@ TS_TEST(rows_of_a_thread)
 	close(cut);
 }
 
-/* Every byte of the file belongs to a column or to the rest; none is counted twice. */
+/*
+ * Every byte of the file belongs to a column or to the part outside columns. No byte is counted
+ * twice.
+ */
 TS_TEST(sizes_add_up)
 {
 	int fd = make_file(N_ROWS, true);

@@ -15,7 +15,7 @@
 #define PROGRAM_MAX_ROWS  (4 * PROGRAM_MAX_ITEMS + 8)
 #define PROGRAM_STREAMS	  4 /* 0: legacy default; 1, 2: blocking; 3: non-blocking */
 #define PROGRAM_ALL \
-	7 /* plus another context's: 4: its legacy default; 5: blocking stream; 6: non-blocking */
+	7 /* with those of a second context; 4: legacy default; 5: blocking; 6: non-blocking */
 #define PROGRAM_EVENTS	3
 #define PROGRAM_BLOCKS	3
 #define PROGRAM_CONTEXT 1
@@ -47,8 +47,8 @@ struct item {
 	uint64_t start_ns, done_ns;	  /* computed by the reference */
 	uint64_t later_ns;		  /* graph launches: delay of the second node */
 	uint64_t told_ns;     /* graph launches: time of the launch's row; 0: at its call */
-	uint64_t ready_ns;    /* limited devices: when nothing else held the item */
-	bool may_begin_early; /* before its predecessor in the stream is over */
+	uint64_t ready_ns;    /* limited devices: when only the device's limit held the item */
+	bool may_begin_early; /* before its predecessor in the stream has ended */
 };
 
 struct program {
@@ -305,7 +305,7 @@ static inline void program_add_row(struct program *program, unsigned int type)
 	program->n_rows++;
 }
 
-/* End of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
+/* Returns the end of node n of a graph launch; node 0 ends last. For an operation, n is 0. */
 static inline uint64_t program_node_end_ns(const struct item *item, unsigned int n)
 {
 	return item->done_ns - (n ? (item->done_ns - item->start_ns) / 2 : 0);
@@ -437,8 +437,8 @@ static inline void program_add_item(struct program *program, unsigned int i)
 }
 
 /*
- * Makes the rows of a trace of that run, in order. Like vendors' tools it reports the streams'
- * kinds at the very end.
+ * Makes the rows of a trace of the program's run, in order. As vendors' tools do, it adds the
+ * streams' kinds at the very end.
  */
 static inline void program_trace(struct program *program)
 {

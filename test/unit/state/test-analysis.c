@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings of a small trace with one of each kind, beside similar cases that are no findings. */
+/*
+ * Tests the findings of a small trace: one finding of each kind, and similar cases that are no
+ * findings.
+ */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>

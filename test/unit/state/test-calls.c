@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls by id, compared with a list that is searched from its end; ids to numbers, compared with a
- * map.
+ * Compares the table of calls by id with a list that is searched from its end, and the table from
+ * ids to numbers with a map.
  */
 #include "test/unit/harness.h"
 
@@ -31,7 +31,10 @@ static uint64_t find(const struct ts_state_calls *calls, const struct ts_call *a
 	return 0;
 }
 
-/* Kinds of false ids: none; some occur twice; all fall into one slot of the table. */
+/*
+ * Returns the id of the n-th call. `lie`: 0: all ids differ; 1: some occur twice; 2: few different
+ * ids, all in one slot of the table.
+ */
 static uint64_t id_of(unsigned int lie, uint64_t n)
 {
 	switch (lie) {
@@ -78,7 +81,10 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 			ts_check_int(ts_state_calls_add(&calls, &all[n]), 0);
 			ts_check_int(calls.next, n + 1);
 			ts_check_int(ts_state_calls_at(&calls, n)->start_ns, n);
-			/* The other awaited call is never answered, so all calls behind it stay. */
+			/*
+			 * One of two awaited calls is answered. The other never is, so the table
+			 * keeps it and all later calls.
+			 */
 			if (n % 7000 == 6000) {
 				ts_state_calls_at(&calls, n - 5999)->is_awaited = false;
 				calls.n_awaited--;

@@ -88,7 +88,9 @@ static void add_graph(struct trace *trace, uint64_t op_id, uint32_t stream, uint
 	}
 }
 
-/* Adds one row of a program, moved by these offsets; sometimes another row, or none. */
+/*
+ * Adds one row of a program, moved by these offsets; sometimes adds another row as well, or no row.
+ */
 static void add_moved(struct trace *trace, const struct ts_sbt_row *row, uint64_t by_ns,
 		      uint64_t by_op)
 {
@@ -433,7 +435,7 @@ TS_TEST(the_state_from_a_checkpoint_is_that_from_the_start)
 
 /*
  * Checkpoints cover all files that were joined. If the oldest file is missing, or the newest is
- * read alone, they belong to another trace.
+ * read alone, the checkpoints belong to another trace.
  */
 TS_TEST(those_of_other_files_are_not_used)
 {
@@ -484,7 +486,8 @@ TS_TEST(one_that_is_damaged_is_not_used_and_that_is_said)
 		plain = open_trace(copy);
 		reader = open_trace(fd);
 		/*
-		 * A byte in the middle of the block; the instant belongs to the block's first item.
+		 * Changes a byte in the middle of the block. The instant is that of the first
+		 * checkpoint.
 		 */
 		off = ts_sbt_reader_block(reader, find_block(reader, types[i]))->off;
 		off += ts_sbt_reader_block(reader, find_block(reader, types[i]))->bytes / 2;

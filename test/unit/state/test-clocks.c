@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clock bounds of three sessions: a device with its own clock, a wide bound, an exact clock. */
+/*
+ * Tests the clock bounds of three sessions: a device with its own clock, a wide bound, an exact
+ * clock.
+ */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comparison of two traces. The rank test is compared with one that tries all orders. Alignments
- * are compared with the edits that made the sequences differ, and whole traces have known contents.
+ * Tests the comparison of two traces. The rank test is compared with one that tries all orders.
+ * Alignments are compared with the edits that made the sequences differ, and whole traces have
+ * known contents.
  */
 #include "test/unit/harness.h"
 
@@ -44,7 +45,7 @@ static int compare(const void *a, const void *b)
 
 /*
  * Returns the share of assignments, among all assignments of the values to the two sides, that are
- * at least as uneven.
+ * at least as uneven as the given one.
  */
 static double exact(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b)
 {
@@ -86,7 +87,7 @@ TS_TEST(ranks_are_as_likely_as_they_are)
 		qsort(b, n_b, sizeof(*b), compare);
 		p = ts_ranks_test(a, n_a, b, n_b, &share);
 		ts_check(fabs(share - greater_of(a, n_a, b, n_b) / (double)(n_a * n_b)) < 1e-9);
-		/* Far from proof, the test need not be exact. */
+		/* If p is above 0.5, the test need not be exact. */
 		ts_check(fabs(p - exact(a, n_a, b, n_b)) <= 0.06 ||
 			 (p > 0.5 && exact(a, n_a, b, n_b) > 0.5));
 	}
@@ -436,7 +437,8 @@ TS_TEST(what_changed_is_told)
 	ts_check_int(name->sides[1].total_ns, 200 * 500);
 	ts_check_int(name->sides[1].median_ns, 500);
 	/*
-	 * Names whose totals changed most come first: 200 times 500 ns; the others are about 100.
+	 * The name whose total changed most comes first: `new` or `gone`, with 200 kernels of 500
+	 * ns on one side.
 	 */
 	ts_check_int(diff->names[0].sides[0].count + diff->names[0].sides[1].count, 200);
 	ts_check_int(diff->n_aligned, 200 * 4 + 4);
@@ -468,7 +470,10 @@ static void make_runs(struct making traces[3], bool is_after)
 			kernel(&traces[run], "config", 1, 1000);
 			traces[run].grid = 4;
 			kernel(&traces[run], "slower", 1, 2000 + 10 * run + 100 * is_after);
-			/* As different as the runs of one side: chance. */
+			/*
+			 * The sides differ no more than the runs of one side, so the change can be
+			 * chance.
+			 */
 			kernel(&traces[run], "drifts", 1, 3000 + 100 * run + 290 * is_after);
 			if (i < 10 + (is_after && run == 2))
 				kernel(&traces[run], "sometimes", 1, 1000);
@@ -500,7 +505,10 @@ TS_TEST(runs_are_compared_with_runs)
 	ts_diff_free(diff);
 }
 
-/* The n-th stream is paired with the n-th, whatever its id is; a surplus stream stays alone. */
+/*
+ * The n-th stream is paired with the other trace's n-th stream, whatever their ids are; a surplus
+ * stream stays alone.
+ */
 TS_TEST(streams_are_paired)
 {
 	struct making traces[2] = {begin(), begin()};

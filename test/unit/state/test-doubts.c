@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces with missing halves, operations that overlap in one stream, clocks that step back and
- * false ids: every answer marks them as unsure.
+ * Reads traces with missing halves, operations that overlap in one stream, clocks that step back
+ * and false ids: every answer marks them as unsure.
  */
 #include "test/unit/harness.h"
 
@@ -24,11 +24,11 @@ enum lie {
 	NO_CALL,
 	NO_ANSWER,
 	OVERLAPS,
-	STEPS_BACK, /* of the device's clock: the operation begins before its call */
+	STEPS_BACK, /* the device's clock steps back: the operation begins before its call */
 	ENDS_BEFORE,
 	NEVER,	   /* no end time */
 	OTHER_ID,  /* the device row has the id of another operation */
-	SAME_CALL, /* the API row, too */
+	SAME_CALL, /* the API row has this other id, too */
 	NO_KINDS,  /* no stream has a kind */
 };
 
@@ -70,7 +70,7 @@ static void add_op(enum lie lie, uint64_t i, uint32_t name)
 		kernel.start_ns = at - 50;
 	if (lie == ENDS_BEFORE)
 		kernel.end_ns = kernel.start_ns - 100;
-	/* Only the last operation: a later one would begin before this one is over. */
+	/* Only the last operation has no end: a later one would begin before this one is over. */
 	if (lie == NEVER && i == N_OPS)
 		kernel.end_ns = UINT64_MAX;
 	if (lie != NO_CALL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of traces whose every nanosecond is known: one trace written by hand, and many random ones.
- * Random traces are compared with a reference that finds the cause of each nanosecond.
+ * Tests the gaps of traces whose every nanosecond is known: one trace written by hand, and many
+ * random ones. Random traces are compared with a reference that finds the cause of each nanosecond.
  */
 #include "test/unit/harness.h"
 
@@ -254,7 +254,7 @@ TS_TEST(each_nanosecond_has_one_cause)
 	part = part_of(&gap->parts, TS_GAP_SYSCALL, 0);
 	ts_check_int(part->ns, 250);
 	ts_check_int(part->key.file, file);
-	/* One page fault in the call's file, two outside it: two parts. */
+	/* One page fault is inside the read, and two are outside, so there are two parts. */
 	ns = 0;
 	for (size_t i = 0; i < gap->parts.n; i++)
 		if (gap->parts.at[i].key.cause == TS_GAP_PAGE_FAULT) {
@@ -284,8 +284,8 @@ static void add_sample(uint32_t thread, uint64_t start_ns, uint32_t stack)
 }
 
 /*
- * A stream is idle from 1000 to 1000 + ns: MAIN calls for the next operation in the last
- * nanosecond.
+ * Adds a gap: a stream is idle from 1000 to 1000 + ns, and MAIN launches the next operation in the
+ * last nanosecond.
  */
 static void add_gap(uint64_t ns)
 {
@@ -299,7 +299,10 @@ static void add_gap(uint64_t ns)
 	add_launch(2, MAIN, 1000 + ns, 1000 + ns, 7, 1000 + ns, 2000 + ns);
 }
 
-/* The part with this cause, code and depth and without sub-parts; NULL: none. */
+/*
+ * Returns the part with this cause, code and depth and without sub-parts; NULL: the gap has no such
+ * part.
+ */
 static const struct ts_gap_part *code_of(const struct ts_gap_parts *parts, uint32_t cause,
 					 uint32_t number, uint32_t depth)
 {
@@ -410,8 +413,8 @@ TS_TEST(samples_are_of_own_code)
 }
 
 /*
- * A thread was sampled in 10 of 100 periods. For the other 90 it was elsewhere, or not sampled:
- * these get no name.
+ * A thread was sampled in 10 of 100 periods. In the other 90 it did something else, or was not
+ * sampled: the time of these periods gets no name.
  */
 TS_TEST(few_samples_name_little)
 {
@@ -427,7 +430,10 @@ TS_TEST(few_samples_name_little)
 	check_code(&gaps->parts, TS_GAP_HOST, 2, 5 * PERIOD_NS, 5);
 	ts_gaps_free(gaps);
 
-	/* One sample in four periods can be chance. */
+	/*
+	 * With one sample in four periods, the missing samples can be chance, so the code gets the
+	 * time of all four periods.
+	 */
 	begin_trace("");
 	add_gap(4 * PERIOD_NS);
 	add_sample(MAIN, 3000, 1);
@@ -563,8 +569,8 @@ TS_TEST(a_disk_is_waited_for)
 }
 
 /*
- * Reclaim inside a page fault counts as reclaim; while the thread is off the CPU it does not. An
- * OOM kill has no duration.
+ * Reclaim inside a page fault counts as reclaim; reclaim while the thread is off the CPU does not.
+ * An OOM kill has no duration.
  */
 TS_TEST(freeing_memory)
 {
@@ -606,7 +612,10 @@ TS_TEST(freeing_memory)
 	ts_gaps_free(gaps);
 }
 
-/* The engine was busy with another stream; the preemption lies within the call. */
+/*
+ * An operation of another stream used the engine during the gap. The preemption lies within the
+ * launch's call, so it is no cause of the gap.
+ */
 TS_TEST(a_taken_engine)
 {
 	const struct ts_row_stream streams[2] = {
@@ -625,7 +634,7 @@ TS_TEST(a_taken_engine)
 	gaps = read_gaps(1, 10);
 	ts_check_int(gaps->n_longest, 1);
 	gap = &gaps->longest[0];
-	/* Before that, no row shows the thread's activity. */
+	/* From 1000 to 1050, before the call, no row shows the thread's activity. */
 	ts_check_int(part_of(&gap->parts, TS_GAP_HOST, 0)->ns, 50);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->ns, 18950);
 	ts_check_int(part_of(&gap->parts, TS_GAP_DEVICE, 0)->key.op_id, 2);
@@ -764,7 +773,10 @@ static void count_gap(struct reference *reference, uint64_t from_ns, uint64_t ca
 	}
 }
 
-/* Calls of MAIN's first layer launch kernels that begin 5 ns after the call ends. */
+/*
+ * Makes calls of MAIN in the first layer. Each call launches a kernel that begins 5 ns after the
+ * call's end.
+ */
 static void make_launches(struct reference *reference, uint32_t stream)
 {
 	uint64_t end_ns = 1 + below(30);

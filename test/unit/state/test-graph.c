@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of small traces whose critical path is visible in the drawing. Times in drawings are those
- * of the rows, counted from BEGIN_NS.
+ * Tests the graphs of small traces whose critical path is visible in the drawing. Times in drawings
+ * are those of the rows, counted from BEGIN_NS.
  */
 #include "test/unit/harness.h"
 
@@ -148,7 +148,10 @@ static uint64_t slack_of(const struct ts_graph *graph, uint32_t kind, uint64_t o
 	return graph->slack_ns[node_of(graph, kind, op_id) - graph->nodes];
 }
 
-/* Nodes are in order of time, edges by node, and the binding edge is released last. */
+/*
+ * Checks that nodes are in order of time, that edges are in order of their node, and that the
+ * binding edge is released last.
+ */
 static void check_order(const struct ts_graph *graph)
 {
 	uint32_t e = 0;
@@ -209,7 +212,7 @@ TS_TEST(a_stream_that_is_never_idle_is_the_path)
 	CHECK_PATH(graph, {TS_GRAPH_LATENCY, 1, 0, 15}, {TS_GRAPH_COMPUTE, 1, 15, 115},
 		   {TS_GRAPH_WAIT, 2, 115, 118}, {TS_GRAPH_COMPUTE, 2, 118, 218},
 		   {TS_GRAPH_IN_CALL, 3, 218, 230});
-	/* The second launch could have come when the first kernel was over. */
+	/* The second launch could have come 85 ns later, when the first kernel was over. */
 	ts_check_int(slack_of(graph, TS_GRAPH_CALL, 2), 85);
 	ts_check_int(slack_of(graph, TS_GRAPH_CALL, 3), 178);
 	ts_check_int(graph->parts_ns[TS_GRAPH_COMPUTE], 200);

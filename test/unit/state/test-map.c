@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of state-map.h: random operations compared with a list that is searched from end to
- * end, the largest values, and lack of memory.
+ * Tests the table of state-map.h: compares random operations with a list that is searched from end
+ * to end; the largest values, and lack of memory.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory report of a small trace whose every byte is known. */
+/* Tests the memory report of a small trace whose every byte is known. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>

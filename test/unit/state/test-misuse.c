@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses of freed memory, and pools, in small traces whose every call is known. A call's operation id
- * is its place in the order of calls; each call lasts 10 ns.
+ * Tests the reports of uses of freed memory, and of pools, in small traces whose every call is
+ * known. A call's operation id is its place in the order of calls; each call lasts 10 ns.
  */
 #include "test/unit/harness.h"
 
@@ -165,7 +165,7 @@ TS_TEST(what_is_not_proven_is_not_told)
 	call(6, 1600, 1, 0);
 	name(7, 1620, TS_ACCESS_SET, 0x1400, 0, 16, 0);
 	memory(TS_ROW_ALLOC, 6, 1640, 0x1400, 16, DEVICE);
-	/* Freed host memory may belong to anything by then. */
+	/* Freed host memory may belong to any other object when the copy runs. */
 	alloc(8, 1700, 0x8000, 64, PINNED);
 	release(9, 1720, 1, 0x8000, PINNED);
 	name(10, 1740, TS_ACCESS_COPY, 0x1400, 0x8000, 16, 0);
@@ -199,7 +199,7 @@ TS_TEST(nothing_is_judged_across_what_was_not_recorded)
 					       .count = 1,
 					       .reason = TS_LOSS_RING_FULL});
 	name(6, 1700, TS_ACCESS_SET, 0x2000, 0, 64, 0);
-	/* A later loss does not make a free before it unsure. */
+	/* A free is not unsure because of a loss after the free. */
 	alloc(7, 1800, 0x3000, 64, DEVICE);
 	release(8, 1900, 1, 0x3000, DEVICE);
 	add(TS_ROW_LOSS, &(struct ts_row_loss){.start_ns = 1910,

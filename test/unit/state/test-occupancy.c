@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Occupancies as in the vendor's calculator, and their sums over a small trace. */
+/* Compares occupancies with the vendor's calculator, and tests their sums over a small trace. */
 #include "test/unit/harness.h"
 
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of streams, one by one: small scenarios with known answers, each with its drawing. A
- * letter is an operation, `.` is idle, |e| a record of event e, w a wait for it. Streams 0 and 4
- * are legacy default streams of two contexts; 1, 2 and 5 are blocking, 3 and 6 non-blocking. Time
- * runs from left to right; calls come in the order of the letters.
+ * Tests the rules of streams, one by one: small scenarios with known answers, each with its
+ * drawing. A letter is an operation, `.` is idle, |e| a record of event e, w a wait for it. Streams
+ * 0 and 4 are legacy default streams of two contexts; 1, 2 and 5 are blocking, 3 and 6
+ * non-blocking. Time runs from left to right; calls come in the order of the letters.
  */
 #include "test/unit/state/scenario.h"
 
@@ -93,7 +93,7 @@ TS_TEST(default_streams_of_threads_do_not_wait_for_each_other)
 	check_waits(250, 3, "legacy_stream", 1);
 }
 
-/* All on one device, so all use one engine. */
+/* Looks at an operation at t. All streams are on one device, so all use one engine. */
 static const struct ts_state_current *look_at_one_device(uint64_t t, uint64_t op_id)
 {
 	program_trace(&scenario);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state at an instant: thousands of programs compared with a reference that knows only the
- * rules, and traces with missing or false rows.
+ * Tests the state at an instant. Compares thousands of programs with a reference that knows only
+ * the rules, and reads traces with missing or false rows.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/scenario.h"
@@ -58,7 +58,7 @@ static unsigned int behind(const struct program *program, unsigned int i, uint64
 	return 0;
 }
 
-/* For each item, a bit mask of all items before it, directly or through others. */
+/* Bit masks: before[i] has all items before item i, directly or through other items. */
 static uint32_t before[PROGRAM_MAX_ITEMS];
 
 static void find_before(const struct program *program)
@@ -159,8 +159,8 @@ static void check_events(const struct program *program, const struct ts_state *s
 
 				ts_check_int(state->events[i].due_ns, due_ns);
 				/*
-				 * An event that is held only by host functions must report that it
-				 * is uncertain.
+				 * If only host functions hold an event, the state must report the
+				 * event as uncertain.
 				 */
 				ts_check(host || !hosts || due_ns);
 				ts_check(!host || hosts & 1u << (host - 1));
@@ -284,7 +284,7 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 
 /* ---- devices that are full ------------------------------------------------------------------- */
 
-/* Longer than the gap that the inference of engines ignores. */
+/* Unit of all times: longer than the gap that the inference of engines ignores. */
 #define UNIT_NS 10000u
 
 static void generate_full(struct program *program)

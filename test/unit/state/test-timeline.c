@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small timeline whose numbers can be counted by hand. Times in the drawing count from BEGIN_NS.
+ * Tests a small timeline whose numbers can be counted by hand. Times in the drawing count from
+ * BEGIN_NS.
  */
 #include "test/unit/harness.h"
 
@@ -88,7 +89,10 @@ static struct ts_timeline *read_timeline(uint32_t n_parts, uint64_t from, uint64
 	return timeline;
 }
 
-/* One kernel over the whole range of times, or over all but the first `less` ns. */
+/*
+ * Reads the timeline of a trace with one kernel over the whole range of times, or over all but the
+ * first `less` ns.
+ */
 static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
 {
 	const struct ts_row_session row = {.pid = 1};
@@ -114,7 +118,7 @@ static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
 	return timeline;
 }
 
-/* Time beyond the last part does not exist. */
+/* The parts cover all of the kernel's time, up to the largest time. */
 TS_TEST(all_time)
 {
 	static const uint32_t parts[] = {1, 2, 7, 100, 512};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of streams (replay/streams/streams.h) and the modules that follow them, over random
- * small programs. An operation comes after all operations that its stream, the rule of the legacy
- * default stream and events put before it. `behind` holds these, computed by the rules of
- * test/unit/state/program.h. The same program then runs in the order of replays, in the checks and
- * on the virtual GPU. Each must keep every required order and no other. test-state.c and
- * test-emulate.c compare state and emulation with the same programs.
+ * Tests the rules of streams (replay/streams/streams.h), and the modules that obey them, with
+ * random small programs. An operation comes after all operations that its stream, the rule of the
+ * legacy default stream and events put before it. The array `behind` has these operations, computed
+ * by the rules of test/unit/state/program.h. The same program then runs in the order of replays, in
+ * the checks and on the virtual GPU. Each must keep every required order and no other. test-state.c
+ * and test-emulate.c compare state and emulation with the same programs.
  */
 #include "test/unit/harness.h"
 #include "test/unit/state/program.h"
@@ -202,7 +202,7 @@ static bool run_in_order(const struct program *program, uint64_t number, uint64_
 
 /*
  * Checks an order in which item `held` is held as long as possible: every later item that need not
- * come after it comes before it.
+ * come after `held` comes before `held`.
  */
 static void check_held(const struct program *program, const uint32_t *behind, unsigned int held,
 		       uint64_t number)

@@ -50,7 +50,10 @@ struct maker {
 	int r;
 };
 
-/* The ith object of the kind with many objects; the first of any other kind. */
+/*
+ * Returns the index of the object that launch i uses: i for the kind with many objects, otherwise
+ * 0.
+ */
 static uint32_t which(const struct maker *maker, enum kind kind, uint32_t i)
 {
 	return maker->kind == kind ? i : 0;

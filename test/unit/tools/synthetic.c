@@ -110,7 +110,7 @@ static void launch(struct maker *maker, uint32_t i)
 	add(maker, TS_ROW_KERNEL, &kernel);
 }
 
-/* One row of each type that launches do not make. */
+/* Adds one row of each type that launches do not make. */
 static void others(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 500;
@@ -199,7 +199,7 @@ static void others(struct maker *maker)
 		    .start_ns = t, .value = 0.5, .name = maker->text, .thread = maker->thread});
 }
 
-/* One row of each type of kernel event. */
+/* Adds one row of each type of kernel event. */
 static void kernels(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 450;
@@ -279,7 +279,7 @@ static void kernels(struct maker *maker)
 				    .flags = TS_SAMPLE_KERNEL});
 }
 
-/* One row of each type about the recording itself. */
+/* Adds one row of each type about the recording itself. */
 static void own_affairs(struct maker *maker)
 {
 	uint64_t t = SYNTHETIC_START_NS + 500;

@@ -347,7 +347,7 @@ TS_TEST(options_end_where_a_program_begins)
 	ts_check_str(operands.words[0], "-j");
 	ts_check_str(operands.words[1], "--");
 	ts_check(!operands.words[2]);
-	/* As for every program, POSIXLY_CORRECT is the user's choice. */
+	/* With POSIXLY_CORRECT, options end at the first operand, as in other programs. */
 	setenv("POSIXLY_CORRECT", "1", 1);
 	check_good("a --json", "a --json");
 	ts_check(!given.json);

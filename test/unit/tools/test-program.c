@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on a program before it runs, from ELF files that the test makes byte by byte. */
+/*
+ * Tests the reports on a program before it runs, from ELF files that the test makes byte by byte.
+ */
 #include "test/unit/harness.h"
 #include "tools/tsctl/record/record-program.h"
 

@@ -62,7 +62,7 @@ TS_TEST(different_names_are_never_the_same)
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++) {
 		texts[i] = names[i];
 		memset(names[i], 'x', 80);
-		/* The bits of i, some of them far apart in the name. */
+		/* Puts the bits of i into the name, some of them far apart. */
 		for (size_t bit = 0; bit < 8; bit++)
 			names[i][bit * 9 + 4] = i >> bit & 1 ? 'y' : 'x';
 		names[i][80] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables: widths of columns, and the parts that a terminal of a given width cuts. */
+/* Tests tables: widths of columns, and the parts that a terminal of a given width cuts. */
 #include "proto/abi/base.h"
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/table.h"
@@ -24,7 +24,7 @@ TS_TEST(tables_are_as_wide_as_what_is_in_them)
 	ts_check_str(buffer, "    N  NAME\n 1000  x\n");
 }
 
-/* The table's text on a terminal of that many columns. */
+/* Returns the table's text on a terminal of that many columns. */
 static char *on_terminal(const struct ts_table *table, unsigned short columns, bool wide)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = columns};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as a user writes them: exact to the nanosecond, and rejected if they are no time. */
+/* Parses times as a user writes them: exact to the nanosecond, and rejected if they are no time. */
 #include "test/unit/harness.h"
 #include "tools/tsctl/screen/times.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of known rows, printed through names, JSON and sums. */
+/* Prints a trace of known rows by names, as JSON and as sums. */
 #include "replay/report/rows/aggregate.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"
@@ -36,7 +36,7 @@ static void close_synthetic(struct opened *opened)
 	close(opened->fd);
 }
 
-/* The JSON of the first row of this type. */
+/* Returns the JSON of the first row of this type. */
 static char *row_json(struct opened *opened, unsigned int type, bool stacks)
 {
 	struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(type)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The activity half of the CUPTI facade: contents of records, return of buffers, dropped records.
+ * Tests the activity half of the CUPTI facade: contents of records, return of buffers, dropped
+ * records.
  */
 #include "test/unit/harness.h"
 #include "test/unit/vgpu-cupti/fake.h"
@@ -307,7 +308,8 @@ TS_TEST(external_correlation)
 	ts_check_int(last, 42);
 	ts_check_int(cuptiActivityFlushAll(0), TS_CUPTI_SUCCESS);
 	/*
-	 * One record for the outermost call, with the innermost id, before the call's own records.
+	 * The external id has one record, for the outermost call and with the innermost id, before
+	 * the call's own records.
 	 */
 	ts_check_int(client.n_records, 3);
 	ts_check_int(client.kinds[0], TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The callback half of the CUPTI facade: subscription, the contents of callbacks, and every way to
- * leave.
+ * Tests the callback half of the CUPTI facade: subscription, the contents of callbacks, and every
+ * way to leave.
  */
 #include "test/unit/harness.h"
 #include "test/unit/vgpu-cupti/fake.h"

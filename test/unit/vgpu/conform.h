@@ -3,7 +3,7 @@
  * The frame of the conformance suite: tests of any libcuda.so.1 and libcudart.so.13. A test
  * includes the header that conform.py makes, which includes this one. The test calls the vendor's
  * functions by their names; each is looked up in the library that the loader finds. With
- * CONFORM_PER_THREAD it is the form whose default stream is the thread's own.
+ * CONFORM_PER_THREAD, each function is the form whose default stream is the thread's own.
  *
  *	CONFORM(name) { ok(cuInit(0)); want(ERROR_INVALID_DEVICE, cuDeviceGet(&d, 99)); }
  *
@@ -164,7 +164,7 @@ static inline uint64_t conform_at(const void *p)
 }
 
 /*
- * fill: out[thread] = value; empty; answer: a variable, 42; managed: a variable of host and device.
+ * Kernels: fill (out[thread] = value), empty. Variables: answer (42), managed (of host and device).
  */
 static const char conform_ptx[] __attribute__((unused)) =
 	".version 8.0\n.target sm_75\n.address_size 64\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The cost model's formulas, number by number, on the small shape; and times by the host's clock.
+ * Tests the cost model's formulas, number by number, on the small shape; and times by the host's
+ * clock.
  */
 #include <time.h>
 
@@ -41,7 +42,7 @@ static bool start(const struct ts_vgpu_done *done, uint32_t n_concurrent, uint64
 	return true;
 }
 
-/* End of a kernel that is alone on the device and ready at 0. */
+/* Returns the end of a kernel that is alone on the device and ready at 0. */
 static uint64_t duration(const struct ts_vgpu_done *done, const struct ts_vgpu_kernel_work *work)
 {
 	uint64_t end;
@@ -117,12 +118,15 @@ TS_TEST(kernels_beside_one_another)
 	per_sm = ts_vgpu_blocks_per_sm(shape, 1024, 0, 16);
 	half = kernel(per_sm * shape->n_sm / 2, 1024);
 	whole = kernel(per_sm * shape->n_sm, 1024);
-	/* Two halves overlap, though the second kernel's end is not known yet when it starts. */
+	/*
+	 * Two kernels of half the device overlap, though the second kernel's end is not known when
+	 * it starts.
+	 */
 	ts_check(start(&half, 8, 1000));
 	ts_check(start(&half, 8, 1500));
 	/*
-	 * There is no room for a third kernel while they run; with one kernel at a time there is
-	 * none for a second.
+	 * While both kernels run, a third kernel has no room. With one kernel at a time, a second
+	 * kernel has no room.
 	 */
 	ts_check(!start(&half, 8, 1500));
 	ts_check_int(ts_vgpu_cost_next_end(device, 1500), UINT64_MAX);
@@ -130,7 +134,7 @@ TS_TEST(kernels_beside_one_another)
 	ts_check(!start(&half, 1, 1500));
 	ts_vgpu_cost_kernel_end(device, &half, &nothing, 1500, &second_end);
 	ts_check_int(second_end - 1500, end - 1000);
-	/* A kernel that was queued meanwhile and needs the whole device waits for both. */
+	/* A kernel that needs the whole device, and was queued while both ran, waits for both. */
 	ts_check(!start(&whole, 8, 1600));
 	ts_check_int(ts_vgpu_cost_next_end(device, 1600), end);
 	ts_check(!start(&whole, 8, end));
@@ -177,8 +181,8 @@ TS_TEST(copies_queue_for_their_engines)
 	ts_vgpu_cost_copy(device, &slow, 11, 0, 1000000, &start, &end);
 	ts_check_int(end - start, shape->copy_ns + 40 + 2000);
 	/*
-	 * Within the device each byte is read and written. Memory sets only write, and share that
-	 * engine.
+	 * Within the device each byte is read and written. Memory sets only write, on the engine of
+	 * these copies.
 	 */
 	ts_vgpu_cost_copy(device, &within, 1, 0, 100, &start, &end);
 	ts_check(start == 100 && end == 100 + shape->copy_ns + 1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The device: streams in order, the legacy default stream, events by version, host functions,
+ * Tests the device: streams in order, the legacy default stream, events by version, host functions,
  * engines and multiprocessors by the cost model. Also the limit of pending work, faults, and
  * forking.
  */
@@ -345,7 +345,10 @@ TS_TEST(the_legacy_stream_waits_and_is_waited_for)
 	ts_check(op(1)->start_ns < op(2)->end_ns && op(6)->end_ns < op(1)->end_ns);
 	ts_check_int(op(3)->stream_id, 7);
 
-	/* A wait for the legacy stream covers all blocking streams up to that point. */
+	/*
+	 * A wait for the legacy stream covers all operations that blocking streams had before the
+	 * wait.
+	 */
 	kernel(blocking, 7, 1000000);
 	ts_check_int(ts_vgpu_stream_synchronize(legacy), 0);
 	ts_check(op(7)->end_ns);
@@ -522,7 +525,10 @@ TS_TEST(copies_and_fills_move_bytes)
 	ts_check(!memcmp(from, to, N));
 	ts_check_int(op(5)->u.copy.kind, TS_VGPU_COPY_PEER);
 
-	/* An asynchronous copy of pageable memory has read it when the call returns. */
+	/*
+	 * The call of an asynchronous copy from pageable memory returns after it has read the
+	 * memory.
+	 */
 	memset(to, 0x55, 4096);
 	ts_check_int(copy(s, a, at(to), 4096, true, 0), 0);
 	memset(to, 0, 4096);
@@ -839,7 +845,7 @@ static int by_time(const void *a, const void *b)
 	return x->change - y->change;
 }
 
-/* The maximum use of a resource at one time by operations of a kind. */
+/* Returns the maximum use of a resource at one time by operations of a kind. */
 static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_done *))
 {
 	static struct edge edges[2 * LOG_MAX];
@@ -862,7 +868,10 @@ static int peak(enum ts_vgpu_op_kind kind, int (*weight)(const struct ts_vgpu_do
 	return most;
 }
 
-/* Blocks of one warp: the small shape runs 16 per multiprocessor, and has 4 multiprocessors. */
+/*
+ * Returns the number of multiprocessors that a kernel uses. Its blocks have one warp each: in the
+ * small shape, a multiprocessor runs 16 of them, and there are 4 multiprocessors.
+ */
 static int n_sm(const struct ts_vgpu_done *d)
 {
 	uint32_t n = (d->u.kernel.grid.x + 15) / 16;

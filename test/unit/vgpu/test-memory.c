@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The limits of memory for kernels, and the device heap. */
+/* Tests the limits of memory for kernels, and the device heap. */
 #include "replay/vgpu/vgpu.h"
 #include "test/unit/harness.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Modules: declarations in PTX, plain and compressed fatbins, and damaged images. */
+/* Tests modules: declarations in PTX, plain and compressed fatbins, and damaged images. */
 #include <zstd.h>
 
 #include "replay/vgpu/vgpu-module.h"
@@ -250,7 +250,9 @@ TS_TEST(fatbins_compressed_by_lz4)
 	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)), 0);
 	ts_check(ts_vgpu_module_kernel(m, "k"));
 	ts_vgpu_module_free(m);
-	/* More bytes than announced, a distance before the beginning, a missing end. */
+	/*
+	 * Invalid data: more bytes than announced, a distance before the beginning, a missing end.
+	 */
 	begin(&b);
 	entry(&b, 1, 75, 0x2000, packed, n, 200);
 	ts_check_int(ts_vgpu_module_new(b.bytes, 75, &m, message, sizeof(message)),

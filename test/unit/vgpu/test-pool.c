@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory pools: reserved and released memory, the streams that may reuse freed memory, and the time
- * of reuse. Also any number of blocks that are allocated and freed: no two blocks in use overlap.
+ * Tests memory pools: reserved and released memory, the streams that may reuse freed memory, and
+ * the time of reuse. Also any number of blocks that are allocated and freed: no two blocks in use
+ * overlap.
  */
 #include "test/unit/harness.h"
 
@@ -212,7 +213,7 @@ TS_TEST(fragments_are_not_joined)
 	wide = take(s, CHUNK / 2);
 	check_use(2 * CHUNK, CHUNK);
 	give(s, wide);
-	/* With the block between them, the pieces are joined. */
+	/* The block between the pieces is freed, so the pieces are joined. */
 	give(s, a[1]);
 	ts_check_int(ts_vgpu_stream_synchronize(s), 0);
 	ts_check_int(take(s, 3 * CHUNK / 4), a[0]);
@@ -222,8 +223,8 @@ TS_TEST(fragments_are_not_joined)
 
 /*
  * A stream can reuse its own freed memory at once, in parts or joined. Operations that were queued
- * before may still access all of it. Another stream cannot reuse it until the release is known to
- * come before.
+ * before may still access all of it. Another stream cannot reuse the memory until it is known that
+ * the release comes before its own operations.
  *
  *	s   gate.... -a +b
  *	t            +c
@@ -255,7 +256,7 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 	ts_check(ts_vgpu_range_of(vgpu, b + 1000, &range) != 0);
 	ts_check_int(ts_vgpu_reach(context, b + 1010, &range), 0);
 	ts_check_int(ts_vgpu_reach(context, a + 9999, &range), 0);
-	/* Up to the end of the last unit of 512 bytes. */
+	/* A kernel's access reaches up to the end of the last unit of 512 bytes. */
 	ts_check_int(ts_vgpu_reach(context, a + 10239, &range), 0);
 	ts_check(range.start < c && range.start + range.bytes <= c);
 	open_gate(s);
@@ -269,8 +270,8 @@ TS_TEST(its_own_stream_has_what_it_freed_at_once)
 
 /*
  *	s   gate.... -a |e|
- *	t                w +b	comes after an event after the release
- *	u                  +c	does not
+ *	t                w +b	waits for the event's record after the release
+ *	u                  +c	waits only for a record before the release
  */
 TS_TEST(who_waits_for_an_event_behind_it_has_it)
 {

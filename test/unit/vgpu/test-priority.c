@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Priorities: the order of kernels on a device without room for all. Small scenarios with drawings,
- * and the rule itself checked against the run of a random program. Kernels have one warp per block:
- * the small shape runs 16 per multiprocessor, and has 4 multiprocessors.
+ * Tests priorities: the order of kernels on a device without room for all. Small scenarios with
+ * drawings, and the rule itself checked against the run of a random program. Kernels have one warp
+ * per block: the small shape runs 16 per multiprocessor, and has 4 multiprocessors.
  */
 #include "test/unit/harness.h"
 
@@ -311,7 +311,8 @@ static bool is_more_urgent(size_t a, size_t b)
 }
 
 /*
- * The reasons why kernel k had not begun at an instant: no room, or a more urgent kernel was ready.
+ * True if kernel k could not begin at an instant, because it had no room or a more urgent kernel
+ * was ready.
  */
 static bool had_to_wait(size_t k, uint64_t at_ns)
 {

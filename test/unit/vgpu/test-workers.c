@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A machine without worker threads: a thread that waits for work executes it, on all devices, and a
- * query advances it.
+ * Tests a machine without worker threads: a thread that waits for work executes it, on all devices,
+ * and a query advances the work.
  */
 #include <pthread.h>
 

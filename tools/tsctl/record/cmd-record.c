@@ -126,9 +126,11 @@ static int check_capture(const struct record *record)
 
 	if (!record->capture || !other)
 		return 0;
-	ts_complain("--capture replay and --capture window cannot be used with %s: a replay needs "
-		    "the objects that the process made from its start on, in one file",
-		    other);
+	ts_complain(
+		"--capture replay and --capture window cannot be used with %s: a replay needs "
+		"the objects that the process made from its start on, in one file; omit %s, and "
+		"use `--capture window,launches=A..B` to capture only a part",
+		other, other);
 	return -EINVAL;
 }
 

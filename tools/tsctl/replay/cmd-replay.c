@@ -515,7 +515,7 @@ const struct ts_command ts_command_replay = {
 		"      --on EXECUTOR      emulate (default): in virtual time; vgpu: a capture of\n"
 		"                         `record --capture replay`, on the virtual GPU; cuda:\n"
 		"                         on a real GPU, which runs the file's own code\n"
-		"      --what-if EDIT     emulate: apply an edit: `kernel gemm*=2x`; @FILE; help\n"
+		"      --what-if EDIT     emulate: apply EDIT, or edits in @FILE; help: list them\n"
 		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
 		"      --compare-every N  vgpu, cuda: compare after every N operations, too\n"
 		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"

@@ -60,7 +60,7 @@ struct cred {
 
 /*
  * The flags of an address space. FAKE_FLAGS undefined or 0: before Linux 6.18. 1: since Linux 6.18.
- * 2: as in no kernel, because the types do not name the flags.
+ * 2: as in no real kernel: the types do not name the flags.
  */
 typedef struct {
 	unsigned long __mm_flags[1];

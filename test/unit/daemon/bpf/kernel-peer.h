@@ -11,7 +11,7 @@
 #define PEER_FD_SHARED	 500 /* struct peer_shared */
 #define PEER_FD_FOLDER	 501
 #define PEER_FD_PLAIN	 502 /* the program itself, without a set-id bit */
-#define PEER_FD_PROGRAMS 503 /* and on: eBPF programs, as enum peer_program */
+#define PEER_FD_PROGRAMS 503 /* the first of PEER_N_PROGRAMS: eBPF programs, as enum peer_program */
 
 enum peer_program {
 	PEER_RECLAIM_BEGUN,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The features that the eBPF programs require of a kernel, read from their instructions. Linux 5.8
- * has all of them, except those that a program calls only if the kernel's types name them. Needs no
- * privilege.
+ * Checks the features that the eBPF programs require of a kernel, read from their instructions.
+ * Linux 5.8 has all of them, except those that a program calls only if the kernel's types name
+ * them. Needs no privilege.
  */
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
@@ -58,7 +58,9 @@ static bool is_guarded(const char *program, __s32 id)
 	return false;
 }
 
-/* Returns 0 if the table does not have the helper. */
+/*
+ * Returns the version of the kernel that added the helper; 0: the table does not have the helper.
+ */
 static unsigned version_of(__s32 id)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(helpers); i++)

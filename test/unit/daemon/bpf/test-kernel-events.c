@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of --kernel-events that the daemon accepts, and a hub with feeds on any machine. */
+/*
+ * Tests the values of --kernel-events that the daemon accepts, and a hub with feeds on any machine.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,8 +101,8 @@ TS_TEST(names)
 }
 
 /*
- * The hub has every requested program, or one line names the missing ones. Both hold only if some
- * programs are missing.
+ * The hub has every requested program, or one line names the missing ones. If the line has
+ * "without", only a part of the requested program is missing, and the hub has the rest.
  */
 TS_TEST(hub_has_or_says)
 {
@@ -250,8 +252,8 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint64_t since_ns, uint32
 }
 
 /*
- * Sleeps, and counts the events of these sleeps. Events arrive with a delay; no earlier event is
- * outstanding once a feed is changed and the ring is read.
+ * Sleeps, and counts the events of these sleeps. Events arrive with a delay. When a feed has been
+ * changed and the ring has been read, all events of earlier sleeps have arrived.
  */
 static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_t *ret_frames)
 {
@@ -264,8 +266,8 @@ static size_t count_sleeps(struct ts_kernel_feed *feed, size_t n_wanted, uint32_
 		while (nanosleep(&time, &time))
 			;
 		/*
-		 * The hub reads its ring every 50 ms. If no event is expected, the loop waits once
-		 * in vain.
+		 * The hub reads its ring every 50 ms. If no event is expected, the loop waits for
+		 * 200 ms.
 		 */
 		for (unsigned j = 0; j < (n_wanted ? 200 : 20) && !n; j++) {
 			time = (struct timespec){.tv_nsec = 10000000};
@@ -329,8 +331,8 @@ static bool watch(enum ts_bpf_program program, struct ts_kernel_hub **ret_hub,
 }
 
 /*
- * Ends the feed, after which all events are there. Returns the next event of `program` after
- * `after` (NULL: the first).
+ * Returns the next event of `program` after `after`. If `after` is NULL, first ends the feed, so
+ * that all its events have arrived, and returns the first event of `program`.
  */
 static const struct ts_bpf_event *next_event(struct ts_kernel_feed *feed, uint32_t program,
 					     const struct ts_bpf_event *after)
@@ -428,7 +430,7 @@ TS_TEST(system_calls_are_told)
 #define PIECES	    10
 #define PIECE_BYTES (8u << 20) /* more than one request to a disk can carry: the kernel splits it */
 
-/* Opens a file whose data must come from a disk; -1: this file system has none. */
+/* Opens a file whose data must come from a disk; -1: this file system has no disk. */
 static int open_on_disk(uint8_t *bytes)
 {
 	char path[] = "kernel-events-XXXXXX";
@@ -488,7 +490,10 @@ TS_TEST(disks_are_told)
 		n_done++;
 	}
 	ts_check(n_done > 0);
-	/* A machine may hide work in interrupts from programs; such events are counted as lost. */
+	/*
+	 * On some machines an eBPF program does not see I/O that ends in an interrupt. Such events
+	 * are counted as lost.
+	 */
 	if (!ts_kernel_feed_lost(feed, TS_BPF_BLOCK))
 		ts_check_int(n_bytes, (uint64_t)PIECES * PIECE_BYTES);
 	close(fd);

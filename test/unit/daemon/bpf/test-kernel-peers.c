@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events and the credentials of their threads. A process of an ordinary user, the owner of a
- * feed, executes kernel-peer.c, which makes one event of each kind. The test runs that program
- * set-user-id and set-group-id, in the process itself and in a child of it. It also runs it with
- * memory that is not dumpable, and in another process with the same number as the first. Events of
- * memory and of drivers come by the kernel's test of the attached programs (BPF_PROG_TEST_RUN),
- * because the test cannot produce their causes.
+ * Tests that a feed reports kernel events only of threads with the right credentials. A process of
+ * an ordinary user, the owner of a feed, executes kernel-peer.c, which makes one event of each
+ * kind. The test runs that program set-user-id and set-group-id, in the process itself and in a
+ * child of it. The test also runs the program with memory that is not dumpable, and in a process
+ * that reuses the first process's pid. Events of memory and of drivers come from the kernel's test
+ * of the attached programs (BPF_PROG_TEST_RUN), because the test cannot produce their causes.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -185,8 +185,8 @@ static void inherit(int fd, int as)
 }
 
 /*
- * Sets all six ids. The capabilities to run eBPF programs stay, both here and in a program that is
- * not set-id.
+ * Sets the six user and group ids. This process, and a program that it executes, keep the
+ * capabilities to run eBPF programs, unless the program is set-id.
  */
 static void become(uid_t uid)
 {
@@ -213,7 +213,7 @@ struct peer {
 	int program_fd; /* the program that the process executes */
 	const char *mode;
 	bool in_child; /* a child executes the program, not the process itself */
-	bool set_pid;  /* the process gets the number `pid` */
+	bool set_pid;  /* the process gets `pid` as its pid */
 	pid_t pid;
 	void (*body)(void); /* runs instead of a program */
 	uid_t uid;	    /* 0: USER */
@@ -277,7 +277,10 @@ static pid_t fork_as(pid_t pid)
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
 }
 
-/* Starts a process that waits for `go`. -1: the process cannot have the number. */
+/*
+ * Starts a process that waits for `go`. Returns -1 if the kernel does not give it the requested
+ * pid.
+ */
 static pid_t start_peer(const struct peer *peer)
 {
 	pid_t pid;
@@ -318,16 +321,16 @@ static struct ts_kernel_process process_of(pid_t pid)
 /* ---- events that came ----------------------------------------------------------------------- */
 
 struct seen {
-	uint64_t events[TS_BPF_N_PROGRAMS]; /* events of the program, from its start on */
-	/* events between execution and start, of kinds that no other program makes */
+	uint64_t events[TS_BPF_N_PROGRAMS]; /* events of the program since its start_ns */
+	/* is_early() events between exec_ns and start_ns */
 	uint64_t early;
-	uint64_t stacks_of_exec; /* frames in the program's memory, in an interval of its execve */
+	uint64_t stacks_of_exec; /* frames of the program's memory in the intervals of its execve */
 	uint64_t n_sleeps, n_opens, n_faults; /* from counts */
 };
 
 /*
- * Before the kernel changes the credentials, the process is off its CPU and reads its program and
- * arguments in kernel code. These two kinds of events happen only after that change.
+ * True if the kernel can cause such an event only after it has changed the credentials. Before the
+ * change, the process is off its CPU, and reads its program and arguments in kernel code.
  */
 static bool is_early(const struct ts_bpf_event *event)
 {
@@ -392,7 +395,7 @@ static struct seen see(struct ts_kernel_feed *feed)
 	return seen;
 }
 
-/* Kinds of events that the program made and that this machine has. */
+/* Returns the kinds of events that the program made and that this machine has. */
 static uint32_t kinds_made(void)
 {
 	/* Samples come from the sampler, not from a feed. */
@@ -538,7 +541,7 @@ TS_TEST(root_has_a_setuid_exec_counted)
 	check_root(&config_counted, true);
 }
 
-/* Events begin again once a process has its old credentials and dumpable memory. */
+/* Checks that events begin again once a process has its old credentials and dumpable memory. */
 static void check_drop(const struct ts_kernel_config *config)
 {
 	begin(config);
@@ -633,7 +636,10 @@ static void run_inherited(enum peer_program program)
 		_exit(16);
 }
 
-/* Lets a thread be killed in a system call, while it frees memory and waits for a fence. */
+/*
+ * The thread begins to reclaim memory and to wait for a fence, and then waits in a system call
+ * until the test kills it.
+ */
 static void begin_all(void)
 {
 	run_inherited(PEER_RECLAIM_BEGUN);
@@ -671,7 +677,10 @@ static size_t count_since(struct ts_kernel_feed *feed, uint64_t since_ns)
 	return n;
 }
 
-/* A thread of another user with its own session gets the number of a killed thread. */
+/*
+ * A thread of another user, with its own session, gets the tid of a killed thread. Its events do
+ * not end the killed thread's reclaim and wait.
+ */
 TS_TEST(a_reused_tid_does_not_end_what_another_began)
 {
 	struct peer other = {.set_pid = true, .body = end_all, .uid = OTHER_USER};
@@ -711,7 +720,7 @@ TS_TEST(a_reused_tid_does_not_end_what_another_began)
 
 #define N_WAKES	 20
 #define WAKE_NS	 5000000u
-#define SHARE_NS 300000000u /* two processes share one CPU for so long */
+#define SHARE_NS 300000000u /* two processes share one CPU for this time */
 
 static int wake_pipe[2];
 
@@ -733,7 +742,7 @@ static void pin(void)
 		_exit(20);
 }
 
-/* Lets the neighbour, a process of another user, wake this process and share its CPU. */
+/* A neighbour, a process of another user, wakes this process and shares its CPU. */
 static void be_woken(void)
 {
 	uint8_t byte;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on raw tracepoints, run by the kernel's own test (BPF_PROG_TEST_RUN) on made-up objects
- * of kernels that this machine does not run. Loading programs needs a privilege; without it the
- * test is skipped.
+ * Tests eBPF programs on raw tracepoints. The kernel's own test (BPF_PROG_TEST_RUN) runs them on
+ * made-up objects of kernels that this machine does not run. Loading programs needs a privilege;
+ * without it the test is skipped.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -89,7 +89,7 @@ static void run(struct bpf_object *object, const char *name, const void *first, 
 	}
 }
 
-/* Objects share this map, as in the daemon. */
+/* The BPF objects share this map, as in the daemon. */
 static void share(struct bpf_object *object, const char *name, int *fd, bool after)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
@@ -153,8 +153,8 @@ static size_t take(void)
 }
 
 /*
- * Watches `pid` for root. This thread is no type that programs are loaded for, so its credentials
- * must not matter.
+ * Watches `pid` for a session of root, for which the programs compare no credentials. They would
+ * read this thread's credentials with the layout of the fake kernel.
  */
 static void watch(uint32_t pid, uint32_t program, uint64_t threshold_ns)
 {
@@ -343,8 +343,8 @@ static size_t n_told_of_victim(struct bpf_object *object)
 }
 
 /*
- * Changes each of the six ids, the memory and the start in turn. A process has one event of its
- * kill, so each step uses the next number.
+ * Changes each of the six ids, the memory and the start in turn. A process has at most one event of
+ * its kill, so the next step after an event uses the next pid.
  */
 static uint32_t check_differences(struct bpf_object *object, uint32_t pid)
 {
@@ -393,7 +393,10 @@ TS_TEST(credentials)
 	/* A kernel whose types do not name the flags gives no event. */
 	make_victim(pid);
 	ts_check_int(n_told_of_victim(nothing), 0);
-	/* Before Linux 6.9 only the number identifies the victim. */
+	/*
+	 * Before Linux 6.9 the tracepoint has only the pid of the victim, so the program reports no
+	 * event.
+	 */
 	run(since, "victim_marked_before_6_9", (void *)(uintptr_t)pid, 0, 0);
 	ts_check_int(take(), 0);
 	bpf_object__close(before_6_18);
@@ -448,7 +451,10 @@ static void check_fences(struct bpf_object *object)
 	run(object, "fence_wait_over", fence, 0, 0);
 	ts_check_int(take(), 0);
 	watch((uint32_t)getpid(), TS_BPF_DRIVER, 0);
-	/* The wait for another thread's fence counts, too. */
+	/*
+	 * The thread waits for a fence of another thread. The end of a wait for a third fence does
+	 * not end this wait.
+	 */
 	run(object, "fence_wait_begun", fence, 0, 0);
 	run(object, "fence_wait_over", AT(&fakes->job_fence), 0, 0);
 	ts_check_int(take(), 0);
@@ -480,8 +486,8 @@ struct job_names {
 };
 
 /*
- * Checks a job that the driver reports before the scheduler does, and whose fences are reported
- * before the job.
+ * Checks the one event of a job. The driver makes the job's fences before it queues the job. With
+ * `amdgpu`, the driver's own tracepoint precedes the scheduler's.
  */
 static void check_job(struct bpf_object *fences, struct bpf_object *jobs,
 		      const struct job_names *names, bool amdgpu, bool is_issued)
@@ -539,7 +545,9 @@ TS_TEST(drivers)
 	check_job(fences, jobs, &now, true, true);
 	check_job(fences, jobs, &before, true, false);
 	ts_check_int(n_lost(TS_BPF_DRIVER), 0);
-	/* A job whose end no program saw, and a second job at the same address. */
+	/*
+	 * No program saw the end of this job. The next job at the same address counts it as lost.
+	 */
 	run(jobs, "job_queued", AT(&fakes->job.base), 0, 0);
 	fakes->job_fence.finished.seqno++;
 	check_job(fences, jobs, &now, false, true);
@@ -551,7 +559,7 @@ TS_TEST(drivers)
 
 /* ---- disks ----------------------------------------------------------------------------------- */
 
-/* Before Linux 5.11 the disk's queue was the first argument. */
+/* Before Linux 5.11 the disk's queue was the first argument of these tracepoints. */
 static void run_queue(struct bpf_object *object, bool before, const char *name, const void *what)
 {
 	char program[64];
@@ -567,7 +575,7 @@ static void check_request(struct bpf_object *object, bool before)
 				  .bi_opf = 1 | 1u << __REQ_SYNC | 1u << __REQ_META};
 	fakes->piece = (struct bio){.bi_private = AT(&fakes->bio), .bi_iter = {.bi_size = 4096}};
 	run_queue(object, before, "block_queued", AT(&fakes->bio));
-	/* The first half is split off and completes by itself. */
+	/* The block layer splits off the first half, which completes alone and makes no event. */
 	fakes->request = (struct request){.bio = AT(&fakes->piece)};
 	run_queue(object, before, "block_issued", AT(&fakes->request));
 	run(object, "block_done", AT(&fakes->request), 0, 4096);
@@ -611,7 +619,7 @@ TS_TEST(disks)
 	ts_check_int(told[0].io.flags, TS_BLOCK_IO_READAHEAD);
 	ts_check_int(told[0].io.error, 10);
 	ts_check_int(told[0].io.issued_ns, 0);
-	/* A bio whose end no program saw is counted. */
+	/* A bio whose end no program saw is counted as lost. */
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	run(object, "block_queued", AT(&fakes->bio), 0, 0);
 	ts_check_int(n_lost(TS_BPF_BLOCK), 1);

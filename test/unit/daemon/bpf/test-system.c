@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes: the table of functions, their offsets in a file, probes on functions of this program, and
- * processes that map libraries.
+ * Tests probes: the table of functions, their offsets in a file, probes on functions of this
+ * program, and processes that map libraries.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -124,10 +124,7 @@ TS_TEST(places)
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512], path[256] = "";
 
-	/*
-	 * Reads the path of the file that contains the function; this may be the program or a
-	 * library.
-	 */
+	/* Reads the path of the C library, which contains getpid(). */
 	while (maps && !*path && fgets(line, sizeof(line), maps))
 		if (strstr(line, "/libc.so.6") || strstr(line, "/libc-2"))
 			sscanf(strchr(line, '/'), "%255s", path);
@@ -141,7 +138,7 @@ TS_TEST(places)
 	ts_check_int(places[0], 0);
 	ts_check_int(places[2], 0);
 	ts_check(places[1] || places[3]);
-	/* A sanitizer may have its own version of the function. */
+	/* A sanitizer may have its own version of getpid(). */
 	if (places[1] == offset_of((uintptr_t)self) || places[3] == offset_of((uintptr_t)self))
 		return;
 	ts_check(dlsym(RTLD_NEXT, "getpid") || places[1] || places[3]);
@@ -248,7 +245,7 @@ static void take(void *data, const struct ts_call_event *event)
 	}
 }
 
-/* Events of this process since the last call. */
+/* Returns the events of process `pid` since the last call. */
 static struct told taken(struct ts_system *system, pid_t pid)
 {
 	struct told told = {.pid = pid};
@@ -345,7 +342,7 @@ static void check_left(bool pairs)
 	uint64_t other;
 
 	probe(pairs, &system, &probes);
-	/* A call that longjmp() leaves loses only its own event. */
+	/* If longjmp() leaves a call, only this call's event is lost. */
 	if (!setjmp(back))
 		leaves(&back, 3);
 	ts_check_int(taken(system, getpid()).n_calls, 0);
@@ -405,7 +402,7 @@ TS_TEST(processes)
 	ts_check_int(ts_system_exclude(system, getpid(), true), 0);
 	copies(&other, &thing, 1);
 	ts_check_int(taken(system, getpid()).n_calls, 0);
-	/* Calls of its children are not counted for this process. */
+	/* The exclusion does not include the calls of the process's children. */
 	pid = child(5);
 	ts_check_int(taken(system, pid).n_calls, 5);
 	ts_check_int(ts_system_exclude(system, getpid(), false), 0);
@@ -440,7 +437,8 @@ static void *name_slowly(void *page)
 }
 
 /*
- * Memory with a process's names may fault for any time; calls of other threads do not wait for it.
+ * A page with a name that a thread passes may fault for any time. The calls of other threads do not
+ * wait for the page.
  */
 TS_TEST(slow_names)
 {
@@ -562,7 +560,7 @@ TS_TEST(mapped_since)
 	if (r)
 		ts_skip(strerror(-r));
 	mapping = map_library(&found);
-	/* If the ring has no room, the loss of mappings is reported. */
+	/* Returns false if the ring had no room for all mappings. */
 	if (ts_mappings_take(mappings, find, &found))
 		ts_check_int(found.n, 1);
 	unmap_library(&found, mapping);

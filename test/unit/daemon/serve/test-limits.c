@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each configurable limit takes effect, reports that, and disturbs no other user. */
+/* Each configurable limit takes effect, is named in the reason, and disturbs no other user. */
 #include "test/unit/harness.h"
 
 #include <sys/resource.h>
@@ -138,7 +138,10 @@ TS_TEST(connections)
 	ts_check(strstr(packet.text, "too many connections"));
 	for (int i = 0; i < 5; i++)
 		close(fds[i]);
-	/* The service reads the hang-ups before a request that is sent now. */
+	/*
+	 * The service reads the hang-ups before the next request, so its answer means that they are
+	 * counted.
+	 */
 	ts_check_int(ts_client_connect(s.control, &client), 0);
 	ts_check_int(ts_client_status(client, &answer), 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
@@ -158,7 +161,7 @@ TS_TEST(clients)
 	close(socket_connect(s.control, SOCK_STREAM));
 	for (int i = 0; i < 5; i++) {
 		ts_check_int(ts_client_connect(s.control, &clients[i]), 0);
-		/* The service may still count the client that just closed. */
+		/* The service may still count the client that closed its connection above. */
 		r = ts_client_status(clients[i], &answer);
 		if (!r)
 			ts__rpc__answer__free_unpacked(answer, NULL);
@@ -231,14 +234,14 @@ TS_TEST(answers)
 }
 
 /*
- * The descriptor limit is below the need of the sessions: surplus sessions are refused with a
- * reason, before clients cannot connect.
+ * The descriptor limit is too low for the configured number of sessions. The service refuses
+ * surplus sessions with a reason while clients can still connect.
  */
 TS_TEST(descriptors)
 {
 	/*
-	 * Enough for two sessions beside clients, queries, traces and everything else; one session
-	 * of one user.
+	 * The limit has room for clients, queries, traces, everything else, and two sessions. One
+	 * user may have one of these sessions.
 	 */
 	struct rlimit few = {256 + 2 * 64 + 3 * 8 + 4 + 128 + 8,
 			     256 + 2 * 64 + 3 * 8 + 4 + 128 + 8};

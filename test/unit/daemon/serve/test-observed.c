@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of processes that are observed from outside: the events of probes become rows in the
- * order in which calls return.
+ * Tests sessions of processes that are observed from outside: the events of probes become rows in
+ * the order in which calls return.
  */
 #include "test/unit/harness.h"
 
@@ -52,7 +52,7 @@ TS_TEST(a_session_starts_with_its_earliest_call)
 	realtime_ns = observed.row.start_realtime_ns;
 	for (unsigned i = 0; i < TS_ARRAY_LEN(calls); i++)
 		ts_check_int(ts_observed_call(&observed, &recording, &calls[i]), 0);
-	/* A row is complete while the observation runs, too. */
+	/* A row can be read while the observation still runs. */
 	ts_check_int(ts_observed_seal(&observed), 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), 0);
 	session = ts_sbt_reader_session_at(reader, 0);

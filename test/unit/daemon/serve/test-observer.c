@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes and hostile users (`--system`). Mappings of one user do not keep other users' libraries
- * from their probes, and the daemon ends on SIGTERM. Needs root and eBPF; files that do not answer
- * need /dev/fuse.
+ * Tests probes (`--system`) with hostile users. Mappings of one user do not keep other users'
+ * libraries from their probes, and the daemon ends on SIGTERM. Needs root and eBPF; files that do
+ * not answer need /dev/fuse.
  */
 #include "test/unit/harness.h"
 
@@ -19,7 +19,10 @@
 #define ATTACKER 61001u
 #define VICTIM	 61011u
 #define SECONDS	 40u
-/* Number of files with which a few users could use up all places. */
+/*
+ * Number of files that one attacker maps. A few attackers with so many files could use up all
+ * places.
+ */
 #define N_FAKES 300u
 
 /* ---- a service with its log ---- */
@@ -140,7 +143,10 @@ static void hear(int fd)
 		_exit(0);
 }
 
-/* Maps the files at these paths executable once the test lets it continue; then stays. */
+/*
+ * Maps the files at these paths executable when the test lets the process continue. Then waits
+ * until the test ends it.
+ */
 static void map_files(const struct mapper *mapper, uid_t uid, const char *format, unsigned n)
 {
 	int *fds = calloc(n, sizeof(*fds));
@@ -301,7 +307,10 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 	ts_check(waits_for(&s, "user 61001 maps ", SECONDS));
 	mapper_begin(&victim, VICTIM, library.path, 1);
 	mapper_map(&victim);
-	/* A prober still works after its user has used up all places for files. */
+	/*
+	 * The attackers have used up their places for files. A library of root still gets its
+	 * probes.
+	 */
 	ts_check(waits_for(&s, library.seen, 2 * SECONDS));
 	mapper_end(&victim);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
@@ -311,7 +320,10 @@ TS_TEST(many_users_fakes_leave_the_systems_libraries)
 
 /* ---- files that do not answer ---- */
 
-/* Maps a file whose `blocked` operations get no answer once the service opens it. */
+/*
+ * The attacker maps a file of a FUSE file system that answers no `blocked` operation. The service
+ * waits in `opcode`. The library of another user still gets its probes.
+ */
 static void check_blocked(uint64_t blocked, unsigned opcode)
 {
 	struct mapper attacker, victim;
@@ -415,8 +427,8 @@ static bool is_observed(const struct seeing *s, pid_t pid, unsigned seconds)
 }
 
 /*
- * The library has its probes before its first call: the first process that maps it does nothing
- * else.
+ * Makes a library, and waits until it has its probes. `holder` maps the library and calls no
+ * function of it, so no call precedes the probes.
  */
 static void library_probe(const struct seeing *s, struct library *library, struct mapper *holder)
 {
@@ -452,8 +464,8 @@ TS_TEST(one_users_sessions_leave_room)
 /* ---- processes whose mmap lock is held ---- */
 
 /*
- * A file of a FUSE file system with writeback whose page is dirty: mmap() of it waits for
- * FUSE_WRITE and holds the mmap lock.
+ * The file lies in a FUSE file system with writeback, and has a dirty page. mmap() of the file
+ * waits for FUSE_WRITE and holds the mmap lock.
  */
 static void *map_for_ever(void *data)
 {
@@ -511,7 +523,10 @@ TS_TEST(a_process_that_holds_its_mmap_lock)
 			call_and_hold_lock(&attackers[i], &fuse, library.path);
 		mapper_wait(&attackers[i]);
 	}
-	/* The stopped service reads the calls when all locks are held. */
+	/*
+	 * Stops the service, so that it reads the calls only when the attackers hold all mmap
+	 * locks.
+	 */
 	kill(s.pid, SIGSTOP);
 	for (unsigned i = 0; i < TS_ARRAY_LEN(attackers); i++)
 		mapper_go(&attackers[i]);
@@ -571,7 +586,7 @@ TS_TEST(one_users_definitions_are_his)
 	snprintf(path, sizeof(path), "%s/tracesmith-system.sbt", s.directory);
 	reader_open(path, &fd, &reader);
 	count_calls(reader, attacker.pid, &n, &n_known);
-	/* A quarter of 1 MiB has no room for all. */
+	/* The user's share, a quarter of 1 MiB, has no room for the definitions of all threads. */
 	ts_check(n > N_THREADS / 2 && n_known < n);
 	count_calls(reader, victim.pid, &n, &n_known);
 	ts_check_int(n, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places of a service's traces: files that processes open and pass, and directories of users.
- * Descriptors, names and directories of hostile users lead to no file of another user, cause no
- * delay, and leave the service alive.
+ * Tests the places of a service's traces: files that processes open and pass, and directories of
+ * users. Descriptors, names and directories of hostile users lead to no file of another user, cause
+ * no delay, and leave the service alive.
  */
 #include "test/unit/harness.h"
 
@@ -170,7 +170,10 @@ static void record_into_own(void *data)
 	check_trace(w->path, 1000);
 }
 
-/* The service writes into a directory that it cannot enter; the file keeps its owner. */
+/*
+ * A process passes a file in a directory that the service cannot enter. The service writes the
+ * trace to this file, and the file keeps its owner.
+ */
 TS_TEST(output_of_a_process)
 {
 	struct stat status;
@@ -301,7 +304,8 @@ static void offer_each(void *data)
 }
 
 /*
- * The service writes to none of these. It records the session all the same, in its own directory.
+ * A process offers files that are no valid outputs. The service writes to none of them, and writes
+ * the trace of each session to its own directory.
  */
 TS_TEST(outputs_that_are_none)
 {
@@ -563,7 +567,10 @@ static void read_others(void *data)
 	ts_check(opendir(w->service.directory) == NULL && errno == EACCES);
 }
 
-/* A user can read complete traces there and change nothing; other users cannot enter. */
+/*
+ * In its directory a user can read complete traces and change nothing. Other users cannot enter the
+ * directory.
+ */
 TS_TEST(directory_of_a_user)
 {
 	struct stat status;
@@ -592,8 +599,8 @@ static void refused(void *data)
 }
 
 /*
- * If another file has the directory's name, and is not the service's own directory, the service
- * writes no trace there.
+ * If the name of a user's directory belongs to a file, a link or a directory that the service did
+ * not make, the service refuses the user's sessions.
  */
 TS_TEST(directory_of_anothers_making)
 {
@@ -608,8 +615,8 @@ TS_TEST(directory_of_anothers_making)
 	ts_check_int(unlink(w.trace), 0);
 	ts_check_int(rmdir(outside), 0);
 	/*
-	 * The directory belongs to another user, left from an earlier owner of the service's uid,
-	 * or others may write to it.
+	 * First the directory belongs to another user. Then it belongs to the service, but other
+	 * users may write to it.
 	 */
 	ts_check_int(mkdir(w.trace, 0755), 0);
 	ts_check_int(chown(w.trace, OTHER, OTHER), 0);
@@ -738,7 +745,10 @@ TS_TEST(group_that_sees_all)
 	directory_remove(directory);
 }
 
-/* In a user namespace that maps root alone, two users have the same uid. */
+/*
+ * In a user namespace that maps root alone, all other users have one uid. So a client with this uid
+ * may see no session.
+ */
 TS_TEST(users_that_the_namespace_does_not_map)
 {
 	struct ts_identity identity;

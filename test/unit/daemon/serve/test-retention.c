@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Disk space of a service. Traces count for their users. Finished traces are removed in the right
- * order, and no other file is. Shares end a recording cleanly, and the minimum of free disk space
- * holds while many sessions write.
+ * Tests the disk space of a service. Traces count for their users. The service removes finished
+ * traces in the right order, and no other file. Shares end a recording cleanly, and the minimum of
+ * free disk space holds while many sessions write.
  */
 #include "test/unit/harness.h"
 
@@ -170,7 +170,7 @@ TS_TEST(counts)
 	shelf_end(&s);
 }
 
-/* No other file counts, and no other file is removed, however old it is. */
+/* A file that is no trace does not count, and is not removed, however old it is. */
 TS_TEST(only_traces)
 {
 	static const char *const names[] = {
@@ -211,7 +211,7 @@ TS_TEST(only_traces)
 	shelf_end(&s);
 }
 
-/* Earlier versions gave these files to their users, and the owners can change them at will. */
+/* Earlier versions wrote files of users directly into the directory. The user can change them. */
 TS_TEST(flat_files)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -226,7 +226,7 @@ TS_TEST(flat_files)
 	ts_check_int(chown(path_of(&s, "tracesmith-a-1.sbt"), ALICE, ALICE), 0);
 	put_trace(&s, "tracesmith-b-1.sbt", 64, 5);
 	ts_check_int(chown(path_of(&s, "tracesmith-b-1.sbt"), BOB, BOB), 0);
-	/* The owner's lock keeps no such file, and a size beyond its blocks does not count. */
+	/* The file is removed despite its owner's lock. Its blocks count, not its size. */
 	fd = open(path_of(&s, "tracesmith-a-1.sbt"), O_RDWR | O_CLOEXEC);
 	ts_check_int(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	ts_check_int(ftruncate(fd, INT64_C(1) << 40), 0);
@@ -237,7 +237,7 @@ TS_TEST(flat_files)
 	ts_check(!has(&s, "tracesmith-a-1.sbt") && has(&s, "tracesmith-b-1.sbt"));
 	close(fd);
 	shelf_end(&s);
-	/* If others may write to the directory, a file of another user can be any, and stays. */
+	/* If other users may write to the directory, the service keeps the files of users there. */
 	shelf_make(&s);
 	s.limits.retain_age = 10;
 	ts_check_int(chmod(s.directory, 01777), 0);
@@ -320,8 +320,8 @@ TS_TEST(size_of_all)
 }
 
 /*
- * Shares make room for a user while that user records. A trace that filled the share stays until
- * the user records again.
+ * If a recording needs more than the user's share, the service removes the user's oldest traces.
+ * Traces of other users stay.
  */
 TS_TEST(share_of_a_user)
 {
@@ -444,7 +444,7 @@ TS_TEST(busy_ones_stay)
 	put_trace(&s, "70001/tracesmith-a-2.sbt", 16, 40);
 	put_trace(&s, "70001/tracesmith-a-3.sbt", 16, 30);
 	put_trace(&s, "70001/tracesmith-a-4.sbt", 16, 30);
-	/* A process may read any file of a trace; another daemon may write it at any time. */
+	/* A process reads one of the two files of trace a-1. Another daemon writes trace a-2. */
 	ts_check_int(stat(path_of(&s, "70001/tracesmith-a-1.1.sbt"), &status), 0);
 	s.busy = status.st_ino;
 	shelf_scan(&s);
@@ -685,7 +685,10 @@ static Ts__Rpc__Answer *status_as(uid_t uid, const struct world *w)
 	return answer;
 }
 
-/* Bytes of the traces in the directory, a file with several names once; n_files counts names. */
+/*
+ * Returns the bytes of the traces in the directory. A file with several names counts once in the
+ * bytes, and once for each name in *ret_n_files.
+ */
 static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 {
 	uint64_t n_bytes = 0;
@@ -713,8 +716,8 @@ static uint64_t bytes_in(const char *directory, size_t *ret_n_files)
 }
 
 /*
- * Four subordinate uids of one person write without end. Together they end at one share, and
- * another person is served all the while.
+ * Four subordinate uids of one person write without end. Together they get the share of one person,
+ * and the service serves another person at the same time.
  */
 TS_TEST(share_ends_a_session)
 {
@@ -772,8 +775,8 @@ TS_TEST(oldest_makes_room)
 }
 
 /*
- * A trace stays while a question about it runs. Recordings that need its room are refused until
- * then.
+ * A trace stays while a question about it runs. Recordings that need its room are refused until the
+ * question ends.
  */
 TS_TEST(question_keeps_its_trace)
 {
@@ -892,7 +895,7 @@ TS_TEST(rotation_and_dumps)
 		kill(pids[i], SIGKILL);
 	for (unsigned i = 0; i < 2; i++)
 		waitpid(pids[i], NULL, 0);
-	/* The deaths of the processes end the sessions. */
+	/* The service ends a session when it notices the end of its process. */
 	for (unsigned i = 0; i < 500; i++) {
 		answer = status_as(0, &w);
 		n_counted = answer->status->disk_bytes_all;
@@ -907,7 +910,7 @@ TS_TEST(rotation_and_dumps)
 	world_end(&w);
 }
 
-/* Reserved space and files count before they are on the disk, and no longer once they are there. */
+/* Reserved space and files count until their blocks are on the disk, and then no longer. */
 TS_TEST(floor_counts_what_was_taken)
 {
 	const struct ts_limits limits = {.keep_free = 4 << 20};
@@ -975,7 +978,7 @@ TS_TEST(floor)
 	}
 	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
 	ts_check(least >= 24 << 20);
-	/* The end blocks of all traces fit as well. */
+	/* All traces are finished: their end blocks had room, too. */
 	for (uint32_t session = 1; session <= N_FLOODS; session++) {
 		int file = trace_open(&w, session);
 		struct ts_sbt_reader *reader;

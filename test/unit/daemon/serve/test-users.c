@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of users: ranges of subordinate uids, and shares. In a service four subordinate uids of
- * one person get one person's share, while another person is served.
+ * Tests the accounts of users: ranges of subordinate uids, and shares. In a service four
+ * subordinate uids of one person get one person's share, while another person is served.
  */
 #include "test/unit/harness.h"
 
@@ -92,7 +92,9 @@ TS_TEST(largest_range)
 	struct files f;
 
 	files_begin(&f, "containers:2147483647:2147483648\nalice:1:4294967294\n");
-	/* If the ranges of two owners contain the uid, it counts for neither of them. */
+	/*
+	 * If the ranges of two owners contain the uid, the uid counts for neither of these owners.
+	 */
 	check_owner(&f, 4294967294u, 2147483647u);
 	check_owner(&f, 2147483646u, 70001);
 	check_owner(&f, 1, 70001);
@@ -115,7 +117,7 @@ TS_TEST(no_privilege)
 	/* All ranges of root are one user. */
 	check_owner(&f, 100009, 1);
 	check_owner(&f, 200009, 1);
-	/* Users with an account are their own owners, in any range. */
+	/* A uid with an account is its own owner, even if a range contains the uid. */
 	check_owner(&f, 70001, 70001);
 	check_owner(&f, 70002, 70002);
 	check_owner(&f, 70004, 70001);
@@ -160,7 +162,7 @@ TS_TEST(unknown_names)
 	check_owner(&f, 300005, 200000);
 	check_owner(&f, 400005, 200000);
 	check_owner(&f, 250005, 250000);
-	/* The name gets an account: only the other file changes. */
+	/* The name gets an account. Only the file of accounts changes, not the file of ranges. */
 	file_write(f.passwd, PASSWD "ghost:x:70009:70009::/:/bin/sh\n");
 	check_owner(&f, 300005, 70009);
 	check_owner(&f, 250005, 250000);
@@ -224,7 +226,7 @@ TS_TEST(descriptors_run_out)
 	ts_check_int(setrlimit(RLIMIT_NOFILE, &no_more), 0);
 	while (n < 64 && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
-	/* No descriptor is free to read the file: the range stays alice's. */
+	/* If no descriptor is free to read the file, the range stays alice's. */
 	check_owner(&f, 200009, 70001);
 	while (n)
 		close(fds[--n]);
@@ -554,8 +556,8 @@ TS_TEST(subuids_queries)
 	other = client_as(BOB, &w);
 	ask_about(other, file);
 	/*
-	 * The first question uses the share; the others are refused. On a busy machine the refusal
-	 * needs some seconds.
+	 * The first question uses the share; the service refuses the others. On a busy machine the
+	 * refusal needs some seconds.
 	 */
 	for (unsigned i = 1; i < N_SUBUIDS; i++)
 		n_refused += is_refused(clients[i], 20000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A service in a mount namespace with its own accounts and subordinate uids; a test that runs as
- * root acts as several users. alice is 70001 and has 200000 to 265535, bob is 70002 and has 300000
- * to 365535, carol is 70003.
+ * root acts as several users. alice is 70001 and has the subordinate uids 200000 to 265535. bob is
+ * 70002 and has 300000 to 365535. carol is 70003 and has none.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of calls: watched calls, calls that certainly reach the device, and the operations that
- * calls put into a stream.
+ * Tests the table of calls: watched calls, calls that certainly reach the device, and the
+ * operations that calls put into a stream.
  */
 #include "inject/calls/access.h"
 #include "inject/calls/call-table.h"

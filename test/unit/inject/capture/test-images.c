@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture of code that a program loads from a file. The image is the file as the driver read it, or
- * none. No read goes beyond the file's end, and no read waits for something that is not a regular
- * file.
+ * Tests the capture of code that a program loads from a file. The image is the file as the driver
+ * read it, or none. No read goes beyond the file's end, and no read waits for something that is not
+ * a regular file.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -79,7 +79,10 @@ TS_TEST(no_longer_what_it_was)
 	end();
 }
 
-/* The driver may accept such paths. The shim does not wait for a writer, and captures no image. */
+/*
+ * A driver may accept a path that is no regular file. The shim does not wait for the writer of a
+ * FIFO, and captures no image.
+ */
 TS_TEST(no_file)
 {
 	const void *image;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane's producer: readable memory is captured once, and unreadable memory does not harm the
- * application.
+ * Tests the lane's producer: readable memory is captured once, and unreadable memory does not harm
+ * the application.
  */
 #include "test/unit/harness.h"
 
@@ -53,7 +53,7 @@ TS_TEST(what_may_not_be_there_is_the_same_where_it_is)
 
 	fixture_init(&f);
 	number = ts_lane_content(&f.lane, f.memory, n);
-	/* One number for each chunk, and one for the list of chunks. */
+	/* Each chunk has a number, and the list of chunks has one. */
 	ts_check_int(number, CHUNKS + 1);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), number);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n / 8, 4, 2, n / 8, n / 2, false),
@@ -71,7 +71,10 @@ TS_TEST(what_is_not_there_is_no_content_and_no_fault)
 	struct fixture f;
 
 	fixture_init(&f);
-	/* mprotect() acts like munmap(), but no other mapping can take the place meanwhile. */
+	/*
+	 * The chunk becomes unreadable, as after munmap(). With mprotect() no other mapping can
+	 * take its place during the test.
+	 */
 	ts_check_int(mprotect(f.memory + 2 * TS_BLOB_CHUNK_BYTES, TS_BLOB_CHUNK_BYTES, PROT_NONE),
 		     0);
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, n, 1, 1, n, n, false), 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding activity records of every layout between CUDA 11.0 and 13. The shim reads the fields
- * that a version has. It neither reads nor invents fields that the version lacks. Records are
- * packed as closely as that version packs them. The bytes after each record have a poison value, so
- * that a read beyond the record is detected.
+ * Decodes activity records of every layout between CUDA 11.0 and 13. The shim reads the fields that
+ * a version has. It neither reads nor invents fields that the version lacks. Records are packed as
+ * closely as that version packs them. The bytes after each record have a poison value, so that a
+ * read beyond the record is detected.
  */
 #include "inject/cuda/activity.h"
 #include "proto/abi/vendor/cupti_activity.h"
@@ -388,7 +388,7 @@ TS_TEST(streams_by_handle)
 	ts_stream_table_add(&streams, 2, 0x1000, 14);
 	ts_check(ts_stream_table_find(&streams, 1, 0x1000, &id) && id == 13);
 	ts_check(ts_stream_table_find(&streams, 2, 0x1000, &id) && id == 14);
-	/* If a handle is created again, it is another stream. */
+	/* A stream that is created again with the same handle is another stream. */
 	ts_stream_table_remove(&streams, 1, 0x1000);
 	ts_check(!ts_stream_table_find(&streams, 1, 0x1000, &id));
 	ts_stream_table_add(&streams, 1, 0x1000, 15);

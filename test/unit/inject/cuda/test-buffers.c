@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool of activity buffers: it gives out zeroed buffers, each to one user at a time, at most a
- * fixed number of them, and never NULL.
+ * Tests the pool of activity buffers: it gives out zeroed buffers, each to one user at a time, at
+ * most a fixed number of them, and never NULL.
  */
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operation ids that are left out because recording is paused. The tests cover several switches,
- * late records, and calls that begin before a switch and end after it.
+ * Tests which operation ids are left out because recording is paused: several switches, late
+ * records, and calls that begin before a switch and end after it.
  */
 #include "inject/cuda/pause.h"
 #include "test/unit/harness.h"
@@ -20,7 +20,7 @@ TS_TEST(a_switch_holds_from_its_id_on)
 	struct ts_pause pause = {0};
 	uint64_t id;
 
-	/* Beyond 32 bits, where CUPTI's ids wrap and the shim's do not. */
+	/* Ids beyond 32 bits: CUPTI's ids wrap, and the shim's ids do not. */
 	for (id = UINT64_C(0xfffffff0); id < UINT64_C(0x100000100); id += 16)
 		ts_pause_publish(&pause, id, id / 16 % 2);
 	for (id = UINT64_C(0xfffffff0); id < UINT64_C(0x100000100); id++)

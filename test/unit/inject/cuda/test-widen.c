@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operation ids: 32-bit ids that wrap become 64-bit ids that do not. The result does not depend on
- * the thread that sees an id first, and late ids keep their place.
+ * Tests operation ids: 32-bit ids that wrap become 64-bit ids that do not. The result does not
+ * depend on the thread that sees an id first, and late ids become the right 64-bit ids.
  */
 #include <pthread.h>
 
@@ -28,7 +28,7 @@ TS_TEST(follows_wraps)
 		if (!(uint32_t)id)
 			continue;
 		ts_check(ts_widen(&widen, (uint32_t)id) == id);
-		/* A late id keeps its place, on both sides of a wrap. */
+		/* A late id becomes the right 64-bit id, on both sides of a wrap. */
 		if (id > 2000000 && (uint32_t)(id - 1000000))
 			ts_check(ts_widen(&widen, (uint32_t)(id - 1000000)) == id - 1000000);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over the libraries and a concurrent fork: a child never finds the loader's lock held by a
- * thread of its parent.
+ * Tests a walk over the libraries with a concurrent fork: a child never finds the loader's lock
+ * held by a thread of its parent.
  */
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The preloaded library in programs that use no GPU: its exports and needed libraries. It changes
- * nothing in a program but two environment variables.
+ * Tests the preloaded library in programs that use no GPU: its exports and needed libraries. It
+ * changes nothing in a program but two environment variables.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -83,7 +83,7 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 
 /*
  * The library is preloaded by a relative path, and the program changes its directory before it
- * starts others.
+ * starts other programs. These programs get the absolute path.
  */
 TS_TEST(the_injection_path_is_absolute)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting a detached program: the program inherits only the given descriptors and environment. The
- * process that starts it gets no child and no signal from it.
+ * Tests the start of a detached program: the program inherits only the given descriptors and
+ * environment. The process that starts it gets no child and no signal from it.
  */
 #include <fcntl.h>
 #include <linux/filter.h>

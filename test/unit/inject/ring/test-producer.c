@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards and threads: every record is read or counted, in order, while threads start and end. The
- * shard of a dead thread is used again once it is drained, and not before.
+ * Tests shards and threads: every record is read or counted, in order, while threads start and end.
+ * The shard of a dead thread is used again once it is drained, and not before.
  */
 #include <sys/resource.h>
 
@@ -85,7 +85,7 @@ TS_TEST(every_record_is_read_or_counted)
 	pthread_t threads[N_THREADS * 2];
 	uint64_t i;
 
-	/* Fewer shards than threads, and rings that fill up. */
+	/* There are fewer shards than threads, and the rings fill up. */
 	fixture_init(&f, N_THREADS * 2 - 2, TS_RING_MIN_BYTES, 1024 * 1024);
 	n_running = N_THREADS * 2;
 	for (i = 0; i < N_THREADS * 2; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For test-python.py, which loads this library into an interpreter. It captures the calling
- * thread's stack with the shim's code and returns the frames as text, one per line, innermost
- * first.
+ * test-python.py loads this library into an interpreter. The library captures the calling thread's
+ * stack with the shim's code, and returns the frames as text, one per line, innermost first.
  */
 #include <stdio.h>
 #include <sys/mman.h>

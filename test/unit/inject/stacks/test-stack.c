@@ -252,7 +252,10 @@ TS_TEST(nothing_is_kept_past_a_load)
 	fixture_deinit(&f);
 }
 
-/* If the loader's count is wrong, watching ends, and from then on libunwind answers. */
+/*
+ * If the loader's count is wrong, the shim stops watching libraries, and uses libunwind for all
+ * later stacks.
+ */
 TS_TEST(a_wrong_count_is_noticed)
 {
 	static const uint64_t wrong = 1;
@@ -579,8 +582,8 @@ static NOINLINE int wander(int depth)
 }
 
 /*
- * Frames of every kind in every order, over stale words of earlier frames: the stack pointers are
- * equal, the stacks are not.
+ * Makes frames of every kind in random order, over stale words of earlier frames. Different stacks
+ * have equal stack pointers.
  */
 TS_TEST(frames_of_all_kinds_by_chance)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libunwind in the shim: the shim answers libunwind's queries about memory correctly, and without a
- * descriptor.
+ * Tests libunwind in the shim: the shim answers libunwind's queries about memory correctly, and
+ * without a descriptor.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>

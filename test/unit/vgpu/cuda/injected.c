@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The library that CUDA_INJECTION64_PATH names in test-driver.c: it counts its entries, and calls
- * the driver meanwhile.
+ * The library that CUDA_INJECTION64_PATH names in test-driver.c: it counts the calls of its entry
+ * point, which itself calls the driver.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for modules, libraries, kernels, occupancy and launches. */
+/* Tests the driver's functions for modules, libraries, kernels, occupancy and launches. */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void begin(void)
@@ -318,7 +318,7 @@ CONFORM(launches)
 	ok(cuMemFree_v2(out));
 }
 
-/* After a kernel's fault every later call returns its error. */
+/* After a kernel's fault every later call returns the fault's error. */
 static void fails_with(const char *body, int error)
 {
 	char ptx[512];
@@ -384,7 +384,7 @@ CONFORM(another_contexts_objects)
 	ok(cuCtxCreate_v4(&other, NULL, 0, 0));
 	ok(cuStreamCreate(&stream, 0));
 	ok(cuEventCreate(&event, 0));
-	/* A function of one context in a stream of another context. */
+	/* The launch of a function in a stream of another context fails. */
 	want(ERROR_INVALID_HANDLE, cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 	config.stream = stream;
 	want(ERROR_INVALID_HANDLE, cuLaunchKernelEx(&config, f, NULL, NULL));

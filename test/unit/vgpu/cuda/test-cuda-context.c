@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver's functions for initialisation, devices, contexts, peers, errors and functions by
- * name.
+ * Tests the driver's functions for initialisation, devices, contexts, peers, errors and functions
+ * by name.
  */
 #include "test/unit/vgpu/generated-driver.h"
 
@@ -383,7 +383,10 @@ CONFORM(functions_by_name)
 			       TS_CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL));
 	ts_check(f && g && f != g);
 	want(ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuchFunction", &f, 13000, 0));
-	/* The newer form has a status for this case, requested or not. */
+	/*
+	 * The newer form reports an unknown name by its status, and succeeds, also if the caller
+	 * requests no status.
+	 */
 	ok(cuGetProcAddress_v2("malloc", &f, 13000, 0, NULL));
 	ts_check(!f);
 	refuses(ERROR_INVALID_VALUE, cuGetProcAddress_v2(NULL, &f, 13000, 0, NULL));

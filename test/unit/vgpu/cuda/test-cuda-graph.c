@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver's functions for graphs: nodes of every kind, their dependencies, executable graphs and
- * changes to them.
+ * Tests the driver's functions for graphs: nodes of every kind, their dependencies, executable
+ * graphs and changes to them.
  */
 #include "test/unit/vgpu/generated-driver.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for memory of every kind, pools, addresses, copies and sets. */
+/* Tests the driver's functions for memory of every kind, pools, addresses, copies and sets. */
 #include <pthread.h>
 
 #include "test/unit/vgpu/generated-driver.h"
@@ -436,7 +436,7 @@ CONFORM(sets)
 	refuses(ERROR_INVALID_HANDLE, cuMemsetD8Async(a, 1, 1, (void *)8));
 }
 
-/* Memory in use keeps its pool's handle, which no other pool gets. */
+/* Memory in use reports its destroyed pool's handle, and no other pool gets this handle. */
 CONFORM(a_pool_that_is_gone_is_none)
 {
 	struct ts_cu_mem_pool_props props = {
@@ -463,7 +463,7 @@ CONFORM(a_pool_that_is_gone_is_none)
 
 static void *standard_pool;
 
-/* No other thread sets this attribute, so it has the value that was set last. */
+/* Only this thread sets the attribute, so a query returns the value that it has just set. */
 static void *set_opportunistic(void *arg)
 {
 	int32_t got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's functions for streams, events, waits and stream capture. */
+/* Tests the driver's functions for streams, events, waits and stream capture. */
 #include "test/unit/vgpu/generated-driver.h"
 
 static void *begin(void)

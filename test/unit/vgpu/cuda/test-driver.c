@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libcuda as programs use it: contexts, modules, launches, memory, streams and events, stale
+ * Tests libcuda as programs use it: contexts, modules, launches, memory, streams and events, stale
  * handles, errors.
  */
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Graphs through libcuda: capture with forks, joins and refusals; graphs built by calls; the effect
- * of a launch on memory, and its order; updates; reports to a profiler.
+ * Tests graphs through libcuda: capture with forks, joins and refusals; graphs built by calls; the
+ * effect of a launch on memory, and its order; updates; reports to a profiler.
  */
 #include <pthread.h>
 
@@ -191,7 +191,7 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(cuCtxSynchronize(), TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
 
-	/* The legacy default stream while a blocking stream is captured. */
+	/* A use of the legacy default stream invalidates the capture of a blocking stream. */
 	ok(cuStreamBeginCapture_v2(blocking, TS_CU_STREAM_CAPTURE_MODE_RELAXED));
 	ts_check_int(cuMemsetD8_v2(device, 0, 16), TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT);
 	ts_check_int(cuStreamEndCapture(blocking, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
@@ -210,7 +210,10 @@ TS_TEST(a_capture_says_what_it_cannot_hold)
 	ts_check_int(cuMemAlloc_v2(&device, 16), TS_CU_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	ts_check_int(cuStreamEndCapture(s1, &graph), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED);
 
-	/* Events from outside, other captures, streams that do not join again, other threads. */
+	/*
+	 * Errors in a capture: an event from outside, another capture, a stream that does not join
+	 * again, another thread.
+	 */
 	ok(cuEventRecord(event, s2));
 	ok(cuStreamBeginCapture_v2(s1, TS_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ts_check_int(cuStreamWaitEvent(s1, event, 0), TS_CU_ERROR_STREAM_CAPTURE_ISOLATION);

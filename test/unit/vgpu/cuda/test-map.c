@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Virtual memory management through libcuda: address ranges, memory, mappings and access rights. */
+/*
+ * Tests virtual memory management through libcuda: address ranges, memory, mappings and access
+ * rights.
+ */
 #include <string.h>
 
 #include "proto/abi/vendor/cuda_driver.h"

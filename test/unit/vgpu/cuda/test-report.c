@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reports of the two facades to a profiler: the vendor's ids and names, and driver calls nested in
- * runtime calls. Operations have times inside the calls that made and awaited them. Memory, waits,
- * contexts, streams and modules are reported, too.
+ * Tests the reports of the two facades to a profiler: the vendor's ids and names, and driver calls
+ * nested in runtime calls. Operations have times inside the calls that made and awaited them.
+ * Memory, waits, contexts, streams and modules are reported, too.
  */
 #include <pthread.h>
 
@@ -76,7 +76,7 @@ static void on_wait(const struct ts_vgpu_wait_event *event, uint32_t correlation
 
 static void on_submitted(struct ts_vgpu_operation *op)
 {
-	/* A sink that stores nothing here gets no further reports for the operation. */
+	/* A sink that leaves op->sink_buffer NULL gets no further reports for the operation. */
 	op->sink_buffer = ops;
 	pthread_mutex_lock(&lock);
 	n_submitted++;
@@ -119,7 +119,7 @@ static const struct ts_vgpu_hooks *attach(void)
 	return hooks;
 }
 
-/* The latest call of that name at that site. */
+/* Returns the latest call of that name at that site. If there is none, ends the test. */
 static const struct told *find(uint32_t site, const char *name)
 {
 	for (size_t i = n_told; i-- > 0;)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The runtime's functions for nvcc's registrations, kernels, symbols, libraries, occupancy and
- * launches.
+ * Tests the runtime's functions for nvcc's registrations, kernels, symbols, libraries, occupancy
+ * and launches.
  */
 #include "test/unit/vgpu/conform-program.h"
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for devices, errors, limits, peers, the driver's functions by name. */
+/*
+ * Tests the runtime's functions for devices, errors, limits, peers, the driver's functions by name.
+ */
 #include "test/unit/vgpu/generated-runtime.h"
 
 CONFORM(zeros_crash_nothing)
 {
 	ok(cudaFree(NULL));
 	only_virtual("the vendor says which error this is for some functions only");
-	/* Functions that nvcc's code calls get their arguments from the runtime. */
+	/* Leaves out the functions that only nvcc's code calls, with arguments from the runtime. */
 #define ZEROS(name_)                                                                         \
 	if (strncmp(#name_, "__", 2) && strcmp(#name_, "cudaGetErrorName") &&                \
 	    strcmp(#name_, "cudaGetErrorString") && strcmp(#name_, "cudaCreateChannelDesc")) \

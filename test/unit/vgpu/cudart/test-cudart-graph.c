@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The runtime's functions for graphs: nodes of every kind, their dependencies, executable graphs
- * and changes to them.
+ * Tests the runtime's functions for graphs: nodes of every kind, their dependencies, executable
+ * graphs and changes to them.
  */
 #include "test/unit/vgpu/conform-program.h"
 

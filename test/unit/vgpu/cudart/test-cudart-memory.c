@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for memory of every kind, pools, copies and sets. */
+/* Tests the runtime's functions for memory of every kind, pools, copies and sets. */
 #include "test/unit/vgpu/generated-runtime.h"
 
 #define H2D TS_CUDA_MEMCPY_HOST_TO_DEVICE

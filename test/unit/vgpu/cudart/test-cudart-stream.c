@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The runtime's functions for streams, events, waits and stream capture. */
+/* Tests the runtime's functions for streams, events, waits and stream capture. */
 #include "test/unit/vgpu/generated-runtime.h"
 
 static void *const bad = (void *)8;
