@@ -38,7 +38,7 @@ struct ts_check_touch {
 	void *userdata;
 	/* True if `earlier` is ordered before this access. */
 	bool (*is_ordered)(void *userdata, const struct ts_check_trail *earlier);
-	/* Called at most once for each page. */
+	/* Reports a conflict. ts_check_cells_touch() reports at most one conflict for each page. */
 	void (*conflict)(void *userdata, const struct ts_check_trail *earlier,
 			 uint32_t earlier_flags, uint64_t address);
 };

@@ -11,8 +11,8 @@
  *   publishes if it is a release, or if its thread has executed a fence before. After a barrier,
  *   the other threads may also publish the accesses before that fence.
  *
- * A strong read orders without a fence after it. PTX does not promise this, but programs rely on
- * it, so fewer races are reported.
+ * A strong read needs no fence after it to order the two threads. PTX requires the fence, but
+ * programs omit it, so the check does not report them.
  *
  * A plain store of the value that memory already has does not race with the thread that stored the
  * value: several threads may set the same flag.
@@ -25,7 +25,9 @@
 #define WRITE_BITS   1u
 #define STRONG_BITS  2u
 
-/* Padding extends from an allocation's end to the end of such a unit (ts_vgpu_reach()). */
+/*
+ * An allocation's padding extends from its end to the next multiple of this unit (ts_vgpu_reach()).
+ */
 #define MEMORY_UNIT_BYTES 512u
 
 struct thread {
@@ -80,7 +82,7 @@ static void deinit_published(struct ts_map *map)
 	ts_map_deinit(map);
 }
 
-/* Sets the position of a thread in the grid. */
+/* Computes the side's block and thread indices from the number of a thread. */
 static void place_thread(const struct ts_check_kernel *kernel, uint32_t number,
 			 struct ts_check_side *side)
 {
@@ -192,7 +194,8 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 }
 
 /*
- * Finds or adds the entry of a key; a new entry is all zero. free() releases it. NULL: no memory.
+ * Returns the key's entry. If the map has none, adds one of n_bytes zeros. Entries are released
+ * with free(). Returns NULL if memory is short.
  */
 static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 {
@@ -318,8 +321,8 @@ static bool look_for_shared_padding(struct ts_check *check)
 }
 
 /*
- * The allocation of an access to global memory; NULL for memory that kernels allocate, which is not
- * tracked.
+ * Returns the allocation that the current access to global memory lies in. Returns NULL for memory
+ * that kernels allocate, because `allocations` does not list it.
  */
 static struct ts_check_allocation *allocation_of(struct ts_check *check)
 {
@@ -505,7 +508,7 @@ static void on_block_end(void *userdata, void *at)
 
 /*
  * Joins the sets and the own clocks of the lanes. If all lanes of a warp have the same clock, adds
- * one entry for the warp. Otherwise each published set would have one entry for each lane.
+ * one entry for the warp, so that a published set does not need one entry for each lane.
  */
 static void gather(const struct ts_check *check, struct ts_check_block *block, uint32_t warp,
 		   uint32_t lanes, struct ts_check_clocks **knows, struct ts_check_clocks **fenced)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a replay on the virtual GPU for errors that may not change its results. It finds data
- * races within kernels and between operations, reads of unwritten memory, and accesses outside
- * allocations. It also finds changes of host memory during a copy from it.
+ * Checks a replay on the virtual GPU for errors of the program, even if its results are right. It
+ * finds data races within kernels and between operations, reads of unwritten memory, and accesses
+ * outside allocations. It also finds changes of host memory during a copy from it.
  *
  * The replay (exec/run.c, exec/vgpu) reports allocations and operations in order; each operation
  * completes before the next begins. Kernels run on an engine with ts_check_observer(). Each finding

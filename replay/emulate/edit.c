@@ -750,9 +750,9 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 }
 
 /*
- * A number proportional to a kernel's duration on n multiprocessors. If its blocks are dense, it is
- * the blocks per multiprocessor. Otherwise it is the number of waves, as a wave takes equally long
- * with fewer blocks.
+ * Returns a number proportional to the kernel's duration on n multiprocessors. For dense blocks,
+ * this is the number of blocks per multiprocessor. For other blocks, it is the number of waves,
+ * because a wave takes equally long with fewer blocks.
  */
 static uint64_t load_of(const struct ts_emulate_item *item, uint64_t n)
 {

@@ -19,7 +19,7 @@
  * other's end, and began at most NEAR_NS after it.
  */
 #define NEAR_NS UINT64_C(5000)
-/* Number of such waits that prove a shared engine. */
+/* Number of waits between the operations of two engines that proves them to be one engine. */
 #define ENOUGH 3u
 
 struct running {
@@ -94,8 +94,8 @@ static bool is_copier(const struct ts_emulate_engine *engine)
 }
 
 /*
- * An engine, or an operation of an engine that may be shared. `place` is its rank among all of
- * them.
+ * An engine, or an operation of an engine that may be shared; `what` is its index. `place` is its
+ * rank in the list before the list is sorted.
  */
 struct of_device {
 	uint32_t device, place, what;

@@ -28,8 +28,8 @@
  * other as they did in the trace, and not more.
  *
  * Times are nanoseconds; those of results count from the program's start. Programs and results are
- * not thread-safe. The library prints nothing. Wrong ids and times make no cycle and no crash;
- * `n_broken` and the doubts count them.
+ * not thread-safe. The library prints nothing. Wrong ids and times cause neither a hang nor a
+ * crash; `n_broken` and the doubts count them.
  */
 #pragma once
 
@@ -100,7 +100,10 @@ struct ts_emulate_doubts {
 	uint64_t n_before;
 	/* Calls that returned before the end of the operations that they seem to wait for. */
 	uint64_t n_not_waited;
-	/* Calls that began before the thread's previous call ended, and ends before starts. */
+	/*
+	 * Calls that began before the thread's previous call ended, and calls and operations that
+	 * ended before their start.
+	 */
 	uint64_t n_backwards;
 	/* Operations delayed for more than a millisecond without a known cause. */
 	uint64_t n_unexplained;
@@ -119,7 +122,8 @@ enum ts_emulate_edit_kind {
 	TS_EMULATE_HOST,       /* time of the host between calls */
 	TS_EMULATE_CALL,       /* durations of calls by function, without their waits */
 	TS_EMULATE_LAUNCH,     /* launch latency: from a call to its operation's start */
-	TS_EMULATE_NO_SYNC,    /* calls of a function do not wait; pure waits are removed */
+	/* calls of a function do not wait; a call that only waits is removed */
+	TS_EMULATE_NO_SYNC,
 	TS_EMULATE_NO_SYNC_OP, /* as NO_SYNC, for the call with this operation id */
 	/*
 	 * Replaces consecutive launches of a thread by one graph launch, if the thread does not
@@ -196,7 +200,8 @@ struct ts_emulate_stream {
 
 struct ts_emulate_engine {
 	uint32_t session, device, kind; /* enum ts_emulate_engine_kind, the first of `kinds` */
-	uint32_t kinds;			/* bit set of kinds that share it */
+	/* bit set of the kinds of operations that share the engine */
+	uint32_t kinds;
 	/* Concurrent operations; for compute, multiprocessors. 0: no known limit. */
 	uint32_t capacity;
 	uint64_t n_ops;
@@ -231,15 +236,15 @@ struct ts_emulate_result {
 };
 
 /*
- * Runs the program after the edits, in their order; without edits, as recorded. `names` may be NULL
- * if no edit has a pattern. Returns 0, -ENOMEM, a value of `step`, or -EINVAL: an edit matches
- * nothing in the trace or lacks information. Then *ret_message, of TS_EMULATE_TEXT_BYTES, explains
- * it. The caller frees *ret_result.
+ * Applies the edits in their order to a copy of the program, and runs it. Without edits, runs the
+ * program as recorded. `names` may be NULL if no edit has a pattern. Returns 0, -ENOMEM, a value of
+ * `step`, or -EINVAL: an edit matches nothing in the trace or lacks information. Then *ret_message,
+ * of TS_EMULATE_TEXT_BYTES, explains it. The caller frees *ret_result.
  */
 int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
 		   size_t n_edits, const struct ts_emulate_names *names,
 		   struct ts_emulate_result **ret_result, char *ret_message);
-/* Returns the same figures as recorded, without a path. Returns 0 or -ENOMEM. */
+/* Computes the same figures from the recorded times, without a path. Returns 0 or -ENOMEM. */
 int ts_emulate_recorded(const struct ts_emulate_program *program,
 			struct ts_emulate_result **ret_result);
 void ts_emulate_result_free(struct ts_emulate_result *result); /* NULL is fine */

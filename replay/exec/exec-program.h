@@ -38,7 +38,9 @@ struct ts_exec_program {
 	 * the last operation is TS_OPERATION_END, which has the reason for the capture's early end
 	 */
 	bool ended;
-	/* the trace has later operations, but not the one that follows the last */
+	/*
+	 * the trace lacks the operation after the last one of this list, but has later operations
+	 */
 	bool cut;
 	uint8_t *selected; /* for each operation: 1 if it is selected; NULL: all are selected */
 	size_t n_selected;

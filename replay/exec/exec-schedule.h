@@ -84,7 +84,7 @@ struct ts_exec_exploration {
 
 struct ts_exec_explored {
 	uint32_t n_schedules;  /* schedules that ran */
-	uint32_t n_unfinished; /* number of these schedules that their time limit ended */
+	uint32_t n_unfinished; /* number of schedules that ran and were ended by their time limit */
 	bool is_time_up;       /* some schedules did not run */
 	uint32_t n_replays;    /* total number of replays */
 	bool found;	       /* a result depends on the order */

@@ -105,7 +105,7 @@ static int tried(struct exploration *all, const struct ts_exec_decisions *kept, 
 
 /*
  * Finds by bisection the last decision that is needed, then the first. The results differ if all
- * decisions between these are kept.
+ * decisions between the first and the last are kept.
  */
 static int find_stretch(struct exploration *all, struct ts_exec_decisions *stretch)
 {

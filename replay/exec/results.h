@@ -30,7 +30,7 @@ void ts_exec_results_compare(const struct ts_exec_results *before,
 			     const struct ts_exec_results *results,
 			     struct ts_exec_difference *first);
 
-/* Device address from which a copy read the byte at `offset` of its output. */
+/* Returns the device address from which a copy read the byte at `offset` of its output. */
 static inline uint64_t ts_exec_source_of(const struct ts_row_operation *operation, uint64_t offset)
 {
 	uint64_t row = operation->bytes ? offset / operation->bytes : 0;

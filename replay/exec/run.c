@@ -280,8 +280,8 @@ static int each_point(void *userdata, uint64_t address, const uint8_t *bytes, ui
 }
 
 /*
- * Bytes from the first to the last byte that a copy or a fill writes. The operation ran, so its
- * sizes are valid.
+ * Returns the number of bytes from the first to the last byte that a copy or a fill writes. The
+ * operation ran, so its sizes are valid.
  */
 static uint64_t extent_of(const struct ts_row_operation *operation)
 {
@@ -308,8 +308,9 @@ static bool may_write(const struct ts_row_operation *operation)
 }
 
 /*
- * A copy or a fill writes known memory. A kernel may write anywhere, and several operations may
- * too: then the result is all memory.
+ * Makes a check point if one is due. After a single copy, fill or host write, the result is the
+ * memory that it wrote. A kernel may write anywhere, so after a kernel, or after several
+ * operations, the results are all memory.
  */
 static int check_point(struct run *run, const struct ts_row_operation *operation)
 {

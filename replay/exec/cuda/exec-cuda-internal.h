@@ -144,7 +144,10 @@ int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation 
 int ts_exec_cuda_add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 			    uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind,
 			    uint64_t key);
-/* Wait until the work completes, the replay is cancelled, or its time is up. */
+/*
+ * Wait for the handle that `query` tests, a stream, a context, or all contexts. Return
+ * TS_EXEC_E_REFUSED if the work failed, the replay is cancelled, or its time is up.
+ */
 int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
 			  int (*query)(void *), void *what);
 int ts_exec_cuda_wait_stream(struct cuda_state *state, const struct ts_exec_io *io,

@@ -68,7 +68,7 @@ void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_b
 	}
 }
 
-/* Counts pointers in data for the device; the data stays unchanged. */
+/* Counts the pointers to moved allocations in data for the device. The data stays unchanged. */
 static void count_words(struct cuda_state *state, const struct ts_exec_content *content)
 {
 	for (size_t i = 0; state->n_moved && i + 8 <= content->n; i += 8) {

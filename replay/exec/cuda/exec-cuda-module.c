@@ -324,7 +324,10 @@ static int allow_shared(const struct cuda_state *state, const struct ts_exec_io 
 static void translate(struct cuda_state *state, const struct cuda_kernel *kernel,
 		      uint8_t *arguments, size_t n)
 {
-	/* Pointers are aligned relative to the start of their parameter. */
+	/*
+	 * Translates each parameter separately: pointers are aligned relative to the start of their
+	 * parameter.
+	 */
 	for (uint32_t i = 0; i < kernel->n_parameters; i++)
 		ts_exec_cuda_translate(state, arguments + kernel->parameters[i].offset,
 				       kernel->parameters[i].bytes);

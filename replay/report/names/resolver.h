@@ -81,8 +81,8 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 
 #define TS_RESOLVER_NAME_BYTES 1024
 /*
- * A short name of the row: a kernel's or function's name, a copy's kind, ... "" if there is no
- * name. The function may write the name to `buffer`.
+ * Returns a short name of the row: a kernel's or function's name, a copy's kind, ... "" if there is
+ * no name. The function may write the name to `buffer`.
  */
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES]);
@@ -104,8 +104,8 @@ bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t
 			uint64_t address, const char **ret_path, uint64_t *ret_file_address);
 
 /*
- * Symbols of frame `i` of a stack, counted from the innermost frame. Returns *ret_n functions, the
- * innermost inlined one first; 0 if unknown. NULL texts are unknown.
+ * Returns an array of the functions at frame `i` of a stack; frame 0 is the innermost one. The
+ * array has *ret_n functions, the innermost inlined one first. *ret_n is 0 if no function is known.
  */
 const struct ts_row_symbol *ts_resolver_symbols(struct ts_resolver *resolver, uint32_t session,
 						uint64_t time_ns, uint64_t address, uint32_t i,

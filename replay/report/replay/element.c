@@ -28,7 +28,7 @@ struct search {
 	uint64_t function;
 	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
 	size_t n_parameters;
-	/* The highest pointer found so far, and true if its type is known. */
+	/* The highest pointer found so far. `found`: its type is known. */
 	uint64_t pointer;
 	bool found, is_const;
 	struct ts_element element;
@@ -44,8 +44,8 @@ static bool is_better(const struct search *search, const struct ts_signature_par
 }
 
 /*
- * Any word of the arguments may be a pointer, also inside a struct. If the highest pointer has no
- * type, the element's type is unknown.
+ * Treats each word of the arguments as a pointer, because a struct may hold pointers. If the
+ * highest pointer has no type, the element's type is unknown.
  */
 static void look_at_words(struct search *search)
 {

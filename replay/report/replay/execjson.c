@@ -230,8 +230,8 @@ static int give_result(struct ts_replay *replay)
 /* ---- running --------------------------------------------------------------------------------- */
 
 /*
- * The kernel's name in the capture, or NULL if it has none. If the handle is derived from another
- * function, the other function has the name.
+ * Returns the kernel's name in the capture, or NULL if it has none. If the handle is derived from
+ * another function, the other function has the name.
  */
 static const char *kernel_under_way(struct ts_replay *replay, const struct ts_row_operation *row)
 {
@@ -300,7 +300,10 @@ static bool looks_inside(const struct ts_replay *replay)
 	return replay->asked->n_check || replay->asked->schedules;
 }
 
-/* With --check or --schedules, one time limit covers all replays together. */
+/*
+ * Sets the time at which all replays must have ended: with --check or --schedules, one time limit
+ * covers all replays together.
+ */
 static void begin_time(struct ts_replay *replay)
 {
 	uint64_t limit = replay->asked->time_limit_ns;

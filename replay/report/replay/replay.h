@@ -41,8 +41,8 @@ struct ts_replay {
 	uint32_t what;		     /* mask of TS_CHECK_*: kinds of findings to look for */
 	struct ts_exec_report first; /* the first replay's report */
 	/*
-	 * The last replay's report. All replays between the first and the last had the results of
-	 * the first.
+	 * The last replay's report. All replays between the first and the last had the same results
+	 * as the first.
 	 */
 	struct ts_exec_report last;
 	struct ts_exec_results results; /* the first replay's results */
@@ -98,7 +98,10 @@ bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
 /* True if the program has set `cancel`. */
 bool ts_replay_is_interrupted(const struct ts_replay *replay);
-/* The window of the request in nanoseconds. The request must have the field. */
+/*
+ * Return the start and the end of the request's window in nanoseconds. The request must have the
+ * field.
+ */
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);
 uint64_t ts_replay_to_ns(const struct ts_replay *replay);
 
@@ -117,5 +120,5 @@ int ts_replay_exec_plan(struct ts_replay *replay);
  * number.
  */
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names);
-/* Reason in words if the capture ended before its program, else NULL. */
+/* Returns the reason in words if the capture ended before its program, else NULL. */
 char *ts_replay_why_ended(struct ts_replay *replay);

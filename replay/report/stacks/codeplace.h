@@ -39,8 +39,8 @@ size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32
 
 #define TS_CODEPLACE_BYTES 2304
 /*
- * "function (file:line)", or "library+0x12" if the trace has no symbols. Paths are cut to their
- * last part.
+ * Prints "function (file:line)", or "library+0x12" if the trace has no symbols. Paths are cut to
+ * their last part.
  */
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES]);
 

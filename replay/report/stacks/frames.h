@@ -16,8 +16,8 @@
 #define TS_FRAME_STUB "__device_stub_"
 
 /*
- * `path`: the file mapped there, or NULL. `function`: mangled or demangled, or NULL. `python`: the
- * stack has Python frames.
+ * True if text output omits the frame. `path`: the file mapped at the frame's address, or NULL.
+ * `function`: mangled or demangled, or NULL. `python`: the stack has Python frames.
  */
 bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 
