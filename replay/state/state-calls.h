@@ -2,7 +2,7 @@
 /*
  * The calls that may still get device rows, in feeding order, found by operation id. An answered
  * call stays for a while, because a graph launch or a chunked copy has several rows. Private to
- * replay/state; one thread.
+ * replay/state. Not thread-safe.
  *
  * The vendor counts ids as calls are entered, so the ids of pending calls are close together. The
  * lower bits of an id give its place without a hash. Ids of a malformed trace may collide there.
@@ -41,7 +41,7 @@ struct ts_state_calls {
 
 int ts_state_calls_init(struct ts_state_calls *calls); /* -ENOMEM */
 void ts_state_calls_deinit(struct ts_state_calls *calls);
-/* The number of the new call is calls->next - 1. Returns 0 or -ENOMEM. */
+/* Adds a call, whose number is then calls->next - 1. Returns 0 or -ENOMEM. */
 int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call);
 /* Drops the oldest call. */
 void ts_state_calls_drop_first(struct ts_state_calls *calls);

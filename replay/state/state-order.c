@@ -450,7 +450,10 @@ static void settle_oldest(struct ts_state_order *order, struct ts_state_order_st
 	memmove(stream->markers, stream->markers + 1, stream->n_markers * sizeof(*stream->markers));
 }
 
-/* Returns TS_SBT_E_LIMIT if there are MAX_MARKERS markers. */
+/*
+ * Takes a free marker, or adds one. Returns 0, -ENOMEM, or TS_SBT_E_LIMIT if there are MAX_MARKERS
+ * markers.
+ */
 static int new_marker(struct ts_state_order *order, uint32_t *ret_marker)
 {
 	int r;

@@ -123,7 +123,7 @@ static int note_op(struct ts_state_open *open, const struct ts_state_op *op)
 
 /* ---- what the host did ----------------------------------------------------------------------- */
 
-/* The row of the synchronization came before the row of its call. */
+/* Keeps a synchronization whose row came before the row of its call. */
 static int keep_early_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	struct ts_row_sync *sync;

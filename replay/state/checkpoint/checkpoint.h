@@ -44,7 +44,7 @@ int ts_state_checkpoints_find(struct ts_sbt_reader *reader, struct ts_state_chec
 
 /*
  * As ts_state_at(), but only from a checkpoint. TS_SBT_E_NOT_FOUND: no usable checkpoint.
- * TS_SBT_E_CORRUPT: it is damaged.
+ * TS_SBT_E_CORRUPT: the checkpoint is damaged.
  */
 int ts_state_from_checkpoint(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 			     struct ts_state **ret_state);

@@ -212,7 +212,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Lowers the slack of the nodes before node i, whose own slack is known. */
+/* Lowers the slack of the nodes that node i depends on. The slack of node i is known. */
 static void pass_slack(struct ts_graph *graph, size_t i)
 {
 	const struct ts_graph_node *node = &graph->nodes[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call it. It feeds the state machine and ends with graphpath.c.
+ * call it. It feeds the state machine, and finally calls graphpath.c.
  *
  * One pass in time order reads calls, joined operations from the state machine, and
  * synchronizations. A waiting call gets a return node when the pass reaches its end. By then all
@@ -62,7 +62,7 @@ struct engine {
 		uint32_t node, stream;
 	} last[N_ENGINES];
 	uint64_t n;
-	uint64_t n_same; /* number of the last operations that are in one stream: */
+	uint64_t n_same; /* the last n_same operations ran in `stream` */
 	uint32_t stream;
 };
 
@@ -249,8 +249,8 @@ static int follow_thread(struct builder *builder, uint32_t session, uint32_t id,
 	if (thread->last != NONE) {
 		last = &builder->graph->nodes[thread->last];
 		/*
-		 * A return of the thread's last call that is still to come means that this call had
-		 * not ended: a clock is wrong.
+		 * If the return of the thread's last call is still to come, that call had not
+		 * ended, so a clock is wrong. Then add no edge.
 		 */
 		if (last->kind != TS_GRAPH_CALL || !last->has_return)
 			r = add_edge(builder, TS_GRAPH_HOST, thread->last, last->end_ns, false);
@@ -341,8 +341,8 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 			high = middle;
 	}
 	/*
-	 * Skip operations that were issued later and ended before: another thread issued them, or
-	 * ids are wrong.
+	 * Skip operations that were issued after the call and ended before its return: another
+	 * thread issued them, or ids are wrong.
 	 */
 	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
 		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)

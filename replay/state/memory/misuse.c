@@ -54,7 +54,7 @@ struct candidate {
 
 struct session {
 	uint32_t session;
-	/* after a free before this time, an allocation may be missing from the trace */
+	/* for a free before this time, the trace may lack a later allocation at the same address */
 	uint64_t trusted_ns;
 	bool is_untrusted;
 };

@@ -22,7 +22,7 @@ struct ts_pool_state {
 	 * never
 	 */
 	uint64_t shrunk_ns;
-	uint32_t n_looks; /* counts of its holes */
+	uint32_t n_looks; /* number of times that the pool's holes were counted */
 };
 
 /* Start with all fields zero. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Times of host and vendor differ by less than this. */
+/* The host's time and the vendor's time of one call differ by less than this. */
 #define MAX_CLOCK_ERROR_NS UINT64_C(1000000)
 
 struct live {

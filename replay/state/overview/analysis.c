@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Number of calls that wait for their synchronization row. */
+/* Number of recent calls that are kept until their synchronization row comes. */
 #define N_CALLS 4096u
 
 struct recent_call {

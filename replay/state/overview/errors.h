@@ -37,7 +37,7 @@ struct ts_call_error {
 	uint32_t domain, cbid; /* the function */
 	int32_t result;
 	uint32_t stack;
-	uint32_t thread; /* of the group's first call; so are the fields below */
+	uint32_t thread; /* thread, start_ns, op_id and bytes are those of the first call */
 	uint64_t count;
 	uint64_t start_ns, op_id;
 	/* bytes that the call requested; 0: the call allocates nothing, or unknown */
