@@ -25,7 +25,7 @@
 
 /*
  * One record of an event: a point in a stream's work. A wait or a query refers to a mark, not to
- * the event, because it means the latest record at the time of the call.
+ * the event, because it concerns the record that is the latest at the time of its call.
  */
 struct ts_vgpu_mark {
 	unsigned refs;
@@ -132,11 +132,12 @@ struct ts_vgpu_stream {
 
 	struct ts_vgpu_stream *next_waiter;
 	struct ts_vgpu_stream *next, **prev; /* list of the context */
-	/* list of the context, until all is retired */
+	/* links of the context's list of streams whose operations have not all retired */
 	struct ts_vgpu_stream *busy_next, **busy_prev;
 	struct ts_vgpu_stream *flight_next,
-		**flight_prev;		  /* list of the device, while operations are in flight */
-	struct ts_vgpu_stream *host_next; /* queue of the host-function thread */
+		/* links of the device's list of streams with operations in flight */
+		**flight_prev;
+	struct ts_vgpu_stream *host_next;	       /* queue of the host-function thread */
 	struct ts_vgpu_stream *held_child, *held_next; /* links in the device's ts_vgpu_kernels */
 };
 
@@ -347,8 +348,8 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
 /*
  * vgpu-pool.c; all under the lock. give: returns a range's block to its pool at once. free_async:
- * queues that return. released: the stream has reached the release. settle: a thread has waited.
- * trim: returns all unused chunks to the device.
+ * queues that return. released: call it when the stream has reached the release. settle: call it
+ * when a thread has waited. trim: returns all unused chunks to the device.
  */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
 /*
@@ -381,7 +382,10 @@ int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t e
 void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
 
 /* ranges.c; all under the lock */
-/* Index of the first range that starts past the address; the range at an address; insertion. */
+/*
+ * above: returns the index of the first range that starts past the address. find: returns the range
+ * at an address. insert: adds a range.
+ */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
@@ -398,7 +402,10 @@ uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 			     uint64_t address, uint32_t access);
 
 /* release.c; all under the lock */
-/* `user` of a range at a caller's address. The bytes of such a range have their own mapping. */
+/*
+ * The address of this object is the `user` of a range that ts_vgpu_alloc_at() placed. The bytes of
+ * such a range have their own mapping.
+ */
 extern const char ts_vgpu_placed;
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range);
 void ts_vgpu_unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range);

@@ -66,7 +66,10 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 	return r;
 }
 
-/* The caller holds the lock, and no range overlaps this one. */
+/*
+ * Places a range at the address that its caller chose. The caller holds the lock, and no range of
+ * the table overlaps this one.
+ */
 static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 {
 	uint64_t mapped = ts_vgpu_placed_bytes(range), end = range->start + range->bytes;
@@ -424,9 +427,9 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 }
 
 /*
- * Bytes of a range with the padding behind it, which kernels may access. No other memory of this
- * process lies in the padding: device memory and pools allocate whole units, other kinds allocate
- * pages, and a page contains whole units.
+ * Returns the bytes of a range with the padding behind it, which kernels may access. No other
+ * memory of this process lies in the padding: device memory and pools allocate whole units, other
+ * kinds allocate pages, and a page contains whole units.
  */
 static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
 {

@@ -62,7 +62,8 @@ struct ts_vgpu_block {
 struct ts_vgpu_release {
 	struct ts_vgpu_chunk *chunk;
 	struct ts_vgpu_release *next, **prev; /* links of the chunk's releases */
-	struct ts_vgpu_block *blocks;	      /* blocks that change when it is carried out */
+	/* blocks that change when the release is carried out */
+	struct ts_vgpu_block *blocks;
 };
 
 struct ts_vgpu_chunk {

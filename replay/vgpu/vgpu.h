@@ -231,9 +231,9 @@ struct ts_vgpu_done {
 };
 
 /*
- * A worker thread of the device calls it without any lock, in order within a stream. started()
- * precedes done() for operations that the worker finds running; short operations have no started()
- * call.
+ * A worker thread of the device calls the observer without any lock, in order within a stream.
+ * started() precedes done() for operations that the worker finds running; short operations have no
+ * started() call.
  */
 struct ts_vgpu_observer {
 	void *userdata;
@@ -504,7 +504,8 @@ int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /*
- * The stream may belong to another device. Returns TS_VGPU_E_OUT_OF_MEMORY if the pool has no room.
+ * Allocates memory of the pool in the order of the stream, which may belong to another device.
+ * Returns TS_VGPU_E_OUT_OF_MEMORY if the pool has no room.
  */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 		       uint64_t *ret_address);
@@ -554,8 +555,8 @@ struct ts_vgpu_device *ts_vgpu_physical_device(const struct ts_vgpu_physical *ph
 int ts_vgpu_physical_of(struct ts_vgpu *vgpu, uint64_t address,
 			struct ts_vgpu_physical **ret_physical);
 /*
- * The mapping has no access until ts_vgpu_set_access(). TS_VGPU_E_ADDRESS: not reserved, or already
- * mapped.
+ * Maps memory at a reserved address. No device has access until ts_vgpu_set_access().
+ * TS_VGPU_E_ADDRESS: the address is not reserved, or is already mapped.
  */
 int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t address, size_t bytes);
 /*

@@ -61,9 +61,10 @@ void ts_vgpu_worker_kick(struct ts_vgpu_device *device)
 }
 
 /*
- * The legacy default stream's rule, by the order in which operations entered the context. An
- * operation of the legacy stream runs after all earlier operations of blocking streams. An
- * operation of a blocking stream runs after all earlier operations of the legacy stream.
+ * True if the legacy default stream's rule blocks the stream's head. The rule uses the order in
+ * which operations entered the context. An operation of the legacy stream runs after all earlier
+ * operations of blocking streams. An operation of a blocking stream runs after all earlier
+ * operations of the legacy stream.
  */
 static bool legacy_blocked(const struct ts_vgpu_stream *stream)
 {
@@ -674,9 +675,9 @@ static void deputy_sleep(struct ts_vgpu_device *device, uint64_t until)
 }
 
 /*
- * The deputy. If the leader has been inside one kernel for TAKEOVER_NS and there is other work, the
- * deputy ends the lead and then leads itself. While kernels come, it polls, so that a launch needs
- * no wake-up. Other workers wait as spares.
+ * Runs the deputy. If the leader has been inside one kernel for TAKEOVER_NS and there is other
+ * work, the deputy ends the lead and then leads itself. While kernels come, it polls, so that a
+ * launch needs no wake-up. Other workers wait as spares.
  */
 static void follow(struct ts_vgpu_device *device)
 {

@@ -13,7 +13,10 @@
 #include "replay/vgpu/ptx/decode/cfg.h"
 
 #define MAX_FRAME_BYTES (16u << 20)
-/* Bits in one of the four tables. Beyond this limit every register keeps its own slot. */
+/*
+ * Limit of the bits in each of the four liveness tables. Beyond this limit every register gets its
+ * own slot.
+ */
 #define MAX_LIVENESS_BITS (UINT64_C(1) << 31)
 
 /* Called for each operand field that holds a virtual register. */

@@ -80,7 +80,10 @@ static int emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_
 	return ts_ptx_emit(d, &sat, (struct ts_ptx_note){.roles = ROLE_DST_READ});
 }
 
-/* Two floats in 64 bits: unpacks them, computes each one, and packs the results. */
+/*
+ * Decodes an operation on two floats in 64 bits: unpacks them, computes each one, and packs the
+ * results.
+ */
 static int float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
 {
 	struct ts_ptx_float_modes m = take_modes(d);

@@ -371,8 +371,8 @@ static int decode_bar(struct ts_ptx_decoder *d)
 }
 
 /*
- * Collectives. With a guard they become a branch around an unguarded instruction, so that all lanes
- * there take part.
+ * Emits a collective instruction. If it has a guard, emits a branch around the unguarded
+ * instruction, so that all lanes that reach the instruction take part.
  */
 static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t bra,
 			   struct ts_ptx_note note)

@@ -70,7 +70,7 @@ static inline float flush(float f, uint32_t mode)
 }
 
 #define FTZ (in->space & TS_PTX_MODE_FTZ)
-/* r with the exclusive or of the signs of a and b; a NaN gets no sign. */
+/* Returns r with the exclusive or of the signs of a and b. A NaN gets no sign. */
 static inline float signed_by(float a, float b, float r)
 {
 	uint32_t sign = (ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000;

@@ -201,7 +201,7 @@ static inline uint32_t field_count(uint32_t count, unsigned width)
 	return width == 32 || count < 255 ? count & 255 : 255;
 }
 
-/* Bits past the top are the sign, or zero. */
+/* Extracts a bit field. Bits of the field past the top of `a` are the sign, or zero. */
 static inline uint64_t extract(uint64_t a, uint32_t position, uint32_t length, unsigned width,
 			       bool is_signed)
 {
@@ -289,8 +289,8 @@ TS_PTX_BINARY(szext_u32, uint32_t, uint32_t, size_extend(a, b, in->aux, false))
 TS_PTX_BINARY(szext_s32, uint32_t, uint32_t, size_extend(a, b, in->aux, true))
 
 /*
- * The n-th set bit from base on, upwards for n > 0, downwards for n < 0. For n = 0 only base
- * itself.
+ * Returns the position of the n-th set bit from base on, upwards for n > 0, downwards for n < 0.
+ * For n = 0, tests only the bit at base.
  */
 static inline uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {

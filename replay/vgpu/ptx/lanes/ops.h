@@ -355,8 +355,8 @@ struct ts_ptx_optable {
 };
 
 /*
- * misc.c: returns the table of the named instruction set; NULL name: the best one. NULL: the CPU
- * does not support it.
+ * misc.c: returns the table of the instruction set `isa`, or the best table if `isa` is NULL.
+ * Returns NULL if the CPU does not support the instruction set.
  */
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa);
 /*

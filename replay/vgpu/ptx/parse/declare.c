@@ -69,7 +69,7 @@ int ts_ptx_take_name(struct ts_ptx_parser *p, const char **ret_name)
 	return 0;
 }
 
-/* Directives such as .loc and .target end with their line. */
+/* Skips the rest of the line. Directives such as .loc and .target end with their line. */
 void ts_ptx_skip_line(struct ts_ptx_parser *p)
 {
 	uint32_t line = p->tok.line;

@@ -123,7 +123,7 @@ static int mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Each lane reads its source in one access, as hardware does: 4, 8 or 16 aligned bytes. */
+/* Copies 4, 8 or 16 aligned bytes of one lane. Reads them in one access, as hardware does. */
 static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	if (bytes == 4)
