@@ -286,8 +286,8 @@ static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
 }
 
 /*
- * The host has read the copy's result, so the copy, and all operations ordered before it, have
- * completed.
+ * The host has read the result of the copy with this sequence number, so the copy has completed.
+ * Orders the host after all operations so far of the copy's stream.
  */
 static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
 {

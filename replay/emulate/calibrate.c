@@ -365,8 +365,9 @@ static void sample_lags(struct calibration *calibration)
 }
 
 /*
- * The cause that delayed the operation in the trace gets the delay measured there. All other causes
- * get the median delay, reduced if the operation would otherwise start later than in the trace.
+ * Sets the operation's delays. The cause that delayed the operation in the trace gets the delay
+ * that the trace shows. Every other cause gets the trace's median delay, or less if the operation
+ * would otherwise start later than in the trace.
  */
 static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
 {

@@ -52,8 +52,9 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
 }
 
 /*
- * A trace does not record the dependencies of graph nodes. So a node gets two predecessors of the
- * same launch: the previous node of its stream, and the node that ended last before it began.
+ * Sets the predecessors of a graph node. A trace does not record the dependencies of graph nodes,
+ * so a node gets two predecessors of the same launch: the previous node of its stream, and the node
+ * that ended last before it began.
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {

@@ -48,8 +48,9 @@ struct ts_exec_program {
 };
 
 /*
- * The reader must outlive the program. Returns 0, -errno, TS_EXEC_E_NOT_CAPTURED,
- * TS_EXEC_E_TOO_MANY, or an error of the reader. The caller owns *ret_program.
+ * Reads the operations of a session. The reader must outlive the program. Returns 0, -errno,
+ * TS_EXEC_E_NOT_CAPTURED, TS_EXEC_E_TOO_MANY, or an error of the reader. The caller owns
+ * *ret_program.
  */
 int ts_exec_program_new(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_exec_program **ret_program);

@@ -29,7 +29,10 @@ struct ts_clocks {
 	bool is_damaged; /* damaged blocks were left out; they may hold larger errors */
 };
 
-/* `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. Damaged blocks are left out. */
+/*
+ * Computes the bounds. `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. Damaged
+ * blocks are left out.
+ */
 int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clocks *ret_clocks);
 
 /*

@@ -122,8 +122,8 @@ struct ts_state {
 #define TS_STATE_MAX_LIVE TS_MAX_LIVE
 
 /*
- * `session` 0: all. Returns -ENOMEM, TS_E_LIVE, TS_E_STREAMS, or the errors of sbt/reader.h. The
- * caller frees *ret_state.
+ * Computes the state at at_ns. `session` 0: all. Returns -ENOMEM, TS_E_LIVE, TS_E_STREAMS, or the
+ * errors of sbt/reader.h. The caller frees *ret_state.
  */
 int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 		struct ts_state **ret_state);

@@ -333,9 +333,9 @@ void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 		       uint64_t *ret_end_ns);
 
 /*
- * vgpu-kernels.c; all under the lock. add: the stream's head joins the waiting kernels. next:
- * returns when the next kernel starts, or UINT64_MAX if that is unknown. take: removes and returns
- * that kernel's stream.
+ * vgpu-kernels.c; all under the lock. add: adds the kernel at the stream's head to the waiting
+ * kernels. next: returns when the next kernel starts, or UINT64_MAX if that is unknown. take:
+ * removes and returns that kernel's stream.
  */
 void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream);
 uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);

@@ -591,7 +591,7 @@ static int grow(struct ts_vgpu_pool *pool, uint64_t bytes, struct ts_vgpu_block 
 	return 0;
 }
 
-/* A newer allocation covers the block up to `to`: shortens the block's range. */
+/* Shortens the block's range, because a newer allocation covers the block up to `to`. */
 static void uncover(struct ts_vgpu *vgpu, struct ts_vgpu_block *block, uint64_t to)
 {
 	struct ts_vgpu_range *range = block->range;

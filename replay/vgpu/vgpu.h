@@ -279,8 +279,8 @@ uint32_t ts_vgpu_device_index(const struct ts_vgpu_device *device);
 void ts_vgpu_device_memory(struct ts_vgpu_device *device, uint64_t *ret_free, uint64_t *ret_total);
 
 /*
- * The legacy default stream is created with its context. ts_vgpu_context_free() waits for the
- * context's work and frees its allocations.
+ * Creates a context with its legacy default stream. ts_vgpu_context_free() waits for the context's
+ * work and frees its allocations.
  */
 int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **ret_context);
 void ts_vgpu_context_free(struct ts_vgpu_context *context);
@@ -463,8 +463,8 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range);
 /*
- * The heap of device-side malloc(). The heap lives as long as the context, and the host cannot free
- * its memory.
+ * Allocate and free in the heap of device-side malloc(). The heap lives as long as the context, and
+ * the host cannot free its memory.
  */
 int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address);
 int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
@@ -499,7 +499,7 @@ struct ts_vgpu_pool_use {
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
- * The pool is freed when its last allocation is freed. Until then no other pool may have the same
+ * Frees the pool when its last allocation is freed. Until then no other pool may have the same
  * user. Accepts NULL.
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);

@@ -400,8 +400,8 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 }
 
 /*
- * In the program, the host wrote the memory without waiting for a stream, so this function waits
- * for none of the program's streams.
+ * Repeats a write by the host. In the program, the host wrote the memory without waiting for a
+ * stream, so this function waits for none of the program's streams.
  */
 int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *operation,
 			    const struct ts_exec_io *io)

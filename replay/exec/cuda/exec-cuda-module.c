@@ -58,7 +58,10 @@ static const char *check_image(const struct ts_exec_content *image)
 								: NULL;
 }
 
-/* The functions need no cleanup: a later launch does not find a function of an unloaded module. */
+/*
+ * Unloads a module from a context. Its functions need no cleanup: a later launch does not find a
+ * function of an unloaded module.
+ */
 static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
 {
 	ts_exec_cuda_forget(state, instance->context, module + 1);

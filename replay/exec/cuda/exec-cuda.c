@@ -276,8 +276,8 @@ static int do_sync(void *userdata, const struct ts_row_operation *operation,
 /* ---- beginning and end ---- */
 
 /*
- * The driver writes kernels' printf output to stdout, which belongs to the report. So stdout goes
- * to /dev/null, as on the virtual GPU.
+ * Redirects stdout to /dev/null, so that the output of kernels' printf, which the driver writes to
+ * stdout, does not mix with the report. The virtual GPU drops this output, too.
  */
 static int mute(struct cuda_state *state)
 {

@@ -21,7 +21,10 @@ struct maker {
 	const struct ts_sbt_thread *last;
 };
 
-/* If a thread id was reused, returns the last thread with this id. Used for its name. */
+/*
+ * Returns the thread with this id, for its name. If the id was reused, returns the last thread with
+ * this id.
+ */
 static const struct ts_sbt_thread *find_thread(struct maker *maker, uint32_t session, uint32_t tid)
 {
 	struct ts_sbt_reader *reader = ts_resolver_reader(maker->resolver);

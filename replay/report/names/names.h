@@ -48,7 +48,8 @@ const char *ts_name_loss_text(const char *reason);
 struct ts_demangler;
 
 /*
- * The caller frees *ret_demangler. Returns 0 or -ENOMEM. A machine without the library is no error.
+ * Creates a demangler, which the caller frees. Returns 0 or -ENOMEM. A machine without the C++
+ * library is no error.
  */
 int ts_demangler_new(struct ts_demangler **ret_demangler);
 void ts_demangler_free(struct ts_demangler *demangler);

@@ -20,8 +20,8 @@ struct ts_resolver_options {
 };
 
 /*
- * The caller keeps the reader, which must outlive the resolver. Returns 0, a negative errno or
- * TS_SBT_E_*.
+ * Creates a resolver. The caller keeps the reader, which must outlive the resolver. Returns 0, a
+ * negative errno or TS_SBT_E_*.
  */
 int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
 		    struct ts_resolver **ret_resolver);

@@ -429,9 +429,10 @@ static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, in
 }
 
 /*
- * A faulting program's replay matches if it ends with the same fault and begins no launch after the
- * call that returned the fault. The replay may refuse a later operation: launches are asynchronous,
- * and a call that only waits is no operation.
+ * Sets faults_as_captured if the replay of a faulting program matches the program. It matches if it
+ * ends with the same fault and begins no launch after the call that returned the fault. The replay
+ * may refuse a later operation: launches are asynchronous, and a call that only waits is no
+ * operation.
  */
 static int compare_faults(struct ts_replay *replay)
 {

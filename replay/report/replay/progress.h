@@ -53,8 +53,9 @@ TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_repl
 void ts_replay_progress_note(struct ts_replay_progress *progress,
 			     const struct ts_replay_progress_now *now);
 /*
- * A replay calls it before it gives an answer, so that no report comes between the answer's lines.
- * Drops the noted progress, and waits until a running `report` has returned. NULL is accepted.
+ * Drops the noted progress, and waits until a running `report` has returned. A replay calls this
+ * function before it gives an answer, so that no report comes between the answer's lines. NULL is
+ * accepted.
  */
 void ts_replay_progress_pause(struct ts_replay_progress *progress);
 

@@ -94,7 +94,10 @@ int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format
  * captures.
  */
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
-/* The progress callback of replay/emulate. `data` is a struct ts_replay with now.doing set. */
+/*
+ * Notes the progress of an emulation: the callback `step` of replay/emulate. `data` is a struct
+ * ts_replay with now.doing set.
+ */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
 /* True if the program has set `cancel`. */
 bool ts_replay_is_interrupted(const struct ts_replay *replay);

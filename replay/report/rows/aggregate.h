@@ -16,8 +16,8 @@
 struct ts_aggregates;
 
 /*
- * `durations`: also compute medians and percentiles, of rows added one by one. Returns 0 or
- * -ENOMEM.
+ * Creates empty sums. `durations`: also compute medians and percentiles, of rows added one by one.
+ * Returns 0 or -ENOMEM.
  */
 int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates);
 void ts_aggregates_free(struct ts_aggregates *aggregates);

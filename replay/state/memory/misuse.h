@@ -105,8 +105,8 @@ struct ts_misuses {
 #define TS_MISUSE_MAX 65536u
 
 /*
- * `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the errors of sbt/reader.h. The caller frees
- * *ret_misuses.
+ * Finds the misuses and pools of a trace. `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the
+ * errors of sbt/reader.h. The caller frees *ret_misuses.
  */
 int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		    struct ts_misuses **ret_misuses);

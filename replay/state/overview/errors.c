@@ -39,7 +39,10 @@ bool ts_call_failed(int32_t result)
 	return result && result != NOT_READY;
 }
 
-/* The driver, the runtime and HIP use the same numbers for these errors. */
+/*
+ * True if the result reports a fault of a kernel. The driver, the runtime and HIP use the same
+ * numbers for these errors.
+ */
 static bool is_of_kernel(int32_t result)
 {
 	static const int32_t results[] = {

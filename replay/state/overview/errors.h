@@ -57,7 +57,10 @@ struct ts_call_errors {
 	bool is_damaged;  /* damaged blocks were left out */
 };
 
-/* `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_errors. */
+/*
+ * Collects the failed calls. `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The
+ * caller frees *ret_errors.
+ */
 int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_call_errors **ret_errors);
 void ts_call_errors_free(struct ts_call_errors *errors); /* NULL is fine */

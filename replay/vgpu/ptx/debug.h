@@ -27,8 +27,8 @@ struct ts_ptx_debugger {
 	 */
 	int (*step)(void *userdata, struct ts_ptx_warp *warp);
 	/*
-	 * Called after the last instruction. If the kernel faulted, resident blocks still exist.
-	 * fault is NULL if it did not fault.
+	 * Called after the last instruction. `fault` is NULL if the kernel did not fault. If the
+	 * kernel faulted, its resident blocks still exist.
 	 */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 };

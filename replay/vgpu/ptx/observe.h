@@ -42,7 +42,7 @@ struct ts_ptx_access {
 struct ts_ptx_observer {
 	void *userdata;
 	void (*begin)(void *userdata, const struct ts_ptx_launch *launch);
-	/* fault is NULL if the kernel did not fault. */
+	/* Called when the kernel has ended. `fault` is NULL if the kernel did not fault. */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 	/*
 	 * Called when a block becomes resident. The last reserved_bytes of the block's shared

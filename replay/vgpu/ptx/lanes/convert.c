@@ -72,8 +72,8 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 }
 
 /*
- * e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. A value beyond the range becomes
- * the largest one with satfinite, else NaN or infinity.
+ * Rounds to an 8-bit float. e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. A value
+ * beyond the range becomes the largest one with satfinite, else NaN or infinity.
  */
 uint8_t ts_ptx_to_fp8(double x, bool e5m2, bool satfinite)
 {
@@ -266,7 +266,7 @@ static double flush_denormal(double x, enum ts_ptx_type type)
 	return type != TY_F64 && fabs(x) < least ? copysign(0, x) : x;
 }
 
-/* Hardware keeps the sign and upper bits of a double's NaN and makes it quiet. */
+/* Converts a double's NaN as hardware does: keeps its sign and upper bits, and makes it quiet. */
 static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
 {
 	unsigned mantissa_bits = to == TY_F16 ? 10 : to == TY_BF16 ? 7 : 23;

@@ -89,7 +89,7 @@ static int cvt(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* d = {a in the upper half, b in the lower half}: cvt to f16x2, bf16x2 and the 8-bit pairs. */
+/* Runs cvt to f16x2, bf16x2 and the 8-bit pairs: d = {a in the upper half, b in the lower half}. */
 static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(in->aux);
@@ -142,7 +142,8 @@ static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 }
 
 /*
- * d = c's low bits, then a and b, saturated, below them. aux: the target is signed; imm: its bits.
+ * Runs cvt.pack: d is c's low bits, then a and b, saturated, below them. aux: the target is signed.
+ * imm: bits of the target type.
  */
 static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -165,7 +166,7 @@ static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return 0;
 }
 
-/* mov.bN d, {parts}: the operand list has n parts of imm bits. */
+/* Runs mov.bN d, {parts}. The operand list has n parts of imm bits. */
 static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -185,7 +186,10 @@ static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* mov.bN {parts}, a. An unused part has no slot. a is read completely before a part is written. */
+/*
+ * Runs mov.bN {parts}, a. An unused part has no slot. a is read completely before a part is
+ * written.
+ */
 static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

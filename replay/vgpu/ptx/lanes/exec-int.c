@@ -193,8 +193,9 @@ TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
 /*
- * Position or length of a bit field. The ISA allows 0 to 255. Beyond that, GPUs use the low byte
- * for 32-bit fields. For 64-bit fields they have no instruction and use the complete count.
+ * Returns the position or length of a bit field as GPUs use it. The ISA allows 0 to 255. Beyond
+ * that, GPUs use the low byte for 32-bit fields. For 64-bit fields they have no instruction and use
+ * the complete count.
  */
 static inline uint32_t field_count(uint32_t count, unsigned width)
 {
@@ -373,7 +374,10 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
 TS_PTX_TERNARY(dp4a, uint32_t, uint32_t, dot4(a, b, c, in->aux))
 TS_PTX_TERNARY(dp2a, uint32_t, uint32_t, dot2(a, b, c, in->aux))
 
-/* Truth table: bit i of aux is the result for a, b, c as the bits of i, a highest. */
+/*
+ * Runs lop3 by a truth table: bit i of aux is the result for a, b, c as the bits of i, with a as
+ * the highest bit.
+ */
 static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));

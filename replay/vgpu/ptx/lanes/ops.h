@@ -381,7 +381,7 @@ TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)
 TS_PTX_DECLARE_ISA(v4)
 
-/* Fill functions of files that are compiled once. */
+/* Fill the table with the functions of the files that are compiled once. */
 void ts_ptx_fill_approx(struct ts_ptx_optable *);
 void ts_ptx_fill_atom(struct ts_ptx_optable *);
 void ts_ptx_fill_collective(struct ts_ptx_optable *);

@@ -183,8 +183,8 @@ static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_
 }
 
 /*
- * name [dims]: sets bytes and unsized. dims[0] may be empty; ret_inner is the size of one of its
- * elements.
+ * Parses the name and the dimensions of a variable: name [dims]. Sets bytes and unsized. The first
+ * dimension may be empty; ret_inner is the size of one of its elements.
  */
 static int parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t vector,
 			  uint64_t *ret_inner)
@@ -317,8 +317,8 @@ static int init_element(struct ts_ptx_initialiser *in)
 }
 
 /*
- * level: nesting depth. A closed inner list fills its row up, which is right for one dimension and
- * for full rows.
+ * Parses an initialiser's list. `level` is its nesting depth. A closed inner list fills its row up,
+ * which is right for one dimension and for full rows.
  */
 static int init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsigned level)
 {

@@ -255,8 +255,8 @@ static int atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 __extension__ typedef unsigned __int128 ts_ptx_u128;
 
 /*
- * x86-64 uses inline assembly: compilers call a library unless they build for CPUs with cmpxchg16b.
- * All supported CPUs have cmpxchg16b.
+ * Compares and swaps 16 bytes. x86-64 uses inline assembly: compilers call a library unless they
+ * build for CPUs with cmpxchg16b. All supported CPUs have cmpxchg16b.
  */
 static ts_ptx_u128 cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
 {

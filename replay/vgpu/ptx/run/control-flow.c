@@ -505,7 +505,7 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	return GO_ON;
 }
 
-/* Indirect call: lanes with the same target call together. */
+/* Runs an indirect call: lanes with the same target call together. */
 static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
