@@ -50,7 +50,7 @@ struct ts_check_cells {
 };
 
 /*
- * Records an access and reports its conflicts. Returns 0; -ENOMEM; or -E2BIG if the cells would
+ * Records an access and reports its conflicts. Returns 0, -ENOMEM, or -E2BIG if the cells would
  * need more than max_bytes. After an error, the rest of the range is not recorded.
  */
 int ts_check_cells_touch(struct ts_check_cells *cells, uint64_t address, uint64_t bytes,

@@ -12,7 +12,7 @@
  *   the other threads may also publish the accesses before that fence.
  *
  * A strong read needs no fence after it to order the two threads. PTX requires the fence, but
- * programs omit it, so the check does not report them.
+ * programs omit it, so the check does not report a missing fence.
  *
  * A plain store of the value that memory already has does not race with the thread that stored the
  * value: several threads may set the same flag.
@@ -117,8 +117,8 @@ static uint32_t number_of(const struct ts_check_kernel *kernel)
 }
 
 /*
- * Returns a new finding for the current lane's access. NULL if it is already known, or if there are
- * too many.
+ * Returns a new finding for the current lane's access. Returns NULL if the finding is already
+ * known, or if there are too many findings.
  */
 static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind kind,
 				      uint32_t other, uint64_t address)
@@ -283,7 +283,7 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 
 /*
  * Reports accesses to the padding after an allocation's end. The engine, like hardware, does not
- * fault there. Returns true if the access has bytes in the padding.
+ * fault for such accesses. Returns true if the access has bytes in the padding.
  */
 static bool look_for_padding(struct ts_check *check, const struct ts_check_allocation *in)
 {

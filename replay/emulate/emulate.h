@@ -7,15 +7,15 @@
  * ts_emulate_read() makes a program of a trace once; it can run many times. The model:
  *   host     each thread makes its calls in order. The time between two calls is a task of fixed
  *            length. A new thread starts after a call of the session's first thread. If a thread
- *            ends within a gap of the first thread, the first thread waits for it. A trace records
- *            neither, so both are inferred
+ *            ends between two calls of the first thread, the first thread waits for this end. A
+ *            trace does not record thread starts and waits, so the emulation infers them
  *   launch   an operation starts no earlier than its launch latency after its call's start
- *   device   an operation waits for its predecessors. The emulation finds them as calls are
- *            made in virtual time: its stream, events by version, the legacy default stream's rule,
- *            the nodes of a graph launch. It also waits for a free engine: copies by direction,
- *            kernels by multiprocessors. A ready kernel of higher priority goes first. The
- *            priority is its stream's; for a graph node it is that of the launch's stream, because
- *            a trace has no other
+ *   device   an operation waits for its predecessors. The emulation finds them when calls are
+ *            made in virtual time: by the operation's stream, versions of events, the legacy
+ *            default stream's rule, and the nodes of a graph launch. Then the operation waits for
+ *            an engine: a copy for the engine of its direction, a kernel for multiprocessors. A
+ *            ready kernel of higher priority goes first. A kernel has the priority of its stream.
+ *            A graph node has the priority of the launch's stream, because a trace has no other
  *   wait     a call that waited in the trace returns when its operations are over, plus a wake-up
  *            time
  * The trace shows, for each operation, the cause that delayed it and the time from the end of the

@@ -5,8 +5,8 @@
  * replay/state. Not thread-safe.
  *
  * The vendor counts ids as calls are entered, so the ids of pending calls are close together. The
- * lower bits of an id give its place without a hash. Ids of a malformed trace may collide there.
- * The first call keeps the place in by_op, and the others go to the map `crowded`.
+ * lower bits of an id give its place without a hash. Ids of a malformed trace may have the same
+ * place. The first call keeps the place in by_op, and the other calls go to the map `crowded`.
  */
 #pragma once
 

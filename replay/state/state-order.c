@@ -747,8 +747,8 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	op->unsure |= launch->unsure;
 	op->host_op_id = launch->host_op_id;
 	/*
-	 * If an earlier node has begun, the launch's wait for the host had ended by then. This
-	 * node's own start is a bound only for later nodes.
+	 * If an earlier node has begun, the launch's wait for the host had ended before that node's
+	 * start. This node's own start is a bound only for later nodes.
 	 */
 	op->host_over_ns = launch->host_over_ns;
 	if (launch->host_op_id && op->start_ns < launch->host_over_ns)

@@ -31,7 +31,7 @@ struct cuda_event {
 	uint32_t context;
 };
 
-/* A module in a context, loaded at its first use there. */
+/* A module in a context, loaded at its first use in this context. */
 struct cuda_instance {
 	uint32_t context;
 	void *module;

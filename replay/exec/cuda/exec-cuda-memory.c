@@ -5,8 +5,9 @@
  *
  * All memory is device memory, even memory that the program allocated on the host: the host of the
  * replay does not read it. If an allocation cannot have its captured address, it lies elsewhere,
- * and look-ups use the captured address. Aligned words of kernel arguments that hold such an
- * address are changed. Words in data copied to the device are not changed, only counted.
+ * and look-ups use the captured address. An aligned word of a kernel argument that holds such a
+ * captured address is changed to the real address. Words in data copied to the device are not
+ * changed, only counted.
  */
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
@@ -38,7 +39,7 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 
 /*
  * Returns the moved allocation that a word may point into, or to whose end it may point. If another
- * allocation begins at that end, returns the other one.
+ * allocation begins at that end, returns the allocation that begins there.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {

@@ -115,7 +115,10 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	uint32_t i;
 	int r = ts_exec_cuda_context(state, operation, io, &i);
 
-	/* Wait for all contexts, because each may access the memory of this one. */
+	/*
+	 * Wait for all contexts, because each context may access the memory of the context that is
+	 * freed.
+	 */
 	r = r ?: ts_exec_cuda_wait(state, io);
 	r = r ?: ts_exec_cuda_enter(state, i, io);
 	if (r)

@@ -17,7 +17,7 @@ struct context {
 	uint64_t stack_bytes, heap_bytes;
 };
 
-/* A module in a context, created at its first use there. */
+/* A module in a context, created at its first use in this context. */
 struct instance {
 	uint32_t context;
 	uint32_t content; /* content number of its image */

@@ -17,9 +17,10 @@
  *                           wait for. Inferred
  * The binding edge of a node is the edge with the latest release_ns: it determined when the node
  * could start. The critical path starts at the latest end and follows binding edges; its steps
- * cover all the time. If a cause is not recorded, the path ends there (UNKNOWN). A call that waits
- * for an event does not record the operation (state/README.md). The graph uses the operation that
- * ended last before the call returned, and marks the edge as inferred, as for ENGINE.
+ * cover all the time. If a cause is not recorded, the path ends there (UNKNOWN). For a call that
+ * waits for an event, a trace does not record which operation the call waited for
+ * (state/README.md). The graph uses the operation that ended last before the call returned, and
+ * marks the edge as inferred, as for ENGINE.
  *
  * Slack is the longest delay of a node that would not move the latest end, if all other durations
  * stay the same. It is 0 on the critical path.

@@ -9,7 +9,7 @@
  *   returned before the use began, or came before it on the same thread. Streams do not matter:
  *   work that is issued after a stream-ordered free cannot be ordered before it.
  * - The memory was the device's: the call failed, or its device row states the kind. A host address
- *   may have a new owner by then, so its use is not reported.
+ *   may have a new owner when it is used, so its use is not reported.
  *
  * No use is reported if a pause, a yield or a loss between the free and the use may hide an
  * allocation. If a call's row or a device row is missing, the finding is marked

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Approximate functions that do not vectorise; exec-float.c has the others. PTX limits their
+ * Approximate functions that do not vectorise. exec-float.c has those that do. PTX limits their
  * errors. These functions compute in double, or with libm in single precision with an error below
  * one ulp. README.md has the table. With .ftz, inputs and results are flushed. The lane loop calls
  * them through the optable.

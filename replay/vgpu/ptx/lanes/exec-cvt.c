@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * cvt, and mov between words and their parts. Frequent conversions are lane loops here and round to
- * nearest as the host does. All others call convert.c for each value. The interpreter's loop calls
- * them through the optable.
+ * nearest as the host does. All other conversions call convert.c for each value. The interpreter's
+ * loop calls them through the optable.
  */
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"

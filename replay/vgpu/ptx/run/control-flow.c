@@ -349,8 +349,8 @@ static int no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 }
 
 /*
- * Returns the join for lanes that diverge here. NULL without *ret_failed: the paths do not
- * reconverge.
+ * Returns the join for lanes that diverge at the current instruction. If the paths do not
+ * reconverge, returns the split's join, which may be NULL. If memory is short, sets *ret_failed.
  */
 static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, bool *ret_failed)
 {
