@@ -132,7 +132,7 @@ static bool is_one(const struct ts_emulate_program *program, const struct device
 		if (other->end_ns >
 		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
 			return false;
-		/* Here `lag_ns` still holds the end of the operation's predecessors. */
+		/* At this time `lag_ns` still holds the end of the operation's predecessors. */
 		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
 		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
 			    item->start_ns <= other->end_ns + NEAR_NS;

@@ -3,12 +3,12 @@
  * The discrete-event simulation. emulate.c calls it.
  *
  * A heap holds the events at later times: a thread makes its next call, an operation becomes ready
- * for its engine or starts, an operation ends. Its size is bounded by the threads and the
- * operations in progress. All other effects follow at once: a call puts its items into streams, and
- * an item's end releases the items that wait for it.
+ * for its engine or starts, an operation ends. The heap has at most one event for each thread and
+ * each operation in progress. All other effects follow at once: a call puts its items into streams,
+ * and an item's end releases the items that wait for it.
  *
  * The life of an operation:
- *   issued     its call counts its unfinished predecessors: items that must end first
+ *   issued     its call has started; n_pending counts its predecessors that have not ended
  *   let go     all predecessors ended: let_go()
  *   ready      its launch latency and its lag passed: EVENT_READY, ask_engine()
  *   queued     its engine has no room; wait_for_engine() orders by priority, then by arrival

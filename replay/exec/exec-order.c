@@ -237,8 +237,8 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 }
 
 /*
- * Takes a decision of the schedule: holds the operation until `held` others have completed, or
- * until the host waits for it.
+ * Makes the next decision of the schedule: holds the operation until `held` others have completed,
+ * or until the host waits for it.
  */
 static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 {

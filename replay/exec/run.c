@@ -3,8 +3,8 @@
  * Runs a captured program on an executor and compares its results. replay/report, explore.c and
  * tsctl call it; it calls the executors, exec-order.c, checked.c and results.c.
  *
- * Compared with the capture: all data that the program read back from the device. Compared between
- * two runs: the same data, check points, and all memory at the end.
+ * A run compares all data that the program read back from the device with the capture. Two runs are
+ * compared by the same data, by check points, and by all memory at the end.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/exec.h"
@@ -19,7 +19,7 @@
 /* Limit of a content that an operation reads or writes: a file may claim any size. */
 #define MAX_CONTENT_BYTES (UINT64_C(16) << 30)
 
-/* Output of an asynchronous copy, kept until the capture's result comes. */
+/* Output of an asynchronous copy, kept until the replay reaches the capture's result. */
 struct kept {
 	uint64_t sequence;
 	uint8_t *bytes; /* NULL: over the limit */

@@ -38,7 +38,7 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
 /*
  * True if a device of the session (0: any session) is a virtual GPU on its model's clock. Its
  * operations last as the model computes, and the host's calls last as long as a CPU computes them.
- * The two are not comparable.
+ * These two kinds of durations are not comparable.
  */
 bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session);
 

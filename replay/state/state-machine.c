@@ -377,8 +377,8 @@ void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pac
 		pack_call(pack, ts_state_calls_at(calls, machine->overdue[i]));
 	ts_state_order_pack(&machine->order, pack);
 	/*
-	 * ts_state_machine_resume() reads the following bytes after the calls were fed again. They
-	 * hold the lengths of runs of calls, alternately not awaited and awaited.
+	 * ts_state_machine_resume() reads the following bytes after the calls were fed again. The
+	 * bytes hold the lengths of runs of calls, alternately not awaited and awaited.
 	 */
 	ts_pack_u(pack, calls->next - window);
 	for (uint64_t n = window; n < calls->next; n++) {

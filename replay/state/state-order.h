@@ -157,8 +157,8 @@ int ts_state_order_event(struct ts_state_order *order, uint32_t session, uint64_
 			 struct ts_state_order_found *found);
 
 /*
- * Returns the stream in whose order the operation stands: for a graph node, the stream of its
- * launch. TS_NO_DEVICE: unknown.
+ * Returns the stream that orders the operation: its own stream, or for a graph node the stream of
+ * its launch. TS_NO_DEVICE: unknown.
  */
 uint32_t ts_state_order_home(const struct ts_state_order *order, const struct ts_state_op *op);
 

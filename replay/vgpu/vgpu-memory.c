@@ -351,8 +351,8 @@ int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host)
 }
 
 /*
- * True if releases of the device's pools are queued. Makes the workers retire them soon. The caller
- * holds the lock.
+ * Makes the workers retire the queued releases of the device's pools soon. Returns true if there
+ * are any. The caller holds the lock.
  */
 static bool await_releases(struct ts_vgpu_device *device)
 {

@@ -488,7 +488,10 @@ struct ts_vgpu_pool_rules {
 	 * free.
 	 */
 	bool follow_events;
-	/* All streams may reuse freed memory when its release has run; else after a wait. */
+	/*
+	 * True: all streams may reuse freed memory when its release has run. False: only when a
+	 * host thread has waited after that.
+	 */
 	bool opportunistic;
 };
 struct ts_vgpu_pool_use {

@@ -3,7 +3,7 @@
  * The virtual GPU's memory: allocations, copies, fills and host writes. exec-vgpu.c has these
  * functions in its table.
  *
- * The device takes an unknown address for a host address of this process. So this module passes
+ * The device treats an unknown address as a host address of this process. So this module passes
  * only addresses that lie in an allocation, to the last byte, or in its own buffers. These buffers
  * lie where the program had no memory.
  */

@@ -4,7 +4,7 @@
  * it; it calls names/signature.c and names/value.c.
  *
  * The search visits launches from the difference back to the allocation. A pool's allocation holds
- * many arrays, so the highest pointer that is not above the address wins. Of equal pointers, the
+ * many arrays, so the highest pointer that is not above the address wins. Among equal pointers, the
  * one from the latest launch with a type wins. If the highest pointer has no type, the type is
  * unknown: that pointer may begin another array.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checkpoints store the state machine at many instants in the trace itself. ts_state_at() then
- * starts at the last checkpoint before the instant. FORMAT.md describes their bytes. They are added
- * once to a finished trace, in one pass over all rows. ts_state_at() uses checkpoints that match
- * the blocks of the trace; otherwise it reads from the start.
+ * starts at the last checkpoint before the instant. FORMAT.md describes the bytes of a checkpoint.
+ * Checkpoints are added once to a finished trace, in one pass over all rows. ts_state_at() uses
+ * checkpoints that match the blocks of the trace; otherwise it reads from the start.
  */
 #pragma once
 

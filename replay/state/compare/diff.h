@@ -120,7 +120,9 @@ struct ts_diff_total {
 	/* Operations beyond TS_DIFF_MAX_OPS, or after the alignment budget was spent. */
 	uint64_t n_not_aligned;
 	bool is_damaged; /* damaged blocks were left out */
-	/* doubts about the side's operations; only the order within each stream counts */
+	/*
+	 * doubts about the side's operations; the comparison uses only the order within each stream
+	 */
 	struct ts_doubts doubts;
 };
 

@@ -345,7 +345,8 @@ static int window_below(struct blamer *blamer, const struct thread *thread,
 }
 
 /*
- * Opens a window on the waker. It explains the interval in which the woken thread was off its CPU.
+ * Opens a window on the waker. The window explains the interval in which the woken thread was off
+ * its CPU.
  */
 static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
 		  struct thread *waker, uint64_t woken_ns)

@@ -4,9 +4,9 @@
  * call it. It feeds the state machine, and finally calls graphpath.c.
  *
  * One pass in time order reads calls, joined operations from the state machine, and
- * synchronizations. A waiting call gets a return node when the pass reaches its end. By then all
- * operations that it may have waited for have begun. So nodes are added in time order, each
- * together with all its edges.
+ * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because
+ * all operations that the call may have waited for have begun before its end. So nodes are added in
+ * time order, each together with all its edges.
  */
 #include "replay/state/graph/state-graph.h"
 

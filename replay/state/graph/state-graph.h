@@ -17,8 +17,8 @@
  *                           wait for. Inferred
  * The binding edge of a node is the edge with the latest release_ns: it determined when the node
  * could start. The critical path starts at the latest end and follows binding edges; its steps
- * cover all the time. If a cause is not recorded, the path ends there (UNKNOWN). For a call that
- * waits for an event, a trace does not record which operation the call waited for
+ * cover the whole window. If a cause is not recorded, the path ends there (UNKNOWN). For a call
+ * that waits for an event, a trace does not record which operation the call waited for
  * (state/README.md). The graph uses the operation that ended last before the call returned, and
  * marks the edge as inferred, as for ENGINE.
  *

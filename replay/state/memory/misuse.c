@@ -244,8 +244,8 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 		r = add_candidate(pass, TS_MISUSE_DOUBLE_FREE, TS_ACCESS_FREE, row->op_id, span,
 				  row->address, 0, row->start_ns);
 	/*
-	 * The block was allocated before the recording began, so it has no span yet. Its free still
-	 * makes one.
+	 * The block was allocated before the recording began, so it has no span yet. The free adds
+	 * one.
 	 */
 	if (!r && !span)
 		r = ts_spans_add(&pass->spans, &unknown);

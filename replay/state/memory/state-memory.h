@@ -3,8 +3,8 @@
  * Memory over a trace: the live bytes, their peak with its holders, and the memory that was never
  * freed.
  *
- * It reads alloc, free and access rows twice, and calls once for the stacks of listed holders.
- * Bytes count from the allocating call to the freeing call. Memory is bounded by the live
+ * The module reads alloc, free and access rows twice, and calls once for the stacks of listed
+ * holders. Bytes count from the allocating call to the freeing call. Memory is bounded by the live
  * allocations. Not thread-safe; prints nothing.
  */
 #pragma once
