@@ -257,7 +257,10 @@ static bool fits(const char *pattern, const char *text, size_t n)
 	return !*pattern;
 }
 
-/* Matches the whole name, the name without parameters, or without template arguments. */
+/*
+ * True if the pattern matches the whole name, the name without parameters, or the name without
+ * template arguments.
+ */
 static bool fits_name(const char *pattern, const char *name)
 {
 	return name &&
@@ -269,7 +272,8 @@ struct edit {
 	struct ts_emulate_program *program;
 	const struct ts_emulate_edit *edit;
 	const struct ts_emulate_names *names;
-	struct ts_state_map known; /* by number of the name: whether the name matches the pattern */
+	/* maps a name's number to 1 if the pattern matches the name, else to 0 */
+	struct ts_state_map known;
 	uint64_t n_edited;
 	char *message;
 };
@@ -608,7 +612,7 @@ static int edit_split(struct edit *e)
 #define N_COPY_KINDS 16u
 #define N_SIZES	     256u
 
-/* One pinned copy per kind and size class; four classes per power of two. */
+/* One pinned copy of the trace for each kind and size class. Each power of two has four classes. */
 struct pinned {
 	struct {
 		uint64_t bytes, ns;

@@ -35,7 +35,7 @@ struct ts_emulate_ids {
 };
 
 void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
-/* Returns TS_EMULATE_NONE if the id is absent. */
+/* Returns the call with this id, or TS_EMULATE_NONE. */
 uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
 int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
 

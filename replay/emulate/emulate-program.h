@@ -31,7 +31,7 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_ASYNC  (1u << 3)
 #define TS_EMULATE_ITEM_BOUND  (1u << 4) /* another operation delayed it in the trace */
 #define TS_EMULATE_ITEM_LOOSE \
-	(1u << 5) /* in the trace, began before all its predecessors had ended */
+	(1u << 5) /* in the trace, the item began before all its predecessors had ended */
 
 #define TS_EMULATE_ITEM_TIED \
 	(1u << 6) /* began together with the previous operation; only while the program is made */
@@ -50,7 +50,7 @@ struct ts_emulate_item {
 	uint64_t start_ns, end_ns;
 	uint64_t duration_ns;
 	uint64_t launch_ns; /* minimum time from its call's start to the item's start */
-	uint64_t lag_ns;    /* time from its predecessors' end to its start */
+	uint64_t lag_ns;    /* time from the end of the item's predecessors to its start */
 	uint64_t engine_ns; /* time from the engine's release to the item's start */
 	uint64_t op_id;
 	uint64_t bytes; /* points: the event handle */
@@ -148,7 +148,7 @@ struct ts_emulate_program {
 	size_t n_engines, n_engines_allocated;
 	uint32_t *by_start; /* operations by recorded start */
 	size_t n_ops;
-	/* cost of a graph launch's call; of any other launch's call */
+	/* cost of the call of a graph launch, and of the call of any other launch */
 	uint64_t graph_cost_ns, launch_cost_ns;
 	struct ts_emulate_doubts doubts;
 	int (*step)(void *data, uint64_t done, uint64_t all); /* from the options */

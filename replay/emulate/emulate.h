@@ -94,8 +94,8 @@ struct ts_emulate_doubts {
 	/* Waits for an event without a record: they wait for nothing. */
 	uint64_t n_without_record;
 	/*
-	 * Operations that started before their call, or before an operation ended on which they
-	 * depend.
+	 * Operations that started before their call, or before the end of an operation on which
+	 * they depend.
 	 */
 	uint64_t n_before;
 	/* Calls that returned before the end of the operations that they seem to wait for. */
@@ -152,8 +152,8 @@ struct ts_emulate_edit {
 	 */
 	uint64_t first;
 	/*
-	 * MERGE: the other stream. SPLIT: number of streams. Engines, multiprocessors: their
-	 * number.
+	 * MERGE: the other stream. SPLIT: number of streams. H2D_ENGINES, D2H_ENGINES,
+	 * MULTIPROCESSORS: the new number.
 	 */
 	uint64_t second;
 	double bytes_per_s;		     /* PINNED; 0: as the trace's pinned copies */

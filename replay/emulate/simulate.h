@@ -35,7 +35,9 @@ struct ts_emulate_run_call {
 	bool is_over, by_after;
 };
 
-/* Time with at least one operation, for operations in the order of their start. */
+/*
+ * Sums the time with at least one operation. The operations are added in the order of their start.
+ */
 struct ts_emulate_busy {
 	uint64_t n_ops, busy_ns, used_ns, until_ns;
 };

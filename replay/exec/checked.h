@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the memory that an operation read and wrote to the checks (replay/check). */
+/* Reports to the checks (replay/check) the memory that an operation read and wrote. */
 #pragma once
 
 #include "replay/exec/exec.h"

@@ -3,8 +3,8 @@
  * A captured program: a session's operations in order, and their contents, for a replay. `tsctl
  * record --capture replay` captures it; other traces have none.
  *
- * The trace is untrusted: this module only sorts the operations. The executor of an operation
- * checks it.
+ * The trace is untrusted: this module only sorts the operations. The executor checks each
+ * operation.
  *
  * Program and reader are not thread-safe. Errors: 0, -errno, an error of the reader (sbt/error.h),
  * or one of these.

@@ -66,7 +66,10 @@ void ts_exec_schedule_begin(struct ts_exec_schedule *schedule);
  * number.
  */
 uint64_t ts_exec_schedule_choose(struct ts_exec_schedule *schedule);
-/* Describes the last decision. Returns NULL if there are already TS_EXEC_MAX_DECISIONS. */
+/*
+ * Returns an entry in which the caller describes the last decision. NULL: there are already
+ * TS_EXEC_MAX_DECISIONS.
+ */
 struct ts_exec_decision *ts_exec_schedule_describe(struct ts_exec_schedule *schedule);
 
 struct ts_exec_exploration {

@@ -44,7 +44,10 @@ struct ts_exec_difference;
 struct ts_ptx_debugger;
 
 struct ts_exec_options {
-	/* CPUs for kernels. 1: kernels compute the same in each run; 0: all CPUs. */
+	/*
+	 * Number of CPU threads for kernels; 0: one for each CPU. With 1, kernels give the same
+	 * results in each run.
+	 */
 	uint32_t n_threads;
 	/* Checks that receive all accesses (replay/check). Then n_threads is 1. NULL: none. */
 	struct ts_check *check;

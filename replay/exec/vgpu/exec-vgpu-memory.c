@@ -309,7 +309,10 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,
 							   io->content->n, &to));
-	/* The host wrote this memory while no kernel accessed it, so the write needs no stream. */
+	/*
+	 * In the program, the host wrote this memory while no kernel accessed it, so the write
+	 * needs no stream.
+	 */
 	if (!r)
 		memcpy(to, io->content->bytes, io->content->n);
 	return r;

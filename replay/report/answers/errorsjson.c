@@ -14,8 +14,8 @@
 
 #define MAX_SUSPECTS 3u /* suspects per error in the message */
 /*
- * Number of out-of-memory errors for which the message lists the memory's holders: each list reads
- * the trace again.
+ * Number of out-of-memory errors for which the message lists the allocations that held the memory:
+ * each list reads the trace again.
  */
 #define MAX_HELD    3u
 #define MAX_HOLDERS 65536u

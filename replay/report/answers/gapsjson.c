@@ -17,7 +17,10 @@ struct maker {
 	struct ts_resolver *resolver;
 	const struct ts_codes *codes;
 	struct ts_pool *pool;
-	/* The result of the last search: most parts belong to one thread. */
+	/*
+	 * The thread that the last search found. Most parts belong to one thread, so find_thread()
+	 * tries this thread first.
+	 */
 	const struct ts_sbt_thread *last;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that the application gives to its threads, streams and categories. One object for each pass
- * over a trace; not thread-safe.
+ * Names that the application gives to its threads, streams and categories. Create one object for
+ * each pass over a trace. Not thread-safe.
  */
 #pragma once
 

@@ -23,7 +23,7 @@
  */
 #define N_LAUNCHERS (1u << 16)
 #define N_KERNELS   256u
-/* For a window, calls are read from this long before the window's start. */
+/* For a window, the resolver reads calls from this long before the window's start. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
 struct ts_resolver {

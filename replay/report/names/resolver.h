@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolves the ids in a row to names, threads and stacks. One object for each pass over a trace;
- * not thread-safe. Results are valid as long as the resolver.
+ * Resolves the ids in a row to names, threads and stacks. Create one object for each pass over a
+ * trace. Not thread-safe. Results are valid as long as the resolver.
  */
 #pragma once
 

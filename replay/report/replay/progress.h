@@ -40,8 +40,8 @@ struct ts_replay_progress;
 int ts_replay_progress_new(void (*report)(void *data, const struct ts_replay_progress_now *now),
 			   void *data, uint32_t every_ms, struct ts_replay_progress **ret_progress);
 /*
- * Ends the thread; no `report` runs when this returns. Must not be called from `report`. NULL is
- * accepted.
+ * Ends the thread. No `report` runs when this function has returned. Must not be called from
+ * `report`. NULL is accepted.
  */
 void ts_replay_progress_free(struct ts_replay_progress *progress);
 TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_replay_progress_free)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identifies the ranges that began and never ended: output shows only their `range_begin` rows. One
- * object for each pass over the rows in order of time. Not thread-safe.
+ * Identifies the ranges that began and never ended: output shows only their `range_begin` rows.
+ * Create one object for each pass over the rows in order of time. Not thread-safe.
  */
 #pragma once
 

@@ -81,7 +81,7 @@ struct ts_gap_key {
 	uint32_t parent;
 	uint32_t tid;		/* 0: no thread, or unknown */
 	uint32_t reason;	/* OFF_CPU: enum ts_off_cpu_reason */
-	uint32_t syscall;	/* number on this machine; TS_NO_SYSCALL: none */
+	uint32_t syscall;	/* number of the system call; TS_NO_SYSCALL: none */
 	uint32_t file;		/* string: file of the current system call; 0: none */
 	uint32_t waker_context; /* OFF_CPU: enum ts_waker_context */
 	/*
