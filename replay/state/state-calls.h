@@ -27,8 +27,8 @@ struct ts_call {
 struct ts_state_calls {
 	struct ts_call *at; /* a ring, indexed by call number */
 	/*
-	 * The lower half of a call's number, by the lower bits of its op_id. Twice as long as the
-	 * ring. The call may be gone.
+	 * For each value of the lower bits of op_id, the lower half of a call's number. The array
+	 * is twice as long as the ring of calls. The call may have been dropped.
 	 */
 	uint32_t *by_op;
 	uint32_t n_slots;     /* of the ring; a power of two */

@@ -59,7 +59,7 @@ struct ts_state_dependency {
 #define TS_STATE_UNSURE_OVERLAP (1u << 2) /* began before a dependency ended */
 /* the kind of the operation's stream is not recorded */
 #define TS_STATE_UNSURE_STREAM (1u << 3)
-/* there are more dependencies, or some are not recorded */
+/* there are more than TS_STATE_MAX_DEPENDENCIES dependencies, or some are not recorded */
 #define TS_STATE_UNSURE_DEPENDENCY (1u << 4)
 /* graph node: the order of the nodes is not recorded */
 #define TS_STATE_UNSURE_GRAPH (1u << 5)

@@ -759,9 +759,9 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 }
 
 /*
- * The fast path: the stream's previous group has a lower id and is the only dependency. Returns
- * false if the case is not that simple. Otherwise it finds the same dependency as find_all() and
- * puts the group at the end of the stream.
+ * Handles the case in which the stream's previous group has a lower id and is the only dependency:
+ * finds the same dependency as find_all(), only faster, and puts the group at the end of the
+ * stream. Returns false in all other cases.
  */
 static inline bool order_plain(const struct ts_state_order *order,
 			       struct ts_state_order_stream *stream, struct ts_state_op *op)

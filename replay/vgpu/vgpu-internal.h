@@ -152,11 +152,12 @@ struct ts_vgpu_context {
 	struct ts_vgpu_stream *legacy;
 	struct ts_vgpu_stream *streams; /* all streams, with the legacy one */
 	struct ts_vgpu_stream *busy;	/* streams with operations that are not retired */
-	/* operations queued in blocking streams, without the legacy one */
+	/* operations queued in blocking streams, without the legacy default stream */
 	uint64_t n_blocking_queued;
-	uint64_t blocking_end_ns;  /* latest end dispatched in blocking streams */
-	unsigned n_legacy_blocked; /* streams in BLOCKED_LEGACY, without the legacy one */
-	unsigned pins;		   /* threads that walk the contexts and hold this one */
+	uint64_t blocking_end_ns; /* latest end dispatched in blocking streams */
+	/* streams in BLOCKED_LEGACY, without the legacy default stream */
+	unsigned n_legacy_blocked;
+	unsigned pins; /* threads that walk the contexts and hold this one */
 	struct ts_vgpu_context *next, **prev;
 };
 
@@ -306,7 +307,8 @@ int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /*
  * cost.c: reserve an engine from ready_ns on and compute start and end of the operation. If the
- * machine uses the host's clock, began_ns is when execution began, and it has ended by now.
+ * machine uses the host's clock, began_ns is when execution began, and execution has ended before
+ * this call.
  */
 uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
 				      const struct ts_vgpu_done *done);

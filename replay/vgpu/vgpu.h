@@ -195,7 +195,7 @@ struct ts_vgpu_executor {
 };
 #define TS_VGPU_MAX_CONCURRENT 8
 
-/* A finished operation. The pointers in it are valid during the call only. */
+/* A finished operation. Its pointers are valid only during the observer's call. */
 struct ts_vgpu_done {
 	enum ts_vgpu_op_kind kind;
 	uint32_t device;
@@ -252,7 +252,7 @@ void ts_vgpu_free(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
 /*
- * Stops running kernels and all later ones. The contexts of these kernels are lost, as by
+ * Stops running kernels and all later ones. The contexts of these kernels are lost, with the error
  * TS_VGPU_E_FAULT_TIMEOUT.
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
@@ -291,10 +291,13 @@ struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context);
 int ts_vgpu_context_error(const struct ts_vgpu_context *context);
 /*
  * Sets the peer devices whose memory the context's kernels may access, one bit per device index.
- * None at first.
+ * Initially the context has no peers.
  */
 void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers);
-/* Stack bytes of each thread of a kernel, and the total bytes that kernels may allocate. */
+/*
+ * Default limits: stack bytes of each thread of a kernel, and total bytes that kernels may
+ * allocate.
+ */
 #define TS_VGPU_STACK_BYTES 1024u
 #define TS_VGPU_HEAP_BYTES  (8u << 20)
 void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
@@ -481,11 +484,11 @@ int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
  */
 struct ts_vgpu_pool;
 struct ts_vgpu_pool_rules {
-	uint64_t threshold_bytes; /* unused memory beyond this is freed at a wait */
+	uint64_t threshold_bytes; /* when a thread waits, unused memory beyond this is freed */
 	uint64_t max_bytes;	  /* limit of held bytes; 0: the device's memory */
 	/*
-	 * A stream may reuse memory that another stream freed if it waits for an event behind the
-	 * free.
+	 * A stream may reuse memory that another stream freed if it waits for an event that was
+	 * recorded after the free.
 	 */
 	bool follow_events;
 	/*

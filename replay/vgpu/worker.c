@@ -36,7 +36,7 @@
 #define NAP_NS 50000u
 /* After this many naps without work the worker sleeps until it is woken. */
 #define IDLE_NAPS 20
-/* Without a waiting thread, an operation retires at most this late. */
+/* If no thread waits for an operation, it retires at most this long after its end. */
 #define LAZY_NS 1000000u
 /* If a kernel takes longer and other work exists, its worker loses the lead. */
 #define TAKEOVER_NS 1000000u

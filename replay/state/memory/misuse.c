@@ -120,7 +120,7 @@ const char *ts_misuse_kind_name(uint32_t kind)
 
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
-/* Returns NULL if the session never had a hidden period. */
+/* Returns the session's entry. NULL: no period of the session may hide an allocation. */
 static struct session *find_session(struct pass *pass, uint32_t session)
 {
 	for (size_t i = 0; i < pass->n_sessions; i++)
@@ -493,7 +493,7 @@ static int read_calls(struct pass *pass, struct ts_sbt_reader *reader, uint32_t 
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* Decides whether a candidate is reported, and sets its unsure flags. */
+/* True if the candidate is to be reported. Sets its unsure flags. */
 static bool holds(const struct pass *pass, struct candidate *candidate)
 {
 	struct ts_misuse *misuse = &candidate->misuse;

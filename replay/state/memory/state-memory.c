@@ -189,8 +189,8 @@ static void forget(struct pass *pass, uint32_t at)
 }
 
 /*
- * True if the row belongs to a call that came before it, because the clocks of host and vendor
- * differ. The row may carry the id of a nested call.
+ * True if the row belongs to the call in `live`. The call was read before the row, because the
+ * clocks of host and vendor differ. The row may carry the id of a nested call.
  */
 static bool is_of_same_call(const struct live *live, const struct ts_row_memory *row)
 {

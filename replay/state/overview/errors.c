@@ -133,7 +133,10 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 	if (!since)
 		return -ENOMEM;
 	errors->n_calls++;
-	/* If two calls share a hash, the first one keeps the group. */
+	/*
+	 * If two different calls have the same hash, only the first one gets a group. The other is
+	 * only counted in n_calls.
+	 */
 	at = ts_state_map_find(&reading->by_call, session, key);
 	if (at != NONE && is_same(&errors->at[at], session, api)) {
 		errors->at[at].count++;

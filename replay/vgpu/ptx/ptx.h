@@ -163,8 +163,8 @@ struct ts_ptx_host {
 #endif
 
 /*
- * Shared by launches that run at the same time. Shows if at least one of their threads does more
- * than poll memory. The launches write all of it except `ends`.
+ * Shared by launches that run at the same time. Records if at least one thread of these launches
+ * does more than poll memory. The launches write all of it except `ends`.
  */
 struct ts_ptx_watch {
 	TS_PTX_ATOMIC uint32_t n_active; /* workers whose PTX threads do more than poll memory */

@@ -161,7 +161,8 @@ static void intervals(struct ts_ptx_allocator *a)
 		}
 	}
 	/*
-	 * Calls write parameters in registers and read results in registers, outside the function.
+	 * Callers write parameters in registers before the function begins, and read results in
+	 * registers after it has ended. So these registers are live in the whole function.
 	 */
 	for (uint32_t k = 0; k < a->d->code->n_params; k++)
 		if (a->d->code->params[k].reg != TS_PTX_NONE) {

@@ -32,7 +32,10 @@ static int tanh_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Seeds of double precision division and square root: only the upper word is computed. */
+/*
+ * Compute the seeds of double precision division and square root: only the upper word of the
+ * result.
+ */
 static int rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint64_t *a = ts_ptx_slot(w, in->a);

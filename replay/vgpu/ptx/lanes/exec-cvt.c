@@ -36,8 +36,8 @@ static inline int32_t truncate_s32(float a)
 TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
 
 /*
- * Integers of any width: cut to the source's width, then to the target's, with zero or sign
- * extension.
+ * Converts integers of any width: cuts the value to the source's width, then to the target's, with
+ * zero or sign extension.
  */
 static inline uint32_t cut32(uint32_t v, uint32_t mode)
 {

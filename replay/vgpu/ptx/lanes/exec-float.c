@@ -247,9 +247,9 @@ static inline float log2_approx(float a)
 }
 
 /*
- * sin(a + quarter * pi / 2) in double: a is n pi / 2 + r, with r in [-pi / 4, pi / 4]. n selects
- * the Taylor series of sin(r) or cos(r), to a relative error of 2^-36, rounded once. n times the
- * first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
+ * Computes sin(a + quarter * pi / 2) in double: a is n pi / 2 + r, with r in [-pi / 4, pi / 4]. n
+ * selects the Taylor series of sin(r) or cos(r), to a relative error of 2^-36, rounded once. n
+ * times the first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
  */
 #define TRIG_LIMIT 0x1p19f
 static inline float sin_approx(float a, uint64_t quarter)

@@ -241,7 +241,7 @@ bool ts_ptx_warp_break(struct ts_ptx_warp *w)
 	return any;
 }
 
-/* Releases waiting splits when all live members have arrived. */
+/* Releases waiting splits when all live lanes of their member mask have arrived. */
 static int sync_check(struct ts_ptx_warp *w)
 {
 	for (uint32_t i = 0; i < w->n_splits; i++) {

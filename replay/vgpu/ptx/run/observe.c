@@ -19,7 +19,7 @@ static const struct ts_ptx_observer *observer_of(const struct ts_ptx_warp *w)
 	return w->worker->observer;
 }
 
-/* Flags of an access besides read and write. */
+/* Returns the flags of an access besides read and write. */
 static uint32_t access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, bool strong)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;

@@ -11,7 +11,7 @@
 #include "replay/vgpu/ptx/run/engine.h"
 
 enum {
-	WINDOW = 32, /* resident blocks, even if no block waits for another */
+	WINDOW = 32, /* number of resident blocks, even if no block waits for another */
 	SLICE_BITS = 12,
 };
 
