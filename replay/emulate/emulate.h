@@ -4,11 +4,12 @@
  * no clock: streams, engines and host threads are a discrete-event simulation. Any trace works;
  * durations come from the trace.
  *
- * ts_emulate_read() makes a program of a trace once; it can run many times. The model:
+ * ts_emulate_read() makes a program of a trace. The program can run many times. The model:
  *   host     each thread makes its calls in order. The time between two calls is a task of fixed
- *            length. A new thread starts after a call of the session's first thread. If a thread
- *            ends between two calls of the first thread, the first thread waits for this end. A
- *            trace does not record thread starts and waits, so the emulation infers them
+ *            length. The main thread of a session is the first thread that begins with a real call.
+ *            Another thread starts after a call of the main thread. If a thread ends between two
+ *            calls of the main thread, the main thread waits for this end. A trace does not record
+ *            thread starts and waits, so the emulation infers them
  *   launch   an operation starts no earlier than its launch latency after its call's start
  *   device   an operation waits for its predecessors. The emulation finds them when calls are
  *            made in virtual time: by the operation's stream, versions of events, the legacy
