@@ -173,9 +173,9 @@ void ts_check_kernel_deinit(struct ts_check_kernel *kernel);
  */
 int ts_check_strays_begin(struct ts_check *check);
 /*
- * True if the kernel has no pointer to the accessed allocation. Otherwise the words that the access
- * reads become further pointers of the kernel. `in` is NULL for memory that kernels allocate; every
- * kernel may access that.
+ * True if the kernel has no pointer to the accessed allocation. False also if the kernel's pointers
+ * are unknown. If false, the words that the access reads become further pointers of the kernel.
+ * `in` is NULL for memory that kernels allocate; every kernel may access that.
  */
 bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_allocation *in,
 			    uint64_t address);

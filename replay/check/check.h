@@ -124,8 +124,9 @@ int ts_check_takes(struct ts_check *check, uint64_t address, const uint8_t *byte
  */
 const struct ts_check_finding *ts_check_findings(const struct ts_check *check, size_t *ret_n);
 /*
- * Return the number of findings that were dropped at the limit, and the number of accesses that
- * were not checked for lack of memory.
+ * Return the number of findings that were dropped at the limit, and how often the checks reached
+ * another limit. Such a limit leaves an access unchecked, the races of a kernel with too many
+ * threads, or the order of all later operations of a program with too many streams.
  */
 uint64_t ts_check_n_more(const struct ts_check *check);
 uint64_t ts_check_n_unlooked(const struct ts_check *check);

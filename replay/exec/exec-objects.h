@@ -96,8 +96,8 @@ int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program);
 /*
  * Returns the variable's captured address in a context (a value of TS_EXEC_HANDLE_CONTEXT). Returns
- * 0 if the program did not ask for the address, or if too many contexts asked for it
- * (MAX_CONTEXTS).
+ * 0 if the program did not ask for the address, or asked in this context only after MAX_CONTEXTS
+ * other contexts.
  */
 uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 				const struct ts_state_map *handles, uint32_t module,

@@ -78,8 +78,8 @@ static inline bool ts_exec_program_counts(const struct ts_exec_program *program,
 }
 
 /*
- * Finds the allocation that contains an address when operation `sequence` runs, according to the
- * captured allocations and frees. Returns its ALLOC or VARIABLE operation, or NULL.
+ * Returns the last ALLOC or VARIABLE operation up to `sequence` whose memory contains the address,
+ * or NULL. Frees are ignored: the memory may be freed before `sequence`.
  */
 const struct ts_row_operation *ts_exec_program_allocation(const struct ts_exec_program *program,
 							  uint64_t sequence, uint64_t address);
@@ -96,8 +96,8 @@ struct ts_exec_content {
 void ts_exec_content_deinit(struct ts_exec_content *content);
 
 /*
- * Reads blob `number` of at most max_bytes bytes. Returns TS_EXEC_E_CONTENT if `number` is 0, which
- * means no blob.
+ * Reads blob `number` of at most max_bytes bytes. Returns TS_EXEC_E_CONTENT if the trace cannot
+ * give the blob, and for `number` 0, which means no blob.
  */
 int ts_exec_program_content(const struct ts_exec_program *program, uint32_t number,
 			    size_t max_bytes, struct ts_exec_content *content);

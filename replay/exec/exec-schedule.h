@@ -112,9 +112,10 @@ struct ts_exec_explored {
 };
 
 /*
- * Runs schedules until the results differ from `before`, the results of a schedule without
- * decisions. Then searches for the decisions that matter. The caller frees *ret_explored with
- * ts_exec_explored_deinit(). Returns 0, -errno, or an error of the reader.
+ * Runs at most n_schedules schedules, until the results differ from `before` or the time is up. If
+ * they differ, searches for the decisions that matter. `before` has the results of a schedule
+ * without decisions. The caller frees *ret_explored with ts_exec_explored_deinit(). Returns 0,
+ * -errno, or an error of the reader.
  */
 int ts_exec_explore(const struct ts_exec_program *program, const struct ts_executor *executor,
 		    const struct ts_exec_options *options,

@@ -50,8 +50,8 @@ void ts_exec_results_place(const struct ts_exec_program *program,
 			   struct ts_exec_difference *difference);
 
 /*
- * Sets the offset of the first differing byte, and copies some bytes of each result from this
- * offset on.
+ * Sets the offset of the first differing byte. Copies some bytes of each result from this offset
+ * on, and the equal bytes before it.
  */
 void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
 			      uint64_t n_expected, const uint8_t *found, uint64_t n_found);

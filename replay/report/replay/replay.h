@@ -119,8 +119,8 @@ int ts_replay_exec(struct ts_replay *replay);
 int ts_replay_exec_plan(struct ts_replay *replay);
 
 /*
- * Lists the names of the operations that the capture marks as unsupported, each once. Returns their
- * number.
+ * Lists the names of the operations that the capture marks as unsupported, each once, up to a
+ * limit. Returns their number.
  */
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names);
 /* Returns the reason in words if the capture ended before its program, else NULL. */

@@ -36,7 +36,7 @@ static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_n
 }
 
 /*
- * Sorts nodes and edges if `is_ordered` is false, drops edges that do not lead forward, and fills
- * in the graph's slack and critical path. Returns 0 or -ENOMEM.
+ * If `is_ordered` is false, sorts nodes and edges, and drops edges that do not lead forward. Then
+ * fills in the graph's slack and critical path. Returns 0 or -ENOMEM.
  */
 int ts_graph_solve(struct ts_graph *graph, bool is_ordered);

@@ -16,11 +16,11 @@
  *                           ended at most 5 us before the start of a node that had nothing else to
  *                           wait for. Inferred
  * The binding edge of a node is the edge with the latest release_ns: it determined when the node
- * could start. The critical path starts at the latest end and follows binding edges; its steps
- * cover the whole window. If a cause is not recorded, the path ends there (UNKNOWN). For a call
- * that waits for an event, a trace does not record which operation the call waited for
- * (state/README.md). The graph uses the operation that ended last before the call returned, and
- * marks the edge as inferred, as for ENGINE.
+ * could start. The critical path starts at the latest end and follows binding edges back. Its steps
+ * cover the time from the earliest start of a node to the latest end. If a cause is not recorded,
+ * the path ends there (UNKNOWN). For a call that waits for an event, a trace does not record which
+ * operation the call waited for (state/README.md). The graph uses the operation that ended last
+ * before the call returned, and marks the edge as inferred, as for ENGINE.
  *
  * Slack is the longest delay of a node that would not move the latest end, if all other durations
  * stay the same. It is 0 on the critical path.

@@ -40,7 +40,8 @@ struct ts_ptx_engine {
 void ts_ptx_block_free(struct ts_ptx_block *block);
 /*
  * Makes the next block resident in the worker, and puts it at *end. Returns false if no block is
- * left or if there is no room.
+ * left, if as many blocks as permitted are resident, or if memory is short. If memory is short,
+ * records a fault.
  */
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end);
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);
