@@ -304,7 +304,10 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* True if the trace shows the cause that delayed the operation. */
+/*
+ * True if the operation started after its call began and after its predecessors ended, and no
+ * engine delayed it longer than these two.
+ */
 static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
 {
 	const struct ts_emulate_call *call = &program->calls[item->call];

@@ -39,7 +39,7 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 
 /*
  * Returns the moved allocation that a word may point into, or to whose end it may point. If another
- * allocation begins at that end, returns the allocation that begins there.
+ * allocation begins at that end, only this other allocation counts. Returns NULL if none was moved.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
@@ -279,7 +279,7 @@ static int copy_all(struct cuda_state *state, const struct ts_exec_io *io, struc
 
 /*
  * Copies host data to the pinned staging buffer, which stays valid until the device reads it. NULL:
- * no room.
+ * no room, or *ret_r is an error.
  */
 static uint8_t *stage(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 		      const struct ts_exec_content *content, int *ret_r)

@@ -237,7 +237,7 @@ static void find_rows(struct ts_replay *replay, const struct ts_row_operation *o
 
 /*
  * Finds the stream's number: that of the last stream created with the same handle before the
- * operation.
+ * operation. If all were created later, uses the first of them.
  */
 static void find_stream(struct ts_replay *replay, const struct ts_row_operation *operation,
 			struct facts *facts)

@@ -68,8 +68,8 @@ static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack 
 }
 
 /*
- * Chooses the innermost inlined function that has a name. Returns the function name for the checks
- * of frames.h.
+ * Chooses the innermost inlined function that has a name. Returns the name of the outermost
+ * function at the address, for the checks of frames.h.
  */
 static const char *native_place(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 				uint64_t address, uint32_t i, struct ts_codeplace *ret_place)

@@ -425,7 +425,10 @@ static void item_deinit(struct item *item)
 	free(item->lengths);
 }
 
-/* Finds the last item of block i whose time is at most at_ns. */
+/*
+ * Finds the last item of block i whose time is at most at_ns. If there is none, finds the first
+ * item.
+ */
 static int find_item(struct ts_sbt_reader *reader, size_t i, uint64_t at_ns, struct item *ret_item)
 {
 	struct item item = {0};

@@ -350,7 +350,10 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 	return NONE;
 }
 
-/* Adds the edges of the return that was added last. `call` is its call. */
+/*
+ * Finds the operation for which `call` waited. Adds an edge from this operation to the call's
+ * return, which is the node that was added last.
+ */
 static int resolve_wait(struct builder *builder, const struct wait *wait,
 			const struct ts_graph_node *call)
 {

@@ -90,7 +90,7 @@ static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32
 	return ts_state_map_set(map, of, key, *ret_number);
 }
 
-/* Tries the last group first. */
+/* Finds or adds the group of a row. Tries the last group first. */
 static int find_group(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
 		      uint32_t *ret_group)
 {

@@ -86,7 +86,7 @@ static int rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 		}                                                                        \
 		return 0;                                                                \
 	}
-/* ex2.bf16 exists only with .ftz. */
+/* Rounds to bf16, and flushes a denormal result to zero: ex2.bf16 exists only with .ftz. */
 static uint16_t to_bf16_ftz(float f)
 {
 	uint16_t h = ts_ptx_to_bf16(f);

@@ -155,8 +155,8 @@ static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_roundin
 }
 
 /*
- * Converts an integer of up to 64 bits. Rounds only once: by the integer's own significand, not
- * through double.
+ * Converts an integer of up to 64 bits, and rounds only once. For double, rounds the integer's own
+ * significand. For other types, first makes a double whose last bit records lost bits.
  */
 static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
 			     enum ts_ptx_rounding rounding)
