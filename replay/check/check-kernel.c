@@ -619,8 +619,8 @@ static void on_arrive(void *userdata, void *at, uint32_t number, uint32_t warp, 
 }
 
 /*
- * Joins the sets and clocks of all threads of the block; a thread that ended counts as arrived at
- * the barrier.
+ * Adds one entry for the whole block to the barrier's set, with the latest clock of the block's
+ * threads. All threads get this clock and count as arrived, ended threads too.
  */
 static void know_block(const struct ts_check *check, struct ts_check_block *block,
 		       struct barrier *barrier)

@@ -42,7 +42,8 @@ static void reach(struct ts_check *check, const struct ts_check_allocation *allo
 /*
  * Marks the allocations that the pointer may belong to as reachable. The pointer may lie in its
  * allocation, at its end, or slightly before its start. An array that counts from 1 has a pointer
- * one element before its start; this address may lie in the adjacent allocation.
+ * one element before its start; this address may lie in the adjacent allocation. If the pointer
+ * lies neither in an allocation nor at the end of one, marks the nearest one.
  */
 static void reach_by(struct ts_check *check, uint64_t pointer)
 {

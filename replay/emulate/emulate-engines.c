@@ -176,7 +176,7 @@ static int compare_devices(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Lists the engines by device. */
+/* Lists the engines, each with the number of its device. */
 static int list_engines(const struct ts_emulate_program *program, struct of_device *engines)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map numbers = {0};

@@ -159,7 +159,10 @@ static int compare_items(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sorts operations with equal starts by call. The operations are already sorted by start. */
+/*
+ * Lists the operations by start, and those with equal starts by call. The rows are mostly sorted by
+ * start already; sort_ops() handles other traces.
+ */
 static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;

@@ -19,7 +19,7 @@
 /* `user` of ranges that kernels allocated. */
 static const char heap;
 
-/* The caller holds the lock. */
+/* Allocates memory of the context's device. The caller holds the lock. */
 static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			const void *user, uint64_t *ret_address)
 {

@@ -584,7 +584,7 @@ static void sleep_until(struct ts_vgpu_device *device, uint64_t wake)
 	device->sleep_until_ns = 0;
 }
 
-/* Threads of the device block all signals: the program's threads handle them. */
+/* Starts a thread of the device. It blocks all signals: the program's threads handle them. */
 static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
 {
 	sigset_t all, before;

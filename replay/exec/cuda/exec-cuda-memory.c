@@ -39,7 +39,8 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 
 /*
  * Returns the moved allocation that a word may point into, or to whose end it may point. If another
- * allocation begins at that end, only this other allocation counts. Returns NULL if none was moved.
+ * allocation begins at that end, only this other allocation counts. NULL: there is no such
+ * allocation.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
@@ -99,7 +100,7 @@ static int clear(struct cuda_state *state, const struct ts_exec_io *io, uint32_t
 	return r ?: ts_exec_cuda_wait_stream(state, io, &own);
 }
 
-/* Frees the allocation's memory. */
+/* Frees the allocation's memory, unless it is a variable, which its module frees. */
 static void give_back(struct cuda_state *state, const struct ts_exec_allocation *one)
 {
 	if (one->at == one->start) {

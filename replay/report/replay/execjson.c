@@ -337,7 +337,10 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 	};
 }
 
-/* Replays again, until there were `n` replays in total. Kernels run on all CPUs at once. */
+/*
+ * Replays again, until there were `n` replays in total or a replay differs. Kernels run on all CPUs
+ * at once.
+ */
 static int run_more(struct ts_replay *replay, uint32_t n)
 {
 	struct ts_exec_options options = exec_options(replay);

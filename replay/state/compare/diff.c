@@ -702,7 +702,7 @@ static int judge_names(struct diffing *diffing)
 
 /* ---- operation by operation ------------------------------------------------------------------ */
 
-/* Sorts by stream. Operations of one stream are in time order already. */
+/* Sorts the operations by stream. Operations of one stream are in time order already. */
 static int sort_ops(struct side *side)
 {
 	struct op *sorted = calloc(side->n_ops + 1, sizeof(*sorted));

@@ -65,7 +65,10 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 	return 0;
 }
 
-/* Sorts the edges by target node; within a node their order stays. */
+/*
+ * Sorts the edges by target node; within a node their order stays. Drops the edges that do not lead
+ * forward.
+ */
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
 	const struct ts_graph_edge *edges = graph->edges;

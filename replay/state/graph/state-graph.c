@@ -305,7 +305,10 @@ static inline bool is_sooner(const struct coming *a, const struct coming *b)
 
 TS_HEAP_DEFINE(coming, struct coming, is_sooner)
 
-/* Makes the call's return a node of its own. The thread's next call depends on the return. */
+/*
+ * Queues the call's return, which becomes a node of its own. The thread's next call depends on the
+ * return.
+ */
 static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
 {
 	const struct coming coming = {.end_ns = builder->graph->nodes[wait->call].end_ns,

@@ -236,7 +236,7 @@ static int take_first(void *data, const struct ts_sbt_row *row)
 	return take_row(data, row);
 }
 
-/* Adds the device rows of the suspects. */
+/* Sets the kernel of each suspect that the device row belongs to. */
 static int take_device_row(void *data, const struct ts_sbt_row *row)
 {
 	struct ts_call_errors *errors = data;

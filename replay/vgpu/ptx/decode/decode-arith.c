@@ -449,7 +449,7 @@ static int decode_rsqrt(struct ts_ptx_decoder *d)
 	return float_op(d, F_RSQRT_APPROX, type, 1);
 }
 
-/* Approximations whose functions flush denormals themselves. */
+/* Decodes an approximation whose function flushes denormals itself. */
 static int approximation(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool approx = ts_ptx_mod(d, "approx"), ftz = ts_ptx_mod(d, "ftz");

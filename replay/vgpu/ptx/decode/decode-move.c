@@ -310,7 +310,7 @@ static int cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* cvt.pack.sat.convertType.abType[.cType] */
+/* Decodes cvt.pack.sat.convertType.abType[.cType] */
 static int cvt_pack_int(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CVT_PACK_INT, TY_NONE);

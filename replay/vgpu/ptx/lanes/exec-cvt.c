@@ -120,7 +120,7 @@ static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* f16x2 from a pair of 8-bit floats. */
+/* Converts a pair of 8-bit floats to f16x2. */
 static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	bool e5m2 = TS_PTX_CVT_FROM(in->aux) == TY_E5M2X2;
@@ -207,7 +207,7 @@ static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t 
 	return 0;
 }
 
-/* Common cases: 64 bits and their halves. */
+/* Run the common cases of pack() and unpack(): 64 bits and their halves. */
 static int pack_2x32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

@@ -210,7 +210,7 @@ TS_PTX_OP3(slct_f32_32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32
 TS_PTX_OP3(slct_f32_64, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, float, float,
 	   c >= 0 ? a : b)
 
-/* aux: the value for true. */
+/* Runs set: writes `aux` for true, else 0. */
 static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));

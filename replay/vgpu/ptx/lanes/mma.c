@@ -230,7 +230,7 @@ static void multiply(struct matrices *x, bool fused, bool exclusive)
 	}
 }
 
-/* imm: TS_PTX_MMA; the operand list: D, A, B, C. */
+/* Runs mma. imm: TS_PTX_MMA; the operand list: D, A, B, C. */
 static int mma(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

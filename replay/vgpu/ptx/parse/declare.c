@@ -126,7 +126,7 @@ static int take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 	return 0;
 }
 
-/* [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
+/* Parses [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
 static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t *ret_vector)
 {
 	uint64_t align = 0;

@@ -192,7 +192,7 @@ static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t
 	return 0;
 }
 
-/* b: expected value; c: new value. */
+/* Runs a compare-and-swap. b: expected value; c: new value. */
 static int atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
