@@ -155,7 +155,10 @@ struct ts_check {
  */
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
 					uint32_t place, uint32_t other, uint64_t earlier);
-/* Sets the allocation of the finding's address. */
+/*
+ * Sets the finding's allocation: the one nearest to its address. A finding in shared memory has
+ * none.
+ */
 void ts_check_locate(const struct ts_check *check, struct ts_check_finding *finding);
 
 /* check-kernel.c */

@@ -446,8 +446,8 @@ int ts_vgpu_alloc_managed(struct ts_vgpu_context *context, size_t bytes, uint32_
 int ts_vgpu_alloc_pinned(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			 void **ret_host);
 /*
- * Waits for the device, then frees device or managed memory. The address is the start of an
- * allocation.
+ * Waits for the device (for managed memory: for all devices), then frees device or managed memory.
+ * The address is the start of an allocation.
  */
 int ts_vgpu_free_memory(struct ts_vgpu_context *context, uint64_t address);
 /* Frees device memory in stream order. */

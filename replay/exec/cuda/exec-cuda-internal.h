@@ -169,7 +169,10 @@ void ts_exec_cuda_let_go(struct cuda_state *state);
 /* Called after the driver starts: reserves the held addresses. */
 void ts_exec_cuda_reserve(struct cuda_state *state);
 void ts_exec_cuda_unreserve(struct cuda_state *state);
-/* Allocates memory, at the captured address if possible; otherwise *ret_why has the reason. */
+/*
+ * Allocates memory at the captured address, and sets *ret_why to NULL. If this is impossible,
+ * allocates nothing, returns 0, and *ret_why has the reason.
+ */
 int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device,
 		       uint64_t address, uint64_t bytes, const char **ret_why);
 /* Frees the memory of ts_exec_cuda_place(). Unmaps granules without other allocations. */

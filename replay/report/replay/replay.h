@@ -77,7 +77,7 @@ const struct ts_executor *ts_replay_executor(const char *name);
 int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program);
 /*
  * Explains in words why a program cannot be replayed. `r` is a result of ts_exec_program_new(),
- * ts_exec_program_select() or ts_exec_run().
+ * ts_exec_program_select() or ts_exec_run(). Returns NULL for 0 and for other errors.
  */
 char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
 		    const char *refused);
