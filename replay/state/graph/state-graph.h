@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dependency graph of a window of a trace, and its critical path. The path leads from the node
- * that ends last back to the start of the window. Each step goes to the node that delayed the
+ * that ends last back to the earliest start of a node. Each step goes to the node that delayed the
  * current one.
  *
  * Nodes are device operations, calls of the host, and returns of calls that waited for a device. An
