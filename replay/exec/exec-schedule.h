@@ -7,8 +7,8 @@
  * number. So any run can be repeated. A run that keeps only some of the decisions of a seed is
  * closer to the default order.
  *
- * Operations run one after the other, host operations in captured order. A kernel that waits for
- * another operation while it runs never ends, so the replay stops at its time limit.
+ * Operations run one after the other, host operations in captured order. A kernel that only waits
+ * for another operation would never end, so the replay refuses it.
  */
 #pragma once
 
@@ -77,8 +77,8 @@ struct ts_exec_exploration {
 	uint64_t seed;
 	bool unordered_blocks;
 	/*
-	 * Not NULL: run one schedule, which keeps only these decisions. NULL: keep all decisions;
-	 * if the results differ, search for fewer.
+	 * Not NULL: each schedule keeps only these decisions, and no search for fewer follows.
+	 * NULL: keep all decisions; if the results differ, search for fewer.
 	 */
 	const struct ts_exec_decisions *kept;
 	size_t n_kept;
@@ -86,11 +86,12 @@ struct ts_exec_exploration {
 };
 
 struct ts_exec_explored {
-	uint32_t n_schedules;  /* schedules that ran */
-	uint32_t n_unfinished; /* number of schedules that ran and were ended by their time limit */
-	bool is_time_up;       /* some schedules did not run */
-	uint32_t n_replays;    /* total number of replays */
-	bool found;	       /* a result depends on the order */
+	uint32_t n_schedules; /* schedules that ran */
+	/* schedules that began and did not end: the time was up, or a kernel only waited */
+	uint32_t n_unfinished;
+	bool is_time_up;    /* some schedules did not run */
+	uint32_t n_replays; /* total number of replays */
+	bool found;	    /* a result depends on the order */
 	uint64_t seed;
 	/*
 	 * The smallest set of decisions found. Without its last decision, the results equal those

@@ -112,7 +112,7 @@ struct ts_state {
 	uint64_t n_rows; /* read */
 	/* Number of frees of unknown addresses before the instant. */
 	uint64_t n_bad_frees;
-	bool is_checkpoint_bad; /* no checkpoint was usable: all rows were read */
+	bool is_checkpoint_bad; /* the checkpoints are damaged, so all rows were read */
 	bool is_damaged;	/* damaged blocks were left out */
 	/* The trace ends before all work in progress was answered, or the builder met a limit. */
 	bool is_cut;

@@ -338,7 +338,7 @@ void ts_vgpu_call_over(void);
 int ts_vgpu_event_new(struct ts_vgpu *vgpu, struct ts_vgpu_event **ret_event);
 void ts_vgpu_event_free(struct ts_vgpu_event *event);
 int ts_vgpu_event_record(struct ts_vgpu_event *event, struct ts_vgpu_stream *stream, uint64_t tag);
-/* Returns 0 if the event has no record. */
+/* Returns 0 if the event's record is done or there is none, else TS_VGPU_E_NOT_READY. */
 int ts_vgpu_event_query(struct ts_vgpu_event *event);
 int ts_vgpu_event_synchronize(struct ts_vgpu_event *event);
 /* Returns the time of the latest record, TS_VGPU_E_NOT_RECORDED or TS_VGPU_E_NOT_READY. */
