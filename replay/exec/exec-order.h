@@ -44,10 +44,10 @@ struct ts_exec_order {
 	 * and 2 for last records of events.
 	 */
 	struct ts_state_map streams;
+	/* Unordered array of memory that both the host and the device access. */
 	struct {
 		uint64_t start, bytes;
-		bool is_managed; /* managed or pinned */
-		/* Unordered array of memory that both the host and the device access. */
+		bool is_managed; /* true: managed memory; false: pinned memory */
 	} shared[TS_EXEC_MAX_SHARED];
 	uint32_t n_shared;
 };

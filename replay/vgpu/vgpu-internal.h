@@ -134,9 +134,8 @@ struct ts_vgpu_stream {
 	struct ts_vgpu_stream *next, **prev; /* list of the context */
 	/* links of the context's list of streams whose operations have not all retired */
 	struct ts_vgpu_stream *busy_next, **busy_prev;
-	struct ts_vgpu_stream *flight_next,
-		/* links of the device's list of streams with operations in flight */
-		**flight_prev;
+	/* links of the device's list of streams with operations in flight */
+	struct ts_vgpu_stream *flight_next, **flight_prev;
 	struct ts_vgpu_stream *host_next;	       /* queue of the host-function thread */
 	struct ts_vgpu_stream *held_child, *held_next; /* links in the device's ts_vgpu_kernels */
 };
