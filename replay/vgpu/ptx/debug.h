@@ -6,8 +6,8 @@
  *
  * Registers have names in images from ts_ptx_link_named(), which gives each register its own slot.
  *
- * Only the debugger's callbacks may call the functions here, except ts_ptx_engine_debug() and
- * ts_ptx_link_named().
+ * Only the debugger's callbacks may call the functions of this header, except ts_ptx_engine_debug()
+ * and ts_ptx_link_named().
  */
 #pragma once
 

@@ -17,7 +17,7 @@ struct ts_ptx_engine {
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
 	pthread_mutex_t print_lock;
-	/* The lock protects these. */
+	/* The lock protects `open`, `quitting`, `generation` and `n_inside`. */
 	bool open, quitting;
 	uint64_t generation;
 	uint32_t n_inside;

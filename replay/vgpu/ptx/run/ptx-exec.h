@@ -129,8 +129,9 @@ struct ts_ptx_block {
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
 	/*
-	 * Used if a scheduler is set: the next warp, the number of consecutive turns of this warp,
-	 * and how many of the last turns only polled.
+	 * Used if a scheduler is set: the next warp, the number of the block's turns since it was
+	 * put at the end of the worker's list, and the number of its latest turns in a row that
+	 * only polled.
 	 */
 	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* All its turns of the last pass only polled: it waits for another block. */
@@ -186,7 +187,8 @@ struct ts_ptx_worker {
 	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
 	uint64_t unreported; /* warp instructions since the last charge */
 	uint64_t watching;   /* warp instructions since the last turn that did more than poll */
-	uint64_t done;	     /* count of writes and ended blocks at that turn */
+	/* sum of atomics, written bytes, barriers and ended blocks at that turn */
+	uint64_t done;
 	/*
 	 * The worker only polls (max_watching_insns), so it is not counted in
 	 * launch->watch->n_active.
