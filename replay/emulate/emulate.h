@@ -62,8 +62,8 @@ struct ts_emulate_options {
 struct ts_emulate_program;
 
 /*
- * Returns -ENOMEM, TS_E_EMULATED (too many items), TS_E_STREAMS, TS_E_THREADS, or the errors of
- * sbt/reader.h. The caller frees *ret_program.
+ * Makes a program of a trace. Returns 0, -ENOMEM, TS_E_EMULATED (too many items), TS_E_STREAMS,
+ * TS_E_THREADS, the value of `step`, or the errors of sbt/reader.h. The caller frees *ret_program.
  */
 int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
 		    struct ts_emulate_program **ret_program);

@@ -9,8 +9,8 @@
 #include "replay/report/replay/replay.h"
 
 /*
- * Returns NULL if the program has no such operation. `with_stack` adds the whole stack, if
- * recorded.
+ * Makes the description of an operation. Returns NULL if the program has no such operation.
+ * `with_stack` adds the whole stack, if recorded.
  */
 Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack);
 /*

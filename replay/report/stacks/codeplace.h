@@ -21,9 +21,9 @@ struct ts_codeplace {
 };
 
 /*
- * Returns false if there is no such stack or the stack is empty. Uses the modules mapped at
- * `time_ns`. `kernel` is demangled, or NULL; the host stub of that name, which nvcc generates, is
- * skipped.
+ * Chooses the frame of a stack. Returns false if there is no such stack or the stack is empty. Uses
+ * the modules mapped at `time_ns`. `kernel` is demangled, or NULL; the host stub of that name,
+ * which nvcc generates, is skipped.
  */
 bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t stack,
 		     uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_place);

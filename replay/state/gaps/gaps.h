@@ -177,7 +177,10 @@ struct ts_gaps_options {
 	const struct ts_gaps_code *code; /* NULL: samples are ignored */
 };
 
-/* Returns -ENOMEM, TS_E_STREAMS, or the errors of sbt/reader.h. The caller frees *ret_gaps. */
+/*
+ * Finds and explains the gaps. Returns 0, -ENOMEM, TS_E_STREAMS, or the errors of sbt/reader.h. The
+ * caller frees *ret_gaps.
+ */
 int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
 		 struct ts_gaps **ret_gaps);
 void ts_gaps_free(struct ts_gaps *gaps); /* NULL is fine */

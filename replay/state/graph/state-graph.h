@@ -154,8 +154,8 @@ static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
 /*
- * Returns -ENOMEM, TS_E_GRAPH_NODES (more than max_nodes), TS_E_GRAPH_EDGES, TS_E_STREAMS, or the
- * errors of sbt/reader.h. The caller frees *ret_graph.
+ * Reads the graph of a window. Returns 0, -ENOMEM, TS_E_GRAPH_NODES (more than max_nodes),
+ * TS_E_GRAPH_EDGES, TS_E_STREAMS, or the errors of sbt/reader.h. The caller frees *ret_graph.
  */
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,
 		  struct ts_graph **ret_graph);

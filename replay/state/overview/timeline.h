@@ -100,8 +100,8 @@ struct ts_timeline_options {
 #define TS_TIMELINE_MAX_PARTS 65536u
 
 /*
- * Returns -ENOMEM, TS_E_STREAMS, TS_E_PARTS, or the errors of sbt/reader.h. The caller frees
- * *ret_timeline.
+ * Computes the timeline. Returns 0, -ENOMEM, TS_E_STREAMS, TS_E_PARTS, or the errors of
+ * sbt/reader.h. The caller frees *ret_timeline.
  */
 int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 		     struct ts_timeline **ret_timeline);
