@@ -133,8 +133,8 @@ static bool is_against(const struct ts_check_touch *touch, const struct ts_check
 }
 
 /*
- * Finds an earlier access that conflicts with this one and is not ordered before it. Returns its
- * flags, or 0 if there is none.
+ * Finds an earlier access that conflicts with this one and is not ordered before it. Returns the
+ * earlier access's flags, or 0 if there is no such access.
  */
 static uint32_t find_conflict(const struct ts_check_touch *touch, const struct cell *cell,
 			      const struct strong *strong, struct ts_check_trail *ret_earlier)

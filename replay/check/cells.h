@@ -38,7 +38,7 @@ struct ts_check_touch {
 	void *userdata;
 	/* True if `earlier` is ordered before this access. */
 	bool (*is_ordered)(void *userdata, const struct ts_check_trail *earlier);
-	/* Called at most once for each page. */
+	/* Reports a conflict. ts_check_cells_touch() reports at most one conflict for each page. */
 	void (*conflict)(void *userdata, const struct ts_check_trail *earlier,
 			 uint32_t earlier_flags, uint64_t address);
 };
@@ -50,7 +50,7 @@ struct ts_check_cells {
 };
 
 /*
- * Records an access and reports its conflicts. Returns 0; -ENOMEM; or -E2BIG if the cells would
+ * Records an access and reports its conflicts. Returns 0, -ENOMEM, or -E2BIG if the cells would
  * need more than max_bytes. After an error, the rest of the range is not recorded.
  */
 int ts_check_cells_touch(struct ts_check_cells *cells, uint64_t address, uint64_t bytes,

@@ -22,7 +22,10 @@ struct ts_check_clocks {
 	struct entry entries[];
 };
 
-/* The set that knows everything: a constant whose references are not counted. */
+/*
+ * The full set: every access of every thread happened before. It is never freed, so its references
+ * are not counted.
+ */
 static struct ts_check_clocks everything;
 
 static uint64_t whose(enum ts_check_level level, uint32_t number)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's knowledge of other threads' progress. An entry of a set is an owner (a thread, a warp
- * or a block) and a clock: all accesses of the owner up to this clock happened before. A set is
- * immutable. All threads with the same knowledge share it: after a barrier, a whole block.
+ * Sets of clocks. A thread's set lists the accesses of other threads that happened before the
+ * thread's next access. An entry of the set is an owner (a thread, a warp or a block) and a clock:
+ * all accesses of the owner up to this clock happened before. A set is immutable. Threads with
+ * equal sets share one: for example, all threads of a block after a barrier.
  *
- * NULL is the empty set. If a set exceeds a limit, or memory is short, it becomes the set that
- * knows everything. Then races may be missed, but none is reported wrongly. Not thread-safe.
+ * NULL is the empty set. If a set exceeds a limit, or memory is short, it becomes the full set: all
+ * accesses of all threads happened before. Then races may be missed, but none is reported wrongly.
+ * Not thread-safe.
  */
 #pragma once
 

@@ -15,8 +15,8 @@
 #include "replay/streams/streams.h"
 
 /*
- * Limit for each of two sets of cells: global memory of a kernel's threads, and memory of
- * operations.
+ * Limit of the memory for each of two sets of cells: one for the accesses of a kernel's threads to
+ * global memory, one for the accesses of operations.
  */
 #define TS_CHECK_MAX_CELL_BYTES (UINT64_C(1) << 30)
 
@@ -48,8 +48,9 @@ struct ts_check_allocation *ts_check_allocation_near(const struct ts_check_alloc
 struct ts_check_allocation *ts_check_allocation_behind(
 	const struct ts_check_allocations *allocations, uint64_t address);
 /*
- * Mark bytes as written, or find the first unwritten byte. The range may extend past the
- * allocation's end; the part beyond is ignored.
+ * Mark a range as written, and test if all of a range is written. If it is not, *ret_first receives
+ * the first unwritten address. The range may extend past the allocation's end; the part beyond is
+ * ignored.
  */
 void ts_check_mark_written(struct ts_check_allocation *allocation, uint64_t address,
 			   uint64_t bytes);
@@ -74,7 +75,7 @@ struct ts_check_kernel {
 	struct ts_check_block *block;
 	uint32_t lane;
 	uint32_t last;	     /* index of the allocation that was accessed last; searched first */
-	bool knows_pointers; /* `reached` is complete */
+	bool knows_pointers; /* `reached` is valid: the kernel's first pointers could be read */
 	bool *reached;	     /* For each allocation: true if the kernel may have a pointer to it. */
 };
 
@@ -84,7 +85,10 @@ struct ts_check_actor {
 	struct ts_stream_kind kind;
 	bool is_gone;
 	uint32_t clock;
-	/* for each actor, the clock up to which its operations are ordered before */
+	/*
+	 * for each other actor, the clock up to which that actor's operations are ordered before
+	 * this actor's next operation
+	 */
 	uint32_t *known;
 };
 
@@ -109,8 +113,8 @@ struct ts_check_operations {
 	size_t n_events, events_capacity;
 	struct ts_map event_at; /* by handle */
 	/*
-	 * Joined knowledge of all events beyond the limit; a wait for one of these counts as a wait
-	 * for all.
+	 * The joined `known` of all events beyond MAX_EVENTS. A wait for any of these events counts
+	 * as a wait for all of them.
 	 */
 	uint32_t *more_known;
 	struct ts_check_flight *flights;
@@ -135,7 +139,8 @@ struct ts_check {
 	/* the current operation, between ts_check_begin() and ts_check_done() */
 	const struct ts_row_operation *operation;
 	struct ts_check_finding findings[TS_CHECK_MAX_FINDINGS];
-	uint32_t places[TS_CHECK_MAX_FINDINGS][2]; /* to recognise repeated findings */
+	/* each finding's pair of places, which identifies repeats */
+	uint32_t places[TS_CHECK_MAX_FINDINGS][2];
 	/* for each finding, the pair of operations that was counted last */
 	uint64_t pairs[TS_CHECK_MAX_FINDINGS][2];
 	size_t n_findings;
@@ -150,7 +155,10 @@ struct ts_check {
  */
 struct ts_check_finding *ts_check_found(struct ts_check *check, enum ts_check_kind kind,
 					uint32_t place, uint32_t other, uint64_t earlier);
-/* Sets the allocation of the finding's address. */
+/*
+ * Sets the finding's allocation: the one nearest to its address. A finding in shared memory has
+ * none.
+ */
 void ts_check_locate(const struct ts_check *check, struct ts_check_finding *finding);
 
 /* check-kernel.c */
@@ -168,9 +176,9 @@ void ts_check_kernel_deinit(struct ts_check_kernel *kernel);
  */
 int ts_check_strays_begin(struct ts_check *check);
 /*
- * True if the kernel has no pointer to the accessed allocation. Otherwise the words that the access
- * reads become further pointers of the kernel. `in` is NULL for memory that kernels allocate; every
- * kernel may access that.
+ * True if the kernel has no pointer to the accessed allocation. False also if the kernel's pointers
+ * are unknown. If false, the words that the access reads become further pointers of the kernel.
+ * `in` is NULL for memory that kernels allocate; every kernel may access that.
  */
 bool ts_check_strays_is_one(struct ts_check *check, const struct ts_check_allocation *in,
 			    uint64_t address);

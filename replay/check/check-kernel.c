@@ -11,8 +11,8 @@
  *   publishes if it is a release, or if its thread has executed a fence before. After a barrier,
  *   the other threads may also publish the accesses before that fence.
  *
- * A strong read orders without a fence after it. PTX does not promise this, but programs rely on
- * it, so fewer races are reported.
+ * A strong read needs no fence after it to order the two threads. PTX requires the fence, but
+ * programs omit it, so the check does not report a missing fence.
  *
  * A plain store of the value that memory already has does not race with the thread that stored the
  * value: several threads may set the same flag.
@@ -25,7 +25,9 @@
 #define WRITE_BITS   1u
 #define STRONG_BITS  2u
 
-/* Padding extends from an allocation's end to the end of such a unit (ts_vgpu_reach()). */
+/*
+ * An allocation's padding extends from its end to the next multiple of this unit (ts_vgpu_reach()).
+ */
 #define MEMORY_UNIT_BYTES 512u
 
 struct thread {
@@ -80,7 +82,7 @@ static void deinit_published(struct ts_map *map)
 	ts_map_deinit(map);
 }
 
-/* Sets the position of a thread in the grid. */
+/* Computes the side's block and thread indices from the number of a thread. */
 static void place_thread(const struct ts_check_kernel *kernel, uint32_t number,
 			 struct ts_check_side *side)
 {
@@ -115,8 +117,8 @@ static uint32_t number_of(const struct ts_check_kernel *kernel)
 }
 
 /*
- * Returns a new finding for the current lane's access. NULL if it is already known, or if there are
- * too many.
+ * Returns a new finding for the current lane's access. Returns NULL if the finding is already
+ * known, or if there are too many findings.
  */
 static struct ts_check_finding *found(struct ts_check *check, enum ts_check_kind kind,
 				      uint32_t other, uint64_t address)
@@ -192,7 +194,8 @@ static void conflict(void *userdata, const struct ts_check_trail *earlier, uint3
 }
 
 /*
- * Finds or adds the entry of a key; a new entry is all zero. free() releases it. NULL: no memory.
+ * Returns the key's entry. If the map has none, adds one of n_bytes zeros. Entries are released
+ * with free(). Returns NULL if memory is short.
  */
 static void *get_or_add(struct ts_map *map, uint64_t key, size_t n_bytes)
 {
@@ -280,7 +283,7 @@ static void look_for_unwritten(struct ts_check *check, struct ts_check_allocatio
 
 /*
  * Reports accesses to the padding after an allocation's end. The engine, like hardware, does not
- * fault there. Returns true if the access has bytes in the padding.
+ * fault for such accesses. Returns true if the access has bytes in the padding.
  */
 static bool look_for_padding(struct ts_check *check, const struct ts_check_allocation *in)
 {
@@ -318,8 +321,8 @@ static bool look_for_shared_padding(struct ts_check *check)
 }
 
 /*
- * The allocation of an access to global memory; NULL for memory that kernels allocate, which is not
- * tracked.
+ * Returns the allocation that the current access to global memory lies in. Returns NULL for memory
+ * that kernels allocate, because `allocations` does not list it.
  */
 static struct ts_check_allocation *allocation_of(struct ts_check *check)
 {
@@ -505,7 +508,7 @@ static void on_block_end(void *userdata, void *at)
 
 /*
  * Joins the sets and the own clocks of the lanes. If all lanes of a warp have the same clock, adds
- * one entry for the warp. Otherwise each published set would have one entry for each lane.
+ * one entry for the warp, so that a published set does not need one entry for each lane.
  */
 static void gather(const struct ts_check *check, struct ts_check_block *block, uint32_t warp,
 		   uint32_t lanes, struct ts_check_clocks **knows, struct ts_check_clocks **fenced)
@@ -616,8 +619,8 @@ static void on_arrive(void *userdata, void *at, uint32_t number, uint32_t warp, 
 }
 
 /*
- * Joins the sets and clocks of all threads of the block; a thread that ended counts as arrived at
- * the barrier.
+ * Adds one entry for the whole block to the barrier's set, with the latest clock of the block's
+ * threads. All threads get this clock and count as arrived, ended threads too.
  */
 static void know_block(const struct ts_check *check, struct ts_check_block *block,
 		       struct barrier *barrier)

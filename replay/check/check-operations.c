@@ -5,13 +5,14 @@
  * replay/streams.
  *
  * Streams, events, the legacy default stream and host waits order operations. Each stream is an
- * actor; actor 0 is the host. An actor's clock counts its operations. `known` holds, for each other
- * actor, the clock up to which its operations come before:
+ * actor; actor 0 is the host. An actor's clock counts its operations. An actor's `known` holds, for
+ * each other actor, the clock up to which the other actor's operations come before the actor's next
+ * operation:
  *
- *	operation in stream S     S learns what the host knows, and streams tied to S
- *	event record in S         the event stores the knowledge and the clock of S
- *	wait for an event in S    S learns the event's knowledge
- *	host waits for S          the host learns the knowledge and the clock of S
+ *	operation in stream S     S joins `known` and clock of the host and streams tied to S
+ *	event record in S         the event stores `known` and the clock of S
+ *	wait for an event in S    S joins what the event stored
+ *	host waits for S          the host joins `known` and the clock of S
  *
  * All host threads count as one, in the order in which their calls took effect. Unknown operations
  * order everything: unsupported calls, and kinds of later versions. Frees and unloads of modules
@@ -285,8 +286,8 @@ static void destroy_stream(struct ts_check_operations *all, uint64_t handle)
 }
 
 /*
- * The host has read the copy's result, so the copy, and all operations ordered before it, have
- * completed.
+ * The host has read the result of the copy with this sequence number, so the copy has completed.
+ * Orders the host after all operations so far of the copy's stream.
  */
 static void learn_of_result(struct ts_check_operations *all, uint64_t sequence)
 {
@@ -503,7 +504,10 @@ int ts_check_operations_touch(struct ts_check *check, uint64_t address, uint64_t
 	return 0;
 }
 
-/* Compares the sources of pending copies with the current bytes. */
+/*
+ * Compares the saved source bytes of pending copies with the current bytes at their addresses.
+ * Reports a copy whose source has changed.
+ */
 static void compare_flights(struct ts_check *check, uint64_t address, const uint8_t *bytes,
 			    size_t n)
 {
@@ -542,7 +546,10 @@ int ts_check_operations_take(struct ts_check *check, uint64_t address, const uin
 			  (uint32_t)check->operation->sequence},
 	};
 
-	/* CUDA copies pageable memory to a staging buffer before the call returns. */
+	/*
+	 * Only a pinned source can change during a copy: CUDA copies pageable memory to a staging
+	 * buffer before the call returns.
+	 */
 	if (!at || !at->is_pinned)
 		return 0;
 	compare_flights(check, address, bytes, n);

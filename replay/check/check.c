@@ -59,8 +59,8 @@ int ts_check_done(struct ts_check *check)
 }
 
 /*
- * A copy also copies the written state of its source bytes: a copy of unwritten bytes is not yet an
- * error. All n bytes lie in `to`, and in one allocation of the source.
+ * Copies the written state of the source's bytes to the bytes of `to`: a copy of unwritten bytes is
+ * not yet an error. All n bytes lie in `to`, and in one allocation of the source.
  */
 static void copy_written(struct ts_check_allocation *to, uint64_t address, uint64_t n,
 			 const struct ts_check_allocation *source, uint64_t from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a replay on the virtual GPU for errors that may not change its results. It finds data
- * races within kernels and between operations, reads of unwritten memory, and accesses outside
- * allocations. It also finds changes of host memory during a copy from it.
+ * Checks a replay on the virtual GPU for errors of the program, even if its results are right. It
+ * finds data races within kernels and between operations, reads of unwritten memory, and accesses
+ * outside allocations. It also finds changes of host memory during a copy from it.
  *
  * The replay (exec/run.c, exec/vgpu) reports allocations and operations in order; each operation
  * completes before the next begins. Kernels run on an engine with ts_check_observer(). Each finding
@@ -76,10 +76,13 @@ struct ts_check_finding {
 
 struct ts_check;
 
-/* `what` is a mask of TS_CHECK_*. The caller frees *ret_check. Returns 0 or -ENOMEM. */
+/*
+ * Creates the checks of one replay. `what` is a mask of TS_CHECK_*. The caller frees *ret_check.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_check_new(uint32_t what, struct ts_check **ret_check);
 void ts_check_free(struct ts_check *check); /* NULL is accepted */
-/* The observer for the PTX engine that runs the kernels. Valid as long as `check`. */
+/* Returns the observer for the PTX engine that runs the kernels. It is valid as long as `check`. */
 const struct ts_ptx_observer *ts_check_observer(const struct ts_check *check);
 
 /*
@@ -100,7 +103,10 @@ void ts_check_memory(struct ts_check *check,
 int ts_check_alloc(struct ts_check *check, uint64_t address, uint64_t bytes, uint32_t flags);
 void ts_check_release(struct ts_check *check, uint64_t address);
 
-/* Called before an operation, and after the operation and all its reported accesses. */
+/*
+ * _begin() is called before an operation, _done() after the operation and all its reported
+ * accesses.
+ */
 int ts_check_begin(struct ts_check *check, const struct ts_row_operation *operation);
 int ts_check_done(struct ts_check *check);
 /*
@@ -113,12 +119,14 @@ int ts_check_reads(struct ts_check *check, uint64_t address, uint64_t bytes);
 int ts_check_takes(struct ts_check *check, uint64_t address, const uint8_t *bytes, size_t n_bytes);
 
 /*
- * The findings, *ret_n of them. Valid until the next call that may add one, and as long as `check`.
+ * Returns an array of *ret_n findings. It is valid until the next call that may add a finding, and
+ * as long as `check`.
  */
 const struct ts_check_finding *ts_check_findings(const struct ts_check *check, size_t *ret_n);
 /*
- * Return the number of findings that were dropped at the limit, and the number of accesses that
- * were not checked for lack of memory.
+ * Return the number of findings that were dropped at the limit, and how often the checks reached
+ * another limit. Such a limit leaves an access unchecked, the races of a kernel with too many
+ * threads, or the order of all later operations of a program with too many streams.
  */
 uint64_t ts_check_n_more(const struct ts_check *check);
 uint64_t ts_check_n_unlooked(const struct ts_check *check);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds strays: accesses to allocated memory to which the kernel has no pointer, because an index
- * ran from one allocation into another. check-kernel.c calls it.
+ * Finds strays: accesses to allocated memory to which the kernel has no pointer. An example is an
+ * index that runs from one allocation into another. check-kernel.c calls it.
  *
  * To avoid false findings, each of these words counts as a pointer: the words of the kernel's
  * arguments, each word of memory that the kernel has read, and the addresses of the module's
@@ -40,9 +40,10 @@ static void reach(struct ts_check *check, const struct ts_check_allocation *allo
 }
 
 /*
- * A pointer may lie in its allocation, at its end, or slightly before its start (biased). An array
- * that counts from 1 has a pointer one element before its start; this address may lie in the
- * adjacent allocation.
+ * Marks the allocations that the pointer may belong to as reachable. The pointer may lie in its
+ * allocation, at its end, or slightly before its start. An array that counts from 1 has a pointer
+ * one element before its start; this address may lie in the adjacent allocation. If the pointer
+ * lies neither in an allocation nor at the end of one, marks the nearest one.
  */
 static void reach_by(struct ts_check *check, uint64_t pointer)
 {
@@ -81,8 +82,9 @@ static void reach_words(struct ts_check *check, const uint8_t *bytes, size_t n, 
 }
 
 /*
- * The observer does not see reads of constant memory, but constants do not change while the kernel
- * runs. Returns false if the constants cannot be read.
+ * Treats the words of the constant as pointers of the kernel. The observer does not see reads of
+ * constant memory, but constants do not change while the kernel runs. Returns false if the
+ * constants cannot be read.
  */
 static bool reach_constant(struct ts_check *check, const struct ts_ptx_variable *variable)
 {

@@ -3,8 +3,8 @@
  * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
  * emulate-layout.c calls it. For each operation it finds the operation, call or engine that delayed
  * it, and the time from that cause to its start. For each call it finds the cost without waiting,
- * and the wake-up time. It visits calls in the order of their start, so that each stream holds the
- * same items as in the trace.
+ * and the wake-up time. It visits calls in the order of their start, so that, at each call, the
+ * streams hold the same items as in the trace.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -156,7 +156,10 @@ static void take_end(void *user, uint32_t before)
 	calibration->over_ns = ts_emulate_more(calibration->over_ns, other->end_ns);
 }
 
-/* Returns true if the call records an event. */
+/*
+ * Puts the call's items into their streams, and finds the end of each item's predecessors. Returns
+ * true if the call records an event.
+ */
 static bool follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -252,7 +255,10 @@ static int follow(struct calibration *calibration)
 	return r;
 }
 
-/* Runs after the ends of all records are known. */
+/*
+ * Finds the event that each call waited for, and samples the waits. follow() must have found the
+ * ends of all event records.
+ */
 static int follow_events(struct calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
@@ -298,7 +304,10 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
 	return demand > engine->capacity ? free_ns : 0;
 }
 
-/* Returns false if the trace does not show the cause that delayed the operation. */
+/*
+ * True if the operation started after its call began and after its predecessors ended, and no
+ * engine delayed it longer than these two.
+ */
 static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
 {
 	const struct ts_emulate_call *call = &program->calls[item->call];
@@ -359,8 +368,9 @@ static void sample_lags(struct calibration *calibration)
 }
 
 /*
- * The cause that delayed the operation in the trace gets the delay measured there. All other causes
- * get the median delay, reduced if the operation would otherwise start later than in the trace.
+ * Sets the operation's delays. The cause that delayed the operation in the trace gets the delay
+ * that the trace shows. Every other cause gets the trace's median delay, or less if the operation
+ * would otherwise start later than in the trace.
  */
 static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
 {
@@ -381,7 +391,10 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 			start_ns = ts_emulate_more(start_ns, over_ns);
 	}
 	if (item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN) && is_bound) {
-		/* Its only predecessors are its launch and its stream's last item. */
+		/*
+		 * For a graph node, and for an operation without a call, all of the delay counts as
+		 * lag after the predecessors.
+		 */
 		item->lag_ns = start_ns - over_ns;
 		item->launch_ns = 0;
 		item->engine_ns = 0;
@@ -451,7 +464,7 @@ static void find_medians(struct calibration *calibration)
 	}
 	find_median(&calibration->graph);
 	find_median(&calibration->kernel);
-	/* If there are no graphs, a graph launch costs the same. */
+	/* If the trace has no graph launches, a graph launch costs as much as another launch. */
 	program->launch_cost_ns = calibration->kernel.median_ns;
 	program->graph_cost_ns =
 		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;

@@ -261,7 +261,10 @@ static bool fits(const char *pattern, const char *text, size_t n)
 	return !*pattern;
 }
 
-/* Matches the whole name, the name without parameters, or without template arguments. */
+/*
+ * True if the pattern matches the whole name, the name without parameters, or the name without
+ * template arguments.
+ */
 static bool fits_name(const char *pattern, const char *name)
 {
 	return name &&
@@ -273,7 +276,8 @@ struct edit {
 	struct ts_emulate_program *program;
 	const struct ts_emulate_edit *edit;
 	const struct ts_emulate_names *names;
-	struct ts_state_map known; /* by number of the name: whether the name matches the pattern */
+	/* maps a name's number to 1 if the pattern matches the name, else to 0 */
+	struct ts_state_map known;
 	uint64_t n_edited;
 	char *message;
 };
@@ -612,7 +616,7 @@ static int edit_split(struct edit *e)
 #define N_COPY_KINDS 16u
 #define N_SIZES	     256u
 
-/* One pinned copy per kind and size class; four classes per power of two. */
+/* One pinned copy of the trace for each kind and size class. Each power of two has four classes. */
 struct pinned {
 	struct {
 		uint64_t bytes, ns;
@@ -754,9 +758,9 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 }
 
 /*
- * A number proportional to a kernel's duration on n multiprocessors. If its blocks are dense, it is
- * the blocks per multiprocessor. Otherwise it is the number of waves, as a wave takes equally long
- * with fewer blocks.
+ * Returns a number proportional to the kernel's duration on n multiprocessors. For dense blocks,
+ * this is the number of blocks per multiprocessor. For other blocks, it is the number of waves,
+ * because a wave takes equally long with fewer blocks.
  */
 static uint64_t load_of(const struct ts_emulate_item *item, uint64_t n)
 {

@@ -35,7 +35,7 @@ struct ts_emulate_ids {
 };
 
 void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
-/* Returns TS_EMULATE_NONE if the id is absent. */
+/* Returns the call with this id, or TS_EMULATE_NONE. */
 uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
 int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
 
@@ -51,10 +51,11 @@ struct ts_emulate_builder {
 	size_t n_raws, n_raws_allocated, n_opens;
 	uint64_t base_ns, end_ns; /* first start and latest end of all calls and operations */
 	uint64_t last_op_ns;
-	bool has_late_calls, has_late_ops; /* one began before an entry that was added earlier */
+	/* some calls (operations) began before others that were added earlier */
+	bool has_late_calls, has_late_ops;
 	struct ts_emulate_waited *waits;
 	size_t n_waits, n_waits_allocated;
-	uint32_t *last_calls; /* one per queue; NONE */
+	uint32_t *last_calls; /* for each queue, its last call; NONE: no call yet */
 	size_t n_last_allocated;
 };
 

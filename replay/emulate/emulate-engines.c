@@ -19,7 +19,7 @@
  * other's end, and began at most NEAR_NS after it.
  */
 #define NEAR_NS UINT64_C(5000)
-/* Number of such waits that prove a shared engine. */
+/* Number of waits between the operations of two engines that proves them to be one engine. */
 #define ENOUGH 3u
 
 struct running {
@@ -94,8 +94,8 @@ static bool is_copier(const struct ts_emulate_engine *engine)
 }
 
 /*
- * An engine, or an operation of an engine that may be shared. `place` is its rank among all of
- * them.
+ * An engine, or an operation of an engine that may be shared; `what` is its index. `place` is its
+ * rank in the list before the list is sorted.
  */
 struct of_device {
 	uint32_t device, place, what;
@@ -132,7 +132,7 @@ static bool is_one(const struct ts_emulate_program *program, const struct device
 		if (other->end_ns >
 		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
 			return false;
-		/* Here `lag_ns` still holds the end of the operation's predecessors. */
+		/* At this time `lag_ns` still holds the end of the operation's predecessors. */
 		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
 		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
 			    item->start_ns <= other->end_ns + NEAR_NS;
@@ -176,7 +176,7 @@ static int compare_devices(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Lists the engines by device. */
+/* Lists the engines, each with the number of its device. */
 static int list_engines(const struct ts_emulate_program *program, struct of_device *engines)
 {
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map numbers = {0};

@@ -2,7 +2,7 @@
 /*
  * Puts the collected rows in order. read.c calls it through ts_emulate_builder_finish(). It
  * arranges items by call, graph launches between OPEN and CLOSE, waits with their targets, and
- * threads with inferred starts and joins. It ends with calibrate.c.
+ * threads with inferred starts and joins. Finally it calls calibrate.c.
  */
 #include "replay/emulate/emulate-builder.h"
 
@@ -52,8 +52,9 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
 }
 
 /*
- * A trace does not record the dependencies of graph nodes. So a node gets two predecessors of the
- * same launch: the previous node of its stream, and the node that ended last before it began.
+ * Sets the predecessors of a graph node. A trace does not record the dependencies of graph nodes,
+ * so a node gets two predecessors of the same launch: the previous node of its stream, and the node
+ * that ended last before it began.
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {
@@ -158,7 +159,10 @@ static int compare_items(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Operations come ordered by start. Sort those with equal starts by call. */
+/*
+ * Lists the operations by start, and those with equal starts by call. The rows are mostly sorted by
+ * start already; sort_ops() handles other traces.
+ */
 static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 {
 	struct ts_emulate_program *program = builder->program;
@@ -241,8 +245,8 @@ static uint32_t over_before(const struct ts_emulate_program *program, const stru
 }
 
 /*
- * Infers which call of the session's first thread started the thread, and which one joined it: see
- * emulate.h.
+ * Infers which call of the main thread started the thread, and which call of the main thread waited
+ * for the thread's end: see emulate.h.
  */
 static void join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
 			uint32_t thread)
@@ -368,7 +372,8 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /*
- * Finds synchronous copies, and copies that the driver staged: the call returns when the copy ends.
+ * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it: such
+ * a call returns when the copy ends.
  */
 static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
 {
@@ -400,7 +405,10 @@ static void count(struct ts_emulate_program *program, struct ts_emulate_call *ca
 	program->doubts.n_calls++;
 }
 
-/* Finds the version of an event: the last record before the wait. */
+/*
+ * Finds the record for each of the call's waits for an event: the event's last record before the
+ * wait.
+ */
 static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
 			const struct ts_emulate_call *call)
 {

@@ -17,10 +17,11 @@
 
 enum ts_emulate_item_kind {
 	TS_EMULATE_OP = 1,
-	TS_EMULATE_RECORD, /* an event record; like all points it takes no time */
-	TS_EMULATE_WAIT,   /* a stream's wait for an event */
-	TS_EMULATE_OPEN,   /* in the launch's stream, before the nodes of a graph */
-	TS_EMULATE_CLOSE,  /* in the launch's stream, after the nodes of a graph */
+	/* an event record. RECORD, WAIT, OPEN and CLOSE are points: they take no time */
+	TS_EMULATE_RECORD,
+	TS_EMULATE_WAIT,  /* a stream's wait for an event */
+	TS_EMULATE_OPEN,  /* in the launch's stream, before the nodes of a graph */
+	TS_EMULATE_CLOSE, /* in the launch's stream, after the nodes of a graph */
 };
 
 #define TS_EMULATE_ITEM_PAGEABLE (1u << 0)
@@ -30,23 +31,26 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_ASYNC  (1u << 3)
 #define TS_EMULATE_ITEM_BOUND  (1u << 4) /* another operation delayed it in the trace */
 #define TS_EMULATE_ITEM_LOOSE \
-	(1u << 5) /* in the trace, began before all its predecessors had ended */
+	(1u << 5) /* in the trace, the item began before all its predecessors had ended */
 
 #define TS_EMULATE_ITEM_TIED \
 	(1u << 6) /* began together with the previous operation; only while the program is made */
 
-/* A kernel whose blocks keep a full multiprocessor busy: its blocks share the throughput. */
+/*
+ * A kernel whose resident blocks keep a multiprocessor busy: twice the blocks take twice the time.
+ */
 #define TS_EMULATE_ITEM_DENSE (1u << 7)
 
 /* An entry of a stream. */
 struct ts_emulate_item {
 	/*
-	 * Times in the trace. For points, calibrate.c computes them: the end of all predecessors.
+	 * Times in the trace. A trace has no times of points: calibrate.c uses the end of all their
+	 * predecessors.
 	 */
 	uint64_t start_ns, end_ns;
 	uint64_t duration_ns;
 	uint64_t launch_ns; /* minimum time from its call's start to the item's start */
-	uint64_t lag_ns;    /* time from its predecessors' end to its start */
+	uint64_t lag_ns;    /* time from the end of the item's predecessors to its start */
 	uint64_t engine_ns; /* time from the engine's release to the item's start */
 	uint64_t op_id;
 	uint64_t bytes; /* points: the event handle */
@@ -59,7 +63,7 @@ struct ts_emulate_item {
 	 * predecessor, OPEN or a node of the same launch.
 	 */
 	uint32_t other;
-	uint32_t inner; /* nodes: a second such item */
+	uint32_t inner; /* nodes: a second predecessor */
 	uint32_t name;
 	/* Kernels: blocks of the grid, and blocks that fit on a multiprocessor. 0: unknown. */
 	uint32_t blocks, blocks_each;
@@ -77,12 +81,12 @@ enum ts_emulate_wait_kind {
 #define TS_EMULATE_CALL_AWAITED (1u << 0) /* starts device work */
 #define TS_EMULATE_CALL_SYNC	(1u << 1) /* only waits */
 #define TS_EMULATE_CALL_PSEUDO	(1u << 2) /* issues items without a call; takes no time */
-/* the items that it waits for had not ended at its start */
+/* in the trace, items that the call waits for had not ended at the call's start */
 #define TS_EMULATE_CALL_WAITED	(1u << 3)
 #define TS_EMULATE_CALL_SKIPPED (1u << 4) /* removed by an edit */
 #define TS_EMULATE_CALL_GUESSED (1u << 5) /* the wait is assumed, not recorded */
 #define TS_EMULATE_CALL_LOOSE \
-	(1u << 6) /* in the trace, returned before all the operations that it waits for had ended */
+	(1u << 6) /* in the trace, the call returned before all that it waits for had ended */
 
 struct ts_emulate_call {
 	uint64_t start_ns, end_ns; /* recorded */
@@ -93,13 +97,14 @@ struct ts_emulate_call {
 	uint64_t gap_ns;
 	uint64_t after_gap_ns; /* time from the end of call `after` to this call's start */
 	uint64_t cost_ns;      /* minimum duration */
-	/* time from the end of the last item that it waited for to its return */
+	/* time from the end of the last item that the call waited for to the call's return */
 	uint64_t wake_ns;
 	uint64_t op_id;
 	uint32_t thread; /* index */
 	uint32_t next;	 /* next call of the same thread */
 	uint32_t first_item, n_items;
-	uint32_t after; /* call of another thread that must end before this call starts; NONE */
+	/* call of another thread that must end before this call starts; NONE: no such call */
+	uint32_t after;
 	uint32_t wait_of;
 	uint32_t name; /* domain << 16 | cbid */
 	uint8_t wait, flags;
@@ -143,7 +148,7 @@ struct ts_emulate_program {
 	size_t n_engines, n_engines_allocated;
 	uint32_t *by_start; /* operations by recorded start */
 	size_t n_ops;
-	/* cost of a graph launch's call; of any other launch's call */
+	/* cost of the call of a graph launch, and of the call of any other launch */
 	uint64_t graph_cost_ns, launch_cost_ns;
 	struct ts_emulate_doubts doubts;
 	int (*step)(void *data, uint64_t done, uint64_t all); /* from the options */

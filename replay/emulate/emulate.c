@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a program: copies it, applies the edits (edit.c), simulates it (simulate.c) and computes the
- * result (result.c). It also computes the recorded figures. replay/report calls it.
+ * result (result.c). It also computes the same figures from the recorded times. replay/report calls
+ * it.
  */
 #include "replay/emulate/simulate.h"
 

@@ -4,18 +4,19 @@
  * no clock: streams, engines and host threads are a discrete-event simulation. Any trace works;
  * durations come from the trace.
  *
- * ts_emulate_read() makes a program of a trace once; it can run many times. The model:
+ * ts_emulate_read() makes a program of a trace. The program can run many times. The model:
  *   host     each thread makes its calls in order. The time between two calls is a task of fixed
- *            length. A new thread starts after a call of the session's first thread. If a thread
- *            ends within a gap of the first thread, the first thread waits for it. A trace records
- *            neither, so both are inferred
+ *            length. The main thread of a session is the first thread that begins with a real call.
+ *            Another thread starts after a call of the main thread. If a thread ends between two
+ *            calls of the main thread, the main thread waits for this end. A trace does not record
+ *            thread starts and waits, so the emulation infers them
  *   launch   an operation starts no earlier than its launch latency after its call's start
- *   device   an operation waits for its predecessors. The emulation finds them as calls are
- *            made in virtual time: its stream, events by version, the legacy default stream's rule,
- *            the nodes of a graph launch. It also waits for a free engine: copies by direction,
- *            kernels by multiprocessors. A ready kernel of higher priority goes first. The
- *            priority is its stream's; for a graph node it is that of the launch's stream, because
- *            a trace has no other
+ *   device   an operation waits for its predecessors. The emulation finds them when calls are
+ *            made in virtual time: by the operation's stream, versions of events, the legacy
+ *            default stream's rule, and the nodes of a graph launch. Then the operation waits for
+ *            an engine: a copy for the engine of its direction, a kernel for multiprocessors. A
+ *            ready kernel of higher priority goes first. A kernel has the priority of its stream.
+ *            A graph node has the priority of the launch's stream, because a trace has no other
  *   wait     a call that waited in the trace returns when its operations are over, plus a wake-up
  *            time
  * The trace shows, for each operation, the cause that delayed it and the time from the end of the
@@ -28,8 +29,8 @@
  * other as they did in the trace, and not more.
  *
  * Times are nanoseconds; those of results count from the program's start. Programs and results are
- * not thread-safe. The library prints nothing. Wrong ids and times make no cycle and no crash;
- * `n_broken` and the doubts count them.
+ * not thread-safe. The library prints nothing. Wrong ids and times cause neither a hang nor a
+ * crash; `n_broken` and the doubts count them.
  */
 #pragma once
 
@@ -61,8 +62,8 @@ struct ts_emulate_options {
 struct ts_emulate_program;
 
 /*
- * Returns -ENOMEM, TS_E_EMULATED (too many items), TS_E_STREAMS, TS_E_THREADS, or the errors of
- * sbt/reader.h. The caller frees *ret_program.
+ * Makes a program of a trace. Returns 0, -ENOMEM, TS_E_EMULATED (too many items), TS_E_STREAMS,
+ * TS_E_THREADS, the value of `step`, or the errors of sbt/reader.h. The caller frees *ret_program.
  */
 int ts_emulate_read(struct ts_sbt_reader *reader, const struct ts_emulate_options *options,
 		    struct ts_emulate_program **ret_program);
@@ -94,13 +95,16 @@ struct ts_emulate_doubts {
 	/* Waits for an event without a record: they wait for nothing. */
 	uint64_t n_without_record;
 	/*
-	 * Operations that started before their call, or before an operation ended on which they
-	 * depend.
+	 * Operations that started before their call, or before the end of an operation on which
+	 * they depend.
 	 */
 	uint64_t n_before;
 	/* Calls that returned before the end of the operations that they seem to wait for. */
 	uint64_t n_not_waited;
-	/* Calls that began before the thread's previous call ended, and ends before starts. */
+	/*
+	 * Calls that began before the thread's previous call ended, and calls and operations that
+	 * ended before their start.
+	 */
 	uint64_t n_backwards;
 	/* Operations delayed for more than a millisecond without a known cause. */
 	uint64_t n_unexplained;
@@ -119,7 +123,8 @@ enum ts_emulate_edit_kind {
 	TS_EMULATE_HOST,       /* time of the host between calls */
 	TS_EMULATE_CALL,       /* durations of calls by function, without their waits */
 	TS_EMULATE_LAUNCH,     /* launch latency: from a call to its operation's start */
-	TS_EMULATE_NO_SYNC,    /* calls of a function do not wait; pure waits are removed */
+	/* calls of a function do not wait; a call that only waits is removed */
+	TS_EMULATE_NO_SYNC,
 	TS_EMULATE_NO_SYNC_OP, /* as NO_SYNC, for the call with this operation id */
 	/*
 	 * Replaces consecutive launches of a thread by one graph launch, if the thread does not
@@ -148,8 +153,8 @@ struct ts_emulate_edit {
 	 */
 	uint64_t first;
 	/*
-	 * MERGE: the other stream. SPLIT: number of streams. Engines, multiprocessors: their
-	 * number.
+	 * MERGE: the other stream. SPLIT: number of streams. H2D_ENGINES, D2H_ENGINES,
+	 * MULTIPROCESSORS: the new number.
 	 */
 	uint64_t second;
 	double bytes_per_s;		     /* PINNED; 0: as the trace's pinned copies */
@@ -196,7 +201,8 @@ struct ts_emulate_stream {
 
 struct ts_emulate_engine {
 	uint32_t session, device, kind; /* enum ts_emulate_engine_kind, the first of `kinds` */
-	uint32_t kinds;			/* bit set of kinds that share it */
+	/* bit set of the kinds of operations that share the engine */
+	uint32_t kinds;
 	/* Concurrent operations; for compute, multiprocessors. 0: no known limit. */
 	uint32_t capacity;
 	uint64_t n_ops;
@@ -231,15 +237,15 @@ struct ts_emulate_result {
 };
 
 /*
- * Runs the program after the edits, in their order; without edits, as recorded. `names` may be NULL
- * if no edit has a pattern. Returns 0, -ENOMEM, a value of `step`, or -EINVAL: an edit matches
- * nothing in the trace or lacks information. Then *ret_message, of TS_EMULATE_TEXT_BYTES, explains
- * it. The caller frees *ret_result.
+ * Applies the edits in their order to a copy of the program, and runs it. Without edits, runs the
+ * program as recorded. `names` may be NULL if no edit has a pattern. Returns 0, -ENOMEM, a value of
+ * `step`, or -EINVAL: an edit matches nothing in the trace or lacks information. Then *ret_message,
+ * of TS_EMULATE_TEXT_BYTES, explains it. The caller frees *ret_result.
  */
 int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
 		   size_t n_edits, const struct ts_emulate_names *names,
 		   struct ts_emulate_result **ret_result, char *ret_message);
-/* Returns the same figures as recorded, without a path. Returns 0 or -ENOMEM. */
+/* Computes the same figures from the recorded times, without a path. Returns 0 or -ENOMEM. */
 int ts_emulate_recorded(const struct ts_emulate_program *program,
 			struct ts_emulate_result **ret_result);
 void ts_emulate_result_free(struct ts_emulate_result *result); /* NULL is fine */

@@ -98,7 +98,10 @@ static bool is_better(const struct tally *a, const struct tally *b)
 	return a->later_ns < b->later_ns;
 }
 
-/* Counts each recently recorded handle once for a call, latest record first. */
+/*
+ * Adds a call to the tally of each recently recorded handle. Each handle counts once, with its
+ * latest record.
+ */
 static int tally_call(struct matching *matching, struct ts_emulate_call *call)
 {
 	const struct ts_emulate_program *program = matching->program;

@@ -376,7 +376,7 @@ static uint64_t warps_of(const struct ts_row_device *device, const struct ts_row
 	return (threads + warp - 1) / warp;
 }
 
-/* The number of a kernel's blocks that fit on a multiprocessor; 0: unknown. */
+/* Returns the number of a kernel's blocks that fit on a multiprocessor; 0: unknown. */
 static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_row_kernel *row)
 {
 	uint64_t warp = device->threads_per_warp ? device->threads_per_warp : 32;
@@ -463,7 +463,7 @@ static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint
 				       .after = NONE,
 				       .wait_of = NONE,
 				       .flags = TS_EMULATE_CALL_PSEUDO};
-	/* Thread ids of a valid trace are below this. */
+	/* The id of this pseudo thread is above the thread ids of every valid trace. */
 	int r = get_thread(builder, session, UINT32_MAX - queue, &call.thread);
 
 	*ret_call = (uint32_t)builder->program->n_calls;

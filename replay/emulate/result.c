@@ -211,8 +211,8 @@ static int leave_call(struct walk *walk)
 }
 
 /*
- * Goes from a call's start to the end of the previous call of its thread, or of the call of another
- * thread that started later work.
+ * Goes from a call's start to the end of the call that delayed it: the previous call of its thread,
+ * or the call `after` of another thread.
  */
 static int leave_start(struct walk *walk)
 {

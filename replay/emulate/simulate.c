@@ -3,12 +3,12 @@
  * The discrete-event simulation. emulate.c calls it.
  *
  * A heap holds the events at later times: a thread makes its next call, an operation becomes ready
- * for its engine or starts, an operation ends. Its size is bounded by the threads and the
- * operations in progress. All other effects follow at once: a call puts its items into streams, and
- * an end releases the items behind it.
+ * for its engine or starts, an operation ends. The heap has at most one event for each thread and
+ * each operation in progress. All other effects follow at once: a call puts its items into streams,
+ * and an item's end releases the items that wait for it.
  *
  * The life of an operation:
- *   issued     its call counts its unfinished predecessors: items that must end first
+ *   issued     its call has started; n_pending counts its predecessors that have not ended
  *   let go     all predecessors ended: let_go()
  *   ready      its launch latency and its lag passed: EVENT_READY, ask_engine()
  *   queued     its engine has no room; wait_for_engine() orders by priority, then by arrival
@@ -59,9 +59,9 @@ struct thread {
 	uint32_t state; /* enum thread_state */
 	uint32_t next_call;
 	uint32_t n_waits;   /* unfinished items that its current call waits for */
-	uint32_t waited_by; /* the last of these items to end; NONE */
-	uint64_t waited_ns; /* its end */
-	/* earliest start of its next call, counted from the thread's previous call alone */
+	uint32_t waited_by; /* the last of these items to end; NONE: no item delayed the call */
+	uint64_t waited_ns; /* the end of `waited_by` */
+	/* earliest start of its next call, if only the thread's previous call delays it */
 	uint64_t own_ns;
 };
 
@@ -266,7 +266,10 @@ static void leave_engine(struct simulation *s, uint32_t over)
 	}
 }
 
-/* Called when all predecessors of the item have ended. */
+/*
+ * Computes when the item is ready, and asks for its engine then. A point ends at once. All
+ * predecessors of the item must have ended.
+ */
 static void let_go(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
@@ -336,7 +339,10 @@ static void complete_item(struct simulation *s, uint32_t at)
 	}
 }
 
-/* Points take no time but may form long chains, so a loop completes them. */
+/*
+ * Completes the points that were let go. Points take no time but may form long chains, so this is a
+ * loop and not a recursion.
+ */
 static void settle(struct simulation *s)
 {
 	while (s->n_points && !s->r)
@@ -488,8 +494,8 @@ static void happen(struct simulation *s, const struct event *event)
 }
 
 /*
- * Releases the waiting items. Called if the heap is empty: each of them waits for an item that is
- * never issued, or in a cycle.
+ * Releases all waiting items. Called if the heap is empty: each waiting item waits for an item that
+ * is never issued, or in a cycle. Returns true if an item was waiting.
  */
 static bool let_go_of_items(struct simulation *s)
 {
@@ -531,8 +537,8 @@ static bool let_go_of_threads(struct simulation *s)
 }
 
 /*
- * Continues a stuck simulation. After MAX_STUCK times, items no longer wait for predecessors, so
- * that this search does not dominate the cost.
+ * Continues a stuck simulation. Returns false if nothing was waiting. After MAX_STUCK calls, items
+ * no longer wait for predecessors, so that this search does not dominate the cost.
  */
 static bool unstick(struct simulation *s)
 {

@@ -35,7 +35,9 @@ struct ts_emulate_run_call {
 	bool is_over, by_after;
 };
 
-/* Time with at least one operation, for operations in the order of their start. */
+/*
+ * Sums the time with at least one operation. The operations are added in the order of their start.
+ */
 struct ts_emulate_busy {
 	uint64_t n_ops, busy_ns, used_ns, until_ns;
 };
@@ -61,7 +63,7 @@ int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_prog
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
 /* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
-/* Computes the figures without the path, then the path. Return 0 or -ENOMEM. */
+/* _finish() computes the figures, _find_path() the critical path. Return 0 or -ENOMEM. */
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result);
 int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result);
 

@@ -24,10 +24,13 @@ struct ts_exec_compiled {
 	size_t n, capacity;
 };
 
-/* Removes a module from the list and passes it to the caller; NULL if there is none. */
+/*
+ * Removes the module with this content and compute capability from the list and returns it. Returns
+ * NULL if the list has no such module.
+ */
 struct ts_vgpu_module *ts_exec_compiled_take(struct ts_exec_compiled *compiled, uint32_t content,
 					     unsigned cc);
-/* Adds a module to the list, which owns it from then on. Without memory, frees the module. */
+/* Adds a module to the list, which then owns it. If memory is short, frees the module. */
 void ts_exec_compiled_give(struct ts_exec_compiled *compiled, uint32_t content, unsigned cc,
 			   struct ts_vgpu_module *code);
 void ts_exec_compiled_deinit(struct ts_exec_compiled *compiled);

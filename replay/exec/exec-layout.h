@@ -42,7 +42,7 @@ struct ts_exec_allocations {
 	size_t n, capacity;
 };
 
-/* The allocation must not overlap another one. Returns 0 or -ENOMEM. */
+/* Adds an allocation, which must not overlap another one. Returns 0 or -ENOMEM. */
 int ts_exec_allocations_add(struct ts_exec_allocations *allocations,
 			    const struct ts_exec_allocation *one);
 void ts_exec_allocations_remove(struct ts_exec_allocations *allocations, size_t i);

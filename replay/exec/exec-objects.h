@@ -88,12 +88,16 @@ bool ts_exec_fill_extent(const struct ts_row_operation *operation, uint64_t *ret
  */
 const char *ts_exec_image_check(const struct ts_exec_content *image);
 
-/* A module's number is the index of its image in the program, from 0. Returns 0 or -ENOMEM. */
+/*
+ * Collects the captured addresses of the program's variables. A module's number is the index of its
+ * image in the program, from 0. Returns 0 or -ENOMEM.
+ */
 int ts_exec_variables_init(struct ts_exec_variables *variables,
 			   const struct ts_exec_program *program);
 /*
  * Returns the variable's captured address in a context (a value of TS_EXEC_HANDLE_CONTEXT). Returns
- * 0 if the program did not ask for it, or asked in more contexts than any program has.
+ * 0 if the program did not ask for the address, or asked in this context only after MAX_CONTEXTS
+ * other contexts.
  */
 uint64_t ts_exec_variables_find(const struct ts_exec_variables *variables,
 				const struct ts_state_map *handles, uint32_t module,

@@ -237,8 +237,8 @@ static int do_waiting(struct ts_exec_order *order, uint64_t needed)
 }
 
 /*
- * Takes a decision of the schedule: holds the operation until `held` others have completed, or
- * until the host waits for it.
+ * Makes the next decision of the schedule: holds the operation until `held` others have completed,
+ * or until the host waits for it.
  */
 static void hold(struct ts_exec_order *order, struct ts_exec_waiting *one)
 {
@@ -284,8 +284,8 @@ static void note_shared(struct ts_exec_order *order, const struct ts_row_operati
 
 /*
  * True if the call returns only after its operation completes (CUDA: API synchronization behavior):
- * a synchronous copy, any copy to pageable memory, and a synchronous fill of pinned or managed
- * memory.
+ * a synchronous copy, any copy to pageable or managed memory of the host, and a synchronous fill of
+ * pinned or managed memory. Operations of graphs do not count.
  */
 static bool is_waited_for(const struct ts_exec_order *order,
 			  const struct ts_row_operation *operation)

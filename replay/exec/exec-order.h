@@ -40,14 +40,14 @@ struct ts_exec_order {
 	uint64_t is_waiting; /* bit i: slot i of `waiting` is used */
 	uint64_t n;
 	/*
-	 * Session 0: contexts of stream handles. Session 1: non-blocking streams. Session
-	 * 2: last records of events.
+	 * The map's key `session` is 0 for contexts of stream handles, 1 for non-blocking streams,
+	 * and 2 for last records of events.
 	 */
 	struct ts_state_map streams;
+	/* Unordered array of memory that both the host and the device access. */
 	struct {
 		uint64_t start, bytes;
-		bool is_managed; /* managed or pinned */
-		/* Unordered array of memory that both the host and the device access. */
+		bool is_managed; /* true: managed memory; false: pinned memory */
 	} shared[TS_EXEC_MAX_SHARED];
 	uint32_t n_shared;
 };

@@ -3,8 +3,8 @@
  * A captured program: a session's operations in order, and their contents, for a replay. `tsctl
  * record --capture replay` captures it; other traces have none.
  *
- * The trace is untrusted: this module only sorts the operations. The executor of an operation
- * checks it.
+ * The trace is untrusted: this module only sorts the operations. The executor checks each
+ * operation.
  *
  * Program and reader are not thread-safe. Errors: 0, -errno, an error of the reader (sbt/error.h),
  * or one of these.
@@ -38,7 +38,9 @@ struct ts_exec_program {
 	 * the last operation is TS_OPERATION_END, which has the reason for the capture's early end
 	 */
 	bool ended;
-	/* the trace has later operations, but not the one that follows the last */
+	/*
+	 * the trace lacks the operation after the last one of this list, but has later operations
+	 */
 	bool cut;
 	uint8_t *selected; /* for each operation: 1 if it is selected; NULL: all are selected */
 	size_t n_selected;
@@ -46,8 +48,9 @@ struct ts_exec_program {
 };
 
 /*
- * The reader must outlive the program. Returns 0, -errno, TS_EXEC_E_NOT_CAPTURED,
- * TS_EXEC_E_TOO_MANY, or an error of the reader. The caller owns *ret_program.
+ * Reads the operations of a session. The reader must outlive the program. Returns 0, -errno,
+ * TS_EXEC_E_NOT_CAPTURED, TS_EXEC_E_TOO_MANY, or an error of the reader. The caller owns
+ * *ret_program.
  */
 int ts_exec_program_new(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_exec_program **ret_program);
@@ -75,8 +78,8 @@ static inline bool ts_exec_program_counts(const struct ts_exec_program *program,
 }
 
 /*
- * Finds the allocation that contains an address when operation `sequence` runs, according to the
- * captured allocations and frees. Returns its ALLOC or VARIABLE operation, or NULL.
+ * Returns the last ALLOC or VARIABLE operation up to `sequence` whose memory contains the address,
+ * or NULL. Frees are ignored: the memory may be freed before `sequence`.
  */
 const struct ts_row_operation *ts_exec_program_allocation(const struct ts_exec_program *program,
 							  uint64_t sequence, uint64_t address);
@@ -93,8 +96,8 @@ struct ts_exec_content {
 void ts_exec_content_deinit(struct ts_exec_content *content);
 
 /*
- * Reads blob `number` of at most max_bytes bytes. Returns TS_EXEC_E_CONTENT if `number` is 0, which
- * means no blob.
+ * Reads blob `number` of at most max_bytes bytes. Returns TS_EXEC_E_CONTENT if the trace cannot
+ * give the blob, and for `number` 0, which means no blob.
  */
 int ts_exec_program_content(const struct ts_exec_program *program, uint32_t number,
 			    size_t max_bytes, struct ts_exec_content *content);

@@ -7,8 +7,8 @@
  * number. So any run can be repeated. A run that keeps only some of the decisions of a seed is
  * closer to the default order.
  *
- * Operations run one after the other, host operations in captured order. A kernel that waits for
- * another operation while it runs never ends, so the replay stops at its time limit.
+ * Operations run one after the other, host operations in captured order. A kernel that only waits
+ * for another operation would never end, so the replay refuses it.
  */
 #pragma once
 
@@ -66,7 +66,10 @@ void ts_exec_schedule_begin(struct ts_exec_schedule *schedule);
  * number.
  */
 uint64_t ts_exec_schedule_choose(struct ts_exec_schedule *schedule);
-/* Describes the last decision. Returns NULL if there are already TS_EXEC_MAX_DECISIONS. */
+/*
+ * Returns an entry in which the caller describes the last decision. NULL: there are already
+ * TS_EXEC_MAX_DECISIONS.
+ */
 struct ts_exec_decision *ts_exec_schedule_describe(struct ts_exec_schedule *schedule);
 
 struct ts_exec_exploration {
@@ -74,8 +77,8 @@ struct ts_exec_exploration {
 	uint64_t seed;
 	bool unordered_blocks;
 	/*
-	 * Not NULL: run one schedule, which keeps only these decisions. NULL: keep all decisions;
-	 * if the results differ, search for fewer.
+	 * Not NULL: each schedule keeps only these decisions, and no search for fewer follows.
+	 * NULL: keep all decisions; if the results differ, search for fewer.
 	 */
 	const struct ts_exec_decisions *kept;
 	size_t n_kept;
@@ -83,11 +86,12 @@ struct ts_exec_exploration {
 };
 
 struct ts_exec_explored {
-	uint32_t n_schedules;  /* schedules that ran */
-	uint32_t n_unfinished; /* number of these schedules that their time limit ended */
-	bool is_time_up;       /* some schedules did not run */
-	uint32_t n_replays;    /* total number of replays */
-	bool found;	       /* a result depends on the order */
+	uint32_t n_schedules; /* schedules that ran */
+	/* schedules that began and did not end: the time was up, or a kernel only waited */
+	uint32_t n_unfinished;
+	bool is_time_up;    /* some schedules did not run */
+	uint32_t n_replays; /* total number of replays */
+	bool found;	    /* a result depends on the order */
 	uint64_t seed;
 	/*
 	 * The smallest set of decisions found. Without its last decision, the results equal those
@@ -109,9 +113,10 @@ struct ts_exec_explored {
 };
 
 /*
- * Runs schedules until the results differ from `before`, the results of a schedule without
- * decisions. Then searches for the decisions that matter. The caller frees *ret_explored with
- * ts_exec_explored_deinit(). Returns 0, -errno, or an error of the reader.
+ * Runs at most n_schedules schedules, until the results differ from `before` or the time is up. If
+ * they differ, searches for the decisions that matter. `before` has the results of a schedule
+ * without decisions. The caller frees *ret_explored with ts_exec_explored_deinit(). Returns 0,
+ * -errno, or an error of the reader.
  */
 int ts_exec_explore(const struct ts_exec_program *program, const struct ts_executor *executor,
 		    const struct ts_exec_options *options,

@@ -27,7 +27,10 @@ extern "C" {
 
 /* Inputs and outputs of an operation. */
 struct ts_exec_io {
-	/* Host data that the operation reads: image, arguments, bytes. */
+	/*
+	 * Host data that the operation reads: a module's image, a kernel's arguments, or the source
+	 * of a copy or host write.
+	 */
 	const struct ts_exec_content *content;
 	uint8_t *out; /* host buffer for the operation's output: rows without gaps */
 	size_t out_bytes;
@@ -41,7 +44,10 @@ struct ts_exec_difference;
 struct ts_ptx_debugger;
 
 struct ts_exec_options {
-	/* CPUs for kernels. 1: kernels compute the same in each run; 0: all CPUs. */
+	/*
+	 * Number of CPU threads for kernels; 0: one for each CPU. With 1, kernels give the same
+	 * results in each run.
+	 */
 	uint32_t n_threads;
 	/* Checks that receive all accesses (replay/check). Then n_threads is 1. NULL: none. */
 	struct ts_check *check;
@@ -54,8 +60,8 @@ struct ts_exec_options {
 	/* limit of the memory of all devices together; 0: that of their models */
 	uint64_t device_bytes;
 	/*
-	 * Called before each operation. `is_selected`: the operation is selected. When a run
-	 * begins, `operation` is NULL. May be NULL.
+	 * Called before each operation. `counts`: the operation is selected. When a run begins,
+	 * `operation` is NULL. May be NULL.
 	 */
 	void (*next)(void *userdata, const struct ts_row_operation *operation, bool counts);
 	void *next_userdata;
@@ -68,8 +74,8 @@ struct ts_exec_options {
 	uint64_t points_every;
 	uint64_t time_ns; /* time limit of a replay; 0: none */
 	/*
-	 * Limit of bytes of copies' outputs that are kept until the operation with the captured
-	 * result comes; 0: TS_EXEC_KEPT_BYTES.
+	 * A copy's output is kept until the replay reaches the operation with the captured result.
+	 * Limit of the bytes that are kept; 0: TS_EXEC_KEPT_BYTES.
 	 */
 	uint64_t kept_bytes;
 	/*
@@ -78,8 +84,8 @@ struct ts_exec_options {
 	 */
 	uint64_t wanted;
 	/*
-	 * A difference between earlier runs: keep the bytes of the result in which it is. NULL:
-	 * none.
+	 * A difference between earlier runs: keep the bytes of the result that has this difference.
+	 * NULL: none.
 	 */
 	const struct ts_exec_difference *kept;
 	/* Order of execution (exec-schedule.h); then n_threads is 1. NULL: as captured. */
@@ -105,7 +111,10 @@ struct ts_exec_notes {
 
 struct ts_executor {
 	const char *name;
-	/* `cancel`, if not NULL, and the options' time limit also end running kernels. */
+	/*
+	 * Creates the executor's state. `cancel`, if not NULL, and the options' time limit also end
+	 * running kernels.
+	 */
 	int (*new_)(const struct ts_exec_program *program, const struct ts_exec_options *options,
 		    const volatile int *cancel, char *text, void **ret_state);
 	void (*free_)(void *state);
@@ -146,8 +155,8 @@ struct ts_executor {
 
 extern const struct ts_executor ts_exec_vgpu;
 /*
- * A real device through libcuda.so.1. The trace's code runs there; only the driver limits it.
- * Ignores the options `check`, `debugger` and `schedule`.
+ * A real device through libcuda.so.1. The trace's code runs on the device, and only the driver
+ * limits it. Ignores the options `check`, `debugger` and `schedule`.
  */
 extern const struct ts_executor ts_exec_cuda;
 /*
@@ -225,7 +234,7 @@ struct ts_exec_report {
 	uint64_t refused; /* sequence number of the refused operation; 0: none */
 	uint64_t refused_op_id;
 	uint64_t launch_op_id;	       /* op_id of the last started launch; 0: none */
-	char text[TS_EXEC_TEXT_BYTES]; /* why it was refused */
+	char text[TS_EXEC_TEXT_BYTES]; /* why the operation was refused */
 	int fault;		       /* CUDA's error if a kernel's fault is the reason; else 0 */
 	struct ts_exec_notes notes;
 };

@@ -70,8 +70,8 @@ static int run(struct exploration *all, const struct ts_exec_decisions *kept, si
 }
 
 /*
- * Tests whether the results differ from the default order's. A kernel that faults, but did not in
- * the default order, is a difference.
+ * Tests whether the results differ from the default order's. A run that the executor refuses, for
+ * example because a kernel faults, is a difference. The default order was not refused.
  */
 static int differs(struct exploration *all, const struct ts_exec_decisions *kept, size_t n_kept,
 		   bool *ret_differs)
@@ -105,7 +105,7 @@ static int tried(struct exploration *all, const struct ts_exec_decisions *kept, 
 
 /*
  * Finds by bisection the last decision that is needed, then the first. The results differ if all
- * decisions between these are kept.
+ * decisions between the first and the last are kept.
  */
 static int find_stretch(struct exploration *all, struct ts_exec_decisions *stretch)
 {
@@ -165,7 +165,10 @@ static int leave_out(struct exploration *all, struct ts_exec_decisions *list, si
 	return r;
 }
 
-/* Lists the decisions with non-default values, one entry each. */
+/*
+ * Lists the decisions with non-default values, one entry each, and drops those that are not needed.
+ * If there are too many, keeps the whole stretch.
+ */
 static int list_taken(struct exploration *all, const struct ts_exec_decisions *stretch)
 {
 	struct ts_exec_explored *explored = all->explored;

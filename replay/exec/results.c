@@ -145,7 +145,7 @@ bool ts_exec_results_point(const struct ts_exec_results *results, size_t *at,
 	return true;
 }
 
-/* Device address from which the operation read the differing byte. */
+/* Returns the device address from which the operation read the differing byte. */
 static uint64_t address_of(const struct ts_exec_program *program,
 			   const struct ts_exec_difference *difference)
 {

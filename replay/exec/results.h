@@ -30,7 +30,7 @@ void ts_exec_results_compare(const struct ts_exec_results *before,
 			     const struct ts_exec_results *results,
 			     struct ts_exec_difference *first);
 
-/* Device address from which a copy read the byte at `offset` of its output. */
+/* Returns the device address from which a copy read the byte at `offset` of its output. */
 static inline uint64_t ts_exec_source_of(const struct ts_row_operation *operation, uint64_t offset)
 {
 	uint64_t row = operation->bytes ? offset / operation->bytes : 0;
@@ -50,8 +50,8 @@ void ts_exec_results_place(const struct ts_exec_program *program,
 			   struct ts_exec_difference *difference);
 
 /*
- * Sets the offset of the first differing byte, and copies some bytes of each result from this
- * offset on.
+ * Sets the offset of the first differing byte. Copies some bytes of each result from this offset
+ * on, and the equal bytes before it.
  */
 void ts_exec_difference_place(struct ts_exec_difference *difference, const uint8_t *expected,
 			      uint64_t n_expected, const uint8_t *found, uint64_t n_found);

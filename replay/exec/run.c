@@ -3,8 +3,8 @@
  * Runs a captured program on an executor and compares its results. replay/report, explore.c and
  * tsctl call it; it calls the executors, exec-order.c, checked.c and results.c.
  *
- * Compared with the capture: all data that the program read back from the device. Compared between
- * two runs: the same data, check points, and all memory at the end.
+ * A run compares all data that the program read back from the device with the capture. Two runs are
+ * compared by the same data, by check points, and by all memory at the end.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/exec.h"
@@ -19,7 +19,7 @@
 /* Limit of a content that an operation reads or writes: a file may claim any size. */
 #define MAX_CONTENT_BYTES (UINT64_C(16) << 30)
 
-/* Output of an asynchronous copy, kept until the capture's result comes. */
+/* Output of an asynchronous copy, kept until the replay reaches the capture's result. */
 struct kept {
 	uint64_t sequence;
 	uint8_t *bytes; /* NULL: over the limit */
@@ -280,8 +280,8 @@ static int each_point(void *userdata, uint64_t address, const uint8_t *bytes, ui
 }
 
 /*
- * Bytes from the first to the last byte that a copy or a fill writes. The operation ran, so its
- * sizes are valid.
+ * Returns the number of bytes from the first to the last byte that a copy or a fill writes. The
+ * operation ran, so its sizes are valid.
  */
 static uint64_t extent_of(const struct ts_row_operation *operation)
 {
@@ -308,8 +308,9 @@ static bool may_write(const struct ts_row_operation *operation)
 }
 
 /*
- * A copy or a fill writes known memory. A kernel may write anywhere, and several operations may
- * too: then the result is all memory.
+ * Makes a check point if one is due. After a single copy, fill or host write, the result is the
+ * memory that it wrote. A kernel may write anywhere, so after a kernel, or after several
+ * operations, the results are all memory.
  */
 static int check_point(struct run *run, const struct ts_row_operation *operation)
 {

@@ -59,8 +59,8 @@ static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *momen
 }
 
 /*
- * For the readers, 0 means no limit. A request for `to` = 0 becomes 1, because no row ends before
- * the clock's first nanosecond.
+ * Converts a window's moments to nanoseconds. For the readers, 0 means no limit. So a request for
+ * `to` = 0 becomes 1: no row ends before the clock's first nanosecond.
  */
 static int window(const struct query *query, const Ts__Rpc__Moment *from, const Ts__Rpc__Moment *to,
 		  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
@@ -73,8 +73,8 @@ static int window(const struct query *query, const Ts__Rpc__Moment *from, const 
 }
 
 /*
- * Returns the start of a window. Clock rows may lie before the trace's start, so only an explicit
- * `from` excludes them.
+ * Returns the start of a window; NULL: no limit. Clock rows may lie before the trace's start, so
+ * only an explicit `from` excludes them.
  */
 static const Ts__Rpc__Moment *beginning(const Ts__Rpc__Moment *from)
 {
@@ -390,7 +390,8 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 	if (!options->give || !options->no_memory)
 		return -EINVAL;
 	/*
-	 * Query.body is a union of pointers, so query->state is NULL if any kind of body is NULL.
+	 * Query.body is a union of pointers, so query->state is NULL if the request has no body,
+	 * whatever kind it names.
 	 */
 	if (!query->state)
 		return TS_QUERY_E_UNKNOWN;

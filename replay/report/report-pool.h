@@ -17,8 +17,8 @@ struct ts_pool {
 void ts_pool_deinit(struct ts_pool *pool);
 
 /*
- * Memory is zeroed and aligned for any type. On overflow or without memory, the pool calls
- * no_memory(). The pool owns the result. Not thread-safe.
+ * Allocates memory for n objects, zeroed and aligned for any type. If the size overflows or memory
+ * is short, the pool calls no_memory(). The pool owns the result. Not thread-safe.
  */
 void *ts_pool_alloc(struct ts_pool *pool, size_t n, size_t bytes);
 char *ts_pool_copy(struct ts_pool *pool, const char *text); /* NULL stays NULL */

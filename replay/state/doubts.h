@@ -20,7 +20,7 @@ struct ts_doubts {
 	uint64_t n_ops; /* operations that were added */
 	/* operations whose call is not recorded, or whose call began after the device row */
 	uint64_t n_no_call;
-	uint64_t n_overlaps;  /* began before a dependency ended */
+	uint64_t n_overlaps;  /* operations that began before a dependency ended */
 	uint64_t n_backwards; /* operations that end before their start; counted with length 0 */
 	/* operations with incomplete dependencies, or whose stream is of unknown kind */
 	uint64_t n_unknown;

@@ -36,9 +36,10 @@ enum ts_limit {
 	 * pending operations
 	 */
 	TS_E_LIVE,
-	TS_E_POOLS,	   /* TS_MAX_POOLS */
-	TS_E_GROUPS,	   /* TS_MAX_MEMORY_GROUPS */
-	TS_E_PARTS,	   /* TS_MAX_TIMELINE_PARTS: streams times parts of a timeline */
+	TS_E_POOLS,  /* TS_MAX_POOLS */
+	TS_E_GROUPS, /* TS_MAX_MEMORY_GROUPS */
+	/* TS_MAX_TIMELINE_PARTS: number of streams times number of parts of a timeline */
+	TS_E_PARTS,
 	TS_E_EMULATED,	   /* TS_MAX_EMULATED */
 	TS_E_GRAPH_NODES,  /* TS_MAX_GRAPH_NODES */
 	TS_E_GRAPH_EDGES,  /* TS_MAX_GRAPH_EDGES */

@@ -166,8 +166,8 @@ void ts_occupancies_free(struct ts_occupancies *occupancies)
 }
 
 /*
- * Finds or adds the group of a kernel name. *ret_group is NULL if there are already
- * TS_OCCUPANCY_MAX_SUMS groups.
+ * Finds or adds the group of a key, which is a kernel's name or a device. *ret_group is NULL if
+ * there are already TS_OCCUPANCY_MAX_SUMS groups.
  */
 static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 		      struct group **ret_group)

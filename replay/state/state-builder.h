@@ -10,8 +10,8 @@
 #include "replay/state/state.h"
 
 /*
- * A graph launch. More of its rows may follow. The last one has come when an operation issued after
- * the launch in its stream begins, or when a synchronization has waited for the launch.
+ * A graph launch whose rows may not be complete. Its last row has come when an operation issued
+ * after the launch in its stream begins, or when a synchronization has waited for the launch.
  */
 struct ts_state_launch {
 	uint64_t op_id;
@@ -89,5 +89,8 @@ int ts_state_builder_host(struct ts_state_builder *builder, const struct ts_sbt_
 int ts_state_builder_devices(struct ts_state_builder *builder, struct ts_sbt_reader *reader);
 /* Feeds rows until no further row can change the answer (TS_SBT_E_END) or a call fails. */
 int ts_state_builder_read(struct ts_state_builder *builder, struct ts_sbt_cursor *cursor);
-/* Feeds a row to a builder whose `open` is set. Replaces ts_state_builder_feed() there. */
+/*
+ * Feeds a row to a builder whose `open` is set. Such a builder does not use
+ * ts_state_builder_feed().
+ */
 int ts_state_builder_pass(struct ts_state_builder *builder, const struct ts_sbt_row *row);

@@ -53,7 +53,7 @@ static int name_id(struct ts_state_calls *calls, uint64_t number, uint32_t sessi
 	return 0;
 }
 
-/* Enters a call under its op_id and its nested_op_id. */
+/* Registers a call under its op_id and its nested_op_id. */
 static int name(struct ts_state_calls *calls, uint64_t number)
 {
 	const struct ts_call *call = ts_state_calls_at(calls, number);
@@ -98,7 +98,8 @@ static int grow(struct ts_state_calls *calls)
 	free(old.by_op);
 	ts_state_map_deinit(&calls->crowded);
 	/*
-	 * `next` grows with each name, so that a lookup finds no call before the loop reaches it.
+	 * `next` increases with each registered call, so that a lookup finds no call before the
+	 * loop reaches it.
 	 */
 	calls->next = calls->first;
 	for (; !r && calls->next < old.next; calls->next++)

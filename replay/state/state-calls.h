@@ -2,11 +2,11 @@
 /*
  * The calls that may still get device rows, in feeding order, found by operation id. An answered
  * call stays for a while, because a graph launch or a chunked copy has several rows. Private to
- * replay/state; one thread.
+ * replay/state. Not thread-safe.
  *
  * The vendor counts ids as calls are entered, so the ids of pending calls are close together. The
- * lower bits of an id give its place without a hash. Ids of a malformed trace may collide there.
- * The first call keeps the place in by_op, and the others go to the map `crowded`.
+ * lower bits of an id give its place without a hash. Ids of a malformed trace may have the same
+ * place. The first call keeps the place in by_op, and the other calls go to the map `crowded`.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ struct ts_call {
 struct ts_state_calls {
 	struct ts_call *at; /* a ring, indexed by call number */
 	/*
-	 * The lower half of a call's number, by the lower bits of its op_id. Twice as long as the
-	 * ring. The call may be gone.
+	 * For each value of the lower bits of op_id, the lower half of a call's number. The array
+	 * is twice as long as the ring of calls. The call may have been dropped.
 	 */
 	uint32_t *by_op;
 	uint32_t n_slots;     /* of the ring; a power of two */
@@ -41,7 +41,7 @@ struct ts_state_calls {
 
 int ts_state_calls_init(struct ts_state_calls *calls); /* -ENOMEM */
 void ts_state_calls_deinit(struct ts_state_calls *calls);
-/* The number of the new call is calls->next - 1. Returns 0 or -ENOMEM. */
+/* Adds a call, whose number is then calls->next - 1. Returns 0 or -ENOMEM. */
 int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call);
 /* Drops the oldest call. */
 void ts_state_calls_drop_first(struct ts_state_calls *calls);

@@ -3,9 +3,9 @@
  * Computes the error bounds of times in a trace: see state-clocks.h. replay/report, compare/diff.c,
  * graph/state-graph.c and tsctl call it; it reads clock rows through sbt.
  *
- * The bound of a session's host times is the writer's. The bound of its device times adds the
- * largest error of its pairs of vendor clock and host clock. Between two sessions the two bounds
- * add up.
+ * The recorder wrote the bound of a session's host times into the session's row. The bound of its
+ * device times adds the largest error of its pairs of vendor clock and host clock. Between two
+ * sessions the two bounds add up.
  */
 #include "replay/state/state-clocks.h"
 

@@ -29,13 +29,16 @@ struct ts_clocks {
 	bool is_damaged; /* damaged blocks were left out; they may hold larger errors */
 };
 
-/* `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. Damaged blocks are left out. */
+/*
+ * Computes the bounds. `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. Damaged
+ * blocks are left out.
+ */
 int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clocks *ret_clocks);
 
 /*
  * True if a device of the session (0: any session) is a virtual GPU on its model's clock. Its
  * operations last as the model computes, and the host's calls last as long as a CPU computes them.
- * The two are not comparable.
+ * These two kinds of durations are not comparable.
  */
 bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session);
 

@@ -4,8 +4,8 @@
  *
  * The module keeps each operation that ran at the instant or began later, until SLACK_NS after its
  * end. The free share of a device grows only when an operation ends. The free share is therefore
- * largest just before the next operation begins. The module samples it there, and keeps the largest
- * sample since the instant.
+ * largest just before the next operation begins. The module samples it at this time, and keeps the
+ * largest sample since the instant.
  */
 #include "replay/state/state-engines.h"
 
@@ -107,8 +107,8 @@ static bool is_same_engine(const struct ts_state_engine_user *a,
 }
 
 /*
- * Each device time is converted separately, so the times of two consecutive operations may overlap
- * by the conversion error.
+ * True if the user had ended at at_ns, within the conversion error. Each device time is converted
+ * separately, so the times of two consecutive operations may overlap by this error.
  */
 static bool is_over_at(const struct ts_state_engine_user *user, uint64_t at_ns)
 {

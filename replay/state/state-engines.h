@@ -43,11 +43,11 @@ void ts_state_engines_deinit(struct ts_state_engines *engines);
 int ts_state_engines_device(struct ts_state_engines *engines, uint32_t session,
 			    const struct ts_row_device *row);
 /*
- * First call _begin() for each operation that runs at the instant, then _begun() once. 0 or
+ * First call _begin() for each operation that runs at the instant, then _begun() once. Returns 0 or
  * -ENOMEM.
  */
 int ts_state_engines_begin(struct ts_state_engines *engines, const struct ts_state_op *op);
 void ts_state_engines_begun(struct ts_state_engines *engines);
-/* Then call _pass() for each operation that began later, ordered by start. 0 or -ENOMEM. */
+/* Then call _pass() for each operation that began later, ordered by start. Returns 0 or -ENOMEM. */
 int ts_state_engines_pass(struct ts_state_engines *engines, const struct ts_state_op *op,
 			  struct ts_state_engine_found *ret_found);

@@ -288,10 +288,10 @@ bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struc
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
 /*
- * A checkpoint stores no lingering calls. It stores only which of them are awaited, and the restore
- * reads the calls again from the trace. The checkpoint stores the time at which this window of
- * calls starts. The window therefore begins with a call whose predecessor began at a different
- * time.
+ * Returns the number of the first call of the window: the calls that a checkpoint does not store,
+ * because a restore reads them again from the trace. The checkpoint stores the window's start time,
+ * and which of its calls are awaited. So the window begins with a call whose predecessor began at a
+ * different time.
  */
 static uint64_t find_window(const struct ts_state_calls *calls)
 {
@@ -317,7 +317,7 @@ uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine)
 	return n < calls->next ? ts_state_calls_at(calls, n)->start_ns : UINT64_MAX;
 }
 
-/* A call's domain has 16 bits; this is the next bit. */
+/* Flag may_begin_early of a packed call, above the 16 bits of its domain. */
 #define PACKED_EARLY (1u << 16)
 
 static void pack_call(struct ts_pack *pack, const struct ts_call *call)
@@ -377,8 +377,8 @@ void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pac
 		pack_call(pack, ts_state_calls_at(calls, machine->overdue[i]));
 	ts_state_order_pack(&machine->order, pack);
 	/*
-	 * ts_state_machine_resume() reads the following bytes after the calls were fed again. They
-	 * hold the lengths of runs of calls, alternately not awaited and awaited.
+	 * ts_state_machine_resume() reads the following bytes after the calls were fed again. The
+	 * bytes hold the lengths of runs of calls, alternately not awaited and awaited.
 	 */
 	ts_pack_u(pack, calls->next - window);
 	for (uint64_t n = window; n < calls->next; n++) {

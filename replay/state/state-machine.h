@@ -41,8 +41,8 @@ enum ts_state_dependency_kind {
 struct ts_state_dependency {
 	uint64_t op_id; /* id of the operation that this one waited for, in the same session */
 	/*
-	 * The machine's number of that operation. If several rows of its stream share the id, of
-	 * the row that ends last.
+	 * The machine's number of the operation `op_id`. If several rows of its stream have this
+	 * id, the number of the row that ends last.
 	 */
 	uint64_t number;
 	uint64_t end_ns; /* end of the operation */
@@ -59,7 +59,7 @@ struct ts_state_dependency {
 #define TS_STATE_UNSURE_OVERLAP (1u << 2) /* began before a dependency ended */
 /* the kind of the operation's stream is not recorded */
 #define TS_STATE_UNSURE_STREAM (1u << 3)
-/* there are more dependencies, or some are not recorded */
+/* there are more than TS_STATE_MAX_DEPENDENCIES dependencies, or some are not recorded */
 #define TS_STATE_UNSURE_DEPENDENCY (1u << 4)
 /* graph node: the order of the nodes is not recorded */
 #define TS_STATE_UNSURE_GRAPH (1u << 5)
@@ -151,8 +151,8 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
 			  struct ts_state_op *ret_op);
 
 /*
- * Returns the calls that never got their device row. When no rows are left, call it until it
- * returns 0. The operations have type TS_ROW_API and UNSURE_DEVICE.
+ * Returns 1 and the next call that never got its device row, or 0 if there is none. Call it after
+ * the last row, until it returns 0. The operation has type TS_ROW_API and UNSURE_DEVICE.
  */
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op);
 

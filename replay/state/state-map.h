@@ -59,7 +59,7 @@ TS_SLOTS_INLINE struct ts_state_map_slot *ts_state_map_search(const struct ts_st
 	return &all[i];
 }
 
-/* Returns TS_STATE_MAP_NONE if the key is absent. */
+/* Returns the key's value, or TS_STATE_MAP_NONE if the key is absent. */
 static inline uint32_t ts_state_map_find(const struct ts_state_map *map, uint32_t session,
 					 uint64_t key)
 {

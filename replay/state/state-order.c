@@ -450,7 +450,10 @@ static void settle_oldest(struct ts_state_order *order, struct ts_state_order_st
 	memmove(stream->markers, stream->markers + 1, stream->n_markers * sizeof(*stream->markers));
 }
 
-/* Returns TS_SBT_E_LIMIT if there are MAX_MARKERS markers. */
+/*
+ * Takes a free marker, or adds one. Returns 0, -ENOMEM, or TS_SBT_E_LIMIT if there are MAX_MARKERS
+ * markers.
+ */
 static int new_marker(struct ts_state_order *order, uint32_t *ret_marker)
 {
 	int r;
@@ -744,8 +747,8 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	op->unsure |= launch->unsure;
 	op->host_op_id = launch->host_op_id;
 	/*
-	 * If an earlier node has begun, the launch's wait for the host had ended by then. This
-	 * node's own start is a bound only for later nodes.
+	 * If an earlier node has begun, the launch's wait for the host had ended before that node's
+	 * start. This node's own start is a bound only for later nodes.
 	 */
 	op->host_over_ns = launch->host_over_ns;
 	if (launch->host_op_id && op->start_ns < launch->host_over_ns)
@@ -756,9 +759,9 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 }
 
 /*
- * The fast path: the stream's previous group has a lower id and is the only dependency. Returns
- * false if the case is not that simple. Otherwise it finds the same dependency as find_all() and
- * puts the group at the end of the stream.
+ * Handles the case in which the stream's previous group has a lower id and is the only dependency:
+ * finds the same dependency as find_all(), only faster, and puts the group at the end of the
+ * stream. Returns false in all other cases.
  */
 static inline bool order_plain(const struct ts_state_order *order,
 			       struct ts_state_order_stream *stream, struct ts_state_op *op)

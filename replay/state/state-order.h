@@ -15,7 +15,7 @@
 struct ts_state_order_group {
 	uint64_t op_id;
 	uint64_t number; /* number of the group's operation that ends last */
-	uint64_t end_ns; /* its end */
+	uint64_t end_ns; /* the end of that operation */
 };
 
 /* A point of a stream that a wait may refer to: one version of an event. */
@@ -157,8 +157,8 @@ int ts_state_order_event(struct ts_state_order *order, uint32_t session, uint64_
 			 struct ts_state_order_found *found);
 
 /*
- * Returns the stream in whose order the operation stands: for a graph node, the stream of its
- * launch. TS_NO_DEVICE: unknown.
+ * Returns the stream that orders the operation: its own stream, or for a graph node the stream of
+ * its launch. TS_NO_DEVICE: unknown.
  */
 uint32_t ts_state_order_home(const struct ts_state_order *order, const struct ts_state_op *op);
 
@@ -182,7 +182,7 @@ void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uin
 void ts_state_machine_pack(struct ts_state_machine *machine, struct ts_pack *pack);
 /* UINT64_MAX: no call to feed again. */
 uint64_t ts_state_machine_window_ns(const struct ts_state_machine *machine);
-/* The last call that was given up; valid if n_given_up is not 0. */
+/* Returns the last call that was given up; valid if n_given_up is not 0. */
 void ts_state_machine_given_up(const struct ts_state_machine *machine, uint32_t *ret_session,
 			       uint64_t *ret_op_id);
 /*

@@ -123,7 +123,7 @@ static int note_op(struct ts_state_open *open, const struct ts_state_op *op)
 
 /* ---- what the host did ----------------------------------------------------------------------- */
 
-/* The row of the synchronization came before the row of its call. */
+/* Keeps a synchronization whose row came before the row of its call. */
 static int keep_early_sync(struct ts_state_builder *builder, const struct ts_sbt_row *row)
 {
 	struct ts_row_sync *sync;
@@ -329,7 +329,7 @@ static bool is_launched(const struct ts_state_builder *builder, const struct ts_
 	return false;
 }
 
-/* Computes when each event is reached, as far as is known now. */
+/* Computes when each event is reached, from the rows read so far. */
 static void find_due(struct ts_state_builder *builder)
 {
 	struct ts_state *state = builder->state;
@@ -547,8 +547,8 @@ int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_
 	if (row->type == TS_ROW_SYNC)
 		wait_launches(builder, row);
 	/*
-	 * If it is unknown whether awaited rows are still to come, due times are those after the
-	 * last awaited row. Compute them before the next row.
+	 * If it is unknown whether more awaited rows will come, the answer has the due times after
+	 * the last awaited row. So compute the due times before a row that no call awaits.
 	 */
 	if ((!builder->never || builder->n_launches) && !builder->is_due_known &&
 	    !ts_state_machine_awaits(builder->machine, row))

@@ -86,8 +86,8 @@ struct ts_state_event {
 	 */
 	uint64_t by_op_id;
 	/*
-	 * End of that operation. 0: all known operations before the record had ended; only the host
-	 * wait may remain.
+	 * End of the operation `by_op_id`. 0: all known operations before the record had ended;
+	 * only the host wait may remain.
 	 */
 	uint64_t due_ns;
 	/*
@@ -112,11 +112,9 @@ struct ts_state {
 	uint64_t n_rows; /* read */
 	/* Number of frees of unknown addresses before the instant. */
 	uint64_t n_bad_frees;
-	bool is_checkpoint_bad; /* no checkpoint was usable: all rows were read */
+	bool is_checkpoint_bad; /* the checkpoints are damaged, so all rows were read */
 	bool is_damaged;	/* damaged blocks were left out */
-	/*
-	 * The trace ends before all work in progress was answered, or there was too much to follow.
-	 */
+	/* The trace ends before all work in progress was answered, or the builder met a limit. */
 	bool is_cut;
 };
 
@@ -124,8 +122,8 @@ struct ts_state {
 #define TS_STATE_MAX_LIVE TS_MAX_LIVE
 
 /*
- * `session` 0: all. Returns -ENOMEM, TS_E_LIVE, TS_E_STREAMS, or the errors of sbt/reader.h. The
- * caller frees *ret_state.
+ * Computes the state at at_ns. `session` 0: all. Returns -ENOMEM, TS_E_LIVE, TS_E_STREAMS, or the
+ * errors of sbt/reader.h. The caller frees *ret_state.
  */
 int ts_state_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 		struct ts_state **ret_state);
@@ -149,8 +147,8 @@ struct ts_state_machine *ts_state_builder_machine(struct ts_state_builder *build
 int ts_state_builder_device(struct ts_state_builder *builder, uint32_t session,
 			    const struct ts_row_device *row);
 /*
- * TS_SBT_E_END: no further row can change the answer. Otherwise 0, -ENOMEM, TS_E_LIVE or
- * TS_E_STREAMS.
+ * Feeds a row. Returns TS_SBT_E_END if no further row can change the answer. Otherwise returns 0,
+ * -ENOMEM, TS_E_LIVE or TS_E_STREAMS.
  */
 int ts_state_builder_feed(struct ts_state_builder *builder, const struct ts_sbt_row *row);
 /* Returns the state, which the caller frees. Afterwards, only free the builder. */

@@ -11,7 +11,7 @@
  *   stream               blocking streams, and later operations of those wait for it. Records and
  *                        waits of events count like operations. Non-blocking streams take no part
  *                        (ts_streams_are_tied()).
- *   host                 A wait for a stream waits for all earlier operations in it. A wait for the
+ *   host                 The host's wait for a stream covers its earlier operations. A wait for the
  *                        legacy default stream also covers all streams tied to it
  *                        (ts_stream_wait_covers()).
  *   events               A wait for an event waits for its last record before the wait's call. If

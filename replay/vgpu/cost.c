@@ -103,7 +103,7 @@ uint32_t ts_vgpu_cost_resident(const struct ts_vgpu_device *device, const struct
 	return layout_of(device->shape, done).per_sm * device->shape->n_sm;
 }
 
-/* Cycles of a kernel that was not computed: they follow from its shape. */
+/* Returns the cycles of a kernel that was not computed, from its grid and block sizes. */
 static uint64_t shape_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
 			     uint64_t waves)
 {
@@ -116,8 +116,8 @@ static uint64_t shape_cycles(const struct ts_vgpu_shape *shape, const struct lay
 }
 
 /*
- * Cycles of a computed kernel: limited by issue rate, by each warp's instruction chain, or by
- * tensor cores.
+ * Returns the cycles of a computed kernel, limited by issue rate, by each warp's instruction chain,
+ * or by tensor cores.
  */
 static uint64_t work_cycles(const struct ts_vgpu_shape *shape, const struct layout *l,
 			    uint64_t waves, const struct ts_vgpu_kernel_work *work)

@@ -16,7 +16,10 @@
 
 /* Memory of a grid barrier in cooperative groups: its size, one word of state, and spare room. */
 #define GRID_WORKSPACE_BYTES 256u
-/* About one second, or several seconds of an observed kernel. */
+/*
+ * Number of warp instructions after which a polling kernel counts as only waiting: about one
+ * second, or several seconds of an observed kernel.
+ */
 #define MAX_WATCHING_INSNS (UINT64_C(1) << 26)
 
 /* An engine and the context of its current kernel. */
@@ -95,8 +98,8 @@ static void flush(void *userdata)
 	struct ts_vgpu_ptx_executor *x = userdata;
 
 	/*
-	 * A thread that waited for a kernel took the machine's lock after it, so the thread sees
-	 * the flag that the kernel set.
+	 * A thread that waited for a kernel took the machine's lock after the kernel's end, so the
+	 * thread sees the flag that the kernel set.
 	 */
 	if (!atomic_load_explicit(&x->has_output, memory_order_relaxed))
 		return;

@@ -67,11 +67,14 @@ int ts_vgpu_executor_new(struct ts_vgpu *vgpu, const struct ts_vgpu_executor_opt
  * call this function.
  */
 bool ts_vgpu_executor_only_watches(struct ts_vgpu_ptx_executor *executor);
-/* After this call, each kernel that only polls memory faults. Any thread may call this function. */
+/*
+ * Makes each kernel that only polls memory fault, from this call on. Any thread may call this
+ * function.
+ */
 void ts_vgpu_executor_end_waits(struct ts_vgpu_ptx_executor *executor);
 /*
- * If a kernel did not stop within ts_vgpu_stop()'s time, its engine is not freed before the process
- * ends.
+ * Frees the executor. If a kernel did not stop within ts_vgpu_stop()'s time, its engine is not
+ * freed before the process ends.
  */
 void ts_vgpu_executor_free(struct ts_vgpu_ptx_executor *executor);
 

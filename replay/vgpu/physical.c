@@ -2,10 +2,10 @@
 /*
  * Address reservations without memory, and physical memory without addresses. A reservation has a
  * second address range of the same size for the bytes of its mappings, so neighbouring mappings are
- * neighbours there, too. Physical memory is a shared anonymous mapping. The kernel duplicates this
- * mapping at each place where the memory is mapped, so the program's descriptor table gets no
- * descriptor. vgpu-map.c maps memory to reservations; the map facade calls the reservation
- * functions.
+ * also neighbours in the second range. Physical memory is a shared anonymous mapping. The kernel
+ * duplicates this mapping at each place where the memory is mapped, so the program's descriptor
+ * table gets no descriptor. vgpu-map.c maps memory to reservations; the map facade calls the
+ * reservation functions.
  */
 #include <errno.h>
 #include <stdlib.h>

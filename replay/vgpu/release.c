@@ -43,8 +43,8 @@ void ts_vgpu_range_drop(struct ts_vgpu *vgpu, struct ts_vgpu_range *range)
 					    TS_VGPU_ALIGN_BYTES);
 	} else if (range->user == range) {
 		/*
-		 * Pinned or managed memory that the machine allocated; registered memory has
-		 * another user.
+		 * Pinned or managed memory that the machine allocated; registered memory belongs to
+		 * the program.
 		 */
 		munmap(range->host, ts_vgpu_page_up(range->bytes));
 	}

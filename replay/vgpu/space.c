@@ -60,7 +60,10 @@ int ts_vgpu_memory_init(struct ts_vgpu_device *device)
 		free(hole);
 		return -ENOMEM;
 	}
-	/* A forked child has no device, and a core dump must not contain 141 GiB. */
+	/*
+	 * A forked child has no device, and a core dump must not contain the device's memory, up to
+	 * 141 GiB.
+	 */
 	madvise(backing, bytes, MADV_DONTFORK);
 	madvise(backing, bytes, MADV_DONTDUMP);
 	device->space = space;

@@ -25,7 +25,7 @@
 
 /*
  * One record of an event: a point in a stream's work. A wait or a query refers to a mark, not to
- * the event, because it means the latest record at the time of the call.
+ * the event, because it concerns the record that is the latest at the time of its call.
  */
 struct ts_vgpu_mark {
 	unsigned refs;
@@ -132,11 +132,11 @@ struct ts_vgpu_stream {
 
 	struct ts_vgpu_stream *next_waiter;
 	struct ts_vgpu_stream *next, **prev; /* list of the context */
-	/* list of the context, until all is retired */
+	/* links of the context's list of streams whose operations have not all retired */
 	struct ts_vgpu_stream *busy_next, **busy_prev;
-	struct ts_vgpu_stream *flight_next,
-		**flight_prev;		  /* list of the device, while operations are in flight */
-	struct ts_vgpu_stream *host_next; /* queue of the host-function thread */
+	/* links of the device's list of streams with operations in flight */
+	struct ts_vgpu_stream *flight_next, **flight_prev;
+	struct ts_vgpu_stream *host_next;	       /* queue of the host-function thread */
 	struct ts_vgpu_stream *held_child, *held_next; /* links in the device's ts_vgpu_kernels */
 };
 
@@ -151,11 +151,12 @@ struct ts_vgpu_context {
 	struct ts_vgpu_stream *legacy;
 	struct ts_vgpu_stream *streams; /* all streams, with the legacy one */
 	struct ts_vgpu_stream *busy;	/* streams with operations that are not retired */
-	/* operations queued in blocking streams, without the legacy one */
+	/* operations queued in blocking streams, without the legacy default stream */
 	uint64_t n_blocking_queued;
-	uint64_t blocking_end_ns;  /* latest end dispatched in blocking streams */
-	unsigned n_legacy_blocked; /* streams in BLOCKED_LEGACY, without the legacy one */
-	unsigned pins;		   /* threads that walk the contexts and hold this one */
+	uint64_t blocking_end_ns; /* latest end dispatched in blocking streams */
+	/* streams in BLOCKED_LEGACY, without the legacy default stream */
+	unsigned n_legacy_blocked;
+	unsigned pins; /* threads that walk the contexts and hold this one */
 	struct ts_vgpu_context *next, **prev;
 };
 
@@ -305,7 +306,8 @@ int ts_vgpu_context_fault(const struct ts_vgpu_context *context);
 
 /*
  * cost.c: reserve an engine from ready_ns on and compute start and end of the operation. If the
- * machine uses the host's clock, began_ns is when execution began, and it has ended by now.
+ * machine uses the host's clock, began_ns is when execution began, and execution has ended before
+ * this call.
  */
 uint32_t ts_vgpu_cost_multiprocessors(const struct ts_vgpu_device *device,
 				      const struct ts_vgpu_done *done);
@@ -332,9 +334,9 @@ void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 		       uint64_t *ret_end_ns);
 
 /*
- * vgpu-kernels.c; all under the lock. add: the stream's head joins the waiting kernels. next:
- * returns when the next kernel starts, or UINT64_MAX if that is unknown. take: removes and returns
- * that kernel's stream.
+ * vgpu-kernels.c; all under the lock. add: adds the kernel at the stream's head to the waiting
+ * kernels. next: returns when the next kernel starts, or UINT64_MAX if that is unknown. take:
+ * removes and returns that kernel's stream.
  */
 void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream);
 uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);
@@ -347,8 +349,8 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
 /*
  * vgpu-pool.c; all under the lock. give: returns a range's block to its pool at once. free_async:
- * queues that return. released: the stream has reached the release. settle: a thread has waited.
- * trim: returns all unused chunks to the device.
+ * queues that return. released: call it when the stream has reached the release. settle: call it
+ * when a thread has waited. trim: returns all unused chunks to the device.
  */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
 /*
@@ -381,7 +383,10 @@ int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t e
 void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
 
 /* ranges.c; all under the lock */
-/* Index of the first range that starts past the address; the range at an address; insertion. */
+/*
+ * above: returns the index of the first range that starts past the address. find: returns the range
+ * at an address. insert: adds a range.
+ */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
@@ -398,7 +403,10 @@ uint64_t ts_vgpu_range_reach(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 			     uint64_t address, uint32_t access);
 
 /* release.c; all under the lock */
-/* `user` of a range at a caller's address. The bytes of such a range have their own mapping. */
+/*
+ * The address of this object is the `user` of a range that ts_vgpu_alloc_at() placed. The bytes of
+ * such a range have their own mapping.
+ */
 extern const char ts_vgpu_placed;
 uint64_t ts_vgpu_placed_bytes(const struct ts_vgpu_range *range);
 void ts_vgpu_unplace(struct ts_vgpu_device *device, const struct ts_vgpu_range *range);

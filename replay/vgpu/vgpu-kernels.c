@@ -29,7 +29,7 @@ static bool goes_before(const struct ts_vgpu_op *a, const struct ts_vgpu_op *b)
 	return a->done.queued_ns < b->done.queued_ns;
 }
 
-/* Neither heap has siblings. */
+/* Merges two heaps. Neither heap has siblings. */
 static struct ts_vgpu_stream *meld(struct ts_vgpu_stream *a, struct ts_vgpu_stream *b)
 {
 	if (!a || !b)

@@ -19,7 +19,7 @@
 /* `user` of ranges that kernels allocated. */
 static const char heap;
 
-/* The caller holds the lock. */
+/* Allocates memory of the context's device. The caller holds the lock. */
 static int alloc_device(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			const void *user, uint64_t *ret_address)
 {
@@ -66,7 +66,10 @@ int ts_vgpu_alloc(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 	return r;
 }
 
-/* The caller holds the lock, and no range overlaps this one. */
+/*
+ * Places a range at the address that its caller chose. The caller holds the lock, and no range of
+ * the table overlaps this one.
+ */
 static int place(struct ts_vgpu_device *device, struct ts_vgpu_range *range)
 {
 	uint64_t mapped = ts_vgpu_placed_bytes(range), end = range->start + range->bytes;
@@ -348,8 +351,8 @@ int ts_vgpu_unregister_host(struct ts_vgpu_context *context, void *host)
 }
 
 /*
- * True if releases of the device's pools are queued. Makes the workers retire them soon. The caller
- * holds the lock.
+ * Makes the workers retire the queued releases of the device's pools soon. Returns true if there
+ * are any. The caller holds the lock.
  */
 static bool await_releases(struct ts_vgpu_device *device)
 {
@@ -424,9 +427,9 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 }
 
 /*
- * Bytes of a range with the padding behind it, which kernels may access. No other memory of this
- * process lies in the padding: device memory and pools allocate whole units, other kinds allocate
- * pages, and a page contains whole units.
+ * Returns the bytes of a range with the padding behind it, which kernels may access. No other
+ * memory of this process lies in the padding: device memory and pools allocate whole units, other
+ * kinds allocate pages, and a page contains whole units.
  */
 static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_range *range)
 {

@@ -24,7 +24,7 @@ static int say(int r, const struct ts_ptx_error *error, size_t n_texts, char *me
 {
 	if (r < 0)
 		return r;
-	/* The engine's message begins with the line, if it has one. */
+	/* The engine's message begins with the line number, if the error has one. */
 	if (error->line && n_texts > 1)
 		snprintf(message, message_bytes, "PTX text %u, %s", error->module + 1,
 			 error->message);

@@ -69,9 +69,9 @@ struct ts_vgpu_module {
 };
 
 /*
- * image: PTX text (NUL-terminated), a fatbin, or nvcc's wrapper of a fatbin. cc: the device's
- * compute capability, major * 10 + minor; PTX for newer devices is ignored. The message is one
- * line.
+ * Compiles the PTX of an image. `image` is PTX text (NUL-terminated), a fatbin, or nvcc's wrapper
+ * of a fatbin. `cc` is the device's compute capability, major * 10 + minor; PTX for newer devices
+ * is ignored. The message is one line.
  */
 int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 		       char *message, size_t message_bytes);

@@ -62,7 +62,8 @@ struct ts_vgpu_block {
 struct ts_vgpu_release {
 	struct ts_vgpu_chunk *chunk;
 	struct ts_vgpu_release *next, **prev; /* links of the chunk's releases */
-	struct ts_vgpu_block *blocks;	      /* blocks that change when it is carried out */
+	/* blocks that change when the release is carried out */
+	struct ts_vgpu_block *blocks;
 };
 
 struct ts_vgpu_chunk {
@@ -590,7 +591,7 @@ static int grow(struct ts_vgpu_pool *pool, uint64_t bytes, struct ts_vgpu_block 
 	return 0;
 }
 
-/* A newer allocation covers the block up to `to`: shortens the block's range. */
+/* Shortens the block's range, because a newer allocation covers the block up to `to`. */
 static void uncover(struct ts_vgpu *vgpu, struct ts_vgpu_block *block, uint64_t to)
 {
 	struct ts_vgpu_range *range = block->range;

@@ -27,7 +27,9 @@
  * one.
  */
 #define PENDING_SPARE 64
-/* Pageable memory up to this size is copied to staging memory; for more the caller waits. */
+/*
+ * Pageable memory up to this size is copied to staging memory. For a larger copy, the caller waits.
+ */
 #define STAGING_BYTES (64u << 10)
 
 /* Clamps a priority and sets has_priorities if it is above the least. */

@@ -195,7 +195,7 @@ struct ts_vgpu_executor {
 };
 #define TS_VGPU_MAX_CONCURRENT 8
 
-/* A finished operation. The pointers in it are valid during the call only. */
+/* A finished operation. Its pointers are valid only during the observer's call. */
 struct ts_vgpu_done {
 	enum ts_vgpu_op_kind kind;
 	uint32_t device;
@@ -231,9 +231,9 @@ struct ts_vgpu_done {
 };
 
 /*
- * A worker thread of the device calls it without any lock, in order within a stream. started()
- * precedes done() for operations that the worker finds running; short operations have no started()
- * call.
+ * A worker thread of the device calls the observer without any lock, in order within a stream.
+ * started() precedes done() for operations that the worker finds running; short operations have no
+ * started() call.
  */
 struct ts_vgpu_observer {
 	void *userdata;
@@ -252,7 +252,7 @@ void ts_vgpu_free(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_stop(struct ts_vgpu *vgpu);
 /*
- * Stops running kernels and all later ones. The contexts of these kernels are lost, as by
+ * Stops running kernels and all later ones. The contexts of these kernels are lost, with the error
  * TS_VGPU_E_FAULT_TIMEOUT.
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
@@ -279,8 +279,8 @@ uint32_t ts_vgpu_device_index(const struct ts_vgpu_device *device);
 void ts_vgpu_device_memory(struct ts_vgpu_device *device, uint64_t *ret_free, uint64_t *ret_total);
 
 /*
- * The legacy default stream is created with its context. ts_vgpu_context_free() waits for the
- * context's work and frees its allocations.
+ * Creates a context with its legacy default stream. ts_vgpu_context_free() waits for the context's
+ * work and frees its allocations.
  */
 int ts_vgpu_context_new(struct ts_vgpu_device *device, struct ts_vgpu_context **ret_context);
 void ts_vgpu_context_free(struct ts_vgpu_context *context);
@@ -291,10 +291,13 @@ struct ts_vgpu_stream *ts_vgpu_context_legacy(struct ts_vgpu_context *context);
 int ts_vgpu_context_error(const struct ts_vgpu_context *context);
 /*
  * Sets the peer devices whose memory the context's kernels may access, one bit per device index.
- * None at first.
+ * Initially the context has no peers.
  */
 void ts_vgpu_context_set_peers(struct ts_vgpu_context *context, uint32_t peers);
-/* Stack bytes of each thread of a kernel, and the total bytes that kernels may allocate. */
+/*
+ * Default limits: stack bytes of each thread of a kernel, and total bytes that kernels may
+ * allocate.
+ */
 #define TS_VGPU_STACK_BYTES 1024u
 #define TS_VGPU_HEAP_BYTES  (8u << 20)
 void ts_vgpu_context_set_limits(struct ts_vgpu_context *context, uint64_t stack_bytes,
@@ -335,7 +338,7 @@ void ts_vgpu_call_over(void);
 int ts_vgpu_event_new(struct ts_vgpu *vgpu, struct ts_vgpu_event **ret_event);
 void ts_vgpu_event_free(struct ts_vgpu_event *event);
 int ts_vgpu_event_record(struct ts_vgpu_event *event, struct ts_vgpu_stream *stream, uint64_t tag);
-/* Returns 0 if the event has no record. */
+/* Returns 0 if the event's record is done or there is none, else TS_VGPU_E_NOT_READY. */
 int ts_vgpu_event_query(struct ts_vgpu_event *event);
 int ts_vgpu_event_synchronize(struct ts_vgpu_event *event);
 /* Returns the time of the latest record, TS_VGPU_E_NOT_RECORDED or TS_VGPU_E_NOT_READY. */
@@ -443,8 +446,8 @@ int ts_vgpu_alloc_managed(struct ts_vgpu_context *context, size_t bytes, uint32_
 int ts_vgpu_alloc_pinned(struct ts_vgpu_context *context, size_t bytes, uint32_t flags,
 			 void **ret_host);
 /*
- * Waits for the device, then frees device or managed memory. The address is the start of an
- * allocation.
+ * Waits for the device (for managed memory: for all devices), then frees device or managed memory.
+ * The address is the start of an allocation.
  */
 int ts_vgpu_free_memory(struct ts_vgpu_context *context, uint64_t address);
 /* Frees device memory in stream order. */
@@ -463,8 +466,8 @@ int ts_vgpu_range_of(struct ts_vgpu *vgpu, uint64_t address, struct ts_vgpu_rang
 int ts_vgpu_reach(struct ts_vgpu_context *context, uint64_t address,
 		  struct ts_vgpu_range *ret_range);
 /*
- * The heap of device-side malloc(). The heap lives as long as the context, and the host cannot free
- * its memory.
+ * Allocate and free in the heap of device-side malloc(). The heap lives as long as the context, and
+ * the host cannot free its memory.
  */
 int ts_vgpu_heap_alloc(struct ts_vgpu_context *context, size_t bytes, uint64_t *ret_address);
 int ts_vgpu_heap_free(struct ts_vgpu_context *context, uint64_t address);
@@ -481,14 +484,17 @@ int ts_vgpu_release(struct ts_vgpu_context *context, uint64_t address);
  */
 struct ts_vgpu_pool;
 struct ts_vgpu_pool_rules {
-	uint64_t threshold_bytes; /* unused memory beyond this is freed at a wait */
+	uint64_t threshold_bytes; /* when a thread waits, unused memory beyond this is freed */
 	uint64_t max_bytes;	  /* limit of held bytes; 0: the device's memory */
 	/*
-	 * A stream may reuse memory that another stream freed if it waits for an event behind the
-	 * free.
+	 * A stream may reuse memory that another stream freed if it waits for an event that was
+	 * recorded after the free.
 	 */
 	bool follow_events;
-	/* All streams may reuse freed memory when its release has run; else after a wait. */
+	/*
+	 * True: all streams may reuse freed memory when its release has run. False: only when a
+	 * host thread has waited after that.
+	 */
 	bool opportunistic;
 };
 struct ts_vgpu_pool_use {
@@ -499,12 +505,13 @@ struct ts_vgpu_pool_use {
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
- * The pool is freed when its last allocation is freed. Until then no other pool may have the same
+ * Frees the pool when its last allocation is freed. Until then no other pool may have the same
  * user. Accepts NULL.
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /*
- * The stream may belong to another device. Returns TS_VGPU_E_OUT_OF_MEMORY if the pool has no room.
+ * Allocates memory of the pool in the order of the stream, which may belong to another device.
+ * Returns TS_VGPU_E_OUT_OF_MEMORY if the pool has no room.
  */
 int ts_vgpu_pool_alloc(struct ts_vgpu_pool *pool, struct ts_vgpu_stream *stream, size_t bytes,
 		       uint64_t *ret_address);
@@ -554,8 +561,8 @@ struct ts_vgpu_device *ts_vgpu_physical_device(const struct ts_vgpu_physical *ph
 int ts_vgpu_physical_of(struct ts_vgpu *vgpu, uint64_t address,
 			struct ts_vgpu_physical **ret_physical);
 /*
- * The mapping has no access until ts_vgpu_set_access(). TS_VGPU_E_ADDRESS: not reserved, or already
- * mapped.
+ * Maps memory at a reserved address. No device has access until ts_vgpu_set_access().
+ * TS_VGPU_E_ADDRESS: the address is not reserved, or is already mapped.
  */
 int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t address, size_t bytes);
 /*

@@ -36,7 +36,7 @@
 #define NAP_NS 50000u
 /* After this many naps without work the worker sleeps until it is woken. */
 #define IDLE_NAPS 20
-/* Without a waiting thread, an operation retires at most this late. */
+/* If no thread waits for an operation, it retires at most this long after its end. */
 #define LAZY_NS 1000000u
 /* If a kernel takes longer and other work exists, its worker loses the lead. */
 #define TAKEOVER_NS 1000000u
@@ -61,9 +61,10 @@ void ts_vgpu_worker_kick(struct ts_vgpu_device *device)
 }
 
 /*
- * The legacy default stream's rule, by the order in which operations entered the context. An
- * operation of the legacy stream runs after all earlier operations of blocking streams. An
- * operation of a blocking stream runs after all earlier operations of the legacy stream.
+ * True if the legacy default stream's rule blocks the stream's head. The rule uses the order in
+ * which operations entered the context. An operation of the legacy stream runs after all earlier
+ * operations of blocking streams. An operation of a blocking stream runs after all earlier
+ * operations of the legacy stream.
  */
 static bool legacy_blocked(const struct ts_vgpu_stream *stream)
 {
@@ -583,7 +584,7 @@ static void sleep_until(struct ts_vgpu_device *device, uint64_t wake)
 	device->sleep_until_ns = 0;
 }
 
-/* Threads of the device block all signals: the program's threads handle them. */
+/* Starts a thread of the device. It blocks all signals: the program's threads handle them. */
 static int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
 {
 	sigset_t all, before;
@@ -674,9 +675,9 @@ static void deputy_sleep(struct ts_vgpu_device *device, uint64_t until)
 }
 
 /*
- * The deputy. If the leader has been inside one kernel for TAKEOVER_NS and there is other work, the
- * deputy ends the lead and then leads itself. While kernels come, it polls, so that a launch needs
- * no wake-up. Other workers wait as spares.
+ * Runs the deputy. If the leader has been inside one kernel for TAKEOVER_NS and there is other
+ * work, the deputy ends the lead and then leads itself. While kernels come, it polls, so that a
+ * launch needs no wake-up. Other workers wait as spares.
  */
 static void follow(struct ts_vgpu_device *device)
 {

@@ -78,7 +78,9 @@
 	X(fill_32, cuMemsetD2D32Async,                                                             \
 	  (uint64_t dst, size_t pitch, uint32_t value, size_t width, size_t height, void *stream))
 
-/* Functions that some drivers lack: the pointer is then NULL. */
+/*
+ * Functions that some drivers lack. The pointer to such a function is NULL if the driver lacks it.
+ */
 #define TS_EXEC_CUDA_OPTIONAL(X)                                                           \
 	X(parameter, cuFuncGetParamInfo,                                                   \
 	  (void *function, size_t index, size_t *offset, size_t *bytes)) /* since 12.4 */  \

@@ -31,7 +31,7 @@ struct cuda_event {
 	uint32_t context;
 };
 
-/* A module in a context, loaded at its first use there. */
+/* A module in a context, loaded at its first use in this context. */
 struct cuda_instance {
 	uint32_t context;
 	void *module;
@@ -144,7 +144,10 @@ int ts_exec_cuda_stream(struct cuda_state *state, const struct ts_row_operation 
 int ts_exec_cuda_add_stream(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 			    uint32_t flags, int32_t priority, enum ts_exec_handle_kind kind,
 			    uint64_t key);
-/* Wait until the work completes, the replay is cancelled, or its time is up. */
+/*
+ * Wait for the handle that `query` tests, a stream, a context, or all contexts. Return
+ * TS_EXEC_E_REFUSED if the work failed, the replay is cancelled, or its time is up.
+ */
 int ts_exec_cuda_wait_for(struct cuda_state *state, const struct ts_exec_io *io,
 			  int (*query)(void *), void *what);
 int ts_exec_cuda_wait_stream(struct cuda_state *state, const struct ts_exec_io *io,
@@ -166,7 +169,10 @@ void ts_exec_cuda_let_go(struct cuda_state *state);
 /* Called after the driver starts: reserves the held addresses. */
 void ts_exec_cuda_reserve(struct cuda_state *state);
 void ts_exec_cuda_unreserve(struct cuda_state *state);
-/* Allocates memory, at the captured address if possible; otherwise *ret_why has the reason. */
+/*
+ * Allocates memory at the captured address, and sets *ret_why to NULL. If this is impossible,
+ * allocates nothing, returns 0, and *ret_why has the reason.
+ */
 int ts_exec_cuda_place(struct cuda_state *state, const struct ts_exec_io *io, uint32_t device,
 		       uint64_t address, uint64_t bytes, const char **ret_why);
 /* Frees the memory of ts_exec_cuda_place(). Unmaps granules without other allocations. */

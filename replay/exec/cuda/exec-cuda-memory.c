@@ -5,8 +5,9 @@
  *
  * All memory is device memory, even memory that the program allocated on the host: the host of the
  * replay does not read it. If an allocation cannot have its captured address, it lies elsewhere,
- * and look-ups use the captured address. Aligned words of kernel arguments that hold such an
- * address are changed. Words in data copied to the device are not changed, only counted.
+ * and look-ups use the captured address. An aligned word of a kernel argument that holds such a
+ * captured address is changed to the real address. Words in data copied to the device are not
+ * changed, only counted.
  */
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
@@ -38,7 +39,8 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 
 /*
  * Returns the moved allocation that a word may point into, or to whose end it may point. If another
- * allocation begins at that end, returns the other one.
+ * allocation begins at that end, only this other allocation counts. NULL: there is no such
+ * allocation.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {
@@ -68,7 +70,7 @@ void ts_exec_cuda_translate(struct cuda_state *state, uint8_t *words, size_t n_b
 	}
 }
 
-/* Counts pointers in data for the device; the data stays unchanged. */
+/* Counts the pointers to moved allocations in data for the device. The data stays unchanged. */
 static void count_words(struct cuda_state *state, const struct ts_exec_content *content)
 {
 	for (size_t i = 0; state->n_moved && i + 8 <= content->n; i += 8) {
@@ -98,7 +100,7 @@ static int clear(struct cuda_state *state, const struct ts_exec_io *io, uint32_t
 	return r ?: ts_exec_cuda_wait_stream(state, io, &own);
 }
 
-/* Frees the allocation's memory. */
+/* Frees the allocation's memory, unless it is a variable, which its module frees. */
 static void give_back(struct cuda_state *state, const struct ts_exec_allocation *one)
 {
 	if (one->at == one->start) {
@@ -278,7 +280,7 @@ static int copy_all(struct cuda_state *state, const struct ts_exec_io *io, struc
 
 /*
  * Copies host data to the pinned staging buffer, which stays valid until the device reads it. NULL:
- * no room.
+ * no room, or *ret_r is an error.
  */
 static uint8_t *stage(struct cuda_state *state, const struct ts_exec_io *io, uint32_t context,
 		      const struct ts_exec_content *content, int *ret_r)
@@ -400,8 +402,8 @@ int ts_exec_cuda_fill(void *userdata, const struct ts_row_operation *operation,
 }
 
 /*
- * In the program, the host wrote the memory without waiting for a stream, so this function waits
- * for none of the program's streams.
+ * Repeats a write by the host. In the program, the host wrote the memory without waiting for a
+ * stream, so this function waits for none of the program's streams.
  */
 int ts_exec_cuda_host_write(void *userdata, const struct ts_row_operation *operation,
 			    const struct ts_exec_io *io)

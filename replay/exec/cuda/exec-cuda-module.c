@@ -58,7 +58,10 @@ static const char *check_image(const struct ts_exec_content *image)
 								: NULL;
 }
 
-/* The functions need no cleanup: a later launch does not find a function of an unloaded module. */
+/*
+ * Unloads a module from a context. Its functions need no cleanup: a later launch does not find a
+ * function of an unloaded module.
+ */
 static void free_instance(struct cuda_state *state, uint32_t module, struct cuda_instance *instance)
 {
 	ts_exec_cuda_forget(state, instance->context, module + 1);
@@ -324,7 +327,10 @@ static int allow_shared(const struct cuda_state *state, const struct ts_exec_io 
 static void translate(struct cuda_state *state, const struct cuda_kernel *kernel,
 		      uint8_t *arguments, size_t n)
 {
-	/* Pointers are aligned relative to the start of their parameter. */
+	/*
+	 * Translates each parameter separately: pointers are aligned relative to the start of their
+	 * parameter.
+	 */
 	for (uint32_t i = 0; i < kernel->n_parameters; i++)
 		ts_exec_cuda_translate(state, arguments + kernel->parameters[i].offset,
 				       kernel->parameters[i].bytes);

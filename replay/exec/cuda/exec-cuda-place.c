@@ -173,7 +173,7 @@ static size_t first_past(const struct cuda_state *state, uint64_t address)
 	return low;
 }
 
-/* Gives access to the block's own device and to each other device that supports it. */
+/* Gives access to the block to its own device and to each other device that can have access. */
 static int let_reach(struct cuda_state *state, struct cuda_block *block, uint32_t device)
 {
 	struct ts_cu_mem_access_desc who = {

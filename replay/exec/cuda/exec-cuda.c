@@ -115,7 +115,10 @@ static int do_context_destroy(void *userdata, const struct ts_row_operation *ope
 	uint32_t i;
 	int r = ts_exec_cuda_context(state, operation, io, &i);
 
-	/* Wait for all contexts, because each may access the memory of this one. */
+	/*
+	 * Wait for all contexts, because each context may access the memory of the context that is
+	 * freed.
+	 */
 	r = r ?: ts_exec_cuda_wait(state, io);
 	r = r ?: ts_exec_cuda_enter(state, i, io);
 	if (r)
@@ -276,8 +279,8 @@ static int do_sync(void *userdata, const struct ts_row_operation *operation,
 /* ---- beginning and end ---- */
 
 /*
- * The driver writes kernels' printf output to stdout, which belongs to the report. So stdout goes
- * to /dev/null, as on the virtual GPU.
+ * Redirects stdout to /dev/null, so that the output of kernels' printf, which the driver writes to
+ * stdout, does not mix with the report. The virtual GPU drops this output, too.
  */
 static int mute(struct cuda_state *state)
 {

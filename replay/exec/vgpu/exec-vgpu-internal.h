@@ -17,7 +17,7 @@ struct context {
 	uint64_t stack_bytes, heap_bytes;
 };
 
-/* A module in a context, created at its first use there. */
+/* A module in a context, created at its first use in this context. */
 struct instance {
 	uint32_t context;
 	uint32_t content; /* content number of its image */
@@ -156,8 +156,9 @@ int ts_exec_vgpu_check_alloc(struct vgpu_state *state, uint64_t address, uint64_
 const uint8_t *ts_exec_vgpu_bytes(void *state, uint64_t address, uint64_t n_bytes);
 
 /*
- * exec-vgpu-watch.c: ends running kernels when `cancel` is set or time is up, and kernels that wait
- * for memory that nothing writes.
+ * exec-vgpu-watch.c: starts a thread that ends running kernels when `cancel` is set or the time is
+ * up. The thread also ends kernels that wait for a value in memory that no operation writes. _end()
+ * ends the thread.
  */
 int ts_exec_vgpu_watch(struct vgpu_state *state, const struct ts_exec_options *options,
 		       const volatile int *cancel);

@@ -3,7 +3,7 @@
  * The virtual GPU's memory: allocations, copies, fills and host writes. exec-vgpu.c has these
  * functions in its table.
  *
- * The device takes an unknown address for a host address of this process. So this module passes
+ * The device treats an unknown address as a host address of this process. So this module passes
  * only addresses that lie in an allocation, to the last byte, or in its own buffers. These buffers
  * lie where the program had no memory.
  */
@@ -82,7 +82,7 @@ int ts_exec_vgpu_alloc(void *userdata, const struct ts_row_operation *operation,
 {
 	/*
 	 * A capture does not record which devices may access mapped memory and memory of pools
-	 * (cuMemSetAccess(), cuMemPoolSetAccess()). Here all devices may.
+	 * (cuMemSetAccess(), cuMemPoolSetAccess()). In a replay all devices may access them.
 	 */
 	const uint32_t shared = TS_OPERATION_MEMORY_PINNED | TS_OPERATION_MEMORY_MANAGED |
 				TS_OPERATION_MEMORY_MAPPED | TS_OPERATION_ASYNC;
@@ -118,7 +118,10 @@ static uint64_t bytes_from(const struct vgpu_state *state, uint64_t address)
 	return one ? one->start + one->bytes - address : 0;
 }
 
-/* `is_row`: the range has no gaps, so it may span adjacent mappings. */
+/*
+ * Refuses a range that does not lie in the program's allocations. `is_row`: the range has no gaps,
+ * so it may span adjacent mappings.
+ */
 static int check_reach(struct vgpu_state *state, const struct ts_exec_io *io, uint64_t address,
 		       uint64_t extent, bool is_row)
 {
@@ -306,7 +309,10 @@ int ts_exec_vgpu_host_write(void *userdata, const struct ts_row_operation *opera
 		    ?: ts_exec_vgpu_result(state, io,
 					   ts_vgpu_resolve(state->vgpu, operation->dst,
 							   io->content->n, &to));
-	/* The host wrote this memory while no kernel accessed it, so the write needs no stream. */
+	/*
+	 * In the program, the host wrote this memory while no kernel accessed it, so the write
+	 * needs no stream.
+	 */
 	if (!r)
 		memcpy(to, io->content->bytes, io->content->n);
 	return r;

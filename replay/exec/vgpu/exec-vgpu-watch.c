@@ -5,8 +5,8 @@
  *
  * A thread checks every LOOK_NS nanoseconds if the replay is cancelled or its time is up. Then it
  * makes the device abort all running kernels. The thread also ends kernels that wait for memory
- * that no operation of the replay writes: a host thread of the program wrote it while the kernel
- * ran.
+ * that no operation of the replay writes: in the captured program, a host thread wrote this memory
+ * while the kernel ran.
  */
 #include "replay/exec/vgpu/exec-vgpu-internal.h"
 

@@ -3,9 +3,10 @@
  * The virtual GPU as an executor: contexts, streams, events, and the table. run.c calls it through
  * the table; it calls the other files of this folder and replay/vgpu.
  *
- * The trace's addresses are numbers on the device; nothing of this process lies there. An operation
- * may access only memory that earlier operations allocated. Only the replay's thread allocates and
- * frees (a stream-ordered free waits for its stream), so a checked address stays valid.
+ * The trace's addresses are numbers on the device; no memory of this process has these addresses.
+ * An operation may access only memory that earlier operations allocated. Only the replay's thread
+ * allocates and frees (a stream-ordered free waits for its stream), so a checked address stays
+ * valid.
  */
 #include "replay/exec/exec-schedule.h"
 #include "replay/exec/vgpu/exec-vgpu-internal.h"

@@ -6,5 +6,5 @@
 #include "replay/report/report-pool.h"
 #include "replay/state/doubts.h"
 
-/* The pool owns the result. NULL: no doubts. */
+/* Returns the doubts as a message that the pool owns, or NULL if there are no doubts. */
 Ts__Rpc__Doubts *ts_doubtsjson_make(struct ts_pool *pool, const struct ts_doubts *doubts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts failed calls to messages, with the kernels that may have caused them and the memory's
- * holders. query.c, `tsctl info` and `tsctl analyze` call it; it calls
- * replay/state/overview/errors.h and memoryjson.c.
+ * Converts failed calls to messages, with the kernels that may have caused them. For an
+ * out-of-memory error, adds the allocations that held the memory. query.c, `tsctl info` and `tsctl
+ * analyze` call it; it calls replay/state/overview/errors.h and memoryjson.c.
  */
 #include "replay/report/answers/errorsjson.h"
 
@@ -14,8 +14,8 @@
 
 #define MAX_SUSPECTS 3u /* suspects per error in the message */
 /*
- * Number of out-of-memory errors for which the message lists the memory's holders: each list reads
- * the trace again.
+ * Number of out-of-memory errors for which the message lists the allocations that held the memory:
+ * each list reads the trace again.
  */
 #define MAX_HELD    3u
 #define MAX_HOLDERS 65536u

@@ -7,8 +7,8 @@
 #include "replay/report/report-pool.h"
 
 /*
- * Makes messages from the pool; *ret_errors is NULL if no call failed. Errors are those of
- * ts_call_errors_read(). *ret_damaged is true if damaged blocks were skipped.
+ * Makes *ret_n messages from the pool. Errors are those of ts_call_errors_read(). Sets *ret_damaged
+ * to true if damaged blocks were skipped, else leaves it unchanged.
  */
 int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
 		       size_t *ret_n, Ts__Rpc__CallError ***ret_errors, uint64_t *ret_failed_calls,

@@ -17,11 +17,17 @@ struct maker {
 	struct ts_resolver *resolver;
 	const struct ts_codes *codes;
 	struct ts_pool *pool;
-	/* The result of the last search: most parts belong to one thread. */
+	/*
+	 * The thread that the last search found. Most parts belong to one thread, so find_thread()
+	 * tries this thread first.
+	 */
 	const struct ts_sbt_thread *last;
 };
 
-/* If a thread id was reused, returns the last thread with this id. Used for its name. */
+/*
+ * Returns the thread with this id, for its name. If the id was reused, returns the last thread with
+ * this id.
+ */
 static const struct ts_sbt_thread *find_thread(struct maker *maker, uint32_t session, uint32_t tid)
 {
 	struct ts_sbt_reader *reader = ts_resolver_reader(maker->resolver);

@@ -12,7 +12,7 @@
 
 Ts__Rpc__GraphNode *ts_graphjson_node(struct ts_resolver *resolver, struct ts_pool *pool,
 				      const struct ts_graph *graph, uint32_t i);
-/* The i-th edge, which leads to the node `to`. */
+/* Makes the message of the graph's i-th edge, which leads to the node `to`. */
 Ts__Rpc__GraphEdge *ts_graphjson_edge(struct ts_pool *pool, const struct ts_graph *graph,
 				      uint32_t to, uint32_t i);
 Ts__Rpc__GraphStep *ts_graphjson_step(struct ts_resolver *resolver, struct ts_pool *pool,

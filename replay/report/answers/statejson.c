@@ -171,7 +171,10 @@ static void make_streams(struct ts_pool *pool, const struct ts_state *state,
 	}
 }
 
-/* Binary search: the reader, and so the report, sorts devices by session and number. */
+/*
+ * Returns the device's entry, or NULL. The reader, and so the report, sorts devices by session and
+ * number, so a binary search finds it.
+ */
 static Ts__Rpc__StateDevice *find_device(Ts__Rpc__StateReport *report, uint32_t session,
 					 uint32_t device)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state at an instant as the message of proto/rpc/tracesmith.proto: names replace the ids, and
- * streams and devices have sums.
+ * each stream and device has counts of its running and pending operations.
  */
 #pragma once
 

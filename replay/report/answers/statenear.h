@@ -10,8 +10,8 @@
 #include "replay/report/report-pool.h"
 
 /*
- * Adds both operations to a report of ts_statejson_make() if no operation runs at its instant.
- * Session 0 means all. Errors are those of sbt/reader.h.
+ * Adds the nearest operations before and after the instant to a report of ts_statejson_make(), if
+ * no operation runs at the instant. Session 0 means all. Errors are those of sbt/reader.h.
  */
 int ts_statenear_add(struct ts_resolver *resolver, uint32_t session, struct ts_pool *pool,
 		     Ts__Rpc__StateReport *report);

@@ -20,7 +20,7 @@ void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 			    const struct ts_timeline *timeline, uint32_t in, bool streams,
 			    Ts__Rpc__TimelineDevice *message);
 
-/* NULL if no launch has a known occupancy. */
+/* Makes the message of a sum. Returns NULL if no launch has a known occupancy. */
 Ts__Rpc__Occupancy *ts_timelinejson_occupancy(struct ts_pool *pool,
 					      const struct ts_occupancy_sum *sum);
 /*

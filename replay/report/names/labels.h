@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that the application gives to its threads, streams and categories. One object for each pass
- * over a trace; not thread-safe.
+ * Names that the application gives to its threads, streams and categories. Create one object for
+ * each pass over a trace. Not thread-safe.
  */
 #pragma once
 
@@ -9,7 +9,10 @@
 
 struct ts_labels;
 
-/* The caller keeps the reader. Returns 0, a negative errno or TS_SBT_E_*. */
+/*
+ * Reads the names of a trace. The caller keeps the reader. Returns 0, a negative errno or
+ * TS_SBT_E_*.
+ */
 int ts_labels_new(struct ts_sbt_reader *reader, struct ts_labels **ret_labels);
 void ts_labels_free(struct ts_labels *labels);
 

@@ -40,8 +40,8 @@ static const char *const hip_names[TS_HIP_CALL_SIZE] = {
 };
 
 /*
- * A runtime id's name ends in the version of its parameters (cudaMalloc_v3020), which is no part of
- * the function's name. A table keeps the truncated names.
+ * Returns the name of a runtime function. The vendor's name of its id ends in the version of its
+ * parameters (cudaMalloc_v3020). A table keeps the names without this suffix.
  */
 static const char *runtime_name(uint32_t cbid)
 {

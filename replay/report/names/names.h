@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * "cudaLaunchKernel", without the version suffix of the vendor's runtime ids. `domain`: enum
- * ts_api_domain.
+ * Returns the function's name, such as "cudaLaunchKernel", without the version suffix of the
+ * vendor's runtime ids. `domain`: enum ts_api_domain.
  */
 const char *ts_name_api(uint32_t domain, uint32_t cbid);
 const char *ts_name_api_domain(uint32_t domain);		 /* "driver", "runtime", "hip" */
@@ -48,13 +48,14 @@ const char *ts_name_loss_text(const char *reason);
 struct ts_demangler;
 
 /*
- * The caller frees *ret_demangler. Returns 0 or -ENOMEM. A machine without the library is no error.
+ * Creates a demangler, which the caller frees. Returns 0 or -ENOMEM. A machine without the C++
+ * library is no error.
  */
 int ts_demangler_new(struct ts_demangler **ret_demangler);
 void ts_demangler_free(struct ts_demangler *demangler);
 void ts_demangler_freep(struct ts_demangler **demangler);
 /*
- * Returns `name` itself if it is not mangled or not readable, or if `demangler` is NULL. Valid as
- * long as `demangler` and `name`.
+ * Returns the demangled name. Returns `name` itself if it is not mangled, if demangling fails, or
+ * if `demangler` is NULL. Valid as long as `demangler` and `name`.
  */
 const char *ts_demangle(struct ts_demangler *demangler, const char *name);

@@ -23,7 +23,7 @@
  */
 #define N_LAUNCHERS (1u << 16)
 #define N_KERNELS   256u
-/* For a window, calls are read from this long before the window's start. */
+/* For a window, the resolver reads calls from this long before the window's start. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
 
 struct ts_resolver {
@@ -155,8 +155,8 @@ const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
 }
 
 /*
- * Operation ids increase by one, so neighbours never collide. The few shared ids start at another
- * number.
+ * Returns the slot of an operation id. Most ids of a session increase by one, so recent calls have
+ * different slots. Only the few ids from TS_OP_ID_SHARED on may collide with them.
  */
 static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
 					 uint64_t op_id)

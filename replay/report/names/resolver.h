@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolves the ids in a row to names, threads and stacks. One object for each pass over a trace;
- * not thread-safe. Results are valid as long as the resolver.
+ * Resolves the ids in a row to names, threads and stacks. Create one object for each pass over a
+ * trace. Not thread-safe. Results are valid as long as the resolver.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct ts_resolver_options {
 };
 
 /*
- * The caller keeps the reader, which must outlive the resolver. Returns 0, a negative errno or
- * TS_SBT_E_*.
+ * Creates a resolver. The caller keeps the reader, which must outlive the resolver. Returns 0, a
+ * negative errno or TS_SBT_E_*.
  */
 int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
 		    struct ts_resolver **ret_resolver);
@@ -81,8 +81,8 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 
 #define TS_RESOLVER_NAME_BYTES 1024
 /*
- * A short name of the row: a kernel's or function's name, a copy's kind, ... "" if there is no
- * name. The function may write the name to `buffer`.
+ * Returns a short name of the row: a kernel's or function's name, a copy's kind, ... "" if there is
+ * no name. The function may write the name to `buffer`.
  */
 const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_row *row,
 			     char buffer[TS_RESOLVER_NAME_BYTES]);
@@ -104,8 +104,8 @@ bool ts_resolver_module(struct ts_resolver *resolver, uint32_t session, uint64_t
 			uint64_t address, const char **ret_path, uint64_t *ret_file_address);
 
 /*
- * Symbols of frame `i` of a stack, counted from the innermost frame. Returns *ret_n functions, the
- * innermost inlined one first; 0 if unknown. NULL texts are unknown.
+ * Returns an array of the functions at frame `i` of a stack; frame 0 is the innermost one. The
+ * array has *ret_n functions, the innermost inlined one first. *ret_n is 0 if no function is known.
  */
 const struct ts_row_symbol *ts_resolver_symbols(struct ts_resolver *resolver, uint32_t session,
 						uint64_t time_ns, uint64_t address, uint32_t i,

@@ -41,7 +41,7 @@ static const char *object_name(uint32_t action, const char *of, uint32_t number,
 	return buffer;
 }
 
-/* "domain: name", to distinguish ranges of different libraries. */
+/* Returns "domain: name", to distinguish ranges of different libraries. */
 static const char *annotation_name(struct ts_resolver *resolver, uint32_t domain_id,
 				   uint32_t name_id, const char *after,
 				   char buffer[TS_RESOLVER_NAME_BYTES])

@@ -53,7 +53,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= n_end && !strncmp(text + n - n_end, end, n_end);
 }
 
-/* Returns the parameter's size in bytes among the arguments; 0: not known. */
+/* Parses the type of one parameter. Returns its size in bytes among the arguments; 0: not known. */
 static uint32_t read_one(const char *text, size_t n, struct ts_signature_parameter *parameter,
 			 uint32_t *ret_align)
 {

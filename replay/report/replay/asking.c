@@ -116,8 +116,8 @@ bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64
 	if (n_operations)
 		return false;
 	/*
-	 * If the request selects a stream, selected calls without operations count as nothing: they
-	 * only wait.
+	 * If the request selects a stream, calls without operations do not count as selected,
+	 * because they only wait.
 	 */
 	return asked->has_stream || (!n_calls && (asked->has_first_op || asked->has_last_op ||
 						  asked->from || asked->to));

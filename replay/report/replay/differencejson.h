@@ -8,8 +8,8 @@
 #include "replay/report/replay/replay.h"
 
 /*
- * `from` is the reference of the comparison, as in ReplayDifference.from. The replay's pool owns
- * the result.
+ * Makes the message of a difference. `from` is the reference of the comparison, as in
+ * ReplayDifference.from. The replay's pool owns the result.
  */
 Ts__Rpc__ReplayDifference *ts_differencejson_make(struct ts_replay *replay,
 						  const struct ts_exec_difference *difference,

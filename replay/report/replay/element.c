@@ -4,7 +4,7 @@
  * it; it calls names/signature.c and names/value.c.
  *
  * The search visits launches from the difference back to the allocation. A pool's allocation holds
- * many arrays, so the highest pointer that is not above the address wins. Of equal pointers, the
+ * many arrays, so the highest pointer that is not above the address wins. Among equal pointers, the
  * one from the latest launch with a type wins. If the highest pointer has no type, the type is
  * unknown: that pointer may begin another array.
  */
@@ -28,7 +28,7 @@ struct search {
 	uint64_t function;
 	struct ts_signature_parameter parameters[TS_SIGNATURE_MAX_PARAMETERS];
 	size_t n_parameters;
-	/* The highest pointer found so far, and true if its type is known. */
+	/* The highest pointer found so far. `found`: its type is known. */
 	uint64_t pointer;
 	bool found, is_const;
 	struct ts_element element;
@@ -44,8 +44,8 @@ static bool is_better(const struct search *search, const struct ts_signature_par
 }
 
 /*
- * Any word of the arguments may be a pointer, also inside a struct. If the highest pointer has no
- * type, the element's type is unknown.
+ * Treats each word of the arguments as a pointer, because a struct may hold pointers. If the
+ * highest pointer has no type, the element's type is unknown.
  */
 static void look_at_words(struct search *search)
 {

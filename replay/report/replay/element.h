@@ -20,9 +20,9 @@ struct ts_element {
 };
 
 /*
- * `buffer` is the allocation that holds the address. Returns false if no launch between the
- * allocation and the difference has a typed pointer to the address or below it. Also returns false
- * if a pointer without a known type is nearer.
+ * Finds the element at the difference's address. `buffer` is the allocation that holds the address.
+ * Returns false if no launch between the allocation and the difference has a typed pointer to the
+ * address or below it. Also returns false if a pointer without a known type is nearer.
  */
 bool ts_element_find(struct ts_replay *replay, const struct ts_exec_difference *difference,
 		     const struct ts_row_operation *buffer, struct ts_element *ret_element);

@@ -17,7 +17,10 @@ struct edits {
 	size_t n;
 };
 
-/* Returns 0, a negative errno, or 1 after it reported an error in an answer. */
+/*
+ * Parses the request's edits. Returns 0, a negative errno, or 1 after it reported an error in an
+ * answer.
+ */
 static int gather_edits(struct ts_replay *replay, struct edits *edits)
 {
 	const Ts__Rpc__Query__Replay *asked = replay->asked;

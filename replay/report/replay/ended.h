@@ -18,7 +18,7 @@ char *ts_ended_early(struct ts_sbt_reader *reader, uint32_t session, bool is_clo
 		     struct ts_pool *pool);
 
 /*
- * The signal that ended a session's program, for example "killed by SIGKILL". NULL unless the
- * program was the recording's own command.
+ * Returns the signal that ended a session's program, for example "killed by SIGKILL". Returns NULL
+ * if no signal ended it, or if the program was not the recording's own command.
  */
 const char *ts_ended_by(struct ts_sbt_reader *reader, const struct ts_row_session *row);

@@ -230,8 +230,8 @@ static int give_result(struct ts_replay *replay)
 /* ---- running --------------------------------------------------------------------------------- */
 
 /*
- * The kernel's name in the capture, or NULL if it has none. If the handle is derived from another
- * function, the other function has the name.
+ * Returns the kernel's name in the capture, or NULL if it has none. If the handle is derived from
+ * another function, the other function has the name.
  */
 static const char *kernel_under_way(struct ts_replay *replay, const struct ts_row_operation *row)
 {
@@ -300,7 +300,10 @@ static bool looks_inside(const struct ts_replay *replay)
 	return replay->asked->n_check || replay->asked->schedules;
 }
 
-/* With --check or --schedules, one time limit covers all replays together. */
+/*
+ * Sets the time at which all replays must have ended: with --check or --schedules, one time limit
+ * covers all replays together.
+ */
 static void begin_time(struct ts_replay *replay)
 {
 	uint64_t limit = replay->asked->time_limit_ns;
@@ -334,7 +337,10 @@ static struct ts_exec_options exec_options(struct ts_replay *replay)
 	};
 }
 
-/* Replays again, until there were `n` replays in total. Kernels run on all CPUs at once. */
+/*
+ * Replays again, until there were `n` replays in total or a replay differs. Kernels run on all CPUs
+ * at once.
+ */
 static int run_more(struct ts_replay *replay, uint32_t n)
 {
 	struct ts_exec_options options = exec_options(replay);
@@ -426,9 +432,10 @@ static int find_captured_fault(struct ts_replay *replay, uint64_t *ret_op_id, in
 }
 
 /*
- * A faulting program's replay matches if it ends with the same fault and begins no launch after the
- * call that returned the fault. The replay may refuse a later operation: launches are asynchronous,
- * and a call that only waits is no operation.
+ * Sets faults_as_captured if the replay of a faulting program matches the program. It matches if it
+ * ends with the same fault and begins no launch after the call that returned the fault. The replay
+ * may refuse a later operation: launches are asynchronous, and a call that only waits is no
+ * operation.
  */
 static int compare_faults(struct ts_replay *replay)
 {

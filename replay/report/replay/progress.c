@@ -36,8 +36,8 @@ static void later(struct timespec *time, uint32_t ms)
 }
 
 /*
- * report_now() and ts_replay_progress_pause() both lock `reporting` before `lock`, so they cannot
- * deadlock.
+ * Calls `report` with the latest progress. This function and ts_replay_progress_pause() both lock
+ * `reporting` before `lock`, so they cannot deadlock.
  */
 static void report_now(struct ts_replay_progress *progress)
 {

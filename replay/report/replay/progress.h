@@ -40,8 +40,8 @@ struct ts_replay_progress;
 int ts_replay_progress_new(void (*report)(void *data, const struct ts_replay_progress_now *now),
 			   void *data, uint32_t every_ms, struct ts_replay_progress **ret_progress);
 /*
- * Ends the thread; no `report` runs when this returns. Must not be called from `report`. NULL is
- * accepted.
+ * Ends the thread. No `report` runs when this function has returned. Must not be called from
+ * `report`. NULL is accepted.
  */
 void ts_replay_progress_free(struct ts_replay_progress *progress);
 TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_replay_progress_free)
@@ -53,8 +53,9 @@ TS_DEFINE_CLEANUP(struct ts_replay_progress *, ts_replay_progress_freep, ts_repl
 void ts_replay_progress_note(struct ts_replay_progress *progress,
 			     const struct ts_replay_progress_now *now);
 /*
- * A replay calls it before it gives an answer, so that no report comes between the answer's lines.
- * Drops the noted progress, and waits until a running `report` has returned. NULL is accepted.
+ * Drops the noted progress, and waits until a running `report` has returned. A replay calls this
+ * function before it gives an answer, so that no report comes between the answer's lines. NULL is
+ * accepted.
  */
 void ts_replay_progress_pause(struct ts_replay_progress *progress);
 

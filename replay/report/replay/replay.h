@@ -41,8 +41,8 @@ struct ts_replay {
 	uint32_t what;		     /* mask of TS_CHECK_*: kinds of findings to look for */
 	struct ts_exec_report first; /* the first replay's report */
 	/*
-	 * The last replay's report. All replays between the first and the last had the results of
-	 * the first.
+	 * The last replay's report. All replays between the first and the last had the same results
+	 * as the first.
 	 */
 	struct ts_exec_report last;
 	struct ts_exec_results results; /* the first replay's results */
@@ -77,7 +77,7 @@ const struct ts_executor *ts_replay_executor(const char *name);
 int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program *program);
 /*
  * Explains in words why a program cannot be replayed. `r` is a result of ts_exec_program_new(),
- * ts_exec_program_select() or ts_exec_run().
+ * ts_exec_program_select() or ts_exec_run(). Returns NULL for 0 and for other errors.
  */
 char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
 		    const char *refused);
@@ -94,11 +94,17 @@ int ts_replay_complain(struct ts_replay *replay, bool failed, const char *format
  * captures.
  */
 bool ts_replay_is_empty(const struct ts_replay *replay, uint64_t n_calls, uint64_t n_operations);
-/* The progress callback of replay/emulate. `data` is a struct ts_replay with now.doing set. */
+/*
+ * Notes the progress of an emulation: the callback `step` of replay/emulate. `data` is a struct
+ * ts_replay with now.doing set.
+ */
 int ts_replay_step(void *data, uint64_t done, uint64_t all);
 /* True if the program has set `cancel`. */
 bool ts_replay_is_interrupted(const struct ts_replay *replay);
-/* The window of the request in nanoseconds. The request must have the field. */
+/*
+ * Return the start and the end of the request's window in nanoseconds. The request must have the
+ * field.
+ */
 uint64_t ts_replay_from_ns(const struct ts_replay *replay);
 uint64_t ts_replay_to_ns(const struct ts_replay *replay);
 
@@ -113,9 +119,9 @@ int ts_replay_exec(struct ts_replay *replay);
 int ts_replay_exec_plan(struct ts_replay *replay);
 
 /*
- * Lists the names of the operations that the capture marks as unsupported, each once. Returns their
- * number.
+ * Lists the names of the operations that the capture marks as unsupported, each once, up to a
+ * limit. Returns their number.
  */
 size_t ts_replay_unsupported(struct ts_replay *replay, char ***ret_names);
-/* Reason in words if the capture ended before its program, else NULL. */
+/* Returns the reason in words if the capture ended before its program, else NULL. */
 char *ts_replay_why_ended(struct ts_replay *replay);

@@ -16,5 +16,5 @@
  */
 int ts_schedulejson_run(struct ts_replay *replay, const struct ts_exec_options *usual);
 
-/* Adds the findings to the result. The replay's pool owns all of them. */
+/* Adds the results of the exploration to the answer. The replay's pool owns all of them. */
 void ts_schedulejson_fill(struct ts_replay *replay, Ts__Rpc__ReplayResult *to);

@@ -42,7 +42,10 @@ static struct ts_resolver *resolver_of(struct ts_replay *replay)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* If several functions had the same handle, the table keeps the last one. */
+/*
+ * Maps the handle of each function to the operation that created it. If several functions had the
+ * same handle, the map keeps the last one.
+ */
 static void find_functions(struct ts_replay *replay)
 {
 	const struct ts_exec_program *program = replay->program;
@@ -234,7 +237,7 @@ static void find_rows(struct ts_replay *replay, const struct ts_row_operation *o
 
 /*
  * Finds the stream's number: that of the last stream created with the same handle before the
- * operation.
+ * operation. If all were created later, uses the first of them.
  */
 static void find_stream(struct ts_replay *replay, const struct ts_row_operation *operation,
 			struct facts *facts)

@@ -9,8 +9,8 @@
 #include "replay/report/replay/replay.h"
 
 /*
- * Returns NULL if the program has no such operation. `with_stack` adds the whole stack, if
- * recorded.
+ * Makes the description of an operation. Returns NULL if the program has no such operation.
+ * `with_stack` adds the whole stack, if recorded.
  */
 Ts__Rpc__ReplaySide *ts_sidejson_make(struct ts_replay *replay, uint64_t sequence, bool with_stack);
 /*
@@ -31,7 +31,7 @@ const char *ts_sidejson_function(struct ts_replay *replay, const struct ts_row_o
 				 const char *name);
 /* Returns a string of the trace, demangled; NULL if there is no such string. */
 const char *ts_sidejson_string(struct ts_replay *replay, uint32_t id);
-/* `text` with its mangled names demangled. The replay's pool owns the result. */
+/* Returns `text` with its mangled names demangled. The replay's pool owns the result. */
 char *ts_sidejson_text(struct ts_replay *replay, const char *text);
 
 /*
@@ -40,10 +40,10 @@ char *ts_sidejson_text(struct ts_replay *replay, const char *text);
  */
 size_t ts_sidejson_remedies(struct ts_replay *replay, const Ts__Rpc__ReplaySide *earlier,
 			    const Ts__Rpc__ReplaySide *later, char ***ret_remedies);
-/* The stream's name in a remedy: "stream 14", "default stream 7". */
+/* Returns the stream's name for a remedy: "stream 14", "default stream 7". */
 const char *ts_sidejson_stream(struct ts_replay *replay, const Ts__Rpc__ReplaySide *side);
 /*
- * Prefix of the application's interface, from the operation's call: "cuda" (runtime) or "cu"
- * (driver).
+ * Returns the prefix of the interface that the operation's call belongs to: "cuda" (runtime) or
+ * "cu" (driver).
  */
 const char *ts_sidejson_prefix(const Ts__Rpc__ReplaySide *side);

@@ -25,8 +25,8 @@ struct site {
 struct aggregate {
 	char *name;
 	/*
-	 * The original name, if all rows so far have the same one; else NULL. Printed instead of
-	 * the name with N in place of numbers.
+	 * The original name, if all rows so far have the same one; else NULL. If not NULL, it is
+	 * printed instead of the name that has N in place of numbers.
 	 */
 	char *only;
 	uint64_t count, total_ns, min_ns, max_ns, bytes;

@@ -16,8 +16,8 @@
 struct ts_aggregates;
 
 /*
- * `durations`: also compute medians and percentiles, of rows added one by one. Returns 0 or
- * -ENOMEM.
+ * Creates empty sums. `durations`: also compute medians and percentiles, of rows added one by one.
+ * Returns 0 or -ENOMEM.
  */
 int ts_aggregates_new(bool durations, struct ts_aggregates **ret_aggregates);
 void ts_aggregates_free(struct ts_aggregates *aggregates);
@@ -32,7 +32,7 @@ int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *nam
 			       uint64_t bytes);
 /*
  * Like ts_aggregates_add(), for a range: names that differ only in numbers become one name, "step
- * N". A caller adds either all rows of an object this way, or none.
+ * N". A caller uses this function for all rows of a `struct ts_aggregates`, or for none.
  */
 int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
 			       uint64_t duration_ns);

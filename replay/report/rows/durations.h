@@ -18,7 +18,7 @@ int ts_durations_add(struct ts_durations *durations, uint64_t ns);
 void ts_durations_deinit(struct ts_durations *durations);
 
 /*
- * The duration that `percent` percent of the rows do not exceed; 0 if there are no rows. 50 is the
- * median.
+ * Returns the duration that `percent` percent of the rows do not exceed; 0 if there are no rows. 50
+ * is the median.
  */
 uint64_t ts_durations_at(const struct ts_durations *durations, double percent);

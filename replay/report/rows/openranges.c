@@ -2,13 +2,17 @@
 /*
  * Finds ranges that never ended. rowwalk.c and the exporters call it.
  *
- * A second cursor, over the rows of ended ranges, runs slightly ahead of the pass. Both rows of a
- * range have the same begin instant. But the host's clock was converted at two times, with more
- * clock snapshots at the second one. So the two start times may differ slightly.
+ * A second cursor reads the rows of ended ranges, slightly ahead of the caller's pass. A range that
+ * ended has two rows with the same begin instant: its `range_begin` row, and the row of the ended
+ * range. But the instant was converted from the host's clock once for each row, with more clock
+ * snapshots for the second row. So the two start times may differ slightly.
  */
 #include "replay/report/rows/openranges.h"
 
-/* Far more than the error of any conversion, and short enough that few ranges begin within it. */
+/*
+ * Maximum difference of the two start times: far more than the error of any conversion, and short
+ * enough that few ranges begin within it.
+ */
 #define APART_NS UINT64_C(200000)
 
 struct over {
@@ -72,7 +76,10 @@ static struct over *over_at(struct ts_open_ranges *ranges, size_t i)
 	return &ranges->over[(ranges->first + i) & (ranges->n_allocated - 1)];
 }
 
-/* Without memory, a range that ended appears as begun. The opposite error would hide a range. */
+/*
+ * Adds an ended range. If memory is short, the range counts as one that never ended: the opposite
+ * error would hide a range.
+ */
 static void add(struct ts_open_ranges *ranges, const struct ts_sbt_row *row)
 {
 	if (ranges->n == ranges->n_allocated) {

@@ -17,5 +17,8 @@ bool ts_row_filter_asks_threads(const Ts__Rpc__RowFilter *filter);
 bool ts_row_filter_takes(const Ts__Rpc__RowFilter *filter, struct ts_resolver *resolver,
 			 const struct ts_sbt_row *row);
 
-/* True for a call that returned an error and for a failure in a driver. "Not ready" is no error. */
+/*
+ * True for a call that returned an error, and for a failed request to a disk or a driver. "Not
+ * ready" is no error.
+ */
 bool ts_row_failed(const struct ts_sbt_row *row);

@@ -14,8 +14,9 @@
 struct ts_rowjson;
 
 /*
- * The caller keeps `resolver`, which must outlive the object. `pool` holds the frames of a row's
- * stack until the next row; if `pool` is NULL, rows have no frames. Returns 0 or -ENOMEM.
+ * Creates a converter of rows. The caller keeps `resolver`, which must outlive the converter.
+ * `pool` holds the frames of a row's stack until the next row; if `pool` is NULL, rows have no
+ * frames. Returns 0 or -ENOMEM.
  */
 int ts_rowjson_new(struct ts_resolver *resolver, struct ts_pool *pool,
 		   struct ts_rowjson **ret_rowjson);

@@ -36,8 +36,8 @@ int ts_row_walk_init(struct ts_row_walk *walk, struct ts_resolver *resolver,
 		     const struct ts_sbt_cursor_options *options, const Ts__Rpc__RowFilter *filter,
 		     bool all_begins);
 /*
- * Called before the first row. Reads all rows and keeps the `max` longest; the walk then returns
- * these, longest first. Errors as ts_row_walk_init(), and -ENOMEM.
+ * Makes the walk return the `max` longest rows, longest first. Reads all rows to find them. Call it
+ * before the first ts_row_walk_next(). Errors as ts_row_walk_init(), and -ENOMEM.
  */
 int ts_row_walk_longest(struct ts_row_walk *walk, size_t max,
 			void (*step)(void *data, uint64_t n_rows), void *data);

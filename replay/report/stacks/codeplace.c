@@ -43,7 +43,10 @@ static void python_place(struct ts_resolver *resolver, uint64_t frame,
 	ret_place->line = TS_FRAME_LINE(frame);
 }
 
-/* Prefers the program's own frames to those of installed packages. */
+/*
+ * Chooses the innermost Python frame of the program's own files; if there is none, the innermost
+ * Python frame. Returns false if the stack has no Python frame.
+ */
 static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack *stack,
 			struct ts_codeplace *ret_place)
 {
@@ -64,7 +67,10 @@ static bool find_python(struct ts_resolver *resolver, const struct ts_sbt_stack 
 	return found;
 }
 
-/* Chooses the innermost inlined function that has a name. Returns the name that frames.h checks. */
+/*
+ * Chooses the innermost inlined function that has a name. Returns the name of the outermost
+ * function at the address, for the checks of frames.h.
+ */
 static const char *native_place(struct ts_resolver *resolver, uint32_t session, uint64_t time_ns,
 				uint64_t address, uint32_t i, struct ts_codeplace *ret_place)
 {

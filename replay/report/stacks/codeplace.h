@@ -21,9 +21,9 @@ struct ts_codeplace {
 };
 
 /*
- * Returns false if there is no such stack or the stack is empty. Uses the modules mapped at
- * `time_ns`. `kernel` is demangled, or NULL; the host stub of that name, which nvcc generates, is
- * skipped.
+ * Chooses the frame of a stack. Returns false if there is no such stack or the stack is empty. Uses
+ * the modules mapped at `time_ns`. `kernel` is demangled, or NULL; the host stub of that name,
+ * which nvcc generates, is skipped.
  */
 bool ts_codeplace_of(struct ts_resolver *resolver, uint32_t session, uint32_t stack,
 		     uint64_t time_ns, const char *kernel, struct ts_codeplace *ret_place);
@@ -39,8 +39,8 @@ size_t ts_codeplace_chain(struct ts_resolver *resolver, uint32_t session, uint32
 
 #define TS_CODEPLACE_BYTES 2304
 /*
- * "function (file:line)", or "library+0x12" if the trace has no symbols. Paths are cut to their
- * last part.
+ * Prints "function (file:line)", or "library+0x12" if the trace has no symbols. Paths are cut to
+ * their last part.
  */
 void ts_codeplace_text(const struct ts_codeplace *place, char ret_text[TS_CODEPLACE_BYTES]);
 

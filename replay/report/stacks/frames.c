@@ -21,8 +21,8 @@ static bool begins_with_any(const char *text, const char *const *with, size_t n)
 }
 
 /*
- * True for cudaLaunchKernel and __cudaRegisterFunction; false for a program's function named
- * cuda_init.
+ * True for a function of the CUDA runtime, such as cudaLaunchKernel or __cudaRegisterFunction.
+ * False for a program's function named cuda_init.
  */
 static bool is_cudart(const char *function)
 {

@@ -2,8 +2,8 @@
 /*
  * Identifies frames that do not interest the reader of a stack. They are frames of the tracer, of
  * the vendor's libraries, of a static cudart's stubs and of the C library's thread start. If the
- * stack has Python frames, the interpreter's frames too. Text output omits them. Pure functions;
- * thread-safe.
+ * stack has Python frames, they include the interpreter's frames. Text output omits all of these
+ * frames. Pure functions; thread-safe.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 #define TS_FRAME_STUB "__device_stub_"
 
 /*
- * `path`: the file mapped there, or NULL. `function`: mangled or demangled, or NULL. `python`: the
- * stack has Python frames.
+ * True if text output omits the frame. `path`: the file mapped at the frame's address, or NULL.
+ * `function`: mangled or demangled, or NULL. `python`: the stack has Python frames.
  */
 bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the functions that the host ran while streams were idle, from samples of all threads, for a
- * report that finds the host late.
+ * Lists the functions that the host ran while streams were idle, from samples of all threads.
+ * `tsctl analyze` lists them if the host issues its calls too late.
  */
 #pragma once
 

@@ -84,7 +84,10 @@ const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, u
 	return find_site(sites, session, id, time_ns, NULL);
 }
 
-/* The cache has one entry per stack, since a stack launches one kernel. */
+/*
+ * Looks up the row's stack in the cache, and adds it if needed. The cache has one entry per stack,
+ * because one stack launches one kernel.
+ */
 const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 						const struct ts_sbt_row *row)
 {

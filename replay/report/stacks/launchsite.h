@@ -21,8 +21,8 @@ struct ts_launch_site {
 struct ts_launch_sites;
 
 /*
- * The caller keeps the resolver, which must outlive the sites. `no_memory` as in report-pool.h.
- * Returns 0 or -ENOMEM.
+ * Creates an empty cache of launch sites. The caller keeps the resolver, which must outlive the
+ * cache. `no_memory` as in report-pool.h. Returns 0 or -ENOMEM.
  */
 int ts_launch_sites_new(struct ts_resolver *resolver, void (*no_memory)(void),
 			struct ts_launch_sites **ret_sites);

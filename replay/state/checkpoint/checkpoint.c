@@ -425,7 +425,10 @@ static void item_deinit(struct item *item)
 	free(item->lengths);
 }
 
-/* Finds the last item of block i whose time is at most at_ns. */
+/*
+ * Finds the last item of block i whose time is at most at_ns. If there is none, finds the first
+ * item.
+ */
 static int find_item(struct ts_sbt_reader *reader, size_t i, uint64_t at_ns, struct item *ret_item)
 {
 	struct item item = {0};
@@ -627,8 +630,8 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 	int r = unpack_rows(resuming, TS_ROW_API);
 
 	/*
-	 * A synchronization refers to its call, which read_window() may still read again. So they
-	 * are unpacked after read_window().
+	 * A synchronization refers to its call, which read_window() may still read again. So
+	 * synchronizations are unpacked after read_window().
 	 */
 	*ret_syncs = *unpack;
 	n = ts_unpack_count(unpack);
@@ -644,7 +647,8 @@ static int unpack_open(struct resuming *resuming, struct ts_unpack *ret_syncs)
 
 /*
  * Reads the last calls before the checkpoint again, from the start of their window to the
- * checkpoint.
+ * checkpoint. *row receives the first row after the checkpoint. Returns 0, TS_SBT_E_END if there is
+ * no such row, or an error.
  */
 static int read_window(struct resuming *resuming, struct ts_sbt_cursor *cursor,
 		       struct ts_sbt_row *row)

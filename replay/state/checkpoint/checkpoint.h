@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checkpoints store the state machine at many instants in the trace itself. ts_state_at() then
- * starts at the last checkpoint before the instant. FORMAT.md describes their bytes. They are added
- * once to a finished trace, in one pass over all rows. ts_state_at() uses checkpoints that match
- * the blocks of the trace; otherwise it reads from the start.
+ * starts at the last checkpoint before the instant. FORMAT.md describes the bytes of a checkpoint.
+ * Checkpoints are added once to a finished trace, in one pass over all rows. ts_state_at() uses
+ * checkpoints that match the blocks of the trace; otherwise it reads from the start.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ int ts_state_checkpoints_find(struct ts_sbt_reader *reader, struct ts_state_chec
 
 /*
  * As ts_state_at(), but only from a checkpoint. TS_SBT_E_NOT_FOUND: no usable checkpoint.
- * TS_SBT_E_CORRUPT: it is damaged.
+ * TS_SBT_E_CORRUPT: the checkpoint is damaged.
  */
 int ts_state_from_checkpoint(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,
 			     struct ts_state **ret_state);

@@ -3,8 +3,9 @@
  * Packs and unpacks the stream order (streams, events, graph launches) of state-order.c. It is the
  * part of a checkpoint that holds dependencies. state-machine.c calls it.
  *
- * Markers without references are left out, and the others get new numbers. Unpacking counts the
- * references again. The bytes are untrusted: every index is checked.
+ * A marker is one version of an event. Markers without references are left out, and the other
+ * markers get new numbers. Unpacking counts the references again. The bytes are untrusted: every
+ * index is checked.
  */
 #include "replay/state/state-order.h"
 

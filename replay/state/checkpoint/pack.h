@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs numbers into bytes and unpacks them, for checkpoints. A varint is LEB128, as in FORMAT.md.
- * If the bytes are malformed, unpacking sets `bad` and returns zeros from there on. A reader
- * therefore checks `bad` once after each part.
+ * If the bytes are malformed, unpacking sets `bad` and returns zeros from the malformed byte on. A
+ * reader therefore checks `bad` once after each part.
  */
 #pragma once
 

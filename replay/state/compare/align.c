@@ -31,7 +31,8 @@ static bool agree(const struct sides *sides, size_t i, size_t j, unsigned n_want
 
 /*
  * Finds the nearest place where the sequences agree again. The place is *ret_i names ahead in the
- * first sequence and *ret_j names ahead in the second.
+ * first sequence and *ret_j names ahead in the second. Returns false if there is no such place
+ * within reach.
  */
 static bool find(const struct sides *sides, size_t i, size_t j, size_t *ret_i, size_t *ret_j)
 {

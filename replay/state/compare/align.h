@@ -4,9 +4,10 @@
  * replay/state.
  *
  * If the sequences differ, the search finds the nearest place where TS_ALIGN_RUN names in a row
- * agree again. It skips at most TS_ALIGN_REACH names in both sequences together. If that place is
- * more than 2 names away, one name may count as a replacement of another. If there is no such
- * place, or after *budget comparisons, the remaining names are not aligned.
+ * agree again. It skips at most TS_ALIGN_REACH names in both sequences together. A replaced name is
+ * an exception: if the place is more than 2 names away, and the names after the next names agree,
+ * the next name of one sequence replaces that of the other. If there is no such place, or after
+ * *budget comparisons, the remaining names are not aligned.
  */
 #pragma once
 

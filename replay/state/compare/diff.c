@@ -296,7 +296,10 @@ static int compare_values(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* At the end of a run, its samples join those of earlier runs. */
+/*
+ * Ends a run for one name: adds the run's count to the side's extremes, and its samples to those of
+ * the side's earlier runs.
+ */
 static int close_run_of(struct name *name, unsigned side, size_t run)
 {
 	struct extremes *extremes = &name->extremes[side];
@@ -402,7 +405,10 @@ static unsigned kind_of(uint32_t type)
 	return type == TS_ROW_KERNEL ? 0 : type == TS_ROW_MEMCPY ? 1 : 2;
 }
 
-/* Rows come ordered by start, so one time per device is enough to find its overlap. */
+/*
+ * Adds the time of an operation that no earlier operation of its device covers. Rows come ordered
+ * by start, so the latest end so far of each device is enough.
+ */
 static void add_busy(struct run *run, uint32_t session, uint32_t device, uint64_t start_ns,
 		     uint64_t end_ns)
 {
@@ -501,7 +507,7 @@ static int close_run(struct diffing *diffing, unsigned at, size_t i_run)
 	return r;
 }
 
-/* String ids are per file, so the map by string id starts empty for each run. */
+/* Begins a run. String ids are per file, so the map by string id starts empty for each run. */
 static void open_run(struct diffing *diffing, unsigned at, size_t i_run)
 {
 	diffing->run = (struct run){.at = i_run};
@@ -571,8 +577,8 @@ static bool has_config(const struct configs *configs, const struct ts_diff_confi
 }
 
 /*
- * For each side, finds the most frequent launch configuration that all its runs have and no run of
- * the other side has.
+ * For each side, finds the most frequent launch configuration that all runs of the side have and no
+ * run of the other side has.
  */
 static void judge_configs(const struct ts_diff *diff, const struct name *name,
 			  struct ts_diff_name *ret_name)
@@ -638,7 +644,10 @@ static void judge_overlap(struct ts_diff *diff)
 	const struct ts_diff_total *before = &diff->totals[0], *after = &diff->totals[1];
 
 	bool few = before->n_runs < TS_SPREAD_MIN_RUNS || after->n_runs < TS_SPREAD_MIN_RUNS;
-	/* Overlap depends on the times of the host's launches. */
+	/*
+	 * Compares overlap like a host time, because it depends on the times of the host's
+	 * launches.
+	 */
 	int moved = ts_spread_host_moved(&before->overlap, &after->overlap);
 
 	/*
@@ -693,7 +702,7 @@ static int judge_names(struct diffing *diffing)
 
 /* ---- operation by operation ------------------------------------------------------------------ */
 
-/* Sorts by stream. Operations of one stream are in time order already. */
+/* Sorts the operations by stream. Operations of one stream are in time order already. */
 static int sort_ops(struct side *side)
 {
 	struct op *sorted = calloc(side->n_ops + 1, sizeof(*sorted));
@@ -779,7 +788,8 @@ static void keep_slower(struct diffing *diffing, size_t i, size_t j)
 }
 
 /*
- * Keeps the earliest difference of all streams, by time in the first trace, or else in the second.
+ * Keeps the earliest difference of all streams, by its operation's time in the first trace. If the
+ * first trace has no such operation, uses the time in the second trace.
  */
 static void keep_first(struct diffing *diffing, size_t i, size_t j)
 {

@@ -120,7 +120,9 @@ struct ts_diff_total {
 	/* Operations beyond TS_DIFF_MAX_OPS, or after the alignment budget was spent. */
 	uint64_t n_not_aligned;
 	bool is_damaged; /* damaged blocks were left out */
-	/* doubts about the side's operations; only the order within each stream counts */
+	/*
+	 * doubts about the side's operations; the comparison uses only the order within each stream
+	 */
 	struct ts_doubts doubts;
 };
 
@@ -169,8 +171,9 @@ static inline uint64_t ts_diff_of_run(uint64_t of_all, size_t n_runs)
 }
 
 /*
- * Returns -ENOMEM, TS_E_DIFF_NAMES, TS_E_STREAMS, or the errors of sbt/reader.h. On failure,
- * *ret_side and *ret_run name the run. The caller frees *ret_diff.
+ * Compares the two sides. Returns 0, -ENOMEM, TS_E_DIFF_NAMES, TS_E_STREAMS, or the errors of
+ * sbt/reader.h. If a run cannot be read, *ret_side and *ret_run name this run. The caller frees
+ * *ret_diff.
  */
 int ts_diff_read(const struct ts_diff_runs runs[2], const struct ts_diff_options *options,
 		 struct ts_diff **ret_diff, unsigned *ret_side, size_t *ret_run);

@@ -30,7 +30,7 @@ void ts_spread_add(struct ts_spread *spread, double value);
 
 /*
  * Returns 1 if the second side is greater, -1 if it is less. Returns 0 if the distance between the
- * sides is less than the range of one side.
+ * sides is less than the range of one side, or if a side has no runs.
  */
 int ts_spread_moved(const struct ts_spread *before, const struct ts_spread *after);
 

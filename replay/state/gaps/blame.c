@@ -6,7 +6,8 @@
  * The module reads the rows of threads once, in time order. For each thread it keeps the last
  * activity of each kind. The kinds are: call of the vendor's API, system call, page fault, memory
  * reclaim, interval off the CPU. The time up to the thread's next row goes to the innermost
- * activity, in each window that is open on the thread.
+ * activity, in each window that is open on the thread. A window is an interval in which a thread's
+ * activity explains a gap or another thread's wait.
  *
  * Each gap has two windows on the calling thread: one before its call and one inside. If a thread
  * was blocked and another thread woke it, the waker gets a window for the blocked time.
@@ -108,7 +109,7 @@ static int add_part(struct ts_parts *parts, const struct ts_gap_key *key, uint64
 		entry->part.queued_ns += waiting_ns;
 	else
 		entry->part.runnable_ns += waiting_ns;
-	/* Own code has no row: other activities split it into many pieces. */
+	/* Own code has no row. Its pieces are not counted, because other activities split it. */
 	if (row && entry->last_row != row) {
 		entry->last_row = row;
 		entry->part.count++;
@@ -344,7 +345,8 @@ static int window_below(struct blamer *blamer, const struct thread *thread,
 }
 
 /*
- * Opens a window on the waker. It explains the interval in which the woken thread was off its CPU.
+ * Opens a window on the waker. The window explains the interval in which the woken thread was off
+ * its CPU.
  */
 static int follow(struct blamer *blamer, const struct thread *thread, const struct window *window,
 		  struct thread *waker, uint64_t woken_ns)
@@ -479,8 +481,8 @@ static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t
 }
 
 /*
- * A sample shows which of its own code the thread runs. The sample is ignored while the thread is
- * in a call, in a page fault or off its CPU.
+ * Counts a sample of the thread's own code, and finds the code's number. The sample is ignored
+ * while the thread is in a call, in a page fault or off its CPU.
  */
 static int feed_sample(struct blamer *blamer, struct thread *thread, const struct ts_sbt_row *row)
 {
@@ -742,8 +744,8 @@ static int begin_gaps(struct blamer *blamer)
 }
 
 /*
- * If the system reuses a thread id, this module treats both threads as one; their rows do not
- * overlap in time.
+ * Registers a thread of the trace. If the system reuses a thread id, this module treats both
+ * threads as one; their rows do not overlap in time.
  */
 static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
 {
@@ -762,7 +764,10 @@ static int know_thread(struct blamer *blamer, const struct ts_sbt_thread *known)
 		 : ts_state_map_set(&blamer->thread_by_id, known->session, known->row.thread, i);
 }
 
-/* Scheduling is known from the session's first off-CPU interval on. */
+/*
+ * Finds the time of each session's first off-CPU interval. From then on, the trace shows when a
+ * thread was off its CPU.
+ */
 static int know_sched(struct blamer *blamer)
 {
 	const char *recorded = ts_sbt_reader_metadata(blamer->reader, TS_METADATA_KERNEL_EVENTS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The second pass of gaps.h: the activity of threads during gaps. gaps.c calls it. Private to
- * replay/state; one thread.
+ * replay/state. Not thread-safe.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 struct ts_blame_gap {
 	uint64_t id;
 	uint64_t start_ns;
-	uint64_t call_ns;     /* from the gap's start to here: activity of the thread */
-	uint64_t depends_ns;  /* from call_ns to here: the dependency */
-	uint64_t device_ns;   /* from depends_ns to here: the busy engine */
-	uint64_t call_end_ns; /* from device_ns to here: the call */
-	uint64_t end_ns;      /* up to here: dispatch */
+	uint64_t call_ns;     /* [start_ns, call_ns): activity of the thread */
+	uint64_t depends_ns;  /* [call_ns, depends_ns): the dependency */
+	uint64_t device_ns;   /* [depends_ns, device_ns): the busy engine */
+	uint64_t call_end_ns; /* [device_ns, call_end_ns): the call */
+	uint64_t end_ns;      /* [call_end_ns, end_ns): dispatch */
 	uint64_t depends_op_id, depends_event, device_op_id;
 	uint32_t depends_stream, device_stream;
 	uint32_t session, thread; /* thread 0: the call is unknown */

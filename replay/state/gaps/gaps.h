@@ -17,17 +17,18 @@
  *   the rest                 dispatch: on the way to the device; between nodes of one graph launch,
  *                            graph: the inner order is not recorded
  *
- * If T was blocked and the trace records its waker, the activity of the waker until then is listed
- * below that part, recursively. If T waited for a disk, its request is listed there. Such a part
- * explains the time above it and is not added to sums again.
+ * If T was blocked and the trace records its waker, the waker's activity until the wake-up is
+ * listed below the part, recursively. If T waited for a disk, its request to the disk is listed
+ * below the part. A part that is listed below another part explains the other part's time, and no
+ * sum adds it again.
  *
  * If no scheduling event proves that T had a CPU, its own code is `host`. If C or T is not
  * recorded, the cause is `unknown`.
  *
  * Samples name the code that T ran: 100 ms of own code with 14 samples in load() and 6 in save()
  * become 70 ms and 30 ms. This holds for one gap and for the sums of all gaps, each by its own
- * samples. If there are n samples of a period, they stand for at most n + 3 * sqrt(n) periods. Time
- * beyond that has no name: T was off its CPU, which the trace does not show, or T was not sampled.
+ * samples. n samples stand for at most n + 3 * sqrt(n) sampling periods. Time beyond that has no
+ * name: T was off its CPU, which the trace does not show, or T was not sampled.
  *
  * The module reads the trace twice. Memory is bounded by the number of gaps, at most TS_GAPS_MAX;
  * of more gaps the longest are explained. Not thread-safe; prints nothing.
@@ -68,7 +69,8 @@ const char *ts_gap_cause_name(unsigned cause);
 /* Identifies a part. Fields that do not apply are 0; no padding. */
 struct ts_gap_key {
 	/*
-	 * DEPENDENCY, DEVICE: id of the operation that K waited for. 0 in the sums over all gaps.
+	 * DEPENDENCY, DEVICE: id of the operation that the operation after the gap waited for. 0 in
+	 * the sums over all gaps.
 	 */
 	uint64_t op_id;
 	/* DEPENDENCY by an event: the event's handle. 0 in the sums over all gaps. */
@@ -79,7 +81,7 @@ struct ts_gap_key {
 	uint32_t parent;
 	uint32_t tid;		/* 0: no thread, or unknown */
 	uint32_t reason;	/* OFF_CPU: enum ts_off_cpu_reason */
-	uint32_t syscall;	/* number on this machine; TS_NO_SYSCALL: none */
+	uint32_t syscall;	/* number of the system call; TS_NO_SYSCALL: none */
 	uint32_t file;		/* string: file of the current system call; 0: none */
 	uint32_t waker_context; /* OFF_CPU: enum ts_waker_context */
 	/*
@@ -90,7 +92,7 @@ struct ts_gap_key {
 	uint32_t waker;	    /* string: the waker's name */
 	uint32_t fault;	    /* PAGE_FAULT: enum ts_fault_kind */
 	uint32_t memory;    /* PAGE_FAULT: enum ts_fault_memory */
-	uint32_t stream;    /* DEPENDENCY, DEVICE: stream of the operation that K waited for */
+	uint32_t stream;    /* DEPENDENCY, DEVICE: stream of the operation `op_id` */
 	uint32_t disk;	    /* BLOCK_IO: string */
 	uint32_t operation; /* BLOCK_IO: enum ts_block_operation; RECLAIM: enum ts_pressure_kind */
 	/* RUNNING, HOST: the code that ran, as a number from ts_gaps_code.find(). 0: unknown. */
@@ -144,12 +146,12 @@ struct ts_gap_stream {
 struct ts_gaps {
 	struct ts_gap_stream *streams; /* by session, context, stream */
 	size_t n_streams;
-	/* Over all gaps. Gaps of several streams at the same time count each. */
+	/* Sums over all gaps. If several streams have a gap at the same time, each gap counts. */
 	struct ts_gap_parts parts;
 	struct ts_gap *longest; /* longest first */
 	size_t n_longest;
 	uint64_t n, ns;		  /* gaps that are long enough */
-	uint64_t n_left, left_ns; /* those of these gaps that were left out, beyond TS_GAPS_MAX */
+	uint64_t n_left, left_ns; /* number and time of the gaps beyond TS_GAPS_MAX */
 	bool is_damaged;	  /* damaged blocks were left out */
 	struct ts_doubts doubts;  /* of all operations */
 };
@@ -157,8 +159,9 @@ struct ts_gaps {
 /* Maps stacks to code. */
 struct ts_gaps_code {
 	/*
-	 * Returns the number, from 1, of the code that a sample with this stack ran; 0: unknown.
-	 * Called once per sample of a thread's own code in a gap. Returns 0 or -ENOMEM.
+	 * Finds the code that a sample with this stack ran. *ret_number is the code's number, from
+	 * 1; 0: unknown. Called once per sample of a thread's own code in a gap. Returns 0 or
+	 * -ENOMEM.
 	 */
 	int (*find)(void *data, uint32_t session, uint32_t stack, uint64_t time_ns,
 		    uint32_t *ret_number);
@@ -174,7 +177,10 @@ struct ts_gaps_options {
 	const struct ts_gaps_code *code; /* NULL: samples are ignored */
 };
 
-/* Returns -ENOMEM, TS_E_STREAMS, or the errors of sbt/reader.h. The caller frees *ret_gaps. */
+/*
+ * Finds and explains the gaps. Returns 0, -ENOMEM, TS_E_STREAMS, or the errors of sbt/reader.h. The
+ * caller frees *ret_gaps.
+ */
 int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
 		 struct ts_gaps **ret_gaps);
 void ts_gaps_free(struct ts_gaps *gaps); /* NULL is fine */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums time in parts, found by key. blame.c and gaps.c use it. Private to replay/state; one thread.
+ * Sums time in parts, found by key. blame.c and gaps.c use it. Private to replay/state. Not
+ * thread-safe.
  */
 #pragma once
 

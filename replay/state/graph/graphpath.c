@@ -65,7 +65,10 @@ static int sort_nodes(struct ts_graph *graph, uint32_t **ret_now_at)
 	return 0;
 }
 
-/* Sorts the edges by target node; within a node their order stays. */
+/*
+ * Sorts the edges by target node; within a node their order stays. Drops the edges that do not lead
+ * forward.
+ */
 static int sort_edges(struct ts_graph *graph, const uint32_t *now_at)
 {
 	const struct ts_graph_edge *edges = graph->edges;
@@ -212,7 +215,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Lowers the slack of the nodes before node i, whose own slack is known. */
+/* Lowers the slack of the nodes that node i depends on. The slack of node i is known. */
 static void pass_slack(struct ts_graph *graph, size_t i)
 {
 	const struct ts_graph_node *node = &graph->nodes[i];

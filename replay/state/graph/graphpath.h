@@ -7,7 +7,10 @@
 
 #include "replay/state/graph/state-graph.h"
 
-/* Order of nodes at the same instant: a return, the next call, the operation that it launches. */
+/*
+ * Returns the rank of a node among nodes of the same instant: a return, then the next call, then
+ * the operation that the call launches.
+ */
 static inline uint32_t ts_graph_rank(const struct ts_graph_node *node)
 {
 	return node->kind == TS_GRAPH_RETURN ? 0 : node->kind == TS_GRAPH_CALL ? 1 : 2;
@@ -33,7 +36,7 @@ static inline void ts_graph_bind(const struct ts_graph *graph, struct ts_graph_n
 }
 
 /*
- * Sorts nodes and edges if `is_ordered` is false, drops edges that do not lead forward, and fills
- * the rest of the graph. Returns 0 or -ENOMEM.
+ * If `is_ordered` is false, sorts nodes and edges, and drops edges that do not lead forward. Then
+ * fills in the graph's slack and critical path. Returns 0 or -ENOMEM.
  */
 int ts_graph_solve(struct ts_graph *graph, bool is_ordered);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call it. It feeds the state machine and ends with graphpath.c.
+ * call it. It feeds the state machine, and finally calls graphpath.c.
  *
  * One pass in time order reads calls, joined operations from the state machine, and
- * synchronizations. A waiting call gets a return node when the pass reaches its end. By then all
- * operations that it may have waited for have begun. So nodes are added in time order, each
- * together with all its edges.
+ * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because
+ * all operations that the call may have waited for have begun before its end. So nodes are added in
+ * time order, each together with all its edges.
  */
 #include "replay/state/graph/state-graph.h"
 
@@ -62,7 +62,7 @@ struct engine {
 		uint32_t node, stream;
 	} last[N_ENGINES];
 	uint64_t n;
-	uint64_t n_same; /* number of the last operations that are in one stream: */
+	uint64_t n_same; /* the last n_same operations ran in `stream` */
 	uint32_t stream;
 };
 
@@ -249,8 +249,8 @@ static int follow_thread(struct builder *builder, uint32_t session, uint32_t id,
 	if (thread->last != NONE) {
 		last = &builder->graph->nodes[thread->last];
 		/*
-		 * A return of the thread's last call that is still to come means that this call had
-		 * not ended: a clock is wrong.
+		 * If the return of the thread's last call is still to come, that call had not
+		 * ended, so a clock is wrong. Then add no edge.
 		 */
 		if (last->kind != TS_GRAPH_CALL || !last->has_return)
 			r = add_edge(builder, TS_GRAPH_HOST, thread->last, last->end_ns, false);
@@ -305,7 +305,10 @@ static inline bool is_sooner(const struct coming *a, const struct coming *b)
 
 TS_HEAP_DEFINE(coming, struct coming, is_sooner)
 
-/* Makes the call's return a node of its own. The thread's next call depends on the return. */
+/*
+ * Queues the call's return, which becomes a node of its own. The thread's next call depends on the
+ * return.
+ */
 static int expect_return(struct builder *builder, const struct wait *wait, uint32_t copy)
 {
 	const struct coming coming = {.end_ns = builder->graph->nodes[wait->call].end_ns,
@@ -341,8 +344,8 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 			high = middle;
 	}
 	/*
-	 * Skip operations that were issued later and ended before: another thread issued them, or
-	 * ids are wrong.
+	 * Skip operations that were issued after the call and ended before its return: another
+	 * thread issued them, or ids are wrong.
 	 */
 	for (size_t i = 0; low && i < TS_STATE_HISTORY; i++, low--)
 		if (nodes[stream->nodes[low - 1]].op_id < call->op_id)
@@ -350,7 +353,10 @@ static uint32_t last_before(const struct builder *builder, const struct stream *
 	return NONE;
 }
 
-/* Adds the edges of the return that was added last. `call` is its call. */
+/*
+ * Finds the operation for which `call` waited. Adds an edge from this operation to the call's
+ * return, which is the node that was added last.
+ */
 static int resolve_wait(struct builder *builder, const struct wait *wait,
 			const struct ts_graph_node *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dependency graph of a window of a trace, and its critical path. The path leads from the node
- * that ends last back to the start of the window. Each step goes to the node that delayed the
+ * that ends last back to the earliest start of a node. Each step goes to the node that delayed the
  * current one.
  *
  * Nodes are device operations, calls of the host, and returns of calls that waited for a device. An
@@ -16,10 +16,11 @@
  *                           ended at most 5 us before the start of a node that had nothing else to
  *                           wait for. Inferred
  * The binding edge of a node is the edge with the latest release_ns: it determined when the node
- * could start. The critical path starts at the latest end and follows binding edges; its steps
- * cover all the time. If a cause is not recorded, the path ends there (UNKNOWN). A call that waits
- * for an event does not record the operation (state/README.md). The graph uses the operation that
- * ended last before the call returned, and marks the edge as inferred, as for ENGINE.
+ * could start. The critical path starts at the latest end and follows binding edges back. Its steps
+ * cover the time from the earliest start of a node to the latest end. If a cause is not recorded,
+ * the path ends there (UNKNOWN). For a call that waits for an event, a trace does not record which
+ * operation the call waited for (state/README.md). The graph uses the operation that ended last
+ * before the call returned, and marks the edge as inferred, as for ENGINE.
  *
  * Slack is the longest delay of a node that would not move the latest end, if all other durations
  * stay the same. It is 0 on the critical path.
@@ -153,8 +154,8 @@ static inline uint32_t ts_graph_binding(const struct ts_graph_node *node)
 uint64_t ts_graph_event(const struct ts_graph *graph, uint32_t edge);
 
 /*
- * Returns -ENOMEM, TS_E_GRAPH_NODES (more than max_nodes), TS_E_GRAPH_EDGES, TS_E_STREAMS, or the
- * errors of sbt/reader.h. The caller frees *ret_graph.
+ * Reads the graph of a window. Returns 0, -ENOMEM, TS_E_GRAPH_NODES (more than max_nodes),
+ * TS_E_GRAPH_EDGES, TS_E_STREAMS, or the errors of sbt/reader.h. The caller frees *ret_graph.
  */
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,
 		  struct ts_graph **ret_graph);

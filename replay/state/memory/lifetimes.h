@@ -43,7 +43,8 @@ struct ts_lifetimes {
 };
 
 /*
- * `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_lifetimes.
+ * Finds the allocations that covered the address, and their kernels. `session` 0: all. Returns
+ * -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_lifetimes.
  */
 int ts_lifetimes_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t address,
 		      struct ts_lifetimes **ret_lifetimes);

@@ -54,7 +54,7 @@ struct candidate {
 
 struct session {
 	uint32_t session;
-	/* after a free before this time, an allocation may be missing from the trace */
+	/* for a free before this time, the trace may lack a later allocation at the same address */
 	uint64_t trusted_ns;
 	bool is_untrusted;
 };
@@ -120,7 +120,7 @@ const char *ts_misuse_kind_name(uint32_t kind)
 
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
-/* Returns NULL if the session never had a hidden period. */
+/* Returns the session's entry. NULL: no period of the session may hide an allocation. */
 static struct session *find_session(struct pass *pass, uint32_t session)
 {
 	for (size_t i = 0; i < pass->n_sessions; i++)
@@ -244,8 +244,8 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 		r = add_candidate(pass, TS_MISUSE_DOUBLE_FREE, TS_ACCESS_FREE, row->op_id, span,
 				  row->address, 0, row->start_ns);
 	/*
-	 * The block was allocated before the recording began, so it has no span yet. Its free still
-	 * makes one.
+	 * The block was allocated before the recording began, so it has no span yet. The free adds
+	 * one.
 	 */
 	if (!r && !span)
 		r = ts_spans_add(&pass->spans, &unknown);
@@ -493,7 +493,7 @@ static int read_calls(struct pass *pass, struct ts_sbt_reader *reader, uint32_t 
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* Decides whether a candidate is reported, and sets its unsure flags. */
+/* True if the candidate is to be reported. Sets its unsure flags. */
 static bool holds(const struct pass *pass, struct candidate *candidate)
 {
 	struct ts_misuse *misuse = &candidate->misuse;

@@ -3,16 +3,17 @@
  * Finds uses of freed memory, and how full pools were, as far as rows prove it.
  *
  * Copies, sets and failed frees record the memory that they name (TS_ROW_ACCESS). Arguments of
- * kernels and graph nodes are not recorded, so their accesses are not judged. A call is reported if
- * both conditions hold:
+ * kernels and graph nodes are not recorded, so this module finds no misuse by a kernel or a graph
+ * node. A call is reported if both conditions hold:
  * - The memory was freed before, and was not allocated since, as far as recorded. The freeing call
  *   returned before the use began, or came before it on the same thread. Streams do not matter:
  *   work that is issued after a stream-ordered free cannot be ordered before it.
  * - The memory was the device's: the call failed, or its device row states the kind. A host address
- *   may belong to anyone by then and is not judged.
+ *   may have a new owner when it is used, so its use is not reported.
  *
- * Nothing is judged across a pause, a yield or a loss that may hide an allocation. If a half is
- * missing, the finding is marked (TS_MISUSE_UNSURE_*).
+ * No use is reported if a pause, a yield or a loss between the free and the use may hide an
+ * allocation. If a call's row or a device row is missing, the finding is marked
+ * (TS_MISUSE_UNSURE_*).
  *
  * Pools are those of the stream-ordered allocator. A hole is memory that a pool allocated, freed,
  * and did not allocate again; adjacent holes count as one.
@@ -33,7 +34,7 @@ enum ts_misuse_kind {
 	TS_MISUSE_DOUBLE_FREE = 3,
 };
 
-/* "read_after_free", "write_after_free", "double_free"; NULL for other numbers. */
+/* Returns "read_after_free", "write_after_free" or "double_free"; NULL for other numbers. */
 const char *ts_misuse_kind_name(uint32_t kind);
 
 /* one of the calls was not recorded: their order is only the order of the operation ids */
@@ -104,8 +105,8 @@ struct ts_misuses {
 #define TS_MISUSE_MAX 65536u
 
 /*
- * `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the errors of sbt/reader.h. The caller frees
- * *ret_misuses.
+ * Finds the misuses and pools of a trace. `session` 0: all. Returns -ENOMEM, TS_E_POOLS, or the
+ * errors of sbt/reader.h. The caller frees *ret_misuses.
  */
 int ts_misuses_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		    struct ts_misuses **ret_misuses);

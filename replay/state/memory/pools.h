@@ -22,7 +22,7 @@ struct ts_pool_state {
 	 * never
 	 */
 	uint64_t shrunk_ns;
-	uint32_t n_looks; /* counts of its holes */
+	uint32_t n_looks; /* number of times that the pool's holes were counted */
 };
 
 /* Start with all fields zero. */
@@ -37,7 +37,9 @@ void ts_pools_deinit(struct ts_pools *pools);
 /* Feeds a row; call it before `spans` gets the row. Returns 0, -ENOMEM or TS_E_POOLS. */
 int ts_pools_feed(struct ts_pools *pools, struct ts_spans *spans, uint32_t session,
 		  const struct ts_row_memory *row);
-/* Returns the pools by session and pool. The caller frees *ret_uses. Returns 0 or -ENOMEM. */
+/*
+ * Returns the pools, sorted by session and pool. The caller frees *ret_uses. Returns 0 or -ENOMEM.
+ */
 int ts_pools_take(struct ts_pools *pools, struct ts_pool_use **ret_uses, size_t *ret_n);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records the last use of each address as ranges without overlap, by session and address. A skip
- * list, because its shape does not depend on the contents of a trace, and no function recurses.
- * Private to replay/state/memory.
+ * Records the last use of each address as ranges without overlap, by session and address. The
+ * ranges are in a skip list: its shape does not depend on the contents of a trace, and no function
+ * recurses. Private to replay/state/memory.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct ts_spans {
 void ts_spans_deinit(struct ts_spans *spans);
 /*
  * Returns the first range that overlaps [from, to), or NULL. The caller may change the range,
- * except its place.
+ * except `session`, `start` and `end`.
  */
 struct ts_span *ts_spans_over(struct ts_spans *spans, uint32_t session, uint64_t from, uint64_t to);
 struct ts_span *ts_spans_first(struct ts_spans *spans);

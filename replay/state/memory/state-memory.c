@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Times of host and vendor differ by less than this. */
+/* The host's time and the vendor's time of one call differ by less than this. */
 #define MAX_CLOCK_ERROR_NS UINT64_C(1000000)
 
 struct live {
@@ -90,7 +90,7 @@ static int number_of(struct ts_state_map *map, uint32_t of, uint64_t key, uint32
 	return ts_state_map_set(map, of, key, *ret_number);
 }
 
-/* Tries the last group first. */
+/* Finds or adds the group of a row. Tries the last group first. */
 static int find_group(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
 		      uint32_t *ret_group)
 {
@@ -189,8 +189,8 @@ static void forget(struct pass *pass, uint32_t at)
 }
 
 /*
- * True if the row belongs to a call that came before it, because the clocks of host and vendor
- * differ. The row may carry the id of a nested call.
+ * True if the row belongs to the call in `live`. The call was read before the row, because the
+ * clocks of host and vendor differ. The row may carry the id of a nested call.
  */
 static bool is_of_same_call(const struct live *live, const struct ts_row_memory *row)
 {

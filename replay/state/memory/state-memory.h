@@ -3,8 +3,8 @@
  * Memory over a trace: the live bytes, their peak with its holders, and the memory that was never
  * freed.
  *
- * It reads alloc, free and access rows twice, and calls once for the stacks of listed holders.
- * Bytes count from the allocating call to the freeing call. Memory is bounded by the live
+ * The module reads alloc, free and access rows twice, and calls once for the stacks of listed
+ * holders. Bytes count from the allocating call to the freeing call. Memory is bounded by the live
  * allocations. Not thread-safe; prints nothing.
  */
 #pragma once
@@ -67,8 +67,9 @@ struct ts_memory {
 };
 
 /*
- * `session` 0: all. Lists at most `max_listed` holders each. Returns -ENOMEM, TS_E_LIVE,
- * TS_E_GROUPS, or the errors of sbt/reader.h. The caller frees *ret_memory.
+ * Computes the memory use of a trace. `session` 0: all. Each list has at most `max_listed` holders.
+ * Returns -ENOMEM, TS_E_LIVE, TS_E_GROUPS, or the errors of sbt/reader.h. The caller frees
+ * *ret_memory.
  */
 int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		   struct ts_memory **ret_memory);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NONE TS_STATE_MAP_NONE
-/* Number of calls that wait for their synchronization row. */
+/* Number of recent calls that are kept until their synchronization row comes. */
 #define N_CALLS 4096u
 
 struct recent_call {
@@ -154,8 +154,8 @@ static int find_device(struct pass *pass, const struct ts_state_op *op, struct d
 }
 
 /*
- * Returns the time at which the operation was ready: its call had returned, and the earlier
- * operations of its stream had ended, as far as known.
+ * Returns the time at which the operation was ready: its call had begun, and the earlier operations
+ * of its stream had ended, as far as known.
  */
 static uint64_t ready_ns(const struct ts_state_op *op)
 {

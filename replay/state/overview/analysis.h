@@ -65,7 +65,10 @@ struct ts_analysis {
 	bool is_damaged; /* damaged blocks were left out */
 };
 
-/* Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_analysis. */
+/*
+ * Sums the kernels and collects the findings of a trace. Returns 0, -ENOMEM, or the errors of
+ * sbt/reader.h. The caller frees *ret_analysis.
+ */
 int ts_analysis_read(struct ts_sbt_reader *reader, uint32_t session,
 		     struct ts_analysis **ret_analysis);
 void ts_analysis_free(struct ts_analysis *analysis); /* NULL is fine */

@@ -39,7 +39,10 @@ bool ts_call_failed(int32_t result)
 	return result && result != NOT_READY;
 }
 
-/* The driver, the runtime and HIP use the same numbers for these errors. */
+/*
+ * True if the result reports a fault of a kernel. The driver, the runtime and HIP use the same
+ * numbers for these errors.
+ */
 static bool is_of_kernel(int32_t result)
 {
 	static const int32_t results[] = {
@@ -130,7 +133,10 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 	if (!since)
 		return -ENOMEM;
 	errors->n_calls++;
-	/* If two calls share a hash, the first one keeps the group. */
+	/*
+	 * If two different calls have the same hash, only the first one gets a group. The other is
+	 * only counted in n_calls.
+	 */
 	at = ts_state_map_find(&reading->by_call, session, key);
 	if (at != NONE && is_same(&errors->at[at], session, api)) {
 		errors->at[at].count++;
@@ -230,7 +236,7 @@ static int take_first(void *data, const struct ts_sbt_row *row)
 	return take_row(data, row);
 }
 
-/* Adds the device rows of the suspects. */
+/* Sets the kernel of each suspect that the device row belongs to. */
 static int take_device_row(void *data, const struct ts_sbt_row *row)
 {
 	struct ts_call_errors *errors = data;

@@ -37,7 +37,7 @@ struct ts_call_error {
 	uint32_t domain, cbid; /* the function */
 	int32_t result;
 	uint32_t stack;
-	uint32_t thread; /* of the group's first call; so are the fields below */
+	uint32_t thread; /* thread, start_ns, op_id and bytes are those of the first call */
 	uint64_t count;
 	uint64_t start_ns, op_id;
 	/* bytes that the call requested; 0: the call allocates nothing, or unknown */
@@ -57,7 +57,10 @@ struct ts_call_errors {
 	bool is_damaged;  /* damaged blocks were left out */
 };
 
-/* `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The caller frees *ret_errors. */
+/*
+ * Collects the failed calls. `session` 0: all. Returns -ENOMEM or the errors of sbt/reader.h. The
+ * caller frees *ret_errors.
+ */
 int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_call_errors **ret_errors);
 void ts_call_errors_free(struct ts_call_errors *errors); /* NULL is fine */

@@ -16,8 +16,8 @@ extern "C" {
 struct ts_same_devices {
 	struct ts_state_map by_first_half; /* maps the first eight bytes of a UUID to a number */
 	/*
-	 * Maps this number and the last eight bytes of the UUID to an index in the reader's
-	 * devices.
+	 * Maps the number from by_first_half and the last eight bytes of the UUID to an index in
+	 * the reader's devices.
 	 */
 	struct ts_state_map by_second_half;
 };

@@ -78,7 +78,10 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 	return r ? r : ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
 }
 
-/* Each stream takes memory for all its parts. */
+/*
+ * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS: each stream has
+ * memory for all parts.
+ */
 static int check_limits(const struct ts_timeline *timeline)
 {
 	if (timeline->n_streams == TS_MAX_STREAMS)
@@ -291,7 +294,10 @@ static bool is_device_row(unsigned int type)
 	return type == TS_ROW_KERNEL || type == TS_ROW_MEMCPY || type == TS_ROW_MEMSET;
 }
 
-/* Blocks record the earliest and latest time of their rows. */
+/*
+ * Sets the window and its parts. A missing limit is the earliest or the latest time of the device
+ * rows, which the blocks record.
+ */
 static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reader,
 		       const struct ts_timeline_options *options)
 {

@@ -7,7 +7,8 @@
  * A device is idle while no operation covers the time. The idle time before an operation is split
  * among these causes, in order:
  *   HOST        before its call began: no work was requested
- *   DEPENDENCY  until its dependencies ended: on another device, or over before the idle time
+ *   DEPENDENCY  until its dependencies on other devices ended; those on this device ended before
+ *               the idle time
  *   CALL        until its call returned
  *   DISPATCH    the rest: on the way to the device
  *   UNKNOWN     all of it, if the call is not recorded
@@ -99,8 +100,8 @@ struct ts_timeline_options {
 #define TS_TIMELINE_MAX_PARTS 65536u
 
 /*
- * Returns -ENOMEM, TS_E_STREAMS, TS_E_PARTS, or the errors of sbt/reader.h. The caller frees
- * *ret_timeline.
+ * Computes the timeline. Returns 0, -ENOMEM, TS_E_STREAMS, TS_E_PARTS, or the errors of
+ * sbt/reader.h. The caller frees *ret_timeline.
  */
 int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 		     struct ts_timeline **ret_timeline);

@@ -35,7 +35,7 @@ typedef int (*ts_ptx_fn)(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 
 enum ts_ptx_insn_kind {
 	KIND_OP,	 /* fn does all the work */
-	KIND_COLLECTIVE, /* fn runs when all lanes of the member mask (operand c) are here */
+	KIND_COLLECTIVE, /* fn runs when all lanes of the member mask (operand c) have reached it */
 	KIND_JOIN,	 /* diverged lanes may reconverge here */
 	KIND_BRA,
 	KIND_BRX,

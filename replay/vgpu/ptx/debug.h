@@ -6,8 +6,8 @@
  *
  * Registers have names in images from ts_ptx_link_named(), which gives each register its own slot.
  *
- * Only the debugger's callbacks may call the functions here, except ts_ptx_engine_debug() and
- * ts_ptx_link_named().
+ * Only the debugger's callbacks may call the functions of this header, except ts_ptx_engine_debug()
+ * and ts_ptx_link_named().
  */
 #pragma once
 
@@ -27,8 +27,8 @@ struct ts_ptx_debugger {
 	 */
 	int (*step)(void *userdata, struct ts_ptx_warp *warp);
 	/*
-	 * Called after the last instruction. If the kernel faulted, resident blocks still exist.
-	 * fault is NULL if it did not fault.
+	 * Called after the last instruction. `fault` is NULL if the kernel did not fault. If the
+	 * kernel faulted, its resident blocks still exist.
 	 */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 };
@@ -89,7 +89,10 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 bool ts_ptx_debug_place(const struct ts_ptx_warp *warp, uint32_t lane, uint32_t level,
 			struct ts_ptx_place *ret_place);
 
-/* Functions of the warp's image and their instructions, from 0. False: there is none. */
+/*
+ * Return the number of functions of the warp's image, and the place of instruction i of a function,
+ * both counted from 0. False: there is no such instruction.
+ */
 size_t ts_ptx_debug_n_functions(const struct ts_ptx_warp *warp);
 bool ts_ptx_debug_instruction(const struct ts_ptx_warp *warp, size_t function, size_t i,
 			      struct ts_ptx_place *ret_place);
@@ -110,8 +113,8 @@ size_t ts_ptx_debug_memory(struct ts_ptx_warp *warp, uint32_t lane, uint64_t add
 			   size_t n);
 
 /*
- * Sets the register with the same lane, level and i; of a predicate the lowest bit. -ENOENT: there
- * is none.
+ * Sets register i of a lane's call, as numbered by ts_ptx_debug_register(). For a predicate, only
+ * the lowest bit of `value` counts. -ENOENT: there is no such register.
  */
 int ts_ptx_debug_set_register(struct ts_ptx_warp *warp, uint32_t lane, uint32_t level, size_t i,
 			      uint64_t value);

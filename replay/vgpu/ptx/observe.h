@@ -42,10 +42,11 @@ struct ts_ptx_access {
 struct ts_ptx_observer {
 	void *userdata;
 	void (*begin)(void *userdata, const struct ts_ptx_launch *launch);
-	/* fault is NULL if the kernel did not fault. */
+	/* Called when the kernel has ended. `fault` is NULL if the kernel did not fault. */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 	/*
-	 * The last reserved_bytes of the block's shared memory belong to the system and are zero.
+	 * Called when a block becomes resident. The last reserved_bytes of the block's shared
+	 * memory belong to the system and are zero.
 	 */
 	void *(*block_begin)(void *userdata, uint64_t index, uint32_t shared_bytes,
 			     uint32_t reserved_bytes);
@@ -53,10 +54,15 @@ struct ts_ptx_observer {
 	void (*access)(void *userdata, void *block, const struct ts_ptx_access *access);
 	void (*fence)(void *userdata, void *block, uint32_t warp, uint32_t lanes);
 	void (*warp_sync)(void *userdata, void *block, uint32_t warp, uint32_t lanes);
-	/* waits: the threads wait until the barrier is complete. */
+	/*
+	 * Called when the lanes arrive at a barrier. waits: the threads wait until the barrier is
+	 * complete.
+	 */
 	void (*arrive)(void *userdata, void *block, uint32_t barrier, uint32_t warp, uint32_t lanes,
 		       bool waits);
-	/* all: the barrier includes every thread of the block. */
+	/*
+	 * Called when a barrier is complete. all: the barrier includes every thread of the block.
+	 */
 	void (*complete)(void *userdata, void *block, uint32_t barrier, bool all);
 };
 
@@ -69,8 +75,8 @@ struct ts_ptx_site {
 };
 
 /*
- * Applies to all runs of the image's kernels; engines without an observer run as before. -ENOMEM:
- * out of memory.
+ * Prepares all kernels of the image for observation. Engines without an observer run them as
+ * before. -ENOMEM: out of memory.
  */
 int ts_ptx_image_observe(struct ts_ptx_image *image);
 void ts_ptx_image_site(const struct ts_ptx_image *image, uint32_t place,

@@ -119,7 +119,7 @@ const struct ts_ptx_kernel *ts_ptx_image_kernel(const struct ts_ptx_image *image
 const struct ts_ptx_kernel *ts_ptx_image_find_kernel(const struct ts_ptx_image *image,
 						     const char *name);
 const struct ts_ptx_kernel_info *ts_ptx_kernel_info(const struct ts_ptx_kernel *kernel);
-/* Address of a kernel's or function's name in device code; 0: there is no such function. */
+/* Returns the address of a kernel or function in device code; 0: there is no such function. */
 uint64_t ts_ptx_image_function_address(const struct ts_ptx_image *image, const char *name);
 
 /*
@@ -163,8 +163,8 @@ struct ts_ptx_host {
 #endif
 
 /*
- * Shared by launches that run at the same time. Shows if at least one of their threads does more
- * than poll memory. The launches write all of it except `ends`.
+ * Shared by launches that run at the same time. Records if at least one thread of these launches
+ * does more than poll memory. The launches write all of it except `ends`.
  */
 struct ts_ptx_watch {
 	TS_PTX_ATOMIC uint32_t n_active; /* workers whose PTX threads do more than poll memory */
@@ -188,9 +188,9 @@ struct ts_ptx_launch {
 	uint64_t deadline_ns;	 /* CLOCK_MONOTONIC; 0: none */
 	/*
 	 * If an engine's thread polls memory for this many warp instructions, writes none and ends
-	 * no block, the thread only polls. Without `watch` no other thread writes memory (the
-	 * engine has one thread), so this is TS_PTX_FAULT_WAITS. With `watch` it is a fault when
-	 * `ends` is set. 0: not counted.
+	 * no block, the thread only polls. Without `watch`, no other thread writes memory (the
+	 * engine has one thread), so the run ends with TS_PTX_FAULT_WAITS. With `watch`, the run
+	 * ends with this fault when `ends` is set. 0: not counted.
 	 */
 	uint64_t max_watching_insns;
 	struct ts_ptx_watch *watch; /* NULL: none */
@@ -246,9 +246,9 @@ struct ts_ptx_fault {
 const char *ts_ptx_fault_name(enum ts_ptx_fault_kind kind);
 
 /*
- * n_threads threads run blocks, including the caller of ts_ptx_run(); 0: one per CPU. With one
- * thread a run is deterministic except for clock values. Helper threads start when first needed and
- * sleep between runs.
+ * Creates an engine. n_threads threads run blocks, including the caller of ts_ptx_run(); 0: one per
+ * CPU. With one thread a run is deterministic except for clock values. Helper threads start when
+ * first needed and sleep between runs.
  */
 int ts_ptx_engine_new(const struct ts_ptx_host *host, uint32_t n_threads,
 		      struct ts_ptx_engine **ret_engine);

@@ -31,9 +31,9 @@ enum ts_ptx_choice_kind {
 struct ts_ptx_choice {
 	enum ts_ptx_choice_kind kind;
 	const char *kernel; /* valid during the call */
-	uint64_t block;	    /* TURN, LANES: its block; BLOCKS: the first block */
+	uint64_t block;	    /* TURN, LANES: the warp's block; BLOCKS: the first block */
 	uint32_t warp;	    /* TURN, LANES: index in the block */
-	uint32_t line;	    /* TURN, LANES: line of the PTX text where it continues */
+	uint32_t line;	    /* TURN, LANES: line of the PTX text where the warp continues */
 	uint32_t lane;	    /* LANES: the first lane */
 	uint32_t n_insns;   /* TURN: maximum number of instructions */
 	/* The default that the choice replaced. */

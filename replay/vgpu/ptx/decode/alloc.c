@@ -13,7 +13,10 @@
 #include "replay/vgpu/ptx/decode/cfg.h"
 
 #define MAX_FRAME_BYTES (16u << 20)
-/* Bits in one of the four tables. Beyond this limit every register keeps its own slot. */
+/*
+ * Limit of the bits in each of the four liveness tables. Beyond this limit every register gets its
+ * own slot.
+ */
 #define MAX_LIVENESS_BITS (UINT64_C(1) << 31)
 
 /* Called for each operand field that holds a virtual register. */
@@ -158,7 +161,8 @@ static void intervals(struct ts_ptx_allocator *a)
 		}
 	}
 	/*
-	 * Calls write parameters in registers and read results in registers, outside the function.
+	 * Callers write parameters in registers before the function begins, and read results in
+	 * registers after it has ended. So these registers are live in the whole function.
 	 */
 	for (uint32_t k = 0; k < a->d->code->n_params; k++)
 		if (a->d->code->params[k].reg != TS_PTX_NONE) {

@@ -219,7 +219,10 @@ static uint32_t postdom_meet(const struct ts_ptx_postdom *p, uint32_t x, uint32_
 	return x;
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph. */
+/*
+ * Finds the immediate post-dominators of a region: Cooper, Harvey and Kennedy, "A Simple, Fast
+ * Dominance Algorithm", on the reversed graph.
+ */
 static void postdom_region(struct ts_ptx_postdom *p, uint32_t exit, uint32_t region)
 {
 	const struct ts_ptx_blocks *b = p->b;
@@ -253,8 +256,8 @@ static void postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p
 	uint32_t region = 0;
 
 	/*
-	 * Returns from last to first, then traps: in nearly all code the last return is the main
-	 * exit.
+	 * Visit the return instructions from last to first, then the traps: in nearly all code the
+	 * last return is the main exit.
 	 */
 	for (int traps = 0; traps < 2; traps++) {
 		for (uint32_t k = b->n; k-- > 0;) {

@@ -80,7 +80,10 @@ static int emit_float(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, enum ts_
 	return ts_ptx_emit(d, &sat, (struct ts_ptx_note){.roles = ROLE_DST_READ});
 }
 
-/* Two floats in 64 bits: unpacks them, computes each one, and packs the results. */
+/*
+ * Decodes an operation on two floats in 64 bits: unpacks them, computes each one, and packs the
+ * results.
+ */
 static int float_pair(struct ts_ptx_decoder *d, enum ts_ptx_family family, uint32_t n)
 {
 	struct ts_ptx_float_modes m = take_modes(d);
@@ -446,7 +449,7 @@ static int decode_rsqrt(struct ts_ptx_decoder *d)
 	return float_op(d, F_RSQRT_APPROX, type, 1);
 }
 
-/* Approximations whose functions flush denormals themselves. */
+/* Decodes an approximation whose function flushes denormals itself. */
 static int approximation(struct ts_ptx_decoder *d, enum ts_ptx_family family)
 {
 	bool approx = ts_ptx_mod(d, "approx"), ftz = ts_ptx_mod(d, "ftz");

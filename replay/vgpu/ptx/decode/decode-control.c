@@ -126,13 +126,16 @@ static int decode_nop(struct ts_ptx_decoder *d)
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_NOP, TY_NONE);
 
 	/*
-	 * griddepcontrol does nothing: it lets dependent grids overlap, but here grids run one
-	 * after the other.
+	 * griddepcontrol has no effect: it lets dependent grids overlap, but this engine runs them
+	 * one after the other.
 	 */
 	(void)ts_ptx_mod(d, "wait");
 	(void)ts_ptx_mod(d, "launch_dependents");
 	(void)ts_ptx_mod(d, "mask");
-	/* setmaxnreg: warps exchange registers; here every warp has its own. */
+	/*
+	 * setmaxnreg lets warps exchange registers. It has no effect, because in this engine every
+	 * warp has its own registers.
+	 */
 	if (ts_ptx_mod(d, "inc") || ts_ptx_mod(d, "dec")) {
 		(void)ts_ptx_mod(d, "sync");
 		(void)ts_ptx_mod(d, "aligned");
@@ -371,8 +374,8 @@ static int decode_bar(struct ts_ptx_decoder *d)
 }
 
 /*
- * Collectives. With a guard they become a branch around an unguarded instruction, so that all lanes
- * there take part.
+ * Emits a collective instruction. If it has a guard, emits a branch around the unguarded
+ * instruction, so that all lanes that reach the instruction take part.
  */
 static int emit_collective(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t bra,
 			   struct ts_ptx_note note)

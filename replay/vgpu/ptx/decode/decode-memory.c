@@ -388,7 +388,10 @@ static int decode_createpolicy(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* alloca: local memory above the frame. The memory is freed with the frame, or by stackrestore. */
+/*
+ * Decodes alloca, which reserves local memory above the frame. The memory is freed with the frame,
+ * or by stackrestore.
+ */
 static int decode_alloca(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_ALLOCA, TY_NONE);
@@ -456,7 +459,10 @@ static int decode_stackrestore(struct ts_ptx_decoder *d)
 	return stack_move(d, true);
 }
 
-/* Address in another block's shared memory. A cluster of one has only its own block. */
+/*
+ * Decodes mapa, which computes an address in the shared memory of a block of the cluster. A cluster
+ * of one has only its own block.
+ */
 static int decode_mapa(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MAPA, TY_NONE);

@@ -276,7 +276,10 @@ static bool is_fp8(enum ts_ptx_type t)
 	return t == TY_E4M3X2 || t == TY_E5M2X2;
 }
 
-/* Pairs: two floats to a packed register, or one packed register to another. */
+/*
+ * Decodes the conversion of a pair: two floats to a packed register, or one packed register to
+ * another.
+ */
 static int cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 {
 	bool halves = c->to == TY_F16X2 || c->to == TY_BF16X2;
@@ -307,7 +310,7 @@ static int cvt_packed(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 	return r ? r : ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 
-/* cvt.pack.sat.convertType.abType[.cType] */
+/* Decodes cvt.pack.sat.convertType.abType[.cType] */
 static int cvt_pack_int(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CVT_PACK_INT, TY_NONE);

@@ -78,7 +78,7 @@ static int decode_movmatrix(struct ts_ptx_decoder *d)
 	return r ? r : ts_ptx_guard_close(d, bra);
 }
 
-/* cp.async.ca.shared.global [to], [from], bytes {, bytes to read} {, policy} */
+/* Decodes cp.async.ca.shared.global [to], [from], bytes {, bytes to read} {, policy} */
 static int cp_async(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_CP_ASYNC, TY_NONE), from = in;
@@ -155,7 +155,8 @@ static int mbarrier_wait(struct ts_ptx_decoder *d)
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_MBARRIER, TY_NONE);
 	bool parity = ts_ptx_mod(d, "parity");
 	enum ts_ptx_space space = ts_ptx_mod_space(d);
-	uint32_t n = d->stmt->n_operands; /* A time limit of try_wait only bounds its sleep. */
+	/* The fourth operand, try_wait's time limit, has no effect. */
+	uint32_t n = d->stmt->n_operands;
 	int r;
 
 	if (ts_ptx_mod_type(d) != TY_B64 || n < 3 || n > 4)
@@ -207,9 +208,9 @@ static int decode_mbarrier(struct ts_ptx_decoder *d)
 }
 
 /*
- * cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The operand list has to,
- * from, bytes and mbarrier, then the three offsets, then flags for 64-bit addresses and global
- * memory.
+ * Decodes cp.async.bulk.to.from.how [to], [from], bytes {, [mbarrier]} {, policy}. The operand list
+ * has to, from, bytes and mbarrier, then the three offsets, then flags for 64-bit addresses and
+ * global memory.
  */
 static int cp_bulk(struct ts_ptx_decoder *d)
 {

@@ -121,7 +121,7 @@ static int decode_video(struct ts_ptx_decoder *d)
 }
 
 /*
- * vmad: a * b + c, shifted. The sum has more than 64 bits; the result is the low word, or
+ * Decodes vmad: a * b + c, shifted. The sum has more than 64 bits; the result is the low word, or
  * saturated.
  */
 static int decode_vmad(struct ts_ptx_decoder *d)

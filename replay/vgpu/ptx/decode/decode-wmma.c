@@ -182,8 +182,7 @@ static int emit_mma(struct ts_ptx_decoder *d, const struct ts_ptx_shape *s,
 }
 
 /*
- * Consumes the other modifiers of integer and bit matrices. False: a modifier is missing or
- * invalid.
+ * Consumes satfinite and, for bit matrices, the operation. False: a modifier is missing or invalid.
  */
 static bool mma_flags(struct ts_ptx_decoder *d, enum ts_ptx_type a, enum ts_ptx_type td,
 		      uint64_t *ret_flags)
@@ -227,7 +226,9 @@ static int decode_mma(struct ts_ptx_decoder *d)
 	return r ? r : emit_mma(d, s, types, flags, false);
 }
 
-/* wmma.mma: for halves, the statement names only the types of the sums, which may differ. */
+/*
+ * Decodes wmma.mma. For halves, the statement names only the types of the sums, which may differ.
+ */
 static int wmma_mma(struct ts_ptx_decoder *d)
 {
 	enum ts_ptx_type types[4] = {TY_NONE}, named[4];
@@ -275,7 +276,7 @@ static bool is_sum(const struct ts_ptx_shape *s, enum ts_ptx_type type)
 	}
 }
 
-/* wmma.load.{a,b,c} regs, [p] {, stride}; wmma.store.d [p], regs {, stride} */
+/* Decodes wmma.load.{a,b,c} regs, [p] {, stride} and wmma.store.d [p], regs {, stride} */
 static int wmma_access(struct ts_ptx_decoder *d, enum ts_ptx_matrix which, bool store)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, store ? F_WMMA_STORE : F_WMMA_LOAD, TY_NONE);

@@ -121,7 +121,9 @@ static int copy_regs(struct ts_ptx_decoder *d)
 	return r;
 }
 
-/* alloca's stack pointer: a separate register that starts above the frame's local memory. */
+/*
+ * Creates alloca's stack pointer: a separate register that starts above the frame's local memory.
+ */
 static int stack_pointer(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_insn in = ts_ptx_insn_of(d, F_LOCAL_ADDRESS, TY_NONE);

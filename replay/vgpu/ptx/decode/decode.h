@@ -48,8 +48,9 @@ struct ts_ptx_note {
 struct ts_ptx_fixup {
 	const char *label;
 	uint32_t line, scope;
-	uint32_t insn;	  /* the instruction whose target is set; TS_PTX_NONE: operand */
-	uint32_t operand; /* index in the operand list */
+	/* the branch whose target is the label; TS_PTX_NONE: `operand` is set instead */
+	uint32_t insn;
+	uint32_t operand; /* index in the operand list of the element that gets the label */
 };
 
 struct ts_ptx_decoder {
@@ -152,7 +153,7 @@ uint32_t ts_ptx_mod_vector(struct ts_ptx_decoder *d);
 /* Adds the registers of one fragment to the operand list. */
 int ts_ptx_fragment(struct ts_ptx_decoder *d, const struct ts_ptx_operand *o, uint32_t n,
 		    enum ts_ptx_type type, bool write);
-/* Makes it an instruction that all 32 lanes run together. */
+/* Makes `in` an instruction that all 32 lanes run together. */
 int ts_ptx_whole_warp(struct ts_ptx_decoder *d, struct ts_ptx_insn *in, uint32_t *ret_bra);
 
 /* cfg.c: computes blocks and reconvergence, and removes unused joins. */

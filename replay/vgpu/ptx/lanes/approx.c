@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Approximate functions that do not vectorise; exec-float.c has the others. PTX limits their
+ * Approximate functions that do not vectorise. exec-float.c has those that do. PTX limits their
  * errors. These functions compute in double, or with libm in single precision with an error below
  * one ulp. README.md has the table. With .ftz, inputs and results are flushed. The lane loop calls
  * them through the optable.
@@ -32,7 +32,10 @@ static int tanh_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Seeds of double precision division and square root: only the upper word is computed. */
+/*
+ * Compute the seeds of double precision division and square root: only the upper word of the
+ * result.
+ */
 static int rcp_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint64_t *a = ts_ptx_slot(w, in->a);
@@ -83,7 +86,7 @@ static int rsqrt_ftz_f64(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 		}                                                                        \
 		return 0;                                                                \
 	}
-/* ex2.bf16 exists only with .ftz. */
+/* Rounds to bf16, and flushes a denormal result to zero: ex2.bf16 exists only with .ftz. */
 static uint16_t to_bf16_ftz(float f)
 {
 	uint16_t h = ts_ptx_to_bf16(f);

@@ -72,8 +72,8 @@ uint64_t ts_ptx_round_float(double x, unsigned exponent_bits, unsigned mantissa_
 }
 
 /*
- * e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. A value beyond the range becomes
- * the largest one with satfinite, else NaN or infinity.
+ * Rounds to an 8-bit float. e4m3 has no infinity and one NaN (0x7f); e5m2 is a short f16. A value
+ * beyond the range becomes the largest one with satfinite, else NaN or infinity.
  */
 uint8_t ts_ptx_to_fp8(double x, bool e5m2, bool satfinite)
 {
@@ -155,8 +155,8 @@ static uint64_t from_double(double x, enum ts_ptx_type type, enum ts_ptx_roundin
 }
 
 /*
- * Converts an integer of up to 64 bits. Rounds only once: by the integer's own significand, not
- * through double.
+ * Converts an integer of up to 64 bits, and rounds only once. For double, rounds the integer's own
+ * significand. For other types, first makes a double whose last bit records lost bits.
  */
 static uint64_t from_integer(uint64_t magnitude, bool negative, enum ts_ptx_type type,
 			     enum ts_ptx_rounding rounding)
@@ -266,7 +266,7 @@ static double flush_denormal(double x, enum ts_ptx_type type)
 	return type != TY_F64 && fabs(x) < least ? copysign(0, x) : x;
 }
 
-/* Hardware keeps the sign and upper bits of a double's NaN and makes it quiet. */
+/* Converts a double's NaN as hardware does: keeps its sign and upper bits, and makes it quiet. */
 static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
 {
 	unsigned mantissa_bits = to == TY_F16 ? 10 : to == TY_BF16 ? 7 : 23;

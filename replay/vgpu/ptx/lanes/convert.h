@@ -8,8 +8,8 @@
 #include "replay/vgpu/ptx/lanes/ops.h"
 
 /*
- * bits: the source in the low bits. Returns the target, zero- or sign-extended to 64 bits by its
- * type.
+ * Converts a value. `bits` has the source in its low bits. Returns the target, zero- or
+ * sign-extended to 64 bits by its type.
  */
 uint64_t ts_ptx_convert(uint64_t bits, uint32_t aux);
 /*

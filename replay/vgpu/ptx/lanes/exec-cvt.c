@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * cvt, and mov between words and their parts. Frequent conversions are lane loops here and round to
- * nearest as the host does. All others call convert.c for each value. The interpreter's loop calls
- * them through the optable.
+ * nearest as the host does. All other conversions call convert.c for each value. The interpreter's
+ * loop calls them through the optable.
  */
 #include "replay/vgpu/ptx/lanes/convert.h"
 #include "replay/vgpu/ptx/lanes/half.h"
@@ -36,8 +36,8 @@ static inline int32_t truncate_s32(float a)
 TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
 
 /*
- * Integers of any width: cut to the source's width, then to the target's, with zero or sign
- * extension.
+ * Converts integers of any width: cuts the value to the source's width, then to the target's, with
+ * zero or sign extension.
  */
 static inline uint32_t cut32(uint32_t v, uint32_t mode)
 {
@@ -89,7 +89,7 @@ static int cvt(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* d = {a in the upper half, b in the lower half}: cvt to f16x2, bf16x2 and the 8-bit pairs. */
+/* Runs cvt to f16x2, bf16x2 and the 8-bit pairs: d = {a in the upper half, b in the lower half}. */
 static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	enum ts_ptx_type to = TS_PTX_CVT_TO(in->aux);
@@ -120,7 +120,7 @@ static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* f16x2 from a pair of 8-bit floats. */
+/* Converts a pair of 8-bit floats to f16x2. */
 static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	bool e5m2 = TS_PTX_CVT_FROM(in->aux) == TY_E5M2X2;
@@ -142,7 +142,8 @@ static int cvt_unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 }
 
 /*
- * d = c's low bits, then a and b, saturated, below them. aux: the target is signed; imm: its bits.
+ * Runs cvt.pack: d is c's low bits, then a and b, saturated, below them. aux: the target is signed.
+ * imm: bits of the target type.
  */
 static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -165,7 +166,7 @@ static int cvt_pack_int(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return 0;
 }
 
-/* mov.bN d, {parts}: the operand list has n parts of imm bits. */
+/* Runs mov.bN d, {parts}. The operand list has n parts of imm bits. */
 static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -185,7 +186,10 @@ static int pack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* mov.bN {parts}, a. An unused part has no slot. a is read completely before a part is written. */
+/*
+ * Runs mov.bN {parts}, a. An unused part has no slot. a is read completely before a part is
+ * written.
+ */
 static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);
@@ -203,7 +207,7 @@ static int unpack(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t 
 	return 0;
 }
 
-/* Common cases: 64 bits and their halves. */
+/* Run the common cases of pack() and unpack(): 64 bits and their halves. */
 static int pack_2x32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

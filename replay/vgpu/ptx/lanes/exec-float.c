@@ -61,7 +61,7 @@ TS_PTX_BINARY(copysign_f64, uint64_t, uint64_t,
 MINMAX(float, uint32_t, ts_ptx_float, ts_ptx_bits, TS_PTX_NAN_F32)
 MINMAX(double, uint64_t, ts_ptx_double, ts_ptx_bits64, UINT64_C(0x7fffffffffffffff))
 
-/* Flush explicitly: the host's mode does not affect a selection. */
+/* Flushes a denormal explicitly, because the host's mode does not affect a selection. */
 static inline float flush(float f, uint32_t mode)
 {
 	uint32_t u = ts_ptx_bits(f);
@@ -70,7 +70,7 @@ static inline float flush(float f, uint32_t mode)
 }
 
 #define FTZ (in->space & TS_PTX_MODE_FTZ)
-/* r with the exclusive or of the signs of a and b; a NaN gets no sign. */
+/* Returns r with the exclusive or of the signs of a and b. A NaN gets no sign. */
 static inline float signed_by(float a, float b, float r)
 {
 	uint32_t sign = (ts_ptx_bits(a) ^ ts_ptx_bits(b)) & 0x80000000;
@@ -131,7 +131,10 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	return r;
 }
 
-/* testp, aux: 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5 subnormal. */
+/*
+ * Tests a property of testp. `what` is 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5
+ * subnormal.
+ */
 static inline bool test_property(uint64_t magnitude, uint64_t infinity, uint64_t least,
 				 uint32_t what)
 {
@@ -168,8 +171,8 @@ TESTP(testp_f32, uint32_t, 0x7f800000, 0x00800000)
 TESTP(testp_f64, uint64_t, UINT64_C(0x7ff) << 52, UINT64_C(1) << 52)
 
 /*
- * Nearly exact, which is within the ISA's error bounds. A huge divisor gives zero, as the ISA
- * requires.
+ * Divides nearly exactly, which is within the ISA's error bounds. A huge divisor gives zero, as the
+ * ISA requires.
  */
 static inline float divide_approx(float a, float b)
 {
@@ -184,7 +187,7 @@ TS_PTX_BINARY(div_approx_f32, float, float, divide_approx(a, b))
 TS_PTX_UNARY(rsqrt_f32, float, float, CANON((float)(1.0 / __builtin_sqrt((double)a))))
 TS_PTX_UNARY(rsqrt_f64, double, double, 1.0 / __builtin_sqrt(a))
 
-/* Horner's scheme, with coefficients from the highest power down. */
+/* Computes a polynomial by Horner's scheme. The coefficients go from the highest power down. */
 static inline double polynomial(const double *c, size_t n, double x)
 {
 	double p = c[0];
@@ -197,9 +200,9 @@ static inline double polynomial(const double *c, size_t n, double x)
 	polynomial(coefficients, sizeof(coefficients) / sizeof((coefficients)[0]), x)
 
 /*
- * 2^a in double: 2^n times the Taylor series of 2^f, with f in [-1/2, 1/2], to a relative error of
- * 2^-37, rounded once. Adding 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits the result
- * is 0 or infinity.
+ * Computes 2^a in double: 2^n times the Taylor series of 2^f, with f in [-1/2, 1/2], to a relative
+ * error of 2^-37, rounded once. Adding 1.5 * 2^52 leaves n in the lowest bits. Beyond the limits
+ * the result is 0 or infinity.
  */
 static inline float exp2_approx(float a)
 {
@@ -219,9 +222,9 @@ static inline float exp2_approx(float a)
 }
 
 /*
- * Binary logarithm in double: a is 2^k z, with z in [sqrt(1/2), sqrt(2)). log2(z) is the series of
- * 2 / ln(2) * atanh(s) with s = (z - 1) / (z + 1). The relative error is 2^-39; the result is
- * rounded once.
+ * Computes the binary logarithm in double: a is 2^k z, with z in [sqrt(1/2), sqrt(2)). log2(z) is
+ * the series of 2 / ln(2) * atanh(s) with s = (z - 1) / (z + 1). The relative error is 2^-39; the
+ * result is rounded once.
  */
 static inline float log2_approx(float a)
 {
@@ -244,9 +247,9 @@ static inline float log2_approx(float a)
 }
 
 /*
- * sin(a + quarter * pi / 2) in double: a is n pi / 2 + r, with r in [-pi / 4, pi / 4]. n selects
- * the Taylor series of sin(r) or cos(r), to a relative error of 2^-36, rounded once. n times the
- * first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
+ * Computes sin(a + quarter * pi / 2) in double: a is n pi / 2 + r, with r in [-pi / 4, pi / 4]. n
+ * selects the Taylor series of sin(r) or cos(r), to a relative error of 2^-36, rounded once. n
+ * times the first 33 bits of pi / 2 is exact up to TRIG_LIMIT.
  */
 #define TRIG_LIMIT 0x1p19f
 static inline float sin_approx(float a, uint64_t quarter)

@@ -7,7 +7,7 @@
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/lanes/lanes.h"
 
-/* Flushing and saturation of one f16 value. mode: the instruction's modes. */
+/* Flushes one f16 value to zero if it is denormal and `mode`, the instruction's modes, has FTZ. */
 static inline uint16_t flush16(uint16_t h, uint32_t mode)
 {
 	return (mode & TS_PTX_MODE_FTZ) && !(h & 0x7c00) ? h & 0x8000 : h;

@@ -193,15 +193,16 @@ TS_PTX_OP1(bfind_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	   find_bit((uint64_t)(a < 0 ? ~a : a), 64, in->aux))
 
 /*
- * Position or length of a bit field. The ISA allows 0 to 255. Beyond that, GPUs use the low byte
- * for 32-bit fields. For 64-bit fields they have no instruction and use the complete count.
+ * Returns the position or length of a bit field as GPUs use it. The ISA allows 0 to 255. Beyond
+ * that, GPUs use the low byte for 32-bit fields. For 64-bit fields they have no instruction and use
+ * the complete count.
  */
 static inline uint32_t field_count(uint32_t count, unsigned width)
 {
 	return width == 32 || count < 255 ? count & 255 : 255;
 }
 
-/* Bits past the top are the sign, or zero. */
+/* Extracts a bit field. Bits of the field past the top of `a` are the sign, or zero. */
 static inline uint64_t extract(uint64_t a, uint32_t position, uint32_t length, unsigned width,
 			       bool is_signed)
 {
@@ -289,8 +290,8 @@ TS_PTX_BINARY(szext_u32, uint32_t, uint32_t, size_extend(a, b, in->aux, false))
 TS_PTX_BINARY(szext_s32, uint32_t, uint32_t, size_extend(a, b, in->aux, true))
 
 /*
- * The n-th set bit from base on, upwards for n > 0, downwards for n < 0. For n = 0 only base
- * itself.
+ * Returns the position of the n-th set bit from base on, upwards for n > 0, downwards for n < 0.
+ * For n = 0, tests only the bit at base.
  */
 static inline uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
@@ -373,7 +374,10 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
 TS_PTX_TERNARY(dp4a, uint32_t, uint32_t, dot4(a, b, c, in->aux))
 TS_PTX_TERNARY(dp2a, uint32_t, uint32_t, dot2(a, b, c, in->aux))
 
-/* Truth table: bit i of aux is the result for a, b, c as the bits of i, a highest. */
+/*
+ * Runs lop3 by a truth table: bit i of aux is the result for a, b, c as the bits of i, with a as
+ * the highest bit.
+ */
 static int lop3(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));

@@ -4,10 +4,10 @@
  * stores these functions in instructions; they call mem.h for host pointers.
  *
  * One lane's access is one access of the host, also for a vector. So volatile and relaxed accesses
- * are plain accesses, plus a fence if the instruction orders. PTX allows several accesses for a
- * vector (ISA 8.2.4). Hardware makes naturally aligned accesses of up to 16 bytes in one, and CUB's
- * look-back relies on that. x86-64 CPUs with AVX also make aligned 16-byte accesses in one. Vectors
- * of 32 bytes are two accesses.
+ * are plain accesses, plus a fence if the instruction has a memory order. PTX allows several
+ * accesses for a vector (ISA 8.2.4). Hardware makes naturally aligned accesses of up to 16 bytes in
+ * one, and CUB's look-back relies on that. x86-64 CPUs with AVX also make aligned 16-byte accesses
+ * in one. Vectors of 32 bytes are two accesses.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
@@ -162,7 +162,7 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                          \
 	}
 
-/* A load of all lanes at one offset in their local memory. */
+/* Defines a function that loads all lanes at one offset in their local memory. */
 #define LOAD_OWN(name, apart, D, T)                                                      \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
 			uint64_t first)                                                  \
@@ -178,7 +178,10 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		return 0;                                                                \
 	}
 
-/* A load: of vectors, consecutive lanes, one address, local memory, or unordered addresses. */
+/*
+ * Defines the functions of a load: of vectors, consecutive lanes, one address, local memory, or
+ * unordered addresses.
+ */
 #define LOAD(name, D, T)                                                                       \
 	LOAD_VECTOR(name##_vector, D, T)                                                       \
 	LOAD_APART(name##_apart, D, T)                                                         \
@@ -270,7 +273,7 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return 0;                                                                  \
 	}
 
-/* A store of all lanes at one offset in their local memory. */
+/* Defines a function that stores all lanes at one offset in their local memory. */
 #define STORE_OWN(name, apart, S, T)                                                     \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
 			uint64_t first)                                                  \
@@ -286,7 +289,10 @@ LOAD(ld_u64, uint64_t, uint64_t)
 		return 0;                                                                \
 	}
 
-/* A store: of vectors, consecutive lanes, local memory, or unordered addresses. */
+/*
+ * Defines the functions of a store: of vectors, consecutive lanes, local memory, or unordered
+ * addresses.
+ */
 #define STORE(name, S, T)                                                                \
 	STORE_VECTOR(name##_vector, S, T)                                                \
 	STORE_APART(name##_apart, S, T)                                                  \
@@ -324,7 +330,10 @@ STORE(st_16_64, uint64_t, uint16_t)
 STORE(st_32_64, uint64_t, uint32_t)
 STORE(st_64, uint64_t, uint64_t)
 
-/* A kernel parameter at a fixed offset, equal in all lanes. The decoder has checked the bounds. */
+/*
+ * Defines a function that loads a kernel parameter at a fixed offset, equal in all lanes. The
+ * decoder has checked the bounds.
+ */
 #define PARAM(name, D, T)                                                                   \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)    \
 	{                                                                                   \
@@ -375,7 +384,8 @@ static int local_address(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 TS_PTX_OP1(cvta, uint64_t, uint64_t, uint64_t, uint64_t, a + in->imm)
 
 /*
- * Constant variables lie in device memory that kernels must not write, so the range is read-only.
+ * True if the address lies in a constant variable. Such variables lie in device memory that kernels
+ * must not write, so the range is read-only.
  */
 static bool is_constant(struct ts_ptx_worker *worker, uint64_t address)
 {

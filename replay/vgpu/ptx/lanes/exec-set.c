@@ -20,7 +20,10 @@ static inline uint32_t combine(uint32_t r, uint32_t c, uint32_t boolop)
 	}
 }
 
-/* target: slot of the second result, which gets the opposite of the comparison. */
+/*
+ * Writes the results. `target` is the slot of the second result, which gets the opposite of the
+ * comparison.
+ */
 static inline int finish(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			 uint32_t r, uint32_t opposite)
 {
@@ -207,7 +210,7 @@ TS_PTX_OP3(slct_f32_32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32
 TS_PTX_OP3(slct_f32_64, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, float, float,
 	   c >= 0 ? a : b)
 
-/* aux: the value for true. */
+/* Runs set: writes `aux` for true, else 0. */
 static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));
@@ -217,7 +220,7 @@ static int set_value(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	return 0;
 }
 
-/* set on pairs: d's low part comes from a, its high part from b. */
+/* Runs set on pairs: d's low part comes from a, its high part from b. */
 static int set_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t *d_ = ts_ptx_lanes(ts_ptx_result(w, in), sizeof(*d_));

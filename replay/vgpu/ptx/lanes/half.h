@@ -95,9 +95,9 @@ static inline uint16_t ts_ptx_to_bf16(float f)
 }
 
 /*
- * a * b + c of narrow formats, rounded to odd in double, so that rounding to the narrow format is
- * one rounding. The product is exact. The error of the sum decides whether its last bit must be
- * set.
+ * Returns a * b + c of narrow formats, rounded to odd in double. So the following rounding to the
+ * narrow format gives the same result as one rounding. The product is exact. The error of the sum
+ * decides whether its last bit must be set.
  */
 static inline double ts_ptx_fma_odd(float a, float b, float c)
 {

@@ -24,9 +24,9 @@
 #define TS_PTX_FOR_LANES TS_PTX_IVDEP for (int i = 0; i < TS_PTX_LANES; i++)
 
 /*
- * An operand's lanes. Arithmetic is built without the sanitizers' checks of memory accesses,
- * because a check of each lane makes the engine many times slower. Instead the first and the last
- * lane are checked here, with their alignment: lanes are consecutive in memory.
+ * Returns an operand's lanes. Arithmetic is built without the sanitizers' checks of memory
+ * accesses, because a check of each lane makes the engine many times slower. Instead the first and
+ * the last lane are checked here, with their alignment: lanes are consecutive in memory.
  */
 #ifdef TS_PTX_CHECK_LANES
 #define ts_ptx_lanes(operand, lane_bytes) ts_ptx_checked_lanes(operand, lane_bytes)

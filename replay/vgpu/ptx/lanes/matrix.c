@@ -7,7 +7,10 @@
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
-/* Pointers to the rows: lanes 0 to 7 contain matrix 0's, lanes 8 to 15 matrix 1's, and so on. */
+/*
+ * Computes the pointers to the rows. Lanes 0 to 7 hold the addresses of matrix 0's rows, lanes 8 to
+ * 15 those of matrix 1's, and so on.
+ */
 static int matrix_rows(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 		       bool write, uint8_t *rows[TS_PTX_LANES])
 {
@@ -117,7 +120,7 @@ static struct place place_of(uint32_t what, uint32_t r, uint32_t e, uint32_t lan
 	}
 }
 
-/* Pointers of all lanes to element e of register r, `bytes` each. */
+/* Computes the pointers of all lanes to element e of register r. An access has `bytes` bytes. */
 static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t what,
 			  uint32_t r, uint32_t e, uint32_t bits, uint32_t bytes, bool write,
 			  uint8_t *host[TS_PTX_LANES])
@@ -144,7 +147,10 @@ static int wmma_addresses(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	return 0;
 }
 
-/* Registers beyond the matrix repeat the first ones, as for f16. */
+/*
+ * Returns the number of registers with different elements. Registers beyond the matrix repeat the
+ * first ones, as for f16.
+ */
 static uint32_t distinct_registers(uint32_t what)
 {
 	return TS_PTX_WMMA_ROWS(what) * TS_PTX_WMMA_COLUMNS(what) / TS_PTX_LANES /
@@ -172,7 +178,10 @@ static uint64_t element_offset(uint32_t what, uint32_t r, uint32_t e, uint32_t l
 					   : at.row * stride + at.column;
 }
 
-/* False: the caller checks each access separately, which also reports faults. */
+/*
+ * Finds a matrix that lies in one stretch of memory. False: it does not, or an address is invalid.
+ * Then the caller checks each access separately, which also reports faults.
+ */
 static bool find_whole_matrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t what,
 			      uint32_t bits, bool write, struct whole_matrix *ret)
 {

@@ -123,7 +123,7 @@ static void load_b(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_type
 	}
 }
 
-/* Element i of lane 0; each next lane's is 2 elements later. */
+/* Returns a pointer to element i of lane 0. The element of each next lane is 2 elements later. */
 static double *elements_of_c(struct matrices *x, uint32_t i)
 {
 	uint32_t blocks = x->m / 8;
@@ -185,7 +185,10 @@ static void store_d(struct ts_ptx_warp *w, const uint32_t *list, enum ts_ptx_typ
 		EACH_HALF_OF_C(s[e] = ts_ptx_to_f16(ts_ptx_float_odd(c[e])))
 }
 
-/* Four rows of a block, which stay in CPU registers. Products are added in order of k. */
+/*
+ * Multiplies four rows of a block. Their sums stay in CPU registers. Products are added in order of
+ * k.
+ */
 static void multiply_rows(const double *a, uint32_t k, const double *b, double *c)
 {
 	v4 sum[4][2];
@@ -227,7 +230,7 @@ static void multiply(struct matrices *x, bool fused, bool exclusive)
 	}
 }
 
-/* imm: TS_PTX_MMA; the operand list: D, A, B, C. */
+/* Runs mma. imm: TS_PTX_MMA; the operand list: D, A, B, C. */
 static int mma(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

@@ -355,8 +355,8 @@ struct ts_ptx_optable {
 };
 
 /*
- * misc.c: returns the table of the named instruction set; NULL name: the best one. NULL: the CPU
- * does not support it.
+ * misc.c: returns the table of the instruction set `isa`, or the best table if `isa` is NULL.
+ * Returns NULL if the CPU does not support the instruction set.
  */
 const struct ts_ptx_optable *ts_ptx_ops(const char *isa);
 /*
@@ -381,7 +381,7 @@ TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)
 TS_PTX_DECLARE_ISA(v4)
 
-/* Fill functions of files that are compiled once. */
+/* Fill the table with the functions of the files that are compiled once. */
 void ts_ptx_fill_approx(struct ts_ptx_optable *);
 void ts_ptx_fill_atom(struct ts_ptx_optable *);
 void ts_ptx_fill_collective(struct ts_ptx_optable *);

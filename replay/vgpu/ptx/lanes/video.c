@@ -20,7 +20,10 @@ static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* GPUs emulate these instructions and clamp a 32-bit unsigned sum or difference only from below. */
+/*
+ * Saturates a result as GPUs do: they emulate these instructions and clamp a 32-bit unsigned sum or
+ * difference only from below.
+ */
 static int64_t video_saturate(int64_t v, uint32_t bits, uint32_t aux)
 {
 	uint32_t op = aux & TS_PTX_VIDEO_OP_MASK;

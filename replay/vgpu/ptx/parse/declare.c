@@ -69,7 +69,7 @@ int ts_ptx_take_name(struct ts_ptx_parser *p, const char **ret_name)
 	return 0;
 }
 
-/* Directives such as .loc and .target end with their line. */
+/* Skips the rest of the line. Directives such as .loc and .target end with their line. */
 void ts_ptx_skip_line(struct ts_ptx_parser *p)
 {
 	uint32_t line = p->tok.line;
@@ -126,7 +126,7 @@ static int take_type(struct ts_ptx_parser *p, enum ts_ptx_type *ret_type)
 	return 0;
 }
 
-/* [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
+/* Parses [.attribute(...)] [.align N] [.v2|.v4] .type [.ptr [.space] [.align N]] */
 static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t *ret_vector)
 {
 	uint64_t align = 0;
@@ -183,8 +183,8 @@ static int parse_var_head(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_
 }
 
 /*
- * name [dims]: sets bytes and unsized. dims[0] may be empty; ret_inner is the size of one of its
- * elements.
+ * Parses the name and the dimensions of a variable: name [dims]. Sets bytes and unsized. The first
+ * dimension may be empty; ret_inner is the size of one of its elements.
  */
 static int parse_var_tail(struct ts_ptx_parser *p, struct ts_ptx_var *v, uint32_t vector,
 			  uint64_t *ret_inner)
@@ -317,8 +317,8 @@ static int init_element(struct ts_ptx_initialiser *in)
 }
 
 /*
- * level: nesting depth. A closed inner list fills its row up, which is right for one dimension and
- * for full rows.
+ * Parses an initialiser's list. `level` is its nesting depth. A closed inner list fills its row up,
+ * which is right for one dimension and for full rows.
  */
 static int init_list(struct ts_ptx_initialiser *in, uint64_t inner, unsigned level)
 {

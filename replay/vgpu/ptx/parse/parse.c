@@ -170,7 +170,10 @@ static int parse_func(struct ts_ptx_parser *p, enum ts_ptx_linkage linkage, bool
 		r = parse_func_directives(p, f);
 	if (!r && ts_ptx_at(p, '{')) {
 		f->defined = true;
-		/* Add it before its body is parsed, for recursion. */
+		/*
+		 * Add the function before its body is parsed, because the body may call the
+		 * function.
+		 */
 		r = add_func(p, f);
 		if (!r)
 			r = ts_ptx_parse_body(p);

@@ -123,7 +123,7 @@ static int mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	return 0;
 }
 
-/* Each lane reads its source in one access, as hardware does: 4, 8 or 16 aligned bytes. */
+/* Copies 4, 8 or 16 aligned bytes of one lane. Reads them in one access, as hardware does. */
 static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	if (bytes == 4)
@@ -135,9 +135,9 @@ static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 
 /*
- * cp.async. `a` is the shared target, with its offset in the low half of imm. `b` is the global
- * source, with its offset in the high half. `aux` is the number of bytes to write, `c` the number
- * of bytes to read; the others are written as zero.
+ * Runs cp.async. `a` is the shared target, with its offset in the low half of imm. `b` is the
+ * global source, with its offset in the high half. `aux` is the number of bytes to write, `c` the
+ * number of bytes to read; the others are written as zero.
  */
 static int cp_async(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -210,9 +210,7 @@ static int bulk_done(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32
 	return r;
 }
 
-/*
- * The bulk copy runs completely when it is issued. Then the mbarrier counts its bytes as complete.
- */
+/* Runs a bulk copy completely when it is issued. Then the mbarrier counts its bytes as complete. */
 static int cp_bulk(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *list = ts_ptx_operands(w, in);

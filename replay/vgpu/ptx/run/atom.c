@@ -192,7 +192,7 @@ static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t
 	return 0;
 }
 
-/* b: expected value; c: new value. */
+/* Runs a compare-and-swap. b: expected value; c: new value. */
 static int atom_cas(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
@@ -255,8 +255,8 @@ static int atom_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint
 __extension__ typedef unsigned __int128 ts_ptx_u128;
 
 /*
- * x86-64 uses inline assembly: compilers call a library unless they build for CPUs with cmpxchg16b.
- * All supported CPUs have cmpxchg16b.
+ * Compares and swaps 16 bytes. x86-64 uses inline assembly: compilers call a library unless they
+ * build for CPUs with cmpxchg16b. All supported CPUs have cmpxchg16b.
  */
 static ts_ptx_u128 cas_u128(ts_ptx_u128 *at, ts_ptx_u128 expected, ts_ptx_u128 v)
 {

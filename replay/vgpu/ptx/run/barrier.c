@@ -74,9 +74,9 @@ void ts_ptx_barrier_exit(struct ts_ptx_block *block)
 }
 
 /*
- * The barrier of a cluster, which has one block: threads arrive without waiting, and wait later.
- * When a phase completes, its arrivals are cleared. So a thread waits only if its own arrival is
- * still recorded.
+ * Runs an instruction of the barrier of a cluster, which has one block: threads arrive without
+ * waiting, and wait later. When a phase completes, its arrivals are cleared. So a thread waits only
+ * if its own arrival is still recorded.
  */
 static int cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {

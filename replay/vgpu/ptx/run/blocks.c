@@ -130,7 +130,10 @@ static int block_start(struct ts_ptx_worker *worker, struct ts_ptx_block *b, uin
 	b->n_live = n_threads;
 	for (; b->barriers_used; b->barriers_used &= b->barriers_used - 1)
 		b->barriers[__builtin_ctz(b->barriers_used)] = (struct ts_ptx_barrier){0};
-	/* Cooperative groups store barriers there and require zeros at first. */
+	/*
+	 * Cooperative groups store barriers in the reserved shared memory, which must be zero at
+	 * first.
+	 */
 	if (worker->kernel->code->uses_reserved_shared)
 		memset(b->shared + b->shared_bytes - TS_PTX_RESERVED_SHARED, 0,
 		       TS_PTX_RESERVED_SHARED);

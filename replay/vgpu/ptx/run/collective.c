@@ -22,7 +22,10 @@ static void put_pred(const struct ts_ptx_warp *w, uint32_t ref, uint32_t m, uint
 	*p = (*p & ~m) | (r & m);
 }
 
-/* b: lane or distance; reconverge: slot of the clamp and segment mask; target: predicate. */
+/*
+ * Runs a shuffle. b: lane or distance. reconverge: slot of the clamp and segment mask. target:
+ * predicate.
+ */
 static int shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *b = ts_ptx_slot(w, in->b), *c = ts_ptx_slot(w, in->reconverge);
@@ -62,7 +65,7 @@ static int shfl(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
-/* imm: non-zero if the predicate is negated. */
+/* Runs a vote. imm: non-zero if the predicate is negated. */
 static int vote(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t p = *ts_ptx_pred(w, in->a) ^ (in->imm ? UINT32_MAX : 0), r = 0;

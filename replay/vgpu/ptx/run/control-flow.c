@@ -241,7 +241,7 @@ bool ts_ptx_warp_break(struct ts_ptx_warp *w)
 	return any;
 }
 
-/* Releases waiting splits when all live members have arrived. */
+/* Releases waiting splits when all live lanes of their member mask have arrived. */
 static int sync_check(struct ts_ptx_warp *w)
 {
 	for (uint32_t i = 0; i < w->n_splits; i++) {
@@ -349,8 +349,8 @@ static int no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 }
 
 /*
- * Returns the join for lanes that diverge here. NULL without *ret_failed: the paths do not
- * reconverge.
+ * Returns the join for lanes that diverge at the current instruction. If the paths do not
+ * reconverge, returns the split's join, which may be NULL. If memory is short, sets *ret_failed.
  */
 static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, bool *ret_failed)
 {
@@ -505,7 +505,7 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 	return GO_ON;
 }
 
-/* Indirect call: lanes with the same target call together. */
+/* Runs an indirect call: lanes with the same target call together. */
 static int call_indirect(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;

@@ -97,7 +97,10 @@ enum ts_ptx_lane_state ts_ptx_debug_lane(const struct ts_ptx_warp *warp, uint32_
 	return join_of(warp, lane) ? TS_PTX_LANE_JOINED : TS_PTX_LANE_EXITED;
 }
 
-/* Returns the frame of a lane's current call, and the lane's current instruction. */
+/*
+ * Returns the frame of a lane's call; level 0 is the innermost call. *ret_at receives the lane's
+ * instruction in this frame. NULL: the lane has no such call.
+ */
 static const struct ts_ptx_frame *frame_at(const struct ts_ptx_warp *w, uint32_t lane,
 					   uint32_t level, const struct ts_ptx_insn **ret_at)
 {

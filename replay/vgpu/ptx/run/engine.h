@@ -17,7 +17,7 @@ struct ts_ptx_engine {
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
 	pthread_mutex_t print_lock;
-	/* The lock protects these. */
+	/* The lock protects `open`, `quitting`, `generation` and `n_inside`. */
 	bool open, quitting;
 	uint64_t generation;
 	uint32_t n_inside;
@@ -40,7 +40,8 @@ struct ts_ptx_engine {
 void ts_ptx_block_free(struct ts_ptx_block *block);
 /*
  * Makes the next block resident in the worker, and puts it at *end. Returns false if no block is
- * left or if there is no room.
+ * left, if as many blocks as permitted are resident, or if memory is short. If memory is short,
+ * records a fault.
  */
 bool ts_ptx_take_block(struct ts_ptx_worker *worker, struct ts_ptx_block ***end);
 void ts_ptx_block_end(struct ts_ptx_worker *worker, struct ts_ptx_block *block);

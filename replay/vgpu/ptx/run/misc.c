@@ -102,7 +102,7 @@ static uint64_t sreg_lane(const struct ts_ptx_warp *w, enum ts_ptx_sreg sreg, ui
 	}
 }
 
-/* aux: the register; imm is added, for extern shared arrays. */
+/* Reads the special register `aux` and adds imm, for extern shared arrays. */
 static int sreg_read(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	enum ts_ptx_sreg sreg = in->aux;

@@ -19,7 +19,7 @@ static const struct ts_ptx_observer *observer_of(const struct ts_ptx_warp *w)
 	return w->worker->observer;
 }
 
-/* Flags of an access besides read and write. */
+/* Returns the flags of an access besides read and write. */
 static uint32_t access_flags(const struct ts_ptx_warp *w, const struct ts_ptx_insn *in, bool strong)
 {
 	const struct ts_ptx_code *code = ts_ptx_frame_of(w)->code;
@@ -33,7 +33,7 @@ static uint32_t element_bytes_of(const struct ts_ptx_warp *w, const struct ts_pt
 	return ts_ptx_frame_of(w)->code->observed_bytes[in->index];
 }
 
-/* Elements that the program discards are not reported as accesses. */
+/* Reports the access of each element. Elements that the program discards are not reported. */
 static void observe_elements(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
 			     uint32_t element_bytes, uint8_t *const host[TS_PTX_LANES])
 {
@@ -119,7 +119,7 @@ static int observe_with(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return r;
 }
 
-/* Copies and matrices: the instruction reports each access itself. */
+/* Runs an observed copy or matrix instruction, which reports each access itself. */
 static int observe_plain(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	return observe_with(w, in, m, 0, false);
@@ -130,7 +130,7 @@ static int observe_atomic(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, u
 	return observe_with(w, in, m, access_flags(w, in, true), true);
 }
 
-/* Arrivals and waits have release and acquire semantics by default in PTX. */
+/* Runs an observed mbarrier instruction. In PTX, arrivals release and waits acquire by default. */
 static int observe_mbarrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	bool first = in->aux == TS_PTX_MBARRIER_INIT;

@@ -12,10 +12,10 @@
  *                     '-- split {16..31} other path ----+--> join: arrived == expected
  *                                                             split {0..31} continues
  *
- * Unlike a stack, this scheme lets any split of a warp run. No split waits forever for a split that
- * waits for it: the thread scheduling of GPUs since Volta guarantees this. If the other lanes only
- * seem to wait, as in the loop of a lock, the lanes that have arrived at a join continue without
- * them.
+ * Unlike a stack, this scheme lets any split of a warp run. So a split that polls memory does not
+ * keep the split that writes this memory from running, as the thread scheduling of GPUs since Volta
+ * guarantees. If the lanes that a join still expects only poll, as in the loop of a lock, the lanes
+ * that have arrived at the join continue without them.
  *
  * A warp has at most 32 splits, because splits are disjoint and not empty. A warp has at most 31
  * branch joins, because each join has lanes that no other join has. The thread's stack limits
@@ -129,8 +129,9 @@ struct ts_ptx_block {
 	uint32_t ctaid[3];
 	uint32_t n_threads, n_warps, n_live;
 	/*
-	 * Used if a scheduler is set: the next warp, the number of consecutive turns of this warp,
-	 * and how many of the last turns only polled.
+	 * Used if a scheduler is set: the next warp, the number of the block's turns since it was
+	 * put at the end of the worker's list, and the number of its latest turns in a row that
+	 * only polled.
 	 */
 	uint32_t next_warp, n_turns, n_spun;
 	bool spins; /* All its turns of the last pass only polled: it waits for another block. */
@@ -186,7 +187,8 @@ struct ts_ptx_worker {
 	const uint8_t (*observed_values)[TS_PTX_OBSERVED_BYTES];
 	uint64_t unreported; /* warp instructions since the last charge */
 	uint64_t watching;   /* warp instructions since the last turn that did more than poll */
-	uint64_t done;	     /* count of writes and ended blocks at that turn */
+	/* sum of atomics, written bytes, barriers and ended blocks at that turn */
+	uint64_t done;
 	/*
 	 * The worker only polls (max_watching_insns), so it is not counted in
 	 * launch->watch->n_active.
@@ -236,7 +238,7 @@ static inline const uint32_t *ts_ptx_operands(const struct ts_ptx_warp *w,
 }
 
 /*
- * ptx-fault.c: each function returns STOP_FAULT. lane is a lane of the warp. A worker keeps its
+ * ptx-fault.c: record a fault at a lane of the warp, and return STOP_FAULT. A worker keeps its
  * first fault.
  */
 int ts_ptx_fault(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t lane,

@@ -11,7 +11,7 @@
 #include "replay/vgpu/ptx/run/engine.h"
 
 enum {
-	WINDOW = 32, /* resident blocks, even if no block waits for another */
+	WINDOW = 32, /* number of resident blocks, even if no block waits for another */
 	SLICE_BITS = 12,
 };
 
@@ -83,8 +83,8 @@ static struct ts_ptx_warp *ready_from(struct ts_ptx_block *b, uint32_t first)
 }
 
 /*
- * If no warp is ready, releases lanes at joins, because other lanes may wait for them. NULL: it is
- * a deadlock.
+ * Returns a ready warp as ready_from() does. If no warp is ready, releases lanes at joins, because
+ * other lanes may wait for them. NULL: it is a deadlock.
  */
 static struct ts_ptx_warp *ready_or_freed(struct ts_ptx_block *b, uint32_t first)
 {
