@@ -23,13 +23,13 @@ enum ts_bpf_program {
 	TS_BPF_N_PROGRAMS = 8
 };
 
-/* Number of slots for counters. The slot of a session is its number modulo this. */
+/* Number of slots for counters. The slot of a session is its number modulo TS_BPF_SLOTS. */
 #define TS_BPF_SLOTS 1024
 
 /*
  * Settings of a process, by its number. An event belongs to the process only if the process started
- * in the span below. Unless uid is 0, also all six ids of the thread must be `uid` and `gid`, and
- * its memory must be dumpable.
+ * in the span below. Unless `uid` is 0, two more conditions hold: all six ids of the thread are
+ * `uid` and `gid`, and its memory is dumpable.
  */
 struct ts_bpf_traced {
 	__u32 session;	/* the daemon's number of the session; never 0 */
@@ -49,7 +49,7 @@ struct ts_bpf_lost {
 	__u64 count[TS_BPF_N_PROGRAMS];
 };
 
-/* Programs that can count, and the number of tallies. */
+/* Programs that can count events, and the maximum number of tallies of all sessions together. */
 #define TS_BPF_COUNTABLE (1u << TS_BPF_SCHED | 1u << TS_BPF_FAULTS | 1u << TS_BPF_SYSCALLS)
 #define TS_BPF_TALLIES	 32768
 
@@ -66,7 +66,9 @@ struct ts_bpf_tally_key {
 	__u32 what;
 };
 
-/* Sums since the thread's first event of that kind. */
+/*
+ * Count and total time of the events of one thread and kind (the key), since the first such event.
+ */
 struct ts_bpf_tally {
 	__u64 count;
 	__u64 ns;
@@ -181,7 +183,7 @@ struct ts_bpf_pressure {
 
 /*
  * A thread's wait for a fence, a fence, or a job of the GPU scheduler. `key` is the address of the
- * fence in the kernel (a job: of its scheduler fence).
+ * fence in the kernel; for a job, the address of the job's scheduler fence.
  */
 struct ts_bpf_driver {
 	struct ts_bpf_event event;

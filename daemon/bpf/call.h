@@ -43,9 +43,10 @@ enum ts_call_role {
 
 /* State of a process, by its number. */
 struct ts_call_process {
-	__u32 excluded; /* 1: it has a session of its own, or is about to */
-	__u32 seen;	/* 1: an event of it was sent */
-	__u64 lost;	/* calls that were lost for lack of room */
+	/* 1: the process has a session of its own, or begins one; its calls are not reported */
+	__u32 excluded;
+	__u32 seen; /* 1: an event of the process was sent */
+	__u64 lost; /* calls of the process that were lost for lack of room */
 };
 
 enum ts_call_event_type {

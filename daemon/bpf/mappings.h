@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executable mappings of processes, now and from now on. Sources: /proc, and a record of the kernel
- * for each new executable mapping (PERF_RECORD_MMAP2 of perf_event_open(2)). Not thread-safe.
+ * Finds the executable mappings of processes. /proc has the present mappings. For each new
+ * executable mapping, the kernel sends a record (PERF_RECORD_MMAP2 of perf_event_open(2)). Not
+ * thread-safe.
  */
 #pragma once
 

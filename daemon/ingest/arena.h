@@ -15,8 +15,8 @@
 
 /*
  * The sink receives definitions. Each function returns 0, a negative errno (which ends the
- * reading), or a positive number, which refuses that definition alone. Ids of other definitions
- * that it receives are the file's ids. The structs are private copies.
+ * reading), or a positive number, which refuses only this definition. If a definition refers to
+ * others, the sink gets the file's ids of these. The structs are private copies.
  */
 struct ts_arena_sink {
 	void *data;
@@ -73,12 +73,12 @@ void ts_arena_reader_trim(struct ts_arena_reader *reader);
 uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
 
 /*
- * Reads the definitions that were published since the last call. They begin at `off` of `fd` (see
- * ingest/ingest-memory.h). The caller loaded `published` with acquire.
+ * Reads the definitions that were published since the last call. The arena's definitions begin at
+ * `off` of `fd` (see ingest/ingest-memory.h). The caller loaded `published` with acquire.
  *
- * Returns 0. -EIO: they cannot be read. -EBADMSG: drop the peer, because the chain of definitions
- * is broken (a length of 0, or beyond `published`) or `published` is impossible. -ENOMEM. Or the
- * value that the sink returned.
+ * Returns 0. -EIO: the definitions cannot be read. -EBADMSG: drop the peer, because the chain of
+ * definitions is broken (a length of 0, or beyond `published`) or `published` is impossible.
+ * -ENOMEM. Or the value that the sink returned.
  */
 int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

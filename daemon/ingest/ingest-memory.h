@@ -6,8 +6,8 @@
  *
  * One mapping covers the whole memory, but the daemon touches only the control page and the headers
  * of shards and arena there. A read of a page that the peer never wrote allocates the page, and the
- * daemon is charged for it. So rings and definitions are read from the descriptor: there such a
- * page reads as zeros and is not allocated.
+ * daemon is charged for it. So the daemon reads rings and definitions from the descriptor. For a
+ * page that was never written, this read returns zeros and allocates nothing.
  *
  * Not thread-safe, but different threads may use different objects.
  */
@@ -20,7 +20,7 @@ struct ts_memory {
 	uint8_t *base;
 	struct ts_control *control; /* live fields of the producer and the daemon */
 	struct ts_guard *guard;	    /* if hit, a page could not be allocated */
-	int fd;			    /* its own duplicate */
+	int fd;			    /* duplicate of the descriptor; this object owns it */
 	uint64_t n_bytes;
 	uint64_t shards_off;
 	uint64_t shard_stride;

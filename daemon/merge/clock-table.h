@@ -35,8 +35,8 @@ int ts_clock_table_init(struct ts_clock_table *table); /* 0 or -ENOMEM */
 void ts_clock_table_deinit(struct ts_clock_table *table);
 
 /*
- * Adds a pair. If its ticks went back, a new epoch begins. If it is not after the last pair
- * otherwise, it is ignored.
+ * Adds a pair. If its ticks went back, a new epoch begins. If its ticks are equal to those of the
+ * last pair, or its time is not later, it is ignored.
  */
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair);
 

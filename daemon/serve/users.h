@@ -23,7 +23,10 @@ struct ts_user;
 /* Descriptors that clients may send ahead of their requests, per allowed client. */
 #define TS_USERS_CLIENT_FDS 4u
 
-/* Limits at one time: libraries with probes, and processes that have called such a library. */
+/*
+ * Limits for all users together: libraries with probes, and processes that have called such a
+ * library.
+ */
 #define TS_USERS_PROBED_FILES  256u
 #define TS_USERS_OBSERVED_PIDS 16384u
 
@@ -88,8 +91,8 @@ void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n);
 void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n);
 
 /*
- * ts_user_most() returns the limit of the user, and the other function that of all users without
- * privilege together. UINT64_MAX: no limit.
+ * ts_user_most() returns the limit of the user. ts_users_most() returns the limit of all users
+ * without privilege together. UINT64_MAX: no limit.
  */
 uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource);
 uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource);

@@ -36,7 +36,8 @@ int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_iden
 
 /*
  * Returns the uid that the kernel reports for every user that the daemon's user namespace does not
- * map. (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
+ * map. (uid_t)-1: the namespace maps all users. A process with this uid gets no access through it,
+ * because the uid can stand for any of these users.
  */
 uid_t ts_identity_overflow_uid(void);
 

@@ -39,7 +39,10 @@ struct porter_shared {
 	uint32_t most;
 };
 
-/* Room for descriptors in flight to a full porter. */
+/*
+ * Part of the descriptor table that is kept free for descriptors that are in flight when the porter
+ * becomes full.
+ */
 #define PORTER_SPARE_FDS 1024u
 
 union porter_control {
