@@ -449,7 +449,10 @@ static int feed_read_tallies(struct ts_kernel_feed *feed)
 	/* All feeds share the map, so a feed without counted events does not walk it. */
 	bool more = __atomic_load_n(&feed->has_counted, __ATOMIC_RELAXED) && fd >= 0 &&
 		    !bpf_map_get_next_key(fd, NULL, &tally.key);
-	/* If a key is deleted, the walk begins again; the limit ends such a walk. */
+	/*
+	 * If a key is deleted meanwhile, the kernel begins the walk again. This limit of steps ends
+	 * the walk in any case.
+	 */
 	size_t left = 2 * TS_BPF_TALLIES;
 
 	feed->n_tallies = 0;
@@ -538,8 +541,8 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 }
 
 /*
- * Detaches the programs if all feeds are quiet. With `keep`, they stay attached while there is no
- * feed.
+ * Detaches the programs if all feeds are quiet: they watch no event. With `keep`, they stay
+ * attached while there is no feed.
  */
 static void detach_idle(struct ts_kernel_hub *hub)
 {

@@ -156,8 +156,8 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 		uint32_t hash = nested_op_id % TS_HALVES_NESTED;
 
 		/*
-		 * Device rows of the nested id that came first keep that id. The API row has both
-		 * ids.
+		 * Device rows with the nested id that came before this API row keep the nested id.
+		 * The API row has both ids.
 		 */
 		chunk = chunk_of(halves, nested_op_id, &behind);
 		if (chunk) {

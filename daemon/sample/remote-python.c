@@ -83,7 +83,7 @@ static void set_why(struct ts_remote_python *python, const char *why)
 
 /*
  * Reads the table of offsets of Python 3.13. The table has the offsets of the lists of threads; its
- * other offsets must be equal to ours.
+ * other offsets must be equal to those of `layout`.
  */
 static bool take_table(struct ts_remote_python *python, const struct ts_python_layout *layout)
 {

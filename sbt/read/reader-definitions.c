@@ -184,8 +184,8 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 }
 
 /*
- * Reads the `part` row. The row is untrusted: its block must be where the row claims it is, after
- * the carried blocks.
+ * Reads the `part` row. The row is untrusted: the row claims how many blocks the file repeats from
+ * the file before (`carried`), and must come right after them.
  */
 static int take_part(struct ts_sbt_reader *reader, size_t i)
 {

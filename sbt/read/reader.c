@@ -318,7 +318,7 @@ static int list_blocks(struct ts_sbt_reader *reader)
 	if ((uint64_t)st.st_size < reader->whole_bytes)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, (uint64_t)st.st_size,
 					  "the file became shorter while it was open");
-	/* The bits above are the number of the block's file. */
+	/* In an offset, the bits above TS_SBT_OFF_BITS are the number of the block's file. */
 	if ((uint64_t)st.st_size >> TS_SBT_OFF_BITS)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "larger than 256 TiB");
 	reader->file_bytes = (uint64_t)st.st_size;

@@ -329,7 +329,9 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 	return r;
 }
 
-/* Checks strings and stacks: lengths add up, and ids follow on. */
+/*
+ * Checks strings and stacks: lengths add up, and the ids begin after those of the previous block.
+ */
 static int check_list(struct verifier *v, const struct ts_sbt_block_header *header,
 		      const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {
@@ -367,7 +369,7 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 	return 0;
 }
 
-/* Checks only the lengths of items; their module checks the content. */
+/* Checks only the lengths of items. The module that reads the items checks their content. */
 static int check_items(const struct ts_sbt_block_header *header, const uint8_t *raw,
 		       const char **ret_why)
 {
@@ -386,7 +388,10 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 	return 0;
 }
 
-/* Checks blobs: lengths add up, ids follow on, and contents match their hashes. */
+/*
+ * Checks blobs: lengths add up, the ids begin after those of the previous block, and contents match
+ * their hashes.
+ */
 static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {

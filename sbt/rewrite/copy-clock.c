@@ -239,8 +239,8 @@ int ts_copy_metadata(struct ts_copy *copy)
 				r = copy_fact(copy, source, key, value);
 		}
 		/*
-		 * Copied from any source without a number, so that readers do not overlook the
-		 * missing end.
+		 * If any source was cut short, the copy has this key without a source's number, so
+		 * that readers do not overlook the missing end.
 		 */
 		if (!r && ts_sbt_reader_metadata(source->reader, TS_METADATA_CUT_SHORT))
 			r = ts_sbt_writer_metadata(copy->writer, TS_METADATA_CUT_SHORT,

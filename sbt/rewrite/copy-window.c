@@ -52,7 +52,10 @@ static bool has_operation(const struct ts_copy_window *window, const struct ts_s
 	return false;
 }
 
-/* Learns from a row before the window. Rows come in order of time. */
+/*
+ * Updates the live allocations and the ended ranges with a row that starts before the window. Rows
+ * come in order of time.
+ */
 static int learn_before(struct ts_copy_window *window, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_ALLOC)

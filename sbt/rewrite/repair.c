@@ -18,7 +18,7 @@
 
 /*
  * Summaries are encoded each time that SUMMARY_BYTES of rows are pending. After MAX_SUMMARY_BYTES
- * of blocks, the remaining blocks get no summaries.
+ * of encoded summaries, the remaining blocks get none.
  */
 #define SUMMARY_BYTES	  (128u * 1024)
 #define MAX_SUMMARY_BYTES (64u * 1024 * 1024)
@@ -95,8 +95,8 @@ static int find_summaries(struct ts_sbt_reader *reader, size_t n, uint8_t *ret_k
 }
 
 /*
- * Adds the missing summaries of block `i`. `there` are the existing kinds. A damaged block gets
- * none.
+ * Adds the missing summaries of block `i`. `there` has a bit for each kind that exists. A damaged
+ * block gets no summary.
  */
 static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned there,
 			   struct ts_summaries *summaries)

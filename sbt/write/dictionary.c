@@ -260,7 +260,10 @@ static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, co
 	*ret_r = r;
 }
 
-/* The constant sizes are the runs of the most frequent rows. */
+/*
+ * Looks items up. For the sizes of the runs of the most frequent rows, the compiler makes a
+ * separate loop with a constant size.
+ */
 static TS_ALWAYS_INLINE void look_up_any(struct ts_dictionary *dictionary, const uint8_t *item,
 					 size_t stride, uint32_t n, uint16_t *ret_numbers,
 					 int *ret_r)

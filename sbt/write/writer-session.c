@@ -399,7 +399,7 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 	return add_row(session, type, row);
 }
 
-/* Rows are rounded one by one: a quantum saves bytes, not time. */
+/* Rounds and adds rows one by one. This is slow, but a quantum is set to save bytes, not time. */
 static int add_rows_rounded(struct ts_sbt_session_writer *session, unsigned type,
 			    const uint8_t *rows, size_t n_rows, size_t *ret_n_added)
 {

@@ -2,8 +2,9 @@
 /*
  * Jobs of the GPU scheduler that most open drivers share. amdgpu's own tracepoints report a job
  * before the scheduler's tracepoints. A job has three times: a traced thread submits it, the device
- * gets it, the device finishes it. If the kernel lacks this scheduler, it lacks its types too. The
- * loader then removes the code that reads them, and the attach reports the tracepoints as missing.
+ * gets it, the device finishes it. If the kernel lacks this scheduler, the scheduler's types are
+ * missing too. The loader then removes the code that reads them, and the attach reports the
+ * tracepoints as missing.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 
