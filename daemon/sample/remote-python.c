@@ -589,8 +589,8 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 	for (uint32_t i = 0; i < native->n; i++)
 		n_evaluators += native->frames[i] - 1 - python->evaluator < python->evaluator_bytes;
 	/*
-	 * Functions that began after the sample are not in the native stack: skip them. An
-	 * evaluator that ended since stays native.
+	 * Functions that began after the sample are not in the native stack: skip them. A call of
+	 * the evaluator that has ended since the sample keeps its native frame.
 	 */
 	next = python->n_frames > n_evaluators && native->is_complete
 		       ? python->n_frames - n_evaluators

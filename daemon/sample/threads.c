@@ -8,7 +8,7 @@
  * The copied stack is most of the cost of a sample, so its length adapts:
  *
  *     long copy -- LEARNING_SAMPLES samples, all at most FLAT_BYTES deep --> short copy
- *     short copy -- a stack deeper than the copy --> long copy, for good
+ *     short copy -- a stack deeper than the copy --> long copy until the thread ends
  *
  * A change of the length needs a new event (replace_event()).
  */
@@ -99,8 +99,8 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		/*
-		 * 0: the kernel wakes the reader when the ring is half full. A count adds a
-		 * wake-up, and does not replace that one.
+		 * The kernel wakes the reader when the ring is half full. With 1, it also wakes the
+		 * reader at each sample.
 		 */
 		.wakeup_events = threads->options.prompt,
 		.sample_regs_user = REGISTERS,

@@ -9,9 +9,9 @@
  *     builder: the worker's answer + the cached entries --> result, and into the cache if trusted
  *
  * The cache is trusted. A file must have the build id that the process had in memory. Answers of
- * the worker are checked like any untrusted data. The answers go into the cache only if root and
- * this user alone can have written the files. If the worker has read another file, a new worker
- * reads the next trusted one.
+ * the worker are checked like any untrusted data. The answers go into the cache only if all files
+ * are trusted: nobody but root and this user can have written them. If the worker has read an
+ * untrusted file, a new worker reads the next trusted file.
  */
 #include "daemon/symbol/symbolizer.h"
 

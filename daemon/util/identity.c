@@ -58,8 +58,8 @@ static bool peer_is_member(int fd, gid_t group)
 }
 
 /*
- * Returns a pidfd of the process at the other end. Returns -1 if the process has ended; if
- * *ret_known is false, because the kernel has no SO_PEERPIDFD.
+ * Returns a pidfd of the process at the other end. -1: the process has ended, or the kernel has no
+ * SO_PEERPIDFD (*ret_known is false).
  */
 static int open_pidfd(int fd, bool *ret_known)
 {

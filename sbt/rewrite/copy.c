@@ -271,8 +271,8 @@ static bool same_row(const struct shared *a, const struct shared *b)
 }
 
 /*
- * Of each group of equal rows, one part may have more than another. Keeps as many as the part that
- * has the most. One trace may have equal rows, so it is not enough to keep one.
+ * For each group of equal rows, keeps as many as the part that has the most. One trace may have
+ * equal rows, so it is not enough to keep one row of a group.
  */
 static void drop_repeated(struct shared *rows, size_t n)
 {

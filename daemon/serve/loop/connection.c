@@ -243,7 +243,7 @@ static void note_partial(struct ts_client_connection *client)
 		client->partial_ns = ts_clock_monotonic_ns();
 }
 
-/* The client is gone. If the client owns the recording, the recording ends. */
+/* Marks a client that has disconnected. If the client owns the recording, ends the recording. */
 static void hang_up(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;

@@ -17,7 +17,7 @@ int ts_server_open_kernel(struct ts_server *server)
 		return 0;
 	/*
 	 * A recording keeps its programs attached, so that its first session begins at once. A
-	 * service may run for days without a session.
+	 * service may run for days without a session, so it detaches the programs meanwhile.
 	 */
 	r = ts_kernel_hub_new(config, server->options.mode == TS_SERVER_RECORD, &server->kernel);
 	if (r)

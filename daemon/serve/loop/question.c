@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions about traces. control.c starts and cancels them, server.c checks them. They call
- * daemon/worker to start one process for each question.
+ * Questions about traces. control.c starts and cancels them, server.c checks them. This module
+ * calls daemon/worker to start one process for each question.
  *
  * The worker process reads untrusted files, so its output is untrusted, too: the daemon does not
  * interpret the output, and forwards its bytes only to the client that asked. The process is killed

@@ -45,7 +45,10 @@ static bool is_due(const struct ts_recording *recording, uint64_t now)
 	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
 	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
 
-	/* If keep_last_* is set without rotate_*, a file gets an eighth of it. */
+	/*
+	 * If keep_last_* is set without rotate_*, the limit of one file is an eighth of
+	 * keep_last_*.
+	 */
 	if (!size && limits->keep_last_size)
 		size = limits->keep_last_size / 8;
 	if (!age_ms && limits->keep_last_age)
@@ -320,7 +323,7 @@ void ts_recording_files_deinit(struct ts_recording_files *files)
 	files->paths = NULL;
 }
 
-/* Takes ownership of the path. NULL: its allocation failed. */
+/* Adds a path to the list and takes ownership of it. NULL: the path's allocation failed. */
 static int files_add(struct ts_recording_files *files, char *path)
 {
 	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;

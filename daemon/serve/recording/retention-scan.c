@@ -113,7 +113,7 @@ static int add_found(struct scan *scan, const struct found *found)
 	return 0;
 }
 
-/* `prefix`: name of the directory with a slash, or empty. */
+/* Adds a file to the list. `prefix`: name of the directory with a slash, or empty. */
 static int add_file(struct scan *scan, const char *prefix, const char *name, uid_t uid,
 		    const struct stat *status, size_t n_key, uint32_t part)
 {
@@ -143,7 +143,7 @@ struct folder {
 	int fd;
 	const char *prefix;
 	uid_t uid;	 /* owner of its traces; (uid_t)-1: the owner of each file */
-	bool is_private; /* only the service creates files there */
+	bool is_private; /* only the service creates files in this directory */
 };
 
 static bool folder_may_hold(const struct folder *folder, const struct stat *status)

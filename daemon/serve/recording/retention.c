@@ -177,8 +177,8 @@ static void file_forget(struct ts_retention *retention, struct retention_owner *
 	*p = file->next;
 	uncount(retention, owner, file->n_bytes, 1);
 	/*
-	 * The blocks stay, because a dump has another name for them. From here on the dump's file
-	 * is charged for them.
+	 * The blocks stay, because a dump has another name for them. The dump's file is charged for
+	 * them now.
 	 */
 	if (same) {
 		same->n_bytes += file->n_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events of a session. Makes rows of the events in the session's feed (daemon/bpf), of its
- * tallies and losses, and runs the samples. session-main.c, session-round.c, session-end.c and
+ * tallies and losses, and runs the sampler. session-main.c, session-round.c, session-end.c and
  * loop/control.c call it. It calls session-kernel-threads.c for threads and names, and
  * session-samples.c.
  */
@@ -557,7 +557,10 @@ static void complain(const struct ts_session *s, const char *what, int r)
 	       strerror(-r));
 }
 
-/* Events or samples that are unavailable are logged, and the session runs without them. */
+/*
+ * Begins kernel events and samples. If some are unavailable, logs the reason, and the session runs
+ * without them.
+ */
 int ts_session_kernel_begin(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel;

@@ -133,7 +133,7 @@ static void deinit(struct ts_session *s)
 	ts_session_memory_end(s);
 }
 
-/* The thread blocks all signals: the main thread handles them. */
+/* Starts the session's thread with all signals blocked, because the main thread handles signals. */
 static int start_thread(struct ts_session *s)
 {
 	sigset_t all, old;

@@ -255,11 +255,12 @@ static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 }
 
 /*
- * Shards with device rows have their heads loaded first and are drained last. The call behind a
- * device row was committed earlier, in another shard. This order finds that call in the same round.
+ * Loads the heads of all shards: first those of shards with device rows, which are drained last.
+ * The API row of an operation was committed before its device rows, in another shard. With this
+ * order, the same round drains the API row first.
  *
- * Exception: if the call's shard holds more bytes than one round drains, the call may come later.
- * Then the device row keeps the id of a nested call, and the API row lists this id.
+ * Exception: if the API row's shard holds more bytes than one round drains, the API row may come in
+ * a later round. Then the device row keeps the id of a nested call, and the API row lists this id.
  */
 static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {

@@ -43,7 +43,7 @@ static bool reached_targets(struct ts_session *s)
 	return true;
 }
 
-/* Completes a seal. `flushed` is the state before this round loaded the heads. */
+/* Completes a seal. `flushed`: the flush had ended before this round loaded the heads. */
 static int finish_seal(struct ts_session *s, bool flushed)
 {
 	int r;

@@ -81,7 +81,7 @@ struct file {
 	struct ts_user *user;		      /* the user that it counts for */
 	uint32_t number;
 	bool is_kept;	/* an installed library: stays in the list even if no process maps it */
-	bool is_mapped; /* at the last scan */
+	bool is_mapped; /* a process mapped the file at the last scan */
 };
 
 struct ts_probed {
@@ -493,7 +493,10 @@ static void take_answer(struct ts_probed *probed, struct lane *lane,
 		lose_lane(probed, lane);
 }
 
-/* Adds a file that held a prober too long to the known files, so that it is not queued again. */
+/*
+ * Adds the file for which a prober took too long to the known files, so that the file is not queued
+ * again.
+ */
 static void mark_bad(struct ts_probed *probed, struct lane *lane)
 {
 	const struct job job = lane->jobs ? *lane->jobs : (struct job){0};
