@@ -24,10 +24,10 @@ void ts_modules_free(struct ts_modules *modules);
 void ts_modules_freep(struct ts_modules **modules);
 
 /*
- * Returns the module that was the last one mapped at the address up to the time. If no module was
- * mapped there up to the time, returns the first one mapped later, because the trace has the time
- * at which the mapping was noticed. Returns NULL if no module was mapped there. The row belongs to
- * the reader.
+ * Returns the last module that was mapped at the address before `time_ns` or at it. If there is
+ * none, returns the first module that was mapped there later, because the trace has the time at
+ * which a mapping was noticed. Returns NULL if no module was mapped there. The row belongs to the
+ * reader.
  */
 const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, uint32_t session,
 					    uint64_t address, uint64_t time_ns);

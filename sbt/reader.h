@@ -51,7 +51,7 @@ enum ts_sbt_file_state {
  */
 int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_error *ret_error);
 
-/* Accepts NULL. The caller frees all cursors first. */
+/* Frees the reader. Accepts NULL. The caller frees all cursors first. */
 void ts_sbt_reader_free(struct ts_sbt_reader *reader);
 TS_DEFINE_CLEANUP(struct ts_sbt_reader *, ts_sbt_reader_freep, ts_sbt_reader_free)
 
@@ -94,9 +94,9 @@ char *ts_sbt_part_path(const char *path, uint32_t number);
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
 
 /*
- * Returns the first definition that was requested and could not be read, or NULL. Unreadable
- * definitions look as if they did not exist. Sessions, threads, devices, modules, names and
- * metadata are read on opening; strings and stacks when they are requested.
+ * Returns the error of the first definition that was requested and could not be read, or NULL.
+ * Unreadable definitions look as if they did not exist. Sessions, threads, devices, modules, names
+ * and metadata are read on opening; strings and stacks when they are requested.
  */
 const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader);
 
@@ -425,13 +425,13 @@ struct ts_sbt_totals;
  */
 int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_totals **ret_totals);
-/* Accepts NULL. The reader may be freed before. */
+/* Frees the totals. Accepts NULL. The reader may be freed before. */
 void ts_sbt_totals_free(struct ts_sbt_totals *totals);
 TS_DEFINE_CLEANUP(struct ts_sbt_totals *, ts_sbt_totals_freep, ts_sbt_totals_free)
 
 /*
- * Totals in ascending order of type and key. ts_sbt_totals_at() returns NULL if `i` is out of
- * range.
+ * Return the number of totals, and total `i` in ascending order of type and key; NULL: `i` is out
+ * of range.
  */
 size_t ts_sbt_totals_count(const struct ts_sbt_totals *totals);
 const struct ts_sbt_total *ts_sbt_totals_at(const struct ts_sbt_totals *totals, size_t i);
@@ -477,13 +477,13 @@ struct ts_sbt_sizes;
  */
 int ts_sbt_sizes_new(struct ts_sbt_reader *reader, uint32_t session,
 		     struct ts_sbt_sizes **ret_sizes);
-/* Accepts NULL. The reader may be freed before. */
+/* Frees the sizes. Accepts NULL. The reader may be freed before. */
 void ts_sbt_sizes_free(struct ts_sbt_sizes *sizes);
 TS_DEFINE_CLEANUP(struct ts_sbt_sizes *, ts_sbt_sizes_freep, ts_sbt_sizes_free)
 
 /*
- * Entries in ascending order of type and column. ts_sbt_sizes_at() returns NULL if `i` is out of
- * range.
+ * Return the number of entries, and entry `i` in ascending order of type and column; NULL: `i` is
+ * out of range.
  */
 size_t ts_sbt_sizes_count(const struct ts_sbt_sizes *sizes);
 const struct ts_sbt_size *ts_sbt_sizes_at(const struct ts_sbt_sizes *sizes, size_t i);

@@ -298,7 +298,8 @@ const struct ts_row_schema *ts_row_schema(unsigned type);
 unsigned ts_row_type_by_name(const char *name);
 
 /*
- * Returns a column's value: sign-extended if signed, the bits of a double. Not for TS_ROLE_OCTETS.
+ * Returns a column's value, sign-extended if the column is signed; for a double, its bits. Not for
+ * TS_ROLE_OCTETS.
  */
 static inline uint64_t ts_column_get(const struct ts_column *column, const void *row)
 {

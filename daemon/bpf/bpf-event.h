@@ -54,8 +54,9 @@ struct ts_bpf_lost {
 #define TS_BPF_TALLIES	 32768
 
 /*
- * `what` in a tally. TS_BPF_FAULTS: ts_bpf_fault.fault. TS_BPF_SYSCALLS: number of the system call.
- * TS_BPF_SCHED: number of the system call, TS_BPF_NO_SYSCALL or TS_BPF_PREEMPTED.
+ * Values of `what` in the key of a tally. TS_BPF_FAULTS: ts_bpf_fault.fault. TS_BPF_SYSCALLS:
+ * number of the system call. TS_BPF_SCHED: number of the system call, TS_BPF_NO_SYSCALL or
+ * TS_BPF_PREEMPTED.
  */
 #define TS_BPF_PREEMPTED 0xfffffffeu
 
@@ -90,8 +91,8 @@ struct ts_bpf_event {
 #define TS_BPF_NO_SYSCALL 0xffffffffu
 
 /*
- * Stands for the tid of another thread whose number and name the peer may not learn. Its pid is 0
- * and its name is empty.
+ * Replaces the tid of another thread if the session's user may not see that thread. The thread's
+ * pid is then 0 and its name is empty.
  */
 #define TS_BPF_HIDDEN 0xffffffffu
 

@@ -226,7 +226,7 @@ void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data)
 int ts_mappings_has(pid_t pid, const char *name)
 {
 	char path[32], line[PATH_MAX + 128];
-	/* A process that has ended and was not waited for has no mapping. */
+	/* A zombie process has no mapping. */
 	int r = -ESRCH;
 	FILE *file;
 

@@ -50,7 +50,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 /* Unmaps the memory and closes its descriptor. A zeroed object is fine. */
 void ts_memory_close(struct ts_memory *memory);
 
-/* Headers of a shard (i < n_shards), the arena and the lane in the mapping. */
+/* Return the header of a shard (i < n_shards), of the arena or of the lane in the mapping. */
 static inline struct ts_shard *ts_memory_shard(const struct ts_memory *memory, uint32_t i)
 {
 	return (struct ts_shard *)(memory->base + memory->shards_off + i * memory->shard_stride);

@@ -17,7 +17,7 @@
 #define TS_CLOCK_TABLE_PAIRS 1024u
 
 struct ts_clock_table {
-	struct ts_clock_pair *pairs; /* ascending in ticks and in ns; TS_CLOCK_TABLE_PAIRS */
+	struct ts_clock_pair *pairs; /* room for TS_CLOCK_TABLE_PAIRS; ascending in ticks and ns */
 	uint32_t n;
 	uint64_t n_backward; /* epochs that began because the clock went back */
 	uint64_t max_error_ns;

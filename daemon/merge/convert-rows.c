@@ -152,7 +152,7 @@ static uint64_t rows_raw_end(const union ts_row_any *row)
 
 TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
 
-/* Joins the halves of an operation, after the row is found valid. */
+/* Counts a valid row as one half of its operation. */
 static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_any *row)
 {
 	switch (type) {

@@ -17,7 +17,7 @@
 #include "proto/abi/record.h"
 
 #define HALVES_WORDS  (TS_HALVES_CHUNK_IDS / 64)
-#define HALVES_BEHIND 4 /* distance in chunks of a settled one from the newest */
+#define HALVES_BEHIND 4 /* minimum distance of a settled chunk from the newest, in chunks */
 
 struct ts_halves_chunk {
 	uint64_t api[HALVES_WORDS];

@@ -54,7 +54,10 @@ int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *r
 /* Does the same for a stack that the kernel read at the instant of the sample. */
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
-/* Fills the settings of the kernel's program. False: the process has no readable interpreter. */
+/*
+ * Fills the settings of the eBPF program (daemon/bpf/sample.h). False: the process has no readable
+ * interpreter.
+ */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);
 /*

@@ -26,7 +26,7 @@ struct ts_thread_sample {
 	 */
 	uint32_t tid, inner_tid;
 	uint32_t cpu;
-	bool in_kernel;	  /* the kernel ran, entered from this stack */
+	bool in_kernel;	  /* the thread was in the kernel, called from this stack */
 	const char *name; /* name of the thread when it was found; 16 bytes */
 	struct ts_unwind_registers registers;
 	const void *stack;

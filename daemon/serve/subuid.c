@@ -283,7 +283,7 @@ static int read_lines(struct table *table, const char *path)
 	return 0;
 }
 
-/* Lines without a person first, by name and first uid; then lines of persons. */
+/* Orders lines without a person first, by name and first uid; then lines of persons. */
 static int compare_owners(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;

@@ -24,7 +24,10 @@ struct ts_symbol_cache;
 int ts_symbol_cache_new(const char *directory, struct ts_symbol_cache **ret_cache);
 void ts_symbol_cache_free(struct ts_symbol_cache *cache); /* NULL is fine */
 
-/* Returns 0, or -ENOENT: no valid set is stored, and `ret_set` is empty. */
+/*
+ * Reads the stored set of a build id. Returns 0, or -ENOENT: no valid set is stored, and `ret_set`
+ * is empty.
+ */
 int ts_symbol_cache_load(struct ts_symbol_cache *cache, const uint8_t *build_id, size_t n_build_id,
 			 struct ts_symbol_set *ret_set);
 /*

@@ -33,7 +33,7 @@ struct job {
 	const uint64_t *addresses; /* addresses that the cache lacks */
 	size_t n;
 	struct ts_symbol_file file, debug, alternate;
-	unsigned n_links; /* places of its debug file tried so far */
+	unsigned n_links; /* number of places tried so far for the linked debug file */
 	struct ts_symbol_builder *builder;
 	bool has_debug_info;
 	enum ts_image_result result;
@@ -283,7 +283,10 @@ static void note_answer(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
 		   symbols->why ? symbols->why : "");
 }
 
-/* Returns 0; 1 if the file has another build id; or an error of this file alone. */
+/*
+ * Asks the worker for all addresses, piece by piece. Returns 0, 1 if the file has another build id,
+ * or an error that concerns only this file.
+ */
 static int ask_all(struct job *job)
 {
 	bool same = false;

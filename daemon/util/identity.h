@@ -29,8 +29,8 @@ struct ts_identity {
 };
 
 /*
- * `all_group`: its members see all; (gid_t)-1: none. `overflow_uid`: ts_identity_overflow_uid().
- * Returns 0 or a negative errno of getsockopt().
+ * Reads the identity of the process that connected. `all_group`: its members see all; (gid_t)-1:
+ * none. `overflow_uid`: ts_identity_overflow_uid(). Returns 0 or a negative errno of getsockopt().
  */
 int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
 

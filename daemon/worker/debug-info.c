@@ -46,7 +46,7 @@ struct kind {
 struct wanted {
 	Dwarf_Off unit;
 	uint64_t address;
-	uint64_t low; /* start of the range that holds it */
+	uint64_t low; /* start of the range that has the address */
 	uint32_t index;
 };
 

@@ -9,7 +9,10 @@
 
 #include "daemon/worker/found.h"
 
-/* A place in the source: the innermost scope of an address, and its line. 0: none. */
+/*
+ * A place in the source: the innermost scope of an address, and its line. A field that is 0 means
+ * that there is none.
+ */
 struct ts_dwarf_place {
 	uint32_t scope; /* index for ts_dwarf_scope() */
 	uint32_t file;	/* number of a text */

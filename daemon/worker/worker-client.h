@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker for the process that needs one. The worker starts at the first request. If the worker
- * takes too long, it is killed. If the worker ends, the current request fails with a reason, and
- * the next request starts another worker.
+ * Runs a worker process, which reads untrusted files, for the calling process. The worker starts at
+ * the first request. If the worker takes too long, it is killed. If the worker ends, the current
+ * request fails with a reason, and the next request starts another worker.
  *
  * Not thread-safe. The worker ends with the thread whose request started it.
  */

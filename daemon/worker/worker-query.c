@@ -3,7 +3,7 @@
  * Answers one query about an untrusted trace. main.c calls this module as a query worker.
  * replay/report finds the answers, and this module sends them in parts as they come.
  *
- *     ts_query_prepare()  before the walls: priority, stack size, demangler
+ *     ts_query_prepare()  before the confinement: priority, stack size, demangler
  *     ts_query_serve()    receive() -> answer(): open, join() -> run() -> give() ... -> send_end()
  */
 #include "daemon/worker/worker-query.h"

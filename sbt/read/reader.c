@@ -225,7 +225,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 		return TS_SBT_E_CORRUPT;
 	if (marker->n_blocks > TS_SBT_MAX_BLOCKS)
 		return too_many_blocks(reader, marker->index_off);
-	/* A separate list, which starts at the index. */
+	/* `index` has a separate list of blocks, which starts at the index. */
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
 	index->is_newer = reader->is_newer;

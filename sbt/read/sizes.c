@@ -123,7 +123,9 @@ static bool is_directory_good(const struct ts_sbt_block_header *header, const ui
 	return true;
 }
 
-/* Adds the columns of a block. All stored bytes are shared out exactly once. */
+/*
+ * Adds the bytes of a block to the entries of its columns. Each stored byte is added exactly once.
+ */
 static int add_columns(struct ts_sbt_sizes *sizes, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw)
 {

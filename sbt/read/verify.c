@@ -93,7 +93,10 @@ static void progress(struct verifier *v, uint64_t off)
 		v->options->on_progress(off, v->file_bytes, v->options->data);
 }
 
-/* Returns NULL if the number is too large, or if there is no memory (*ret_error). */
+/*
+ * Returns the ids of a session, after creating them if needed. NULL: the number is too large, or
+ * there is no memory (*ret_error).
+ */
 static struct session_ids *session_ids(struct verifier *v, uint32_t session, int *ret_error)
 {
 	size_t want = ((size_t)session + 1) * sizeof(struct session_ids);

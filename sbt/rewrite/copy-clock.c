@@ -134,7 +134,10 @@ int ts_copy_align(struct ts_copy *copy)
 
 /* Metadata */
 
-/* Keys that describe a recording, and would be wrong for a trace made of several sources. */
+/*
+ * True for a key that describes one recording, and would be wrong for a trace made of several
+ * sources.
+ */
 static bool is_of_one_file(const char *key)
 {
 	return !strcmp(key, TS_METADATA_CONTINUES);

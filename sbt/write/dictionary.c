@@ -228,7 +228,7 @@ static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *
 	return i;
 }
 
-/* look_up() for runs whose item mostly equals the item before. */
+/* Does the same as look_up(), but faster if the items of a run mostly equal the item before. */
 static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
 					    size_t stride, uint32_t n, uint16_t *ret_numbers,
 					    uint32_t item_bytes, int *ret_r)

@@ -14,8 +14,8 @@
 
 struct ts_sbt_writer {
 	/*
-	 * Guards all fields below. `bytes`, `error` and `full` are atomic, relaxed, and
-	 * also read without it; no other data depends on them.
+	 * Guards all fields below. `bytes`, `error` and `full` are atomic, relaxed, and also read
+	 * without the mutex; no other data depends on them.
 	 */
 	pthread_mutex_t mutex;
 	int fd;

@@ -213,7 +213,7 @@ int block_done(struct bpf_raw_tracepoint_args *context)
 	return 0;
 }
 
-/* Completion of bios on disks without requests. */
+/* Handles the completion of a bio on a disk without requests. */
 SEC("raw_tp/block_bio_complete")
 int block_bio_done(struct bpf_raw_tracepoint_args *context)
 {

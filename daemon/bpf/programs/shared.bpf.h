@@ -30,8 +30,8 @@ struct {
 } events SEC(".maps");
 
 /*
- * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
- * waits.
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more than
+ * WAKE_BYTES wait in the ring.
  */
 #define WAKE_BYTES (1 << 20)
 

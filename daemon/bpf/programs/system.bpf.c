@@ -54,8 +54,8 @@ struct {
 #define PAGE_BYTES 4096
 
 /*
- * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
- * waits.
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more than
+ * WAKE_BYTES wait in the ring.
  */
 #define WAKE_BYTES (1 << 20)
 
@@ -217,8 +217,8 @@ static __always_inline bool send_name(const struct call *call, __u64 id, __u64 h
 
 /*
  * Reads the name of a kernel. The name is a constant of the program, and its pages may be absent;
- * bpf_copy_from_user() makes them present. That lasts as long as the process likes, so no space in
- * the ring is reserved meanwhile: later events would wait behind it.
+ * bpf_copy_from_user() makes them present. The process can make this take any time, so no space in
+ * the ring is reserved meanwhile: later events would wait behind the reserved space.
  */
 static __always_inline void find_name(const struct call *call, __u64 id)
 {
@@ -332,8 +332,8 @@ int call_ended(struct pt_regs___kernel *regs)
 }
 
 /*
- * Handles the end of a process, or its change to another program. If the ring has no room, the
- * daemon finds out by itself.
+ * Handles the end of a process, or its change to another program. If the ring has no room for the
+ * event, the daemon notices the end of the process without it.
  */
 static __always_inline void over(__u64 id)
 {

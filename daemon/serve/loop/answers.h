@@ -13,7 +13,10 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
-/* `number` and `number_in_file`: the session of the request; 0: a whole recording. */
+/*
+ * `number`: the daemon's number of the requested session; `number_in_file`: its number in the file.
+ * Both are 0 for a whole recording.
+ */
 int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
 		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);

@@ -11,7 +11,7 @@
 #include "daemon/serve/loop/connection.h"
 #include "daemon/util/daemon-error.h"
 
-/* Maximum of bytes of unread answers of one client. A client with more is dropped. */
+/* Maximum bytes of answers that a client has not read. A client that exceeds it is dropped. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
 /* Request id of a client's first request. */
 #define CONNECTION_FIRST_REQUEST 1u

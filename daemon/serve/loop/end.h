@@ -12,7 +12,8 @@
 
 struct ts_end;
 
-#define TS_END_MS 4500u /* from the signal to the end of the process, even if a thread is stuck */
+/* maximum time from the signal to the end of the process, even if a thread is stuck */
+#define TS_END_MS 4500u
 
 /*
  * Starts the thread. Blocks the signals in the calling thread; later threads inherit this.

@@ -240,8 +240,8 @@ static void refuse_fds(int fd)
 }
 
 /*
- * `fds`: the session memory, then the output twice; -1: none received. `n_fds`: number of
- * descriptors in the packet.
+ * Handles a HELLO packet. `fds`: the session memory, then the trace file twice; -1: none received.
+ * `n_fds`: number of descriptors in the packet.
  */
 static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
@@ -403,8 +403,8 @@ static bool receive(struct ts_peer *peer)
 	ssize_t n;
 
 	/*
-	 * ECONNRESET (the peer left an answer unread) comes once, before the packets that it had
-	 * sent, for example BYE.
+	 * If the peer left an answer unread, the socket reports ECONNRESET once, before the packets
+	 * that the peer had sent, for example BYE.
 	 */
 	do
 		n = ts_porter_receive_session(porter, peer->connection, peer->fd, bytes,

@@ -269,7 +269,7 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
  */
 void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming, int error,
 		    const char *why);
-/* Frees the peer. Its session, if any, has ended. */
+/* Frees the peer. Its session, if any, must have ended. */
 void ts_peer_free(struct ts_peer *peer);
 /* Handles a report of the session's thread. Frees the peer if the session is over. */
 void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
@@ -279,8 +279,8 @@ void ts_peer_receive_pending(struct ts_peer *peer);
 /*
  * Serves a client. Takes ownership of the descriptor, of the reference to `incoming->user`, and of
  * the one client that is counted against the user's limit of clients. `owner`: the recording
- * belongs to this client; only this client may end it, and its hang-up ends it. `handlers`: see
- * connection.h.
+ * belongs to this client. Only this client may end the recording, and the recording ends if the
+ * client hangs up. `handlers`: see connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);

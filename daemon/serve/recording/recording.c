@@ -265,7 +265,10 @@ void ts_recording_grant(const struct ts_recording *recording)
 	if (recording->is_theirs || (readers.uid == geteuid() && readers.group == (gid_t)-1))
 		return;
 	r = ts_acl_grant(recording->read_fd, &readers);
-	/* A file system without access control lists is logged at the first file. */
+	/*
+	 * If the file system has no access control lists, peer-file.c has logged this at the first
+	 * file, so log it only as a detail here.
+	 */
 	if (r)
 		ts_log(r == -EOPNOTSUPP ? TS_LOG_DEBUG : TS_LOG_WARNING,
 		       "only the daemon can read %s: %s", recording->path, strerror(-r));

@@ -182,12 +182,15 @@ int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
 void ts_recording_uncount(struct ts_recording *recording);
 /*
  * Charges for another file: _take_ before its creation, _settle_ after its creation succeeded or
- * failed, _give_ after its removal with n_bytes. -EDQUOT, -ENOSPC: the file must not be created.
+ * failed, _give_ after its removal (n_bytes: the bytes that were charged for it). -EDQUOT, -ENOSPC:
+ * the file must not be created.
  */
 int ts_recording_take_file(struct ts_recording *recording);
 void ts_recording_settle_file(struct ts_recording *recording);
 void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
-/* Stops charging n_bytes of the recording's files, because they are now charged elsewhere. */
+/*
+ * Stops charging n_bytes to the recording's files: they are not used, or are now charged to a dump.
+ */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
  * True if the file must not grow: its size limit, the disk or the user's share is reached. Any

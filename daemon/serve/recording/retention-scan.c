@@ -28,7 +28,7 @@
 struct found {
 	struct retention_file *file;
 	struct ts_user *user;
-	size_t n_key;  /* prefix of the name that all files of a trace share */
+	size_t n_key;  /* length of the prefix that the names of all files of a trace share */
 	uint32_t part; /* UINT32_MAX: the newest file, which has no number */
 };
 

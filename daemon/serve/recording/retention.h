@@ -48,7 +48,7 @@ struct ts_retention_options {
 	void (*removed)(void *data, const struct stat *status, int fd);
 };
 
-/* Returns 0, -ENOMEM, or the error of opening the directory. */
+/* Creates the lists, without traces. Returns 0, -ENOMEM, or the error of opening the directory. */
 int ts_retention_new(const struct ts_retention_options *options,
 		     struct ts_retention **ret_retention);
 void ts_retention_free(struct ts_retention *retention); /* NULL is accepted */

@@ -246,7 +246,10 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = close_rows(s, how, r == SESSION_E_FULL);
 	if (!r)
 		return s->full ? TS_SESSION_END_DAEMON : how;
-	/* Rows not written and records left in the rings are lost to the disk. */
+	/*
+	 * Rows that were not written and records left in the rings are counted as lost because of
+	 * the disk.
+	 */
 	ts_session_count_lost(s, TS_LOSS_DISK,
 			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +
 				      count_undrained(s));

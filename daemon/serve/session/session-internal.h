@@ -216,7 +216,7 @@ uint64_t ts_session_lane_waiting(const struct ts_session *s);
 int ts_session_lane_end(struct ts_session *s);
 /*
  * Returns the reason for which the process has stopped capturing; NULL if it still captures. Any
- * thread.
+ * thread may call this function.
  */
 const char *ts_session_lane_why(const struct ts_session *s);
 

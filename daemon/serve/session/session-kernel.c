@@ -366,7 +366,10 @@ static int add_tally_row(struct ts_session *s, const char *name, const char *uni
 	return r ?: ts_session_add_row(s, TS_ROW_COUNTER, row);
 }
 
-/* Each thread's counters have their own domain, because viewers of counters ignore the thread. */
+/*
+ * Adds the rows of a tally. Each thread's counters have their own domain, because viewers of
+ * counters ignore the thread.
+ */
 static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, uint64_t now)
 {
 	struct ts_bpf_event event = {.tid = tally->key.tid, .pid = tally->sum.pid, .start_ns = now};

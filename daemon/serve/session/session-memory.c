@@ -101,8 +101,8 @@ static int shrink(struct ts_session *s)
 	int r;
 
 	/*
-	 * Pending definitions count, too: an earlier write in the same reading may have made the
-	 * session clean.
+	 * Pending definitions must be written too: an earlier write in the same reading may have
+	 * cleared s->dirty.
 	 */
 	if (ts_sbt_session_writer_pending_bytes(s->writer))
 		ts_session_dirty(s);

@@ -105,7 +105,7 @@ void ts_session_notify(struct ts_session *s)
 		return;
 }
 
-/* Requests a dump if the mark has the name of `--dump-on` (dump_name). */
+/* Requests a dump if the mark has the name that `--dump-on-mark` sets (dump_name). */
 static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
 {
 	if (!row->name || row->name != s->recording->dump_name)

@@ -78,7 +78,7 @@ struct file {
 	uint64_t device, inode;		      /* both 0: unknown, because the prober was late */
 	uint64_t mapped_device, mapped_inode; /* both 0: no process mapped it so far */
 	struct lane *lane;		      /* NULL: no probes */
-	struct ts_user *user;		      /* the user that it counts for */
+	struct ts_user *user;		      /* the user in whose account the file counts */
 	uint32_t number;
 	bool is_kept;	/* an installed library: stays in the list even if no process maps it */
 	bool is_mapped; /* a process mapped the file at the last scan */
@@ -224,7 +224,7 @@ static void drop_job(struct lane *lane)
 	free_job(job);
 }
 
-/* The prober is killed or dead: drops its probes and the lane's jobs. */
+/* Called when the prober is killed or dead: drops its probes and the lane's jobs. */
 static void lose_lane(struct ts_probed *probed, struct lane *lane)
 {
 	lane->is_lost = lane->n_files != 0;

@@ -159,7 +159,10 @@ static bool has_descriptors(int fd)
 		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (n < 0 || (!n && (type == SOCK_STREAM || !message.msg_controllen)))
-			/* An error: a listening socket, whose queue has connections. */
+			/*
+			 * recvmsg() fails on a listening socket, whose queue may have connections
+			 * with descriptors.
+			 */
 			return n < 0 && errno != EAGAIN;
 		if (message.msg_flags & MSG_CTRUNC)
 			return true;
@@ -504,7 +507,7 @@ void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
 	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1};
 	struct porter *porter = calloc(1, sizeof(*porter));
 
-	/* A signal to all processes of a service is handled by the daemon only. */
+	/* A signal that is sent to all processes of a service is for the daemon only. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "tracesmith-port");

@@ -34,7 +34,7 @@ struct ts_porter;
 #define TS_PORTER_RECEIVE_MAX 4096u	   /* bytes of one receive */
 #define TS_PORTER_SEND_MAX    (68u * 1024) /* bytes of one send: a complete request */
 #define TS_PORTER_MAX_HELD    64u	   /* files held for one connection */
-/* A session's memory, and the file for its trace twice. */
+/* Maximum number of descriptors for a session: its memory, and its trace file twice. */
 #define TS_PORTER_SESSION_FDS 3u
 
 /* Forks the porter. Call it before the first thread starts. Returns 0 or a negative errno. */
