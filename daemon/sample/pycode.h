@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads code objects of another process's Python, to find the function, file and line of a frame.
- * remote-python.c calls it. Not thread-safe.
+ * remote-python.c calls this module. Not thread-safe.
  */
 #pragma once
 

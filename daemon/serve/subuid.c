@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads subuid(5) and looks up uids in its ranges. users.c calls it for each new reference to an
- * account. The administrator writes the files. Nevertheless a wrong range must never give a process
- * a privilege or another user's account.
+ * Reads subuid(5) and looks up uids in its ranges. users.c calls this module for each new reference
+ * to an account. The administrator writes the files. Nevertheless a wrong range must never give a
+ * process a privilege or another user's account.
  *
  * Reading makes a sorted list of intervals that do not overlap:
  *	people   names and uids of the passwd file

@@ -5,12 +5,12 @@
  * where a negative errno is created, ts_error_trace() each place that forwards it. Both return it
  * unchanged and log a debug line, so `--log debug` prints the path of the error.
  *
- * 	fd = open(...);
- * 	if (fd < 0)
- * 		return ts_error_origin(-errno);
- * 	r = ts_x_do(x);
- * 	if (r < 0)
- * 		return ts_error_trace(r);
+ *	fd = open(...);
+ *	if (fd < 0)
+ *		return ts_error_origin(-errno);
+ *	r = ts_x_do(x);
+ *	if (r < 0)
+ *		return ts_error_trace(r);
  */
 #pragma once
 

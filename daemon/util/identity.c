@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the credentials of socket peers. listen.c calls it for each accepted connection. peers.c,
- * session-kernel.c and sample/sampling.c use it to confirm a process before they act on its pid. It
- * uses system calls and /proc only.
+ * Reads the credentials of socket peers. listen.c calls this module for each accepted connection.
+ * peers.c, session-kernel.c and sample/sampling.c use this module to confirm a process before they
+ * act on its pid. This module uses system calls and /proc only.
  */
 #include "daemon/util/identity.h"
 

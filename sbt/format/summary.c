@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Summaries of event blocks. A writer calls this module when it encodes a block, with the columns
- * and dictionaries that are still in memory. Repair and verify call it with a decoded block. Both
- * sources give the same rows. filter.c and totals.c read the rows. The module
- * encodes them through block-builder.c and encode-rows.c.
+ * and dictionaries that are still in memory. Repair and verify call this module with a decoded
+ * block. Both sources give the same rows. filter.c and totals.c read the rows. The module encodes
+ * them through block-builder.c and encode-rows.c.
  */
 
 #include "sbt/format/summary.h"

@@ -2,8 +2,8 @@
 /*
  * Decodes blocks from untrusted bytes. Each header, size, count and number is checked before use,
  * and the decompressed size is bounded before memory is allocated. The modules of the reader,
- * verify.c, find-block.c, index.c and sizes.c call it; decode-columns.c decodes the columns of
- * rows.
+ * verify.c, find-block.c, index.c and sizes.c call this module; decode-columns.c decodes the
+ * columns of rows.
  */
 
 #include <zstd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a file by type and column; `tsctl` calls it. The stored bytes of a block are shared out
- * to its columns in proportion to their encoded bytes before compression. How well each column
- * compresses is not known.
+ * Bytes of a file by type and column; `tsctl` calls this module. The stored bytes of a block are
+ * shared out to its columns in proportion to their encoded bytes before compression. How well each
+ * column compresses is not known.
  */
 
 #include "proto/abi/grow.h"

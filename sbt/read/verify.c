@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies a whole file; `tsctl verify` calls it. Verify checks checksums, sizes, padding, the
- * order and sums of rows, ids against definitions, and the index against the blocks. Every byte of
- * a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the index
- * and does not stop at damage: find-block.c finds the next whole block.
+ * Verifies a whole file; `tsctl verify` calls this module. Verify checks checksums, sizes, padding,
+ * the order and sums of rows, ids against definitions, and the index against the blocks. Every byte
+ * of a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the
+ * index and does not stop at damage: find-block.c finds the next whole block.
  *
  *     walk:   check_header -> check_block: checksum, check_payload (rows, lists, blobs, summaries)
  *                          -> list_block: entry for the comparison with the index

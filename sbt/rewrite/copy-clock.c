@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligns the clocks of a copy's sources and writes the copy's metadata. copy.c calls it before it
- * copies sessions. The module reads metadata and clock snapshots of each source.
+ * Aligns the clocks of a copy's sources and writes the copy's metadata. copy.c calls this module
+ * before it copies sessions. The module reads metadata and clock snapshots of each source.
  *
  * Sources of one machine since one boot share CLOCK_MONOTONIC and are not shifted. Any other source
  * is shifted by the difference of the distances between CLOCK_REALTIME and CLOCK_MONOTONIC. See

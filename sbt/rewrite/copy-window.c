@@ -2,7 +2,7 @@
 /*
  * Decides which rows of a session a window keeps beside the rows that touch it. Three passes over
  * few row types learn the operations, the state before the window and the clock snapshots. copy.c
- * calls it before it copies the rows; the passes use the reader's cursor.
+ * calls this module before it copies the rows; the passes use the reader's cursor.
  */
 #include "sbt/read/filter.h"
 #include "sbt/rewrite/copy-internal.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a file that was cut into a finished file; `tsctl repair` calls it. The blocks that the
- * reader found become the index, and everything after them is cut off. Summaries are computed again
- * from the blocks, because the lost end may have held them. Repair changes only the end of the
- * file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
+ * Turns a file that was cut into a finished file; `tsctl repair` calls this module. The blocks that
+ * the reader found become the index, and everything after them is cut off. Summaries are computed
+ * again from the blocks, because the lost end may have held them. Repair changes only the end of
+ * the file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
  * returns the offset of the damage.
  */
 

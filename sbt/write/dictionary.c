@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionaries of the values in a run of fields; block-builder.c calls it. Launches repeat: for the
- * dozen fields that describe a launch, a block has a few hundred combinations. An item is found
- * while its row is in the cache. The first guess is the item that followed the same items before;
- * the second is a hash over the run's bytes in the row. map.h is not used: the numbers of items are
- * stored in the file, and a search must end after MAX_PROBES other items.
+ * Dictionaries of the values in a run of fields; block-builder.c calls this module. Launches
+ * repeat: for the dozen fields that describe a launch, a block has a few hundred combinations. An
+ * item is found while its row is in the cache. The first guess is the item that followed the same
+ * items before; the second is a hash over the run's bytes in the row. map.h is not used: the
+ * numbers of items are stored in the file, and a search must end after MAX_PROBES other items.
  */
 
 #include "sbt/write/dictionary.h"

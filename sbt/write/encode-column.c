@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encodes one column into a payload. encode-rows.c, encode.c and writer-session.c call it; the
- * numbers go through predict.c and column.c. Several predictions are tried on a sample of the rows.
- * The best one encodes all rows, a chunk at a time, so that the numbers stay in the cache.
+ * Encodes one column into a payload. encode-rows.c, encode.c and writer-session.c call this module;
+ * the numbers go through predict.c and column.c. Several predictions are tried on a sample of the
+ * rows. The best one encodes all rows, a chunk at a time, so that the numbers stay in the cache.
  *
  * The trial replaces knowledge about the program: whether a kernel takes as long as the last time,
  * or as long as on average, shows in the numbers. The best prediction serves for some blocks,

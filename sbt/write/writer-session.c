@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer of a session: its open blocks, its definitions, its checkpoint. The daemon, copy.c and
- * programs with libtracesmith call it. A session writer encodes without a lock, in the thread that
- * owns it, and hands whole blocks to the file's writer (ts_sbt_writer_commit()).
+ * programs with libtracesmith call this module. A session writer encodes without a lock, in the
+ * thread that owns it, and hands whole blocks to the file's writer (ts_sbt_writer_commit()).
  *
  *     rows, stacks, blobs -> builders and lists -> encoded blocks in memory -> seal: one commit
  *     heading (the session row), definitions, events (ready), checkpoint: the order in the file

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers of the control socket. control.c and connection.c call it. Each answer is built and
- * packed in one call, so no data has to outlive the call.
+ * Answers of the control socket. control.c and connection.c call this module. Each answer is built
+ * and packed in one call, so no data has to outlive the call.
  */
 #include "daemon/serve/loop/answers.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events of the server: starts the hub (daemon/bpf), checks the events that a request names,
- * and adds metadata to traces. server.c, control.c and recording/ call this.
+ * and adds metadata to traces. server.c, control.c and recording/ call this module.
  */
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /*
  * Listening sockets and accepted connections. Sockets are created here or inherited from systemd.
  * Each connection is counted in its user's account and passed to peers.c or connection.c. If a
- * connection cannot be accepted, accepting pauses. server.c calls this.
+ * connection cannot be accepted, accepting pauses. server.c calls this module.
  */
 #include <fcntl.h>
 #include <sys/socket.h>

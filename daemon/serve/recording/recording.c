@@ -2,7 +2,7 @@
 /*
  * Recordings: creates the file under an unused name, writes the recording's metadata, names its
  * stacks and finishes it. peer-file.c, peers.c, server.c and server-system.c create recordings;
- * threads of sessions charge and write. It calls sbt/write and daemon/symbol.
+ * threads of sessions charge and write. This module calls sbt/write and daemon/symbol.
  */
 #include "daemon/serve/recording/recording.h"
 

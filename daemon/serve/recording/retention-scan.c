@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the finished traces of earlier runs (ts_retention_scan()) when the service starts. expire.c
- * calls it. Layout and rules are in retention.h. The directories belong to the service, but their
- * contents are untrusted. Symbolic links are not followed, and only regular files are opened.
+ * calls this module. Layout and rules are in retention.h. The directories belong to the service,
+ * but their contents are untrusted. Symbolic links are not followed, and only regular files are
+ * opened.
  */
 #include <dirent.h>
 #include <fcntl.h>

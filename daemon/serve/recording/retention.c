@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists of finished traces and their removal (rules: retention.h). expire.c calls it when the
- * service starts, when a session ends, and by a timer. retention-scan.c adds the files of earlier
- * runs. Each owner has a list of traces, oldest first, so that a pass reads only the heads of the
- * lists.
+ * The lists of finished traces and their removal (rules: retention.h). expire.c calls this module
+ * when the service starts, when a session ends, and by a timer. retention-scan.c adds the files of
+ * earlier runs. Each owner has a list of traces, oldest first, so that a pass reads only the heads
+ * of the lists.
  */
 #include "daemon/serve/recording/retention.h"
 

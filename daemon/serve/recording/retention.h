@@ -3,8 +3,8 @@
  * Finished traces of a service: their owners, their disk use, and the rules for their removal.
  *
  * Layout, below the service's directory:
- * 	UID/tracesmith-*.sbt	files of the user UID
- * 	tracesmith-*.sbt	files of earlier versions; they belong to the file's owner
+ *	UID/tracesmith-*.sbt	files of the user UID
+ *	tracesmith-*.sbt	files of earlier versions; they belong to the file's owner
  * The files of one recording, NAME.1.sbt, NAME.2.sbt, ... and NAME.sbt, are one trace. A dump,
  * NAME-dump1.1.sbt, ... and NAME-dump1.sbt, is a separate trace.
  *

@@ -2,8 +2,8 @@
 /*
  * Kernel events of a session. Makes rows of the events in the session's feed (daemon/bpf), of its
  * tallies and losses, and runs the sampler. session-main.c, session-round.c, session-end.c and
- * loop/control.c call it. It calls session-kernel-threads.c for threads and names, and
- * session-samples.c.
+ * loop/control.c call this module. This module calls session-kernel-threads.c for threads and
+ * names, and session-samples.c.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work of a session in rounds. session-thread.c calls it until the session ends; session-end.c
- * calls it for the last drain. It calls the session's other files, daemon/ingest and daemon/merge.
+ * The work of a session in rounds. session-thread.c calls this module until the session ends;
+ * session-end.c calls this module for the last drain. This module calls the session's other files,
+ * daemon/ingest and daemon/merge.
  *
  * One round:
  * - loads the heads of the shards;

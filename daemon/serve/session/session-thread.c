@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread of a session. session-main.c starts it. It calls session-round.c until the end is
- * requested or a round fails, then session-end.c. Between rounds it serves the seals that the main
- * thread requests.
+ * The thread of a session. session-main.c starts it. This module calls session-round.c until the
+ * end is requested or a round fails, then session-end.c. Between rounds it serves the seals that
+ * the main thread requests.
  */
 #include "daemon/serve/session/session-internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows of the events of probes. observer.c calls it. The process's name comes from /proc at
- * its first call. If the process is gone by then, the name of the calling thread is used.
+ * Makes rows of the events of probes. observer.c calls this module. The process's name comes from
+ * /proc at its first call. If the process is gone by then, the name of the calling thread is used.
  */
 #include "daemon/serve/system/observed.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer's thread. server-system.c and control.c call it from the main thread, through fields
- * that `lock` guards. It calls probed.c (probes), inspector.c (/proc), observed.c (sessions) and
- * daemon/bpf/system.h (events).
+ * The observer's thread. server-system.c and control.c call this module from the main thread,
+ * through fields that `lock` guards. This module calls probed.c (probes), inspector.c (/proc),
+ * observed.c (sessions) and daemon/bpf/system.h (events).
  *
  * The thread sleeps until a file is mapped, an event or a request comes, or a timeout. A few times
  * a second it reads all events, makes rows, writes and publishes the list.

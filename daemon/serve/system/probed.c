@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files with probes. Device and inode identify a file; it is probed once, whatever process maps it
- * under whatever path. observer.c calls this. It calls prober.c, with one prober per user.
+ * under whatever path. observer.c calls this module. This module calls prober.c, with one prober
+ * per user.
  *
  * A mapping of an unknown file becomes a job in the lane of the user that maps it. A lane runs its
  * jobs one after another:
