@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agreement between the eBPF programs and the daemon: settings of a traced process, events in
- * the ring. Both sides are of one build, so nothing here has a version. Times are
+ * the ring. The programs and the daemon are of one build, so nothing here has a version. Times are
  * bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and threads are those of the initial
  * pid namespace.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * The agreement between the eBPF programs on the vendors' libraries and the daemon. Both sides are
- * of one build. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and threads are
- * those of the initial pid namespace.
+ * The agreement between the eBPF programs on the vendors' libraries and the daemon. The programs
+ * and the daemon are of one build. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of
+ * processes and threads are those of the initial pid namespace.
  *
  * Programs include this header and have no libc: fixed-width types come from linux/types.h.
  */

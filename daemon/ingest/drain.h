@@ -27,7 +27,10 @@ void ts_drain_deinit(struct ts_drain *drain);
 /* Returns the bytes of memory that the drain holds. */
 uint64_t ts_drain_memory(const struct ts_drain *drain);
 
-/* A ring in the peer's memory. It is read from the descriptor, see ingest/ingest-memory.h. */
+/*
+ * A ring in the peer's memory. The daemon reads the ring from the descriptor, see
+ * ingest/ingest-memory.h.
+ */
 struct ts_drain_ring {
 	int fd;
 	uint64_t off; /* of its first byte */

@@ -36,7 +36,7 @@ void ts_clock_table_deinit(struct ts_clock_table *table);
 
 /*
  * Adds a pair. If its ticks went back, a new epoch begins. If its ticks are equal to those of the
- * last pair, or its time is not later, it is ignored.
+ * last pair, or its time is not later, the pair is ignored.
  */
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair);
 

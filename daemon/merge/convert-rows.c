@@ -88,9 +88,9 @@ static bool rows_check_loss(const struct ts_record_loss *from)
 #include "daemon/generated-convert.h"
 
 /*
- * Converts a CLOCK record, which is one instant on two clocks. One of them must be convertible
- * already; the record adds a pair to CUPTI's clock. The record never adds a pair to the host's
- * clock, whose pairs come from the daemon alone.
+ * Converts a CLOCK record, which is one instant on two clocks. Times of one of the two clocks must
+ * be convertible already; the record adds a pair to CUPTI's clock. The record never adds a pair to
+ * the host's clock, whose pairs come from the daemon alone.
  */
 static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
 		      struct ts_row_clock *to)

@@ -117,7 +117,10 @@ static void cover(struct ts_halves *halves, uint64_t number)
 			settle(halves, i);
 }
 
-/* Returns the chunk of an id. NULL: it is behind the window, settled, or out of memory. */
+/*
+ * Returns the chunk of an id. NULL: the chunk is behind the window or settled, or there is no
+ * memory.
+ */
 static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id, bool *ret_behind)
 {
 	uint64_t number = op_id / TS_HALVES_CHUNK_IDS;

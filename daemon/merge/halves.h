@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks which operations have both halves. Rows are not joined here; readers join them. The object
- * keeps three bits for each operation id: its API row was seen, that row expects device rows, a
- * device row was seen. When an operation leaves the window, a missing half is counted.
+ * Tracks which operations have both halves: the API row and the device rows. Rows are not joined
+ * here; readers join them. The object keeps three bits for each operation id: its API row was seen,
+ * that row expects device rows, a device row was seen. When an operation leaves the window, a
+ * missing half is counted.
  *
  * Operation ids are nearly dense and nearly in order. The bits lie in chunks that cover a window of
  * ids. Memory is at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. Not thread-safe.

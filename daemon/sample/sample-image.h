@@ -26,9 +26,9 @@ int ts_images_new(pid_t pid, struct ts_images **ret_images);
 void ts_images_free(struct ts_images *images); /* NULL is fine */
 
 /*
- * Returns the rule at an address of code; `is_return`: it is a return address. If no known mapping
- * has the address, /proc is read again, at most once in 100 ms. UNKNOWN: no mapping, no file, or no
- * rule there.
+ * Returns the rule at an address of code; `is_return`: the address is a return address. If no known
+ * mapping has the address, /proc is read again, at most once in 100 ms. UNKNOWN: no mapping, no
+ * file, or no rule there.
  */
 struct ts_cfi_rule ts_images_rule(struct ts_images *images, uint64_t address, bool is_return);
 /* True if a known mapping of code has the address. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts the daemon's helper processes: workers, samplers, probers and the inspector. A helper has
- * a new session, default signal handling, and /dev/null as standard descriptors. One end of a
- * socket is its descriptor TS_SPAWN_FD. It inherits no other descriptor.
+ * a new session, default signal handling, and /dev/null as standard descriptors. The helper's
+ * descriptor TS_SPAWN_FD is one end of a socket. The helper inherits no other descriptor.
  *
  * Thread-safe.
  */

@@ -258,8 +258,8 @@ struct lines {
 };
 
 /*
- * Handles an entry of the line table. Its line is that of all addresses from its own up to the next
- * entry's.
+ * Handles an entry of the line table. The entry's line is valid from the entry's address up to the
+ * next entry's address.
  */
 static void take_entry(struct lookup *lookup, struct lines *lines, const struct debug_entry *entry,
 		       uint64_t end, uint32_t file)

@@ -19,7 +19,10 @@ struct ts_worker;
 #define TS_WORKER_CPU_SECONDS  300u
 #define TS_WORKER_DEADLINE_MS  10000u
 
-/* Limits. This number of addresses keeps a request and its answer below their limits. */
+/*
+ * Limits of a request. With at most this number of addresses, a request and its answer stay below
+ * their limits of bytes.
+ */
 #define TS_WORKER_REQUEST_MAX_BYTES (1024u * 1024)
 #define TS_WORKER_MAX_ADDRESSES	    16384u
 

@@ -59,8 +59,8 @@ static void take_prediction(const struct ts_prediction *prediction, uint64_t *la
 }
 
 /*
- * Subtracts predictor and trend in one loop. Most times are predicted this way. Returns false if
- * there is no such loop for this prediction.
+ * Subtracts predictor and trend in one loop. Most columns of timestamps have such a prediction.
+ * Returns false if the function has no loop for this prediction.
  */
 static bool take_both(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		      const uint64_t *restrict values, uint32_t n, const uint64_t *restrict base,

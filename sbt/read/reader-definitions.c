@@ -2,9 +2,9 @@
 /*
  * Definitions: the meaning of ids. There are few sessions, threads, devices, modules, names and
  * metadata; they are loaded when a file is opened. There may be many strings and stacks; a block of
- * them is decoded when one of its ids is first requested. Both are bounded, because a file may
- * claim more than any real trace has. reader.c and reader-parts.c load definitions; all users of a
- * reader request them.
+ * them is decoded when one of its ids is first requested. The number of definitions is bounded,
+ * because a file may claim more than any real trace has. reader.c and reader-parts.c load
+ * definitions; all users of a reader request them.
  */
 
 #include "sbt/read/reader-internal.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reserves space behind the written blocks, so that a file on a full disk, or at its limit, still
- * gets its end. Before each write, the writer reserves as much space as the file's end may need by
- * then. If the space is not available, nothing is written, and the end uses the space that was
- * reserved before. The rest is given back when the file is finished. writer.c and writer-part.c
- * call this module.
+ * gets its end. Before each write, the writer reserves as much space as the file's end may need
+ * after this write. If the space is not available, nothing is written, and the end uses the space
+ * that was reserved before. The space that the end does not need is given back when the file is
+ * finished. writer.c and writer-part.c call this module.
  *
  * If the file system cannot reserve space, the write itself fails on a full disk. The writer then
  * cuts the partly written block off, and its space is enough for the end.

@@ -177,8 +177,8 @@ struct ts_ended {
 /* kernel-events.c: starts kernel events, if any are wanted. */
 int ts_server_open_kernel(struct ts_server *server);
 /*
- * Parses the kernel events of a request. All of them must be available. -EINVAL: text is malformed;
- * -ENOTSUP: one is unavailable; both write one line into `why`.
+ * Parses the kernel events of a request. All of them must be available. -EINVAL: the text is
+ * malformed; -ENOTSUP: one event is unavailable. On either error, `why` has one line.
  */
 #define TS_SERVER_WHY_BYTES 384
 int ts_server_kernel_config(const struct ts_server *server, const char *text,

@@ -4,7 +4,7 @@
  * takes space before the file system allocates it. The space counts as used from then on, so
  * sessions that write at the same time cannot pass the limit together.
  *
- * Thread-safe. It must outlive its recordings.
+ * Thread-safe. The object must outlive its recordings.
  */
 #pragma once
 

@@ -9,9 +9,9 @@
 #include "daemon/util/acl.h"
 
 /*
- * Checks that a service may keep traces in the directory. It must belong to root or the daemon, and
- * only its owner may write to it. Returns 0, -ENOTDIR, -EPERM (another owner, or others may write),
- * or the error of stat().
+ * Checks that a service may keep traces in the directory. The directory must belong to root or the
+ * daemon, and only its owner may write to it. Returns 0, -ENOTDIR, -EPERM (another owner, or others
+ * may write), or the error of stat().
  */
 int ts_folder_check(const char *directory);
 

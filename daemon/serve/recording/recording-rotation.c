@@ -258,7 +258,7 @@ void ts_recording_rotate(struct ts_recording *recording)
 	pthread_mutex_unlock(&recording->rotating);
 }
 
-/* Opens a finished file. -1: it is gone, or another file has its name. */
+/* Opens a finished file. -1: the file is gone, or another file has its name. */
 static int open_part(const struct ts_recording *recording, const struct ts_recording_part *part)
 {
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);

@@ -98,8 +98,8 @@ struct ts_recording {
 	uint64_t captured_ns;
 	uint32_t n_unsupported;
 	/*
-	 * Reason for which a capture ended before its process; that of the first such capture.
-	 * NULL: none ended early.
+	 * Reason for which a capture ended before its process; if several captures did, the reason
+	 * of the first one. NULL: none did.
 	 */
 	const char *capture_ended;
 	/* Reason for an empty trace, from the first process that reported one. */
@@ -216,8 +216,8 @@ uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
  * Keeps the records so far as a dump. The dump's files have "-dump1", "-dump2" and so on before
  * ".sbt" in their names. The dump of an ended recording has all kept files. Returns 0 or a negative
- * errno, which is logged. *ret_files: the dump's files, oldest first. They no longer count as the
- * recording's. The caller frees the list with ts_recording_files_deinit(). Main thread.
+ * errno, which is logged. *ret_files: the dump's files, oldest first. These files are no longer
+ * files of the recording. The caller frees the list with ts_recording_files_deinit(). Main thread.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
 /* Lists all files of the recording, oldest first. Returns 0 or -ENOMEM. */
@@ -232,8 +232,8 @@ void ts_recording_grant(const struct ts_recording *recording);
 void ts_recording_discard(struct ts_recording *recording);
 
 /*
- * Returns a read-only descriptor of the file. It has its own position, unless the file is a
- * stranger's.
+ * Returns a read-only descriptor of the file. The descriptor has its own position, unless the file
+ * is a stranger's.
  */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
 /*

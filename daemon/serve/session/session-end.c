@@ -2,7 +2,8 @@
 /*
  * The end of a session. session-thread.c calls ts_session_finish(). All records committed so far
  * are drained and written. Some records cannot be drained, because the peer keeps writing or
- * because the deadline has passed. They are counted in the ring and recorded in the trace as lost.
+ * because the deadline has passed. These records are counted in the ring and recorded in the trace
+ * as lost.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/utf8.h"

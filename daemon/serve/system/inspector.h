@@ -36,8 +36,8 @@ void ts_inspector_free(struct ts_inspector *inspector); /* NULL is accepted */
  *
  * The result is the effective uid. But if the effective uid is 0 (a set-uid program of root), the
  * result is the real uid, because that user chose the files that the program maps. The owner of
- * /proc/PID does not count: it is root for every process that is not dumpable, and any process can
- * become that.
+ * /proc/PID does not count: the owner is root for every process that is not dumpable, and any
+ * process can become undumpable.
  *
  * Never waits.
  */

@@ -169,7 +169,7 @@ static void failed(struct ts_observer *observer, int r)
 {
 	if (!r || observer->error)
 		return;
-	/* Pairs with the relaxed load in ts_observer_failed(). It orders no other data. */
+	/* Pairs with the relaxed load in ts_observer_failed(). The store orders no other data. */
 	__atomic_store_n(&observer->error, r < 0 ? r : -EIO, __ATOMIC_RELAXED);
 	ts_log(TS_LOG_ERROR, "%s receives no more calls of other processes: %s",
 	       observer->options.recording->path,

@@ -60,8 +60,8 @@ int ts_close_queues_new(struct ts_close_queues **ret_all)
 }
 
 /*
- * Makes the timer whose signal interrupts close(). It is periodic, because the first signal may
- * come before close() begins.
+ * Makes the timer whose signal interrupts close(). The timer is periodic, because the first signal
+ * may come before close() begins.
  */
 static bool make_timer(timer_t *ret_timer)
 {

@@ -68,7 +68,7 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd);
  * plain files, in order; -1: none. *ret_n_fds counts all descriptors of the message.
  *
  * receive_files: the porter holds the message's descriptors, oldest first. *ret_n_fds counts them.
- * Those beyond TS_PORTER_MAX_HELD are closed, but counted.
+ * Descriptors beyond TS_PORTER_MAX_HELD are closed, but counted too.
  */
 ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int fd, void *data,
 				  size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
