@@ -62,8 +62,8 @@ struct ts_sbt_copy_report {
 	/* name of the source file that is damaged; NULL: no source is */
 	const char *damaged;
 	/*
-	 * Captured operations of the sources. A copy has none, because the blobs that they
-	 * refer to are not copied.
+	 * Number of captured operations of the sources. A copy has none of them, because the blobs
+	 * that they refer to are not copied.
 	 */
 	uint64_t n_left_out;
 };

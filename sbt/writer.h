@@ -152,7 +152,7 @@ struct ts_sbt_space {
 	 * space.
 	 */
 	void (*settle)(void *data, uint64_t n_bytes);
-	/* The file does not need n_bytes of the bytes that it took. */
+	/* Called when the file does not need n_bytes of the bytes that it took. */
 	void (*give)(void *data, uint64_t n_bytes);
 };
 /*

@@ -28,8 +28,9 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 
-#define LOOK_MS		50	/* between reads of the ring, if it fills slowly */
-#define LEAST_NS	1000000 /* between reads of the ring, if it fills fast */
+/* milliseconds between reads of the ring, if the ring fills slowly */
+#define LOOK_MS		50
+#define LEAST_NS	1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
 #define SECOND_NS	UINT64_C(1000000000)
 #define FEED_MAX_BYTES	(16u << 20)
 #define FEED_KEPT_BYTES (1u << 20) /* a larger buffer is freed when few events come */

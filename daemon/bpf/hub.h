@@ -52,8 +52,8 @@ struct ts_kernel_process {
 
 /*
  * Begins to watch a process. *ret_feed is NULL if no program is loaded. -EBUSY: all TS_BPF_SLOTS
- * slots are in use. -ENOMEM. Another errno: the programs could not be attached or the kernel's maps
- * have no room.
+ * slots are in use. -ENOMEM: no memory. Another errno: the programs could not be attached or the
+ * kernel's maps have no room.
  */
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,
 		       struct ts_kernel_feed **ret_feed);
@@ -82,7 +82,10 @@ struct ts_kernel_tally {
 	struct ts_bpf_tally_key key;
 	struct ts_bpf_tally sum;
 };
-/* Returns all tallies so far. *ret_tallies is the feed's and valid until the next call. -ENOMEM. */
+/*
+ * Returns all tallies so far. *ret_tallies belongs to the feed and is valid until the next call.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n);
 

@@ -30,8 +30,8 @@ struct ts_arena_sink {
 	int (*name)(void *data, const struct ts_definition_name *definition, uint32_t domain,
 		    uint32_t name);
 	/*
-	 * Optional. True if the reader may allocate n_bytes more for its maps. False: the id stays
-	 * unknown.
+	 * Optional. Returns true if the reader may allocate n_bytes more for its maps. False: the
+	 * id stays unknown.
 	 */
 	bool (*grant)(void *data, uint64_t n_bytes);
 	/*
@@ -64,7 +64,7 @@ struct ts_arena_reader {
 	uint8_t *chunk;
 };
 
-/* A zeroed struct is a valid reader. */
+/* Frees the memory of a reader. A zeroed struct is a valid reader. */
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
 
 /* Frees the memory that only a read needs. */
@@ -78,7 +78,7 @@ uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
  *
  * Returns 0. -EIO: the definitions cannot be read. -EBADMSG: drop the peer, because the chain of
  * definitions is broken (a length of 0, or beyond `published`) or `published` is impossible.
- * -ENOMEM. Or the value that the sink returned.
+ * -ENOMEM: no memory. Another value: the sink returned it.
  */
 int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

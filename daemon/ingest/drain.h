@@ -43,7 +43,7 @@ struct ts_drain_ring {
  * first word is read. The caller checked head with ts_ring_consumer_check(), and position < head.
  *
  * -EBADMSG: the bytes are no record, or the record's length exceeds the committed bytes or the rest
- * of the ring. -EIO: the ring cannot be read. -ENOMEM.
+ * of the ring. -EIO: the ring cannot be read. -ENOMEM: no memory.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
 		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);

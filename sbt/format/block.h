@@ -109,10 +109,11 @@ void ts_encoder_deinit(struct ts_encoder *encoder);
 uint64_t ts_encoder_memory(const struct ts_encoder *encoder);
 
 /*
- * A payload is built column by column: ts_encoder_begin(), one call per column in ascending order
- * of id, ts_encoder_end(). ts_encoder_end() compresses the payload if that makes it smaller,
- * completes the header and appends the block to `out`. ts_block_number() sets the sequence number
- * and the checksum of the header. All return 0 or -ENOMEM.
+ * These functions build a payload column by column. The caller calls ts_encoder_begin(), then one
+ * function per column in ascending order of id, then ts_encoder_end(). ts_encoder_end() compresses
+ * the payload if that makes it smaller, completes the header and appends the block to `out`.
+ * ts_block_number() sets the sequence number and the checksum of the header. All return 0 or
+ * -ENOMEM.
  */
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns);
 

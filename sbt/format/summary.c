@@ -121,8 +121,8 @@ void ts_summary_places_of(const struct ts_row_schema *schema, struct ts_summary_
 }
 
 /*
- * Samples have no summaries: an older reader does not know samples as events, and reports a summary
- * of a non-event as damage.
+ * Returns true if a block has summaries. Samples have none: an older reader does not know samples
+ * as events, and reports a summary of a non-event as damage.
  */
 static bool is_summed_up(const struct ts_row_schema *schema, uint32_t n_rows)
 {

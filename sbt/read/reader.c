@@ -166,8 +166,8 @@ static int scan(struct ts_sbt_reader *reader)
 }
 
 /*
- * After a power failure, a header may be on disk without its payload. So the last blocks of an
- * unfinished file are listed only if their checksums are right.
+ * Removes the last blocks of an unfinished file from the list while their checksums are wrong:
+ * after a power failure, a header may be on disk without its payload.
  */
 static int drop_torn_blocks(struct ts_sbt_reader *reader)
 {

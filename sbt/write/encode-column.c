@@ -30,7 +30,7 @@ static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 	return r;
 }
 
-/* log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
+/* Returns log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
 static uint64_t log2_256(uint32_t value)
 {
 	unsigned e = (unsigned)(31 - __builtin_clz(value));

@@ -164,8 +164,8 @@ static __always_inline bool is_of_peer(enum access access, const struct ts_bpf_t
 }
 
 /*
- * is_of_peer() for the running thread, in programs whose context has types. Linux 5.11 introduced
- * the helper that returns the thread.
+ * Does the same as is_of_peer() for the running thread, in programs whose context has types. Linux
+ * 5.11 introduced the helper that returns the thread.
  */
 static __always_inline bool is_current_of_peer(const struct ts_bpf_traced *settings)
 {

@@ -93,7 +93,10 @@ struct arguments {
 	__u64 of[8]; /* a cookie can name arguments 0 to 7; 6 and 7 are always 0 */
 };
 
-/* The kernel's own struct pt_regs, found by its BTF: a probe receives the registers themselves. */
+/*
+ * Reads the arguments of a call from the kernel's own struct pt_regs, which a probe receives. The
+ * loader finds its fields by BTF.
+ */
 static __always_inline struct arguments arguments_of(struct pt_regs___kernel *regs)
 {
 	return (struct arguments){

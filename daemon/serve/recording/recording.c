@@ -226,7 +226,10 @@ static int write_to(struct ts_recording *recording, int fd)
 
 	r = r ?: describe(recording->writer, NULL);
 	if (r && ftruncate(fd, 0) < 0) {
-		/* The file stays an incomplete trace, which its owner may remove. */
+		/*
+		 * If it cannot be truncated, the file stays an incomplete trace, which its owner
+		 * may remove.
+		 */
 	}
 	if (!recording->writer)
 		close(fd);

@@ -119,7 +119,7 @@ struct ts_session {
 	const char *why; /* BAD_DATA: the rule that the peer broke */
 };
 
-/* The thread's function. Its argument is the session. */
+/* Runs the session's thread. The argument is the session. */
 void *ts_session_thread(void *session);
 
 /* Functions that return int return 0, a negative errno, SESSION_E_BAD_PEER or SESSION_E_FULL. */

@@ -83,7 +83,7 @@ static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 	}
 }
 #else
-/* The BPF programs report no system calls on this architecture. */
+/* Knows no system calls, because the BPF programs report none on this architecture. */
 static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 {
 	return TS_OFF_CPU_SYSCALL;

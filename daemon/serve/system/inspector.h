@@ -57,5 +57,7 @@ void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, 
 int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
 		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);
 
-/* The inspector process. main() calls it for TS_INSPECTOR_ARGUMENT. Returns its exit status. */
+/*
+ * Runs the inspector process; main() calls it for TS_INSPECTOR_ARGUMENT. Returns the exit status.
+ */
 int ts_inspector_main(void);

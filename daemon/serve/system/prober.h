@@ -99,5 +99,5 @@ int ts_prober_send(struct ts_prober *prober, const struct ts_prober_request *req
  */
 int ts_prober_receive(struct ts_prober *prober, struct ts_prober_answer *ret_answer, int *ret_fd);
 
-/* The prober process. main() calls it for TS_PROBER_ARGUMENT. Returns its exit status. */
+/* Runs the prober process; main() calls it for TS_PROBER_ARGUMENT. Returns the exit status. */
 int ts_prober_main(int argc, char **argv);

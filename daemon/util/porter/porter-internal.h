@@ -84,5 +84,5 @@ static inline int porter_take_fd(struct msghdr *message)
 	return porter_take_fds(message, fds) ? fds[0] : -1;
 }
 
-/* The porter's process: serves requests until the daemon's end of the pair is closed. */
+/* Runs the porter's process: serves requests until the daemon's end of the pair is closed. */
 _Noreturn void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared);
