@@ -199,8 +199,9 @@ enum ts_image_result {
 #define TS_METADATA_QUANTUM	    "host_quantum_ns" /* decimal; only if host times were rounded */
 #define TS_METADATA_BOOT_ID	    "boot_id"	      /* of the machine, from the kernel */
 /*
- * Optional metadata. TS_METADATA_CONTINUES: the first file of a session whose daemon died.
- * TS_METADATA_COMMAND_END: the signal that ended the recording's command.
+ * Optional metadata. TS_METADATA_CONTINUES: the file of a daemon that died, if a session in this
+ * file continues a session of that daemon. TS_METADATA_COMMAND_END: the signal that ended the
+ * recording's command.
  */
 #define TS_METADATA_CONTINUES	"continues"
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */

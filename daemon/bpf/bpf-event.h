@@ -28,8 +28,8 @@ enum ts_bpf_program {
 
 /*
  * Settings of a process, by its number. An event belongs to the process only if the process started
- * in the span below. Unless `uid` is 0, two more conditions hold: all six ids of the thread are
- * `uid` and `gid`, and its memory is dumpable.
+ * in the span below. Unless `uid` is 0, an event also needs a thread whose six ids are all `uid`
+ * and `gid`, and whose memory is dumpable.
  */
 struct ts_bpf_traced {
 	__u32 session;	/* the daemon's number of the session; never 0 */

@@ -31,8 +31,9 @@ struct ts_confined {
 };
 
 /* Parts that a system may lack; the confinement is still useful. */
-/* the worker is root and cannot become another user; it has no capability even so */
-#define TS_CONFINE_NO_USER (1u << 0)
+#define TS_CONFINE_NO_USER \
+	(1u                \
+	 << 0) /* the worker is root and cannot become another user; it has no capability even so */
 /* the root directory is not empty, and the kernel has no Landlock */
 #define TS_CONFINE_NO_ROOT (1u << 1)
 
