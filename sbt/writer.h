@@ -119,8 +119,9 @@ int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
 /*
  * Continues the recording in another empty regular file, which then belongs to the writer as in
  * ts_sbt_writer_new(). The present file is finished, and its definitions are copied to the new one
- * with the same ids. The present file then has the number `number` in its name (FORMAT.md,
- * "Recordings in several files"). Any thread may call it, also while sessions are in use.
+ * with the same ids. `number`: the number that the caller puts into the present file's name
+ * (FORMAT.md, "Recordings in several files"). Any thread may call it, also while sessions are in
+ * use.
  *
  * On failure the writer continues in the present file, and `fd` stays the caller's, who discards
  * its content. But if the end of the present file could not be written, the writer stores the error

@@ -526,8 +526,8 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 }
 
 /*
- * Handles all notes of the feed in one map: threads that are off their CPU, or whose stack is not
- * recorded yet. The walk reads the next key before it deletes the current one.
+ * Handles all notes of the feed in one map of open intervals. The walk reads the next key before it
+ * deletes the current one.
  */
 static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 {

@@ -4,8 +4,8 @@
  * mappings; serve/system/inspector.c reads the mappings of one process.
  *
  * Each CPU has a perf event that counts nothing, but makes the kernel write a record for each
- * executable mapping. The records lie in memory that the kernel shares. linux/perf_event.h
- * specifies the order of reads and writes.
+ * executable mapping. The records lie in memory that the kernel shares with this process.
+ * linux/perf_event.h specifies the order of reads and writes.
  */
 #include "daemon/bpf/mappings.h"
 

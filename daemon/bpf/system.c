@@ -218,9 +218,9 @@ void ts_system_forget_calls(struct ts_system *system)
 }
 
 /*
- * Checks that the kernel allows such links: tries to make one at an impossible offset. If the
- * kernel allows no links, the error is -EPERM, -EACCES or -ENOTSUP; otherwise the error is about
- * the offset.
+ * Checks that the kernel allows links of many probes: tries to make one at an impossible offset. If
+ * the kernel does not allow them, the error is -EPERM, -EACCES or -ENOTSUP; otherwise the error is
+ * about the offset.
  */
 static int check_links(struct ts_system *system)
 {

@@ -10,7 +10,7 @@
 
 static int prepare(struct ts_drain *drain)
 {
-	/* The pages beyond a chunk stay untouched unless a record is that large. */
+	/* The pages beyond a chunk stay untouched unless a record is larger than a chunk. */
 	if (!drain->buffer)
 		drain->buffer = aligned_alloc(TS_CACHE_LINE,
 					      ts_align_up(TS_RECORD_MAX_BYTES, TS_CACHE_LINE));

@@ -38,7 +38,7 @@ struct ts_drain_ring {
 };
 
 /*
- * Copies the next whole records of [position, head): *ret_n_bytes of them are in the buffer. The
+ * Copies the next whole records of [position, head) into the buffer. *ret_n_bytes: their size. The
  * position advances by *ret_n_passed, which is not 0. If padding is longer than a chunk, only its
  * first word is read. The caller checked head with ts_ring_consumer_check(), and position < head.
  *

@@ -15,7 +15,7 @@ struct ts_loss_seen {
 /*
  * Compares `live` (shared memory, single writer, relaxed) with `seen` and fills a row for each
  * counter that grew, at most TS_LOSS_COUNT. Returns the number of rows. If a counter went back, the
- * peer is broken; its next count begins at the new value.
+ * peer is broken; growth is then counted from the new value on.
  */
 unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t from_ns,
 		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows);

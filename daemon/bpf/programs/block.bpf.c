@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
  * Block I/O of traced threads. Each bio is delivered once, when it ends. A bio belongs to the
- * thread that submitted it; the disk's queue may continue it in any context. Writes that the kernel
- * submits by its own threads belong to no session.
+ * thread that submitted it; the disk's queue may continue the bio in the context of any other
+ * thread. Writes that the kernel submits by its own threads belong to no session.
  *
  * The programs are raw tracepoints, because their arguments changed in Linux 5.11. programs.c looks
- * in the kernel's types and loads the program that fits.
+ * in the kernel's types and loads the program that fits this kernel.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 

@@ -110,8 +110,8 @@ int job_done_before_6_16(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * Returns the scheduler's job in a job of amdgpu. The scheduler's job comes first, but the offset
- * is from the kernel's types.
+ * Returns the scheduler's job in a job of amdgpu. It is the first member, but the code takes its
+ * offset from the running kernel's types.
  */
 static __always_inline struct drm_sched_job *base_of(__u64 job)
 {

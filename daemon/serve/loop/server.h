@@ -349,7 +349,7 @@ const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
 
 /*
  * wake.c: wakes the loop. ts_server_watch() arms the timer if a deadline may be pending. The check
- * then follows within TS_SERVER_LOOK_US of the first such call.
+ * then follows within TS_SERVER_LOOK_US of the first call.
  */
 #define TS_SERVER_LOOK_US 500000u
 void ts_server_watch(struct ts_server *server);
